@@ -1,0 +1,123 @@
+/**
+ * The store port: one mini-transaction, four reads, one lease. Adapters hold no business rule; verbs in gateway/ hold no store detail.
+ *
+ * Laws (each has a test of the same id in test/store/conformance.ts, run on every adapter):
+ *
+ * S01 atomic      a commit applies all of its writes and events, or none of them.
+ * S02 durable     when `commit` resolves with `ok: true`, its effects survive a crash at the stated `durability`.
+ * S03 guards      all guards are checked before any write; a commit with a failing guard changes nothing and names every guard that failed.
+ * S04 isolation   a reader sees all of a commit or none of it; partitions never see one another.
+ * S05 order       `range` is ordered by score, then by member in code unit order; `reverse` is its exact mirror.
+ * S06 dense       events of a partition are numbered 1, 2, 3, ... without gap, in commit order; those of one commit are consecutive.
+ * S07 lease       `claimDue` gives an item to one claimant at a time; it comes back when its lease ends; removing the entry ends it.
+ * S08 fence       a commit that reaches the store after its deadline changes nothing (`late`).
+ * S09 deadline    every call ends by its deadline: done, refused, `StoreUnavailable` or `StoreIndeterminate`.
+ * S10 revision    a record's revision starts at 1, grows by one with each put, and starts anew after a delete.
+ * S11 watch       `watch` resolves after a later commit in the partition, or when its signal aborts; it may miss, so callers re-read.
+ * S12 time        `now()` is the store's clock in ms since 1970; it never goes backwards, not even over a restart.
+ * S13 closed      after `close` every call fails with `StoreUnavailable`.
+ * S14 identity    a record and an event carry the id of the commit that wrote them.
+ */
+export interface Store {
+  readonly durability: Durability
+  /** The store's clock, ms since 1970 (S12). */
+  now(): number
+  get(partition: string, type: string, id: string): Promise<StoredRecord | undefined>
+  range(partition: string, index: string, bounds: RangeBounds): Promise<IndexEntry[]>
+  /** Events with number > `after`, at most `limit`, in order. */
+  events(partition: string, after: number, limit: number): Promise<StoredEvent[]>
+  /** Resolves when something was committed to `partition` after the call, or when `signal` aborts (S11). */
+  watch(partition: string, signal: AbortSignal): Promise<void>
+  commit(partition: string, commit: Commit): Promise<CommitResult>
+  /** Entries with score <= `now`, oldest first; each is moved to score `now + lease` atomically (S07). */
+  claimDue(partition: string, index: string, claim: Claim): Promise<IndexEntry[]>
+  health(): Promise<StoreHealth>
+  close(): Promise<void>
+}
+
+/** `fsync`: on disk before the answer. `replicated`: on enough replicas. `async`: may lose the last seconds in a power cut. */
+export type Durability = 'fsync' | 'replicated' | 'async'
+
+export interface StoredRecord {
+  readonly body: string
+  readonly revision: number
+  readonly commitId: string
+}
+
+export interface IndexEntry {
+  readonly score: number
+  readonly member: string
+}
+
+export interface StoredEvent {
+  readonly number: number
+  readonly body: string
+  readonly commitId: string
+}
+
+/** Scores are inclusive. `after` continues behind an entry in the direction of travel. */
+export interface RangeBounds {
+  readonly min?: number
+  readonly max?: number
+  readonly after?: IndexEntry
+  readonly reverse?: boolean
+  readonly limit: number
+}
+
+export interface Commit {
+  /** Unique per attempt. */
+  readonly commitId: string
+  /** By the store's clock, ms since 1970 (S08). */
+  readonly deadline: number
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+  /** Evidence, in order: the exact text that is exported and hashed. */
+  readonly events: readonly string[]
+}
+
+/** The record's revision must equal `revision`; 0 means it must be absent. */
+export interface Guard {
+  readonly type: string
+  readonly id: string
+  readonly revision: number
+}
+
+export type Write =
+  | { readonly op: 'put'; readonly type: string; readonly id: string; readonly body: string }
+  | { readonly op: 'delete'; readonly type: string; readonly id: string }
+  /** Removes the entry at `from` and adds it at `to`; either may be left out. */
+  | {
+      readonly op: 'index'
+      readonly index: string
+      readonly member: string
+      readonly from?: number
+      readonly to?: number
+    }
+
+export type CommitResult =
+  | { readonly ok: true; readonly numbers: readonly number[] }
+  /** `failed` are positions in `guards`, ascending (S03). */
+  | { readonly ok: false; readonly reason: 'guard'; readonly failed: readonly number[] }
+  | { readonly ok: false; readonly reason: 'late' }
+
+export interface Claim {
+  readonly now: number
+  readonly lease: number
+  readonly limit: number
+}
+
+export interface StoreHealth {
+  readonly ready: boolean
+  /** One sentence for the operator when not ready. */
+  readonly reason?: string
+}
+
+/** The call was definitely not executed. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+}
+
+/** The commit may or may not have been executed: the caller must answer "unknown", never success. */
+export class StoreIndeterminate extends Error {
+  override readonly name = 'StoreIndeterminate'
+}

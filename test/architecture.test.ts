@@ -1,0 +1,116 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+/**
+ * The import table of the house: which folder (or file) may import which. design.md section 2.
+ * Two sentences explain it: domain never awaits; gateway never speaks HTTP.
+ */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  contract: [],
+  domain: ['contract'],
+  policy: ['contract', 'domain'],
+  'store/store.ts': [],
+  store: ['store/store.ts'],
+  gateway: ['contract', 'domain', 'policy', 'store/store.ts'],
+  evidence: ['contract', 'domain', 'store/store.ts'],
+  http: ['contract', 'domain', 'gateway'],
+  telemetry: ['contract', 'domain', 'gateway'],
+  sdk: [],
+  'config.ts': ['contract', 'domain'],
+  'app.ts': [
+    'contract',
+    'domain',
+    'policy',
+    'gateway',
+    'store',
+    'http',
+    'telemetry',
+    'evidence',
+    'config.ts',
+  ],
+  cli: ['contract', 'domain', 'policy', 'gateway', 'sdk', 'config.ts', 'app.ts'],
+}
+const MAX_LINES = 400
+
+const root = fileURLToPath(new URL('../src/', import.meta.url))
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => path.replaceAll('\\', '/'))
+
+/** Relative imports of a source file, as paths below src/. */
+function importsOf(file: string): { path: string; typeOnly: boolean }[] {
+  const text = readFileSync(join(root, file), 'utf8')
+  const pattern =
+    /(?:^|\n)\s*(import|export)\s+(type\s)?[^'"]*?from\s+'(\.[^']+)'|import\(\s*'(\.[^']+)'\s*\)/g
+  return [...text.matchAll(pattern)].map((match) => ({
+    path: relative(root, normalize(join(root, dirname(file), match[3] ?? match[4] ?? ''))).replaceAll(
+      '\\',
+      '/',
+    ),
+    typeOnly: match[2] !== undefined,
+  }))
+}
+
+const zoneOf = (file: string): string =>
+  Object.keys(MAY_IMPORT).find((zone) => zone === file) ?? (file.split('/')[0] as string)
+
+describe('the import table', () => {
+  it('knows every folder of src', () => {
+    expect(files.map(zoneOf).filter((zone) => !(zone in MAY_IMPORT))).toEqual([])
+  })
+
+  it('is kept by every file', () => {
+    const broken = files.flatMap((file) => {
+      const zone = zoneOf(file)
+      const allowed = [zone, ...(MAY_IMPORT[zone] ?? [])]
+      return importsOf(file)
+        .filter(({ path }) => !allowed.includes(zoneOf(path)))
+        .map(({ path }) => `${file} must not import ${path}`)
+    })
+    expect(broken).toEqual([])
+  })
+
+  it('finds a broken rule (the check itself can fail)', () => {
+    expect(MAY_IMPORT['domain']).not.toContain('store')
+    expect(importsOf('policy/snapshot.ts').map(({ path }) => path)).toContain('domain/decision.ts')
+  })
+})
+
+describe('the house rules', () => {
+  it('domain never awaits', () => {
+    const awaiting = files.filter(
+      (file) => file.startsWith('domain/') && /\b(await|async|Promise)\b/.test(code(file)),
+    )
+    expect(awaiting).toEqual([])
+  })
+
+  it('gateway never speaks HTTP', () => {
+    const speaking = files.filter(
+      (file) => file.startsWith('gateway/') && /fastify|statusCode|node:http/.test(code(file)),
+    )
+    expect(speaking).toEqual([])
+  })
+
+  it('only config.ts reads the environment', () => {
+    expect(files.filter((file) => /process\.env/.test(code(file)))).toEqual(['config.ts'])
+  })
+
+  it('only policy/directory*.ts and the command line touch the disk on behalf of policy', () => {
+    const touching = files.filter((file) => file.startsWith('policy/') && /node:fs/.test(code(file)))
+    expect(touching.filter((file) => !file.startsWith('policy/directory'))).toEqual([])
+  })
+
+  it('no file is longer than the limit', () => {
+    const long = files.filter((file) => readFileSync(join(root, file), 'utf8').split('\n').length > MAX_LINES)
+    expect(long).toEqual([])
+  })
+})
+
+/** The file without comments. */
+function code(file: string): string {
+  return readFileSync(join(root, file), 'utf8')
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/(^|\s)\/\/.*$/gm, '')
+}
