@@ -15,6 +15,8 @@ export interface Snapshot {
   readonly rules: readonly RuleSummary[]
   /** Decides one call. Never rejects: an engine error or mismatch is an outcome with verdict `reject`. */
   decide(call: Call): Promise<Outcome>
+  /** May the agent use the tool: both known, and a glob of its directory entry fits. */
+  mayUse(tenant: string, agent: string, tool: string): boolean
   /** Problems of `payload` against the contract's input_schema; empty when it fits or the tool is unknown. */
   checkPayload(tool: string, payload: JsonObject): readonly PayloadProblem[]
 }

@@ -17,6 +17,7 @@
  * S12 time        `now()` is the store's clock in ms since 1970; it never goes backwards, not even over a restart.
  * S13 closed      after `close` every call fails with `StoreUnavailable`.
  * S14 identity    a record and an event carry the id of the commit that wrote them.
+ * S15 mark        a mark indexes the commit's first event by its number, in the same commit; a commit without events has no mark.
  */
 export interface Store {
   readonly durability: Durability
@@ -93,6 +94,8 @@ export type Write =
       readonly from?: number
       readonly to?: number
     }
+  /** Adds an entry whose score is the number of the commit's first event and whose member is the commit's id (S15). */
+  | { readonly op: 'mark'; readonly index: string }
 
 export type CommitResult =
   | { readonly ok: true; readonly numbers: readonly number[] }

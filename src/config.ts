@@ -1,0 +1,275 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { LIMITS } from './contract/limits.ts'
+
+/** Configuration: flags > environment > countersign.yaml > defaults (design.md section 11). The only reader of process.env. */
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly store: string
+  readonly policies: string
+  /** Absent: generated and printed once when the store is new. */
+  readonly adminKey?: string
+  readonly metricsHost: string
+  readonly metricsPort: number
+  readonly logLevel: string
+  /** Largest request body in bytes. */
+  readonly bodyLimit: number
+  /** Longest time one store call may take, ms. */
+  readonly storeDeadline: number
+  /** Free space in bytes below which the embedded store refuses writes. */
+  readonly storeMinFree: number
+  /** Time between two looks at the policy directory, ms. */
+  readonly policyRescan: number
+}
+
+export type Origin = 'flag' | 'environment' | 'file' | 'default'
+
+export interface Setting {
+  readonly key: keyof Config
+  readonly type: 'string' | 'integer'
+  readonly default?: string | number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly oneOf?: readonly string[]
+  readonly minLength?: number
+  readonly secret?: boolean
+  readonly help: string
+}
+
+export const ADMIN_KEY_CHARS = 32
+const PORT = { type: 'integer', minimum: 0, maximum: 65_535 } as const
+
+/** One row per setting: the flag is `--admin-key`, the variable `COUNTERSIGN_ADMIN_KEY`, the key in the file `admin_key`. */
+export const SETTINGS: readonly Setting[] = [
+  { key: 'host', type: 'string', default: '127.0.0.1', help: 'address to listen on' },
+  { key: 'port', ...PORT, default: 8787, help: 'port of the agent, review and admin API' },
+  { key: 'store', type: 'string', default: 'file:./data', help: 'where state lives: file:<directory>' },
+  { key: 'policies', type: 'string', default: './policies', help: 'directory of the policy bundle' },
+  {
+    key: 'adminKey',
+    type: 'string',
+    minLength: ADMIN_KEY_CHARS,
+    secret: true,
+    help: 'admin key; generated and printed once when absent and the store is new',
+  },
+  { key: 'metricsHost', type: 'string', default: '127.0.0.1', help: 'address of the metrics listener' },
+  { key: 'metricsPort', ...PORT, default: 9464, help: 'port of the metrics listener' },
+  {
+    key: 'logLevel',
+    type: 'string',
+    default: 'info',
+    oneOf: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
+    help: 'lowest level that is logged',
+  },
+  {
+    key: 'bodyLimit',
+    type: 'integer',
+    default: LIMITS.BODY_BYTES,
+    minimum: 1_024,
+    maximum: 16 * 1024 * 1024,
+    help: 'largest request body in bytes',
+  },
+  {
+    key: 'storeDeadline',
+    type: 'integer',
+    default: LIMITS.STORE_DEADLINE_MS,
+    minimum: 50,
+    maximum: 60_000,
+    help: 'longest time a store call may take, ms',
+  },
+  {
+    key: 'storeMinFree',
+    type: 'integer',
+    default: 64 * 1024 * 1024,
+    minimum: 0,
+    help: 'free disk space in bytes below which writes are refused',
+  },
+  {
+    key: 'policyRescan',
+    type: 'integer',
+    default: 5_000,
+    minimum: 100,
+    maximum: 3_600_000,
+    help: 'time between two looks at the policy directory, ms',
+  },
+]
+
+export interface LoadedConfig {
+  readonly config: Config
+  readonly origins: Readonly<Record<keyof Config, Origin>>
+  /** Arguments that are no settings. */
+  readonly positionals: readonly string[]
+}
+
+/** Something about the configuration that must be mended before the gateway starts. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+export interface ConfigSources {
+  readonly args: readonly string[]
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Parses a YAML text; injected, because the parser is loaded only when a file is there. */
+  readonly parseYaml: (text: string) => unknown
+}
+
+const FILE = 'countersign.yaml'
+
+/** @throws ConfigError naming the setting, where it came from, and what it may be */
+export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources): LoadedConfig {
+  const { flags, positionals } = parseFlags(args)
+  const file = readFile(flags['config'] ?? env['COUNTERSIGN_CONFIG'], parseYaml)
+  const values: Record<string, unknown> = {}
+  const origins: Record<string, Origin> = {}
+  for (const setting of SETTINGS) {
+    const [raw, origin] = pick(setting, flags, env, file)
+    origins[setting.key] = origin
+    if (raw !== undefined) values[setting.key] = checked(setting, raw, origin)
+  }
+  const config = values as unknown as Config
+  refuseUnsafe(config, env)
+  return { config, origins: origins as LoadedConfig['origins'], positionals }
+}
+
+function pick(
+  setting: Setting,
+  flags: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string | undefined>>,
+  file: Readonly<Record<string, unknown>>,
+): [unknown, Origin] {
+  const flag = flags[kebab(setting.key)]
+  if (flag !== undefined) return [flag, 'flag']
+  const fromEnv = environmentValue(setting, env)
+  if (fromEnv !== undefined) return [fromEnv, 'environment']
+  const fromFile = file[snake(setting.key)]
+  return fromFile === undefined ? [setting.default, 'default'] : [fromFile, 'file']
+}
+
+/** A secret may stand in a file that `<NAME>_FILE` names. */
+function environmentValue(
+  setting: Setting,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const name = variableOf(setting.key)
+  const path = setting.secret ? env[`${name}_FILE`] : undefined
+  if (path === undefined || path === '') return env[name] === '' ? undefined : env[name]
+  if (env[name]) throw new ConfigError(`both \`${name}\` and \`${name}_FILE\` are set: use one`)
+  try {
+    return readFileSync(path, 'utf8').trimEnd()
+  } catch (cause) {
+    throw new ConfigError(`cannot read \`${path}\`, named by \`${name}_FILE\``, { cause })
+  }
+}
+
+function checked(setting: Setting, raw: unknown, origin: Origin): string | number {
+  const fail = (want: string): never => {
+    const shown = setting.secret ? 'the value' : `\`${String(raw)}\``
+    throw new ConfigError(`${labelOf(setting, origin)}: ${shown} ${want}`)
+  }
+  if (setting.type === 'integer') {
+    const value = typeof raw === 'number' ? raw : /^\d{1,15}$/.test(String(raw)) ? Number(raw) : Number.NaN
+    const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = setting
+    if (Number.isInteger(value) && value >= minimum && value <= maximum) return value
+    return fail(`must be a whole number from ${minimum} to ${maximum}`)
+  }
+  if (typeof raw !== 'string' || raw === '') return fail('must be text')
+  if (setting.oneOf && !setting.oneOf.includes(raw)) return fail(`must be one of ${setting.oneOf.join(', ')}`)
+  if (raw.length < (setting.minLength ?? 0)) return fail(`must have at least ${setting.minLength} characters`)
+  return raw
+}
+
+function labelOf(setting: Setting, origin: Origin): string {
+  if (origin === 'flag') return `--${kebab(setting.key)}`
+  return origin === 'environment' ? variableOf(setting.key) : `${snake(setting.key)} in ${FILE}`
+}
+
+function parseFlags(args: readonly string[]): { flags: Record<string, string>; positionals: string[] } {
+  const options = Object.fromEntries(
+    ['config', ...SETTINGS.map((setting) => kebab(setting.key))].map((name) => [
+      name,
+      { type: 'string' as const },
+    ]),
+  )
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+    return { flags: values as Record<string, string>, positionals }
+  } catch (cause) {
+    throw new ConfigError((cause as Error).message, { cause })
+  }
+}
+
+function readFile(path: string | undefined, parseYaml: (text: string) => unknown): Record<string, unknown> {
+  if (path === undefined && !existsSync(FILE)) return {}
+  const text = textOf(path ?? FILE)
+  const value = parseYaml(text)
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw new ConfigError(`${path ?? FILE}: expected settings, one per line`)
+  }
+  const known = SETTINGS.map((setting) => snake(setting.key))
+  const unknown = Object.keys(value).find((key) => !known.includes(key))
+  if (unknown !== undefined) {
+    throw new ConfigError(`${path ?? FILE}: unknown setting \`${unknown}\`; known are ${known.join(', ')}`)
+  }
+  return value as Record<string, unknown>
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new ConfigError(`cannot read the configuration file \`${path}\``, { cause })
+  }
+}
+
+/** Combinations that would break a promise of the product. */
+function refuseUnsafe(config: Config, env: Readonly<Record<string, string | undefined>>): void {
+  if (!config.store.startsWith('file:')) {
+    throw new ConfigError(`store: \`${config.store}\` is not known here; use file:<directory>`)
+  }
+  const data = resolve(storePath(config))
+  const policies = resolve(config.policies)
+  if (data === policies || data.startsWith(`${policies}/`)) {
+    throw new ConfigError('store: state must not lie inside the policy directory')
+  }
+  if (/json-rules-engine|\*/.test(env['DEBUG'] ?? '')) {
+    throw new ConfigError('DEBUG: the rules engine would print payloads to the log; unset it')
+  }
+}
+
+export function storePath(config: Config): string {
+  return config.store.slice('file:'.length)
+}
+
+/** Every setting with its value and where that came from; secrets masked. */
+export function describeConfig({
+  config,
+  origins,
+}: LoadedConfig): { name: string; value: string; origin: Origin }[] {
+  return SETTINGS.map((setting) => {
+    const value = config[setting.key]
+    const shown = value === undefined ? '' : setting.secret ? '********' : String(value)
+    return { name: variableOf(setting.key), value: shown, origin: origins[setting.key] }
+  })
+}
+
+export const kebab = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+const snake = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const variableOf = (key: string): string => `COUNTERSIGN_${snake(key).toUpperCase()}`
+
+/** What the command line needs of the environment to reach a running gateway. */
+export function clientEnvironment(env: Readonly<Record<string, string | undefined>> = process.env): {
+  url?: string
+  adminKey?: string
+  reviewerKey?: string
+  agentKey?: string
+} {
+  const pairs = [
+    ['url', env['COUNTERSIGN_URL']],
+    ['adminKey', env['COUNTERSIGN_ADMIN_KEY']],
+    ['reviewerKey', env['COUNTERSIGN_REVIEWER_KEY']],
+    ['agentKey', env['COUNTERSIGN_AGENT_KEY']],
+  ] as const
+  return Object.fromEntries(pairs.filter(([, value]) => value !== undefined && value !== ''))
+}

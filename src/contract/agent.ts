@@ -1,0 +1,169 @@
+/**
+ * The agent API on the wire (agent-api-contract.md sections 2 and 4): schema and type in one declaration each.
+ * This file is loaded only to generate schemas/openapi.json; the running gateway validates with that file.
+ */
+import { Type, type Static } from 'typebox'
+import { LIMITS } from './limits.ts'
+
+const closed = { additionalProperties: false } as const
+
+export const RiskLevel = Type.Enum(['low', 'medium', 'high', 'critical'], {
+  description: 'What the agent claims. It can raise the assessed risk, never lower it.',
+})
+export type RiskLevel = Static<typeof RiskLevel>
+
+export const ActionHash = Type.String({
+  pattern: '^[0-9a-f]{64}$',
+  description:
+    'Lowercase hex SHA-256 over the full immutable action envelope of the runtime, without prefix.',
+})
+export type ActionHash = Static<typeof ActionHash>
+
+export const ToolName = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.TOOL_NAME_CHARS,
+  pattern: '^[!-~](?:[ -~]*[!-~])?$',
+  description: 'Printable ASCII, no space at either end.',
+})
+
+const FreeForm = Type.Object({}, { additionalProperties: true })
+const Text = Type.String()
+const Summary = Type.Array(Text, { maxItems: LIMITS.SUMMARY_LINES })
+const Images = Type.Array(Text, { maxItems: LIMITS.IMAGES })
+
+export const DecisionRequest = Type.Object(
+  {
+    tool_name: ToolName,
+    workflow_name: Type.Optional(Text),
+    task_label: Type.Optional(Text),
+    subject: Type.Optional(Text),
+    preview: Type.Optional(Text),
+    risk_level: Type.Optional(RiskLevel),
+    summary: Type.Optional(Summary),
+    payload: Type.Optional(FreeForm),
+    action_hash: Type.Optional(ActionHash),
+    images: Type.Optional(Images),
+  },
+  {
+    ...closed,
+    description: 'A proposed tool call. Without action_hash the thread is V1, with it V2, for good.',
+  },
+)
+export type DecisionRequest = Static<typeof DecisionRequest>
+
+export const DecisionStatus = Type.Enum([
+  'allow',
+  'reject',
+  'pending_review',
+  'approved',
+  'rejected',
+  'changes_requested',
+])
+export type DecisionStatus = Static<typeof DecisionStatus>
+
+export const Decision = Type.Object({
+  status: DecisionStatus,
+  task_id: Type.String(),
+  thread_id: Type.Optional(Type.String()),
+  message: Type.Optional(Type.String()),
+  recommended_poll_after_seconds: Type.Optional(Type.Integer({ minimum: 1 })),
+  approval_token: Type.Optional(
+    Type.String({ description: 'Delivered once, on the first approved read of a signed approval.' }),
+  ),
+  token_expires_at: Type.Optional(Type.String({ format: 'date-time' })),
+  action_hash: Type.Optional(ActionHash),
+})
+export type Decision = Static<typeof Decision>
+
+export const ApprovalValidationRequest = Type.Object(
+  {
+    task_id: Type.String(),
+    signature: Type.String({ description: 'The raw approval token.' }),
+    request_payload: FreeForm,
+    thread_id: Type.Optional(Type.String({ description: 'Required for V2.' })),
+    action_hash: Type.Optional(ActionHash),
+  },
+  closed,
+)
+export type ApprovalValidationRequest = Static<typeof ApprovalValidationRequest>
+
+export const ApprovalValidationResult = Type.Object({
+  valid: Type.Boolean({ description: 'A 2xx status alone is never approval.' }),
+  reason: Type.Optional(Type.Enum(['invalid', 'expired', 'used'])),
+  task_id: Type.Optional(Type.String()),
+  thread_id: Type.Optional(Type.String()),
+  action_hash: Type.Optional(ActionHash),
+})
+export type ApprovalValidationResult = Static<typeof ApprovalValidationResult>
+
+export const AgentEvent = Type.Object(
+  {
+    event_type: Type.String({
+      minLength: 1,
+      maxLength: LIMITS.EVENT_TYPE_CHARS,
+      pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+      description: '`revision.<task_id>.<thread_id>` submits payload.revision; anything else is evidence.',
+    }),
+    event_summary: Type.String(),
+    payload: Type.Optional(FreeForm),
+    images: Type.Optional(Images),
+  },
+  closed,
+)
+export type AgentEvent = Static<typeof AgentEvent>
+
+export const Revision = Type.Object(
+  {
+    revision_id: Type.String({ minLength: 1, maxLength: LIMITS.REVISION_ID_CHARS }),
+    tool_name: ToolName,
+    subject: Type.String(),
+    request_payload: FreeForm,
+    workflow_name: Type.Optional(Text),
+    task_label: Type.Optional(Text),
+    preview: Type.Optional(Text),
+    risk_level: Type.Optional(RiskLevel),
+    summary: Type.Optional(Summary),
+    action_hash: Type.Optional(ActionHash),
+  },
+  { additionalProperties: true, description: 'Member `revision` of the payload of a revision event.' },
+)
+export type Revision = Static<typeof Revision>
+
+export const EventReceipt = Type.Object({
+  event_id: Type.String(),
+  recorded_at: Type.String({ format: 'date-time' }),
+  thread_id: Type.Optional(Type.String()),
+  status: Type.Optional(DecisionStatus),
+  revision: Type.Optional(Type.Integer({ minimum: 1 })),
+})
+export type EventReceipt = Static<typeof EventReceipt>
+
+export const ResolveRequest = Type.Object(
+  { tools: Type.Array(Type.String(), { maxItems: LIMITS.TOOL_NAMES }) },
+  { ...closed, description: 'An empty list asks for every tool that the agent may use.' },
+)
+export type ResolveRequest = Static<typeof ResolveRequest>
+
+export const ResolveResult = Type.Object({
+  tools: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      description: Type.String(),
+      input_schema: FreeForm,
+      risk: RiskLevel,
+      revision: Type.String({ description: 'SHA-256 (hex) of the contract.' }),
+    }),
+  ),
+  unknown: Type.Array(Type.String()),
+})
+export type ResolveResult = Static<typeof ResolveResult>
+
+/** Both identifiers are strings that stand once; what is not ours in form is simply not found. */
+export const PollQuery = Type.Object(
+  {
+    thread_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, pattern: '^[!-~]+$' })),
+    task_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, pattern: '^[!-~]+$' })),
+  },
+  closed,
+)
+export type PollQuery = Static<typeof PollQuery>

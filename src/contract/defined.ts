@@ -1,0 +1,10 @@
+/** `object` without its undefined members: how optional fields are left out under exactOptionalPropertyTypes. */
+export function defined<T extends object>(object: T): Defined<T> {
+  const result: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(object)) if (value !== undefined) result[key] = value
+  return result as Defined<T>
+}
+
+export type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+}

@@ -1,0 +1,84 @@
+/** The one error table: stable code, HTTP status, title (RFC 9457). docs/errors.md is tested against it in both directions. */
+export const ERRORS = {
+  invalid_json: { status: 400, title: 'The body is not acceptable JSON' },
+  invalid_request: { status: 400, title: 'The request does not fit the contract' },
+  invalid_policy_input: { status: 400, title: 'The payload does not fit the contract of the tool' },
+  invalid_revision: { status: 400, title: 'The revision does not fit the contract' },
+  missing_identifier: { status: 400, title: 'No decision identifier given' },
+  unauthenticated: { status: 401, title: 'Missing or invalid credentials' },
+  not_permitted: { status: 403, title: 'This credential may not do that' },
+  not_eligible: { status: 403, title: 'You are not among the reviewers of this thread' },
+  self_review: { status: 403, title: 'The owner of an agent does not vote on its threads' },
+  already_voted: { status: 403, title: 'You have voted on this revision already' },
+  not_found: { status: 404, title: 'Not found' },
+  request_timeout: { status: 408, title: 'The request did not arrive in time' },
+  not_pending: { status: 409, title: 'The thread is not waiting for this' },
+  duplicate_revision: { status: 409, title: 'This revision was seen before' },
+  too_many_revisions: { status: 409, title: 'The thread has been revised too often' },
+  unknown_thread: { status: 409, title: 'No such thread in this task' },
+  conflict: { status: 409, title: 'Somebody else changed this at the same time' },
+  stale_revision: { status: 412, title: 'The thread has moved on to another revision' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'Only application/json in UTF-8, unencoded' },
+  idempotency_mismatch: { status: 422, title: 'This Idempotency-Key was used with another body' },
+  revision_required: { status: 428, title: 'Say which revision you looked at' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  header_too_large: { status: 431, title: 'The request header is too large' },
+  internal: { status: 500, title: 'Internal error' },
+  store_unavailable: { status: 503, title: 'The store cannot answer' },
+  outcome_unknown: { status: 503, title: 'The store did not confirm in time: the outcome is unknown' },
+  shutting_down: { status: 503, title: 'The gateway is shutting down' },
+} as const satisfies Record<string, { status: number; title: string }>
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** One place in a body, as an RFC 6901 JSON Pointer, and what is wrong there. */
+export interface FieldError {
+  readonly pointer: string
+  readonly message: string
+}
+
+export interface ProblemExtra {
+  readonly errors?: readonly FieldError[]
+  /** Seconds after which a retry makes sense (`Retry-After`). */
+  readonly retryAfter?: number
+  /** Private: for the log, never for the answer. */
+  readonly cause?: unknown
+}
+
+/** A refusal with a public sentence. `cause` stays private. */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError'
+  readonly code: ErrorCode
+  readonly errors: readonly FieldError[]
+  readonly retryAfter: number | undefined
+
+  constructor(code: ErrorCode, detail: string, extra: ProblemExtra = {}) {
+    super(detail, { cause: extra.cause })
+    this.code = code
+    this.errors = extra.errors ?? []
+    this.retryAfter = extra.retryAfter
+  }
+}
+
+/** `application/problem+json`, RFC 9457. `type` names a page of docs/errors.md. */
+export interface Problem {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly code: ErrorCode
+  readonly detail: string
+  readonly errors?: readonly FieldError[]
+}
+
+export function problemOf(error: GatewayError): Problem {
+  const { status, title } = ERRORS[error.code]
+  return {
+    type: `urn:countersign:error:${error.code}`,
+    title,
+    status,
+    code: error.code,
+    detail: error.message,
+    ...(error.errors.length > 0 ? { errors: error.errors } : {}),
+  }
+}

@@ -1,0 +1,37 @@
+/** Every cap and duration of the wire, in one place. docs/limits.md prints this table; test/contract/limits.test.ts pins it. */
+export const LIMITS = {
+  /** Largest request body in bytes (413 above it). Configurable. */
+  BODY_BYTES: 256 * 1024,
+  /** Deepest nesting of a JSON body. */
+  JSON_DEPTH: 64,
+  /** Most object keys in one body, all levels together. */
+  JSON_KEYS: 10_000,
+  /** Most values in one body, all levels together. */
+  JSON_VALUES: 50_000,
+  /** Longest string in a body, in UTF-8 bytes. */
+  STRING_BYTES: 64 * 1024,
+  IMAGES: 16,
+  SUMMARY_LINES: 100,
+  TOOL_NAMES: 256,
+  TASK_ID_CHARS: 128,
+  TOOL_NAME_CHARS: 128,
+  EVENT_TYPE_CHARS: 256,
+  REVISION_ID_CHARS: 128,
+  IDEMPOTENCY_KEY_CHARS: 255,
+  COMMENT_CHARS: 4_000,
+  /** Most revisions of one thread (409 above it). */
+  REVISIONS: 20,
+  /** Longest `Prefer: wait`, in seconds. */
+  WAIT_SECONDS: 55,
+  PAGE_ITEMS: 100,
+  EVIDENCE_PAGE_ITEMS: 10_000,
+  /** A stored answer is replayed for a repeated Idempotency-Key this long; a stored allow for a shorter time. */
+  IDEMPOTENCY_MS: 24 * 60 * 60_000,
+  IDEMPOTENT_ALLOW_MS: 10 * 60_000,
+  /** Lifetime of an approval token unless the agent's directory entry says otherwise. */
+  TOKEN_TTL_MS: 10 * 60_000,
+  /** A used or expired token is remembered this long, so that `used` and `expired` can be told from `invalid`. */
+  TOKEN_RETENTION_MS: 7 * 24 * 60 * 60_000,
+  /** A store call that has not ended by then is answered 503. Configurable. */
+  STORE_DEADLINE_MS: 2_000,
+} as const

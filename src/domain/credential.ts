@@ -1,0 +1,44 @@
+import { sha256 } from './digest.ts'
+import { createHash } from 'node:crypto'
+
+/**
+ * Credentials (design.md section 4): `<kind>_[<tenant>_]<43 base64url of 256 random bits><6 checksum>`.
+ * The checksum lets scanners find leaks and keeps garbage away from the store; only SHA-256 of the whole is ever stored.
+ */
+export type CredentialKind = 'agent' | 'reviewer' | 'approval'
+
+export const SECRET_BYTES = 32
+const PREFIX: Record<CredentialKind, string> = { agent: 'csk', reviewer: 'csr', approval: 'cst' }
+const TENANT = '[a-z0-9-]{1,32}'
+const SECRET = '[A-Za-z0-9_-]{43}'
+const CHECKSUM_CHARS = 6
+
+const FORMAT: Record<CredentialKind, RegExp> = {
+  agent: new RegExp(`^csk_(${TENANT})_${SECRET}[A-Za-z0-9_-]{6}$`),
+  reviewer: new RegExp(`^csr_(${TENANT})_${SECRET}[A-Za-z0-9_-]{6}$`),
+  approval: new RegExp(`^cst_()${SECRET}[A-Za-z0-9_-]{6}$`),
+}
+
+/** `secret` is 32 random bytes. An approval token names no tenant: it always arrives beside an agent key. */
+export function composeCredential(kind: CredentialKind, secret: Uint8Array, tenant?: string): string {
+  const scope = tenant === undefined ? '' : `${tenant}_`
+  const head = `${PREFIX[kind]}_${scope}${Buffer.from(secret).toString('base64url')}`
+  return head + checksum(head)
+}
+
+/** The tenant (empty for approval tokens) when `text` has the form and the right checksum; undefined for anything else. */
+export function parseCredential(kind: CredentialKind, text: string): { tenant: string } | undefined {
+  const match = FORMAT[kind].exec(text)
+  if (!match) return undefined
+  const head = text.slice(0, -CHECKSUM_CHARS)
+  return checksum(head) === text.slice(-CHECKSUM_CHARS) ? { tenant: match[1] ?? '' } : undefined
+}
+
+/** The lookup key under which a credential is stored. */
+export function hashCredential(text: string): string {
+  return sha256(text)
+}
+
+function checksum(head: string): string {
+  return createHash('sha256').update(head).digest('base64url').slice(0, CHECKSUM_CHARS)
+}

@@ -1,0 +1,19 @@
+/** Event types (agent-api-contract.md section 6): open-ended, but for one form that submits a revision. */
+export type EventKind =
+  | { readonly kind: 'evidence' }
+  | { readonly kind: 'revision'; readonly thread_id: string }
+  | { readonly kind: 'malformed' }
+
+const THREAD_PART = /^[A-Za-z0-9_]+$/
+
+/**
+ * `revision.<task_id>.<thread_id>` with the task id of the path, so that dots in a task id are harmless. What begins with
+ * `revision.` and is not exactly that form is malformed, never plain evidence.
+ */
+export function eventKind(eventType: string, taskId: string): EventKind {
+  if (!eventType.startsWith('revision.')) return { kind: 'evidence' }
+  const prefix = `revision.${taskId}.`
+  const thread = eventType.slice(prefix.length)
+  if (!eventType.startsWith(prefix) || !THREAD_PART.test(thread)) return { kind: 'malformed' }
+  return { kind: 'revision', thread_id: thread }
+}

@@ -1,0 +1,26 @@
+/** Crockford base32: no dots, no vowels that read as words, ordered like the numbers they stand for. */
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const TIME_CHARS = 10
+const RANDOM_CHARS = 16
+
+export const TASK_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
+export const THREAD_ID = /^thr_[0-9A-HJKMNP-TV-Z]{26}$/
+
+/**
+ * 26 characters that sort by time: 48 bits of `time` (ms since 1970), then 80 bits of `random` (at least 10 bytes).
+ */
+export function timeOrderedId(time: number, random: Uint8Array): string {
+  let text = ''
+  for (let rest = time, i = 0; i < TIME_CHARS; i++) {
+    text = ALPHABET.charAt(rest % 32) + text
+    rest = Math.floor(rest / 32)
+  }
+  let bits = 0n
+  for (const byte of random.subarray(0, 10)) bits = (bits << 8n) | BigInt(byte)
+  let tail = ''
+  for (let i = 0; i < RANDOM_CHARS; i++) {
+    tail = ALPHABET.charAt(Number(bits & 31n)) + tail
+    bits >>= 5n
+  }
+  return text + tail
+}

@@ -1,0 +1,80 @@
+import type { ReviewRequirement, Seat } from './decision.ts'
+
+/** Quorum (design.md section 5): every seat of every group filled, each by another person. */
+
+export interface Person {
+  readonly id: string
+  readonly groups: readonly string[]
+}
+
+export interface SeatState {
+  readonly group: string
+  readonly approvals: number
+  /** Groups that may fill the seat as well, since an escalation. */
+  readonly escalatedTo: readonly string[]
+  readonly filledBy: readonly string[]
+}
+
+export interface Quorum {
+  readonly met: boolean
+  readonly seats: readonly SeatState[]
+}
+
+/**
+ * Seats the approvers by bipartite matching, so that a person in two groups takes the seat that lets the most be filled,
+ * and only one. `elapsed` is the age of the revision in ms: it decides which escalations hold.
+ */
+export function quorum(
+  requirement: ReviewRequirement,
+  approvers: readonly Person[],
+  elapsed: number,
+): Quorum {
+  const chairs = requirement.seats.flatMap((seat) => Array.from({ length: seat.approvals }, () => seat))
+  const seated = match(chairs, distinct(approvers), elapsed)
+  const seats = requirement.seats.map((seat) => ({
+    group: seat.group,
+    approvals: seat.approvals,
+    escalatedTo: escalatedGroups(seat, elapsed),
+    filledBy: chairs.flatMap((chair, i) => (chair === seat && seated[i] ? [seated[i].id] : [])),
+  }))
+  return { met: seats.every((seat) => seat.filledBy.length === seat.approvals), seats }
+}
+
+/** May `person` fill any seat at all? */
+export function eligible(requirement: ReviewRequirement, person: Person, elapsed: number): boolean {
+  return requirement.seats.some((seat) => fits(seat, person, elapsed))
+}
+
+export function escalatedGroups(seat: Seat, elapsed: number): string[] {
+  return seat.escalate.filter((one) => elapsed >= one.after_ms).map((one) => one.group)
+}
+
+function fits(seat: Seat, person: Person, elapsed: number): boolean {
+  return (
+    person.groups.includes(seat.group) ||
+    escalatedGroups(seat, elapsed).some((group) => person.groups.includes(group))
+  )
+}
+
+function distinct(people: readonly Person[]): Person[] {
+  return [...new Map(people.map((person) => [person.id, person])).values()]
+}
+
+/** Augmenting paths (Kuhn): chair index -> person. */
+function match(chairs: readonly Seat[], people: readonly Person[], elapsed: number): (Person | undefined)[] {
+  const seated: (Person | undefined)[] = chairs.map(() => undefined)
+  const place = (person: Person, tried: Set<number>): boolean => {
+    for (const [i, chair] of chairs.entries()) {
+      if (tried.has(i) || !fits(chair, person, elapsed)) continue
+      tried.add(i)
+      const holder = seated[i]
+      if (holder === undefined || place(holder, tried)) {
+        seated[i] = person
+        return true
+      }
+    }
+    return false
+  }
+  for (const person of people) place(person, new Set())
+  return seated
+}

@@ -1,0 +1,165 @@
+import type { ReviewRequirement, Risk } from './decision.ts'
+
+/** A review thread: its head record. What was proposed lies in one record per revision, so that a poll reads little. */
+export interface Thread {
+  readonly thread_id: string
+  readonly tenant: string
+  readonly agent: string
+  readonly task_id: string
+  readonly tool: string
+  /** Fixed at birth: V2 when the first request carried an action_hash. */
+  readonly path: 'v1' | 'v2'
+  readonly status: ThreadStatus
+  readonly created_at: number
+  /** Shortened subject, for lists. */
+  readonly title?: string
+  /** Number of the current revision, from 1, and when it was submitted. */
+  readonly revision: number
+  readonly submitted_at: number
+  /** Digest of everything a reviewer is shown of the current revision; votes are bound to it. */
+  readonly digest: string
+  readonly payload_digest: string
+  readonly action_hash?: string
+  readonly risk: Risk
+  readonly policy_risk: Risk
+  /** The reasons of the deciding rules, or, once closed, what the reviewers said. */
+  readonly message: string
+  readonly requirement: ReviewRequirement
+  readonly votes: readonly Vote[]
+  /** Waiting threads are rejected at this moment; an approval not collected by then is too. */
+  readonly deadline?: number
+  /** Reminders and escalations already announced for the current revision, as their `after_ms`. */
+  readonly announced: readonly string[]
+  readonly revision_ids: readonly string[]
+  readonly approval?: Approval
+  /** When the timer has to look at the thread next; absent when nothing can happen by time alone. */
+  readonly due_at?: number
+  /** W3C traceparent of the request that opened the thread. */
+  readonly traceparent?: string
+}
+
+export type ThreadStatus = 'pending_review' | 'changes_requested' | 'approved' | 'rejected'
+
+export interface Vote {
+  readonly reviewer: string
+  readonly decision: 'approve' | 'reject' | 'request_changes'
+  readonly revision: number
+  readonly comment?: string
+  readonly at: number
+  /** Channel: `key` for a reviewer API key. */
+  readonly via: string
+}
+
+export interface Approval {
+  readonly at: number
+  /** When the agent first read it. */
+  readonly collected_at?: number
+  /** SHA-256 of the token; absent where the agent uses unsigned approvals. */
+  readonly token_hash?: string
+  readonly token_expires_at?: number
+  readonly redeemed_at?: number
+}
+
+export type ThreadTrigger =
+  | 'vote_counted'
+  | 'quorum_met'
+  | 'vote_reject'
+  | 'vote_changes'
+  | 'revise'
+  | 'revise_rejected'
+  | 'expire'
+  | 'collect'
+  | 'redeem'
+  | 'revoke'
+
+/** The whole life of a thread. What is not in the table cannot happen (agent-api-contract.md section 3, design.md section 5). */
+export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, ThreadStatus>>> = {
+  pending_review: {
+    vote_counted: 'pending_review',
+    quorum_met: 'approved',
+    vote_reject: 'rejected',
+    vote_changes: 'changes_requested',
+    revise: 'pending_review',
+    revise_rejected: 'rejected',
+    expire: 'rejected',
+  },
+  changes_requested: {
+    revise: 'pending_review',
+    revise_rejected: 'rejected',
+    expire: 'rejected',
+  },
+  approved: {
+    collect: 'approved',
+    redeem: 'approved',
+    expire: 'rejected',
+    revoke: 'rejected',
+  },
+  rejected: {},
+}
+
+/** The status after `trigger`, or undefined when the trigger is not possible in `status`. */
+export function transition(status: ThreadStatus, trigger: ThreadTrigger): ThreadStatus | undefined {
+  return TRANSITIONS[status][trigger]
+}
+
+/** Votes that count: those on the current revision. */
+export function currentVotes(thread: Thread): Vote[] {
+  return thread.votes.filter((vote) => vote.revision === thread.revision)
+}
+
+/** Time alone ends a waiting thread, and an approval that nobody collected. A collected approval is ended by its token's expiry only. */
+export function isExpired(thread: Thread, now: number): boolean {
+  if (thread.deadline === undefined || now < thread.deadline) return false
+  return transition(thread.status, 'expire') !== undefined && thread.approval?.collected_at === undefined
+}
+
+/** Reminders and escalations of the current revision that have come due and were not announced yet. */
+export function dueAnnouncements(thread: Thread, now: number): Announcement[] {
+  return announcements(thread).filter((one) => now >= one.at && !thread.announced.includes(one.key))
+}
+
+export interface Announcement {
+  readonly key: string
+  readonly kind: 'reminder' | 'escalation'
+  readonly at: number
+  /** The group that may fill the seat from now on. */
+  readonly group?: string
+}
+
+function announcements(thread: Thread): Announcement[] {
+  if (thread.status !== 'pending_review') return []
+  const { remind_after_ms, seats } = thread.requirement
+  const reminders = remind_after_ms.map((ms): Announcement => ({
+    key: `remind:${ms}`,
+    kind: 'reminder',
+    at: thread.submitted_at + ms,
+  }))
+  const escalations = seats.flatMap((seat) =>
+    seat.escalate.map((one): Announcement => ({
+      key: `escalate:${seat.group}:${one.group}:${one.after_ms}`,
+      kind: 'escalation',
+      at: thread.submitted_at + one.after_ms,
+      group: one.group,
+    })),
+  )
+  return [...reminders, ...escalations].sort((a, b) => a.at - b.at || (a.key < b.key ? -1 : 1))
+}
+
+/** When the timer must look at the thread next (ms since 1970), or undefined when never. */
+export function nextDue(thread: Thread): number | undefined {
+  const waiting =
+    transition(thread.status, 'expire') !== undefined && thread.approval?.collected_at === undefined
+  const moments = announcements(thread)
+    .filter((one) => !thread.announced.includes(one.key))
+    .map((one) => one.at)
+  if (waiting && thread.deadline !== undefined) moments.push(thread.deadline)
+  return moments.length > 0 ? Math.min(...moments) : undefined
+}
+
+/** Advice for the next poll in seconds: soon for a young thread, seldom for an old one. */
+export function pollAfterSeconds(age: number): number {
+  const minutes = age / 60_000
+  if (minutes < 1) return 2
+  if (minutes < 10) return 5
+  return minutes < 60 ? 15 : 60
+}

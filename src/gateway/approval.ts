@@ -1,0 +1,77 @@
+import type { JsonObject } from '../contract/json.ts'
+import { quorum } from '../domain/quorum.ts'
+import { currentVotes, type Thread } from '../domain/thread.ts'
+import type { ReviewerEntry, Snapshot, Tenant } from '../policy/snapshot.ts'
+import type { Deps } from './deps.ts'
+import type { RevisionRecord } from './records.ts'
+import { callOf, decide } from './submit.ts'
+
+/** Why an approval no longer holds: the stable code that its message starts with. */
+export interface Lapse {
+  readonly code: 'policy_changed' | 'reviewer_removed' | 'agent_removed'
+  readonly sentence: string
+}
+
+/**
+ * An approval is a promise of the past; before it is acted on, policy and people are asked again (design.md section 3):
+ * a snapshot that now rejects the action, or a counted voter without the seat, ends it.
+ */
+export async function lapseOf(
+  deps: Deps,
+  thread: Thread,
+  revision: RevisionRecord,
+): Promise<Lapse | undefined> {
+  const snapshot = deps.policies.current()
+  if (snapshot === undefined) return { code: 'policy_changed', sentence: 'no policy is in force' }
+  return seatsLost(snapshot, thread) ?? policyRefuses(deps, snapshot, thread, revision)
+}
+
+function seatsLost(snapshot: Snapshot, thread: Thread): Lapse | undefined {
+  const tenant = snapshot.directory.tenants.get(thread.tenant)
+  const approvers = approversOf(tenant, thread)
+  const elapsed = (thread.approval?.at ?? thread.submitted_at) - thread.submitted_at
+  if (quorum(thread.requirement, approvers, elapsed).met) return undefined
+  return { code: 'reviewer_removed', sentence: 'a person who approved no longer holds the seat' }
+}
+
+/** The people whose approvals of the current revision count today: in the directory, and not answerable for the agent. */
+export function approversOf(tenant: Tenant | undefined, thread: Thread): ReviewerEntry[] {
+  return currentVotes(thread)
+    .filter((vote) => vote.decision === 'approve' && !isOwner(tenant, thread, vote.reviewer))
+    .flatMap((vote) => tenant?.reviewers.get(vote.reviewer) ?? [])
+}
+
+/** Owners never vote on threads of their agents, unless the directory says so for that agent (design.md section 5). */
+export function isOwner(tenant: Tenant | undefined, thread: Thread, reviewer: string): boolean {
+  const agent = tenant?.agents.get(thread.agent)
+  return agent !== undefined && agent.preventSelfReview && agent.owners.includes(reviewer)
+}
+
+async function policyRefuses(
+  deps: Deps,
+  snapshot: Snapshot,
+  thread: Thread,
+  revision: RevisionRecord,
+): Promise<Lapse | undefined> {
+  return (await refusedNow(deps, snapshot, thread, revision))
+    ? { code: 'policy_changed', sentence: 'the policy in force now rejects this action' }
+    : undefined
+}
+
+/** Would the snapshot in force reject the approved action (by rule, as unmatched, or because it no longer fits its contract)? */
+export async function refusedNow(
+  deps: Deps,
+  snapshot: Snapshot,
+  thread: Thread,
+  revision: RevisionRecord,
+): Promise<boolean> {
+  if (snapshot.checkPayload(thread.tool, revision.payload).length > 0) return true
+  const claims = { tool_name: thread.tool, ...revision.claims }
+  const caller = { tenant: thread.tenant, id: thread.agent }
+  const outcome = await decide(
+    deps,
+    snapshot,
+    callOf(caller, claims, revision.payload as JsonObject, deps.store.now()),
+  )
+  return outcome.verdict === 'reject'
+}

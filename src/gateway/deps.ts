@@ -1,0 +1,63 @@
+import type { Diagnostic } from '../policy/diagnostics.ts'
+import type { Snapshot } from '../policy/snapshot.ts'
+import type { Store } from '../store/store.ts'
+import type { EvidenceRecord } from './evidence.ts'
+
+/** What every verb needs. No verb reaches for a clock, a random source or a policy by itself. */
+export interface Deps {
+  readonly store: Store
+  readonly policies: Policies
+  readonly keys: KeyCache
+  /** `bytes` unpredictable bytes. */
+  random(bytes: number): Uint8Array
+  /** A 26-character id that sorts by time, unique within the process and, by its randomness, everywhere. */
+  nextId(): string
+  /** Unique for every commit attempt. */
+  nextCommitId(): string
+  /** Key of the salted commitments in evidence: who holds it can open them. */
+  readonly commitmentSecret: Uint8Array
+  /** Longest time one store call may take, ms. */
+  readonly storeDeadlineMs: number
+  /** Told of every record after it is durable: counters and log lines. Must not throw; may be lost, never the truth. */
+  observe(observation: Observation): void
+}
+
+/** The snapshot in force, and how the last load went. */
+export interface Policies {
+  current(): Snapshot | undefined
+  status(): PolicyStatus
+}
+
+export interface PolicyStatus {
+  /** ms since 1970 at which the snapshot in force was loaded. */
+  readonly loadedAt?: number
+  /** Git commit of the bundle in force, when the directory is a checkout. */
+  readonly commit?: string
+  readonly lastLoad?: {
+    readonly ok: boolean
+    readonly at: number
+    readonly revision?: string
+    readonly diagnostics: readonly Diagnostic[]
+  }
+}
+
+/** Key records seen lately. A stale entry is harmless: every commit guards the record's revision. */
+export type KeyCache = Map<string, CachedKey>
+
+export interface CachedKey {
+  readonly kind: 'agent' | 'reviewer'
+  readonly id: string
+  readonly revision: number
+}
+
+export type Observation =
+  | { readonly kind: 'evidence'; readonly record: EvidenceRecord }
+  | {
+      readonly kind: 'evaluated'
+      readonly verdict: string
+      readonly seconds: number
+      readonly fault?: string
+    }
+  | { readonly kind: 'validated'; readonly result: 'valid' | 'invalid' | 'expired' | 'used' }
+  | { readonly kind: 'revision'; readonly result: 'accepted' | 'rejected' }
+  | { readonly kind: 'store'; readonly operation: string; readonly seconds: number; readonly failed: boolean }

@@ -1,0 +1,43 @@
+import { isExpired, type Thread } from '../domain/thread.ts'
+import type { Deps } from './deps.ts'
+import { isoTime } from './evidence.ts'
+import { unchanged, type Versioned } from './records.ts'
+import { moved, writeThread } from './threads.ts'
+import type { Plan } from './transact.ts'
+
+/** What ends a thread without a person: each is a stable code at the start of its message. */
+export type ClosingCode = 'expired' | 'cancelled' | 'policy_changed' | 'reviewer_removed' | 'agent_removed'
+
+export const closingMessage = (code: ClosingCode, sentence: string): string => `${code}: ${sentence}`
+
+/**
+ * The plan that rejects a thread whose time is up, whoever notices first: the timer, a poll, a vote or a revision.
+ * Expiry always rejects.
+ */
+export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | undefined {
+  const now = deps.store.now()
+  const { value: thread } = read
+  if (!isExpired(thread, now)) return undefined
+  const sentence =
+    thread.status === 'approved' ? 'the approval was not collected in time' : 'nobody decided in time'
+  const after = moved(thread, 'expire', { message: closingMessage('expired', sentence) })
+  const written = writeThread(thread, after)
+  return {
+    answer: written.thread,
+    guards: [unchanged('thread', thread.thread_id, read)],
+    writes: written.writes,
+    evidence: [
+      {
+        type: 'review.expired',
+        tenant: thread.tenant,
+        at: isoTime(now),
+        actor: { kind: 'gateway', id: 'timer' },
+        task_id: thread.task_id,
+        thread_id: thread.thread_id,
+        revision: thread.revision,
+        tool: thread.tool,
+        details: { was: thread.status, risk: thread.risk, waited_ms: now - thread.created_at },
+      },
+    ],
+  }
+}

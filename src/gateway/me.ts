@@ -1,0 +1,21 @@
+import type { Me } from '../contract/reviewer.ts'
+import type { Deps } from './deps.ts'
+import { type Caller, reviewerEntry } from './identify.ts'
+
+/** Who I am, what I may decide, and whose threads I must leave to others. */
+export function me(deps: Deps, caller: Caller): Me {
+  const snapshot = deps.policies.current()
+  const { id, name, email, groups, roles } = reviewerEntry(snapshot, caller)
+  const agents = [...(snapshot?.directory.tenants.get(caller.tenant)?.agents.values() ?? [])]
+  const owns = agents.filter((agent) => agent.owners.includes(id)).map((agent) => agent.id)
+  const { tenant } = caller
+  return {
+    tenant,
+    reviewer: id,
+    name,
+    groups: [...groups],
+    roles: [...roles],
+    owns,
+    ...(email === undefined ? {} : { email }),
+  }
+}

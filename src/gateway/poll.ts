@@ -1,0 +1,222 @@
+import type { Decision } from '../contract/agent.ts'
+import { GatewayError } from '../contract/errors.ts'
+import { LIMITS } from '../contract/limits.ts'
+import { composeCredential, hashCredential, SECRET_BYTES } from '../domain/credential.ts'
+import { THREAD_ID } from '../domain/id.ts'
+import { pollAfterSeconds, type Thread } from '../domain/thread.ts'
+import type { ApprovalToken } from '../domain/token.ts'
+import type { AgentEntry } from '../policy/snapshot.ts'
+import { type Lapse, lapseOf } from './approval.ts'
+import type { Deps } from './deps.ts'
+import { type EvidenceRecord, isoTime } from './evidence.ts'
+import { closingMessage, expiry } from './expire.ts'
+import { purgeAt } from './idempotency.ts'
+import { agentEntry, type Caller, keyGuard } from './identify.ts'
+import { INDEX, put, read, revisionId, unchanged, type Versioned } from './records.ts'
+import { moved, writeThread } from './threads.ts'
+import { type Committed, type Plan, storeCall, transact } from './transact.ts'
+
+export interface PollTarget {
+  readonly thread_id?: string
+  readonly task_id?: string
+}
+
+export interface Wait {
+  /** How long to hold the request while the thread is pending_review, ms; 0 for not at all. */
+  readonly ms: number
+  /** Aborts when the caller is gone or the gateway shuts down. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Reads the decision on a thread (agent-api-contract.md section 4, GET decisions). The first approved read of a signed
+ * approval mints the token, in the commit that records it: of two racing polls one gets it.
+ *
+ * @throws GatewayError `missing_identifier`, `not_found`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ */
+export async function poll(
+  deps: Deps,
+  caller: Caller,
+  target: PollTarget,
+  wait: Wait,
+): Promise<Committed<Decision>> {
+  const entry = agentEntry(deps.policies.current(), caller)
+  const thread_id = await storeCall(() => locate(deps, caller, target))
+  await settled(deps, caller, thread_id, wait)
+  return transact(deps, caller.tenant, async () => {
+    const thread = await ownThread(deps, caller, thread_id)
+    const expired = expiry(deps, thread)
+    if (expired) return { ...expired, answer: decisionOn(expired.answer, deps.store.now()) }
+    if (thread.value.status !== 'approved' || thread.value.approval?.redeemed_at !== undefined) {
+      return { answer: decisionOn(thread.value, deps.store.now()) }
+    }
+    return approvedRead(deps, caller, thread, entry)
+  })
+}
+
+/** A poll by task alone means the newest thread of that task for that agent. */
+async function locate(deps: Deps, caller: Caller, target: PollTarget): Promise<string> {
+  const { thread_id, task_id } = target
+  if (thread_id === undefined && task_id === undefined) {
+    throw new GatewayError('missing_identifier', 'give thread_id or task_id')
+  }
+  if (thread_id === undefined) return newestOf(deps, caller, task_id ?? '')
+  const thread = await ownThread(deps, caller, thread_id)
+  if (task_id !== undefined && thread.value.task_id !== task_id) throw notFound()
+  return thread_id
+}
+
+async function newestOf(deps: Deps, caller: Caller, task: string): Promise<string> {
+  const [newest] = await deps.store.range(caller.tenant, INDEX.task(caller.id, task), {
+    reverse: true,
+    limit: 1,
+  })
+  if (newest === undefined) throw notFound()
+  return newest.member
+}
+
+/** Another agent's thread is as absent as one that never was. */
+async function ownThread(deps: Deps, caller: Caller, thread_id: string): Promise<Versioned<Thread>> {
+  const thread = THREAD_ID.test(thread_id)
+    ? await read(deps.store, caller.tenant, 'thread', thread_id)
+    : undefined
+  if (thread === undefined || thread.value.agent !== caller.id) throw notFound()
+  return thread
+}
+
+function notFound(): GatewayError {
+  return new GatewayError('not_found', 'no decision of this agent under this identifier')
+}
+
+/** Longest time between two looks while waiting: a wake-up may be missed. */
+const LOOK_AGAIN_MS = 1_000
+
+/** Resolves when the thread is no longer pending, its deadline passed, or the wait is over. */
+async function settled(deps: Deps, caller: Caller, thread_id: string, wait: Wait): Promise<void> {
+  const until = deps.store.now() + wait.ms
+  while (!wait.signal.aborted) {
+    const left = until - deps.store.now()
+    if (left <= 0) return
+    const round = AbortSignal.any([wait.signal, AbortSignal.timeout(Math.min(left, LOOK_AGAIN_MS))])
+    const woken = deps.store.watch(caller.tenant, round)
+    const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
+    if (thread.status !== 'pending_review' || deps.store.now() >= (thread.deadline ?? Infinity)) return
+    await storeCall(() => woken)
+  }
+}
+
+/** Before an approval is handed out, policy and people are asked again; what fails ends the thread. */
+async function approvedRead(
+  deps: Deps,
+  caller: Caller,
+  thread: Versioned<Thread>,
+  entry: AgentEntry | undefined,
+): Promise<Plan<Decision>> {
+  const { value } = thread
+  const revision = await read(
+    deps.store,
+    caller.tenant,
+    'revision',
+    revisionId(value.thread_id, value.revision),
+  )
+  if (revision === undefined) throw new TypeError('a thread without its revision')
+  const lapse = await lapseOf(deps, value, revision.value)
+  const guards = [unchanged('thread', value.thread_id, thread), await keyGuard(deps, caller)]
+  if (lapse) return { ...revoke(deps, value, lapse), guards }
+  if (value.approval?.collected_at !== undefined) return { answer: decisionOn(value, deps.store.now()) }
+  const plan = entry?.signedApprovals === false ? collect(deps, value) : mint(deps, caller, value, entry)
+  return {
+    ...plan,
+    guards: [...guards, ...(plan.guards ?? [])],
+    ...(value.deadline === undefined ? {} : { before: value.deadline }),
+  }
+}
+
+function revoke(deps: Deps, thread: Thread, lapse: Lapse): Plan<Decision> {
+  const message = closingMessage(lapse.code, lapse.sentence)
+  const written = writeThread(thread, moved(thread, 'revoke', { message }))
+  return {
+    answer: decisionOn(written.thread, deps.store.now()),
+    writes: written.writes,
+    evidence: [{ ...recordOf(deps, thread, 'approval.revoked'), details: { code: lapse.code } }],
+  }
+}
+
+/** An agent with unsigned approvals needs no proof: the first read is only noted. */
+function collect(deps: Deps, thread: Thread): Plan<Decision> {
+  const collected_at = deps.store.now()
+  const approval = { ...thread.approval, at: thread.approval?.at ?? collected_at, collected_at }
+  const written = writeThread(thread, moved(thread, 'collect', { approval }))
+  return {
+    answer: decisionOn(written.thread, collected_at),
+    writes: written.writes,
+    evidence: [{ ...recordOf(deps, thread, 'approval.collected'), details: { signed: false } }],
+  }
+}
+
+function mint(deps: Deps, caller: Caller, thread: Thread, entry: AgentEntry | undefined): Plan<Decision> {
+  const now = deps.store.now()
+  const raw = composeCredential('approval', deps.random(SECRET_BYTES))
+  const token_hash = hashCredential(raw)
+  const token = tokenOf(caller, thread, now + (entry?.tokenTtlMs ?? LIMITS.TOKEN_TTL_MS))
+  const approval = {
+    at: thread.approval?.at ?? now,
+    collected_at: now,
+    token_hash,
+    token_expires_at: token.expires_at,
+  }
+  const written = writeThread(thread, moved(thread, 'collect', { approval }))
+  const token_expires_at = isoTime(token.expires_at)
+  return {
+    answer: { ...decisionOn(written.thread, now), approval_token: raw, token_expires_at },
+    guards: [unchanged('token', token_hash, undefined)],
+    writes: [
+      ...written.writes,
+      put('token', token_hash, token),
+      purgeAt('token', token_hash, { to: token.expires_at + LIMITS.TOKEN_RETENTION_MS }),
+    ],
+    evidence: [
+      { ...recordOf(deps, thread, 'token.minted'), details: { token_hash, expires_at: token_expires_at } },
+    ],
+  }
+}
+
+function tokenOf(caller: Caller, thread: Thread, expires_at: number): ApprovalToken {
+  return {
+    tenant: thread.tenant,
+    agent: thread.agent,
+    task_id: thread.task_id,
+    thread_id: thread.thread_id,
+    revision: thread.revision,
+    tool: thread.tool,
+    payload_digest: thread.payload_digest,
+    ...(thread.action_hash === undefined ? {} : { action_hash: thread.action_hash }),
+    key_hash: caller.keyHash,
+    expires_at,
+  }
+}
+
+function recordOf(deps: Deps, thread: Thread, type: EvidenceRecord['type']): EvidenceRecord {
+  return {
+    type,
+    tenant: thread.tenant,
+    at: isoTime(deps.store.now()),
+    actor: { kind: 'agent', id: thread.agent },
+    task_id: thread.task_id,
+    thread_id: thread.thread_id,
+    revision: thread.revision,
+    tool: thread.tool,
+  }
+}
+
+function decisionOn(thread: Thread, now: number): Decision {
+  const pending = thread.status === 'pending_review'
+  return {
+    status: thread.status,
+    task_id: thread.task_id,
+    thread_id: thread.thread_id,
+    ...(thread.message === '' ? {} : { message: thread.message }),
+    ...(pending ? { recommended_poll_after_seconds: pollAfterSeconds(now - thread.created_at) } : {}),
+    ...(thread.action_hash === undefined ? {} : { action_hash: thread.action_hash }),
+  }
+}

@@ -1,0 +1,128 @@
+import type { Decision } from '../contract/agent.ts'
+import type { JsonObject } from '../contract/json.ts'
+import type { Thread } from '../domain/thread.ts'
+import type { ApprovalToken } from '../domain/token.ts'
+import type { FiredRule } from '../policy/snapshot.ts'
+import type { ReviewRequirement, Risk } from '../domain/decision.ts'
+import type { Guard, Store, Write } from '../store/store.ts'
+
+/** Every kind of record that a tenant's partition holds, by its type in the store. */
+export interface Records {
+  /** By SHA-256 of the credential. */
+  readonly key: KeyRecord
+  /** By `agent/<id>` or `reviewer/<id>`: which key is in force. */
+  readonly holder: HolderRecord
+  /** By thread id. */
+  readonly thread: Thread
+  /** By `<thread id>/<number>`. */
+  readonly revision: RevisionRecord
+  /** By SHA-256 of the approval token. */
+  readonly token: ApprovalToken
+  /** By `<agent>/<task>/<Idempotency-Key>`. */
+  readonly answer: StoredAnswer
+  /** In the system partition only: `admin` (hash of the generated admin key) and `commitments` (base64). */
+  readonly secret: { readonly value: string }
+}
+
+export interface KeyRecord {
+  readonly kind: 'agent' | 'reviewer'
+  readonly id: string
+  readonly issued_at: number
+}
+
+export interface HolderRecord {
+  readonly key_hash: string
+}
+
+/** Everything that was proposed in one revision, and what policy made of it. */
+export interface RevisionRecord {
+  readonly number: number
+  readonly revision_id?: string
+  readonly submitted_at: number
+  readonly digest: string
+  readonly payload: JsonObject
+  readonly payload_digest: string
+  readonly action_hash?: string
+  readonly claims: Claims
+  readonly risk: Risk
+  readonly policy_risk: Risk
+  readonly message: string
+  readonly by: readonly string[]
+  readonly fired: readonly FiredRule[]
+  readonly requirement: ReviewRequirement
+  readonly policy_revision: string
+}
+
+/** What the agent says about its own call: shown apart from what policy assessed. */
+export interface Claims {
+  readonly subject?: string
+  readonly preview?: string
+  readonly summary?: readonly string[]
+  readonly workflow_name?: string
+  readonly task_label?: string
+  readonly risk_level?: Risk
+  readonly images?: readonly string[]
+}
+
+export interface StoredAnswer {
+  /** Digest of the request body: another body under the same key is refused. */
+  readonly request_digest: string
+  readonly answer: Decision
+  readonly stored_at: number
+  readonly policy_revision: string
+}
+
+export type RecordType = keyof Records
+
+export interface Versioned<T> {
+  readonly value: T
+  readonly revision: number
+}
+
+export async function read<K extends RecordType>(
+  store: Store,
+  tenant: string,
+  type: K,
+  id: string,
+): Promise<Versioned<Records[K]> | undefined> {
+  const record = await store.get(tenant, type, id)
+  return record && { value: JSON.parse(record.body) as Records[K], revision: record.revision }
+}
+
+export function put<K extends RecordType>(type: K, id: string, value: Records[K]): Write {
+  return { op: 'put', type, id, body: JSON.stringify(value) }
+}
+
+export function remove(type: RecordType, id: string): Write {
+  return { op: 'delete', type, id }
+}
+
+/** The record must still be at the revision that was read; undefined means it must still be absent. */
+export function unchanged(
+  type: RecordType,
+  id: string,
+  read: { readonly revision: number } | undefined,
+): Guard {
+  return { type, id, revision: read?.revision ?? 0 }
+}
+
+/** Names of the indexes of a tenant's partition. Scores are ms since 1970 unless said otherwise. */
+export const INDEX = {
+  threads: 'threads',
+  due: 'due',
+  purge: 'purge',
+  status: (status: string): string => `status/${status}`,
+  /** Waiting threads of one assessed risk. */
+  pending: (risk: string): string => `pending/${risk}`,
+  task: (agent: string, task: string): string => `task/${agent}/${task}`,
+  /** Score: number of the first evidence record of a commit that touched the thread. Member: the commit's id. */
+  evidence: (thread: string): string => `evidence/${thread}`,
+} as const
+
+/** Partition of the gateway itself: policy loads, admin acts, and the index of tenants. */
+export const SYSTEM = '_system'
+export const TENANTS_INDEX = 'tenants'
+
+export const revisionId = (thread: string, number: number): string => `${thread}/${number}`
+export const answerId = (agent: string, task: string, key: string): string => `${agent}/${task}/${key}`
+export const holderId = (kind: 'agent' | 'reviewer', id: string): string => `${kind}/${id}`

@@ -1,0 +1,207 @@
+import type { EventReceipt, Revision } from '../contract/agent.ts'
+import { GatewayError } from '../contract/errors.ts'
+import type { JsonObject } from '../contract/json.ts'
+import { LIMITS } from '../contract/limits.ts'
+import { isExpired, type Thread, transition } from '../domain/thread.ts'
+import type { Outcome, Snapshot } from '../policy/snapshot.ts'
+import type { Deps } from './deps.ts'
+import { decisionDetails, type EvidenceRecord, isoTime } from './evidence.ts'
+import { agentEntry, type Caller, keyGuard } from './identify.ts'
+import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from './records.ts'
+import { callOf, decide, NO_BUNDLE } from './submit.ts'
+import {
+  claimsOf,
+  currentRevision,
+  moved,
+  revisionRecord,
+  tightened,
+  tightenedRisk,
+  writeThread,
+} from './threads.ts'
+import { type Committed, type Plan, transact } from './transact.ts'
+
+export interface RevisionRequest {
+  readonly taskId: string
+  readonly thread_id: string
+  readonly revision: Revision
+}
+
+/**
+ * Replaces the action under review in the same thread (agent-api-contract.md section 6, design.md section 3): earlier votes
+ * are void, policy is asked again, and what people must do can only become more.
+ *
+ * @throws GatewayError `unknown_thread`, `not_pending`, `duplicate_revision`, `too_many_revisions`, `invalid_revision`,
+ *   `invalid_policy_input`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ */
+export async function revise(
+  deps: Deps,
+  caller: Caller,
+  request: RevisionRequest,
+): Promise<Committed<EventReceipt>> {
+  const snapshot = deps.policies.current()
+  agentEntry(snapshot, caller)
+  const event_id = `evt_${deps.nextId()}`
+  try {
+    const committed = await transact(deps, caller.tenant, () => attempt(deps, caller, request, event_id))
+    deps.observe({ kind: 'revision', result: 'accepted' })
+    return committed
+  } catch (error) {
+    deps.observe({ kind: 'revision', result: 'rejected' })
+    throw error
+  }
+}
+
+async function attempt(
+  deps: Deps,
+  caller: Caller,
+  request: RevisionRequest,
+  event_id: string,
+): Promise<Plan<EventReceipt>> {
+  const snapshot = deps.policies.current()
+  const at = deps.store.now()
+  const read = await openThread(deps, caller, request)
+  checkShape(read.value, request.revision)
+  checkPayload(snapshot, read.value, request.revision)
+  const payload = request.revision.request_payload as JsonObject
+  const raw = await decide(deps, snapshot, callOf(caller, request.revision, payload, at))
+  const outcome = tightenedRisk(read.value, raw)
+  const bundle = snapshot?.revision ?? NO_BUNDLE
+  const revision = nextRevision(read.value, request.revision, { outcome, bundle, at })
+  const after = afterRevision(read.value, revision, outcome)
+  const written = writeThread(read.value, after)
+  const evidence = evidenceOf(deps, caller, { thread: after, revision, outcome, bundle, at })
+  return {
+    answer: {
+      event_id,
+      recorded_at: isoTime(at),
+      thread_id: after.thread_id,
+      status: after.status,
+      revision: after.revision,
+    },
+    guards: [unchanged('thread', after.thread_id, read), await keyGuard(deps, caller)],
+    writes: [...written.writes, put('revision', revisionId(after.thread_id, after.revision), revision)],
+    evidence,
+  }
+}
+
+async function openThread(deps: Deps, caller: Caller, request: RevisionRequest): Promise<Versioned<Thread>> {
+  const thread = await read(deps.store, caller.tenant, 'thread', request.thread_id)
+  if (thread?.value.agent !== caller.id || thread.value.task_id !== request.taskId) {
+    throw new GatewayError('unknown_thread', 'this agent has no such thread in this task')
+  }
+  if (transition(thread.value.status, 'revise') === undefined || isExpired(thread.value, deps.store.now())) {
+    throw new GatewayError('not_pending', 'the thread is decided; a new request opens a new thread')
+  }
+  return thread
+}
+
+function checkShape(thread: Thread, revision: Revision): void {
+  if (thread.revision_ids.includes(revision.revision_id)) {
+    throw new GatewayError('duplicate_revision', 'this revision_id was accepted before in this thread')
+  }
+  if (thread.revision >= LIMITS.REVISIONS) {
+    throw new GatewayError('too_many_revisions', `a thread takes at most ${LIMITS.REVISIONS} revisions`)
+  }
+  if (revision.tool_name !== thread.tool) {
+    throw invalid(
+      '/payload/revision/tool_name',
+      'must be the tool of the thread: a revision cannot change it',
+    )
+  }
+  if (thread.path === 'v2' && revision.action_hash === undefined) {
+    throw invalid('/payload/revision/action_hash', 'is required: the thread was opened with one')
+  }
+  if (thread.path === 'v1' && revision.action_hash !== undefined) {
+    throw invalid('/payload/revision/action_hash', 'must be absent: the thread was opened without one')
+  }
+}
+
+function invalid(pointer: string, message: string): GatewayError {
+  return new GatewayError('invalid_revision', 'the revision does not fit the thread', {
+    errors: [{ pointer, message }],
+  })
+}
+
+function checkPayload(snapshot: Snapshot | undefined, thread: Thread, revision: Revision): void {
+  if (!snapshot?.mayUse(thread.tenant, thread.agent, thread.tool)) return
+  const problems = snapshot.checkPayload(thread.tool, revision.request_payload as JsonObject)
+  if (problems.length === 0) return
+  throw new GatewayError(
+    'invalid_policy_input',
+    `the payload does not fit the contract of \`${thread.tool}\``,
+    {
+      errors: problems.map(({ pointer, message }) => ({
+        pointer: `/payload/revision/request_payload${pointer}`,
+        message,
+      })),
+    },
+  )
+}
+
+interface Evaluated {
+  readonly outcome: Outcome
+  readonly bundle: string
+  readonly at: number
+}
+
+function nextRevision(
+  thread: Thread,
+  revision: Revision,
+  { outcome, bundle, at }: Evaluated,
+): RevisionRecord {
+  return revisionRecord({
+    thread_id: thread.thread_id,
+    number: thread.revision + 1,
+    revision_id: revision.revision_id,
+    tool: thread.tool,
+    payload: revision.request_payload as JsonObject,
+    ...(revision.action_hash === undefined ? {} : { action_hash: revision.action_hash }),
+    claims: claimsOf(revision),
+    outcome,
+    requirement: tightened(thread, outcome),
+    bundle,
+    at,
+  })
+}
+
+/** A reject ends the thread; anything else stays with the people, even what would now be allowed. */
+function afterRevision(thread: Thread, revision: RevisionRecord, outcome: Outcome): Thread {
+  const { title: _, action_hash: __, ...kept } = thread
+  const trigger = outcome.verdict === 'reject' ? 'revise_rejected' : 'revise'
+  const message = outcome.verdict === 'allow' ? thread.message : outcome.message
+  const next = { ...currentRevision(revision), message }
+  return moved(kept, trigger, { ...next, revision_ids: [...thread.revision_ids, revision.revision_id ?? ''] })
+}
+
+function evidenceOf(
+  deps: Deps,
+  caller: Caller,
+  about: Evaluated & { thread: Thread; revision: RevisionRecord },
+): EvidenceRecord[] {
+  const { thread, revision, outcome, bundle, at } = about
+  const common = {
+    tenant: caller.tenant,
+    at: isoTime(at),
+    task_id: thread.task_id,
+    thread_id: thread.thread_id,
+    revision: thread.revision,
+    tool: thread.tool,
+  }
+  const details = {
+    ...decisionDetails(deps, outcome, revision.payload, bundle),
+    revision_id: revision.revision_id ?? '',
+    ...(revision.action_hash === undefined ? {} : { action_hash: revision.action_hash }),
+  }
+  const revised: EvidenceRecord = {
+    ...common,
+    type: 'review.revised',
+    actor: { kind: 'agent', id: caller.id },
+    details,
+  }
+  if (thread.status !== 'rejected') return [revised]
+  const actor = { kind: 'gateway', id: 'policy' } as const
+  return [
+    revised,
+    { ...common, type: 'review.rejected', actor, details: { by: outcome.by, risk: outcome.risk } },
+  ]
+}

@@ -1,0 +1,107 @@
+import { LIMITS } from '../contract/limits.ts'
+import { dueAnnouncements, type Thread } from '../domain/thread.ts'
+import type { IndexEntry, Write } from '../store/store.ts'
+import type { Deps } from './deps.ts'
+import { type EvidenceRecord, isoTime } from './evidence.ts'
+import { expiry } from './expire.ts'
+import { INDEX, read, remove, SYSTEM, TENANTS_INDEX, unchanged, type Versioned } from './records.ts'
+import { writeThread } from './threads.ts'
+import { type Plan, storeCall, transact } from './transact.ts'
+
+/** An item is given to one worker at a time; if that worker dies, another takes it over after the lease. */
+const LEASE_MS = 30_000
+const BATCH = 100
+const MAX_TENANTS = 10_000
+
+/**
+ * One round of everything that happens by time alone: expiry, reminders, escalations, and forgetting old answers and tokens.
+ * State is in the store, so a restart loses nothing: what came due meanwhile is done in the first round.
+ * Returns how many items it dealt with; a full batch means there may be more.
+ */
+export async function runDue(deps: Deps): Promise<number> {
+  const tenants = await storeCall(() => deps.store.range(SYSTEM, TENANTS_INDEX, { limit: MAX_TENANTS }))
+  let done = 0
+  for (const { member: tenant } of tenants) {
+    done += await runIndex(deps, tenant, INDEX.due, dueThread)
+    done += await runIndex(deps, tenant, INDEX.purge, purge)
+  }
+  return done
+}
+
+/** `leased` is the entry as it stands while we work: at the end of its lease. */
+type Handler = (deps: Deps, tenant: string, leased: IndexEntry) => Promise<Plan<void>>
+
+async function runIndex(deps: Deps, tenant: string, index: string, handle: Handler): Promise<number> {
+  const now = deps.store.now()
+  const claimed = await storeCall(() =>
+    deps.store.claimDue(tenant, index, { now, lease: LEASE_MS, limit: BATCH }),
+  )
+  for (const { member } of claimed) {
+    await transact(deps, tenant, () => handle(deps, tenant, { member, score: now + LEASE_MS }))
+  }
+  return claimed.length
+}
+
+/** A thread that a verb has moved meanwhile has its own, later entry: then ours is only removed. */
+async function dueThread(deps: Deps, tenant: string, leased: IndexEntry): Promise<Plan<void>> {
+  const thread = await read(deps.store, tenant, 'thread', leased.member)
+  const release: Write = { op: 'index', index: INDEX.due, member: leased.member, from: leased.score }
+  const plan = thread && (expiry(deps, thread) ?? announce(deps, thread))
+  if (thread === undefined || plan === undefined) {
+    return { answer: undefined, writes: [release, ...restored(thread?.value, leased, deps.store.now())] }
+  }
+  return { ...plan, answer: undefined, writes: [release, ...(plan.writes ?? [])] }
+}
+
+/** Claimed early or for nothing: the thread's own moment is put back. */
+function restored(thread: Thread | undefined, leased: IndexEntry, now: number): Write[] {
+  if (thread?.due_at === undefined || thread.due_at <= now) return []
+  return [{ op: 'index', index: INDEX.due, member: leased.member, to: thread.due_at }]
+}
+
+function announce(deps: Deps, thread: Versioned<Thread>): Plan<Thread> | undefined {
+  const now = deps.store.now()
+  const due = dueAnnouncements(thread.value, now)
+  if (due.length === 0) return undefined
+  const announced = [...thread.value.announced, ...due.map((one) => one.key)]
+  const written = writeThread(thread.value, { ...thread.value, announced })
+  return {
+    answer: written.thread,
+    guards: [unchanged('thread', thread.value.thread_id, thread)],
+    writes: written.writes,
+    evidence: due.map((one): EvidenceRecord => ({
+      type: one.kind === 'reminder' ? 'review.reminded' : 'review.escalated',
+      tenant: thread.value.tenant,
+      at: isoTime(now),
+      actor: { kind: 'gateway', id: 'timer' },
+      task_id: thread.value.task_id,
+      thread_id: thread.value.thread_id,
+      revision: thread.value.revision,
+      tool: thread.value.tool,
+      details: {
+        risk: thread.value.risk,
+        due_at: isoTime(one.at),
+        groups: thread.value.requirement.seats.map((seat) => seat.group),
+        ...(one.group === undefined ? {} : { to: one.group }),
+      },
+    })),
+  }
+}
+
+/** Forgets a stored answer or a token whose time is over; one that was renewed meanwhile stays. */
+async function purge(deps: Deps, tenant: string, leased: IndexEntry): Promise<Plan<void>> {
+  const release: Write = { op: 'index', index: INDEX.purge, member: leased.member, from: leased.score }
+  const [type = '', ...rest] = leased.member.split(' ')
+  const id = rest.join(' ')
+  const kind = type === 'token' ? 'token' : 'answer'
+  const record = await read(deps.store, tenant, kind, id)
+  if (record === undefined || keptUntil(record.value) > deps.store.now())
+    return { answer: undefined, writes: [release] }
+  return { answer: undefined, guards: [unchanged(kind, id, record)], writes: [release, remove(kind, id)] }
+}
+
+function keptUntil(value: { stored_at: number } | { expires_at: number }): number {
+  return 'stored_at' in value
+    ? value.stored_at + LIMITS.IDEMPOTENCY_MS
+    : value.expires_at + LIMITS.TOKEN_RETENTION_MS
+}

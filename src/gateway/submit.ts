@@ -1,0 +1,231 @@
+import type { Decision, DecisionRequest } from '../contract/agent.ts'
+import { GatewayError } from '../contract/errors.ts'
+import type { JsonObject } from '../contract/json.ts'
+import { pollAfterSeconds, type Thread } from '../domain/thread.ts'
+import type { Call, Outcome, Snapshot } from '../policy/snapshot.ts'
+import type { Deps } from './deps.ts'
+import { decisionDetails, type EvidenceRecord, isoTime } from './evidence.ts'
+import { attempted, remembering, replayable } from './idempotency.ts'
+import { agentEntry, type Caller, keyGuard } from './identify.ts'
+import { INDEX, put, revisionId, unchanged } from './records.ts'
+import { claimsOf, currentRevision, revisionRecord, writeThread } from './threads.ts'
+import { type Committed, type Plan, transact } from './transact.ts'
+
+export interface Submission {
+  readonly taskId: string
+  readonly request: DecisionRequest
+  readonly idempotencyKey?: string
+  readonly traceparent?: string
+}
+
+/** Bundle revision in records written while no policy is in force. */
+export const NO_BUNDLE = 'none'
+
+/**
+ * Evaluates a proposed tool call (agent-api-contract.md section 4, POST requests): allow or reject at once, or a new thread.
+ *
+ * @throws GatewayError `unauthenticated`, `invalid_policy_input`, `idempotency_mismatch`, `store_unavailable`, `outcome_unknown`
+ */
+export async function submit(
+  deps: Deps,
+  caller: Caller,
+  submission: Submission,
+): Promise<Committed<Decision>> {
+  const snapshot = deps.policies.current()
+  agentEntry(snapshot, caller)
+  checkInput(snapshot, caller, submission.request)
+  const bundle = snapshot?.revision ?? NO_BUNDLE
+  return transact(deps, caller.tenant, async () => {
+    const { taskId, idempotencyKey, request } = submission
+    if (idempotencyKey === undefined) return evaluate(deps, caller, submission, snapshot)
+    const attempt = await attempted(deps, caller, { taskId, key: idempotencyKey, body: request })
+    const replay = replayable(attempt, deps.store.now(), bundle)
+    if (replay) return { answer: replay }
+    return remembering(await evaluate(deps, caller, submission, snapshot), attempt, deps.store.now(), bundle)
+  })
+}
+
+/** A payload that does not fit the contract of a tool that the agent may use is "invalid policy input". */
+function checkInput(snapshot: Snapshot | undefined, caller: Caller, request: DecisionRequest): void {
+  if (!snapshot?.mayUse(caller.tenant, caller.id, request.tool_name)) return
+  const problems = snapshot.checkPayload(request.tool_name, payloadOf(request))
+  if (problems.length === 0) return
+  throw new GatewayError(
+    'invalid_policy_input',
+    `the payload does not fit the contract of \`${request.tool_name}\``,
+    {
+      errors: problems.map((problem) => ({
+        pointer: `/payload${problem.pointer}`,
+        message: problem.message,
+      })),
+    },
+  )
+}
+
+export function payloadOf(request: DecisionRequest): JsonObject {
+  return (request.payload ?? {}) as JsonObject
+}
+
+async function evaluate(
+  deps: Deps,
+  caller: Caller,
+  submission: Submission,
+  snapshot: Snapshot | undefined,
+): Promise<Plan<Decision>> {
+  const { request } = submission
+  const at = deps.store.now()
+  const outcome = await decide(deps, snapshot, callOf(caller, request, payloadOf(request), at))
+  const guards = [await keyGuard(deps, caller)]
+  const evaluation = { deps, caller, submission, outcome, at, bundle: snapshot?.revision ?? NO_BUNDLE }
+  const plan = outcome.verdict === 'review' ? openThread(evaluation) : answerAtOnce(evaluation)
+  return { ...plan, guards: [...guards, ...(plan.guards ?? [])] }
+}
+
+/** Without a snapshot every call is refused: there is no policy that could allow it. */
+export async function decide(deps: Deps, snapshot: Snapshot | undefined, call: Call): Promise<Outcome> {
+  if (snapshot === undefined) return NO_POLICY
+  const start = performance.now()
+  const outcome = await snapshot.decide(call)
+  const seconds = (performance.now() - start) / 1000
+  const fault = outcome.fault === undefined ? {} : { fault: outcome.fault }
+  deps.observe({ kind: 'evaluated', verdict: outcome.verdict, seconds, ...fault })
+  return outcome
+}
+
+/** The call as policy sees it: identity comes from the key, never from the body. */
+export function callOf(
+  caller: { tenant: string; id: string },
+  claims: {
+    tool_name: string
+    workflow_name?: string
+    task_label?: string
+    subject?: string
+    risk_level?: Outcome['risk']
+  },
+  payload: JsonObject,
+  at: number,
+): Call {
+  return {
+    tool: claims.tool_name,
+    payload,
+    tenant: caller.tenant,
+    agent: caller.id,
+    at,
+    ...(claims.workflow_name === undefined ? {} : { workflow: claims.workflow_name }),
+    ...(claims.task_label === undefined ? {} : { label: claims.task_label }),
+    ...(claims.subject === undefined ? {} : { subject: claims.subject }),
+    ...(claims.risk_level === undefined ? {} : { riskLevel: claims.risk_level }),
+  }
+}
+
+const NO_POLICY: Outcome = {
+  verdict: 'reject',
+  risk: 'critical',
+  policyRisk: 'critical',
+  message: 'No policy is in force: the gateway has not loaded a valid bundle.',
+  by: ['no_policy'],
+  fired: [],
+  reads: [],
+}
+
+interface Evaluation {
+  readonly deps: Deps
+  readonly caller: Caller
+  readonly submission: Submission
+  readonly outcome: Outcome
+  readonly at: number
+  readonly bundle: string
+}
+
+function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
+  const { outcome, submission } = evaluation
+  const status = outcome.verdict === 'allow' ? 'allow' : 'reject'
+  const type = status === 'allow' ? 'decision.allowed' : 'decision.rejected'
+  return { answer: decisionOf(submission, status, outcome.message), evidence: [evidenceOf(evaluation, type)] }
+}
+
+function openThread(evaluation: Evaluation): Plan<Decision> {
+  const { deps, submission, outcome, at } = evaluation
+  const thread_id = `thr_${deps.nextId()}`
+  const { thread, revision } = newThread(evaluation, thread_id)
+  const { writes } = writeThread(undefined, thread)
+  return {
+    answer: {
+      ...decisionOf(submission, 'pending_review', outcome.message),
+      thread_id,
+      recommended_poll_after_seconds: pollAfterSeconds(0),
+    },
+    guards: [unchanged('thread', thread_id, undefined)],
+    writes: [
+      ...writes,
+      put('revision', revisionId(thread_id, 1), revision),
+      { op: 'index', index: INDEX.threads, member: thread_id, to: at },
+      { op: 'index', index: INDEX.task(thread.agent, thread.task_id), member: thread_id, to: at },
+    ],
+    evidence: [{ ...evidenceOf(evaluation, 'review.pending'), thread_id, revision: 1 }],
+  }
+}
+
+function newThread(evaluation: Evaluation, thread_id: string) {
+  const { caller, submission, outcome, at, bundle } = evaluation
+  const { request } = submission
+  const { action_hash } = request
+  const { requirement } = outcome
+  if (requirement === undefined) throw new TypeError('an outcome of review carries its requirement')
+  const revision = revisionRecord({
+    thread_id,
+    number: 1,
+    tool: request.tool_name,
+    payload: payloadOf(request),
+    ...(action_hash === undefined ? {} : { action_hash }),
+    claims: claimsOf(request),
+    outcome,
+    requirement,
+    bundle,
+    at,
+  })
+  const thread: Thread = {
+    thread_id,
+    tenant: caller.tenant,
+    agent: caller.id,
+    task_id: submission.taskId,
+    tool: request.tool_name,
+    path: action_hash === undefined ? 'v1' : 'v2',
+    status: 'pending_review',
+    created_at: at,
+    votes: [],
+    revision_ids: [],
+    ...currentRevision(revision),
+    ...(submission.traceparent === undefined ? {} : { traceparent: submission.traceparent }),
+  }
+  return { thread, revision }
+}
+
+function decisionOf(submission: Submission, status: Decision['status'], message: string): Decision {
+  const { action_hash } = submission.request
+  return {
+    status,
+    task_id: submission.taskId,
+    ...(message === '' ? {} : { message }),
+    ...(action_hash === undefined ? {} : { action_hash }),
+  }
+}
+
+function evidenceOf(evaluation: Evaluation, type: EvidenceRecord['type']): EvidenceRecord {
+  const { deps, caller, submission, outcome, at, bundle } = evaluation
+  const { action_hash, risk_level } = submission.request
+  return {
+    type,
+    tenant: caller.tenant,
+    at: isoTime(at),
+    actor: { kind: 'agent', id: caller.id },
+    task_id: submission.taskId,
+    tool: submission.request.tool_name,
+    details: {
+      ...decisionDetails(deps, outcome, payloadOf(submission.request), bundle),
+      ...(risk_level === undefined ? {} : { claimed_risk: risk_level }),
+      ...(action_hash === undefined ? {} : { action_hash }),
+      ...(submission.traceparent === undefined ? {} : { traceparent: submission.traceparent }),
+    },
+  }
+}

@@ -1,0 +1,170 @@
+import type { DecisionRequest, Revision } from '../contract/agent.ts'
+import type { JsonObject, JsonValue } from '../contract/json.ts'
+import { joinRequirements, maxRisk, type ReviewRequirement } from '../domain/decision.ts'
+import { digestOf } from '../domain/digest.ts'
+import { nextDue, type Thread, type ThreadTrigger, transition } from '../domain/thread.ts'
+import type { Outcome } from '../policy/snapshot.ts'
+import type { Write } from '../store/store.ts'
+import { type Claims, INDEX, put, type RevisionRecord } from './records.ts'
+
+/** How threads become records and index entries: used by every verb that writes one. */
+
+const TITLE_CHARS = 200
+
+export function claimsOf(request: DecisionRequest | Revision): Claims {
+  const { subject, preview, summary, workflow_name, task_label, risk_level } = request
+  const images = 'images' in request ? (request.images as readonly string[] | undefined) : undefined
+  const claims = { subject, preview, summary, workflow_name, task_label, risk_level, images }
+  return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined))
+}
+
+export interface Proposal {
+  readonly thread_id: string
+  readonly number: number
+  readonly revision_id?: string
+  readonly tool: string
+  readonly payload: JsonObject
+  readonly action_hash?: string
+  readonly claims: Claims
+  readonly outcome: Outcome
+  readonly requirement: ReviewRequirement
+  readonly bundle: string
+  readonly at: number
+}
+
+/** The record of one revision. Its digest covers everything that a reviewer is shown, so that a vote is bound to it. */
+export function revisionRecord(proposal: Proposal): RevisionRecord {
+  const { thread_id, number, tool, payload, action_hash, claims, outcome } = proposal
+  const shown = {
+    thread_id,
+    number,
+    tool,
+    payload,
+    claims,
+    ...(action_hash === undefined ? {} : { action_hash }),
+  }
+  return {
+    number,
+    ...(proposal.revision_id === undefined ? {} : { revision_id: proposal.revision_id }),
+    submitted_at: proposal.at,
+    digest: digestOf(shown as unknown as JsonValue),
+    payload,
+    payload_digest: digestOf(payload),
+    ...(action_hash === undefined ? {} : { action_hash }),
+    claims,
+    risk: outcome.risk,
+    policy_risk: outcome.policyRisk,
+    message: outcome.message,
+    by: outcome.by,
+    fired: outcome.fired,
+    requirement: proposal.requirement,
+    policy_revision: proposal.bundle,
+  }
+}
+
+/** The part of a thread that follows from its current revision. */
+export function currentRevision(
+  revision: RevisionRecord,
+): Omit<
+  Thread,
+  | 'thread_id'
+  | 'tenant'
+  | 'agent'
+  | 'task_id'
+  | 'tool'
+  | 'path'
+  | 'created_at'
+  | 'votes'
+  | 'revision_ids'
+  | 'status'
+> {
+  const { subject } = revision.claims
+  return {
+    ...(subject === undefined ? {} : { title: shorten(subject) }),
+    revision: revision.number,
+    submitted_at: revision.submitted_at,
+    digest: revision.digest,
+    payload_digest: revision.payload_digest,
+    ...(revision.action_hash === undefined ? {} : { action_hash: revision.action_hash }),
+    risk: revision.risk,
+    policy_risk: revision.policy_risk,
+    message: revision.message,
+    requirement: revision.requirement,
+    deadline: revision.submitted_at + revision.requirement.expires_ms,
+    announced: [],
+  }
+}
+
+/** A revision may add reviewers and shorten the time, never the other way round. */
+export function tightened(thread: Thread, outcome: Outcome): ReviewRequirement {
+  return outcome.requirement ? joinRequirements(thread.requirement, outcome.requirement) : thread.requirement
+}
+
+export function tightenedRisk(thread: Thread, outcome: Outcome): Outcome {
+  return {
+    ...outcome,
+    risk: maxRisk(thread.risk, outcome.risk),
+    policyRisk: maxRisk(thread.policy_risk, outcome.policyRisk),
+  }
+}
+
+/**
+ * Moves a thread by the transition table and returns what to write: the record, its status index and its timer.
+ * `before` is the thread as read, undefined for a new one.
+ */
+export function writeThread(before: Thread | undefined, after: Thread): { thread: Thread; writes: Write[] } {
+  const due = nextDue(after)
+  const { due_at: _, ...rest } = after
+  const thread: Thread = due === undefined ? rest : { ...rest, due_at: due }
+  return {
+    thread,
+    writes: [
+      put('thread', thread.thread_id, thread),
+      ...moveIndexes(before, thread),
+      ...moveDue(before, thread),
+      { op: 'mark', index: INDEX.evidence(thread.thread_id) },
+    ],
+  }
+}
+
+/** The indexes a thread stands in, scored by its creation. */
+function indexesOf(thread: Thread | undefined): string[] {
+  if (thread === undefined) return []
+  const pending = thread.status === 'pending_review' ? [INDEX.pending(thread.risk)] : []
+  return [INDEX.status(thread.status), ...pending]
+}
+
+function moveIndexes(before: Thread | undefined, after: Thread): Write[] {
+  const member = after.thread_id
+  const left = indexesOf(before).filter((index) => !indexesOf(after).includes(index))
+  const entered = indexesOf(after).filter((index) => !indexesOf(before).includes(index))
+  return [
+    ...left.map((index): Write => ({ op: 'index', index, member, from: after.created_at })),
+    ...entered.map((index): Write => ({ op: 'index', index, member, to: after.created_at })),
+  ]
+}
+
+function moveDue(before: Thread | undefined, after: Thread): Write[] {
+  if (before?.due_at === after.due_at) return []
+  return [
+    {
+      op: 'index',
+      index: INDEX.due,
+      member: after.thread_id,
+      ...(before?.due_at === undefined ? {} : { from: before.due_at }),
+      ...(after.due_at === undefined ? {} : { to: after.due_at }),
+    },
+  ]
+}
+
+/** @throws TypeError for a move that the table does not know: a verb must have asked before. */
+export function moved(thread: Thread, trigger: ThreadTrigger, change: Partial<Thread> = {}): Thread {
+  const status = transition(thread.status, trigger)
+  if (status === undefined) throw new TypeError(`no ${trigger} in ${thread.status}`)
+  return { ...thread, ...change, status }
+}
+
+function shorten(text: string): string {
+  const characters = Array.from(text)
+  return characters.length <= TITLE_CHARS ? text : `${characters.slice(0, TITLE_CHARS - 1).join('')}…`
+}

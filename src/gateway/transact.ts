@@ -1,0 +1,124 @@
+import { GatewayError } from '../contract/errors.ts'
+import { leafHash } from '../domain/digest.ts'
+import type { CommitResult, Guard, Write } from '../store/store.ts'
+import { StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
+import type { Deps } from './deps.ts'
+import { encodeEvidence, type EvidenceRecord } from './evidence.ts'
+
+/** What one attempt of a verb wants to become true, all of it or nothing. */
+export interface Plan<T> {
+  readonly answer: T
+  readonly guards?: readonly Guard[]
+  readonly writes?: readonly Write[]
+  readonly evidence?: readonly EvidenceRecord[]
+  /** The commit happens before this moment (ms since 1970) or not at all; after it the verb decides afresh. */
+  readonly before?: number
+}
+
+export interface Committed<T> {
+  readonly answer: T
+  /** Number and leaf hash of the first evidence record: the caller's receipt. */
+  readonly receipt?: Receipt
+}
+
+export interface Receipt {
+  readonly number: number
+  readonly leaf: string
+}
+
+const ATTEMPTS = 32
+const RETRY_AFTER_SECONDS = 1
+
+/**
+ * Optimistic atomic commit (design.md section 2): `attempt` reads and decides, the store applies or names what changed meanwhile,
+ * and then the verb runs again. Nothing is answered before it is durable.
+ *
+ * @throws GatewayError `store_unavailable` (not executed) or `outcome_unknown` (may have been).
+ */
+export async function transact<T>(
+  deps: Deps,
+  tenant: string,
+  attempt: () => Promise<Plan<T>>,
+): Promise<Committed<T>> {
+  for (let i = 0; i < ATTEMPTS; i++) {
+    const plan = await storeCall(attempt)
+    const committed = await apply(deps, tenant, plan)
+    if (committed !== undefined) return committed
+  }
+  throw new GatewayError('store_unavailable', 'too many others changed the same records', {
+    retryAfter: RETRY_AFTER_SECONDS,
+  })
+}
+
+/** One commit. Undefined when the world moved on meanwhile and the verb must decide afresh. */
+async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Committed<T> | undefined> {
+  const { guards = [], writes = [], evidence = [], before = Infinity } = plan
+  if (writes.length === 0 && evidence.length === 0) return { answer: plan.answer }
+  const events = evidence.map(encodeEvidence)
+  const deadline = Math.min(deps.store.now() + deps.storeDeadlineMs, before)
+  const result = await timedCommit(deps, tenant, {
+    commitId: deps.nextCommitId(),
+    deadline,
+    guards,
+    writes,
+    events,
+  })
+  if (result.ok) {
+    for (const record of evidence) deps.observe({ kind: 'evidence', record })
+    return { answer: plan.answer, ...receiptOf(result.numbers[0], events[0]) }
+  }
+  if (result.reason === 'guard') forgetKeys(deps, guards, result.failed)
+  else if (deps.store.now() < before) throw storeUnavailable()
+  return undefined
+}
+
+function receiptOf(number: number | undefined, event: string | undefined): { receipt?: Receipt } {
+  return number === undefined || event === undefined ? {} : { receipt: { number, leaf: leafHash(event) } }
+}
+
+/** A key that changed under us must be read again. */
+function forgetKeys(deps: Deps, guards: readonly Guard[], failed: readonly number[]): void {
+  for (const position of failed) {
+    const guard = guards[position]
+    if (guard?.type === 'key') deps.keys.delete(guard.id)
+  }
+}
+
+async function timedCommit(
+  deps: Deps,
+  tenant: string,
+  commit: Parameters<Deps['store']['commit']>[1],
+): Promise<CommitResult> {
+  const start = performance.now()
+  let failed = true
+  try {
+    const result = await storeCall(() => deps.store.commit(tenant, commit))
+    failed = false
+    return result
+  } finally {
+    deps.observe({ kind: 'store', operation: 'commit', seconds: (performance.now() - start) / 1000, failed })
+  }
+}
+
+/** Turns the store's two failures into the table's two codes. Everything else passes. */
+export async function storeCall<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw storeUnavailable(error)
+    if (error instanceof StoreIndeterminate) {
+      throw new GatewayError('outcome_unknown', 'the store did not confirm in time; do not execute', {
+        retryAfter: RETRY_AFTER_SECONDS,
+        cause: error,
+      })
+    }
+    throw error
+  }
+}
+
+function storeUnavailable(cause?: unknown): GatewayError {
+  return new GatewayError('store_unavailable', 'the store cannot answer now; nothing was changed', {
+    retryAfter: RETRY_AFTER_SECONDS,
+    cause,
+  })
+}

@@ -1,0 +1,133 @@
+import type { ApprovalValidationRequest, ApprovalValidationResult } from '../contract/agent.ts'
+import type { JsonObject } from '../contract/json.ts'
+import { hashCredential, parseCredential } from '../domain/credential.ts'
+import { digestOf } from '../domain/digest.ts'
+import { type ApprovalToken, type Redemption, type RefusalReason, refusalOf } from '../domain/token.ts'
+import { lapseOf } from './approval.ts'
+import type { Deps } from './deps.ts'
+import { type EvidenceRecord, isoTime } from './evidence.ts'
+import { agentEntry, type Caller, keyGuard } from './identify.ts'
+import { put, read, revisionId, unchanged, type Versioned } from './records.ts'
+import { moved, writeThread } from './threads.ts'
+import { type Committed, type Plan, transact } from './transact.ts'
+
+const INVALID: ApprovalValidationResult = { valid: false, reason: 'invalid' }
+
+/**
+ * Redeems an approval token exactly once (agent-api-contract.md section 4, POST approvals/validate). `request` is undefined
+ * when the body was not of the contract's form: that is `invalid` like every other mismatch, and consumes nothing.
+ *
+ * @throws GatewayError only `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ */
+export async function validate(
+  deps: Deps,
+  caller: Caller,
+  request: ApprovalValidationRequest | undefined,
+): Promise<Committed<ApprovalValidationResult>> {
+  agentEntry(deps.policies.current(), caller)
+  if (request === undefined || !parseCredential('approval', request.signature))
+    return noted(deps, { answer: INVALID })
+  const token_hash = hashCredential(request.signature)
+  const redemption = redemptionOf(caller, request)
+  const committed = await transact(deps, caller.tenant, async () => {
+    const token = await read(deps.store, caller.tenant, 'token', token_hash)
+    const refusal = refusalOf(token?.value, redemption, deps.store.now())
+    if (token === undefined || refusal)
+      return refuse(deps, caller, { token_hash, token, reason: refusal ?? 'invalid' })
+    return redeem(deps, caller, token_hash, token)
+  })
+  return noted(deps, committed)
+}
+
+function noted(
+  deps: Deps,
+  committed: Committed<ApprovalValidationResult>,
+): Committed<ApprovalValidationResult> {
+  deps.observe({
+    kind: 'validated',
+    result: committed.answer.valid ? 'valid' : (committed.answer.reason ?? 'invalid'),
+  })
+  return committed
+}
+
+function redemptionOf(caller: Caller, request: ApprovalValidationRequest): Redemption {
+  return {
+    tenant: caller.tenant,
+    agent: caller.id,
+    key_hash: caller.keyHash,
+    task_id: request.task_id,
+    payload_digest: digestOf(request.request_payload as JsonObject),
+    ...(request.thread_id === undefined ? {} : { thread_id: request.thread_id }),
+    ...(request.action_hash === undefined ? {} : { action_hash: request.action_hash }),
+  }
+}
+
+async function redeem(
+  deps: Deps,
+  caller: Caller,
+  token_hash: string,
+  token: Versioned<ApprovalToken>,
+): Promise<Plan<ApprovalValidationResult>> {
+  const { thread_id, revision, expires_at, task_id, action_hash } = token.value
+  const thread = await read(deps.store, caller.tenant, 'thread', thread_id)
+  const approved = await read(deps.store, caller.tenant, 'revision', revisionId(thread_id, revision))
+  const refused = { token_hash, token, reason: 'invalid' } as const
+  if (thread?.value.status !== 'approved' || thread.value.revision !== revision || approved === undefined) {
+    return refuse(deps, caller, refused)
+  }
+  const lapse = await lapseOf(deps, thread.value, approved.value)
+  if (lapse) return refuse(deps, caller, { ...refused, because: lapse.code })
+  const used_at = deps.store.now()
+  const approval = {
+    ...thread.value.approval,
+    at: thread.value.approval?.at ?? used_at,
+    redeemed_at: used_at,
+  }
+  const written = writeThread(thread.value, moved(thread.value, 'redeem', { approval }))
+  return {
+    answer: { valid: true, ...(action_hash === undefined ? {} : { task_id, thread_id, action_hash }) },
+    guards: [
+      unchanged('token', token_hash, token),
+      unchanged('thread', thread_id, thread),
+      await keyGuard(deps, caller),
+    ],
+    writes: [...written.writes, put('token', token_hash, { ...token.value, used_at })],
+    evidence: [recordOf(deps, caller, 'token.redeemed', { token_hash, token })],
+    before: expires_at,
+  }
+}
+
+interface Refused {
+  readonly token_hash: string
+  readonly token: Versioned<ApprovalToken> | undefined
+  readonly reason?: RefusalReason
+  readonly because?: string
+}
+
+/** A refusal consumes nothing, and is evidence too. */
+async function refuse(deps: Deps, caller: Caller, refused: Refused): Promise<Plan<ApprovalValidationResult>> {
+  const { reason = 'invalid' } = refused
+  return {
+    answer: { valid: false, reason },
+    guards: [await keyGuard(deps, caller)],
+    evidence: [recordOf(deps, caller, 'token.refused', refused)],
+  }
+}
+
+/** Names the thread only to the agent whose token it is. */
+function recordOf(deps: Deps, caller: Caller, type: EvidenceRecord['type'], about: Refused): EvidenceRecord {
+  const { token_hash, token, reason, because } = about
+  const own = token?.value.agent === caller.id ? token.value : undefined
+  return {
+    type,
+    tenant: caller.tenant,
+    at: isoTime(deps.store.now()),
+    actor: { kind: 'agent', id: caller.id },
+    ...(own && { task_id: own.task_id, thread_id: own.thread_id, revision: own.revision, tool: own.tool }),
+    details: {
+      token_hash,
+      ...(reason === undefined ? {} : { reason }),
+      ...(because === undefined ? {} : { because }),
+    },
+  }
+}

@@ -1,0 +1,203 @@
+import type { VoteRequest } from '../contract/reviewer.ts'
+import { type ErrorCode, GatewayError } from '../contract/errors.ts'
+import { THREAD_ID } from '../domain/id.ts'
+import { eligible, quorum } from '../domain/quorum.ts'
+import {
+  currentVotes,
+  isExpired,
+  type Thread,
+  type ThreadTrigger,
+  transition,
+  type Vote,
+} from '../domain/thread.ts'
+import type { ReviewerEntry, Tenant } from '../policy/snapshot.ts'
+import { approversOf, isOwner } from './approval.ts'
+import type { Deps } from './deps.ts'
+import { type EvidenceRecord, isoTime } from './evidence.ts'
+import { type Caller, keyGuard, reviewerEntry } from './identify.ts'
+import { read, unchanged, type Versioned } from './records.ts'
+import { moved, writeThread } from './threads.ts'
+import { type Committed, type Plan, transact } from './transact.ts'
+
+export interface Ballot {
+  readonly thread_id: string
+  readonly vote: VoteRequest
+  /** Digest named by If-Match: what the reviewer was shown. */
+  readonly shown?: string
+  /** The channel, recorded with the vote. */
+  readonly via: string
+}
+
+/**
+ * One vote, whatever channel it came by (design.md section 5). Checked in this order: the thread exists, it is pending, the
+ * reviewer looked at the current revision, and may vote.
+ *
+ * @throws GatewayError `not_found`, `not_pending`, `stale_revision`, `revision_required`, `not_eligible`, `self_review`,
+ *   `already_voted`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ */
+export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<Committed<Thread>> {
+  return transact(deps, caller.tenant, async () => {
+    const snapshot = deps.policies.current()
+    const reviewer = reviewerEntry(snapshot, caller)
+    const tenant = snapshot?.directory.tenants.get(caller.tenant)
+    const thread = await findThread(deps, caller.tenant, ballot.thread_id)
+    checkPending(thread.value, deps.store.now())
+    checkRevision(thread.value, ballot)
+    const obstacle = obstacleTo(thread.value, reviewer, tenant, deps.store.now())
+    if (obstacle) throw new GatewayError(obstacle.code, obstacle.reason)
+    const guards = [unchanged('thread', ballot.thread_id, thread), await keyGuard(deps, caller)]
+    return { ...count(deps, thread.value, { ballot, reviewer, tenant }), guards }
+  })
+}
+
+/** @throws GatewayError `not_found` */
+export async function findThread(deps: Deps, tenant: string, thread_id: string): Promise<Versioned<Thread>> {
+  const thread = THREAD_ID.test(thread_id) ? await read(deps.store, tenant, 'thread', thread_id) : undefined
+  if (thread === undefined) throw new GatewayError('not_found', 'no such thread')
+  return thread
+}
+
+function checkPending(thread: Thread, now: number): void {
+  if (transition(thread.status, 'vote_counted') !== undefined && !isExpired(thread, now)) return
+  throw new GatewayError('not_pending', `the thread is ${isExpired(thread, now) ? 'expired' : thread.status}`)
+}
+
+function checkRevision(thread: Thread, { vote, shown }: Ballot): void {
+  if (vote.revision === undefined && shown === undefined) {
+    throw new GatewayError('revision_required', 'name the revision you looked at, in the body or by If-Match')
+  }
+  const stale =
+    (vote.revision ?? thread.revision) !== thread.revision || (shown ?? thread.digest) !== thread.digest
+  if (stale) {
+    throw new GatewayError(
+      'stale_revision',
+      `the thread is at revision ${thread.revision}: look at it before you vote`,
+    )
+  }
+}
+
+export interface Obstacle {
+  readonly code: ErrorCode & ('not_pending' | 'not_eligible' | 'self_review' | 'already_voted')
+  readonly reason: string
+}
+
+/** Why this reviewer may not vote on the thread now, in words for the reviewer; undefined when nothing is in the way. */
+export function obstacleTo(
+  thread: Thread,
+  reviewer: ReviewerEntry,
+  tenant: Tenant | undefined,
+  now: number,
+): Obstacle | undefined {
+  if (transition(thread.status, 'vote_counted') === undefined || isExpired(thread, now)) {
+    return {
+      code: 'not_pending',
+      reason: `the thread is ${isExpired(thread, now) ? 'expired' : thread.status}`,
+    }
+  }
+  if (isOwner(tenant, thread, reviewer.id)) {
+    return {
+      code: 'self_review',
+      reason: `you are an owner of \`${thread.agent}\`; somebody else has to decide`,
+    }
+  }
+  if (!eligible(thread.requirement, reviewer, now - thread.submitted_at)) {
+    const groups = thread.requirement.seats.map((seat) => seat.group).join(', ')
+    return {
+      code: 'not_eligible',
+      reason: `this thread needs ${groups}; you are in ${listOf(reviewer.groups)}`,
+    }
+  }
+  if (currentVotes(thread).some((one) => one.reviewer === reviewer.id)) {
+    return { code: 'already_voted', reason: `you have voted on revision ${thread.revision}` }
+  }
+  return undefined
+}
+
+const listOf = (groups: readonly string[]): string => (groups.length === 0 ? 'no group' : groups.join(', '))
+
+interface Counting {
+  readonly ballot: Ballot
+  readonly reviewer: ReviewerEntry
+  readonly tenant: Tenant | undefined
+}
+
+function count(deps: Deps, thread: Thread, { ballot, reviewer, tenant }: Counting): Plan<Thread> {
+  const at = deps.store.now()
+  const { decision, comment } = ballot.vote
+  const cast: Vote = {
+    reviewer: reviewer.id,
+    decision,
+    revision: thread.revision,
+    at,
+    via: ballot.via,
+    ...(comment === undefined ? {} : { comment }),
+  }
+  const counted = { ...thread, votes: [...thread.votes, cast] }
+  const after = decided(counted, tenant, at)
+  const written = writeThread(thread, after)
+  const records = [castRecord(counted, cast), ...outcomeRecord(thread, after, cast)]
+  return { answer: written.thread, writes: written.writes, evidence: records }
+}
+
+/** What the thread becomes with the vote counted. One reject ends it; an approval needs every seat filled. */
+function decided(thread: Thread, tenant: Tenant | undefined, at: number): Thread {
+  const cast = thread.votes.at(-1)
+  if (cast?.decision === 'reject') return moved(thread, 'vote_reject', { message: said(cast, 'rejected') })
+  if (cast?.decision === 'request_changes') {
+    return moved(thread, 'vote_changes', { message: said(cast, 'asked for changes') })
+  }
+  const elapsed = at - thread.submitted_at
+  const met = quorum(thread.requirement, approversOf(tenant, thread), elapsed).met
+  const trigger: ThreadTrigger = met ? 'quorum_met' : 'vote_counted'
+  const change = met ? { approval: { at }, deadline: at + thread.requirement.expires_ms } : {}
+  return moved(thread, trigger, change)
+}
+
+function said(vote: Vote, what: string): string {
+  return vote.comment === undefined || vote.comment.trim() === ''
+    ? `A reviewer ${what} without a comment.`
+    : vote.comment
+}
+
+function castRecord(thread: Thread, cast: Vote): EvidenceRecord {
+  return {
+    ...common(thread, cast),
+    type: 'vote.cast',
+    details: {
+      decision: cast.decision,
+      digest: thread.digest,
+      via: cast.via,
+      ...(cast.comment === undefined ? {} : { comment: cast.comment }),
+    },
+  }
+}
+
+const CLOSED_AS: Partial<Record<Thread['status'], EvidenceRecord['type']>> = {
+  approved: 'review.approved',
+  rejected: 'review.rejected',
+  changes_requested: 'review.changes_requested',
+}
+
+function outcomeRecord(before: Thread, after: Thread, cast: Vote): EvidenceRecord[] {
+  const type = CLOSED_AS[after.status]
+  if (type === undefined) return []
+  const details = {
+    risk: after.risk,
+    digest: after.digest,
+    voters: currentVotes(after).map((one) => one.reviewer),
+    waited_ms: cast.at - before.submitted_at,
+  }
+  return [{ ...common(after, cast), type, details }]
+}
+
+function common(thread: Thread, cast: Vote): Omit<EvidenceRecord, 'type' | 'details'> {
+  return {
+    tenant: thread.tenant,
+    at: isoTime(cast.at),
+    actor: { kind: 'reviewer', id: cast.reviewer },
+    task_id: thread.task_id,
+    thread_id: thread.thread_id,
+    revision: thread.revision,
+    tool: thread.tool,
+  }
+}

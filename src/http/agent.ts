@@ -1,0 +1,180 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type {
+  AgentEvent,
+  ApprovalValidationRequest,
+  DecisionRequest,
+  PollQuery,
+  ResolveRequest,
+  Revision,
+} from '../contract/agent.ts'
+import { defined } from '../contract/defined.ts'
+import { GatewayError } from '../contract/errors.ts'
+import { LIMITS } from '../contract/limits.ts'
+import { eventKind } from '../domain/event.ts'
+import { TASK_ID } from '../domain/id.ts'
+import { agentEntry, type Caller, identify } from '../gateway/identify.ts'
+import { poll } from '../gateway/poll.ts'
+import { record } from '../gateway/record.ts'
+import { resolve } from '../gateway/resolve.ts'
+import { revise } from '../gateway/revise.ts'
+import { submit } from '../gateway/submit.ts'
+import type { Committed } from '../gateway/transact.ts'
+import { validate } from '../gateway/validate.ts'
+import { bearerOf } from './auth.ts'
+import { acceptAnything, acceptStrictJson, countOf } from './body.ts'
+import type { HttpDeps } from './deps.ts'
+import { traceparentOf, waitOf } from './headers.ts'
+import { answerProblem, asGatewayError } from './problem.ts'
+
+/** The five endpoints of agent-api-contract.md section 4: translation only. */
+export function agentRoutes(app: FastifyInstance, http: HttpDeps): void {
+  app.decorateRequest('caller')
+  app.addHook('onRequest', async (request) => {
+    request.caller = await identify(http.gateway, 'agent', bearerOf(request))
+    limitRate(http, request.caller)
+  })
+  acceptStrictJson(app)
+  requestsRoute(app, http)
+  decisionsRoute(app, http)
+  eventsRoute(app, http)
+  resolveRoute(app, http)
+  app.register((scope, _, done) => {
+    validateRoute(scope, http)
+    done()
+  })
+}
+
+/** @throws GatewayError `rate_limited` when the agent's directory entry sets a rate and it is spent */
+function limitRate(http: HttpDeps, caller: Caller): void {
+  const rate = agentEntry(http.gateway.policies.current(), caller)?.rate
+  if (rate === undefined) return
+  const retryAfterMs = http.rates.take(caller.keyHash, rate)
+  if (retryAfterMs === undefined) return
+  throw new GatewayError(
+    'rate_limited',
+    `this agent may make ${rate.calls} calls in ${rate.withinMs / 1000} seconds`,
+    {
+      retryAfter: retryAfterMs / 1000,
+    },
+  )
+}
+
+interface TaskPath {
+  Params: { taskID: string }
+}
+
+function requestsRoute(app: FastifyInstance, http: HttpDeps): void {
+  app.post<TaskPath>('/tasks/:taskID/requests', async (request, reply) => {
+    const submission = {
+      taskId: taskIdOf(request.params.taskID),
+      request: http.schemas.check<DecisionRequest>('DecisionRequest', request.body),
+      ...defined({ idempotencyKey: idempotencyKeyOf(request), traceparent: traceparentOf(request) }),
+    }
+    return answer(reply, await submit(http.gateway, callerOf(request), submission))
+  })
+}
+
+function decisionsRoute(app: FastifyInstance, http: HttpDeps): void {
+  app.get('/decisions', async (request, reply) => {
+    const target = http.schemas.check<PollQuery>('PollQuery', { ...(request.query as object) })
+    if (isPrefetch(request)) throw new GatewayError('invalid_request', 'a decision is not prefetched')
+    const wait = waitOf(request)
+    if (wait.seconds > 0) reply.header('preference-applied', `wait=${wait.seconds}`)
+    const gone = http.waits.signalFor(request)
+    const held = { ms: wait.seconds * 1000, signal: gone.signal }
+    try {
+      return answer(reply, await poll(http.gateway, callerOf(request), target, held))
+    } finally {
+      gone.release()
+    }
+  })
+}
+
+function eventsRoute(app: FastifyInstance, http: HttpDeps): void {
+  app.post<TaskPath>('/tasks/:taskID/events', async (request, reply) => {
+    const taskId = taskIdOf(request.params.taskID)
+    const event = http.schemas.check<AgentEvent>('AgentEvent', request.body)
+    const kind = eventKind(event.event_type, taskId)
+    reply.code(201)
+    if (kind.kind === 'evidence')
+      return answer(reply, await record(http.gateway, callerOf(request), taskId, event))
+    if (kind.kind === 'malformed') throw malformedEventType(taskId)
+    const proposed = (event.payload as { revision?: unknown } | undefined)?.revision
+    const revision = http.schemas.check<Revision>('Revision', proposed, '/payload/revision')
+    const { thread_id } = kind
+    const images = event.images === undefined ? {} : { images: event.images }
+    const request_ = { taskId, thread_id, revision: { ...revision, ...images } }
+    return answer(reply, await revise(http.gateway, callerOf(request), request_))
+  })
+}
+
+function malformedEventType(taskId: string): GatewayError {
+  return new GatewayError('invalid_request', 'the request does not fit the contract', {
+    errors: [{ pointer: '/event_type', message: `must be \`revision.${taskId}.<thread_id>\`` }],
+  })
+}
+
+function resolveRoute(app: FastifyInstance, http: HttpDeps): void {
+  app.post('/tools/resolve', (request) => {
+    const { tools } = http.schemas.check<ResolveRequest>('ResolveRequest', request.body)
+    return Promise.resolve(resolve(http.gateway, callerOf(request), tools))
+  })
+}
+
+/** Whatever the body, an authenticated call is answered 200: callers inspect `valid`. */
+function validateRoute(app: FastifyInstance, http: HttpDeps): void {
+  acceptAnything(app)
+  const judge = async (request: FastifyRequest, reply: FastifyReply, body: unknown): Promise<object> => {
+    const fitting = http.schemas.fits<ApprovalValidationRequest>('ApprovalValidationRequest', body)
+    return answer(reply, await validate(http.gateway, callerOf(request), fitting))
+  }
+  app.setErrorHandler(async (error, request, reply) => {
+    const bodyRefused = ['body_too_large', 'unsupported_media_type', 'invalid_json', 'invalid_request']
+    if (request.caller === undefined || !bodyRefused.includes(asGatewayError(error).code)) {
+      return answerProblem(error, request, reply)
+    }
+    return reply.code(200).send(await judge(request, reply, undefined))
+  })
+  app.post('/approvals/validate', (request, reply) => judge(request, reply, request.body))
+}
+
+function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === undefined) throw new GatewayError('unauthenticated', 'a valid key is needed')
+  return request.caller
+}
+
+function taskIdOf(text: string): string {
+  if (TASK_ID.test(text)) return text
+  throw new GatewayError('invalid_request', 'the task id does not fit the contract', {
+    errors: [
+      { pointer: '/taskID', message: 'letters, digits and . _ : - (not first), at most 128 characters' },
+    ],
+  })
+}
+
+function idempotencyKeyOf(request: FastifyRequest): string | undefined {
+  const key = request.headers['idempotency-key']
+  if (key === undefined) return undefined
+  const fits = typeof key === 'string' && key.length <= LIMITS.IDEMPOTENCY_KEY_CHARS && /^[!-~]+$/.test(key)
+  if (fits && countOf(request, 'idempotency-key') === 1) return key
+  throw new GatewayError('invalid_request', 'Idempotency-Key must be 1 to 255 visible ASCII characters, once')
+}
+
+function isPrefetch(request: FastifyRequest): boolean {
+  return [request.headers['purpose'], request.headers['sec-purpose']].some((value) =>
+    /prefetch/i.test(String(value ?? '')),
+  )
+}
+
+/** The body, and the receipt of the evidence record that the answer rests on. */
+export function answer<T extends object>(reply: FastifyReply, committed: Committed<T>): T {
+  const { receipt } = committed
+  if (receipt) reply.header('countersign-evidence', `${receipt.number}:${receipt.leaf}`)
+  return committed.answer
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller?: Caller
+  }
+}

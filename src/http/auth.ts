@@ -1,0 +1,30 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { GatewayError } from '../contract/errors.ts'
+import { countOf } from './body.ts'
+
+/** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1), one space, one credential. */
+const BEARER = /^bearer ([A-Za-z0-9._~+/-]+=*)$/i
+
+/** The bearer credential, or undefined when the header is missing, malformed or stands twice. */
+export function bearerOf(request: FastifyRequest): string | undefined {
+  const { authorization } = request.headers
+  if (authorization === undefined || countOf(request, 'authorization') !== 1) return undefined
+  return BEARER.exec(authorization)?.[1]
+}
+
+/** The admin key may be any string, so it is compared as it stands, in constant time over digests. */
+export function requireAdmin(request: FastifyRequest, adminKeyHash: Uint8Array): void {
+  const { authorization = '' } = request.headers
+  const given =
+    countOf(request, 'authorization') === 1 ? /^bearer (.+)$/i.exec(authorization)?.[1] : undefined
+  const digest = createHash('sha256')
+    .update(given ?? '')
+    .digest()
+  if (given === undefined || !timingSafeEqual(digest, adminKeyHash)) {
+    throw new GatewayError(
+      'unauthenticated',
+      'the admin key is needed: Authorization: Bearer <COUNTERSIGN_ADMIN_KEY>',
+    )
+  }
+}

@@ -1,0 +1,54 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { GatewayError } from '../contract/errors.ts'
+import type { JsonValue } from '../contract/json.ts'
+import { parseStrictJson } from './strict-json.ts'
+
+const MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*"?utf-8"?\s*)?)*$/i
+
+/** Only `application/json` in UTF-8 without encoding, through the strict scan. Everything else is 415 or 400. */
+export function acceptStrictJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      checkMediaType(request)
+      done(null, parseStrictJson(body as Buffer))
+    } catch (error) {
+      done(error as Error, undefined)
+    }
+  })
+}
+
+/** For the one route that answers 200 whatever the body: what is not strict JSON arrives as undefined. */
+export function acceptAnything(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+    done(null, parsed(request, body as Buffer))
+  })
+}
+
+function parsed(request: FastifyRequest, body: Buffer): JsonValue | undefined {
+  try {
+    checkMediaType(request)
+    return parseStrictJson(body)
+  } catch {
+    return undefined
+  }
+}
+
+function checkMediaType(request: FastifyRequest): void {
+  const { 'content-type': type, 'content-encoding': encoding } = request.headers
+  if (type === undefined || !MEDIA_TYPE.test(type) || countOf(request, 'content-type') > 1) {
+    throw new GatewayError('unsupported_media_type', 'send application/json; charset=utf-8')
+  }
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new GatewayError('unsupported_media_type', 'send the body without Content-Encoding')
+  }
+}
+
+/** How often a header stands in the request: Node keeps only the first of some. */
+export function countOf(request: FastifyRequest, header: string): number {
+  const { rawHeaders } = request.raw
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.toLowerCase() === header) count++
+  return count
+}

@@ -1,0 +1,32 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Rate } from '../domain/rate.ts'
+import type { Deps } from '../gateway/deps.ts'
+import type { Schemas } from './schemas.ts'
+import type { Waits } from './waits.ts'
+
+/** What the routes need beside the verbs. */
+export interface HttpDeps {
+  readonly gateway: Deps
+  readonly schemas: Schemas
+  readonly waits: Waits
+  readonly rates: Rates
+  readonly log: FastifyBaseLogger
+  readonly bodyBytes: number
+  readonly adminKeyHash: Uint8Array
+  /** Calls that each shadow rule would have touched since start. */
+  readonly shadowCounts: ReadonlyMap<string, number>
+  readonly observeHttp: (request: HttpObservation) => void
+}
+
+export interface Rates {
+  /** Milliseconds to wait when `key` is over `rate`, else undefined. */
+  take(key: string, rate: Rate): number | undefined
+}
+
+export interface HttpObservation {
+  readonly method: string
+  /** The route's pattern, never the path. */
+  readonly route: string
+  readonly status: number
+  readonly seconds: number
+}

@@ -1,0 +1,38 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { type ErrorCode, GatewayError, problemOf } from '../contract/errors.ts'
+
+/** Everything that is thrown becomes one `application/problem+json` answer (RFC 9457). The cause goes to the log only. */
+export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const known = asGatewayError(error)
+  const problem = problemOf(known)
+  if (problem.status >= 500) request.log.error({ err: known.cause ?? error, code: known.code }, known.message)
+  if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
+  if (known.retryAfter !== undefined)
+    reply.header('retry-after', String(Math.max(1, Math.ceil(known.retryAfter))))
+  return reply.code(problem.status).type('application/problem+json').send(JSON.stringify(problem))
+}
+
+/** What Fastify refuses by itself, in our words. */
+const FROM_FASTIFY: Record<string, [ErrorCode, string]> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['body_too_large', 'the body is larger than this gateway accepts'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'send application/json; charset=utf-8'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid_request', 'the body is not as long as Content-Length says'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_json', 'the body is empty'],
+  FST_ERR_BAD_URL: ['invalid_request', 'the path is not valid'],
+  FST_ERR_MAX_PARAM_LENGTH: ['invalid_request', 'a part of the path is too long'],
+}
+
+export function asGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  const { code = '', statusCode } = (error ?? {}) as Partial<FastifyError>
+  const [ours, detail] = FROM_FASTIFY[code] ?? []
+  if (ours !== undefined && detail !== undefined) return new GatewayError(ours, detail, { cause: error })
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return new GatewayError('invalid_request', 'the request cannot be read', { cause: error })
+  }
+  return new GatewayError('internal', 'something went wrong here; the log has the cause', { cause: error })
+}
+
+export function answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return answerProblem(new GatewayError('not_found', 'no such route'), request, reply)
+}

@@ -1,0 +1,130 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { type ErrorCode, GatewayError, problemOf } from '../contract/errors.ts'
+import { adminRoutes } from './admin.ts'
+import { agentRoutes } from './agent.ts'
+import type { HttpDeps } from './deps.ts'
+import { healthRoutes, type Health } from './health.ts'
+import { answerNotFound, answerProblem } from './problem.ts'
+import { reviewerRoutes } from './reviewer.ts'
+
+/** How long a client may take (ms), so that nobody holds a connection for nothing. */
+export const TIMEOUTS = {
+  REQUEST_MS: 10_000,
+  HEADERS_MS: 5_000,
+  KEEP_ALIVE_MS: 10_000,
+  /** Above the longest `Prefer: wait`. */
+  IDLE_SOCKET_MS: 70_000,
+  CHECK_EVERY_MS: 1_000,
+} as const
+
+const PATH_PART_CHARS = 256
+const MAX_URL_CHARS = 8_192
+
+/** The HTTP server: every plane in its own scope with its own credential, one answer shape for every refusal. */
+export function createServer(http: HttpDeps, health: Health): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: http.log,
+    disableRequestLogging: true,
+    bodyLimit: http.bodyBytes,
+    exposeHeadRoutes: false,
+    requestTimeout: TIMEOUTS.REQUEST_MS,
+    connectionTimeout: TIMEOUTS.IDLE_SOCKET_MS,
+    keepAliveTimeout: TIMEOUTS.KEEP_ALIVE_MS,
+    forceCloseConnections: 'idle',
+    return503OnClosing: true,
+    http: { headersTimeout: TIMEOUTS.HEADERS_MS, connectionsCheckingInterval: TIMEOUTS.CHECK_EVERY_MS },
+    routerOptions: { maxParamLength: PATH_PART_CHARS },
+    frameworkErrors: (error, request, reply) => {
+      void answerProblem(error, request, reply)
+    },
+    clientErrorHandler: answerClientError,
+    rewriteUrl: refuseOddTargets,
+  })
+  app.setErrorHandler(answerProblem)
+  app.setNotFoundHandler(answerNotFound)
+  app.addHook('onRequest', beforeEverything)
+  app.addHook('onResponse', (request, reply, done) => {
+    observe(http, request, reply)
+    done()
+  })
+  app.addHook('preClose', (done) => {
+    http.waits.endAll()
+    done()
+  })
+  app.register(scope(agentRoutes, http), { prefix: '/api/agent' })
+  app.register(scope(reviewerRoutes, http), { prefix: '/api/review' })
+  app.register(scope(adminRoutes, http), { prefix: '/api/admin' })
+  app.register(scope(healthRoutes, health))
+  app.get('/openapi.json', (_, reply) => reply.type('application/json').send(http.schemas.document))
+  return app
+}
+
+function scope<T>(routes: (app: FastifyInstance, deps: T) => void, deps: T) {
+  return (app: FastifyInstance, _: object, done: () => void): void => {
+    routes(app, deps)
+    done()
+  }
+}
+
+/** Marks a request whose target cannot be one of ours; the router then finds nothing, and the hook says why. */
+const ODD_TARGET = '/-/odd-target'
+
+function refuseOddTargets(request: IncomingMessage): string {
+  const { url = '' } = request
+  return url.startsWith('/') && url.length <= MAX_URL_CHARS && !url.includes('#') ? url : ODD_TARGET
+}
+
+function beforeEverything(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+  reply.header('cache-control', 'no-store')
+  if (request.raw.url === ODD_TARGET || hostsOf(request.raw) > 1) {
+    reply.header('connection', 'close')
+    return done(new GatewayError('invalid_request', 'the request line or the Host header is not acceptable'))
+  }
+  done()
+}
+
+function hostsOf(request: IncomingMessage): number {
+  return request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length
+}
+
+function observe(http: HttpDeps, request: FastifyRequest, reply: FastifyReply): void {
+  http.observeHttp({
+    method: request.method,
+    route: request.routeOptions.url ?? 'none',
+    status: reply.statusCode,
+    seconds: reply.elapsedTime / 1000,
+  })
+}
+
+/** What Node's parser refuses never reaches a route: it is answered on the socket, and the connection ends. */
+function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const problem = problemOf(
+    new GatewayError(clientErrorCode(error.code), 'the request cannot be read as HTTP/1.1'),
+  )
+  const body = JSON.stringify(problem)
+  const head = [
+    `HTTP/1.1 ${problem.status} ${STATUS_TEXT[problem.status] ?? 'Bad Request'}`,
+    'content-type: application/problem+json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'cache-control: no-store',
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+const STATUS_TEXT: Record<number, string> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+}
+
+function clientErrorCode(code: string | undefined): ErrorCode {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'header_too_large'
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'invalid_request'
+}

@@ -1,0 +1,207 @@
+import { isUtf8 } from 'node:buffer'
+import { GatewayError } from '../contract/errors.ts'
+import type { JsonValue } from '../contract/json.ts'
+import { LIMITS } from '../contract/limits.ts'
+
+/**
+ * The strict JSON gate (design.md section 3): one linear pass before JSON.parse that refuses what JSON.parse hides, because
+ * what was approved must be what runs: duplicate keys, lossy numbers, lone surrogates, `__proto__`, and whatever is too deep or
+ * too much.
+ *
+ * @throws GatewayError `invalid_json` with the place
+ */
+export function parseStrictJson(bytes: Uint8Array): JsonValue {
+  if (!isUtf8(bytes)) throw refused('the body is not UTF-8', 0)
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  new Scan(text).document()
+  return JSON.parse(text) as JsonValue
+}
+
+function refused(why: string, position: number): GatewayError {
+  return new GatewayError('invalid_json', `${why} (at character ${position})`)
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const MINUS = 0x2d
+const ZERO = 0x30
+const NINE = 0x39
+
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+const SAFE_DIGITS = 15
+const DOUBLE_DIGITS = 17
+const NUMBER_CHARS = 64
+
+/** Lives for one document. Iterative, so that depth costs no stack. */
+class Scan {
+  readonly #text: string
+  #at = 0
+  #keys = 0
+  #values = 0
+  /** Open containers: the keys seen of an object, or null for an array. */
+  readonly #open: (Set<string> | null)[] = []
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  document(): void {
+    if (this.#text.charCodeAt(0) === 0xfeff) this.#refuse('the body begins with a byte order mark')
+    this.#space()
+    this.#value()
+    while (this.#open.length > 0) this.#next()
+    this.#space()
+    if (this.#at < this.#text.length) this.#refuse('something follows the document')
+  }
+
+  /** One step inside the innermost container: its end, or its next member. */
+  #next(): void {
+    const keys = this.#open.at(-1) ?? null
+    const close = keys ? CLOSE_OBJECT : CLOSE_ARRAY
+    this.#space()
+    const code = this.#text.charCodeAt(this.#at)
+    if (code === close) {
+      this.#at++
+      this.#open.pop()
+      return
+    }
+    if (code !== COMMA) this.#refuse('expected `,` or the end of the list')
+    this.#at++
+    this.#member(keys)
+  }
+
+  #member(keys: Set<string> | null): void {
+    this.#space()
+    if (keys) this.#key(keys)
+    this.#space()
+    this.#value()
+  }
+
+  #key(seen: Set<string>): void {
+    if (this.#text.charCodeAt(this.#at) !== QUOTE) this.#refuse('expected a key in double quotes')
+    const start = this.#at
+    const key = this.#string()
+    if (seen.has(key)) this.#refuse(`duplicate key \`${shown(key)}\``, start)
+    if (key === '__proto__') this.#refuse('the key `__proto__` is not accepted', start)
+    seen.add(key)
+    if (++this.#keys > LIMITS.JSON_KEYS) this.#refuse(`more than ${LIMITS.JSON_KEYS} keys`)
+    this.#space()
+    if (this.#text.charCodeAt(this.#at) !== COLON) this.#refuse('expected `:`')
+    this.#at++
+  }
+
+  #value(): void {
+    if (++this.#values > LIMITS.JSON_VALUES) this.#refuse(`more than ${LIMITS.JSON_VALUES} values`)
+    const code = this.#text.charCodeAt(this.#at)
+    if (code === QUOTE) this.#string()
+    else if (code === OPEN_OBJECT) this.#enter(new Set(), CLOSE_OBJECT)
+    else if (code === OPEN_ARRAY) this.#enter(null, CLOSE_ARRAY)
+    else if (code === MINUS || (code >= ZERO && code <= NINE)) this.#number()
+    else this.#word()
+  }
+
+  #enter(keys: Set<string> | null, close: number): void {
+    if (this.#open.length >= LIMITS.JSON_DEPTH) this.#refuse(`nested deeper than ${LIMITS.JSON_DEPTH}`)
+    this.#at++
+    this.#space()
+    if (this.#text.charCodeAt(this.#at) === close) {
+      this.#at++
+      return
+    }
+    this.#open.push(keys)
+    this.#member(keys)
+  }
+
+  #word(): void {
+    const word = ['true', 'false', 'null'].find((one) => this.#text.startsWith(one, this.#at))
+    if (word === undefined) this.#refuse('expected a value')
+    else this.#at += word.length
+  }
+
+  /** The cursor is on the opening quote; returns the decoded string. */
+  #string(): string {
+    const start = this.#at++
+    let escaped = false
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at)
+      if (code === QUOTE) break
+      if (Number.isNaN(code)) this.#refuse('the string does not end', start)
+      if (code < 0x20) this.#refuse('a control character stands in a string')
+      if (code === BACKSLASH) {
+        this.#escape()
+        escaped = true
+      } else this.#at++
+    }
+    const raw = this.#text.slice(start + 1, this.#at++)
+    const value = escaped ? (JSON.parse(`"${raw}"`) as string) : raw
+    if (escaped && !value.isWellFormed()) this.#refuse('a lone surrogate stands in a string', start)
+    if (value.length * 3 > LIMITS.STRING_BYTES && Buffer.byteLength(value) > LIMITS.STRING_BYTES) {
+      this.#refuse(`a string is longer than ${LIMITS.STRING_BYTES} bytes`, start)
+    }
+    return value
+  }
+
+  #escape(): void {
+    ESCAPE.lastIndex = this.#at
+    const match = ESCAPE.exec(this.#text)
+    if (match === null) this.#refuse('an escape is not JSON')
+    else this.#at += match[0].length
+  }
+
+  #number(): void {
+    NUMBER.lastIndex = this.#at
+    const literal = NUMBER.exec(this.#text)?.[0]
+    if (literal === undefined) return this.#refuse('a number is not JSON')
+    const why = literal.length > 1 ? lossOf(literal) : undefined
+    if (why !== undefined) this.#refuse(why)
+    this.#at += literal.length
+  }
+
+  #space(): void {
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at)
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return
+      this.#at++
+    }
+  }
+
+  #refuse(why: string, position = this.#at): never {
+    throw refused(why, position)
+  }
+}
+
+/** Why a number would not survive as a double: what was approved would not be what runs. */
+function lossOf(literal: string): string | undefined {
+  if (literal.length > NUMBER_CHARS) return 'a number is too long'
+  const value = Number(literal)
+  if (!Number.isFinite(value)) return 'a number is too large'
+  const digits = significant(literal)
+  if (value === 0 && digits !== '') return 'a number is too small'
+  if (digits.length <= SAFE_DIGITS && !/^-?\d{16,}$/.test(literal)) return undefined
+  return inexact(literal, value, digits) ? 'a number has more digits than a double can hold' : undefined
+}
+
+function inexact(literal: string, value: number, digits: string): boolean {
+  if (/^-?\d+$/.test(literal)) return !Number.isSafeInteger(value)
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return digits !== significant(String(value))
+  return digits.length > DOUBLE_DIGITS
+}
+
+/** The significant decimal digits of a literal, without sign, point, exponent and outer zeros. */
+function significant(literal: string): string {
+  return literal
+    .replace(/[eE].*$/, '')
+    .replace(/[-.]/g, '')
+    .replace(/^0+|0+$/g, '')
+}
+
+function shown(key: string): string {
+  return key.length > 60 ? `${key.slice(0, 60)}…` : key
+}

@@ -1,0 +1,33 @@
+import type { FastifyRequest } from 'fastify'
+
+/** Requests that are being held: each ends when its caller goes, and all end when the gateway closes. */
+export interface Waits {
+  signalFor(request: FastifyRequest): { readonly signal: AbortSignal; release(): void }
+  /** Ends every wait: the held polls answer with what they have. */
+  endAll(): void
+}
+
+export function createWaits(): Waits {
+  const open = new Set<AbortController>()
+  let ended = false
+  return {
+    signalFor(request) {
+      const controller = new AbortController()
+      const leave = (): void => controller.abort()
+      open.add(controller)
+      request.raw.once('close', leave)
+      if (ended) controller.abort()
+      return {
+        signal: controller.signal,
+        release: () => {
+          open.delete(controller)
+          request.raw.off('close', leave)
+        },
+      }
+    },
+    endAll() {
+      ended = true
+      for (const controller of open) controller.abort()
+    },
+  }
+}

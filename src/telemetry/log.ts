@@ -1,0 +1,38 @@
+import { type DestinationStream, type Logger, pino } from 'pino'
+import type { EvidenceRecord } from '../gateway/evidence.ts'
+
+/** Members that may hold a secret, wherever a log line might carry them. */
+const REDACTED = [
+  'api_key',
+  'approval_token',
+  'signature',
+  'payload',
+  'request_payload',
+  'authorization',
+  '*.authorization',
+  'headers.authorization',
+  'req.headers.authorization',
+  '*.api_key',
+  '*.approval_token',
+  '*.signature',
+  '*.payload',
+]
+
+export function createLog(level: string, destination?: DestinationStream): Logger {
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    redact: { paths: REDACTED, censor: '[redacted]' },
+  }
+  return destination === undefined ? pino(options) : pino(options, destination)
+}
+
+/** One line per record; automatic decisions are too many for `info`. Values that rules read are evidence, never log. */
+export function logEvidence(log: Logger, record: EvidenceRecord): void {
+  const { type, tenant, actor, task_id, thread_id, revision, tool } = record
+  const line = { event: type, tenant, actor: `${actor.kind}:${actor.id}`, task_id, thread_id, revision, tool }
+  if (type.startsWith('decision.')) log.debug(line)
+  else log.info(line)
+}
