@@ -164,20 +164,25 @@ function environmentValue(
 }
 
 function checked(setting: Setting, raw: unknown, origin: Origin): string | number {
-  const fail = (want: string): never => {
-    const shown = setting.secret ? 'the value' : `\`${String(raw)}\``
-    throw new ConfigError(`${labelOf(setting, origin)}: ${shown} ${want}`)
-  }
-  if (setting.type === 'integer') {
-    const value = typeof raw === 'number' ? raw : /^\d{1,15}$/.test(String(raw)) ? Number(raw) : Number.NaN
-    const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = setting
-    if (Number.isInteger(value) && value >= minimum && value <= maximum) return value
-    return fail(`must be a whole number from ${minimum} to ${maximum}`)
-  }
-  if (typeof raw !== 'string' || raw === '') return fail('must be text')
-  if (setting.oneOf && !setting.oneOf.includes(raw)) return fail(`must be one of ${setting.oneOf.join(', ')}`)
-  if (raw.length < (setting.minLength ?? 0)) return fail(`must have at least ${setting.minLength} characters`)
-  return raw
+  const problem = setting.type === 'integer' ? integerProblem(setting, raw) : textProblem(setting, raw)
+  if (problem === undefined) return setting.type === 'integer' ? Number(raw) : (raw as string)
+  const shown = setting.secret ? 'the value' : `\`${String(raw)}\``
+  throw new ConfigError(`${labelOf(setting, origin)}: ${shown} ${problem}`)
+}
+
+function integerProblem(
+  { minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: Setting,
+  raw: unknown,
+): string | undefined {
+  const value = typeof raw === 'number' || /^\d{1,15}$/.test(String(raw)) ? Number(raw) : Number.NaN
+  const fits = Number.isInteger(value) && value >= minimum && value <= maximum
+  return fits ? undefined : `must be a whole number from ${minimum} to ${maximum}`
+}
+
+function textProblem({ oneOf, minLength = 1 }: Setting, raw: unknown): string | undefined {
+  if (typeof raw !== 'string') return 'must be text'
+  if (oneOf && !oneOf.includes(raw)) return `must be one of ${oneOf.join(', ')}`
+  return raw.length < minLength ? `must have at least ${minLength} characters` : undefined
 }
 
 function labelOf(setting: Setting, origin: Origin): string {

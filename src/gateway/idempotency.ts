@@ -56,10 +56,9 @@ export function remembering(
     stored_at: now,
     policy_revision: bundle,
   }
-  const earlier = attempt.known && attempt.known.value.stored_at + LIMITS.IDEMPOTENCY_MS
   const writes: Write[] = [
     put('answer', attempt.id, value),
-    purgeAt('answer', attempt.id, { from: earlier, to: now + LIMITS.IDEMPOTENCY_MS }),
+    purgeAt('answer', attempt.id, now + LIMITS.IDEMPOTENCY_MS),
   ]
   return {
     ...plan,
@@ -68,20 +67,9 @@ export function remembering(
   }
 }
 
-/** The timer deletes the record at `to`. */
-export function purgeAt(
-  type: 'answer' | 'token',
-  id: string,
-  move: { from?: number | undefined; to: number },
-): Write {
-  const { from, to } = move
-  return {
-    op: 'index',
-    index: INDEX.purge,
-    member: `${type} ${id}`,
-    to,
-    ...(from === undefined ? {} : { from }),
-  }
+/** The timer forgets the record at `to` (ms since 1970). */
+export function purgeAt(type: 'answer' | 'token', id: string, to: number): Write {
+  return { op: 'index', index: INDEX.purge, member: `${type} ${id}`, to }
 }
 
 function isFresh(stored: StoredAnswer, now: number): boolean {

@@ -173,7 +173,7 @@ function mint(deps: Deps, caller: Caller, thread: Thread, entry: AgentEntry | un
     writes: [
       ...written.writes,
       put('token', token_hash, token),
-      purgeAt('token', token_hash, { to: token.expires_at + LIMITS.TOKEN_RETENTION_MS }),
+      purgeAt('token', token_hash, token.expires_at + LIMITS.TOKEN_RETENTION_MS),
     ],
     evidence: [
       { ...recordOf(deps, thread, 'token.minted'), details: { token_hash, expires_at: token_expires_at } },

@@ -1,5 +1,6 @@
 import type { Decision } from '../contract/agent.ts'
 import type { JsonObject } from '../contract/json.ts'
+import { sha256 } from '../domain/digest.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { ApprovalToken } from '../domain/token.ts'
 import type { FiredRule } from '../policy/snapshot.ts'
@@ -18,7 +19,7 @@ export interface Records {
   readonly revision: RevisionRecord
   /** By SHA-256 of the approval token. */
   readonly token: ApprovalToken
-  /** By `<agent>/<task>/<Idempotency-Key>`. */
+  /** By `<agent>/<task>/<SHA-256 of the Idempotency-Key>`. */
   readonly answer: StoredAnswer
   /** In the system partition only: `admin` (hash of the generated admin key) and `commitments` (base64). */
   readonly secret: { readonly value: string }
@@ -124,5 +125,7 @@ export const SYSTEM = '_system'
 export const TENANTS_INDEX = 'tenants'
 
 export const revisionId = (thread: string, number: number): string => `${thread}/${number}`
-export const answerId = (agent: string, task: string, key: string): string => `${agent}/${task}/${key}`
+/** The key is the agent's own text, so it is hashed. */
+export const answerId = (agent: string, task: string, key: string): string =>
+  `${agent}/${task}/${sha256(key)}`
 export const holderId = (kind: 'agent' | 'reviewer', id: string): string => `${kind}/${id}`

@@ -1,6 +1,6 @@
 import { LIMITS } from '../contract/limits.ts'
 import { dueAnnouncements, type Thread } from '../domain/thread.ts'
-import type { IndexEntry, Write } from '../store/store.ts'
+import type { Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { expiry } from './expire.ts'
@@ -28,35 +28,25 @@ export async function runDue(deps: Deps): Promise<number> {
   return done
 }
 
-/** `leased` is the entry as it stands while we work: at the end of its lease. */
-type Handler = (deps: Deps, tenant: string, leased: IndexEntry) => Promise<Plan<void>>
+type Handler = (deps: Deps, tenant: string, member: string) => Promise<Plan<void>>
 
 async function runIndex(deps: Deps, tenant: string, index: string, handle: Handler): Promise<number> {
   const now = deps.store.now()
   const claimed = await storeCall(() =>
     deps.store.claimDue(tenant, index, { now, lease: LEASE_MS, limit: BATCH }),
   )
-  for (const { member } of claimed) {
-    await transact(deps, tenant, () => handle(deps, tenant, { member, score: now + LEASE_MS }))
-  }
+  for (const { member } of claimed) await transact(deps, tenant, () => handle(deps, tenant, member))
   return claimed.length
 }
 
-/** A thread that a verb has moved meanwhile has its own, later entry: then ours is only removed. */
-async function dueThread(deps: Deps, tenant: string, leased: IndexEntry): Promise<Plan<void>> {
-  const thread = await read(deps.store, tenant, 'thread', leased.member)
-  const release: Write = { op: 'index', index: INDEX.due, member: leased.member, from: leased.score }
+/** Whatever is done moves or ends the entry, guarded by the thread's revision: a verb in between makes us look again. */
+async function dueThread(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {
+  const thread = await read(deps.store, tenant, 'thread', member)
   const plan = thread && (expiry(deps, thread) ?? announce(deps, thread))
-  if (thread === undefined || plan === undefined) {
-    return { answer: undefined, writes: [release, ...restored(thread?.value, leased, deps.store.now())] }
-  }
-  return { ...plan, answer: undefined, writes: [release, ...(plan.writes ?? [])] }
-}
-
-/** Claimed early or for nothing: the thread's own moment is put back. */
-function restored(thread: Thread | undefined, leased: IndexEntry, now: number): Write[] {
-  if (thread?.due_at === undefined || thread.due_at <= now) return []
-  return [{ op: 'index', index: INDEX.due, member: leased.member, to: thread.due_at }]
+  if (plan) return { ...plan, answer: undefined }
+  const due = thread?.value.due_at
+  const entry: Write = { op: 'index', index: INDEX.due, member, ...(due === undefined ? {} : { to: due }) }
+  return { answer: undefined, guards: [unchanged('thread', member, thread)], writes: [entry] }
 }
 
 function announce(deps: Deps, thread: Versioned<Thread>): Plan<Thread> | undefined {
@@ -89,15 +79,18 @@ function announce(deps: Deps, thread: Versioned<Thread>): Plan<Thread> | undefin
 }
 
 /** Forgets a stored answer or a token whose time is over; one that was renewed meanwhile stays. */
-async function purge(deps: Deps, tenant: string, leased: IndexEntry): Promise<Plan<void>> {
-  const release: Write = { op: 'index', index: INDEX.purge, member: leased.member, from: leased.score }
-  const [type = '', ...rest] = leased.member.split(' ')
-  const id = rest.join(' ')
+async function purge(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {
+  const [type = '', id = ''] = member.split(' ', 2)
   const kind = type === 'token' ? 'token' : 'answer'
   const record = await read(deps.store, tenant, kind, id)
-  if (record === undefined || keptUntil(record.value) > deps.store.now())
-    return { answer: undefined, writes: [release] }
-  return { answer: undefined, guards: [unchanged(kind, id, record)], writes: [release, remove(kind, id)] }
+  const until = record === undefined ? 0 : keptUntil(record.value)
+  const over = until <= deps.store.now()
+  const entry: Write = { op: 'index', index: INDEX.purge, member, ...(over ? {} : { to: until }) }
+  return {
+    answer: undefined,
+    guards: [unchanged(kind, id, record)],
+    writes: record !== undefined && over ? [entry, remove(kind, id)] : [entry],
+  }
 }
 
 function keptUntil(value: { stored_at: number } | { expires_at: number }): number {

@@ -139,22 +139,15 @@ function moveIndexes(before: Thread | undefined, after: Thread): Write[] {
   const left = indexesOf(before).filter((index) => !indexesOf(after).includes(index))
   const entered = indexesOf(after).filter((index) => !indexesOf(before).includes(index))
   return [
-    ...left.map((index): Write => ({ op: 'index', index, member, from: after.created_at })),
+    ...left.map((index): Write => ({ op: 'index', index, member })),
     ...entered.map((index): Write => ({ op: 'index', index, member, to: after.created_at })),
   ]
 }
 
 function moveDue(before: Thread | undefined, after: Thread): Write[] {
   if (before?.due_at === after.due_at) return []
-  return [
-    {
-      op: 'index',
-      index: INDEX.due,
-      member: after.thread_id,
-      ...(before?.due_at === undefined ? {} : { from: before.due_at }),
-      ...(after.due_at === undefined ? {} : { to: after.due_at }),
-    },
-  ]
+  const to = after.due_at === undefined ? {} : { to: after.due_at }
+  return [{ op: 'index', index: INDEX.due, member: after.thread_id, ...to }]
 }
 
 /** @throws TypeError for a move that the table does not know: a verb must have asked before. */

@@ -1,0 +1,58 @@
+import type { Problem } from '../contract/errors.ts'
+import { CliFailure } from './failure.ts'
+
+/** How the command line reaches a running gateway: its own public API. */
+export interface Api {
+  get<T>(path: string): Promise<T>
+  post<T>(path: string, body?: object, headers?: Record<string, string>): Promise<T>
+  delete(path: string): Promise<void>
+  /** The answer as text, for NDJSON. */
+  text(path: string): Promise<string>
+}
+
+const TIMEOUT_MS = 15_000
+
+export function createApi(url: string, key: string): Api {
+  const call = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+    const init: RequestInit = {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body ? { 'content-type': 'application/json' } : {}),
+        ...headers,
+      },
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    }
+    const response = await fetch(new URL(path, url), init).catch((cause: unknown) => {
+      throw new CliFailure(`no answer from the gateway at ${url}`, {
+        hint: 'start it with `countersign serve`, or name another with --url or COUNTERSIGN_URL',
+        cause,
+      })
+    })
+    if (!response.ok) throw await refusal(response)
+    return response
+  }
+  return {
+    get: async <T>(path: string) => (await (await call('GET', path)).json()) as T,
+    post: async <T>(path: string, body?: object, headers?: Record<string, string>) =>
+      (await (await call('POST', path, body, headers)).json()) as T,
+    delete: async (path) => {
+      await call('DELETE', path)
+    },
+    text: async (path) => (await call('GET', path)).text(),
+  }
+}
+
+async function refusal(response: Response): Promise<CliFailure> {
+  const problem = (await response.json().catch(() => ({}))) as Partial<Problem>
+  const places = (problem.errors ?? []).map(({ pointer, message }) => `  ${pointer} ${message}`)
+  const text = [`${problem.title ?? response.statusText}: ${problem.detail ?? ''}`, ...places].join('\n')
+  const hint = HINTS[problem.code ?? '']
+  return new CliFailure(text, hint === undefined ? {} : { hint })
+}
+
+const HINTS: Record<string, string> = {
+  unauthenticated: 'the key is missing, revoked, or of another kind (admin, reviewer, agent)',
+  stale_revision: 'the agent has revised its call: `countersign review show` it again',
+}

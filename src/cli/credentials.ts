@@ -1,0 +1,62 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { clientEnvironment } from '../config.ts'
+import { CliFailure, usage } from './failure.ts'
+
+/** What `npm start` writes (mode 0600) so that a first minute needs no copying of keys. `serve` never writes it. */
+export interface DemoCredentials {
+  readonly url: string
+  readonly tenant: string
+  readonly agent: string
+  readonly agent_key: string
+  readonly reviewer: string
+  readonly reviewer_key: string
+}
+
+export const DEMO_FILE = 'demo-credentials.json'
+const DEFAULT_DIRECTORY = './data'
+
+export function writeDemoCredentials(directory: string, credentials: DemoCredentials): void {
+  writeFileSync(join(directory, DEMO_FILE), `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
+}
+
+export function readDemoCredentials(directory = DEFAULT_DIRECTORY): DemoCredentials | undefined {
+  const path = join(directory, DEMO_FILE)
+  if (!existsSync(path)) return undefined
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as DemoCredentials
+  } catch (cause) {
+    throw new CliFailure(`\`${path}\` cannot be read`, { hint: 'delete it and run `npm start` again', cause })
+  }
+}
+
+export interface Reach {
+  readonly url: string
+  readonly key: string
+}
+
+const DEFAULT_URL = 'http://127.0.0.1:8787'
+
+export function reachAsReviewer(url: string | undefined): Reach {
+  const env = clientEnvironment()
+  const demo = env.reviewerKey === undefined ? readDemoCredentials() : undefined
+  const key = env.reviewerKey ?? demo?.reviewer_key
+  if (key === undefined) {
+    throw usage(
+      'no reviewer key',
+      'set COUNTERSIGN_REVIEWER_KEY; an administrator issues one with `countersign keys issue reviewer TENANT/NAME`',
+    )
+  }
+  return { url: url ?? env.url ?? demo?.url ?? DEFAULT_URL, key }
+}
+
+export function reachAsAdmin(url: string | undefined): Reach {
+  const env = clientEnvironment()
+  if (env.adminKey === undefined) {
+    throw usage(
+      'no admin key',
+      'set COUNTERSIGN_ADMIN_KEY; a gateway with a new store prints it once at its first start',
+    )
+  }
+  return { url: url ?? env.url ?? DEFAULT_URL, key: env.adminKey }
+}

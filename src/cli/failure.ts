@@ -1,0 +1,21 @@
+/** Exit codes of every command (policy-language.md section 6). */
+export const EXIT = { ok: 0, unexpected: 1, usage: 2, doesNotCheck: 3, testsFailed: 4 } as const
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** A failure that a person reads: one sentence, and what to do next. */
+export class CliFailure extends Error {
+  override readonly name = 'CliFailure'
+  readonly exit: ExitCode
+  readonly hint: string | undefined
+
+  constructor(message: string, options: { exit?: ExitCode; hint?: string; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.exit = options.exit ?? EXIT.unexpected
+    this.hint = options.hint
+  }
+}
+
+export function usage(message: string, hint?: string): CliFailure {
+  return new CliFailure(message, { exit: EXIT.usage, ...(hint === undefined ? {} : { hint }) })
+}

@@ -1,0 +1,96 @@
+import type { Me, ThreadList, ThreadSummary, ThreadView } from '../contract/reviewer.ts'
+
+/** Terminal views of threads. Whatever an agent wrote is printed with control and bidi characters made visible. */
+
+export function printThreadList({ threads, next_cursor }: ThreadList, me: Me): string {
+  if (threads.length === 0) return 'no thread waits for anybody'
+  const lines = threads.flatMap((thread) => [headline(thread), `  ${visible(thread.message)}`])
+  const more = next_cursor === undefined ? [] : ['(there are more)']
+  return [...lines, ...more, '', `you are ${me.name} (${me.groups.join(', ') || 'no group'})`].join('\n')
+}
+
+function headline(thread: ThreadSummary): string {
+  const { given, required } = thread.approvals
+  const waits =
+    thread.status === 'pending_review'
+      ? `${given}/${required} approvals from ${thread.groups.join(' + ')}`
+      : thread.status
+  return `${thread.thread_id}  ${thread.risk.toUpperCase()}  ${thread.tool_name}  by ${thread.agent}  ${waits}${until(thread)}`
+}
+
+function until(thread: { status: string; deadline?: string }): string {
+  return thread.status === 'pending_review' && thread.deadline !== undefined
+    ? `, until ${thread.deadline}`
+    : ''
+}
+
+export function printThread(view: ThreadView): string {
+  return [
+    `${view.thread_id}   ${view.status}, revision ${view.revision}${until(view)}`,
+    '',
+    `${view.tool_name}   ${visible(view.tool_description ?? '')}`,
+    `by ${view.agent}, task ${visible(view.task_id)}`,
+    '',
+    'What policy says',
+    `  risk ${view.risk} (policy alone: ${view.policy_risk})${view.reversibility === undefined ? '' : `, ${view.reversibility}`}`,
+    ...view.rules.map(
+      (rule) =>
+        `  ${rule.mode === 'shadow' ? '(shadow) ' : ''}${rule.id}  ${rule.reason}  ${rule.file}:${rule.line}`,
+    ),
+    '',
+    'What would run',
+    indent(visible(JSON.stringify(view.payload, null, 2))),
+    '',
+    ...claims(view),
+    ...votes(view),
+    'Who decides',
+    ...view.seats.map(
+      (seat) => `  ${seat.filled_by.length}/${seat.approvals} ${seat.group}${escalated(seat)}${by(seat)}`,
+    ),
+    `  can still vote: ${view.who_can_vote.map((one) => one.name).join(', ') || 'nobody'}`,
+    `  you: ${view.can_vote.allowed ? 'may vote' : (view.can_vote.reason ?? 'may not vote')}`,
+  ].join('\n')
+}
+
+const by = (seat: ThreadView['seats'][number]): string =>
+  seat.filled_by.length > 0 ? ` (${seat.filled_by.join(', ')})` : ''
+const escalated = (seat: ThreadView['seats'][number]): string =>
+  seat.escalated_to.length > 0 ? ` or ${seat.escalated_to.join(', ')}` : ''
+
+function claims(view: ThreadView): string[] {
+  const { subject, preview, summary, workflow_name, task_label, risk_level } = view
+  const said = {
+    subject,
+    preview,
+    summary: summary?.join('\n'),
+    workflow: workflow_name,
+    label: task_label,
+    risk: risk_level,
+  }
+  const lines = Object.entries(said).flatMap(([name, text]) =>
+    text === undefined ? [] : [`  ${name}: ${visible(text)}`],
+  )
+  return lines.length === 0 ? [] : ['What the agent claims', ...lines, '']
+}
+
+function votes(view: ThreadView): string[] {
+  if (view.votes.length === 0) return []
+  const lines = view.votes.map((vote) => {
+    const gone = vote.void ? ` (revision ${vote.revision}, void)` : ''
+    const comment = vote.comment === undefined ? '' : `: ${visible(vote.comment)}`
+    return `  ${vote.name ?? vote.reviewer} ${vote.decision}${gone}${comment}`
+  })
+  return ['Votes', ...lines, '']
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, '  ')
+}
+
+/** Controls (but for line breaks), format characters, and lone surrogates stand as their code points. */
+export function visible(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu, (character) => {
+    if (character === '\n') return character
+    return `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`
+  })
+}

@@ -1,0 +1,97 @@
+import type { Json } from './types.ts'
+
+/**
+ * The local check of arguments against a tool's input_schema, before a round trip (agent-api-contract.md section 1, step 3).
+ * It knows the keywords that contracts use most; what it does not know it leaves to the gateway, which checks everything.
+ */
+export interface Misfit {
+  /** RFC 6901. */
+  readonly pointer: string
+  readonly message: string
+}
+
+type Schema = Record<string, unknown>
+type Check = (value: Json, schema: Schema, pointer: string) => Misfit[]
+
+export function misfits(value: Json, schema: Schema, pointer = ''): Misfit[] {
+  return CHECKS.flatMap((check) => check(value, schema, pointer))
+}
+
+const CHECKS: readonly Check[] = [checkType, checkEnum, checkNumber, checkString, checkList, checkObject]
+
+function checkType(value: Json, schema: Schema, pointer: string): Misfit[] {
+  const { type } = schema
+  if (type === undefined) return []
+  const wanted = [type].flat() as string[]
+  return wanted.some((one) => isOf(value, one))
+    ? []
+    : [{ pointer, message: `must be ${wanted.join(' or ')}` }]
+}
+
+function isOf(value: Json, type: string): boolean {
+  if (type === 'integer') return Number.isInteger(value)
+  if (type === 'array') return Array.isArray(value)
+  if (type === 'null') return value === null
+  if (type === 'object') return isObject(value)
+  return typeof value === type
+}
+
+function checkEnum(value: Json, schema: Schema, pointer: string): Misfit[] {
+  const allowed = 'const' in schema ? [schema['const']] : (schema['enum'] as unknown[] | undefined)
+  if (allowed === undefined || allowed.some((one) => JSON.stringify(one) === JSON.stringify(value))) return []
+  return [{ pointer, message: `must be one of ${allowed.map((one) => JSON.stringify(one)).join(', ')}` }]
+}
+
+function checkNumber(value: Json, schema: Schema, pointer: string): Misfit[] {
+  if (typeof value !== 'number') return []
+  const { minimum = -Infinity, maximum = Infinity } = schema as { minimum?: number; maximum?: number }
+  if (value < minimum) return [{ pointer, message: `must be at least ${minimum}` }]
+  return value > maximum ? [{ pointer, message: `must be at most ${maximum}` }] : []
+}
+
+/** `pattern` is left to the gateway: there it runs in linear time. */
+function checkString(value: Json, schema: Schema, pointer: string): Misfit[] {
+  if (typeof value !== 'string') return []
+  const { minLength = 0, maxLength = Infinity } = schema as { minLength?: number; maxLength?: number }
+  const length = Array.from(value).length
+  if (length < minLength) return [{ pointer, message: `must have at least ${minLength} characters` }]
+  return length > maxLength ? [{ pointer, message: `must have at most ${maxLength} characters` }] : []
+}
+
+function checkList(value: Json, schema: Schema, pointer: string): Misfit[] {
+  if (!Array.isArray(value)) return []
+  const list = value as readonly Json[]
+  const {
+    minItems = 0,
+    maxItems = Infinity,
+    items,
+  } = schema as { minItems?: number; maxItems?: number; items?: Schema }
+  if (list.length < minItems) return [{ pointer, message: `must have at least ${minItems} items` }]
+  if (list.length > maxItems) return [{ pointer, message: `must have at most ${maxItems} items` }]
+  return items === undefined ? [] : list.flatMap((item, i) => misfits(item, items, `${pointer}/${i}`))
+}
+
+function checkObject(value: Json, schema: Schema, pointer: string): Misfit[] {
+  if (!isObject(value)) return []
+  const {
+    required = [],
+    properties = {},
+    additionalProperties,
+  } = schema as {
+    required?: string[]
+    properties?: Record<string, Schema>
+    additionalProperties?: boolean | Schema
+  }
+  const missing = required.filter((key) => !Object.hasOwn(value, key))
+  const members = Object.entries(value).flatMap(([key, member]) => {
+    const place = `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    if (Object.hasOwn(properties, key)) return misfits(member, properties[key] as Schema, place)
+    if (additionalProperties === false) return [{ pointer: place, message: 'is not in the contract' }]
+    return typeof additionalProperties === 'object' ? misfits(member, additionalProperties, place) : []
+  })
+  return [...missing.map((key) => ({ pointer: `${pointer}/${key}`, message: 'is required' })), ...members]
+}
+
+function isObject(value: Json): value is { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

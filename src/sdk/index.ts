@@ -1,0 +1,19 @@
+/** `countersign/sdk`: what runs on the agent's side. No runtime dependency; needs fetch and Web Crypto. */
+export { actionHash, canonicalJson, frozenCopy, sha256 } from './canonical.ts'
+export {
+  type CallOptions,
+  type Client,
+  type ClientOptions,
+  CountersignError,
+  createClient,
+} from './client.ts'
+export { type Misfit, misfits } from './fits.ts'
+export {
+  createGate,
+  type Gate,
+  type GateOptions,
+  type GuardOptions,
+  NotExecuted,
+  type Outcome,
+} from './gate.ts'
+export type * from './types.ts'

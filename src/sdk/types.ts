@@ -1,0 +1,73 @@
+/** The agent API as the SDK sees it. test/sdk/types.test.ts holds these equal to the contract. */
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+export type Payload = { readonly [key: string]: Json }
+export type RiskLevel = 'low' | 'medium' | 'high' | 'critical'
+
+export interface DecisionRequest {
+  tool_name: string
+  workflow_name?: string
+  task_label?: string
+  subject?: string
+  preview?: string
+  risk_level?: RiskLevel
+  summary?: string[]
+  payload?: Payload
+  action_hash?: string
+  images?: string[]
+}
+
+export interface Decision {
+  status: 'allow' | 'reject' | 'pending_review' | 'approved' | 'rejected' | 'changes_requested'
+  task_id: string
+  thread_id?: string
+  message?: string
+  recommended_poll_after_seconds?: number
+  approval_token?: string
+  token_expires_at?: string
+  action_hash?: string
+}
+
+export interface ApprovalValidationRequest {
+  task_id: string
+  signature: string
+  request_payload: Payload
+  thread_id?: string
+  action_hash?: string
+}
+
+export interface ApprovalValidationResult {
+  valid: boolean
+  reason?: 'invalid' | 'expired' | 'used'
+  task_id?: string
+  thread_id?: string
+  action_hash?: string
+}
+
+export interface AgentEvent {
+  event_type: string
+  event_summary: string
+  payload?: { readonly [key: string]: Json | object }
+  images?: string[]
+}
+
+export interface EventReceipt {
+  event_id: string
+  recorded_at: string
+  thread_id?: string
+  status?: Decision['status']
+  revision?: number
+}
+
+export interface ResolvedTool {
+  name: string
+  description: string
+  input_schema: Record<string, unknown>
+  risk: RiskLevel
+  revision: string
+}
+
+export interface ResolveResult {
+  tools: ResolvedTool[]
+  unknown: string[]
+}
