@@ -14,6 +14,7 @@ export type Statfs = (path: string) => FileSystemFacts
 
 export const DEFAULT_MIN_FREE_BYTES = 64 * 1024 * 1024
 const CHECK_EVERY_MS = 100
+const FULL_BELOW_BYTES = 1024 * 1024
 
 /** Memory maps and locks are not coherent between hosts on these. The numbers are Linux's (statfs(2)). */
 const NETWORK_FILE_SYSTEMS = new Map([
@@ -46,6 +47,8 @@ export function refuseNetworkFileSystem(path: string, statfs: Statfs): void {
 export interface DiskGuard {
   /** One sentence while there is too little room to write, else undefined. Looks at most every 100 ms. */
   refusal(): string | undefined
+  /** True when next to nothing is left, whatever `minFreeBytes` says. */
+  isFull(): boolean
   /** The disk itself has said that it is full. */
   reportFull(): void
 }
@@ -62,6 +65,7 @@ export function createDiskGuard(path: string, minFreeBytes: number, statfs: Stat
       reason = lowSpace(path, minFreeBytes, statfs)
       return reason
     },
+    isFull: () => lowSpace(path, FULL_BELOW_BYTES, statfs) !== undefined,
     reportFull() {
       checkedAt = performance.now()
       reason = 'the disk is full'

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path'
 
 /*
  * The files of a data directory: `store.mdb` (LMDB's data), `store.mdb-lock` (LMDB's readers), `store.json` (written once the store
- * exists, so that an emptied or removed data file is noticed and never taken for a new store), `lock.sock`.
+ * exists, so that an emptied or removed data file is noticed and never taken for a new store), `lock.<n>.sock` (embedded-lock.ts).
  */
 export const DATA_FILE = 'store.mdb'
 const MARKER_FILE = 'store.json'

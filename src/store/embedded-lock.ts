@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, linkSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import type { Server } from 'node:net'
 import { join } from 'node:path'
@@ -7,7 +7,10 @@ import { join } from 'node:path'
 /*
  * One process per data directory. The lock is a Unix socket in the directory that its owner listens on, so the kernel
  * frees it when the owner dies, however it dies, and process ids (always 1 in a container) play no part.
- * The name `lock.sock` is taken by a hard link, which one of two racing processes gets.
+ *
+ * The socket of the n-th owner is called `lock.<n>.sock` and stays when the owner goes. Who finds the highest one dead takes the next
+ * number by a hard link, which only one of many can do; then looks again, in case it was so slow that others came and went;
+ * and removes the lower ones. So no socket of a living owner is ever moved or removed by another process.
  *
  * The lock gives a clear message at start; what protects the data is the stamp that every flight checks (embedded-tables.ts).
  */
@@ -26,7 +29,6 @@ export interface DirectoryLock {
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   const place = openPlace(directory)
   const own = join(place.path, `lock.${randomUUID()}.sock`)
-  const lock = join(place.path, 'lock.sock')
   const server = await listen(own).catch((error: unknown) => {
     place.close()
     throw error
@@ -36,42 +38,38 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
     place.close()
   }
   try {
-    await takeName(own, lock)
+    await takeNumber(place.path, own)
   } catch (error) {
     await release()
     throw error
   }
   rmSync(own, { force: true })
-  return {
-    async release() {
-      rmSync(lock, { force: true })
-      await release()
-    },
-  }
+  return { release }
 }
 
-async function takeName(own: string, lock: string): Promise<void> {
+async function takeNumber(place: string, own: string): Promise<void> {
+  const socket = (number: number): string => join(place, `lock.${number}.sock`)
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    if (link(own, lock)) return
-    if (await isAlive(lock)) throw inUse()
-    await removeStale(lock)
+    const before = numbersIn(place)
+    const highest = Math.max(0, ...before)
+    if (highest > 0 && (await isAlive(socket(highest)))) throw inUse()
+    const number = highest + 1
+    if (!link(own, socket(number))) continue
+    if (Math.max(...numbersIn(place)) > number) {
+      rmSync(socket(number), { force: true })
+      throw inUse()
+    }
+    for (const lower of before) rmSync(socket(lower), { force: true })
+    return
   }
   throw inUse()
 }
 
-/** A dead owner's socket is moved away first: if it turns out to be a newcomer's, that one gets it back. */
-async function removeStale(lock: string): Promise<void> {
-  const moved = `${lock}.${randomUUID()}`
-  try {
-    renameSync(lock, moved)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return
-    throw error
-  }
-  const alive = await isAlive(moved)
-  if (alive) link(moved, lock)
-  rmSync(moved, { force: true })
-  if (alive) throw inUse()
+function numbersIn(place: string): number[] {
+  return readdirSync(place).flatMap((name) => {
+    const number = /^lock\.([1-9]\d*)\.sock$/.exec(name)?.[1]
+    return number === undefined ? [] : [Number(number)]
+  })
 }
 
 function inUse(): Error {

@@ -47,8 +47,7 @@ const STUCK_MS = 5_000
 const LONGEST_TIMER_MS = 1_000
 
 /** LMDB gives the system's error numbers. */
-const ENOSPC = constants.errno.ENOSPC
-const EDQUOT = constants.errno.EDQUOT
+const { ENOSPC, EDQUOT, EIO } = constants.errno
 
 type Task = { readonly commit: CommitTask } | { readonly claim: ClaimTask }
 
@@ -184,10 +183,13 @@ class GroupCommit implements Runway {
     this.#schedule()
   }
 
-  /** After a failed sync the kernel may have dropped what it could not write, so no later sync can be believed (fsync-gate). */
+  /**
+   * After a failed sync the kernel may have dropped what it could not write, so no later sync can be believed (fsync-gate).
+   * A full disk is the exception: LMDB has dropped the transaction before its root was written, the next one writes its pages anew.
+   */
   async #crash(passengers: readonly Passenger[], error: unknown): Promise<void> {
     const cause = await commitError(error)
-    const nothing = isDiskFull(cause) && this.#ports.leftNothing()
+    const nothing = this.#isDiskFull(cause) && this.#ports.leftNothing()
     this.#air = undefined
     if (nothing) {
       this.#ports.disk.reportFull()
@@ -198,6 +200,11 @@ class GroupCommit implements Runway {
       this.#fail(`writing failed, a restart is needed: ${cause.message}`)
     }
     this.#schedule()
+  }
+
+  /** LMDB says EIO when the last bytes of a disk took only a part of a write. */
+  #isDiskFull({ code }: { code?: unknown }): boolean {
+    return code === ENOSPC || code === EDQUOT || (code === EIO && this.#ports.disk.isFull())
   }
 
   #fail(reason: string): void {
@@ -256,9 +263,15 @@ function expireWaiting(passenger: Passenger): void {
 }
 
 function expireFlying(passenger: Passenger): void {
-  settle(passenger, () =>
-    passenger.reject(new StoreIndeterminate('the disk did not confirm the write before the deadline')),
-  )
+  settle(passenger, () => {
+    if (changedNothing(passenger.outcome)) passenger.resolve({ ok: false, reason: 'late' } as never)
+    else passenger.reject(new StoreIndeterminate('the disk did not confirm the write before the deadline'))
+  })
+}
+
+/** True for a commit that was refused: it is part of a flight only because others before it are. */
+function changedNothing(outcome: Passenger['outcome']): boolean {
+  return outcome !== undefined && 'ok' in outcome && !outcome.ok
 }
 
 function settle(passenger: Passenger, answer: () => void): void {
@@ -275,8 +288,4 @@ async function commitError(error: unknown): Promise<Error & { code?: unknown }> 
   const { commitError: cause } = error as { commitError?: Promise<never> }
   if (cause === undefined) return error as Error
   return cause.catch((reason: Error) => reason)
-}
-
-function isDiskFull(error: Error & { code?: unknown }): boolean {
-  return error.code === ENOSPC || error.code === EDQUOT
 }

@@ -12,13 +12,13 @@ import type { CommitResult } from '../../src/store/store.ts'
 const ENOSPC = 28
 const EIO = 5
 
-function airport({ leftNothing = true } = {}) {
+function airport({ leftNothing = true, nearlyFull = false } = {}) {
   let time = 1_000
   let full: string | undefined
   const flights: { flight: Flight; land: (written: boolean) => void; crash: (code: number) => void }[] = []
   const runway = createRunway({
     clock: { now: () => time },
-    disk: { refusal: () => full, reportFull: () => (full = 'the disk is full') },
+    disk: { refusal: () => full, isFull: () => nearlyFull, reportFull: () => (full = 'the disk is full') },
     before: { revision: () => 0, score: () => undefined, lastNumber: () => 0, due: () => [] },
     write: (flight) =>
       new Promise((land, reject) => {
@@ -101,6 +101,20 @@ describe('the group commit', () => {
     expect(flights).toHaveLength(1)
   })
 
+  it('S08 a refused commit whose deadline passes in the air has changed nothing: it is late', async () => {
+    const { runway, commit, flights, advance } = airport()
+    const other = commit()
+    const guards = [{ type: 'a', id: 'a', revision: 1 }]
+    const refused = runway.commit(
+      encodeCommit('t', { commitId: 'c', deadline: 1_010, guards, writes: [], events: [] }, 0),
+    )
+    await turn()
+    advance(20)
+    expect(await refused).toEqual({ ok: false, reason: 'late' })
+    flights[0]?.land(true)
+    expect(await other).toMatchObject({ ok: true })
+  })
+
   it('S09 a commit whose deadline passes in the air is indeterminate, and the flight goes on', async () => {
     const { commit, flights, advance } = airport()
     const patient = commit(60_000)
@@ -137,6 +151,14 @@ describe('the group commit', () => {
     await turn()
     flights[1]?.land(true)
     expect(await again).toMatchObject({ ok: true })
+  })
+
+  it('a write that was cut short by a full disk counts as a full disk', async () => {
+    const { commit, flights } = airport({ nearlyFull: true })
+    const inTheAir = commit()
+    await turn()
+    flights[0]?.crash(EIO)
+    await expect(inTheAir).rejects.toThrow('the disk is full')
   })
 
   it('a full disk that may have left something is a failed sync', async () => {
