@@ -25,6 +25,8 @@ export interface Flight {
 
 /** What the disk holds before the flight. */
 export interface StateBefore {
+  /** From here on reads see all that has landed. */
+  refresh(): void
   /** 0 when absent. */
   revision(partition: string, type: string, id: string): number
   score(partition: string, index: string, member: string): number | undefined

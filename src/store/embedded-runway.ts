@@ -139,6 +139,7 @@ class GroupCommit implements Runway {
     const flight = createFlight(this.#ports.before, this.#ports.clock.now())
     let passengers: Passenger[]
     try {
+      this.#ports.before.refresh()
       passengers = this.#board(flight)
     } catch (error) {
       this.#fail(`reading the data file failed: ${String(error)}`)
@@ -188,7 +189,7 @@ class GroupCommit implements Runway {
    * A full disk is the exception: LMDB has dropped the transaction before its root was written, the next one writes its pages anew.
    */
   async #crash(passengers: readonly Passenger[], error: unknown): Promise<void> {
-    const cause = await commitError(error)
+    const cause = await failureCause(error)
     const nothing = this.#isDiskFull(cause) && this.#ports.leftNothing()
     this.#air = undefined
     if (nothing) {
@@ -284,7 +285,7 @@ function settle(passenger: Passenger, answer: () => void): void {
  * LMDB rejects a failed commit with an error whose `commitError` is a second promise that rejects with the cause. Nobody else
  * listens to that one: without this it would be an unhandled rejection and end the process.
  */
-async function commitError(error: unknown): Promise<Error & { code?: unknown }> {
+export async function failureCause(error: unknown): Promise<Error & { code?: unknown }> {
   const { commitError: cause } = error as { commitError?: Promise<never> }
   if (cause === undefined) return error as Error
   return cause.catch((reason: Error) => reason)

@@ -143,7 +143,7 @@ export function readPartitions(db: Database): string[] {
  * Writes a planned flight in one LMDB transaction on LMDB's own thread, if the stamp still is the one that the flight was planned on.
  * Resolves when it is on disk; `false` when another process wrote in between: then nothing was written. Rejects when it failed.
  */
-export function writeFlight(db: Database, flight: Flight, stamp: Stamp): Promise<boolean> {
+export async function writeFlight(db: Database, flight: Flight, stamp: Stamp): Promise<boolean> {
   const flights = stamp.flights + 1
   return db.ifVersion(keep(stampKey()), stamp.flights, () => {
     writeRecords(db, flight)

@@ -13,9 +13,9 @@ import {
   readMarker,
   writeMarker,
 } from './embedded-files.ts'
-import { encodeCommit } from './embedded-flight.ts'
+import { createFlight, encodeCommit } from './embedded-flight.ts'
 import { lockDirectory } from './embedded-lock.ts'
-import { createRunway } from './embedded-runway.ts'
+import { createRunway, failureCause } from './embedded-runway.ts'
 import {
   openDatabase,
   readEvents,
@@ -125,10 +125,14 @@ class Embedded implements EmbeddedStore {
   readonly #parts: Parts
   readonly #runway: Runway
   readonly #watchers = createWatchers()
+  /** Kept in memory between flights: nobody else writes, and `writeFlight` checks that. */
+  readonly #lastNumbers = new Map<string, number>()
+  #stamp: Stamp
   #closing: Promise<void> | undefined
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#stamp = parts.stamp
     this.#runway = createRunway(this.#ports(parts))
   }
 
@@ -208,25 +212,34 @@ class Embedded implements EmbeddedStore {
   }
 
   async #shutDown(): Promise<void> {
+    const writable = this.#runway.refusal() === undefined
     await this.#runway.close()
+    if (writable) await this.#persistTime()
     this.#watchers.wakeAll()
     await this.#parts.db.close()
     await this.#parts.lock.release()
   }
 
-  #ports({ db, clock, disk, stamp: firstStamp }: Parts): RunwayPorts {
-    /** Kept in memory between flights: nobody else writes, and `writeFlight` checks that. */
-    const lastNumbers = new Map<string, number>()
-    let stamp = firstStamp
+  /** An empty flight: what `now` has said is not unsaid by the next process (S12). */
+  async #persistTime(): Promise<void> {
+    const { db, clock } = this.#parts
+    try {
+      await writeFlight(db, createFlight(stateBefore(db, this.#lastNumbers), clock.now()), this.#stamp)
+    } catch (error) {
+      await failureCause(error) // nothing was lost: the store is closing, and every commit has had its answer
+    }
+  }
+
+  #ports({ db, clock, disk }: Parts): RunwayPorts {
     return {
       clock,
       disk,
-      before: stateBefore(db, lastNumbers),
-      write: (flight) => writeFlight(db, flight, stamp),
-      leftNothing: () => readStamp(db)?.flights === stamp.flights,
+      before: stateBefore(db, this.#lastNumbers),
+      write: (flight) => writeFlight(db, flight, this.#stamp),
+      leftNothing: () => readStamp(db)?.flights === this.#stamp.flights,
       landed: (flight) => {
-        stamp = { ...stamp, flights: stamp.flights + 1, time: flight.time }
-        for (const [partition, number] of flight.numbers) lastNumbers.set(partition, number)
+        this.#stamp = { ...this.#stamp, flights: this.#stamp.flights + 1, time: flight.time }
+        for (const [partition, number] of flight.numbers) this.#lastNumbers.set(partition, number)
         for (const partition of flight.partitions) this.#watchers.wake(partition)
       },
     }
@@ -235,6 +248,7 @@ class Embedded implements EmbeddedStore {
 
 function stateBefore(db: Database, lastNumbers: ReadonlyMap<string, number>): StateBefore {
   return {
+    refresh: () => db.resetReadTxn(),
     revision: (partition, type, id) => readRevision(db, partition, type, id),
     score: (partition, index, member) => readScore(db, partition, index, member),
     lastNumber: (partition) => lastNumbers.get(partition) ?? readLastNumber(db, partition),

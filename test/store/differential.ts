@@ -154,7 +154,9 @@ function play(store: Store, partition: string, model: ModelPartition, step: Step
       const claim = { now, lease, limit: most }
       return [{ run: () => store.claimDue(partition, index, claim), wanted: model.claimDue(index, claim) }]
     }
-    default:
+    case 'range':
+    case 'get':
+    case 'events':
       return [
         {
           run: async () => undefined,

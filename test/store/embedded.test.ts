@@ -179,7 +179,9 @@ describe('a disk that fails', () => {
     const child = startProcess(WRITER, [path, 'a'], { through: limited })
     await child.lineWhere((line) => line.startsWith('health false'))
     child.send('go')
-    await child.lineWhere((line) => /^error StoreUnavailable: writing failed, a restart is needed/.test(line))
+    await child.lineWhere((line) =>
+      line.startsWith('error StoreUnavailable: writing failed, a restart is needed'),
+    )
     const { lines } = await child.kill()
     const failure = lines.findIndex((line) => line.startsWith('error'))
     expect(lines[failure]).toMatch(/^error StoreIndeterminate: writing failed/)
@@ -389,6 +391,18 @@ describe('the clock of the embedded store', () => {
     expect(again.now()).toBe(1e12 + 24 * HOUR + 1_000)
     const late = commitOf(again, { deadline: 1e12 + 24 * HOUR + 999 })
     expect(await again.commit('t', late)).toEqual({ ok: false, reason: 'late' })
+  })
+
+  it('S12 keeps the time that was only read, not written, when it closes', async () => {
+    const path = newDirectory()
+    const time = { wall: 1e12, monotonic: 5 }
+    const clock: ClockSources = { wall: () => time.wall, monotonic: () => time.monotonic }
+    const store = await open({ path, clock })
+    time.wall += HOUR
+    expect(store.now()).toBe(1e12 + HOUR)
+    await store.close()
+    time.wall -= HOUR
+    expect((await open({ path, clock })).now()).toBe(1e12 + HOUR)
   })
 
   it('F20 a jump of a day forward makes what waits late, not longer-lived', async () => {

@@ -19,7 +19,13 @@ function airport({ leftNothing = true, nearlyFull = false } = {}) {
   const runway = createRunway({
     clock: { now: () => time },
     disk: { refusal: () => full, isFull: () => nearlyFull, reportFull: () => (full = 'the disk is full') },
-    before: { revision: () => 0, score: () => undefined, lastNumber: () => 0, due: () => [] },
+    before: {
+      refresh: () => {},
+      revision: () => 0,
+      score: () => undefined,
+      lastNumber: () => 0,
+      due: () => [],
+    },
     write: (flight) =>
       new Promise((land, reject) => {
         flights.push({ flight, land, crash: (code) => reject(lmdbFailure(code)) })
