@@ -11,13 +11,15 @@
  * S06 dense       events of a partition are numbered 1, 2, 3, ... without gap, in commit order; those of one commit are consecutive.
  * S07 lease       `claimDue` gives an item to one claimant at a time; it comes back when its lease ends; removing the entry ends it.
  * S08 fence       a commit that reaches the store after its deadline changes nothing (`late`).
- * S09 deadline    every call ends by its deadline: done, refused, `StoreUnavailable` or `StoreIndeterminate`.
+ * S09 deadline    every call ends by its deadline: done, refused, `StoreUnavailable` or `StoreIndeterminate`. A call without one has `STORE_LIMITS.callMs`.
  * S10 revision    a record's revision starts at 1, grows by one with each put, and starts anew after a delete.
  * S11 watch       `watch` resolves after a later commit in the partition, or when its signal aborts; it may miss, so callers re-read.
  * S12 time        `now()` is the store's clock in ms since 1970; it never goes backwards, not even over a restart.
- * S13 closed      after `close` every call fails with `StoreUnavailable`.
+ * S13 closed      after `close` every call fails with `StoreUnavailable`; only `now` and a second `close` still answer, `health` says not ready, and watchers wake.
  * S14 identity    a record and an event carry the id of the commit that wrote them.
- * S15 mark        a mark indexes the commit's first event by its number, in the same commit; a commit without events has no mark.
+ * S15 member      a member is in an index at most once: adding it moves it and removing it ends it, whatever its score was.
+ * S16 limits      an argument outside `STORE_LIMITS` is refused with a TypeError or RangeError and changes nothing, its neighbours included.
+ * S17 mark        a mark indexes the commit's first event by its number, in the same commit; a commit without events has no mark.
  */
 export interface Store {
   readonly durability: Durability
@@ -30,11 +32,34 @@ export interface Store {
   /** Resolves when something was committed to `partition` after the call, or when `signal` aborts (S11). */
   watch(partition: string, signal: AbortSignal): Promise<void>
   commit(partition: string, commit: Commit): Promise<CommitResult>
-  /** Entries with score <= `now`, oldest first; each is moved to score `now + lease` atomically (S07). */
+  /**
+   * Entries with score <= `now`, oldest first; each is moved to score `now + lease` atomically (S07).
+   * They are returned with the score they had (when they fell due); their lease ends at `now + lease`.
+   */
   claimDue(partition: string, index: string, claim: Claim): Promise<IndexEntry[]>
   health(): Promise<StoreHealth>
   close(): Promise<void>
 }
+
+/**
+ * What every adapter accepts (S16). Lengths are in UTF-16 code units, as `string.length` counts them. Names and ids may hold
+ * any characters at all; bodies, events and commit ids must be well-formed Unicode (no lone surrogates), else their bytes would change.
+ */
+export const STORE_LIMITS = {
+  partitionLength: 64,
+  /** Of a record type or an index name. */
+  nameLength: 128,
+  /** Of a record id or an index member. */
+  idLength: 400,
+  /** One line, 1 to 128 characters. */
+  commitIdLength: 128,
+  /** All bodies and events of one commit together. */
+  commitLength: 16 * 1024 * 1024,
+  /** Guards, writes and events of one commit together. */
+  commitParts: 10_000,
+  /** For a call that has no deadline of its own. */
+  callMs: 5_000,
+} as const
 
 /** `fsync`: on disk before the answer. `replicated`: on enough replicas. `async`: may lose the last seconds in a power cut. */
 export type Durability = 'fsync' | 'replicated' | 'async'
@@ -86,7 +111,10 @@ export interface Guard {
 export type Write =
   | { readonly op: 'put'; readonly type: string; readonly id: string; readonly body: string }
   | { readonly op: 'delete'; readonly type: string; readonly id: string }
-  /** Removes the entry at `from` and adds it at `to`; either may be left out. */
+  /**
+   * Puts the member at score `to`, wherever it was (S15); without `to` it is removed.
+   * `from` is only a note for the reader: a stale one does no harm.
+   */
   | {
       readonly op: 'index'
       readonly index: string
@@ -94,7 +122,7 @@ export type Write =
       readonly from?: number
       readonly to?: number
     }
-  /** Adds an entry whose score is the number of the commit's first event and whose member is the commit's id (S15). */
+  /** Adds an entry whose score is the number of the commit's first event and whose member is the commit's id (S17). */
   | { readonly op: 'mark'; readonly index: string }
 
 export type CommitResult =

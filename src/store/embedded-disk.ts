@@ -1,0 +1,85 @@
+import { statfsSync } from 'node:fs'
+
+/*
+ * What the embedded store asks of its disk: that it is a local one, and that it has room.
+ */
+
+/** The part of `fs.statfs` that is used; sizes in blocks of `bsize` bytes. */
+export interface FileSystemFacts {
+  readonly type: number
+  readonly bsize: number
+  readonly bavail: number
+}
+export type Statfs = (path: string) => FileSystemFacts
+
+export const DEFAULT_MIN_FREE_BYTES = 64 * 1024 * 1024
+const CHECK_EVERY_MS = 100
+const FULL_BELOW_BYTES = 1024 * 1024
+
+/** Memory maps and locks are not coherent between hosts on these. The numbers are Linux's (statfs(2)). */
+const NETWORK_FILE_SYSTEMS = new Map([
+  [0x6969, 'NFS'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB2'],
+  [0x517b, 'SMB'],
+  [0x01021997, '9p'],
+  [0x5346414f, 'AFS'],
+  [0x6b414653, 'AFS'],
+  [0x73757245, 'Coda'],
+  [0x564c, 'NCP'],
+  [0x00c36400, 'Ceph'],
+  [0x0bd00bd0, 'Lustre'],
+  [0x19830326, 'BeeGFS'],
+  [0x47504653, 'GPFS'],
+  [0x7461636f, 'OCFS2'],
+  [0x01161970, 'GFS2'],
+  [0x786f4256, 'a VirtualBox shared folder'],
+])
+
+export function refuseNetworkFileSystem(path: string, statfs: Statfs): void {
+  const name = NETWORK_FILE_SYSTEMS.get(statfs(path).type >>> 0)
+  if (name !== undefined)
+    throw new Error(
+      `the data directory is on ${name}: the embedded store needs a local disk (use the Redis store to share state between hosts)`,
+    )
+}
+
+export interface DiskGuard {
+  /** One sentence while there is too little room to write, else undefined. Looks at most every 100 ms. */
+  refusal(): string | undefined
+  /** True when next to nothing is left, whatever `minFreeBytes` says. */
+  isFull(): boolean
+  /** The disk itself has said that it is full. */
+  reportFull(): void
+}
+
+/** Refuses writes before the disk is full, and allows them by itself when there is room again. */
+export function createDiskGuard(path: string, minFreeBytes: number, statfs: Statfs = statfsSync): DiskGuard {
+  let checkedAt = -Infinity
+  let reason: string | undefined
+  return {
+    refusal() {
+      const now = performance.now()
+      if (now - checkedAt < CHECK_EVERY_MS) return reason
+      checkedAt = now
+      reason = lowSpace(path, minFreeBytes, statfs)
+      return reason
+    },
+    isFull: () => lowSpace(path, FULL_BELOW_BYTES, statfs) !== undefined,
+    reportFull() {
+      checkedAt = performance.now()
+      reason = 'the disk is full'
+    },
+  }
+}
+
+function lowSpace(path: string, minFreeBytes: number, statfs: Statfs): string | undefined {
+  try {
+    const { bavail, bsize } = statfs(path)
+    const free = bavail * bsize
+    if (free >= minFreeBytes) return undefined
+    return `the disk is nearly full: ${free} bytes are free, ${minFreeBytes} are needed`
+  } catch (error) {
+    return `the disk does not answer: ${String(error)}`
+  }
+}

@@ -1,0 +1,192 @@
+import type { Claim, Commit, CommitResult, Guard, IndexEntry } from './store.ts'
+
+/**
+ * A flight is a group of commits that becomes durable by one disk transaction. It is planned in memory: what the disk holds,
+ * overlaid with what the passengers before have changed. So commits run one after the other (S04), all guards of each are checked
+ * before it changes anything (S03), and what reaches the disk is the outcome alone, written once per key.
+ *
+ * Planning on a snapshot is safe because one flight is in the air at a time and the disk transaction checks that nobody else
+ * wrote in between (embedded-tables.ts, `writeFlight`).
+ */
+export interface Flight {
+  readonly before: StateBefore
+  /** ms since 1970: commits with an earlier deadline are late (S08). */
+  readonly time: number
+  readonly records: Map<string, RecordState>
+  readonly members: Map<string, MemberState>
+  /** Indexes with a changed member. */
+  readonly indexes: Set<string>
+  readonly events: EventWrite[]
+  /** The last number of each partition that got events. */
+  readonly numbers: Map<string, number>
+  /** Partitions that were changed. */
+  readonly partitions: Set<string>
+}
+
+/** What the disk holds before the flight. */
+export interface StateBefore {
+  /** From here on reads see all that has landed. */
+  refresh(): void
+  /** 0 when absent. */
+  revision(partition: string, type: string, id: string): number
+  score(partition: string, index: string, member: string): number | undefined
+  lastNumber(partition: string): number
+  /** Entries with score <= `now`, oldest first. */
+  due(partition: string, index: string, claim: Claim): IndexEntry[]
+}
+
+export interface RecordState {
+  readonly partition: string
+  readonly type: string
+  readonly id: string
+  /** 0 when absent. */
+  revision: number
+  /** What to write; undefined for a deleted record. */
+  value: Buffer | undefined
+  changed: boolean
+}
+
+export interface MemberState {
+  readonly partition: string
+  readonly index: string
+  readonly member: string
+  /** Scores before and after the flight; undefined when not in the index. */
+  readonly before: number | undefined
+  after: number | undefined
+}
+
+export interface EventWrite {
+  readonly partition: string
+  readonly number: number
+  readonly value: Buffer
+}
+
+/** A commit, encoded: one value for each put and each event, in order. */
+export interface CommitTask {
+  readonly partition: string
+  readonly commit: Commit
+  readonly bodies: readonly Buffer[]
+  readonly events: readonly Buffer[]
+  /** Of all bodies and events, in code units. */
+  readonly length: number
+}
+
+export function encodeCommit(partition: string, commit: Commit, length: number): CommitTask {
+  const bodies: Buffer[] = []
+  for (const write of commit.writes)
+    if (write.op === 'put') bodies.push(Buffer.from(`${commit.commitId}\n${write.body}`))
+  const events = commit.events.map((event) => Buffer.from(`${commit.commitId}\n${event}`))
+  return { partition, commit, bodies, events, length }
+}
+
+export function createFlight(before: StateBefore, time: number): Flight {
+  return {
+    before,
+    time,
+    records: new Map(),
+    members: new Map(),
+    indexes: new Set(),
+    events: [],
+    numbers: new Map(),
+    partitions: new Set(),
+  }
+}
+
+export function planCommit(flight: Flight, task: CommitTask): CommitResult {
+  const { partition, commit } = task
+  if (flight.time > commit.deadline) return { ok: false, reason: 'late' }
+  const failed = failedGuards(flight, partition, commit.guards)
+  if (failed.length > 0) return { ok: false, reason: 'guard', failed }
+  applyWrites(flight, task)
+  if (commit.writes.length + commit.events.length > 0) flight.partitions.add(partition)
+  return { ok: true, numbers: appendEvents(flight, task) }
+}
+
+/** Undefined when the index was changed by this flight: then the claim must take the next one. */
+export function planClaim(
+  flight: Flight,
+  partition: string,
+  index: string,
+  claim: Claim,
+): IndexEntry[] | undefined {
+  if (flight.indexes.has(indexName(partition, index))) return undefined
+  const due = flight.before.due(partition, index, claim)
+  for (const { member } of due) moveMember(flight, [partition, index, member], claim.now + claim.lease)
+  if (due.length > 0) flight.partitions.add(partition)
+  return due
+}
+
+function failedGuards(flight: Flight, partition: string, guards: readonly Guard[]): number[] {
+  const failed: number[] = []
+  for (const [position, guard] of guards.entries())
+    if (recordState(flight, partition, guard.type, guard.id).revision !== guard.revision)
+      failed.push(position)
+  return failed
+}
+
+function applyWrites(flight: Flight, { partition, commit, bodies }: CommitTask): void {
+  let puts = 0
+  for (const write of commit.writes) {
+    if (write.op === 'index') moveMember(flight, [partition, write.index, write.member], write.to)
+    else
+      changeRecord(
+        recordState(flight, partition, write.type, write.id),
+        write.op === 'put' ? bodies[puts++] : undefined,
+      )
+  }
+}
+
+function changeRecord(record: RecordState, value: Buffer | undefined): void {
+  record.revision = value === undefined ? 0 : record.revision + 1
+  record.value = value
+  record.changed = true
+}
+
+function appendEvents(flight: Flight, task: CommitTask): number[] {
+  if (task.events.length === 0) return []
+  const { partition } = task
+  let last = flight.numbers.get(partition) ?? flight.before.lastNumber(partition)
+  const numbers = task.events.map((value) => {
+    last += 1
+    flight.events.push({ partition, number: last, value })
+    return last
+  })
+  flight.numbers.set(partition, last)
+  return numbers
+}
+
+function moveMember(
+  flight: Flight,
+  [partition, index, member]: readonly [string, string, string],
+  to: number | undefined,
+): void {
+  const name = nameOf(partition, index, member)
+  const after = to === 0 ? 0 : to
+  const known = flight.members.get(name)
+  if (known === undefined) {
+    const before = flight.before.score(partition, index, member)
+    flight.members.set(name, { partition, index, member, before, after })
+  } else {
+    known.after = after
+  }
+  flight.indexes.add(indexName(partition, index))
+}
+
+function recordState(flight: Flight, partition: string, type: string, id: string): RecordState {
+  const name = nameOf(partition, type, id)
+  const known = flight.records.get(name)
+  if (known !== undefined) return known
+  const revision = flight.before.revision(partition, type, id)
+  const record: RecordState = { partition, type, id, revision, value: undefined, changed: false }
+  flight.records.set(name, record)
+  return record
+}
+
+/** One string for three, unambiguous whatever they hold. */
+function nameOf(partition: string, kind: string, id: string): string {
+  return `${partition.length},${kind.length},${partition}${kind}${id}`
+}
+
+function indexName(partition: string, index: string): string {
+  return `${partition.length},${partition}${index}`
+}

@@ -1,0 +1,27 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Vitest's global setup: tests that start child processes need dist/, so it is built when it is older than src/. */
+export function setup(): void {
+  if (newest(join(root, 'src')) <= newest(join(root, 'dist'))) return
+  const { status } = spawnSync(
+    process.execPath,
+    [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json'],
+    { cwd: root, stdio: 'inherit' },
+  )
+  if (status !== 0) throw new Error('the build failed')
+}
+
+/** The time of the latest change below a folder, 0 when there is none. */
+function newest(folder: string): number {
+  try {
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    return Math.max(0, ...files.map((file) => statSync(join(folder, file)).mtimeMs))
+  } catch {
+    return 0
+  }
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { createClock } from '../../src/store/clock.ts'
+
+/** A wall clock that is set by hand and a monotonic one that is wound by hand. */
+function clocks(wall: number) {
+  const time = { wall, monotonic: 77.5 }
+  const sources = { wall: () => time.wall, monotonic: () => time.monotonic }
+  const pass = (ms: number): void => {
+    time.wall += ms
+    time.monotonic += ms
+  }
+  return { time, sources, pass }
+}
+
+const HOUR = 3_600_000
+
+describe('the store clock (S12)', () => {
+  it('follows the wall clock in whole milliseconds', () => {
+    const { sources, pass } = clocks(1_000)
+    const clock = createClock(0, sources)
+    expect(clock.now()).toBe(1_000)
+    pass(1.75)
+    expect(clock.now()).toBe(1_001)
+    pass(HOUR)
+    expect(clock.now()).toBe(1_001 + HOUR)
+  })
+
+  it('takes a jump forward, so what was granted ends early rather than late', () => {
+    const { time, sources, pass } = clocks(1_000)
+    const clock = createClock(0, sources)
+    time.wall += 24 * HOUR
+    expect(clock.now()).toBe(1_000 + 24 * HOUR)
+    pass(5)
+    expect(clock.now()).toBe(1_005 + 24 * HOUR)
+  })
+
+  it('runs on at its own pace when the wall clock is set back, and after a leap second', () => {
+    const { time, sources, pass } = clocks(10 * HOUR)
+    const clock = createClock(0, sources)
+    time.wall -= HOUR
+    expect(clock.now()).toBe(10 * HOUR)
+    pass(250)
+    expect(clock.now()).toBe(10 * HOUR + 250)
+    time.wall += HOUR - 1_000
+    pass(1)
+    expect(clock.now()).toBe(10 * HOUR + 251)
+  })
+
+  it('starts no earlier than the last time that a former process persisted', () => {
+    const { sources, pass } = clocks(1_000)
+    const clock = createClock(5_000, sources)
+    expect(clock.now()).toBe(5_000)
+    pass(10)
+    expect(clock.now()).toBe(5_010)
+    pass(10_000)
+    expect(clock.now()).toBe(15_010)
+  })
+
+  it('never goes back whatever the wall clock does', () => {
+    const { time, sources, pass } = clocks(50_000)
+    const clock = createClock(0, sources)
+    let last = clock.now()
+    for (let i = 0; i < 2_000; i++) {
+      time.wall += Math.round(Math.sin(i * i) * 5_000)
+      pass(1)
+      expect(clock.now()).toBeGreaterThanOrEqual(last)
+      last = clock.now()
+    }
+  })
+})

@@ -1,0 +1,85 @@
+import type {
+  Claim,
+  Commit,
+  CommitResult,
+  IndexEntry,
+  RangeBounds,
+  StoredEvent,
+  StoredRecord,
+} from '../../src/store/store.ts'
+
+/*
+ * The store port as simply as it can be said: the oracle of the differential tests. One partition, in memory, synchronous,
+ * no care for speed.
+ */
+export class ModelPartition {
+  readonly records = new Map<string, StoredRecord>()
+  readonly indexes = new Map<string, Map<string, number>>()
+  readonly log: StoredEvent[] = []
+
+  commit(commit: Commit, now: number): CommitResult {
+    if (now > commit.deadline) return { ok: false, reason: 'late' }
+    const failed = commit.guards.flatMap(({ type, id, revision }, position) =>
+      (this.get(type, id)?.revision ?? 0) === revision ? [] : [position],
+    )
+    if (failed.length > 0) return { ok: false, reason: 'guard', failed }
+    for (const write of commit.writes) {
+      if (write.op === 'put') {
+        const revision = (this.get(write.type, write.id)?.revision ?? 0) + 1
+        this.records.set(key(write.type, write.id), { body: write.body, revision, commitId: commit.commitId })
+      }
+      if (write.op === 'delete') this.records.delete(key(write.type, write.id))
+      if (write.op === 'index') this.#move(write.index, write.member, write.to)
+    }
+    const numbers = commit.events.map((body) =>
+      this.log.push({ number: this.log.length + 1, body, commitId: commit.commitId }),
+    )
+    return { ok: true, numbers }
+  }
+
+  get(type: string, id: string): StoredRecord | undefined {
+    return this.records.get(key(type, id))
+  }
+
+  range(
+    index: string,
+    { min = -Infinity, max = Infinity, after, reverse, limit }: RangeBounds,
+  ): IndexEntry[] {
+    const entries = [...(this.indexes.get(index) ?? [])]
+      .map(([member, score]) => ({ score, member }))
+      .filter(({ score }) => score >= min && score <= max)
+      .toSorted(compare)
+    if (reverse) entries.reverse()
+    return entries
+      .filter(
+        (entry) => after === undefined || (reverse ? compare(entry, after) < 0 : compare(entry, after) > 0),
+      )
+      .slice(0, limit)
+  }
+
+  events(after: number, limit: number): StoredEvent[] {
+    return this.log.slice(after, after + limit)
+  }
+
+  claimDue(index: string, { now, lease, limit }: Claim): IndexEntry[] {
+    const due = this.range(index, { max: now, limit })
+    for (const { member } of due) this.#move(index, member, now + lease)
+    return due
+  }
+
+  #move(index: string, member: string, to: number | undefined): void {
+    const scores = this.indexes.get(index) ?? new Map<string, number>()
+    this.indexes.set(index, scores)
+    if (to === undefined) scores.delete(member)
+    else scores.set(member, to === 0 ? 0 : to)
+  }
+}
+
+/** The operator < on strings is code unit order. */
+function compare(a: IndexEntry, b: IndexEntry): number {
+  return a.score - b.score || (a.member < b.member ? -1 : Number(a.member > b.member))
+}
+
+function key(type: string, id: string): string {
+  return JSON.stringify([type, id])
+}
