@@ -1,0 +1,168 @@
+import { constants } from 'node:fs'
+import { lstat, open, readdir, readlink, realpath, stat } from 'node:fs/promises'
+import type { BigIntStats } from 'node:fs'
+import { join, sep } from 'node:path'
+import { MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_DEPTH } from './bounds.ts'
+import type { Diagnostic, DiagnosticCode } from './diagnostics.ts'
+import { fileDiagnostic } from './source.ts'
+import { hasHidden, showHidden } from './text.ts'
+
+/** A file of the bundle on disk. */
+export interface ListedFile {
+  /** Relative to the bundle, with forward slashes. */
+  readonly path: string
+  readonly real: string
+  readonly bytes: number
+  /** Changes whenever the file may have changed: size, times in ns, inode. */
+  readonly stamp: string
+}
+
+export interface Listing {
+  readonly root: string
+  readonly files: readonly ListedFile[]
+  readonly problems: readonly Diagnostic[]
+}
+
+const TOP_FILES = ['routing.yaml', 'directory.yaml']
+const FOLDERS = ['tools', 'rules']
+const FILE_NAME = /^[A-Za-z0-9_][A-Za-z0-9._ -]{0,199}$/
+const POLICY_FILE = /\.(?:ya?ml|json)$/
+const RULE_FILE = /\.ya?ml$/
+
+/**
+ * Lists the files of a bundle: routing.yaml, directory.yaml, tools/ and rules/ with their folders. The root is
+ * resolved once (a git-sync link, a ConfigMap's `..data`), and nothing outside it is ever opened.
+ */
+export async function listBundle(dir: string): Promise<Listing> {
+  const root = await resolveRoot(dir)
+  const listing: MutableListing = { root, files: [], problems: [], entries: 0 }
+  const names = await readdir(root)
+  for (const name of names.sort()) await listTop(listing, name)
+  checkTotals(listing)
+  return listing
+}
+
+/** One line per file; equal exactly when nothing can have changed between two listings. */
+export function fingerprint({ root, files, problems }: Listing): string {
+  const lines = files.map((file) => `${file.path}\0${file.real}\0${file.stamp}`)
+  return [root, ...lines, ...problems.map((problem) => `${problem.file}\0${problem.code}`)].join('\n')
+}
+
+interface MutableListing {
+  readonly root: string
+  readonly files: ListedFile[]
+  readonly problems: Diagnostic[]
+  entries: number
+}
+
+async function resolveRoot(dir: string): Promise<string> {
+  const root = await realpath(dir)
+  // Kubernetes swaps this link; resolved once, all files come from the same version.
+  const data = await realpath(join(root, '..data')).catch(() => root)
+  return data.startsWith(root + sep) ? data : root
+}
+
+async function listTop(listing: MutableListing, name: string): Promise<void> {
+  if (name.startsWith('.')) return
+  if (TOP_FILES.includes(name)) return listFile(listing, name)
+  if (FOLDERS.includes(name)) return listEntry(listing, name, 1)
+  const real = join(listing.root, name)
+  const found = await lstat(real).catch(() => undefined)
+  const holdsPolicies = found?.isDirectory() ? (await readdir(real).catch(() => [])).some((inner) => RULE_FILE.test(inner)) : /\.ya?ml$/i.test(name)
+  if (holdsPolicies) problem(listing, 'unexpected-file', { path: name, message: 'a bundle has routing.yaml, directory.yaml, tools/ and rules/ only' })
+}
+
+async function listEntry(listing: MutableListing, path: string, depth: number): Promise<void> {
+  if (++listing.entries > MAX_FILES * 2) return
+  const real = await inside(listing, path)
+  const found = real === undefined ? undefined : await stat(real).catch(() => undefined)
+  if (real === undefined || !found) return
+  if (!found.isDirectory()) return listFile(listing, path)
+  if (depth > MAX_FOLDER_DEPTH) return problem(listing, 'unexpected-file', { path, message: `folders are nested deeper than ${MAX_FOLDER_DEPTH}` })
+  for (const name of (await readdir(real)).sort()) {
+    if (!name.startsWith('.') && isWanted(listing, `${path}/${name}`, name)) await listEntry(listing, `${path}/${name}`, depth + 1)
+  }
+}
+
+/** README, backups and editor files are ignored; what looks like policy and would be ignored is an error. */
+function isWanted(listing: MutableListing, path: string, name: string): boolean {
+  const looksLikePolicy = /\.(?:ya?ml|json)$/i.test(name)
+  if (looksLikePolicy && (!POLICY_FILE.test(name) || !FILE_NAME.test(name))) {
+    problem(listing, 'unexpected-file', { path, message: 'a policy file has a plain name that ends in .yaml, .yml or .json in lower case' })
+    return false
+  }
+  return looksLikePolicy || !name.includes('.')
+}
+
+async function listFile(listing: MutableListing, path: string): Promise<void> {
+  const real = await inside(listing, path)
+  const found = real === undefined ? undefined : await lstat(real, { bigint: true }).catch(() => undefined)
+  if (real === undefined || !found) return
+  if (!found.isFile()) {
+    // A file without an extension in tools/ or rules/ (LICENSE) is not ours; a FIFO with a policy's name is.
+    return problem(listing, 'file-unreadable', { path, message: 'not a regular file' })
+  }
+  if (!POLICY_FILE.test(path)) return
+  const bytes = Number(found.size)
+  if (bytes > MAX_FILE_BYTES) problem(listing, 'file-too-large', { path, message: `the file has ${bytes} bytes, more than ${MAX_FILE_BYTES}` })
+  else listing.files.push({ path, real, bytes, stamp: stampOf(found) })
+}
+
+/** The real path of an entry; undefined, and reported, when it is broken or leads out of the bundle. */
+async function inside(listing: MutableListing, path: string): Promise<string | undefined> {
+  const written = join(listing.root, path)
+  try {
+    const real = await realpath(written)
+    if (real.startsWith(listing.root + sep)) return real
+    problem(listing, 'file-unreadable', { path, message: 'the link leads out of the bundle' })
+  } catch {
+    const link = await readlink(written).catch(() => undefined)
+    problem(listing, 'file-unreadable', { path, message: link === undefined ? 'the file cannot be read' : 'the link leads nowhere' })
+  }
+  return undefined
+}
+
+function stampOf(found: BigIntStats): string {
+  return [found.size, found.mtimeNs, found.ctimeNs, found.ino, found.dev].join(' ')
+}
+
+function checkTotals(listing: MutableListing): void {
+  const bytes = listing.files.reduce((sum, file) => sum + file.bytes, 0)
+  if (listing.files.length > MAX_FILES || listing.entries > MAX_FILES * 2) {
+    problem(listing, 'too-many-files', { path: '.', message: `the bundle has more than ${MAX_FILES} files` })
+  }
+  if (bytes > MAX_BUNDLE_BYTES) {
+    problem(listing, 'bundle-too-large', { path: '.', message: `the bundle has ${bytes} bytes, more than ${MAX_BUNDLE_BYTES}` })
+  }
+}
+
+function problem(
+  listing: MutableListing,
+  code: DiagnosticCode,
+  { path, message }: { readonly path: string; readonly message: string },
+): void {
+  listing.problems.push(fileDiagnostic(code, hasHidden(path) ? showHidden(path) : path, message))
+}
+
+/**
+ * The content of a listed file; undefined when it is no longer the regular file that was listed. Never blocks on a FIFO and never
+ * follows a link that replaced the file.
+ */
+export async function readListed(file: ListedFile): Promise<Buffer | undefined> {
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
+  const handle = await open(file.real, flags)
+  try {
+    const before = await handle.stat({ bigint: true })
+    if (!before.isFile() || stampOf(before) !== file.stamp) return undefined
+    const buffer = Buffer.alloc(file.bytes + 1)
+    let length = 0
+    for (;;) {
+      const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length)
+      length += bytesRead
+      if (bytesRead === 0 || length === buffer.length) break
+    }
+    return length === file.bytes ? buffer.subarray(0, length) : undefined
+  } finally {
+    await handle.close()
+  }
+}
