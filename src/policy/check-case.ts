@@ -2,7 +2,18 @@ import type { JsonObject } from '../contract/json.ts'
 import { VERDICTS, type Risk, type Verdict } from '../domain/decision.ts'
 import { didYouMean } from './nearest.ts'
 import { toJson, type Doc } from './parse.ts'
-import { PERSON_NAME, readKeys, readList, readMap, readName, readOneOf, readRisk, readText, TENANT_NAME, type Reader } from './shape.ts'
+import {
+  PERSON_NAME,
+  readKeys,
+  readList,
+  readMap,
+  readName,
+  readOneOf,
+  readRisk,
+  readText,
+  TENANT_NAME,
+  type Reader,
+} from './shape.ts'
 import type { Mark } from './source.ts'
 import { parseDate, WEEKDAYS, type LocalTime } from './time.ts'
 
@@ -27,7 +38,17 @@ export interface CaseIr {
 /** A weekday and hour, or a local time as if it were UTC, in ms. */
 export type CaseTime = LocalTime | { readonly localMs: number }
 
-const CASE_KEYS = ['tool', 'payload', 'agent', 'task', 'risk_level', 'time', 'risk', 'by', ...VERDICTS] as const
+const CASE_KEYS = [
+  'tool',
+  'payload',
+  'agent',
+  'task',
+  'risk_level',
+  'time',
+  'risk',
+  'by',
+  ...VERDICTS,
+] as const
 
 /** Checks a test case. `tool:` is needed only when the file applies to several tools. */
 export function checkCase(reader: Reader, doc: Doc, tools: readonly string[]): CaseIr | undefined {
@@ -36,7 +57,12 @@ export function checkCase(reader: Reader, doc: Doc, tools: readonly string[]): C
   const keys = readKeys(reader, map, { what: 'a test', optional: CASE_KEYS })
   const verdicts = VERDICTS.filter((one) => keys[one] !== undefined)
   const verdict = verdicts[0]
-  if (verdicts.length !== 1) reader.report('verdict-count', map, `a test needs exactly one of allow:, review: and reject:, found ${verdicts.length}`)
+  if (verdicts.length !== 1)
+    reader.report(
+      'verdict-count',
+      map,
+      `a test needs exactly one of allow:, review: and reject:, found ${verdicts.length}`,
+    )
   const nameAt = verdict && keys[verdict]
   const name = nameAt && readText(reader, nameAt, 'the name of a test')
   const tool = checkCaseTool(reader, map, { at: keys.tool, tools })
@@ -46,7 +72,8 @@ export function checkCase(reader: Reader, doc: Doc, tools: readonly string[]): C
   const time = keys.time && checkTime(reader, keys.time)
   const riskLevel = keys.risk_level && readRisk(reader, keys.risk_level)
   const risk = keys.risk && readRisk(reader, keys.risk)
-  const by = keys.by && readList(reader, keys.by, '`by`')?.flatMap((item) => readText(reader, item, 'an id') ?? [])
+  const by =
+    keys.by && readList(reader, keys.by, '`by`')?.flatMap((item) => readText(reader, item, 'an id') ?? [])
   if (!verdict || name === undefined || tool === undefined) return undefined
   return {
     name,
@@ -71,12 +98,18 @@ function checkCaseTool(
   { at, tools }: { readonly at: Doc | undefined; readonly tools: readonly string[] },
 ): string | undefined {
   if (at === undefined) {
-    if (tools.length > 1) reader.report('missing-key', map, 'this file applies to several tools: the test needs `tool:`')
+    if (tools.length > 1)
+      reader.report('missing-key', map, 'this file applies to several tools: the test needs `tool:`')
     return tools.length === 1 ? tools[0] : undefined
   }
   const name = readText(reader, at, '`tool`')
   if (name === undefined || tools.includes(name)) return name
-  reader.report('unknown-tool', at, `this file does not apply to a tool named \`${name}\``, didYouMean(name, tools))
+  reader.report(
+    'unknown-tool',
+    at,
+    `this file does not apply to a tool named \`${name}\``,
+    didYouMean(name, tools),
+  )
   return undefined
 }
 
@@ -115,7 +148,14 @@ function checkTime(reader: Reader, doc: Doc): CaseTime | undefined {
   const text = readText(reader, doc, '`time`')
   const match = text === undefined ? null : /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):([0-5]\d)$/.exec(text)
   const date = match && parseDate(match[1] ?? '')
-  if (match && typeof date === 'number') return { localMs: date + (Number(match[2]) * 60 + Number(match[3])) * 60_000 }
-  if (text !== undefined) reader.report('bad-value', doc, `\`${text}\` is not a time`, 'write `{ weekday: sat, hour: 23 }` or 2027-01-31T23:00')
+  if (match && typeof date === 'number')
+    return { localMs: date + (Number(match[2]) * 60 + Number(match[3])) * 60_000 }
+  if (text !== undefined)
+    reader.report(
+      'bad-value',
+      doc,
+      `\`${text}\` is not a time`,
+      'write `{ weekday: sat, hour: 23 }` or 2027-01-31T23:00',
+    )
   return undefined
 }

@@ -1,7 +1,22 @@
 import { DEFAULT_TOKEN_TTL_MS } from './bounds.ts'
 import { didYouMean } from './nearest.ts'
 import type { Doc, DocEntry } from './parse.ts'
-import { checkName, PERSON_NAME, readBoolean, readDuration, readKeys, readList, readMap, readName, readOneOf, readText, TENANT_NAME, TOOL_GLOB, WORD, type Reader } from './shape.ts'
+import {
+  checkName,
+  PERSON_NAME,
+  readBoolean,
+  readDuration,
+  readKeys,
+  readList,
+  readMap,
+  readName,
+  readOneOf,
+  readText,
+  TENANT_NAME,
+  TOOL_GLOB,
+  WORD,
+  type Reader,
+} from './shape.ts'
 import type { AgentEntry, Directory, ReviewerEntry, Tenant } from './snapshot.ts'
 
 const ROLES = ['admin'] as const
@@ -46,7 +61,11 @@ function checkReviewer(reader: Reader, { key: id, keyMark, value }: DocEntry): R
   checkName(reader, { mark: keyMark }, id, PERSON_NAME)
   const map = readMap(reader, value, `reviewer \`${id}\``)
   if (!map) return undefined
-  const keys = readKeys(reader, map, { what: 'a reviewer', required: ['groups'], optional: ['name', 'email', 'roles'] })
+  const keys = readKeys(reader, map, {
+    what: 'a reviewer',
+    required: ['groups'],
+    optional: ['name', 'email', 'roles'],
+  })
   const groups = names(reader, keys.groups, '`groups`', (item) => readName(reader, item, 'a group', WORD))
   const roles = names(reader, keys.roles, '`roles`', (item) => readOneOf(reader, item, '`roles`', ROLES))
   const name = (keys.name && readText(reader, keys.name, '`name`')) ?? id
@@ -80,10 +99,16 @@ function checkAgent(
   return {
     id,
     owners: keys.owners ? checkOwners(reader, keys.owners, reviewers) : [],
-    tools: keys.tools ? names(reader, keys.tools, '`tools`', (item) => readName(reader, item, 'a tool', TOOL_GLOB)) : ['*'],
-    signedApprovals: (keys.signed_approvals && readBoolean(reader, keys.signed_approvals, '`signed_approvals`')) ?? true,
-    tokenTtlMs: (keys.token_ttl && readDuration(reader, keys.token_ttl, '`token_ttl`')) ?? DEFAULT_TOKEN_TTL_MS,
-    preventSelfReview: (keys.prevent_self_review && readBoolean(reader, keys.prevent_self_review, '`prevent_self_review`')) ?? true,
+    tools: keys.tools
+      ? names(reader, keys.tools, '`tools`', (item) => readName(reader, item, 'a tool', TOOL_GLOB))
+      : ['*'],
+    signedApprovals:
+      (keys.signed_approvals && readBoolean(reader, keys.signed_approvals, '`signed_approvals`')) ?? true,
+    tokenTtlMs:
+      (keys.token_ttl && readDuration(reader, keys.token_ttl, '`token_ttl`')) ?? DEFAULT_TOKEN_TTL_MS,
+    preventSelfReview:
+      (keys.prevent_self_review && readBoolean(reader, keys.prevent_self_review, '`prevent_self_review`')) ??
+      true,
     ...(rate ? { rate } : {}),
   }
 }
@@ -98,7 +123,8 @@ function checkOwners(
   return (items ?? []).flatMap((item) => {
     const owner = readText(reader, item, 'an owner')
     if (owner !== undefined && !reviewers.has(owner)) {
-      const hint = didYouMean(owner, reviewers.keys()) ?? 'an owner must be listed under `reviewers` of the same tenant'
+      const hint =
+        didYouMean(owner, reviewers.keys()) ?? 'an owner must be listed under `reviewers` of the same tenant'
       reader.report('unknown-owner', item, `no reviewer named \`${owner}\` in this tenant`, hint)
     }
     return owner ?? []

@@ -22,7 +22,12 @@ export function checkMatch(context: MatchContext, doc: Doc): NodeIr | undefined 
   const map = readMap(context.reader, doc, 'a match')
   if (!map) return undefined
   if (map.entries.length === 0) {
-    context.reader.report('empty-match', doc, 'an empty match would hold for every call', 'leave `when:` out to say so')
+    context.reader.report(
+      'empty-match',
+      doc,
+      'an empty match would hold for every call',
+      'leave `when:` out to say so',
+    )
     return undefined
   }
   const items = map.entries.map((entry) => checkLine(context, entry))
@@ -39,8 +44,14 @@ function checkLine(context: MatchContext, entry: DocEntry): NodeIr | undefined {
   const { key, value } = entry
   if (key === 'any' || key === 'all') {
     const items = readList(context.reader, value, `\`${key}\``)
-    if (items?.length === 0) context.reader.report('empty-match', value, `\`${key}\` needs at least one match`)
-    return items && items.length > 0 ? join(key, items.map((item) => checkMatch(context, item))) : undefined
+    if (items?.length === 0)
+      context.reader.report('empty-match', value, `\`${key}\` needs at least one match`)
+    return items && items.length > 0
+      ? join(
+          key,
+          items.map((item) => checkMatch(context, item)),
+        )
+      : undefined
   }
   if (key === 'not') {
     const item = checkMatch(context, value)
@@ -102,14 +113,26 @@ const KNOWN_VALUES: Partial<Record<FieldRoot, readonly string[]>> = {
   'tool.reversibility': REVERSIBILITIES,
 }
 
-function checkKnownValues({ reader }: MatchContext, at: Doc, { root, test }: { readonly root: FieldRoot; readonly test: TestIr }): void {
+function checkKnownValues(
+  { reader }: MatchContext,
+  at: Doc,
+  { root, test }: { readonly root: FieldRoot; readonly test: TestIr },
+): void {
   const known = KNOWN_VALUES[root]
   for (const value of literals(test)) {
     if (known && !known.some((one) => one === value)) {
       const hint = didYouMean(String(value), known) ?? `one of ${known.join(', ')}`
       reader.report('bad-value', at, `\`${String(value)}\` is never a value of ${root}`, hint)
-    } else if (root === 'time.hour' && !(Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 24)) {
-      reader.report('bad-value', at, `\`${String(value)}\` is not an hour`, 'hours are whole numbers from 0 to 23')
+    } else if (
+      root === 'time.hour' &&
+      !(Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 24)
+    ) {
+      reader.report(
+        'bad-value',
+        at,
+        `\`${String(value)}\` is not an hour`,
+        'hours are whole numbers from 0 to 23',
+      )
     }
   }
 }

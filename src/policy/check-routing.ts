@@ -2,7 +2,21 @@ import { RISKS, type Escalation, type ReviewRequirement, type Risk } from '../do
 import { MAX_APPROVALS } from './bounds.ts'
 import type { RoutingIr, Scalar } from './ir.ts'
 import type { Doc, DocMap } from './parse.ts'
-import { checkName, readCount, readDuration, readKeys, readList, readMap, readName, readOneOf, readRisk, readText, WORD, wrongType, type Reader } from './shape.ts'
+import {
+  checkName,
+  readCount,
+  readDuration,
+  readKeys,
+  readList,
+  readMap,
+  readName,
+  readOneOf,
+  readRisk,
+  readText,
+  WORD,
+  wrongType,
+  type Reader,
+} from './shape.ts'
 import { isTimeZone } from './time.ts'
 
 /** routing.yaml, checked. `groups` are the groups it names, with their places, for the check against the directory. */
@@ -34,7 +48,8 @@ export function checkRouting(reader: Reader, doc: Doc): CheckedRouting | undefin
   const levels = keys.levels && checkLevels(reader, keys.levels, uses)
   const lists = keys.lists ? checkLists(reader, keys.lists) : new Map<string, readonly Scalar[]>()
   const routing = {
-    unmatched: (keys.unmatched && readOneOf(reader, keys.unmatched, '`unmatched`', ['reject', 'review'])) ?? 'reject',
+    unmatched:
+      (keys.unmatched && readOneOf(reader, keys.unmatched, '`unmatched`', ['reject', 'review'])) ?? 'reject',
     allowUpTo: (keys.allow_up_to && readRisk(reader, keys.allow_up_to)) ?? 'low',
     timezone: (keys.timezone && checkTimeZone(reader, keys.timezone)) ?? 'UTC',
   } as const
@@ -44,11 +59,20 @@ export function checkRouting(reader: Reader, doc: Doc): CheckedRouting | undefin
 function checkTimeZone(reader: Reader, doc: Doc): string | undefined {
   const zone = readText(reader, doc, '`timezone`')
   if (zone === undefined || isTimeZone(zone)) return zone
-  reader.report('bad-value', doc, `\`${zone}\` is not a time zone`, 'use an IANA name such as `Europe/Berlin`')
+  reader.report(
+    'bad-value',
+    doc,
+    `\`${zone}\` is not a time zone`,
+    'use an IANA name such as `Europe/Berlin`',
+  )
   return undefined
 }
 
-function checkLevels(reader: Reader, doc: Doc, uses: GroupUse[]): Record<Risk, ReviewRequirement> | undefined {
+function checkLevels(
+  reader: Reader,
+  doc: Doc,
+  uses: GroupUse[],
+): Record<Risk, ReviewRequirement> | undefined {
   const map = readMap(reader, doc, '`levels`')
   if (!map) return undefined
   const keys = readKeys(reader, map, { what: '`levels`', required: RISKS })
@@ -77,9 +101,11 @@ function checkLevel(
   const group = keys.group && readName(reader, keys.group, 'a group', WORD)
   const approvals = keys.approvals && readCount(reader, keys.approvals, '`approvals`', MAX_APPROVALS)
   const expires = keys.expires && readDuration(reader, keys.expires, '`expires`')
-  if (group === undefined || keys.group === undefined || approvals === undefined || expires === undefined) return undefined
+  if (group === undefined || keys.group === undefined || approvals === undefined || expires === undefined)
+    return undefined
   uses.push({ group, approvals, at: keys.group, level: risk })
-  const remind = keys.remind_after && checkWithin(reader, keys.remind_after, { what: '`remind_after`', expires })
+  const remind =
+    keys.remind_after && checkWithin(reader, keys.remind_after, { what: '`remind_after`', expires })
   const escalate = keys.escalate ? checkEscalations(reader, keys.escalate, { uses, expires }) : []
   return {
     seats: [{ group, approvals, escalate }],
@@ -126,12 +152,20 @@ function checkOrder(
   RISKS.forEach((risk, index) => {
     for (const lower of RISKS.slice(0, index)) {
       const problem = looserThan(levels[risk], levels[lower])
-      if (problem !== undefined && docs[risk]) reader.report('level-order', docs[risk], `level ${risk} ${problem} than level ${lower} of the same group`)
+      if (problem !== undefined && docs[risk])
+        reader.report(
+          'level-order',
+          docs[risk],
+          `level ${risk} ${problem} than level ${lower} of the same group`,
+        )
     }
   })
 }
 
-function looserThan(high: ReviewRequirement | undefined, low: ReviewRequirement | undefined): string | undefined {
+function looserThan(
+  high: ReviewRequirement | undefined,
+  low: ReviewRequirement | undefined,
+): string | undefined {
   const [a, b] = [high?.seats[0], low?.seats[0]]
   if (!high || !low || !a || !b || a.group !== b.group) return undefined
   if (a.approvals < b.approvals) return 'asks for fewer approvals'
@@ -144,7 +178,10 @@ function checkLists(reader: Reader, doc: Doc): ReadonlyMap<string, readonly Scal
     checkName(reader, { mark: entry.keyMark }, entry.key, WORD)
     const items = readList(reader, entry.value, `list \`${entry.key}\``)
     if (items?.length === 0) reader.report('bad-value', entry.value, `list \`${entry.key}\` is empty`)
-    lists.set(entry.key, (items ?? []).flatMap((item) => readScalar(reader, item) ?? []))
+    lists.set(
+      entry.key,
+      (items ?? []).flatMap((item) => readScalar(reader, item) ?? []),
+    )
   }
   return lists
 }
@@ -157,11 +194,16 @@ export function readScalar(reader: Reader, doc: Doc): Scalar | undefined {
 
 /** `reviewers:` of a rule: approvals default to 1; without `expires` only the levels bound the time. */
 export function checkReviewers(reader: Reader, map: DocMap, uses: GroupUse[]): ReviewRequirement | undefined {
-  const keys = readKeys(reader, map, { what: '`reviewers`', required: ['group'], optional: ['approvals', 'expires'] })
+  const keys = readKeys(reader, map, {
+    what: '`reviewers`',
+    required: ['group'],
+    optional: ['approvals', 'expires'],
+  })
   const group = keys.group && readName(reader, keys.group, 'a group', WORD)
   const approvals = keys.approvals ? readCount(reader, keys.approvals, '`approvals`', MAX_APPROVALS) : 1
   const expires = keys.expires ? readDuration(reader, keys.expires, '`expires`') : Number.MAX_SAFE_INTEGER
-  if (group === undefined || keys.group === undefined || approvals === undefined || expires === undefined) return undefined
+  if (group === undefined || keys.group === undefined || approvals === undefined || expires === undefined)
+    return undefined
   uses.push({ group, approvals, at: keys.group })
   return { seats: [{ group, approvals, escalate: [] }], expires_ms: expires, remind_after_ms: [] }
 }

@@ -7,7 +7,18 @@ import { isFieldProblem, parseField } from './fields.ts'
 import type { MissingMeans, RuleFileIr, RuleIr, Scalar } from './ir.ts'
 import { didYouMean } from './nearest.ts'
 import type { Doc, DocMap } from './parse.ts'
-import { readKeys, readList, readMap, readName, readOneOf, readRisk, readText, RULE_ID, TOOL_GLOB, type Reader } from './shape.ts'
+import {
+  readKeys,
+  readList,
+  readMap,
+  readName,
+  readOneOf,
+  readRisk,
+  readText,
+  RULE_ID,
+  TOOL_GLOB,
+  type Reader,
+} from './shape.ts'
 import type { ToolContract } from './snapshot.ts'
 import { lineOf } from './source.ts'
 import { compileGlob } from './text.ts'
@@ -41,13 +52,21 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
   })
   const target = checkTarget(reader, root, { tool: keys.tool, tools: keys.tools, world })
   const shadow = keys.mode !== undefined && readOneOf(reader, keys.mode, '`mode`', ['shadow']) !== undefined
-  const declared = new Set(keys.missing_means?.kind === 'map' ? keys.missing_means.entries.map((entry) => entry.key) : [])
+  const declared = new Set(
+    keys.missing_means?.kind === 'map' ? keys.missing_means.entries.map((entry) => entry.key) : [],
+  )
   const context = { reader, lists: world.lists, tools: target.contracts, declared }
   const missingMeans = keys.missing_means ? checkMissingMeans(context, keys.missing_means) : []
   const owner = keys.owner && readText(reader, keys.owner, '`owner`')
   const groups: GroupUse[] = []
   const rules = keys.rules ? checkRules(context, keys.rules, { world, shadow, groups }) : []
-  const file = { path: reader.source.path, catchAll: target.catchAll, missingMeans, rules, ...(owner === undefined ? {} : { owner }) }
+  const file = {
+    path: reader.source.path,
+    catchAll: target.catchAll,
+    missingMeans,
+    rules,
+    ...(owner === undefined ? {} : { owner }),
+  }
   const tools = target.contracts.map((tool) => tool.name)
   return { file, tools, cases: checkCases(reader, keys.tests, tools), groups, reader }
 }
@@ -60,10 +79,18 @@ interface Target {
 function checkTarget(
   reader: Reader,
   root: DocMap,
-  { tool, tools, world }: { readonly tool: Doc | undefined; readonly tools: Doc | undefined; readonly world: World },
+  {
+    tool,
+    tools,
+    world,
+  }: { readonly tool: Doc | undefined; readonly tools: Doc | undefined; readonly world: World },
 ): Target {
   if ((tool === undefined) === (tools === undefined)) {
-    reader.report(tool ? 'unknown-key' : 'missing-key', root, 'a rule file needs exactly one of `tool:` and `tools:`')
+    reader.report(
+      tool ? 'unknown-key' : 'missing-key',
+      root,
+      'a rule file needs exactly one of `tool:` and `tools:`',
+    )
     return { contracts: [], catchAll: false }
   }
   if (tool) {
@@ -75,7 +102,11 @@ function checkTarget(
   return tools ? checkGlobs(reader, tools, world) : { contracts: [], catchAll: false }
 }
 
-function reportUnknownTool(reader: Reader, at: Doc, { name, world }: { readonly name: string; readonly world: World }): void {
+function reportUnknownTool(
+  reader: Reader,
+  at: Doc,
+  { name, world }: { readonly name: string; readonly world: World },
+): void {
   const hint = didYouMean(name, world.tools.keys()) ?? 'every tool needs a contract under tools/'
   reader.report('unknown-tool', at, `no tool contract named \`${name}\``, hint)
 }
@@ -102,12 +133,27 @@ function checkMissingMeans(context: MatchContext, doc: Doc): readonly MissingMea
     const field = parseField(entry.key)
     const at = { mark: entry.keyMark }
     if (isFieldProblem(field)) return context.reader.report(field.code, at, field.message, field.hint) ?? []
-    if (field.fn !== undefined) return context.reader.report('unknown-field', at, '`missing_means` names plain fields', `write \`${field.name}\``) ?? []
+    if (field.fn !== undefined)
+      return (
+        context.reader.report(
+          'unknown-field',
+          at,
+          '`missing_means` names plain fields',
+          `write \`${field.name}\``,
+        ) ?? []
+      )
     checkPayloadField(context, field, { at, presence: false })
     const { value } = entry
     if (value.kind === 'text' && value.value === 'nothing') return { field: field.name }
-    const literal = value.kind === 'map' && value.entries.length === 1 && value.entries[0]?.key === 'is' ? value.entries[0].value : value
-    if (literal.kind === 'list') return { field: field.name, value: literal.items.flatMap((item) => readScalar(context.reader, item) ?? []) }
+    const literal =
+      value.kind === 'map' && value.entries.length === 1 && value.entries[0]?.key === 'is'
+        ? value.entries[0].value
+        : value
+    if (literal.kind === 'list')
+      return {
+        field: field.name,
+        value: literal.items.flatMap((item) => readScalar(context.reader, item) ?? []),
+      }
     const means = readScalar(context.reader, literal)
     return means === undefined ? [] : { field: field.name, value: means }
   })
@@ -121,13 +167,18 @@ interface RuleContext {
 
 function checkRules(context: MatchContext, doc: Doc, rest: RuleContext): readonly RuleIr[] {
   const items = readList(context.reader, doc, '`rules`') ?? []
-  if (doc.kind === 'list' && items.length === 0) context.reader.report('empty-match', doc, 'a rule file without a rule decides nothing')
+  if (doc.kind === 'list' && items.length === 0)
+    context.reader.report('empty-match', doc, 'a rule file without a rule decides nothing')
   return items.flatMap((item) => checkRule(context, item, rest) ?? [])
 }
 
 const RULE_KEYS = ['when', 'unless', 'risk', 'reviewers', 'mode', 'until', ...VERDICTS] as const
 
-function checkRule(context: MatchContext, doc: Doc, { world, shadow, groups }: RuleContext): RuleIr | undefined {
+function checkRule(
+  context: MatchContext,
+  doc: Doc,
+  { world, shadow, groups }: RuleContext,
+): RuleIr | undefined {
   const { reader } = context
   const map = readMap(reader, doc, 'a rule')
   if (!map) return undefined
@@ -135,7 +186,12 @@ function checkRule(context: MatchContext, doc: Doc, { world, shadow, groups }: R
   const id = keys.id && checkId(reader, keys.id, world)
   const named = VERDICTS.filter((one) => keys[one] !== undefined)
   const verdict = named[0]
-  if (named.length !== 1) reader.report('verdict-count', map, `a rule needs exactly one of allow:, review: and reject:, found ${named.length}`)
+  if (named.length !== 1)
+    reader.report(
+      'verdict-count',
+      map,
+      `a rule needs exactly one of allow:, review: and reject:, found ${named.length}`,
+    )
   const reasonAt = verdict && keys[verdict]
   const reason = reasonAt && checkReason(reader, reasonAt)
   const own = keys.mode !== undefined && readOneOf(reader, keys.mode, '`mode`', ['shadow']) !== undefined
@@ -145,10 +201,16 @@ function checkRule(context: MatchContext, doc: Doc, { world, shadow, groups }: R
   const risk = keys.risk && readRisk(reader, keys.risk)
   const people = keys.reviewers && readMap(reader, keys.reviewers, '`reviewers`')
   const reviewers = people && checkReviewers(reader, people, groups)
-  if (people && verdict === 'reject') reader.report('reviewers-unused', people, 'nobody reviews a rejected call')
+  if (people && verdict === 'reject')
+    reader.report('reviewers-unused', people, 'nobody reviews a rejected call')
   const untilMs = keys.until && checkUntil(reader, keys.until, world.timezone)
   if (keys.until && verdict !== 'allow' && mode !== 'shadow') {
-    reader.report('until-on-tightening', keys.until, 'only allow and shadow rules may end by date', 'a review or reject rule that ends would loosen the policy silently')
+    reader.report(
+      'until-on-tightening',
+      keys.until,
+      'only allow and shadow rules may end by date',
+      'a review or reject rule that ends would loosen the policy silently',
+    )
   }
   if (id === undefined || !verdict || reason === undefined) return undefined
   const parts = { when, unless, risk, reviewers, untilMs }
@@ -170,7 +232,8 @@ function checkId(reader: Reader, doc: Doc, world: World): string | undefined {
   if (id === undefined) return undefined
   const first = world.ids.get(id)
   if (RESERVED_IDS.includes(id)) reader.report('bad-value', doc, `\`${id}\` is a reserved id`)
-  else if (first !== undefined) reader.report('duplicate-id', doc, `rule id \`${id}\` is also used at ${first}`)
+  else if (first !== undefined)
+    reader.report('duplicate-id', doc, `rule id \`${id}\` is also used at ${first}`)
   else world.ids.set(id, `${reader.source.path}:${lineOf(reader.source, doc.mark.start)}`)
   return id
 }
@@ -185,7 +248,8 @@ function checkReason(reader: Reader, doc: Doc): string | undefined {
 function checkUntil(reader: Reader, doc: Doc, timezone: string): number | undefined {
   const text = readText(reader, doc, '`until`')
   const date = text === undefined ? undefined : parseDate(text)
-  if (text !== undefined && date === undefined) reader.report('bad-value', doc, `\`${text}\` is not a date`, 'write it as 2027-01-31')
+  if (text !== undefined && date === undefined)
+    reader.report('bad-value', doc, `\`${text}\` is not a date`, 'write it as 2027-01-31')
   return date === undefined ? undefined : endOfDate(timezone, date)
 }
 

@@ -21,14 +21,20 @@ const TEST_NAMES: readonly string[] = ['is', 'contains', ...NUMBER_TESTS, ...TEX
 /** Checks a test of section 3; undefined when it was reported. */
 export function checkTest(context: TestContext, doc: Doc): TestIr | undefined {
   if (doc.kind === 'map') return checkTests(context, doc.entries, doc)
-  if (doc.kind === 'text' && (doc.value === 'missing' || doc.value === 'present')) return checkPresence(context, doc, doc.value)
+  if (doc.kind === 'text' && (doc.value === 'missing' || doc.value === 'present'))
+    return checkPresence(context, doc, doc.value)
   const values = readValues(context, doc, true)
   return values && { op: 'is', values }
 }
 
 function checkPresence(context: TestContext, doc: Doc, op: 'missing' | 'present'): TestIr | undefined {
   if (context.element !== true) return { op }
-  context.reader.report('bad-value', doc, `an element of a list is never ${op}`, `write \`{ is: ${op} }\` for the text`)
+  context.reader.report(
+    'bad-value',
+    doc,
+    `an element of a list is never ${op}`,
+    `write \`{ is: ${op} }\` for the text`,
+  )
   return undefined
 }
 
@@ -63,7 +69,11 @@ function checkNumber({ reader }: TestContext, op: NumberTest, doc: Doc): TestIr 
   return doc.kind === 'number' ? { op, value: doc.value } : wrongType(reader, doc, `\`${op}\``, 'a number')
 }
 
-function checkNesting(context: TestContext, op: (typeof NESTING_TESTS)[number], doc: Doc): TestIr | undefined {
+function checkNesting(
+  context: TestContext,
+  op: (typeof NESTING_TESTS)[number],
+  doc: Doc,
+): TestIr | undefined {
   const inList = op === 'some' || op === 'every' || op === 'none' || op === 'count'
   const test = checkTest(inList ? { ...context, element: true } : context, doc)
   if (test && op === 'count' && !isNumeric(test)) {
@@ -76,14 +86,22 @@ function checkNesting(context: TestContext, op: (typeof NESTING_TESTS)[number], 
 function isNumeric(test: TestIr): boolean {
   if (test.op === 'and') return test.tests.every(isNumeric)
   if (test.op === 'not') return isNumeric(test.test)
-  return test.op === 'is' ? test.values.every((value) => typeof value === 'number') : NUMBER_TESTS.some((op) => op === test.op)
+  return test.op === 'is'
+    ? test.values.every((value) => typeof value === 'number')
+    : NUMBER_TESTS.some((op) => op === test.op)
 }
 
 function checkTexts(context: TestContext, op: TextTest, doc: Doc): TestIr | undefined {
   const values = readValues(context, doc, false)
   if (!values) return undefined
   const texts = values.filter((value) => typeof value === 'string')
-  if (texts.length < values.length) return wrongType(context.reader, doc.kind === 'list' ? (doc.items.find((item) => item.kind !== 'text') ?? doc) : doc, `\`${op}\``, 'text')
+  if (texts.length < values.length)
+    return wrongType(
+      context.reader,
+      doc.kind === 'list' ? (doc.items.find((item) => item.kind !== 'text') ?? doc) : doc,
+      `\`${op}\``,
+      'text',
+    )
   if (texts.includes('')) {
     context.reader.report('bad-value', doc, `\`${op}\` of an empty text holds for every text`)
     return undefined
@@ -94,8 +112,20 @@ function checkTexts(context: TestContext, op: TextTest, doc: Doc): TestIr | unde
 function checkPatterns({ reader }: TestContext, doc: Doc, patterns: readonly string[]): boolean {
   return patterns.every((pattern) => {
     const compiled = compilePattern(pattern)
-    if (!compiled.ok) reader.report('bad-pattern', doc, `this pattern cannot be used: ${compiled.problem}`, '`like` with `*` is simpler and never slow')
-    else if (hasBareDot(pattern)) reader.report('loose-pattern', doc, 'an unescaped dot stands for any character', 'write `\\.` for a dot')
+    if (!compiled.ok)
+      reader.report(
+        'bad-pattern',
+        doc,
+        `this pattern cannot be used: ${compiled.problem}`,
+        '`like` with `*` is simpler and never slow',
+      )
+    else if (hasBareDot(pattern))
+      reader.report(
+        'loose-pattern',
+        doc,
+        'an unescaped dot stands for any character',
+        'write `\\.` for a dot',
+      )
     return compiled.ok
   })
 }
@@ -107,14 +137,21 @@ function readValues(context: TestContext, doc: Doc, bare: boolean): readonly Sca
       context.reader.report('empty-match', doc, 'an empty list of values matches nothing')
       return undefined
     }
-    const values = doc.items.map((item) => (item.kind === 'list' ? undefined : readValues(context, item, bare)))
+    const values = doc.items.map((item) =>
+      item.kind === 'list' ? undefined : readValues(context, item, bare),
+    )
     const nested = doc.items.find((item) => item.kind === 'list')
     if (nested) return wrongType(context.reader, nested, 'a value', 'text, a number or true or false')
     return values.includes(undefined) ? undefined : values.flatMap((value) => value ?? [])
   }
   if (doc.kind === 'text' && /^\$(?!\$)/.test(doc.value)) return resolveList(context, doc, doc.value.slice(1))
   if (bare && doc.kind === 'text' && RESERVED.includes(doc.value)) {
-    context.reader.report('bad-value', doc, `\`${doc.value}\` is a reserved word here`, `write \`{ is: ${doc.value} }\` for the text`)
+    context.reader.report(
+      'bad-value',
+      doc,
+      `\`${doc.value}\` is a reserved word here`,
+      `write \`{ is: ${doc.value} }\` for the text`,
+    )
     return undefined
   }
   const value = readScalar(context.reader, doc)
@@ -127,7 +164,9 @@ const RESERVED = ['missing', 'present', 'nothing']
 function resolveList({ reader, lists }: TestContext, at: Doc, name: string): readonly Scalar[] | undefined {
   const list = lists.get(name)
   if (list) return list
-  const hint = didYouMean(name, lists.keys()) ?? 'lists are defined under `lists` in routing.yaml; write `$$` for a text that begins with $'
+  const hint =
+    didYouMean(name, lists.keys()) ??
+    'lists are defined under `lists` in routing.yaml; write `$$` for a text that begins with $'
   reader.report('unknown-list', at, `no list named \`$${name}\``, hint)
   return undefined
 }

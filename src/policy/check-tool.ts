@@ -4,7 +4,17 @@ import { RISKS } from '../domain/decision.ts'
 import { isFieldProblem, parseField } from './fields.ts'
 import { toJson, type Doc, type DocMap } from './parse.ts'
 import { checkSchema } from './schema-check.ts'
-import { readKeys, readList, readMap, readName, readOneOf, readText, TOOL_NAME, WORD, type Reader } from './shape.ts'
+import {
+  readKeys,
+  readList,
+  readMap,
+  readName,
+  readOneOf,
+  readText,
+  TOOL_NAME,
+  WORD,
+  type Reader,
+} from './shape.ts'
 import type { ToolContract } from './snapshot.ts'
 
 export const REVERSIBILITIES = ['read_only', 'reversible', 'external', 'irreversible'] as const
@@ -31,13 +41,27 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   const risk = keys.risk && readOneOf(reader, keys.risk, '`risk`', RISKS)
   const schema = keys.input_schema && readMap(reader, keys.input_schema, '`input_schema`')
   if (schema) checkSchema(reader, schema)
-  const reversibility = keys.reversibility && readOneOf(reader, keys.reversibility, '`reversibility`', REVERSIBILITIES)
+  const reversibility =
+    keys.reversibility && readOneOf(reader, keys.reversibility, '`reversibility`', REVERSIBILITIES)
   const labelsAt = (keys.labels && readList(reader, keys.labels, '`labels`')) ?? []
   const labels = labelsAt.flatMap((item) => readName(reader, item, 'a label', WORD) ?? [])
   const sensitive = keys.sensitive ? checkSensitive(reader, keys.sensitive) : []
   if (name === undefined || description === undefined || !risk || !schema || !keys.tool) return undefined
-  const contract = { name, description, risk, labels, sensitive, inputSchema: schemaJson(schema), revision: sha256(reader.source.text) }
-  return { contract: reversibility ? { ...contract, reversibility } : contract, nameAt: keys.tool, labelsAt, reader }
+  const contract = {
+    name,
+    description,
+    risk,
+    labels,
+    sensitive,
+    inputSchema: schemaJson(schema),
+    revision: sha256(reader.source.text),
+  }
+  return {
+    contract: reversibility ? { ...contract, reversibility } : contract,
+    nameAt: keys.tool,
+    labelsAt,
+    reader,
+  }
 }
 
 function checkSensitive(reader: Reader, doc: Doc): readonly string[] {

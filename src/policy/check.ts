@@ -39,13 +39,21 @@ export function checkBundle(texts: readonly BundleText[], commit?: string): Chec
     const source = createSource(file.path, file.text)
     return { path: file.path, reader: createReader(source, findings), doc: parseSource(source, findings) }
   })
-  const missing = ['routing.yaml', 'directory.yaml'].filter((path) => !sorted.some((file) => file.path === path))
+  const missing = ['routing.yaml', 'directory.yaml'].filter(
+    (path) => !sorted.some((file) => file.path === path),
+  )
   const checked = checkParsed(parsed)
   if (missing.length > 0 || findings.failed || !checked) {
     const absent = missing.map((path) => fileDiagnostic('missing-file', path, `a bundle needs ${path}`))
     return { ok: false, diagnostics: [...absent, ...findings.sorted()], revision }
   }
-  const head = { revision, files, diagnostics: findings.sorted(), directory: checked.directory, routing: checked.routing.routing }
+  const head = {
+    revision,
+    files,
+    diagnostics: findings.sorted(),
+    directory: checked.directory,
+    routing: checked.routing.routing,
+  }
   const ir: BundleIr = {
     head: commit === undefined ? head : { ...head, commit },
     tools: linkTools(checked.tools, checked.rules),
@@ -105,7 +113,12 @@ function uniqueTools(tools: readonly CheckedTool[]): World['tools'] {
   for (const tool of tools) {
     const first = unique.get(tool.contract.name)
     if (!first) unique.set(tool.contract.name, tool)
-    else tool.reader.report('duplicate-tool', tool.nameAt, `tool \`${tool.contract.name}\` has another contract in ${first.reader.source.path}`)
+    else
+      tool.reader.report(
+        'duplicate-tool',
+        tool.nameAt,
+        `tool \`${tool.contract.name}\` has another contract in ${first.reader.source.path}`,
+      )
   }
   return new Map([...unique].map(([name, tool]) => [name, tool.contract]))
 }
@@ -113,11 +126,18 @@ function uniqueTools(tools: readonly CheckedTool[]): World['tools'] {
 /** Group names must be somebody's, and a level must be possible to satisfy in every tenant that has reviewers. */
 function checkGroups(reader: Reader, uses: readonly GroupUse[], directory: Directory): void {
   const staffed = [...directory.tenants].filter(([, tenant]) => tenant.reviewers.size > 0)
-  const known = new Set(staffed.flatMap(([, tenant]) => [...tenant.reviewers.values()].flatMap((person) => person.groups)))
+  const known = new Set(
+    staffed.flatMap(([, tenant]) => [...tenant.reviewers.values()].flatMap((person) => person.groups)),
+  )
   if (known.size === 0 && staffed.length === 0) return
   for (const { group, approvals, at, level } of uses) {
     if (!known.has(group)) {
-      reader.report('unknown-group', at, `no reviewer is in a group named \`${group}\``, didYouMean(group, known))
+      reader.report(
+        'unknown-group',
+        at,
+        `no reviewer is in a group named \`${group}\``,
+        didYouMean(group, known),
+      )
       continue
     }
     for (const [name, tenant] of level === undefined ? [] : staffed) {
@@ -139,7 +159,13 @@ function checkLabels(tools: readonly CheckedTool[]): void {
     for (const at of labelsAt) {
       if (at.kind !== 'text' || seen.includes(at.value)) continue
       const twin = seen.find((label) => isNear(label, at.value))
-      if (twin !== undefined) reader.report('near-duplicate-label', at, `label \`${at.value}\` is almost \`${twin}\``, 'a rule about one of them does not see the other')
+      if (twin !== undefined)
+        reader.report(
+          'near-duplicate-label',
+          at,
+          `label \`${at.value}\` is almost \`${twin}\``,
+          'a rule about one of them does not see the other',
+        )
       if (seen.length < MAX_COMPARED_LABELS) seen.push(at.value)
     }
   }

@@ -51,8 +51,10 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     async decide(call) {
       const tenant = head.directory.tenants.get(call.tenant)
       const agent = tenant?.agents.get(call.agent)
-      if (!tenant) return refuseCaller(call, 'unknown_tenant', `Tenant ${shown(call.tenant)} is not in the directory.`)
-      if (!agent) return refuseCaller(call, 'unknown_agent', `Agent ${shown(call.agent)} is not in the directory.`)
+      if (!tenant)
+        return refuseCaller(call, 'unknown_tenant', `Tenant ${shown(call.tenant)} is not in the directory.`)
+      if (!agent)
+        return refuseCaller(call, 'unknown_agent', `Agent ${shown(call.agent)} is not in the directory.`)
       const contract = contracts.get(call.tool)
       if (contract && !permits(agent, call.tool)) {
         const message = `Agent ${call.agent} is not permitted to use ${call.tool}.`
@@ -78,14 +80,19 @@ function createTables(routing: RoutingIr): Tables {
   const requirements = new Map(
     RISKS.map((policyRisk) => [
       policyRisk,
-      new Map(RISKS.map((risk) => [risk, joinRequirements(routing.levels[policyRisk], routing.levels[risk])])),
+      new Map(
+        RISKS.map((risk) => [risk, joinRequirements(routing.levels[policyRisk], routing.levels[risk])]),
+      ),
     ]),
   )
   return { routing, requirements, clock: createClock(routing.timezone) }
 }
 
 /** The programs of the bundle's tools, each compiled once, when it is first asked for. */
-function createPrograms(ir: BundleIr, tools: ReadonlyMap<string, ToolIr>): (tool: string) => Program | undefined {
+function createPrograms(
+  ir: BundleIr,
+  tools: ReadonlyMap<string, ToolIr>,
+): (tool: string) => Program | undefined {
   const programs = new Map<string, Program>()
   return (name) => {
     const known = programs.get(name)

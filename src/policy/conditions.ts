@@ -19,7 +19,11 @@ export interface ConditionContext {
 export const ALWAYS: Condition = { truth: () => TRUE, trace: () => ({ kind: 'all', truth: TRUE, items: [] }) }
 
 /** `when AND NOT unless`. */
-export function compileCondition(context: ConditionContext, when: NodeIr | undefined, unless: NodeIr | undefined): Condition {
+export function compileCondition(
+  context: ConditionContext,
+  when: NodeIr | undefined,
+  unless: NodeIr | undefined,
+): Condition {
   const parts: Condition[] = []
   if (when) parts.push(compileNode(context, when))
   if (unless) parts.push(negate(compileNode(context, unless)))
@@ -81,7 +85,9 @@ function negate(part: Condition): Condition {
 
 function traceAll(kind: 'all' | 'any', parts: readonly Condition[], run: Run): Trace {
   const items = parts.map((part) => part.trace(run))
-  const truth = items.map((item) => item.truth).reduce<Truth>(kind === 'all' ? and : or, kind === 'all' ? TRUE : FALSE)
+  const truth = items
+    .map((item) => item.truth)
+    .reduce<Truth>(kind === 'all' ? and : or, kind === 'all' ? TRUE : FALSE)
   return { kind, truth, items }
 }
 
@@ -101,7 +107,10 @@ function compileLeaf(context: ConditionContext, field: FieldIr, test: TestIr): C
     return found === NOTHING ? FALSE : check(found)
   }
   const read = compileFieldRead(context.tool, field)
-  return { truth, trace: (run) => traceLeaf({ field, test, truth: truth(run), value: value(run), read: read(run) }) }
+  return {
+    truth,
+    trace: (run) => traceLeaf({ field, test, truth: truth(run), value: value(run), read: read(run) }),
+  }
 }
 
 function traceLeaf(leaf: {
@@ -133,7 +142,8 @@ function compileStandIn(
       return found === MISSING ? standIn : found
     }
   }
-  const defaults: Defaults | undefined = field.root === 'payload' ? schemaDefaults(tool.inputSchema, field.path) : undefined
+  const defaults: Defaults | undefined =
+    field.root === 'payload' ? schemaDefaults(tool.inputSchema, field.path) : undefined
   if (!defaults) return raw
   return (run) => walk(run.call.payload, field.path, defaults)
 }

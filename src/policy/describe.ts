@@ -9,7 +9,9 @@ export function describeTest(test: TestIr): string {
     case 'present':
       return test.op
     case 'is':
-      return test.values.length === 1 ? `is ${String(test.values[0])}` : `is one of ${test.values.map(String).join(', ')}`
+      return test.values.length === 1
+        ? `is ${String(test.values[0])}`
+        : `is one of ${test.values.map(String).join(', ')}`
     case 'contains':
     case 'starts_with':
     case 'ends_with':

@@ -71,8 +71,7 @@ export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES
 /** Sorts by file, line, column, code: one order, whatever found them first. */
 export function sortDiagnostics(found: readonly Diagnostic[]): readonly Diagnostic[] {
   return found.toSorted(
-    (a, b) =>
-      compare(a.file, b.file) || a.line - b.line || a.column - b.column || compare(a.code, b.code),
+    (a, b) => compare(a.file, b.file) || a.line - b.line || a.column - b.column || compare(a.code, b.code),
   )
 }
 

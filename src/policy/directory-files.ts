@@ -1,6 +1,5 @@
-import { constants } from 'node:fs'
+import { constants, type BigIntStats, type Dirent } from 'node:fs'
 import { lstat, open, readdir, readlink, realpath, stat } from 'node:fs/promises'
-import type { BigIntStats } from 'node:fs'
 import { join, sep } from 'node:path'
 import { MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_DEPTH } from './bounds.ts'
 import type { Diagnostic, DiagnosticCode } from './diagnostics.ts'
@@ -15,6 +14,8 @@ export interface ListedFile {
   readonly bytes: number
   /** Changes whenever the file may have changed: size, times in ns, inode. */
   readonly stamp: string
+  /** When the file last changed, ms since 1970 by the file system's clock. */
+  readonly changedMs: number
 }
 
 export interface Listing {
@@ -27,7 +28,6 @@ const TOP_FILES = ['routing.yaml', 'directory.yaml']
 const FOLDERS = ['tools', 'rules']
 const FILE_NAME = /^[A-Za-z0-9_][A-Za-z0-9._ -]{0,199}$/
 const POLICY_FILE = /\.(?:ya?ml|json)$/
-const RULE_FILE = /\.ya?ml$/
 
 /**
  * Lists the files of a bundle: routing.yaml, directory.yaml, tools/ and rules/ with their folders. The root is
@@ -36,8 +36,8 @@ const RULE_FILE = /\.ya?ml$/
 export async function listBundle(dir: string): Promise<Listing> {
   const root = await resolveRoot(dir)
   const listing: MutableListing = { root, files: [], problems: [], entries: 0 }
-  const names = await readdir(root)
-  for (const name of names.sort()) await listTop(listing, name)
+  for (const entry of await readdir(root, { withFileTypes: true })) await listTop(listing, entry)
+  listing.files.sort((a, b) => (a.path < b.path ? -1 : 1))
   checkTotals(listing)
   return listing
 }
@@ -62,50 +62,90 @@ async function resolveRoot(dir: string): Promise<string> {
   return data.startsWith(root + sep) ? data : root
 }
 
-async function listTop(listing: MutableListing, name: string): Promise<void> {
+async function listTop(listing: MutableListing, entry: Dirent): Promise<void> {
+  const { name } = entry
   if (name.startsWith('.')) return
-  if (TOP_FILES.includes(name)) return listFile(listing, name)
-  if (FOLDERS.includes(name)) return listEntry(listing, name, 1)
-  const real = join(listing.root, name)
-  const found = await lstat(real).catch(() => undefined)
-  const holdsPolicies = found?.isDirectory() ? (await readdir(real).catch(() => [])).some((inner) => RULE_FILE.test(inner)) : /\.ya?ml$/i.test(name)
-  if (holdsPolicies) problem(listing, 'unexpected-file', { path: name, message: 'a bundle has routing.yaml, directory.yaml, tools/ and rules/ only' })
+  if (TOP_FILES.includes(name) || FOLDERS.includes(name)) {
+    return listEntry(listing, { path: name, real: join(listing.root, name), entry, depth: 1 })
+  }
+  const inner = entry.isDirectory() ? await readdir(join(listing.root, name)).catch(() => []) : [name]
+  if (!inner.some((file) => /\.ya?ml$/i.test(file))) return
+  problem(listing, 'unexpected-file', {
+    path: name,
+    message: 'a bundle has routing.yaml, directory.yaml, tools/ and rules/ only',
+  })
 }
 
-async function listEntry(listing: MutableListing, path: string, depth: number): Promise<void> {
-  if (++listing.entries > MAX_FILES * 2) return
-  const real = await inside(listing, path)
-  const found = real === undefined ? undefined : await stat(real).catch(() => undefined)
-  if (real === undefined || !found) return
-  if (!found.isDirectory()) return listFile(listing, path)
-  if (depth > MAX_FOLDER_DEPTH) return problem(listing, 'unexpected-file', { path, message: `folders are nested deeper than ${MAX_FOLDER_DEPTH}` })
-  for (const name of (await readdir(real)).sort()) {
-    if (!name.startsWith('.') && isWanted(listing, `${path}/${name}`, name)) await listEntry(listing, `${path}/${name}`, depth + 1)
-  }
+interface Entry {
+  readonly path: string
+  readonly real: string
+  readonly entry: Dirent
+  readonly depth: number
 }
 
 /** README, backups and editor files are ignored; what looks like policy and would be ignored is an error. */
-function isWanted(listing: MutableListing, path: string, name: string): boolean {
-  const looksLikePolicy = /\.(?:ya?ml|json)$/i.test(name)
-  if (looksLikePolicy && (!POLICY_FILE.test(name) || !FILE_NAME.test(name))) {
-    problem(listing, 'unexpected-file', { path, message: 'a policy file has a plain name that ends in .yaml, .yml or .json in lower case' })
-    return false
+async function listEntry(
+  listing: MutableListing,
+  { path, real: written, entry, depth }: Entry,
+): Promise<void> {
+  if (++listing.entries > MAX_FILES * 2) return
+  const looksLikePolicy = /\.(?:ya?ml|json)$/i.test(entry.name)
+  let real: string | undefined = written
+  let isFolder = entry.isDirectory()
+  if (entry.isSymbolicLink()) {
+    const target = await stat(written).catch(() => undefined)
+    isFolder = target?.isDirectory() === true
+    if (!looksLikePolicy && !isFolder) return
+    real = await inside(listing, path)
   }
-  return looksLikePolicy || !name.includes('.')
+  if (real === undefined) return
+  if (isFolder) return listFolder(listing, { path, real, depth })
+  if (!looksLikePolicy) return
+  if (POLICY_FILE.test(entry.name) && FILE_NAME.test(entry.name)) return listFile(listing, path, real)
+  problem(listing, 'unexpected-file', {
+    path,
+    message: 'a policy file has a plain name that ends in .yaml, .yml or .json in lower case',
+  })
 }
 
-async function listFile(listing: MutableListing, path: string): Promise<void> {
-  const real = await inside(listing, path)
-  const found = real === undefined ? undefined : await lstat(real, { bigint: true }).catch(() => undefined)
-  if (real === undefined || !found) return
-  if (!found.isFile()) {
-    // A file without an extension in tools/ or rules/ (LICENSE) is not ours; a FIFO with a policy's name is.
-    return problem(listing, 'file-unreadable', { path, message: 'not a regular file' })
+async function listFolder(listing: MutableListing, folder: Omit<Entry, 'entry'>): Promise<void> {
+  const { path, real, depth } = folder
+  if (depth > MAX_FOLDER_DEPTH) {
+    return problem(listing, 'unexpected-file', {
+      path,
+      message: `folders are nested deeper than ${MAX_FOLDER_DEPTH}`,
+    })
   }
-  if (!POLICY_FILE.test(path)) return
+  const entries = (await readdir(real, { withFileTypes: true })).filter(({ name }) => !name.startsWith('.'))
+  for (let from = 0; from < entries.length; from += AT_ONCE) {
+    const some = entries.slice(from, from + AT_ONCE)
+    await Promise.all(
+      some.map((entry) =>
+        listEntry(listing, {
+          path: `${path}/${entry.name}`,
+          real: join(real, entry.name),
+          entry,
+          depth: depth + 1,
+        }),
+      ),
+    )
+  }
+}
+
+/** Files looked at in parallel. */
+const AT_ONCE = 32
+
+async function listFile(listing: MutableListing, path: string, real: string): Promise<void> {
+  const found = await lstat(real, { bigint: true }).catch(() => undefined)
+  if (!found?.isFile())
+    return problem(listing, 'file-unreadable', { path, message: 'not a regular file that can be read' })
   const bytes = Number(found.size)
-  if (bytes > MAX_FILE_BYTES) problem(listing, 'file-too-large', { path, message: `the file has ${bytes} bytes, more than ${MAX_FILE_BYTES}` })
-  else listing.files.push({ path, real, bytes, stamp: stampOf(found) })
+  if (bytes > MAX_FILE_BYTES)
+    problem(listing, 'file-too-large', {
+      path,
+      message: `the file has ${bytes} bytes, more than ${MAX_FILE_BYTES}`,
+    })
+  else listing.files.push({ path, real, bytes, stamp: stampOf(found), changedMs: Number(found.ctimeMs) })
 }
 
 /** The real path of an entry; undefined, and reported, when it is broken or leads out of the bundle. */
@@ -117,7 +157,10 @@ async function inside(listing: MutableListing, path: string): Promise<string | u
     problem(listing, 'file-unreadable', { path, message: 'the link leads out of the bundle' })
   } catch {
     const link = await readlink(written).catch(() => undefined)
-    problem(listing, 'file-unreadable', { path, message: link === undefined ? 'the file cannot be read' : 'the link leads nowhere' })
+    problem(listing, 'file-unreadable', {
+      path,
+      message: link === undefined ? 'the file cannot be read' : 'the link leads nowhere',
+    })
   }
   return undefined
 }
@@ -132,7 +175,10 @@ function checkTotals(listing: MutableListing): void {
     problem(listing, 'too-many-files', { path: '.', message: `the bundle has more than ${MAX_FILES} files` })
   }
   if (bytes > MAX_BUNDLE_BYTES) {
-    problem(listing, 'bundle-too-large', { path: '.', message: `the bundle has ${bytes} bytes, more than ${MAX_BUNDLE_BYTES}` })
+    problem(listing, 'bundle-too-large', {
+      path: '.',
+      message: `the bundle has ${bytes} bytes, more than ${MAX_BUNDLE_BYTES}`,
+    })
   }
 }
 

@@ -1,4 +1,12 @@
-import { joinRequirements, maxRisk, riskAbove, strictest, type ReviewRequirement, type Risk, type Verdict } from '../domain/decision.ts'
+import {
+  joinRequirements,
+  maxRisk,
+  riskAbove,
+  strictest,
+  type ReviewRequirement,
+  type Risk,
+  type Verdict,
+} from '../domain/decision.ts'
 import type { RoutingIr } from './ir.ts'
 import { UNKNOWN } from './kleene.ts'
 import { strictestHit, type Program } from './program.ts'
@@ -60,7 +68,14 @@ function conclude(program: Program, tables: Tables, { run, verdict }: Ran): Outc
   const ruled = joined ?? 'reject'
   const deciding = hits.filter((hit) => hit.rule.ir.mode === 'enforced' && hit.rule.ir.verdict === ruled)
   const capped = ruled === 'allow' && riskAbove(risk, allowUpTo)
-  const why = { run, deciding, unmatched: !matched && ruled === unmatched, cap: capped ? `Risk ${risk} is above ${allowUpTo}, up to which calls are allowed without review.` : undefined }
+  const why = {
+    run,
+    deciding,
+    unmatched: !matched && ruled === unmatched,
+    cap: capped
+      ? `Risk ${risk} is above ${allowUpTo}, up to which calls are allowed without review.`
+      : undefined,
+  }
   const outcome: Outcome = {
     verdict: capped ? 'review' : ruled,
     risk,
@@ -70,11 +85,16 @@ function conclude(program: Program, tables: Tables, { run, verdict }: Ran): Outc
     fired: hits.map((hit) => hit.fired),
     reads: program.reads.map((read) => read(run)),
   }
-  return outcome.verdict === 'review' ? { ...outcome, requirement: requirementOf(tables, outcome, deciding) } : outcome
+  return outcome.verdict === 'review'
+    ? { ...outcome, requirement: requirementOf(tables, outcome, deciding) }
+    : outcome
 }
 
 /** An enforced rule that fired TRUE is a match, other than a review rule of a `tools: ['*']` file. */
-function summarize(hits: readonly Hit[], baseline: Risk): { readonly matched: boolean; readonly policyRisk: Risk } {
+function summarize(
+  hits: readonly Hit[],
+  baseline: Risk,
+): { readonly matched: boolean; readonly policyRisk: Risk } {
   let matched = false
   let policyRisk = baseline
   for (const { rule, fired } of hits) {
@@ -102,8 +122,11 @@ function decidingIds({ deciding, unmatched, cap }: Why): readonly string[] {
 
 function compose({ run, deciding, unmatched, cap }: Why): string {
   const [only] = deciding
-  if (deciding.length === 1 && only && !only.fired.unknown && !unmatched && cap === undefined) return only.rule.ir.reason
-  const parts = deciding.map((hit) => (hit.fired.unknown ? `${hit.rule.ir.reason} (${describeUnchecked(hit, run)})` : hit.rule.ir.reason))
+  if (deciding.length === 1 && only && !only.fired.unknown && !unmatched && cap === undefined)
+    return only.rule.ir.reason
+  const parts = deciding.map((hit) =>
+    hit.fired.unknown ? `${hit.rule.ir.reason} (${describeUnchecked(hit, run)})` : hit.rule.ir.reason,
+  )
   if (unmatched) parts.push('No rule covers this call.')
   if (cap !== undefined) parts.push(cap)
   return parts.join(' ')
@@ -118,14 +141,24 @@ function describeUnchecked({ rule }: Hit, run: Run): string {
 
 function collectCauses(trace: Trace, causes: Set<string>): void {
   if (trace.truth !== UNKNOWN) return
-  if (trace.kind === 'leaf') causes.add(`${trace.problem === 'missing' ? trace.read.field : trace.field}: ${trace.problem ?? 'unreadable'}`)
+  if (trace.kind === 'leaf')
+    causes.add(
+      `${trace.problem === 'missing' ? trace.read.field : trace.field}: ${trace.problem ?? 'unreadable'}`,
+    )
   else for (const item of trace.items) collectCauses(item, causes)
 }
 
 /** levels[policy risk] AND levels[risk] AND the reviewers of every deciding rule. */
-function requirementOf(tables: Tables, { policyRisk, risk }: Outcome, deciding: readonly Hit[]): ReviewRequirement {
-  let requirement = tables.requirements.get(policyRisk)?.get(risk) ?? joinRequirements(tables.routing.levels[policyRisk], tables.routing.levels[risk])
-  for (const { rule } of deciding) if (rule.ir.reviewers) requirement = joinRequirements(requirement, rule.ir.reviewers)
+function requirementOf(
+  tables: Tables,
+  { policyRisk, risk }: Outcome,
+  deciding: readonly Hit[],
+): ReviewRequirement {
+  let requirement =
+    tables.requirements.get(policyRisk)?.get(risk) ??
+    joinRequirements(tables.routing.levels[policyRisk], tables.routing.levels[risk])
+  for (const { rule } of deciding)
+    if (rule.ir.reviewers) requirement = joinRequirements(requirement, rule.ir.reviewers)
   return requirement
 }
 

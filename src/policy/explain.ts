@@ -28,7 +28,11 @@ export interface RuleExplanation {
 }
 
 export type ConditionExplanation =
-  | { readonly kind: 'all' | 'any' | 'not'; readonly answer: Answer; readonly items: readonly ConditionExplanation[] }
+  | {
+      readonly kind: 'all' | 'any' | 'not'
+      readonly answer: Answer
+      readonly items: readonly ConditionExplanation[]
+    }
   | {
       readonly kind: 'test'
       readonly answer: Answer
@@ -48,11 +52,25 @@ export function explainOutcome(
   return { revision, outcome, rules: run ? rules.map((rule) => explainRule(rule, run, fired)) : [] }
 }
 
-function explainRule({ ir, file, condition }: CompiledRule, run: Run, fired: ReadonlySet<string>): RuleExplanation {
+function explainRule(
+  { ir, file, condition }: CompiledRule,
+  run: Run,
+  fired: ReadonlySet<string>,
+): RuleExplanation {
   const trace = condition.trace(run)
   const { id, verdict, mode, line, reason } = ir
   const result = isOver(ir, run.call.at) ? 'over' : RESULTS[trace.truth]
-  return { id, verdict, mode, file: file.path, line, reason, result, fired: fired.has(id), conditions: explainTrace(trace) }
+  return {
+    id,
+    verdict,
+    mode,
+    file: file.path,
+    line,
+    reason,
+    result,
+    fired: fired.has(id),
+    conditions: explainTrace(trace),
+  }
 }
 
 const RESULTS = ['not fired', 'fired', 'cannot tell'] as const
@@ -62,7 +80,12 @@ function explainTrace(trace: Trace): ConditionExplanation {
   const answer = ANSWERS[trace.truth]
   if (trace.kind !== 'leaf') return { kind: trace.kind, answer, items: trace.items.map(explainTrace) }
   const { field, test, read, problem } = trace
-  const value = read.state === 'missing' ? 'missing' : read.sensitive ? '(sensitive)' : shorten(JSON.stringify(read.value))
+  const value =
+    read.state === 'missing'
+      ? 'missing'
+      : read.sensitive
+        ? '(sensitive)'
+        : shorten(JSON.stringify(read.value))
   return { kind: 'test', answer, field, test, read: value, ...(problem === undefined ? {} : { problem }) }
 }
 
@@ -97,10 +120,16 @@ function printRule(rule: RuleExplanation): readonly string[] {
 function printCondition(condition: ConditionExplanation, depth: number): readonly string[] {
   const indent = '    '.repeat(depth)
   if (condition.kind === 'test') {
-    const why = condition.problem === undefined || condition.read === 'missing' ? '' : `, ${condition.problem}`
-    return [`${indent}${condition.answer.padEnd(11)} ${condition.field} ${condition.test}   (${condition.read}${why})`]
+    const why =
+      condition.problem === undefined || condition.read === 'missing' ? '' : `, ${condition.problem}`
+    return [
+      `${indent}${condition.answer.padEnd(11)} ${condition.field} ${condition.test}   (${condition.read}${why})`,
+    ]
   }
   if (condition.kind === 'all') return condition.items.flatMap((item) => printCondition(item, depth))
   const title = condition.kind === 'any' ? 'any of' : 'not'
-  return [`${indent}${condition.answer.padEnd(11)} ${title}`, ...condition.items.flatMap((item) => printCondition(item, depth + 1))]
+  return [
+    `${indent}${condition.answer.padEnd(11)} ${title}`,
+    ...condition.items.flatMap((item) => printCondition(item, depth + 1)),
+  ]
 }

@@ -57,7 +57,8 @@ function parsePath(name: string): FieldIr | FieldProblem {
   const root = FIELD_ROOTS.find((one) => one === name && one !== 'payload')
   if (root !== undefined) return { name, root, path: [] }
   const hint =
-    didYouMean(name, FIELD_ROOTS) ?? 'fields are `payload.name`, `agent.id`, `task.workflow`, `time.hour` and the like'
+    didYouMean(name, FIELD_ROOTS) ??
+    'fields are `payload.name`, `agent.id`, `task.workflow`, `time.hour` and the like'
   return { code: 'unknown-field', message: `\`${name}\` is not a field`, hint }
 }
 
@@ -81,7 +82,9 @@ export function walk(root: JsonValue, path: readonly (string | number)[], defaul
       next = step < value.length ? (value as readonly JsonValue[])[step] : undefined
     } else {
       if (value === null || typeof value !== 'object' || Array.isArray(value)) return UNREADABLE
-      next = Object.hasOwn(value, step as string) ? (value as Record<string, JsonValue>)[step as string] : undefined
+      next = Object.hasOwn(value, step as string)
+        ? (value as Record<string, JsonValue>)[step as string]
+        : undefined
     }
     next ??= next === null ? null : defaults?.[depth]
     if (next === undefined) return MISSING

@@ -21,7 +21,9 @@ function applyToText(name: FunctionName, value: JsonValue): readonly (string | t
   return [TEXT_FUNCTIONS[name](value) ?? UNREADABLE]
 }
 
-const TEXT_FUNCTIONS: Readonly<Record<Exclude<FunctionName, 'sql_verbs'>, (text: string) => string | undefined>> = {
+const TEXT_FUNCTIONS: Readonly<
+  Record<Exclude<FunctionName, 'sql_verbs'>, (text: string) => string | undefined>
+> = {
   domain: mailDomain,
   host: urlHost,
   path: normalPath,

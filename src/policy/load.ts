@@ -10,13 +10,26 @@ export type LoadResult =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly revision?: string }
 
 export type PreparedBundle =
-  | { readonly ok: true; readonly ir: BundleIr; readonly snapshot: CompiledSnapshot; readonly results: readonly CaseResult[] }
-  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly revision: string; readonly results?: readonly CaseResult[] }
+  | {
+      readonly ok: true
+      readonly ir: BundleIr
+      readonly snapshot: CompiledSnapshot
+      readonly results: readonly CaseResult[]
+    }
+  | {
+      readonly ok: false
+      readonly diagnostics: readonly Diagnostic[]
+      readonly revision: string
+      readonly results?: readonly CaseResult[]
+    }
 
 /** text -> document -> checked -> compiled -> tested. A failing inline test fails the bundle like any other error. */
 export async function prepareBundle(
   texts: readonly BundleText[],
-  { commit, checks = createPayloadChecks() }: { readonly commit?: string | undefined; readonly checks?: PayloadChecks } = {},
+  {
+    commit,
+    checks = createPayloadChecks(),
+  }: { readonly commit?: string | undefined; readonly checks?: PayloadChecks } = {},
 ): Promise<PreparedBundle> {
   const checked = checkBundle(texts, commit)
   if (!checked.ok) return checked
@@ -24,7 +37,8 @@ export async function prepareBundle(
   const snapshot = compileBundle(ir, checks)
   const results = await runSuite(snapshot, ir, cases)
   for (const { case: one, problems } of results) {
-    if (problems.length > 0) one.reader.report('test-failed', one.at, `test \`${one.name}\` failed: ${problems.join('; ')}`)
+    if (problems.length > 0)
+      one.reader.report('test-failed', one.at, `test \`${one.name}\` failed: ${problems.join('; ')}`)
   }
   if (!findings.failed) return { ok: true, ir, snapshot, results }
   return { ok: false, diagnostics: findings.sorted(), revision: ir.head.revision, results }

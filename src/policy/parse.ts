@@ -1,5 +1,14 @@
 import type { JsonValue } from '../contract/json.ts'
-import { isMap, isScalar, isSeq, parseDocument, type Node, type Pair, type ParsedNode, type Scalar } from 'yaml'
+import {
+  isMap,
+  isScalar,
+  isSeq,
+  parseDocument,
+  type Node,
+  type Pair,
+  type ParsedNode,
+  type Scalar,
+} from 'yaml'
 import type { Findings, Mark, Source } from './source.ts'
 import { scanTokens } from './scan.ts'
 import { findHidden, nameOf } from './text.ts'
@@ -80,8 +89,10 @@ export function parseSource(source: Source, findings: Findings): Doc | undefined
 
 function readNode(reading: Reading, node: Node | null): Doc {
   const mark = markOf(node)
-  if (isMap(node)) return { kind: 'map', entries: readEntries(reading, node.items as Pair<ParsedNode, ParsedNode>[]), mark }
-  if (isSeq(node)) return { kind: 'list', items: node.items.map((item) => readNode(reading, item as Node)), mark }
+  if (isMap(node))
+    return { kind: 'map', entries: readEntries(reading, node.items as Pair<ParsedNode, ParsedNode>[]), mark }
+  if (isSeq(node))
+    return { kind: 'list', items: node.items.map((item) => readNode(reading, item as Node)), mark }
   if (isScalar(node)) return readScalar(reading, node, mark)
   return { kind: 'null', mark }
 }
@@ -125,9 +136,15 @@ function readScalar(reading: Reading, node: Scalar, mark: Mark): Doc {
 /** Escapes (`"\u202e"`) can bring in what the scan of the raw text did not see. */
 function checkText({ source, findings }: Reading, text: string, mark: Mark): void {
   const at = findHidden(text)
-  if (at >= 0) findings.add('hidden-character', { source, mark }, `hidden character ${nameOf(text, at)} in text`)
+  if (at >= 0)
+    findings.add('hidden-character', { source, mark }, `hidden character ${nameOf(text, at)} in text`)
   if (text.normalize('NFC') !== text) {
-    findings.add('not-nfc', { source, mark }, 'the text is not in Unicode normal form NFC', 'compare would miss its usual spelling; retype it')
+    findings.add(
+      'not-nfc',
+      { source, mark },
+      'the text is not in Unicode normal form NFC',
+      'compare would miss its usual spelling; retype it',
+    )
   }
 }
 
@@ -137,7 +154,12 @@ function checkNumber({ source, findings }: Reading, value: number, written: stri
   else if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
     findings.add('unsafe-number', place, `\`${written}\` is above 2^53 and would be rounded`)
   } else if (/^[-+]?0[0-9xob]/i.test(written)) {
-    findings.add('unsafe-number', place, `\`${written}\` can be read in two ways`, 'write a decimal number, or put text in quotes')
+    findings.add(
+      'unsafe-number',
+      place,
+      `\`${written}\` can be read in two ways`,
+      'write a decimal number, or put text in quotes',
+    )
   }
 }
 

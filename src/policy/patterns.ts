@@ -6,7 +6,9 @@ export interface Pattern {
   test(text: string): boolean
 }
 
-export type CompiledPattern = { readonly ok: true; readonly pattern: Pattern } | { readonly ok: false; readonly problem: string }
+export type CompiledPattern =
+  | { readonly ok: true; readonly pattern: Pattern }
+  | { readonly ok: false; readonly problem: string }
 
 /**
  * Compiles a pattern for unanchored search. Look-around, back-references and counted repetitions that would make a huge
@@ -14,7 +16,8 @@ export type CompiledPattern = { readonly ok: true; readonly pattern: Pattern } |
  */
 export function compilePattern(source: string): CompiledPattern {
   if (source === '') return refused('an empty pattern matches everything')
-  if (source.length > MAX_PATTERN_CHARACTERS) return refused(`longer than ${MAX_PATTERN_CHARACTERS} characters`)
+  if (source.length > MAX_PATTERN_CHARACTERS)
+    return refused(`longer than ${MAX_PATTERN_CHARACTERS} characters`)
   try {
     const compiled = RE2JS.compile(source)
     if (compiled.programSize() > MAX_PATTERN_PROGRAM) return refused('its repetitions make it too large')

@@ -116,7 +116,8 @@ function describeErrors(errors: readonly ErrorObject[]): readonly PayloadProblem
   for (const error of errors) {
     if (problems.length >= MAX_PAYLOAD_PROBLEMS) break
     // A branch's own complaints say nothing when any other branch would do.
-    if (groups.some((group) => error !== group && error.schemaPath.startsWith(`${group.schemaPath}/`))) continue
+    if (groups.some((group) => error !== group && error.schemaPath.startsWith(`${group.schemaPath}/`)))
+      continue
     const problem = describeError(error)
     const key = `${problem.pointer}\0${problem.message}`
     if (!seen.has(key)) problems.push(problem)
@@ -128,10 +129,22 @@ function describeErrors(errors: readonly ErrorObject[]): readonly PayloadProblem
 /** Says which field and what is wanted; never repeats a value of the payload. */
 function describeError(error: ErrorObject): PayloadProblem {
   const params = error.params as Record<string, unknown>
-  const extra = params['missingProperty'] ?? params['additionalProperty'] ?? params['unevaluatedProperty'] ?? params['propertyName']
-  const named = typeof extra === 'string' ? `/${extra.slice(0, MAX_ECHOED_NAME).replaceAll('~', '~0').replaceAll('/', '~1')}` : ''
+  const extra =
+    params['missingProperty'] ??
+    params['additionalProperty'] ??
+    params['unevaluatedProperty'] ??
+    params['propertyName']
+  const named =
+    typeof extra === 'string'
+      ? `/${extra.slice(0, MAX_ECHOED_NAME).replaceAll('~', '~0').replaceAll('/', '~1')}`
+      : ''
   const pointer = clean(`${error.instancePath.slice(0, 512)}${named}`)
-  return { pointer, message: Object.hasOwn(MESSAGES, error.keyword) ? (MESSAGES[error.keyword]?.(params) ?? '') : 'does not fit the contract' }
+  return {
+    pointer,
+    message: Object.hasOwn(MESSAGES, error.keyword)
+      ? (MESSAGES[error.keyword]?.(params) ?? '')
+      : 'does not fit the contract',
+  }
 }
 
 function clean(pointer: string): string {
@@ -150,14 +163,24 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   null: 'null',
 }
 const typeNames = (type: unknown): string =>
-  (Array.isArray(type) ? (type as string[]) : [String(type)]).map((one) => TYPE_NAMES[one] ?? one).join(' or ')
+  (Array.isArray(type) ? (type as string[]) : [String(type)])
+    .map((one) => TYPE_NAMES[one] ?? one)
+    .join(' or ')
 const several = (count: unknown, what: string): string => `${String(count)} ${what}${count === 1 ? '' : 's'}`
 const listed = (values: unknown): string => {
-  const names = (values as readonly unknown[]).slice(0, 20).map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
+  const names = (values as readonly unknown[])
+    .slice(0, 20)
+    .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
   return `${names.join(', ')}${(values as readonly unknown[]).length > 20 ? ', ...' : ''}`
 }
-const COMPARISONS: Readonly<Record<string, string>> = { '>=': 'at least', '<=': 'at most', '>': 'above', '<': 'below' }
-const compared: Describe = (params) => `must be ${COMPARISONS[String(params['comparison'])] ?? ''} ${String(params['limit'])}`
+const COMPARISONS: Readonly<Record<string, string>> = {
+  '>=': 'at least',
+  '<=': 'at most',
+  '>': 'above',
+  '<': 'below',
+}
+const compared: Describe = (params) =>
+  `must be ${COMPARISONS[String(params['comparison'])] ?? ''} ${String(params['limit'])}`
 
 const MESSAGES: Readonly<Record<string, Describe>> = {
   required: () => 'is required and missing',
@@ -186,7 +209,8 @@ const MESSAGES: Readonly<Record<string, Describe>> = {
   minProperties: (params) => `must have at least ${several(params['limit'], 'field')}`,
   maxProperties: (params) => `must have at most ${several(params['limit'], 'field')}`,
   anyOf: () => 'fits none of the allowed shapes',
-  oneOf: (params) => (params['passingSchemas'] ? 'fits more than one of the allowed shapes' : 'fits none of the allowed shapes'),
+  oneOf: (params) =>
+    params['passingSchemas'] ? 'fits more than one of the allowed shapes' : 'fits none of the allowed shapes',
   not: () => 'has a shape that is not allowed',
   if: () => 'does not fit the contract for this combination of fields',
   'false schema': () => 'is not allowed',

@@ -19,17 +19,31 @@ export interface Program {
 /** Compiles the rules of every file that applies to a tool. */
 export function compileProgram(tool: ToolContract, files: readonly RuleFileIr[]): Program {
   const rules = files.flatMap((file) => compileFile(tool, file)).sort(byId)
-  return { tool, rules, runEngine: createVerdictEngine(compileOperators(rules)), reads: compileReads(tool, rules) }
+  return {
+    tool,
+    rules,
+    runEngine: createVerdictEngine(compileOperators(rules)),
+    reads: compileReads(tool, rules),
+  }
 }
 
 function compileFile(tool: ToolContract, file: RuleFileIr): CompiledRule[] {
   const context = { tool, missingMeans: new Map(file.missingMeans.map((means) => [means.field, means])) }
-  return file.rules.map((ir) => compileRule({ ir, file, condition: compileCondition(context, ir.when, ir.unless) }))
+  return file.rules.map((ir) =>
+    compileRule({ ir, file, condition: compileCondition(context, ir.when, ir.unless) }),
+  )
 }
 
 function compileRule(parts: Pick<CompiledRule, 'ir' | 'file' | 'condition'>): CompiledRule {
   const { ir, file } = parts
-  const facts = { id: ir.id, verdict: ir.verdict, mode: ir.mode, reason: ir.reason, file: file.path, line: ir.line }
+  const facts = {
+    id: ir.id,
+    verdict: ir.verdict,
+    mode: ir.mode,
+    reason: ir.reason,
+    file: file.path,
+    line: ir.line,
+  }
   const onTrue = { fired: { ...facts, unknown: false } }
   const onUnknown = { fired: { ...facts, unknown: true } }
   const rule = { ...parts, onTrue: onTrue as Hit, onUnknown: onUnknown as Hit }
@@ -70,12 +84,16 @@ export function isOver(rule: RuleIr, at: number): boolean {
 export function strictestHit(hits: readonly Hit[]): Verdict | undefined {
   let found: Verdict | undefined
   for (const { fired } of hits) {
-    if (fired.mode === 'enforced') found = found === undefined ? fired.verdict : strictest(found, fired.verdict)
+    if (fired.mode === 'enforced')
+      found = found === undefined ? fired.verdict : strictest(found, fired.verdict)
   }
   return found
 }
 
-function compileReads(tool: ToolContract, rules: readonly CompiledRule[]): readonly ((run: Run) => FieldRead)[] {
+function compileReads(
+  tool: ToolContract,
+  rules: readonly CompiledRule[],
+): readonly ((run: Run) => FieldRead)[] {
   const fields = new Map<string, FieldIr>()
   for (const { ir } of rules) {
     if (ir.when) collectFields(ir.when, fields)

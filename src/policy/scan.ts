@@ -11,7 +11,16 @@ const REFUSED: Readonly<Record<string, readonly [DiagnosticCode, string]>> = {
   tag: ['yaml-tag', 'tags are not part of the policy language'],
   'directive-line': ['yaml-directive', 'directives are not part of the policy language'],
 }
-const NODE_TOKENS = new Set(['scalar', 'double-quoted-scalar', 'single-quoted-scalar', 'flow-map-start', 'flow-seq-start', 'seq-item-ind', 'map-value-ind', 'comma'])
+const NODE_TOKENS = new Set([
+  'scalar',
+  'double-quoted-scalar',
+  'single-quoted-scalar',
+  'flow-map-start',
+  'flow-seq-start',
+  'seq-item-ind',
+  'map-value-ind',
+  'comma',
+])
 
 interface Scan {
   readonly source: Source
@@ -34,7 +43,19 @@ interface Scan {
  * would cost the parser more than its size says (depth, nodes). False when the text must not be parsed.
  */
 export function scanTokens(source: Source, findings: Findings): boolean {
-  const scan: Scan = { source, findings, offset: 0, nodes: 0, documents: 0, ended: false, content: false, flow: 0, columns: [], lineStart: 0, clean: true }
+  const scan: Scan = {
+    source,
+    findings,
+    offset: 0,
+    nodes: 0,
+    documents: 0,
+    ended: false,
+    content: false,
+    flow: 0,
+    columns: [],
+    lineStart: 0,
+    clean: true,
+  }
   for (const lexeme of new Lexer().lex(source.text)) {
     const type = CST.tokenType(lexeme) ?? 'plain'
     if (!scanToken(scan, type, lexeme)) return false
@@ -48,7 +69,8 @@ export function scanTokens(source: Source, findings: Findings): boolean {
 function scanToken(scan: Scan, type: string, lexeme: string): boolean {
   const refused = REFUSED[type]
   if (refused) refuse(scan, refused[0], refused[1], lexeme.length)
-  if (type !== 'comment' && type !== 'doc-mode' && !(type === 'scalar' && lexeme === '\x1f')) checkHidden(scan, lexeme)
+  if (type !== 'comment' && type !== 'doc-mode' && !(type === 'scalar' && lexeme === '\x1f'))
+    checkHidden(scan, lexeme)
   checkDocuments(scan, type)
   if (NODE_TOKENS.has(type)) scan.nodes++
   if (scan.nodes > MAX_YAML_NODES) {
@@ -71,7 +93,8 @@ function checkHidden(scan: Scan, lexeme: string): void {
 
 function checkDocuments(scan: Scan, type: string): void {
   if (type === 'doc-start') {
-    if (scan.content || scan.ended || ++scan.documents > 1) refuse(scan, 'yaml-documents', 'a file holds one document', 3)
+    if (scan.content || scan.ended || ++scan.documents > 1)
+      refuse(scan, 'yaml-documents', 'a file holds one document', 3)
   } else if (type === 'doc-end') scan.ended = true
   else if (NODE_TOKENS.has(type)) {
     scan.content = true

@@ -1,4 +1,10 @@
-import { MAX_ENUM_VALUES, MAX_SCHEMA_BRANCHES, MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES } from './bounds.ts'
+import {
+  MAX_ENUM_VALUES,
+  MAX_SCHEMA_BRANCHES,
+  MAX_SCHEMA_BYTES,
+  MAX_SCHEMA_DEPTH,
+  MAX_SCHEMA_NODES,
+} from './bounds.ts'
 import { didYouMean } from './nearest.ts'
 import type { Doc, DocMap } from './parse.ts'
 import { compilePattern } from './patterns.ts'
@@ -8,18 +14,75 @@ import { SCHEMA_FORMATS } from './schema-formats.ts'
 import { readBoolean, readTexts, wrongType, type Reader } from './shape.ts'
 
 /** What a keyword of JSON Schema 2020-12 must hold. Keywords that are not here are refused: none is silently ignored. */
-type KeywordKind = 'schema' | 'schemas' | 'schemaMap' | 'count' | 'number' | 'text' | 'texts' | 'textsMap' | 'boolean' | 'any' | 'values' | 'type' | 'pattern' | 'format' | 'ref' | 'enum'
+type KeywordKind =
+  | 'schema'
+  | 'schemas'
+  | 'schemaMap'
+  | 'count'
+  | 'number'
+  | 'text'
+  | 'texts'
+  | 'textsMap'
+  | 'boolean'
+  | 'any'
+  | 'values'
+  | 'type'
+  | 'pattern'
+  | 'format'
+  | 'ref'
+  | 'enum'
 
 const KEYWORDS: Readonly<Record<string, KeywordKind>> = {
-  $schema: 'text', $comment: 'text', $ref: 'ref', $defs: 'schemaMap', definitions: 'schemaMap',
-  title: 'text', description: 'text', default: 'any', examples: 'values', deprecated: 'boolean', readOnly: 'boolean', writeOnly: 'boolean',
-  type: 'type', enum: 'enum', const: 'any', format: 'format',
-  multipleOf: 'number', maximum: 'number', exclusiveMaximum: 'number', minimum: 'number', exclusiveMinimum: 'number',
-  maxLength: 'count', minLength: 'count', pattern: 'pattern',
-  items: 'schema', prefixItems: 'schemas', contains: 'schema', maxItems: 'count', minItems: 'count', uniqueItems: 'boolean', maxContains: 'count', minContains: 'count', unevaluatedItems: 'schema',
-  properties: 'schemaMap', patternProperties: 'schemaMap', additionalProperties: 'schema', propertyNames: 'schema', unevaluatedProperties: 'schema',
-  required: 'texts', dependentRequired: 'textsMap', dependentSchemas: 'schemaMap', maxProperties: 'count', minProperties: 'count',
-  allOf: 'schemas', anyOf: 'schemas', oneOf: 'schemas', not: 'schema', if: 'schema', then: 'schema', else: 'schema',
+  $schema: 'text',
+  $comment: 'text',
+  $ref: 'ref',
+  $defs: 'schemaMap',
+  definitions: 'schemaMap',
+  title: 'text',
+  description: 'text',
+  default: 'any',
+  examples: 'values',
+  deprecated: 'boolean',
+  readOnly: 'boolean',
+  writeOnly: 'boolean',
+  type: 'type',
+  enum: 'enum',
+  const: 'any',
+  format: 'format',
+  multipleOf: 'number',
+  maximum: 'number',
+  exclusiveMaximum: 'number',
+  minimum: 'number',
+  exclusiveMinimum: 'number',
+  maxLength: 'count',
+  minLength: 'count',
+  pattern: 'pattern',
+  items: 'schema',
+  prefixItems: 'schemas',
+  contains: 'schema',
+  maxItems: 'count',
+  minItems: 'count',
+  uniqueItems: 'boolean',
+  maxContains: 'count',
+  minContains: 'count',
+  unevaluatedItems: 'schema',
+  properties: 'schemaMap',
+  patternProperties: 'schemaMap',
+  additionalProperties: 'schema',
+  propertyNames: 'schema',
+  unevaluatedProperties: 'schema',
+  required: 'texts',
+  dependentRequired: 'textsMap',
+  dependentSchemas: 'schemaMap',
+  maxProperties: 'count',
+  minProperties: 'count',
+  allOf: 'schemas',
+  anyOf: 'schemas',
+  oneOf: 'schemas',
+  not: 'schema',
+  if: 'schema',
+  then: 'schema',
+  else: 'schema',
 }
 const TYPES = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']
 
@@ -47,9 +110,11 @@ export function checkSchema(reader: Reader, schema: DocMap): void {
 function walkSchema(walk: Walk, schema: Doc, depth: number): void {
   if (schema.kind === 'boolean') return
   if (schema.kind !== 'map') return wrongType(walk.reader, schema, 'a schema', 'a mapping or true or false')
-  if (++walk.nodes === MAX_SCHEMA_NODES + 1) walk.reader.report('bad-schema', schema, `input_schema has more than ${MAX_SCHEMA_NODES} parts`)
+  if (++walk.nodes === MAX_SCHEMA_NODES + 1)
+    walk.reader.report('bad-schema', schema, `input_schema has more than ${MAX_SCHEMA_NODES} parts`)
   if (walk.nodes > MAX_SCHEMA_NODES) return
-  if (depth > MAX_SCHEMA_DEPTH) return walk.reader.report('bad-schema', schema, `input_schema is nested deeper than ${MAX_SCHEMA_DEPTH}`)
+  if (depth > MAX_SCHEMA_DEPTH)
+    return walk.reader.report('bad-schema', schema, `input_schema is nested deeper than ${MAX_SCHEMA_DEPTH}`)
   for (const { key, keyMark, value } of schema.entries) {
     const kind = Object.hasOwn(KEYWORDS, key) ? KEYWORDS[key] : undefined
     if (kind === undefined) {
@@ -70,7 +135,8 @@ function walkMany(walk: Walk, { key, value }: Keyword, depth: number): void {
   const inMap = KEYWORDS[key] === 'schemaMap'
   if (inMap && value.kind === 'map') {
     for (const entry of value.entries) {
-      if (key === 'patternProperties') checkPattern(walk, { kind: 'text', value: entry.key, mark: entry.keyMark })
+      if (key === 'patternProperties')
+        checkPattern(walk, { kind: 'text', value: entry.key, mark: entry.keyMark })
       walkSchema(walk, entry.value, depth + 1)
     }
   } else if (!inMap && value.kind === 'list') {
@@ -84,9 +150,13 @@ type LeafKind = Exclude<KeywordKind, 'schema' | 'schemas' | 'schemaMap'>
 
 const CHECKS: Readonly<Record<LeafKind, (walk: Walk, keyword: Keyword) => void>> = {
   any: () => undefined,
-  values: ({ reader }, { key, value }) => { if (value.kind !== 'list') wrongType(reader, value, `\`${key}\``, 'a list') },
+  values: ({ reader }, { key, value }) => {
+    if (value.kind !== 'list') wrongType(reader, value, `\`${key}\``, 'a list')
+  },
   boolean: ({ reader }, { key, value }) => void readBoolean(reader, value, `\`${key}\``),
-  text: ({ reader }, { key, value }) => { if (value.kind !== 'text') wrongType(reader, value, `\`${key}\``, 'text') },
+  text: ({ reader }, { key, value }) => {
+    if (value.kind !== 'text') wrongType(reader, value, `\`${key}\``, 'text')
+  },
   texts: ({ reader }, { key, value }) => void readTexts(reader, value, `\`${key}\``),
   textsMap: ({ reader }, { key, value }) => {
     if (value.kind !== 'map') return wrongType(reader, value, `\`${key}\``, 'a mapping')
@@ -94,34 +164,48 @@ const CHECKS: Readonly<Record<LeafKind, (walk: Walk, keyword: Keyword) => void>>
   },
   count: ({ reader }, { key, value }) => {
     if (value.kind !== 'number') return wrongType(reader, value, `\`${key}\``, 'a whole number')
-    if (!Number.isInteger(value.value) || value.value < 0) reader.report('bad-schema', value, `\`${key}\` must be a whole number, at least 0`)
+    if (!Number.isInteger(value.value) || value.value < 0)
+      reader.report('bad-schema', value, `\`${key}\` must be a whole number, at least 0`)
   },
   number: ({ reader }, { key, value }) => {
     if (value.kind !== 'number') return wrongType(reader, value, `\`${key}\``, 'a number')
-    if (key === 'multipleOf' && value.value <= 0) reader.report('bad-schema', value, '`multipleOf` must be above 0')
+    if (key === 'multipleOf' && value.value <= 0)
+      reader.report('bad-schema', value, '`multipleOf` must be above 0')
   },
   type: ({ reader }, { value }) => {
     const names = value.kind === 'list' ? value.items : [value]
     if (names.length === 0) reader.report('bad-schema', value, '`type` must name at least one type')
     for (const name of names) {
       if (name.kind !== 'text') wrongType(reader, name, '`type`', 'text')
-      else if (!TYPES.includes(name.value)) reader.report('bad-schema', name, `\`${name.value}\` is not a type`, didYouMean(name.value, TYPES))
+      else if (!TYPES.includes(name.value))
+        reader.report('bad-schema', name, `\`${name.value}\` is not a type`, didYouMean(name.value, TYPES))
     }
   },
   enum: ({ reader }, { value }) => {
     if (value.kind !== 'list') return wrongType(reader, value, '`enum`', 'a list')
-    if (value.items.length === 0 || value.items.length > MAX_ENUM_VALUES) reader.report('bad-schema', value, `\`enum\` must have 1 to ${MAX_ENUM_VALUES} values`)
+    if (value.items.length === 0 || value.items.length > MAX_ENUM_VALUES)
+      reader.report('bad-schema', value, `\`enum\` must have 1 to ${MAX_ENUM_VALUES} values`)
   },
   format: ({ reader }, { value }) => {
     if (value.kind !== 'text') return wrongType(reader, value, '`format`', 'text')
     if (SCHEMA_FORMATS.some((format) => format === value.value)) return
-    reader.report('bad-schema', value, `unknown format \`${value.value}\``, didYouMean(value.value, SCHEMA_FORMATS) ?? `one of ${SCHEMA_FORMATS.join(', ')}`)
+    reader.report(
+      'bad-schema',
+      value,
+      `unknown format \`${value.value}\``,
+      didYouMean(value.value, SCHEMA_FORMATS) ?? `one of ${SCHEMA_FORMATS.join(', ')}`,
+    )
   },
   pattern: (walk, { value }) => checkPattern(walk, value),
   ref: ({ reader, root }, { value }) => {
     if (value.kind !== 'text') return wrongType(reader, value, '`$ref`', 'text')
     if (resolveRef(root, value.value) === undefined) {
-      reader.report('bad-schema', value, `\`$ref\` leads nowhere: \`${value.value}\``, 'use `#/$defs/NAME` with a name that is defined in this schema')
+      reader.report(
+        'bad-schema',
+        value,
+        `\`$ref\` leads nowhere: \`${value.value}\``,
+        'use `#/$defs/NAME` with a name that is defined in this schema',
+      )
     }
   },
 }

@@ -6,7 +6,13 @@ import type { Reader } from './shape.ts'
 /** Keywords whose sub-schemas apply to the same value. */
 const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas']
 /** Keywords whose sub-schemas may apply to the same child, whatever `properties` or `prefixItems` say. */
-const EVERY_CHILD = ['patternProperties', 'propertyNames', 'contains', 'unevaluatedProperties', 'unevaluatedItems']
+const EVERY_CHILD = [
+  'patternProperties',
+  'propertyNames',
+  'contains',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+]
 /** Keywords that share the children among their sub-schemas. */
 const ONE_CHILD = ['properties', 'additionalProperties', 'prefixItems', 'items']
 
@@ -30,7 +36,11 @@ export function checkSchemaCost(reader: Reader, root: DocMap): void {
   }
   for (const target of costing.recursive) {
     if (countRecursion(costing, target) > 1) {
-      reader.report('bad-schema', target, 'this schema refers to itself more than once for the same part of a payload')
+      reader.report(
+        'bad-schema',
+        target,
+        'this schema refers to itself more than once for the same part of a payload',
+      )
     }
   }
 }
@@ -66,7 +76,8 @@ function countRecursion(costing: Costing, schema: Doc, followed: ReadonlySet<Doc
   }
   const inner = (keyword: string): number[] =>
     childrenOf(schema, keyword).map((child) => countRecursion(costing, child, followed))
-  for (const keyword of [...SAME_VALUE, ...EVERY_CHILD]) count += inner(keyword).reduce((sum, one) => sum + one, 0)
+  for (const keyword of [...SAME_VALUE, ...EVERY_CHILD])
+    count += inner(keyword).reduce((sum, one) => sum + one, 0)
   return count + Math.max(0, ...ONE_CHILD.flatMap(inner))
 }
 
@@ -79,6 +90,7 @@ function childrenOf(schema: DocMap, keyword: string): readonly Doc[] {
   const value = schema.entries.find((entry) => entry.key === keyword)?.value
   if (value === undefined) return []
   if (value.kind === 'list') return value.items
-  const isMapOfSchemas = keyword === 'properties' || keyword === 'patternProperties' || keyword === 'dependentSchemas'
+  const isMapOfSchemas =
+    keyword === 'properties' || keyword === 'patternProperties' || keyword === 'dependentSchemas'
   return value.kind === 'map' && isMapOfSchemas ? value.entries.map((entry) => entry.value) : [value]
 }

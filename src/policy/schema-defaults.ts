@@ -12,7 +12,11 @@ export function schemaDefaults(schema: JsonObject, path: readonly (string | numb
   return defaults.some((value) => value !== undefined) ? defaults : undefined
 }
 
-function childSchema(root: JsonObject, schema: JsonValue | undefined, step: string | number): JsonValue | undefined {
+function childSchema(
+  root: JsonObject,
+  schema: JsonValue | undefined,
+  step: string | number,
+): JsonValue | undefined {
   const here = dereference(root, schema)
   if (!here) return undefined
   if (typeof step === 'number') {
@@ -21,7 +25,9 @@ function childSchema(root: JsonObject, schema: JsonValue | undefined, step: stri
     return dereference(root, fixed ?? here['items'])
   }
   const properties = here['properties']
-  return isSchema(properties) && Object.hasOwn(properties, step) ? dereference(root, properties[step]) : undefined
+  return isSchema(properties) && Object.hasOwn(properties, step)
+    ? dereference(root, properties[step])
+    : undefined
 }
 
 /** Follows local references; keywords beside a `$ref` win. */

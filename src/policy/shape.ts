@@ -31,7 +31,8 @@ const KIND_NAMES: Readonly<Record<Doc['kind'], string>> = {
 }
 
 export function wrongType(reader: Reader, doc: Doc, what: string, wanted: string): undefined {
-  const hint = wanted === 'text' && (doc.kind === 'number' || doc.kind === 'boolean') ? 'put it in quotes' : undefined
+  const hint =
+    wanted === 'text' && (doc.kind === 'number' || doc.kind === 'boolean') ? 'put it in quotes' : undefined
   reader.report('wrong-type', doc, `${what} must be ${wanted}, found ${KIND_NAMES[doc.kind]}`, hint)
 }
 
@@ -45,7 +46,8 @@ export function readList(reader: Reader, doc: Doc, what: string): readonly Doc[]
 
 export function readText(reader: Reader, doc: Doc, what: string): string | undefined {
   if (doc.kind !== 'text') return wrongType(reader, doc, what, 'text')
-  if (doc.value.trim() === '') return reader.report('bad-value', doc, `${what} must not be empty`) as undefined
+  if (doc.value.trim() === '')
+    return reader.report('bad-value', doc, `${what} must not be empty`) as undefined
   return doc.value
 }
 
@@ -99,7 +101,12 @@ export function readName(reader: Reader, doc: Doc, what: string, name: NamePatte
   return text === undefined || checkName(reader, doc, text, name) ? text : undefined
 }
 
-export function checkName(reader: Reader, at: { readonly mark: Mark }, text: string, name: NamePattern): boolean {
+export function checkName(
+  reader: Reader,
+  at: { readonly mark: Mark },
+  text: string,
+  name: NamePattern,
+): boolean {
   if (name.pattern.test(text)) return true
   reader.report('bad-value', at, `\`${text}\` is not a ${name.what}`, name.hint)
   return false

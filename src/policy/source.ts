@@ -1,9 +1,4 @@
-import {
-  DIAGNOSTIC_CODES,
-  sortDiagnostics,
-  type Diagnostic,
-  type DiagnosticCode,
-} from './diagnostics.ts'
+import { DIAGNOSTIC_CODES, sortDiagnostics, type Diagnostic, type DiagnosticCode } from './diagnostics.ts'
 import { hasHidden, showHidden } from './text.ts'
 
 /** Part of a source, as UTF-16 offsets. */
@@ -80,7 +75,13 @@ export function fileDiagnostic(
   hint?: string,
 ): Diagnostic {
   const place = { file, line: 1, column: 1 }
-  return { code, severity: DIAGNOSTIC_CODES[code], ...place, message, ...(hint === undefined ? {} : { hint }) }
+  return {
+    code,
+    severity: DIAGNOSTIC_CODES[code],
+    ...place,
+    message,
+    ...(hint === undefined ? {} : { hint }),
+  }
 }
 
 function locate({ source, mark }: Place): Pick<Diagnostic, 'file' | 'line' | 'column' | 'excerpt' | 'width'> {
@@ -88,7 +89,9 @@ function locate({ source, mark }: Place): Pick<Diagnostic, 'file' | 'line' | 'co
   const lineStart = source.lineStarts[line - 1] ?? 0
   const column = mark.start - lineStart + 1
   const nextLine = source.lineStarts[line]
-  const text = source.text.slice(lineStart, nextLine === undefined ? undefined : nextLine - 1).replace(/\r$/, '')
+  const text = source.text
+    .slice(lineStart, nextLine === undefined ? undefined : nextLine - 1)
+    .replace(/\r$/, '')
   const where = { file: source.path, line, column }
   if (text.trim() === '' || column > MAX_EXCERPT) return where
   const excerpt = text.slice(0, MAX_EXCERPT)

@@ -1,6 +1,8 @@
 /** Words that change data or permissions: counted wherever they stand. */
 const CHANGING = new Set(
-  'insert update delete merge upsert drop truncate alter create grant revoke copy call exec execute'.split(' '),
+  'insert update delete merge upsert drop truncate alter create grant revoke copy call exec execute'.split(
+    ' ',
+  ),
 )
 /** Words that begin a sub-statement after a parenthesis. */
 const NESTED = new Set(['select', 'with', 'values', 'table'])
@@ -19,7 +21,7 @@ type Context = 'statement' | 'parenthesis' | 'inside'
 export function sqlVerbs(sql: string): readonly string[] | undefined {
   const verbs: string[] = []
   let context: Context = 'statement'
-  for (let at = 0; at < sql.length; ) {
+  for (let at = 0; at < sql.length;) {
     const after = skipSilent(sql, at)
     if (after === undefined) return undefined
     if (after > at) {
@@ -73,7 +75,7 @@ function skipComment(sql: string, at: number): number | undefined {
 }
 
 function skipQuoted(sql: string, at: number, quote: string): number | undefined {
-  for (let from = at + 1; ; ) {
+  for (let from = at + 1; ;) {
     const end = sql.indexOf(quote, from)
     if (end < 0) return undefined
     if (sql[end + 1] === quote) from = end + 2

@@ -16,11 +16,18 @@ export interface CaseResult {
  * Runs the inline tests through the same decision as a real call, as agent `test`, who is permitted every tool, on a
  * Monday at 12:00 in the routing time zone before every `until`, unless a test says otherwise.
  */
-export async function runSuite(snapshot: CompiledSnapshot, ir: BundleIr, cases: readonly CaseIr[]): Promise<readonly CaseResult[]> {
+export async function runSuite(
+  snapshot: CompiledSnapshot,
+  ir: BundleIr,
+  cases: readonly CaseIr[],
+): Promise<readonly CaseResult[]> {
   const { timezone } = ir.head.routing
   const firstUntil = ir.ruleFiles
     .flatMap((file) => file.rules)
-    .reduce((first, rule) => Math.min(first, rule.untilMs ?? Number.POSITIVE_INFINITY), Number.POSITIVE_INFINITY)
+    .reduce(
+      (first, rule) => Math.min(first, rule.untilMs ?? Number.POSITIVE_INFINITY),
+      Number.POSITIVE_INFINITY,
+    )
   const results: CaseResult[] = []
   for (const one of cases) results.push(await runCase(snapshot, one, timeOf(one, timezone, firstUntil)))
   return results
@@ -44,8 +51,10 @@ function compareOutcome(one: CaseIr, outcome: Outcome): readonly string[] {
   if (outcome.verdict !== one.verdict) {
     problems.push(`expected ${one.verdict}, got ${outcome.verdict} by ${got}: ${outcome.message}`)
   }
-  if (one.risk !== undefined && outcome.risk !== one.risk) problems.push(`expected risk ${one.risk}, got ${outcome.risk}`)
-  if (one.by && [...one.by].sort().join(', ') !== got) problems.push(`expected by ${one.by.join(', ') || 'nothing'}, got ${got}`)
+  if (one.risk !== undefined && outcome.risk !== one.risk)
+    problems.push(`expected risk ${one.risk}, got ${outcome.risk}`)
+  if (one.by && [...one.by].sort().join(', ') !== got)
+    problems.push(`expected by ${one.by.join(', ') || 'nothing'}, got ${got}`)
   return problems
 }
 

@@ -71,7 +71,8 @@ function compileIs(values: readonly Scalar[]): Test {
   const booleans = values.some((value) => typeof value === 'boolean')
   return (value) => {
     if (typeof value === 'string') return texts ? truthOf(members.has(toNfc(value))) : UNKNOWN
-    if (typeof value === 'number') return numbers && Number.isFinite(value) ? truthOf(members.has(value)) : UNKNOWN
+    if (typeof value === 'number')
+      return numbers && Number.isFinite(value) ? truthOf(members.has(value)) : UNKNOWN
     return typeof value === 'boolean' && booleans ? truthOf(members.has(value)) : UNKNOWN
   }
 }
@@ -90,7 +91,8 @@ function compileContains(values: readonly Scalar[]): Test {
 
 function compileNumber(op: NumberTest, limit: number): Test {
   const compare = NUMBER_TESTS[op]
-  return (value) => (typeof value === 'number' && Number.isFinite(value) ? truthOf(compare(value, limit)) : UNKNOWN)
+  return (value) =>
+    typeof value === 'number' && Number.isFinite(value) ? truthOf(compare(value, limit)) : UNKNOWN
 }
 
 const NUMBER_TESTS: Readonly<Record<NumberTest, (value: number, limit: number) => boolean>> = {

@@ -31,7 +31,12 @@ export function createClock(timezone: string): (at: number) => LocalTime {
   return (at) => {
     const wanted = Math.floor(at / SLOT_MS)
     if (wanted === slot) return local
-    format ??= new Intl.DateTimeFormat('en-US', { timeZone: timezone, weekday: 'short', hour: '2-digit', hourCycle: 'h23' })
+    format ??= new Intl.DateTimeFormat('en-US', {
+      timeZone: timezone,
+      weekday: 'short',
+      hour: '2-digit',
+      hourCycle: 'h23',
+    })
     const parts = new Map(format.formatToParts(at).map((part) => [part.type, part.value]))
     const weekday = WEEKDAYS.find((day) => day === parts.get('weekday')?.toLowerCase()) ?? 'mon'
     local = { weekday, hour: Number(parts.get('hour')) }
