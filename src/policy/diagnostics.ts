@@ -13,3 +13,90 @@ export interface Diagnostic {
   /** Width of the marked part, in columns. */
   readonly width?: number
 }
+
+/** Every code a diagnostic can carry. docs/diagnostics.md has one entry for each, tested in both directions. */
+export const DIAGNOSTIC_CODES = {
+  'bundle-unreadable': 'error',
+  'bundle-changing': 'error',
+  'bundle-too-large': 'error',
+  'too-many-files': 'error',
+  'load-timeout': 'error',
+  'load-crashed': 'error',
+  'missing-file': 'error',
+  'unexpected-file': 'error',
+  'file-unreadable': 'error',
+  'file-too-large': 'error',
+  'not-utf8': 'error',
+  'hidden-character': 'error',
+  'not-nfc': 'error',
+  'empty-file': 'error',
+  'yaml-syntax': 'error',
+  'yaml-anchor': 'error',
+  'yaml-tag': 'error',
+  'yaml-directive': 'error',
+  'yaml-documents': 'error',
+  'yaml-depth': 'error',
+  'yaml-nodes': 'error',
+  'duplicate-key': 'error',
+  'key-not-text': 'error',
+  'unsafe-number': 'error',
+  'unknown-key': 'error',
+  'missing-key': 'error',
+  'wrong-type': 'error',
+  'bad-value': 'error',
+  'bad-schema': 'error',
+  'bad-pattern': 'error',
+  'loose-pattern': 'warning',
+  'duplicate-tool': 'error',
+  'duplicate-id': 'error',
+  'verdict-count': 'error',
+  'until-on-tightening': 'error',
+  'empty-match': 'error',
+  'unknown-tool': 'error',
+  'unknown-field': 'error',
+  'unknown-function': 'error',
+  'unknown-test': 'error',
+  'unknown-list': 'error',
+  'unknown-group': 'error',
+  'unknown-owner': 'error',
+  'level-understaffed': 'error',
+  'level-order': 'error',
+  'test-failed': 'error',
+  'near-duplicate-label': 'warning',
+  'reviewers-unused': 'warning',
+} as const satisfies Record<string, Diagnostic['severity']>
+
+export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES
+
+/** Sorts by file, line, column, code: one order, whatever found them first. */
+export function sortDiagnostics(found: readonly Diagnostic[]): readonly Diagnostic[] {
+  return found.toSorted(
+    (a, b) => compare(a.file, b.file) || a.line - b.line || a.column - b.column || compare(a.code, b.code),
+  )
+}
+
+/** The findings as text: `file:line:col`, the excerpt with a caret, and the hint. Ends with a newline unless empty. */
+export function printDiagnostics(found: readonly Diagnostic[]): string {
+  return found.map(printDiagnostic).join('')
+}
+
+/** The findings as one JSON document, newline at the end. */
+export function printDiagnosticsJson(found: readonly Diagnostic[]): string {
+  return `${JSON.stringify(found, null, 2)}\n`
+}
+
+function printDiagnostic(one: Diagnostic): string {
+  const lines = [`${one.file}:${one.line}:${one.column}: ${one.severity} ${one.code}: ${one.message}`]
+  if (one.excerpt !== undefined) {
+    const gutter = `${one.line} | `
+    const indent = one.excerpt.slice(0, one.column - 1).replaceAll(/[^\t]/g, ' ')
+    lines.push(`  ${gutter}${one.excerpt}`)
+    lines.push(`  ${' '.repeat(gutter.length)}${indent}${'^'.repeat(Math.max(1, one.width ?? 1))}`)
+  }
+  if (one.hint !== undefined) lines.push(`  hint: ${one.hint}`)
+  return `${lines.join('\n')}\n`
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

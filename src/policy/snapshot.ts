@@ -6,6 +6,8 @@ import type { Diagnostic } from './diagnostics.ts'
 export interface Snapshot {
   /** SHA-256 (hex) over the sorted (path, content) list. */
   readonly revision: string
+  /** The git commit of the bundle's work tree, a label only. */
+  readonly commit?: string
   readonly files: readonly BundleFile[]
   /** Warnings only: a bundle with an error never becomes a snapshot. */
   readonly diagnostics: readonly Diagnostic[]

@@ -1,0 +1,35 @@
+/** The limits of a policy bundle, with their units. Printed in docs/policy-language.md. */
+
+export const MAX_FILE_BYTES = 256 * 1024
+export const MAX_BUNDLE_BYTES = 4 * 1024 * 1024
+export const MAX_FILES = 5_000
+/** Folders below `tools/` and `rules/`. */
+export const MAX_FOLDER_DEPTH = 4
+
+export const MAX_YAML_DEPTH = 32
+export const MAX_YAML_NODES = 20_000
+
+export const MAX_SCHEMA_BYTES = 64 * 1024
+export const MAX_SCHEMA_NODES = 5_000
+export const MAX_SCHEMA_DEPTH = 24
+export const MAX_SCHEMA_BRANCHES = 64
+export const MAX_ENUM_VALUES = 1_000
+/** Sub-schemas one value may have to pass, local references followed. */
+export const MAX_SCHEMA_WEIGHT = 5_000
+
+export const MAX_PATTERN_CHARACTERS = 1_000
+/** Instructions of a compiled regular expression. */
+export const MAX_PATTERN_PROGRAM = 1_500
+
+export const MAX_PAYLOAD_PROBLEMS = 20
+/** Characters of a field name that a message repeats. */
+export const MAX_ECHOED_NAME = 64
+
+export const MAX_REASON_CHARACTERS = 500
+/** 31 days: the longest duration a bundle may name. */
+export const MAX_DURATION_MS = 31 * 24 * 3_600_000
+export const MAX_APPROVALS = 20
+
+export const DEFAULT_TOKEN_TTL_MS = 10 * 60_000
+/** Wall time of one load in its worker thread. */
+export const DEFAULT_LOAD_TIMEOUT_MS = 10_000

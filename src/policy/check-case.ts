@@ -1,0 +1,161 @@
+import type { JsonObject } from '../contract/json.ts'
+import { VERDICTS, type Risk, type Verdict } from '../domain/decision.ts'
+import { didYouMean } from './nearest.ts'
+import { toJson, type Doc } from './parse.ts'
+import {
+  PERSON_NAME,
+  readKeys,
+  readList,
+  readMap,
+  readName,
+  readOneOf,
+  readRisk,
+  readText,
+  TENANT_NAME,
+  type Reader,
+} from './shape.ts'
+import type { Mark } from './source.ts'
+import { parseDate, WEEKDAYS, type LocalTime } from './time.ts'
+
+/** An inline test (section 3 `test case`): one call and what must come of it. */
+export interface CaseIr {
+  readonly name: string
+  readonly tool: string
+  readonly payload: JsonObject
+  readonly agent: string
+  readonly tenant: string
+  readonly task: { readonly workflow?: string; readonly label?: string; readonly subject?: string }
+  readonly riskLevel?: Risk
+  readonly time?: CaseTime
+  readonly verdict: Verdict
+  readonly risk?: Risk
+  /** Exactly the deciding ids, in any order. */
+  readonly by?: readonly string[]
+  readonly reader: Reader
+  readonly at: { readonly mark: Mark }
+}
+
+/** A weekday and hour, or a local time as if it were UTC, in ms. */
+export type CaseTime = LocalTime | { readonly localMs: number }
+
+const CASE_KEYS = [
+  'tool',
+  'payload',
+  'agent',
+  'task',
+  'risk_level',
+  'time',
+  'risk',
+  'by',
+  ...VERDICTS,
+] as const
+
+/** Checks a test case. `tool:` is needed only when the file applies to several tools. */
+export function checkCase(reader: Reader, doc: Doc, tools: readonly string[]): CaseIr | undefined {
+  const map = readMap(reader, doc, 'a test')
+  if (!map) return undefined
+  const keys = readKeys(reader, map, { what: 'a test', optional: CASE_KEYS })
+  const verdicts = VERDICTS.filter((one) => keys[one] !== undefined)
+  const verdict = verdicts[0]
+  if (verdicts.length !== 1)
+    reader.report(
+      'verdict-count',
+      map,
+      `a test needs exactly one of allow:, review: and reject:, found ${verdicts.length}`,
+    )
+  const nameAt = verdict && keys[verdict]
+  const name = nameAt && readText(reader, nameAt, 'the name of a test')
+  const tool = checkCaseTool(reader, map, { at: keys.tool, tools })
+  const payload = keys.payload ? readMap(reader, keys.payload, '`payload`') : undefined
+  const agent = keys.agent ? checkAgent(reader, keys.agent) : {}
+  const task = keys.task ? checkTask(reader, keys.task) : {}
+  const time = keys.time && checkTime(reader, keys.time)
+  const riskLevel = keys.risk_level && readRisk(reader, keys.risk_level)
+  const risk = keys.risk && readRisk(reader, keys.risk)
+  const by =
+    keys.by && readList(reader, keys.by, '`by`')?.flatMap((item) => readText(reader, item, 'an id') ?? [])
+  if (!verdict || name === undefined || tool === undefined) return undefined
+  return {
+    name,
+    tool,
+    verdict,
+    payload: payload ? (toJson(payload) as JsonObject) : {},
+    agent: agent.id ?? 'test',
+    tenant: agent.tenant ?? 'test',
+    task,
+    ...(riskLevel && { riskLevel }),
+    ...(time && { time }),
+    ...(risk && { risk }),
+    ...(by && { by }),
+    reader,
+    at: nameAt ?? map,
+  }
+}
+
+function checkCaseTool(
+  reader: Reader,
+  map: Doc,
+  { at, tools }: { readonly at: Doc | undefined; readonly tools: readonly string[] },
+): string | undefined {
+  if (at === undefined) {
+    if (tools.length > 1)
+      reader.report('missing-key', map, 'this file applies to several tools: the test needs `tool:`')
+    return tools.length === 1 ? tools[0] : undefined
+  }
+  const name = readText(reader, at, '`tool`')
+  if (name === undefined || tools.includes(name)) return name
+  reader.report(
+    'unknown-tool',
+    at,
+    `this file does not apply to a tool named \`${name}\``,
+    didYouMean(name, tools),
+  )
+  return undefined
+}
+
+function checkAgent(reader: Reader, doc: Doc): { readonly id?: string; readonly tenant?: string } {
+  if (doc.kind !== 'map') {
+    const id = readName(reader, doc, '`agent`', PERSON_NAME)
+    return id === undefined ? {} : { id }
+  }
+  const keys = readKeys(reader, doc, { what: '`agent`', optional: ['id', 'tenant'] })
+  const id = keys.id && readName(reader, keys.id, '`id`', PERSON_NAME)
+  const tenant = keys.tenant && readName(reader, keys.tenant, '`tenant`', TENANT_NAME)
+  return { ...(id === undefined ? {} : { id }), ...(tenant === undefined ? {} : { tenant }) }
+}
+
+function checkTask(reader: Reader, doc: Doc): CaseIr['task'] {
+  const map = readMap(reader, doc, '`task`')
+  if (!map) return {}
+  const keys = readKeys(reader, map, { what: '`task`', optional: ['workflow', 'label', 'subject'] })
+  const entries = Object.entries(keys).flatMap(([key, at]) => {
+    const text = at && readText(reader, at, `\`${key}\``)
+    return text === undefined ? [] : [[key, text]]
+  })
+  return Object.fromEntries(entries) as CaseIr['task']
+}
+
+/** `{ weekday: sat, hour: 23 }`, or a local date and time such as `2027-01-31T23:00`. */
+function checkTime(reader: Reader, doc: Doc): CaseTime | undefined {
+  if (doc.kind === 'map') {
+    const keys = readKeys(reader, doc, { what: '`time`', optional: ['weekday', 'hour'] })
+    const weekday = keys.weekday ? readOneOf(reader, keys.weekday, '`weekday`', WEEKDAYS) : 'mon'
+    const hour = keys.hour === undefined ? 12 : keys.hour.kind === 'number' ? keys.hour.value : Number.NaN
+    if (Number.isInteger(hour) && hour >= 0 && hour <= 23) return weekday && { weekday, hour }
+    reader.report('bad-value', keys.hour ?? doc, '`hour` must be a whole number from 0 to 23')
+    return undefined
+  }
+  const text = readText(reader, doc, '`time`')
+  const match = text === undefined ? null : /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):([0-5]\d)$/.exec(text)
+  const date = match && parseDate(match[1] ?? '')
+  if (match && typeof date === 'number')
+    return { localMs: date + (Number(match[2]) * 60 + Number(match[3])) * 60_000 }
+  if (text !== undefined)
+    reader.report(
+      'bad-value',
+      doc,
+      `\`${text}\` is not a time`,
+      'write `{ weekday: sat, hour: 23 }` or 2027-01-31T23:00',
+    )
+  return undefined
+}

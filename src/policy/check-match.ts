@@ -1,0 +1,167 @@
+import { checkTest, type TestContext } from './check-test.ts'
+import { REVERSIBILITIES } from './check-tool.ts'
+import { isFieldProblem, parseField } from './fields.ts'
+import type { FieldIr, FieldRoot, NodeIr, Scalar, TestIr } from './ir.ts'
+import { didYouMean } from './nearest.ts'
+import type { Doc, DocEntry } from './parse.ts'
+import { readList, readMap } from './shape.ts'
+import type { ToolContract } from './snapshot.ts'
+import { asksPresence } from './tests.ts'
+import { WEEKDAYS } from './time.ts'
+
+/** What a match may refer to. */
+export interface MatchContext extends TestContext {
+  /** The contracts the rule file applies to. */
+  readonly tools: readonly ToolContract[]
+  /** Fields with a `missing_means` in this file. */
+  readonly declared: ReadonlySet<string>
+}
+
+/** Checks a match of section 3: field lines and any / all / not, all of which must hold. */
+export function checkMatch(context: MatchContext, doc: Doc): NodeIr | undefined {
+  const map = readMap(context.reader, doc, 'a match')
+  if (!map) return undefined
+  if (map.entries.length === 0) {
+    context.reader.report(
+      'empty-match',
+      doc,
+      'an empty match would hold for every call',
+      'leave `when:` out to say so',
+    )
+    return undefined
+  }
+  const items = map.entries.map((entry) => checkLine(context, entry))
+  return join('all', items)
+}
+
+function join(kind: 'all' | 'any', items: readonly (NodeIr | undefined)[]): NodeIr | undefined {
+  const sound = items.filter((item) => item !== undefined)
+  if (sound.length < items.length) return undefined
+  return sound.length === 1 ? sound[0] : { kind, items: sound }
+}
+
+function checkLine(context: MatchContext, entry: DocEntry): NodeIr | undefined {
+  const { key, value } = entry
+  if (key === 'any' || key === 'all') {
+    const items = readList(context.reader, value, `\`${key}\``)
+    if (items?.length === 0)
+      context.reader.report('empty-match', value, `\`${key}\` needs at least one match`)
+    return items && items.length > 0
+      ? join(
+          key,
+          items.map((item) => checkMatch(context, item)),
+        )
+      : undefined
+  }
+  if (key === 'not') {
+    const item = checkMatch(context, value)
+    return item && { kind: 'not', item }
+  }
+  return checkLeaf(context, entry)
+}
+
+/** The type check of a test against the contract's schema (section 5) belongs here: field, test and contracts are at hand. */
+function checkLeaf(context: MatchContext, { key, keyMark, value }: DocEntry): NodeIr | undefined {
+  const field = parseField(key)
+  const test = checkTest(context, value)
+  if (isFieldProblem(field)) {
+    context.reader.report(field.code, { mark: keyMark }, field.message, field.hint)
+    return undefined
+  }
+  if (!test) return undefined
+  checkPayloadField(context, field, { at: { mark: keyMark }, presence: asksPresence(test) })
+  checkKnownValues(context, value, { root: field.root, test })
+  return { kind: 'leaf', field, test }
+}
+
+/**
+ * The first step of a payload path must be in every closed contract the rule applies to: elsewhere the field would always be
+ * missing. A presence test, or a `missing_means`, says that this is meant; then one contract must have it.
+ */
+export function checkPayloadField(
+  { reader, tools, declared }: Omit<MatchContext, 'lists'>,
+  field: FieldIr,
+  { at, presence }: { readonly at: { readonly mark: Doc['mark'] }; readonly presence: boolean },
+): void {
+  const step = field.path[0]
+  if (field.root !== 'payload' || tools.length === 0) return
+  const without = tools.filter((tool) => lacks(tool, step))
+  const meant = presence || declared.has(field.name)
+  const wrong = meant && without.length < tools.length ? undefined : without[0]
+  if (!wrong) return
+  const hint = typeof step === 'string' ? didYouMean(step, propertyNames(wrong)) : undefined
+  reader.report('unknown-field', at, `\`${field.name}\` is not in the contract of \`${wrong.name}\``, hint)
+}
+
+function propertyNames(tool: ToolContract): readonly string[] {
+  const { properties } = tool.inputSchema
+  return properties && typeof properties === 'object' ? Object.keys(properties) : []
+}
+
+const OPENING_KEYWORDS = ['patternProperties', '$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas']
+
+function lacks(tool: ToolContract, step: string | number | undefined): boolean {
+  if (typeof step === 'number') return true
+  const schema = tool.inputSchema
+  const closed = schema['additionalProperties'] === false || schema['unevaluatedProperties'] === false
+  if (!closed || OPENING_KEYWORDS.some((keyword) => keyword in schema)) return false
+  return step !== undefined && !propertyNames(tool).includes(step)
+}
+
+const KNOWN_VALUES: Partial<Record<FieldRoot, readonly string[]>> = {
+  'time.weekday': WEEKDAYS,
+  'tool.reversibility': REVERSIBILITIES,
+}
+
+function checkKnownValues(
+  { reader }: MatchContext,
+  at: Doc,
+  { root, test }: { readonly root: FieldRoot; readonly test: TestIr },
+): void {
+  const known = KNOWN_VALUES[root]
+  for (const value of literals(test)) {
+    if (known && !known.some((one) => one === value)) {
+      const hint = didYouMean(String(value), known) ?? `one of ${known.join(', ')}`
+      reader.report('bad-value', at, `\`${String(value)}\` is never a value of ${root}`, hint)
+    } else if (
+      root === 'time.hour' &&
+      !(Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 24)
+    ) {
+      reader.report(
+        'bad-value',
+        at,
+        `\`${String(value)}\` is not an hour`,
+        'hours are whole numbers from 0 to 23',
+      )
+    }
+  }
+}
+
+function literals(test: TestIr): readonly Scalar[] {
+  switch (test.op) {
+    case 'missing':
+    case 'present':
+    case 'starts_with':
+    case 'ends_with':
+    case 'like':
+    case 'matches':
+      return []
+    case 'is':
+    case 'contains':
+      return test.values
+    case 'over':
+    case 'at_least':
+    case 'under':
+    case 'at_most':
+      return [test.value]
+    case 'and':
+      return test.tests.flatMap(literals)
+    case 'count':
+      return []
+    case 'not':
+    case 'some':
+    case 'every':
+    case 'none':
+      return literals(test.test)
+  }
+}

@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto'
+import { checkDirectory } from './check-directory.ts'
+import type { CaseIr } from './check-case.ts'
+import { checkRouting, type CheckedRouting, type GroupUse } from './check-routing.ts'
+import { checkRuleFile, type CheckedRuleFile, type World } from './check-rules.ts'
+import { checkTool, type CheckedTool } from './check-tool.ts'
+import type { Diagnostic } from './diagnostics.ts'
+import type { BundleIr, ToolIr } from './ir.ts'
+import { didYouMean, editDistance } from './nearest.ts'
+import { parseSource, type Doc } from './parse.ts'
+import { createReader, type Reader } from './shape.ts'
+import type { BundleFile, Directory } from './snapshot.ts'
+import { createFindings, createSource, fileDiagnostic, type Findings } from './source.ts'
+
+/** One file of a bundle, path relative to its root with forward slashes. */
+export interface BundleText {
+  readonly path: string
+  readonly text: string
+}
+
+export interface CheckedBundle {
+  readonly ir: BundleIr
+  readonly cases: readonly CaseIr[]
+  /** For findings about the tests, which run after this. */
+  readonly findings: Findings
+}
+
+export type CheckResult =
+  | { readonly ok: true; readonly bundle: CheckedBundle }
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly revision: string }
+
+/** Checks a bundle as a whole: every file by itself, then everything that refers to something else. */
+export function checkBundle(texts: readonly BundleText[], commit?: string): CheckResult {
+  const sorted = texts.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  const files = sorted.map(describeFile)
+  const revision = revisionOf(sorted)
+  const findings = createFindings()
+  const parsed = sorted.map((file) => {
+    const source = createSource(file.path, file.text)
+    return { path: file.path, reader: createReader(source, findings), doc: parseSource(source, findings) }
+  })
+  const missing = ['routing.yaml', 'directory.yaml'].filter(
+    (path) => !sorted.some((file) => file.path === path),
+  )
+  const checked = checkParsed(parsed)
+  if (missing.length > 0 || findings.failed || !checked) {
+    const absent = missing.map((path) => fileDiagnostic('missing-file', path, `a bundle needs ${path}`))
+    return { ok: false, diagnostics: [...absent, ...findings.sorted()], revision }
+  }
+  const head = {
+    revision,
+    files,
+    diagnostics: findings.sorted(),
+    directory: checked.directory,
+    routing: checked.routing.routing,
+  }
+  const ir: BundleIr = {
+    head: commit === undefined ? head : { ...head, commit },
+    tools: linkTools(checked.tools, checked.rules),
+    ruleFiles: checked.rules.map((rules) => rules.file),
+  }
+  return { ok: true, bundle: { ir, cases: checked.rules.flatMap((rules) => rules.cases), findings } }
+}
+
+/** SHA-256 over the files in path order: for each, path, NUL, length of the content in bytes, NUL, content. */
+export function revisionOf(sorted: readonly BundleText[]): string {
+  const hash = createHash('sha256')
+  for (const { path, text } of sorted) hash.update(`${path}\0${Buffer.byteLength(text)}\0`).update(text)
+  return hash.digest('hex')
+}
+
+function describeFile({ path, text }: BundleText): BundleFile {
+  return { path, sha256: createHash('sha256').update(text).digest('hex'), bytes: Buffer.byteLength(text) }
+}
+
+interface Parsed {
+  readonly path: string
+  readonly reader: Reader
+  readonly doc: Doc | undefined
+}
+
+interface Checked {
+  readonly routing: CheckedRouting
+  readonly directory: Directory
+  readonly tools: readonly CheckedTool[]
+  readonly rules: readonly CheckedRuleFile[]
+}
+
+function checkParsed(parsed: readonly Parsed[]): Checked | undefined {
+  const at = (path: string): Parsed | undefined => parsed.find((file) => file.path === path)
+  const under = (folder: string): readonly Parsed[] => parsed.filter((file) => file.path.startsWith(folder))
+  const routingFile = at('routing.yaml')
+  const directoryFile = at('directory.yaml')
+  const routing = routingFile?.doc && checkRouting(routingFile.reader, routingFile.doc)
+  const directory = directoryFile?.doc && checkDirectory(directoryFile.reader, directoryFile.doc)
+  const tools = under('tools/').flatMap(({ reader, doc }) => (doc && checkTool(reader, doc)) ?? [])
+  const world: World = {
+    tools: uniqueTools(tools),
+    lists: routing?.lists ?? new Map(),
+    timezone: routing?.routing.timezone ?? 'UTC',
+    ids: new Map(),
+  }
+  const rules = under('rules/').flatMap(({ reader, doc }) => (doc && checkRuleFile(reader, doc, world)) ?? [])
+  checkLabels(tools)
+  if (!routing || !directory || !routingFile) return undefined
+  checkGroups(routingFile.reader, routing.groups, directory)
+  for (const file of rules) checkGroups(file.reader, file.groups, directory)
+  return { routing, directory, tools, rules }
+}
+
+function uniqueTools(tools: readonly CheckedTool[]): World['tools'] {
+  const unique = new Map<string, CheckedTool>()
+  for (const tool of tools) {
+    const first = unique.get(tool.contract.name)
+    if (!first) unique.set(tool.contract.name, tool)
+    else
+      tool.reader.report(
+        'duplicate-tool',
+        tool.nameAt,
+        `tool \`${tool.contract.name}\` has another contract in ${first.reader.source.path}`,
+      )
+  }
+  return new Map([...unique].map(([name, tool]) => [name, tool.contract]))
+}
+
+/** Group names must be somebody's, and a level must be possible to satisfy in every tenant that has reviewers. */
+function checkGroups(reader: Reader, uses: readonly GroupUse[], directory: Directory): void {
+  const staffed = [...directory.tenants].filter(([, tenant]) => tenant.reviewers.size > 0)
+  const known = new Set(
+    staffed.flatMap(([, tenant]) => [...tenant.reviewers.values()].flatMap((person) => person.groups)),
+  )
+  if (known.size === 0 && staffed.length === 0) return
+  for (const { group, approvals, at, level } of uses) {
+    if (!known.has(group)) {
+      reader.report(
+        'unknown-group',
+        at,
+        `no reviewer is in a group named \`${group}\``,
+        didYouMean(group, known),
+      )
+      continue
+    }
+    for (const [name, tenant] of level === undefined ? [] : staffed) {
+      const members = [...tenant.reviewers.values()].filter((person) => person.groups.includes(group)).length
+      if (members >= approvals) continue
+      const message = `level ${level} needs ${approvals} of group \`${group}\`, but tenant \`${name}\` has ${members}`
+      reader.report('level-understaffed', at, message)
+    }
+  }
+}
+
+/** More distinct labels than this are not compared with each other. */
+const MAX_COMPARED_LABELS = 300
+const SHORTEST_COMPARED_LABEL = 4
+
+function checkLabels(tools: readonly CheckedTool[]): void {
+  const seen: string[] = []
+  for (const { labelsAt, reader } of tools) {
+    for (const at of labelsAt) {
+      if (at.kind !== 'text' || seen.includes(at.value)) continue
+      const twin = seen.find((label) => isNear(label, at.value))
+      if (twin !== undefined)
+        reader.report(
+          'near-duplicate-label',
+          at,
+          `label \`${at.value}\` is almost \`${twin}\``,
+          'a rule about one of them does not see the other',
+        )
+      if (seen.length < MAX_COMPARED_LABELS) seen.push(at.value)
+    }
+  }
+}
+
+function isNear(a: string, b: string): boolean {
+  if (a.toLowerCase() === b.toLowerCase()) return true
+  const long = Math.min(a.length, b.length) >= SHORTEST_COMPARED_LABEL
+  return long && Math.abs(a.length - b.length) <= 1 && editDistance(a, b) === 1
+}
+
+function linkTools(tools: readonly CheckedTool[], rules: readonly CheckedRuleFile[]): readonly ToolIr[] {
+  const files = new Map<string, number[]>(tools.map((tool) => [tool.contract.name, []]))
+  rules.forEach((file, index) => {
+    for (const name of file.tools) files.get(name)?.push(index)
+  })
+  return tools.map(({ contract }) => ({ contract, ruleFiles: files.get(contract.name) ?? [] }))
+}

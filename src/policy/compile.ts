@@ -1,0 +1,131 @@
+import { joinRequirements, RISKS } from '../domain/decision.ts'
+import { evaluate, refuse, type Tables } from './evaluate.ts'
+import { explainOutcome, type Explanation } from './explain.ts'
+import type { BundleIr, RoutingIr, ToolIr } from './ir.ts'
+import { createPayloadChecks, type PayloadChecks } from './payload.ts'
+import { compileProgram, type Program } from './program.ts'
+import type { Run } from './run.ts'
+import type { AgentEntry, Call, Outcome, RuleSummary, Snapshot } from './snapshot.ts'
+import { compileGlob, showHidden } from './text.ts'
+import { createClock } from './time.ts'
+
+/** A snapshot with what the author's tools need beside deciding. */
+export interface CompiledSnapshot extends Snapshot {
+  /** Decides as if the directory permitted the agent the tool: for inline tests and `explain`. */
+  judge(call: Call): Promise<Outcome>
+  /** Decides like `judge` and shows, rule by rule, what was read and what came of it. */
+  explain(call: Call): Promise<Explanation>
+}
+
+/**
+ * Makes a snapshot of a checked bundle. Cheap whatever the size of the bundle: a tool's rules and its schema are
+ * compiled on its first call.
+ */
+export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloadChecks()): CompiledSnapshot {
+  const { head } = ir
+  const tools = new Map(ir.tools.map((tool) => [tool.contract.name, tool]))
+  const contracts = new Map(ir.tools.map(({ contract }) => [contract.name, contract]))
+  const tables = createTables(head.routing)
+  const programOf = createPrograms(ir, tools)
+  const permits = createPermits()
+  checks.keep(new Set(ir.tools.map(({ contract }) => contract.revision)))
+
+  async function judge(call: Call): Promise<Outcome> {
+    const program = programOf(call.tool)
+    return program ? evaluate(program, tables, call) : refuseUnknownTool(call)
+  }
+
+  let rules: readonly RuleSummary[] | undefined
+  return {
+    revision: head.revision,
+    ...(head.commit === undefined ? {} : { commit: head.commit }),
+    files: head.files,
+    diagnostics: head.diagnostics,
+    directory: head.directory,
+    tools: contracts,
+    get rules() {
+      return (rules ??= ir.ruleFiles.flatMap((file) =>
+        file.rules.map(({ id, verdict, mode, line }) => ({ id, verdict, mode, line, file: file.path })),
+      ))
+    },
+    async decide(call) {
+      const tenant = head.directory.tenants.get(call.tenant)
+      const agent = tenant?.agents.get(call.agent)
+      if (!tenant)
+        return refuseCaller(call, 'unknown_tenant', `Tenant ${shown(call.tenant)} is not in the directory.`)
+      if (!agent)
+        return refuseCaller(call, 'unknown_agent', `Agent ${shown(call.agent)} is not in the directory.`)
+      const contract = contracts.get(call.tool)
+      if (contract && !permits(agent, call.tool)) {
+        const message = `Agent ${call.agent} is not permitted to use ${call.tool}.`
+        return refuse(call, { by: 'tool_not_permitted', message, baseline: contract.risk })
+      }
+      return judge(call)
+    },
+    checkPayload(tool, payload) {
+      const contract = contracts.get(tool)
+      return contract ? checks.of(contract.revision, contract.inputSchema)(payload) : []
+    },
+    judge,
+    async explain(call) {
+      const program = programOf(call.tool)
+      const run = program && ({ call, tool: program.tool, clock: tables.clock, hits: [] } satisfies Run)
+      const rulesOfTool = program && run ? { rules: program.rules, run } : { rules: [] }
+      return explainOutcome(head.revision, await judge(call), rulesOfTool)
+    },
+  }
+}
+
+function createTables(routing: RoutingIr): Tables {
+  const requirements = new Map(
+    RISKS.map((policyRisk) => [
+      policyRisk,
+      new Map(
+        RISKS.map((risk) => [risk, joinRequirements(routing.levels[policyRisk], routing.levels[risk])]),
+      ),
+    ]),
+  )
+  return { routing, requirements, clock: createClock(routing.timezone) }
+}
+
+/** The programs of the bundle's tools, each compiled once, when it is first asked for. */
+function createPrograms(
+  ir: BundleIr,
+  tools: ReadonlyMap<string, ToolIr>,
+): (tool: string) => Program | undefined {
+  const programs = new Map<string, Program>()
+  return (name) => {
+    const known = programs.get(name)
+    if (known) return known
+    const tool = tools.get(name)
+    if (!tool) return undefined
+    const files = tool.ruleFiles.flatMap((index) => ir.ruleFiles[index] ?? [])
+    const program = compileProgram(tool.contract, files)
+    programs.set(name, program)
+    return program
+  }
+}
+
+function createPermits(): (agent: AgentEntry, tool: string) => boolean {
+  const matchers = new Map<AgentEntry, readonly ((tool: string) => boolean)[]>()
+  return (agent, tool) => {
+    let globs = matchers.get(agent)
+    if (!globs) matchers.set(agent, (globs = agent.tools.map(compileGlob)))
+    return globs.some((matches) => matches(tool))
+  }
+}
+
+function refuseUnknownTool(call: Call): Outcome {
+  const message = `Unknown tool ${shown(call.tool)}: it has no contract in the policy bundle.`
+  return refuse(call, { by: 'unknown_tool', message, baseline: 'low' })
+}
+
+function refuseCaller(call: Call, by: string, message: string): Outcome {
+  return refuse(call, { by, message, baseline: 'low' })
+}
+
+const MAX_SHOWN_NAME = 128
+
+function shown(name: string): string {
+  return showHidden(name.slice(0, MAX_SHOWN_NAME))
+}

@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
+
+/** The commit checked out in the work tree that holds the bundle, when that is easy to tell. A label, never a proof. */
+export async function readCommit(root: string): Promise<string | undefined> {
+  for (const folder of [root, dirname(root)]) {
+    const git = join(folder, '.git')
+    const head = await text(join(git, 'HEAD'))
+    if (head !== undefined) return resolveHead(git, head)
+  }
+  return undefined
+}
+
+async function resolveHead(git: string, head: string): Promise<string | undefined> {
+  if (COMMIT.test(head)) return head
+  const ref = /^ref: (refs\/[\w/.-]+)$/.exec(head)?.[1]
+  if (ref === undefined || ref.includes('..')) return undefined
+  const loose = await text(join(git, ref))
+  if (loose !== undefined) return COMMIT.test(loose) ? loose : undefined
+  const packed = (await text(join(git, 'packed-refs')))?.split('\n') ?? []
+  const commit = packed.find((line) => line.endsWith(` ${ref}`))?.split(' ')[0]
+  return commit !== undefined && COMMIT.test(commit) ? commit : undefined
+}
+
+function text(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').then(
+    (content) => content.trim(),
+    () => undefined,
+  )
+}

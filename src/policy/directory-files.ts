@@ -1,0 +1,214 @@
+import { constants, type BigIntStats, type Dirent } from 'node:fs'
+import { lstat, open, readdir, readlink, realpath, stat } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import { MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_DEPTH } from './bounds.ts'
+import type { Diagnostic, DiagnosticCode } from './diagnostics.ts'
+import { fileDiagnostic } from './source.ts'
+import { hasHidden, showHidden } from './text.ts'
+
+/** A file of the bundle on disk. */
+export interface ListedFile {
+  /** Relative to the bundle, with forward slashes. */
+  readonly path: string
+  readonly real: string
+  readonly bytes: number
+  /** Changes whenever the file may have changed: size, times in ns, inode. */
+  readonly stamp: string
+  /** When the file last changed, ms since 1970 by the file system's clock. */
+  readonly changedMs: number
+}
+
+export interface Listing {
+  readonly root: string
+  readonly files: readonly ListedFile[]
+  readonly problems: readonly Diagnostic[]
+}
+
+const TOP_FILES = ['routing.yaml', 'directory.yaml']
+const FOLDERS = ['tools', 'rules']
+const FILE_NAME = /^[A-Za-z0-9_][A-Za-z0-9._ -]{0,199}$/
+const POLICY_FILE = /\.(?:ya?ml|json)$/
+
+/**
+ * Lists the files of a bundle: routing.yaml, directory.yaml, tools/ and rules/ with their folders. The root is
+ * resolved once (a git-sync link, a ConfigMap's `..data`), and nothing outside it is ever opened.
+ */
+export async function listBundle(dir: string): Promise<Listing> {
+  const root = await resolveRoot(dir)
+  const listing: MutableListing = { root, files: [], problems: [], entries: 0 }
+  for (const entry of await readdir(root, { withFileTypes: true })) await listTop(listing, entry)
+  listing.files.sort((a, b) => (a.path < b.path ? -1 : 1))
+  checkTotals(listing)
+  return listing
+}
+
+/** One line per file; equal exactly when nothing can have changed between two listings. */
+export function fingerprint({ root, files, problems }: Listing): string {
+  const lines = files.map((file) => `${file.path}\0${file.real}\0${file.stamp}`)
+  return [root, ...lines, ...problems.map((problem) => `${problem.file}\0${problem.code}`)].join('\n')
+}
+
+interface MutableListing {
+  readonly root: string
+  readonly files: ListedFile[]
+  readonly problems: Diagnostic[]
+  entries: number
+}
+
+async function resolveRoot(dir: string): Promise<string> {
+  const root = await realpath(dir)
+  // Kubernetes swaps this link; resolved once, all files come from the same version.
+  const data = await realpath(join(root, '..data')).catch(() => root)
+  return data.startsWith(root + sep) ? data : root
+}
+
+async function listTop(listing: MutableListing, entry: Dirent): Promise<void> {
+  const { name } = entry
+  if (name.startsWith('.')) return
+  if (TOP_FILES.includes(name) || FOLDERS.includes(name)) {
+    return listEntry(listing, { path: name, real: join(listing.root, name), entry, depth: 1 })
+  }
+  const inner = entry.isDirectory() ? await readdir(join(listing.root, name)).catch(() => []) : [name]
+  if (!inner.some((file) => /\.ya?ml$/i.test(file))) return
+  problem(listing, 'unexpected-file', {
+    path: name,
+    message: 'a bundle has routing.yaml, directory.yaml, tools/ and rules/ only',
+  })
+}
+
+interface Entry {
+  readonly path: string
+  readonly real: string
+  readonly entry: Dirent
+  readonly depth: number
+}
+
+/** README, backups and editor files are ignored; what looks like policy and would be ignored is an error. */
+async function listEntry(
+  listing: MutableListing,
+  { path, real: written, entry, depth }: Entry,
+): Promise<void> {
+  if (++listing.entries > MAX_FILES * 2) return
+  const looksLikePolicy = /\.(?:ya?ml|json)$/i.test(entry.name)
+  let real: string | undefined = written
+  let isFolder = entry.isDirectory()
+  if (entry.isSymbolicLink()) {
+    const target = await stat(written).catch(() => undefined)
+    isFolder = target?.isDirectory() === true
+    if (!looksLikePolicy && !isFolder) return
+    real = await inside(listing, path)
+  }
+  if (real === undefined) return
+  if (isFolder) return listFolder(listing, { path, real, depth })
+  if (!looksLikePolicy) return
+  if (POLICY_FILE.test(entry.name) && FILE_NAME.test(entry.name)) return listFile(listing, path, real)
+  problem(listing, 'unexpected-file', {
+    path,
+    message: 'a policy file has a plain name that ends in .yaml, .yml or .json in lower case',
+  })
+}
+
+async function listFolder(listing: MutableListing, folder: Omit<Entry, 'entry'>): Promise<void> {
+  const { path, real, depth } = folder
+  if (depth > MAX_FOLDER_DEPTH) {
+    return problem(listing, 'unexpected-file', {
+      path,
+      message: `folders are nested deeper than ${MAX_FOLDER_DEPTH}`,
+    })
+  }
+  const entries = (await readdir(real, { withFileTypes: true })).filter(({ name }) => !name.startsWith('.'))
+  for (let from = 0; from < entries.length; from += AT_ONCE) {
+    const some = entries.slice(from, from + AT_ONCE)
+    await Promise.all(
+      some.map((entry) =>
+        listEntry(listing, {
+          path: `${path}/${entry.name}`,
+          real: join(real, entry.name),
+          entry,
+          depth: depth + 1,
+        }),
+      ),
+    )
+  }
+}
+
+/** Files looked at in parallel. */
+const AT_ONCE = 32
+
+async function listFile(listing: MutableListing, path: string, real: string): Promise<void> {
+  const found = await lstat(real, { bigint: true }).catch(() => undefined)
+  if (!found?.isFile())
+    return problem(listing, 'file-unreadable', { path, message: 'not a regular file that can be read' })
+  const bytes = Number(found.size)
+  if (bytes > MAX_FILE_BYTES)
+    problem(listing, 'file-too-large', {
+      path,
+      message: `the file has ${bytes} bytes, more than ${MAX_FILE_BYTES}`,
+    })
+  else listing.files.push({ path, real, bytes, stamp: stampOf(found), changedMs: Number(found.ctimeMs) })
+}
+
+/** The real path of an entry; undefined, and reported, when it is broken or leads out of the bundle. */
+async function inside(listing: MutableListing, path: string): Promise<string | undefined> {
+  const written = join(listing.root, path)
+  try {
+    const real = await realpath(written)
+    if (real.startsWith(listing.root + sep)) return real
+    problem(listing, 'file-unreadable', { path, message: 'the link leads out of the bundle' })
+  } catch {
+    const link = await readlink(written).catch(() => undefined)
+    problem(listing, 'file-unreadable', {
+      path,
+      message: link === undefined ? 'the file cannot be read' : 'the link leads nowhere',
+    })
+  }
+  return undefined
+}
+
+function stampOf(found: BigIntStats): string {
+  return [found.size, found.mtimeNs, found.ctimeNs, found.ino, found.dev].join(' ')
+}
+
+function checkTotals(listing: MutableListing): void {
+  const bytes = listing.files.reduce((sum, file) => sum + file.bytes, 0)
+  if (listing.files.length > MAX_FILES || listing.entries > MAX_FILES * 2) {
+    problem(listing, 'too-many-files', { path: '.', message: `the bundle has more than ${MAX_FILES} files` })
+  }
+  if (bytes > MAX_BUNDLE_BYTES) {
+    problem(listing, 'bundle-too-large', {
+      path: '.',
+      message: `the bundle has ${bytes} bytes, more than ${MAX_BUNDLE_BYTES}`,
+    })
+  }
+}
+
+function problem(
+  listing: MutableListing,
+  code: DiagnosticCode,
+  { path, message }: { readonly path: string; readonly message: string },
+): void {
+  listing.problems.push(fileDiagnostic(code, hasHidden(path) ? showHidden(path) : path, message))
+}
+
+/**
+ * The content of a listed file; undefined when it is no longer the regular file that was listed. Never blocks on a FIFO and never
+ * follows a link that replaced the file.
+ */
+export async function readListed(file: ListedFile): Promise<Buffer | undefined> {
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
+  const handle = await open(file.real, flags)
+  try {
+    const before = await handle.stat({ bigint: true })
+    if (!before.isFile() || stampOf(before) !== file.stamp) return undefined
+    const buffer = Buffer.alloc(file.bytes + 1)
+    let length = 0
+    for (;;) {
+      const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length)
+      length += bytesRead
+      if (bytesRead === 0 || length === buffer.length) break
+    }
+    return length === file.bytes ? buffer.subarray(0, length) : undefined
+  } finally {
+    await handle.close()
+  }
+}

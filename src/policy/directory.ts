@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BundleText } from './check.ts'
+import type { Diagnostic } from './diagnostics.ts'
+import { readCommit } from './directory-commit.ts'
+import { fingerprint, listBundle, readListed, type ListedFile, type Listing } from './directory-files.ts'
+import { prepareBundle, type LoadResult, type PreparedBundle } from './load.ts'
+import type { PayloadChecks } from './payload.ts'
+import { fileDiagnostic } from './source.ts'
+
+/** Tries to read a bundle that does not change meanwhile. */
+const READ_ATTEMPTS = 8
+const FIRST_PAUSE_MS = 5
+/**
+ * Two changes within one tick of the file system's clock carry the same time. A file is read only when it has been at rest for
+ * longer, so that every later change shows.
+ */
+const REST_MS = 20
+
+/** Loads a bundle in this thread: for the command line and for tests. A server uses loadBundleInWorker. */
+export async function loadBundle(
+  dir: string,
+  options: { readonly checks?: PayloadChecks } = {},
+): Promise<LoadResult> {
+  const prepared = await prepareDirectory(dir, options)
+  return prepared.ok ? { ok: true, snapshot: prepared.snapshot } : prepared
+}
+
+/** Like loadBundle, with the checked data and the results of the inline tests. */
+export async function prepareDirectory(
+  dir: string,
+  options: { readonly checks?: PayloadChecks } = {},
+): Promise<PreparedBundle> {
+  const read = await readBundle(dir)
+  if (!read.ok) return { ...read, revision: '' }
+  return prepareBundle(read.texts, { ...options, commit: read.commit })
+}
+
+type ReadResult =
+  | { readonly ok: true; readonly texts: readonly BundleText[]; readonly commit: string | undefined }
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
+
+async function readBundle(dir: string): Promise<ReadResult> {
+  try {
+    for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+      if (attempt > 0) await sleep(FIRST_PAUSE_MS * 2 ** attempt)
+      const result = await readOnce(dir)
+      if (result) return result
+    }
+  } catch (error) {
+    return failed('bundle-unreadable', `the bundle cannot be read: ${describe(error)}`)
+  }
+  return failed('bundle-changing', 'the files keep changing while they are read')
+}
+
+/** One reading; undefined when anything changed between its beginning and its end. */
+async function readOnce(dir: string): Promise<ReadResult | undefined> {
+  const before = await listAtRest(dir)
+  if (before.problems.length > 0) return { ok: false, diagnostics: before.problems }
+  const contents: Content[] = []
+  for (const file of before.files) contents.push({ file, bytes: await readListed(file).catch(asProblem) })
+  const commit = await readCommit(before.root)
+  const after = await listBundle(dir)
+  if (fingerprint(before) !== fingerprint(after)) return undefined
+  return decode(contents, commit)
+}
+
+interface Content {
+  readonly file: ListedFile
+  readonly bytes: Buffer | Error | undefined
+}
+
+async function listAtRest(dir: string): Promise<Listing> {
+  const listing = await listBundle(dir)
+  const newest = Math.max(0, ...listing.files.map((file) => file.changedMs))
+  const age = Date.now() - newest
+  if (age < 0 || age >= REST_MS) return listing
+  await sleep(REST_MS)
+  return listBundle(dir)
+}
+
+function decode(contents: readonly Content[], commit: string | undefined): ReadResult | undefined {
+  const texts: BundleText[] = []
+  const diagnostics: Diagnostic[] = []
+  // A byte order mark stays in the text, where the scan refuses it.
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  for (const { file, bytes } of contents) {
+    if (bytes === undefined) return undefined
+    if (bytes instanceof Error)
+      diagnostics.push(
+        fileDiagnostic('file-unreadable', file.path, `the file cannot be read: ${describe(bytes)}`),
+      )
+    else {
+      try {
+        texts.push({ path: file.path, text: decoder.decode(bytes) })
+      } catch {
+        diagnostics.push(fileDiagnostic('not-utf8', file.path, 'the file is not valid UTF-8'))
+      }
+    }
+  }
+  return diagnostics.length > 0 ? { ok: false, diagnostics } : { ok: true, texts, commit }
+}
+
+function failed(code: 'bundle-unreadable' | 'bundle-changing', message: string): ReadResult {
+  return { ok: false, diagnostics: [fileDiagnostic(code, '.', message)] }
+}
+
+function asProblem(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}
+
+/** The system's error code; its text would repeat a path of this machine. */
+function describe(error: unknown): string {
+  const code = (error as { readonly code?: unknown } | null)?.code
+  return typeof code === 'string' ? code : 'unexpected error'
+}

@@ -1,0 +1,167 @@
+import {
+  joinRequirements,
+  maxRisk,
+  riskAbove,
+  strictest,
+  type ReviewRequirement,
+  type Risk,
+  type Verdict,
+} from '../domain/decision.ts'
+import type { RoutingIr } from './ir.ts'
+import { UNKNOWN } from './kleene.ts'
+import { strictestHit, type Program } from './program.ts'
+import type { Hit, Run, Trace } from './run.ts'
+import type { Call, Outcome } from './snapshot.ts'
+import type { LocalTime } from './time.ts'
+
+/** What a decision needs beside the tool's program. */
+export interface Tables {
+  readonly routing: RoutingIr
+  /** levels[policy risk] AND levels[risk], prepared for every pair. */
+  readonly requirements: ReadonlyMap<Risk, ReadonlyMap<Risk, ReviewRequirement>>
+  readonly clock: (at: number) => LocalTime
+}
+
+export const UNMATCHED = 'unmatched'
+export const ALLOW_UP_TO = 'allow_up_to'
+
+/** Decides a call of a known tool by its rules (section 4). Never rejects: a fault is an outcome. */
+export async function evaluate(program: Program, tables: Tables, call: Call): Promise<Outcome> {
+  const run: Run = { call, tool: program.tool, clock: tables.clock, hits: [] }
+  try {
+    const verdict = await program.runEngine(run)
+    if (verdict !== strictestHit(run.hits)) return faulty(run, 'engine_mismatch')
+    return conclude(program, tables, { run, verdict })
+  } catch {
+    return faulty(run, 'engine_error')
+  }
+}
+
+function faulty({ call, tool }: Run, fault: 'engine_error' | 'engine_mismatch'): Outcome {
+  const message = 'The policy engine failed on this call, so it is rejected.'
+  return { ...refuse(call, { by: fault, message, baseline: tool.risk }), fault }
+}
+
+/** An outcome that no rule made. */
+export function refuse(
+  call: Call,
+  { by, message, baseline }: { readonly by: string; readonly message: string; readonly baseline: Risk },
+): Outcome {
+  const risk = call.riskLevel === undefined ? baseline : maxRisk(baseline, call.riskLevel)
+  return { verdict: 'reject', risk, policyRisk: baseline, message, by: [by], fired: [], reads: [] }
+}
+
+interface Ran {
+  readonly run: Run
+  /** Of the engine; undefined when no enforced rule fired. */
+  readonly verdict: Verdict | undefined
+}
+
+function conclude(program: Program, tables: Tables, { run, verdict }: Ran): Outcome {
+  const { call, tool, hits } = run
+  if (hits.length > 1) hits.sort(byId)
+  const { matched, policyRisk } = summarize(hits, tool.risk)
+  const risk = call.riskLevel === undefined ? policyRisk : maxRisk(policyRisk, call.riskLevel)
+  const { unmatched, allowUpTo } = tables.routing
+  const joined = matched ? verdict : verdict === undefined ? unmatched : strictest(verdict, unmatched)
+  // `matched` implies a verdict; a policy that somehow says nothing rejects.
+  const ruled = joined ?? 'reject'
+  const deciding = hits.filter((hit) => hit.rule.ir.mode === 'enforced' && hit.rule.ir.verdict === ruled)
+  const capped = ruled === 'allow' && riskAbove(risk, allowUpTo)
+  const why = {
+    run,
+    deciding,
+    unmatched: !matched && ruled === unmatched,
+    cap: capped
+      ? `Risk ${risk} is above ${allowUpTo}, up to which calls are allowed without review.`
+      : undefined,
+  }
+  const outcome: Outcome = {
+    verdict: capped ? 'review' : ruled,
+    risk,
+    policyRisk,
+    message: compose(why),
+    by: decidingIds(why),
+    fired: hits.map((hit) => hit.fired),
+    reads: program.reads.map((read) => read(run)),
+  }
+  return outcome.verdict === 'review'
+    ? { ...outcome, requirement: requirementOf(tables, outcome, deciding) }
+    : outcome
+}
+
+/** An enforced rule that fired TRUE is a match, other than a review rule of a `tools: ['*']` file. */
+function summarize(
+  hits: readonly Hit[],
+  baseline: Risk,
+): { readonly matched: boolean; readonly policyRisk: Risk } {
+  let matched = false
+  let policyRisk = baseline
+  for (const { rule, fired } of hits) {
+    if (fired.mode !== 'enforced') continue
+    if (rule.ir.risk !== undefined) policyRisk = maxRisk(policyRisk, rule.ir.risk)
+    matched ||= !fired.unknown && !(rule.file.catchAll && fired.verdict === 'review')
+  }
+  return { matched, policyRisk }
+}
+
+interface Why {
+  readonly run: Run
+  readonly deciding: readonly Hit[]
+  readonly unmatched: boolean
+  /** Set when allow_up_to turned an allow into a review. */
+  readonly cap: string | undefined
+}
+
+function decidingIds({ deciding, unmatched, cap }: Why): readonly string[] {
+  const ids = deciding.map((hit) => hit.rule.ir.id)
+  if (unmatched) ids.push(UNMATCHED)
+  if (cap !== undefined) ids.push(ALLOW_UP_TO)
+  return unmatched || cap !== undefined ? ids.sort() : ids
+}
+
+function compose({ run, deciding, unmatched, cap }: Why): string {
+  const [only] = deciding
+  if (deciding.length === 1 && only && !only.fired.unknown && !unmatched && cap === undefined)
+    return only.rule.ir.reason
+  const parts = deciding.map((hit) =>
+    hit.fired.unknown ? `${hit.rule.ir.reason} (${describeUnchecked(hit, run)})` : hit.rule.ir.reason,
+  )
+  if (unmatched) parts.push('No rule covers this call.')
+  if (cap !== undefined) parts.push(cap)
+  return parts.join(' ')
+}
+
+/** `could not check payload.cwd: missing`, for every field that kept the rule from being decided. */
+function describeUnchecked({ rule }: Hit, run: Run): string {
+  const causes = new Set<string>()
+  collectCauses(rule.condition.trace(run), causes)
+  return `could not check ${[...causes].sort().join(', ')}`
+}
+
+function collectCauses(trace: Trace, causes: Set<string>): void {
+  if (trace.truth !== UNKNOWN) return
+  if (trace.kind === 'leaf')
+    causes.add(
+      `${trace.problem === 'missing' ? trace.read.field : trace.field}: ${trace.problem ?? 'unreadable'}`,
+    )
+  else for (const item of trace.items) collectCauses(item, causes)
+}
+
+/** levels[policy risk] AND levels[risk] AND the reviewers of every deciding rule. */
+function requirementOf(
+  tables: Tables,
+  { policyRisk, risk }: Outcome,
+  deciding: readonly Hit[],
+): ReviewRequirement {
+  let requirement =
+    tables.requirements.get(policyRisk)?.get(risk) ??
+    joinRequirements(tables.routing.levels[policyRisk], tables.routing.levels[risk])
+  for (const { rule } of deciding)
+    if (rule.ir.reviewers) requirement = joinRequirements(requirement, rule.ir.reviewers)
+  return requirement
+}
+
+function byId(a: Hit, b: Hit): number {
+  return a.fired.id < b.fired.id ? -1 : a.fired.id > b.fired.id ? 1 : 0
+}

@@ -1,0 +1,59 @@
+import { posix } from 'node:path'
+import type { JsonValue } from '../contract/json.ts'
+import { MISSING, UNREADABLE, type Reading } from './fields.ts'
+import type { FunctionName } from './ir.ts'
+import { sqlVerbs } from './sql.ts'
+
+/** A value read through a function: elements that it could not read stay in their place, marked. */
+export type Applied = Reading | readonly (JsonValue | typeof UNREADABLE)[]
+
+/** Applies a function of section 3; over a list it maps. Total: what it cannot read is UNREADABLE, never an exception. */
+export function applyFunction(name: FunctionName, value: Reading): Applied {
+  if (value === MISSING || value === UNREADABLE) return value
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).flatMap((item) => applyToText(name, item))
+  const result = applyToText(name, value)
+  return name === 'sql_verbs' ? result : (result[0] ?? UNREADABLE)
+}
+
+function applyToText(name: FunctionName, value: JsonValue): readonly (string | typeof UNREADABLE)[] {
+  if (typeof value !== 'string') return [UNREADABLE]
+  if (name === 'sql_verbs') return sqlVerbs(value) ?? [UNREADABLE]
+  return [TEXT_FUNCTIONS[name](value) ?? UNREADABLE]
+}
+
+const TEXT_FUNCTIONS: Readonly<
+  Record<Exclude<FunctionName, 'sql_verbs'>, (text: string) => string | undefined>
+> = {
+  domain: mailDomain,
+  host: urlHost,
+  path: normalPath,
+}
+
+const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
+const MAIL = new RegExp(`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@(${LABEL}(?:\\.${LABEL}){1,20})$`, 'i')
+
+/**
+ * The domain of ONE plain mail address in lower case. A display name, a quoted local part, a comment, a second address
+ * or a non-ASCII character makes it unreadable: mail software disagrees about those.
+ */
+function mailDomain(address: string): string | undefined {
+  return MAIL.exec(address)?.[1]?.toLowerCase()
+}
+
+/**
+ * The host of an absolute http, https, ws, wss or ftp URL, in lower case, without port; IPv6 in brackets.
+ * Credentials, backslashes, blanks and control characters make it unreadable: parsers disagree about those.
+ */
+function urlHost(url: string): string | undefined {
+  if (!/^(?:https?|wss?|ftp):\/\/[^\s\\@]+$/i.test(url) || !URL.canParse(url)) return undefined
+  const { hostname } = new URL(url)
+  return hostname === '' ? undefined : hostname.replace(/\.$/, '')
+}
+
+/** An absolute path with `.`, `..` and doubled slashes resolved, no slash at the end. A relative path is unreadable. */
+function normalPath(path: string): string | undefined {
+  // eslint-disable-next-line no-control-regex
+  if (!path.startsWith('/') || /[\0-\x1f\\]/.test(path)) return undefined
+  const normal = posix.normalize(path).replace(/^\/{2,}/, '/')
+  return normal.length > 1 ? normal.replace(/\/$/, '') : normal
+}

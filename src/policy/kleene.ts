@@ -1,0 +1,24 @@
+/** Three-valued logic (Kleene): what cannot be checked stays visible until a rule decides what to make of it. */
+export const FALSE = 0
+export const TRUE = 1
+export const UNKNOWN = 2
+
+export type Truth = typeof FALSE | typeof TRUE | typeof UNKNOWN
+
+export function truthOf(value: boolean): Truth {
+  return value ? TRUE : FALSE
+}
+
+export function not(a: Truth): Truth {
+  return a === UNKNOWN ? UNKNOWN : a === TRUE ? FALSE : TRUE
+}
+
+export function and(a: Truth, b: Truth): Truth {
+  if (a === FALSE || b === FALSE) return FALSE
+  return a === TRUE && b === TRUE ? TRUE : UNKNOWN
+}
+
+export function or(a: Truth, b: Truth): Truth {
+  if (a === TRUE || b === TRUE) return TRUE
+  return a === FALSE && b === FALSE ? FALSE : UNKNOWN
+}

@@ -1,0 +1,45 @@
+import { checkBundle, type BundleText } from './check.ts'
+import { compileBundle, type CompiledSnapshot } from './compile.ts'
+import type { Diagnostic } from './diagnostics.ts'
+import type { BundleIr } from './ir.ts'
+import { createPayloadChecks, type PayloadChecks } from './payload.ts'
+import { runSuite, type CaseResult } from './suite.ts'
+
+export type LoadResult =
+  | { readonly ok: true; readonly snapshot: CompiledSnapshot }
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly revision?: string }
+
+export type PreparedBundle =
+  | {
+      readonly ok: true
+      readonly ir: BundleIr
+      readonly snapshot: CompiledSnapshot
+      readonly results: readonly CaseResult[]
+    }
+  | {
+      readonly ok: false
+      readonly diagnostics: readonly Diagnostic[]
+      readonly revision: string
+      readonly results?: readonly CaseResult[]
+    }
+
+/** text -> document -> checked -> compiled -> tested. A failing inline test fails the bundle like any other error. */
+export async function prepareBundle(
+  texts: readonly BundleText[],
+  {
+    commit,
+    checks = createPayloadChecks(),
+  }: { readonly commit?: string | undefined; readonly checks?: PayloadChecks } = {},
+): Promise<PreparedBundle> {
+  const checked = checkBundle(texts, commit)
+  if (!checked.ok) return checked
+  const { ir, cases, findings } = checked.bundle
+  const snapshot = compileBundle(ir, checks)
+  const results = await runSuite(snapshot, ir, cases)
+  for (const { case: one, problems } of results) {
+    if (problems.length > 0)
+      one.reader.report('test-failed', one.at, `test \`${one.name}\` failed: ${problems.join('; ')}`)
+  }
+  if (!findings.failed) return { ok: true, ir, snapshot, results }
+  return { ok: false, diagnostics: findings.sorted(), revision: ir.head.revision, results }
+}

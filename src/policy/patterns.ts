@@ -1,0 +1,45 @@
+import { RE2JS } from 're2js'
+import { MAX_PATTERN_CHARACTERS, MAX_PATTERN_PROGRAM } from './bounds.ts'
+
+/** A regular expression whose search costs time linear in the text. */
+export interface Pattern {
+  test(text: string): boolean
+}
+
+export type CompiledPattern =
+  | { readonly ok: true; readonly pattern: Pattern }
+  | { readonly ok: false; readonly problem: string }
+
+/**
+ * Compiles a pattern for unanchored search. Look-around, back-references and counted repetitions that would make a huge
+ * program are refused. Never touches the built-in RegExp, which can take exponential time.
+ */
+export function compilePattern(source: string): CompiledPattern {
+  if (source === '') return refused('an empty pattern matches everything')
+  if (source.length > MAX_PATTERN_CHARACTERS)
+    return refused(`longer than ${MAX_PATTERN_CHARACTERS} characters`)
+  try {
+    const compiled = RE2JS.compile(source)
+    if (compiled.programSize() > MAX_PATTERN_PROGRAM) return refused('its repetitions make it too large')
+    return { ok: true, pattern: compiled }
+  } catch (error) {
+    return refused(describe(error))
+  }
+}
+
+function refused(problem: string): CompiledPattern {
+  return { ok: false, problem }
+}
+
+function describe(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  const inner = text.replace(/^error parsing regexp: /, '')
+  return /\(\?<?[=!]/.test(inner) ? 'look-around cannot be matched in linear time' : inner
+}
+
+/** True for a pattern whose dot very likely means a literal dot: neither anchored nor quantified, as in `api.acme`. */
+export function hasBareDot(source: string): boolean {
+  if (/^(?:\(\?\w+\))?\^/.test(source) && source.endsWith('$')) return false
+  const literal = source.replaceAll(/\\./gs, '').replaceAll(/\[[^\]]*\]/g, '')
+  return /\w\.\w/.test(literal)
+}

@@ -1,0 +1,128 @@
+import { CST, Lexer } from 'yaml'
+import { MAX_YAML_DEPTH, MAX_YAML_NODES } from './bounds.ts'
+import type { DiagnosticCode } from './diagnostics.ts'
+import type { Findings, Source } from './source.ts'
+import { findHidden, nameOf } from './text.ts'
+
+/** What no policy may contain, by token. */
+const REFUSED: Readonly<Record<string, readonly [DiagnosticCode, string]>> = {
+  anchor: ['yaml-anchor', 'anchors are not part of the policy language'],
+  alias: ['yaml-anchor', 'aliases are not part of the policy language'],
+  tag: ['yaml-tag', 'tags are not part of the policy language'],
+  'directive-line': ['yaml-directive', 'directives are not part of the policy language'],
+}
+const NODE_TOKENS = new Set([
+  'scalar',
+  'double-quoted-scalar',
+  'single-quoted-scalar',
+  'flow-map-start',
+  'flow-seq-start',
+  'seq-item-ind',
+  'map-value-ind',
+  'comma',
+])
+
+interface Scan {
+  readonly source: Source
+  readonly findings: Findings
+  offset: number
+  nodes: number
+  documents: number
+  /** After `---` or `...`: another document, or text after the end. */
+  ended: boolean
+  content: boolean
+  flow: number
+  /** Columns at which open block collections began. */
+  readonly columns: number[]
+  lineStart: number
+  clean: boolean
+}
+
+/**
+ * One linear pass over the tokens, before the parser builds anything: refuses what is not part of the language and what
+ * would cost the parser more than its size says (depth, nodes). False when the text must not be parsed.
+ */
+export function scanTokens(source: Source, findings: Findings): boolean {
+  const scan: Scan = {
+    source,
+    findings,
+    offset: 0,
+    nodes: 0,
+    documents: 0,
+    ended: false,
+    content: false,
+    flow: 0,
+    columns: [],
+    lineStart: 0,
+    clean: true,
+  }
+  for (const lexeme of new Lexer().lex(source.text)) {
+    const type = CST.tokenType(lexeme) ?? 'plain'
+    if (!scanToken(scan, type, lexeme)) return false
+    // The lexer announces a document and a scalar by control characters that are not in the text.
+    if (type === 'doc-mode' || type === 'flow-error-end' || (type === 'scalar' && lexeme === '\x1f')) continue
+    advance(scan, lexeme)
+  }
+  return scan.clean
+}
+
+function scanToken(scan: Scan, type: string, lexeme: string): boolean {
+  const refused = REFUSED[type]
+  if (refused) refuse(scan, refused[0], refused[1], lexeme.length)
+  if (type !== 'comment' && type !== 'doc-mode' && !(type === 'scalar' && lexeme === '\x1f'))
+    checkHidden(scan, lexeme)
+  checkDocuments(scan, type)
+  if (NODE_TOKENS.has(type)) scan.nodes++
+  if (scan.nodes > MAX_YAML_NODES) {
+    return refuse(scan, 'yaml-nodes', `the file has more than ${MAX_YAML_NODES} parts`, 1)
+  }
+  if (depthAfter(scan, type) > MAX_YAML_DEPTH) {
+    return refuse(scan, 'yaml-depth', `the nesting is deeper than ${MAX_YAML_DEPTH}`, 1)
+  }
+  return true
+}
+
+function checkHidden(scan: Scan, lexeme: string): void {
+  const at = findHidden(lexeme)
+  if (at < 0) return
+  const start = scan.offset + at
+  const message = `hidden character ${nameOf(lexeme, at)}`
+  scan.findings.add('hidden-character', { source: scan.source, mark: { start, end: start + 1 } }, message)
+  scan.clean = false
+}
+
+function checkDocuments(scan: Scan, type: string): void {
+  if (type === 'doc-start') {
+    if (scan.content || scan.ended || ++scan.documents > 1)
+      refuse(scan, 'yaml-documents', 'a file holds one document', 3)
+  } else if (type === 'doc-end') scan.ended = true
+  else if (NODE_TOKENS.has(type)) {
+    scan.content = true
+    if (scan.ended) refuse(scan, 'yaml-documents', 'text follows the end of the document', 1)
+  }
+}
+
+/** Nesting after this token: open flow brackets plus block collections, told apart by the column they begin at. */
+function depthAfter(scan: Scan, type: string): number {
+  if (type === 'flow-map-start' || type === 'flow-seq-start') scan.flow++
+  else if (type === 'flow-map-end' || type === 'flow-seq-end') scan.flow--
+  if (scan.flow === 0 && (NODE_TOKENS.has(type) || type === 'explicit-key-ind') && type !== 'map-value-ind') {
+    const column = scan.offset - scan.lineStart
+    while (scan.columns.length > 0 && (scan.columns.at(-1) ?? 0) > column) scan.columns.pop()
+    if (scan.columns.at(-1) !== column) scan.columns.push(column)
+  }
+  return scan.flow + scan.columns.length
+}
+
+function advance(scan: Scan, lexeme: string): void {
+  const lastBreak = lexeme.lastIndexOf('\n')
+  if (lastBreak >= 0) scan.lineStart = scan.offset + lastBreak + 1
+  scan.offset += lexeme.length
+}
+
+function refuse(scan: Scan, code: DiagnosticCode, message: string, width: number): false {
+  const mark = { start: scan.offset, end: scan.offset + width }
+  scan.findings.add(code, { source: scan.source, mark }, message)
+  scan.clean = false
+  return false
+}

@@ -1,0 +1,221 @@
+import {
+  MAX_ENUM_VALUES,
+  MAX_SCHEMA_BRANCHES,
+  MAX_SCHEMA_BYTES,
+  MAX_SCHEMA_DEPTH,
+  MAX_SCHEMA_NODES,
+} from './bounds.ts'
+import { didYouMean } from './nearest.ts'
+import type { Doc, DocMap } from './parse.ts'
+import { compilePattern } from './patterns.ts'
+import { resolveRef } from './schema-ref.ts'
+import { checkSchemaCost } from './schema-cost.ts'
+import { SCHEMA_FORMATS } from './schema-formats.ts'
+import { readBoolean, readTexts, wrongType, type Reader } from './shape.ts'
+
+/** What a keyword of JSON Schema 2020-12 must hold. Keywords that are not here are refused: none is silently ignored. */
+type KeywordKind =
+  | 'schema'
+  | 'schemas'
+  | 'schemaMap'
+  | 'count'
+  | 'number'
+  | 'text'
+  | 'texts'
+  | 'textsMap'
+  | 'boolean'
+  | 'any'
+  | 'values'
+  | 'type'
+  | 'pattern'
+  | 'format'
+  | 'ref'
+  | 'enum'
+
+const KEYWORDS: Readonly<Record<string, KeywordKind>> = {
+  $schema: 'text',
+  $comment: 'text',
+  $ref: 'ref',
+  $defs: 'schemaMap',
+  definitions: 'schemaMap',
+  title: 'text',
+  description: 'text',
+  default: 'any',
+  examples: 'values',
+  deprecated: 'boolean',
+  readOnly: 'boolean',
+  writeOnly: 'boolean',
+  type: 'type',
+  enum: 'enum',
+  const: 'any',
+  format: 'format',
+  multipleOf: 'number',
+  maximum: 'number',
+  exclusiveMaximum: 'number',
+  minimum: 'number',
+  exclusiveMinimum: 'number',
+  maxLength: 'count',
+  minLength: 'count',
+  pattern: 'pattern',
+  items: 'schema',
+  prefixItems: 'schemas',
+  contains: 'schema',
+  maxItems: 'count',
+  minItems: 'count',
+  uniqueItems: 'boolean',
+  maxContains: 'count',
+  minContains: 'count',
+  unevaluatedItems: 'schema',
+  properties: 'schemaMap',
+  patternProperties: 'schemaMap',
+  additionalProperties: 'schema',
+  propertyNames: 'schema',
+  unevaluatedProperties: 'schema',
+  required: 'texts',
+  dependentRequired: 'textsMap',
+  dependentSchemas: 'schemaMap',
+  maxProperties: 'count',
+  minProperties: 'count',
+  allOf: 'schemas',
+  anyOf: 'schemas',
+  oneOf: 'schemas',
+  not: 'schema',
+  if: 'schema',
+  then: 'schema',
+  else: 'schema',
+}
+const TYPES = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']
+
+interface Walk {
+  readonly reader: Reader
+  readonly root: DocMap
+  nodes: number
+}
+
+/** Checks an input_schema against the keyword table and the limits; reports every problem. */
+export function checkSchema(reader: Reader, schema: DocMap): void {
+  if (schema.mark.end - schema.mark.start > MAX_SCHEMA_BYTES) {
+    reader.report('bad-schema', schema, `input_schema is larger than ${MAX_SCHEMA_BYTES / 1024} KiB`)
+    return
+  }
+  const type = schema.entries.find((entry) => entry.key === 'type')?.value
+  if (type !== undefined && !(type.kind === 'text' && type.value === 'object')) {
+    reader.report('bad-schema', type, 'input_schema must describe an object: a payload always is one')
+  }
+  const walk: Walk = { reader, root: schema, nodes: 0 }
+  walkSchema(walk, schema, 0)
+  if (!reader.findings.failed) checkSchemaCost(reader, schema)
+}
+
+function walkSchema(walk: Walk, schema: Doc, depth: number): void {
+  if (schema.kind === 'boolean') return
+  if (schema.kind !== 'map') return wrongType(walk.reader, schema, 'a schema', 'a mapping or true or false')
+  if (++walk.nodes === MAX_SCHEMA_NODES + 1)
+    walk.reader.report('bad-schema', schema, `input_schema has more than ${MAX_SCHEMA_NODES} parts`)
+  if (walk.nodes > MAX_SCHEMA_NODES) return
+  if (depth > MAX_SCHEMA_DEPTH)
+    return walk.reader.report('bad-schema', schema, `input_schema is nested deeper than ${MAX_SCHEMA_DEPTH}`)
+  for (const { key, keyMark, value } of schema.entries) {
+    const kind = Object.hasOwn(KEYWORDS, key) ? KEYWORDS[key] : undefined
+    if (kind === undefined) {
+      const message = `\`${key}\` is not a schema keyword Countersign understands`
+      walk.reader.report('bad-schema', { mark: keyMark }, message, didYouMean(key, Object.keys(KEYWORDS)))
+    } else if (kind === 'schema') walkSchema(walk, value, depth + 1)
+    else if (kind === 'schemas' || kind === 'schemaMap') walkMany(walk, { key, value }, depth)
+    else checkKeyword(walk, kind, { key, value })
+  }
+}
+
+interface Keyword {
+  readonly key: string
+  readonly value: Doc
+}
+
+function walkMany(walk: Walk, { key, value }: Keyword, depth: number): void {
+  const inMap = KEYWORDS[key] === 'schemaMap'
+  if (inMap && value.kind === 'map') {
+    for (const entry of value.entries) {
+      if (key === 'patternProperties')
+        checkPattern(walk, { kind: 'text', value: entry.key, mark: entry.keyMark })
+      walkSchema(walk, entry.value, depth + 1)
+    }
+  } else if (!inMap && value.kind === 'list') {
+    if (value.items.length === 0 || value.items.length > MAX_SCHEMA_BRANCHES) {
+      walk.reader.report('bad-schema', value, `\`${key}\` must have 1 to ${MAX_SCHEMA_BRANCHES} entries`)
+    } else for (const item of value.items) walkSchema(walk, item, depth + 1)
+  } else wrongType(walk.reader, value, `\`${key}\``, inMap ? 'a mapping' : 'a list')
+}
+
+type LeafKind = Exclude<KeywordKind, 'schema' | 'schemas' | 'schemaMap'>
+
+const CHECKS: Readonly<Record<LeafKind, (walk: Walk, keyword: Keyword) => void>> = {
+  any: () => undefined,
+  values: ({ reader }, { key, value }) => {
+    if (value.kind !== 'list') wrongType(reader, value, `\`${key}\``, 'a list')
+  },
+  boolean: ({ reader }, { key, value }) => void readBoolean(reader, value, `\`${key}\``),
+  text: ({ reader }, { key, value }) => {
+    if (value.kind !== 'text') wrongType(reader, value, `\`${key}\``, 'text')
+  },
+  texts: ({ reader }, { key, value }) => void readTexts(reader, value, `\`${key}\``),
+  textsMap: ({ reader }, { key, value }) => {
+    if (value.kind !== 'map') return wrongType(reader, value, `\`${key}\``, 'a mapping')
+    for (const entry of value.entries) readTexts(reader, entry.value, `\`${key}\``)
+  },
+  count: ({ reader }, { key, value }) => {
+    if (value.kind !== 'number') return wrongType(reader, value, `\`${key}\``, 'a whole number')
+    if (!Number.isInteger(value.value) || value.value < 0)
+      reader.report('bad-schema', value, `\`${key}\` must be a whole number, at least 0`)
+  },
+  number: ({ reader }, { key, value }) => {
+    if (value.kind !== 'number') return wrongType(reader, value, `\`${key}\``, 'a number')
+    if (key === 'multipleOf' && value.value <= 0)
+      reader.report('bad-schema', value, '`multipleOf` must be above 0')
+  },
+  type: ({ reader }, { value }) => {
+    const names = value.kind === 'list' ? value.items : [value]
+    if (names.length === 0) reader.report('bad-schema', value, '`type` must name at least one type')
+    for (const name of names) {
+      if (name.kind !== 'text') wrongType(reader, name, '`type`', 'text')
+      else if (!TYPES.includes(name.value))
+        reader.report('bad-schema', name, `\`${name.value}\` is not a type`, didYouMean(name.value, TYPES))
+    }
+  },
+  enum: ({ reader }, { value }) => {
+    if (value.kind !== 'list') return wrongType(reader, value, '`enum`', 'a list')
+    if (value.items.length === 0 || value.items.length > MAX_ENUM_VALUES)
+      reader.report('bad-schema', value, `\`enum\` must have 1 to ${MAX_ENUM_VALUES} values`)
+  },
+  format: ({ reader }, { value }) => {
+    if (value.kind !== 'text') return wrongType(reader, value, '`format`', 'text')
+    if (SCHEMA_FORMATS.some((format) => format === value.value)) return
+    reader.report(
+      'bad-schema',
+      value,
+      `unknown format \`${value.value}\``,
+      didYouMean(value.value, SCHEMA_FORMATS) ?? `one of ${SCHEMA_FORMATS.join(', ')}`,
+    )
+  },
+  pattern: (walk, { value }) => checkPattern(walk, value),
+  ref: ({ reader, root }, { value }) => {
+    if (value.kind !== 'text') return wrongType(reader, value, '`$ref`', 'text')
+    if (resolveRef(root, value.value) === undefined) {
+      reader.report(
+        'bad-schema',
+        value,
+        `\`$ref\` leads nowhere: \`${value.value}\``,
+        'use `#/$defs/NAME` with a name that is defined in this schema',
+      )
+    }
+  },
+}
+
+function checkKeyword(walk: Walk, kind: LeafKind, keyword: Keyword): void {
+  CHECKS[kind](walk, keyword)
+}
+
+function checkPattern({ reader }: Walk, value: Doc): void {
+  if (value.kind !== 'text') return wrongType(reader, value, 'a pattern', 'text')
+  const compiled = compilePattern(value.value)
+  if (!compiled.ok) reader.report('bad-pattern', value, `this pattern cannot be used: ${compiled.problem}`)
+}

@@ -1,0 +1,16 @@
+/** Formats of ajv-formats, in full mode, that a payload may be held to. */
+export const SCHEMA_FORMATS = [
+  'date',
+  'time',
+  'date-time',
+  'duration',
+  'uri',
+  'uri-reference',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'uuid',
+  'json-pointer',
+  'byte',
+] as const

@@ -1,0 +1,89 @@
+/** Words that change data or permissions: counted wherever they stand. */
+const CHANGING = new Set(
+  'insert update delete merge upsert drop truncate alter create grant revoke copy call exec execute'.split(
+    ' ',
+  ),
+)
+/** Words that begin a sub-statement after a parenthesis. */
+const NESTED = new Set(['select', 'with', 'values', 'table'])
+/** After these, `into` only names the target; after any other verb (`select ... into`) it creates something. */
+const TAKES_INTO = new Set(['insert', 'merge', 'replace', 'copy', 'upsert'])
+
+const WORD = /[A-Za-z_][A-Za-z0-9_]*/y
+const QUIET = /[\s0-9.,+\-/*=<>!%&|^~)[\]:?@]/
+type Context = 'statement' | 'parenthesis' | 'inside'
+
+/**
+ * The verbs of one or more SQL statements, in lower case and in order: the first word of every statement, of every
+ * sub-statement in parentheses, and every word that changes data wherever it stands. Undefined when the reading depends on the
+ * dialect: dollar quotes, backslashes in text, `#` and executable comments, nested comments, `--` without a blank.
+ */
+export function sqlVerbs(sql: string): readonly string[] | undefined {
+  const verbs: string[] = []
+  let context: Context = 'statement'
+  for (let at = 0; at < sql.length;) {
+    const after = skipSilent(sql, at)
+    if (after === undefined) return undefined
+    if (after > at) {
+      at = after
+      continue
+    }
+    const word = wordAt(sql, at)
+    if (word !== undefined) {
+      const verb = word.toLowerCase()
+      if (isVerb(verb, context, verbs)) verbs.push(verb)
+      context = 'inside'
+      at += word.length
+      continue
+    }
+    const symbol = sql.charAt(at++)
+    if (symbol === ';') context = 'statement'
+    else if (symbol === '(') context = context === 'statement' ? 'statement' : 'parenthesis'
+    else if (!QUIET.test(symbol)) return undefined
+  }
+  return verbs.length > 0 ? verbs : undefined
+}
+
+function isVerb(word: string, context: Context, verbs: readonly string[]): boolean {
+  if (context === 'statement' || CHANGING.has(word)) return true
+  if (word === 'into') return !TAKES_INTO.has(verbs.at(-1) ?? '')
+  return context === 'parenthesis' && NESTED.has(word)
+}
+
+/** End of the comment or quoted text that begins at `at`; `at` itself when none does; undefined when it is unreadable. */
+function skipSilent(sql: string, at: number): number | undefined {
+  if (sql.startsWith('--', at)) return skipLine(sql, at)
+  if (sql.startsWith('/*', at)) return skipComment(sql, at)
+  const quote = sql.charAt(at)
+  return quote === "'" || quote === '"' || quote === '`' ? skipQuoted(sql, at, quote) : at
+}
+
+/** `--` without a blank is arithmetic in one dialect; a lone carriage return ends the line in another. */
+function skipLine(sql: string, at: number): number | undefined {
+  const found = sql.indexOf('\n', at)
+  const end = found < 0 ? sql.length : found
+  const line = sql.slice(at + 2, end).replace(/\r$/, '')
+  if (line.includes('\r') || (line !== '' && !/^[ \t]/.test(line))) return undefined
+  return found < 0 ? end : end + 1
+}
+
+function skipComment(sql: string, at: number): number | undefined {
+  const end = sql.indexOf('*/', at + 2)
+  if (end < 0) return undefined
+  const inside = sql.slice(at + 2, end)
+  return /^M?!|\/\*/.test(inside) ? undefined : end + 2
+}
+
+function skipQuoted(sql: string, at: number, quote: string): number | undefined {
+  for (let from = at + 1; ;) {
+    const end = sql.indexOf(quote, from)
+    if (end < 0) return undefined
+    if (sql[end + 1] === quote) from = end + 2
+    else return sql.slice(at, end).includes('\\') ? undefined : end + 1
+  }
+}
+
+function wordAt(text: string, at: number): string | undefined {
+  WORD.lastIndex = at
+  return WORD.exec(text)?.[0]
+}

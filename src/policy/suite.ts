@@ -1,0 +1,65 @@
+import type { CaseIr } from './check-case.ts'
+import type { CompiledSnapshot } from './compile.ts'
+import type { BundleIr } from './ir.ts'
+import type { Call, Outcome } from './snapshot.ts'
+import { instantOf, weekdayBefore } from './time.ts'
+
+/** The result of one inline test. */
+export interface CaseResult {
+  readonly case: CaseIr
+  readonly outcome?: Outcome
+  /** Empty when it passed. */
+  readonly problems: readonly string[]
+}
+
+/**
+ * Runs the inline tests through the same decision as a real call, as agent `test`, who is permitted every tool, on a
+ * Monday at 12:00 in the routing time zone before every `until`, unless a test says otherwise.
+ */
+export async function runSuite(
+  snapshot: CompiledSnapshot,
+  ir: BundleIr,
+  cases: readonly CaseIr[],
+): Promise<readonly CaseResult[]> {
+  const { timezone } = ir.head.routing
+  const firstUntil = ir.ruleFiles
+    .flatMap((file) => file.rules)
+    .reduce(
+      (first, rule) => Math.min(first, rule.untilMs ?? Number.POSITIVE_INFINITY),
+      Number.POSITIVE_INFINITY,
+    )
+  const results: CaseResult[] = []
+  for (const one of cases) results.push(await runCase(snapshot, one, timeOf(one, timezone, firstUntil)))
+  return results
+}
+
+async function runCase(snapshot: CompiledSnapshot, one: CaseIr, at: number): Promise<CaseResult> {
+  const misfits = snapshot.checkPayload(one.tool, one.payload)
+  if (misfits.length > 0) {
+    const shown = misfits.map(({ pointer, message }) => `${pointer === '' ? 'payload' : pointer} ${message}`)
+    return { case: one, problems: [`the payload does not fit the contract: ${shown.join('; ')}`] }
+  }
+  const { tool, payload, agent, tenant, task, riskLevel } = one
+  const call: Call = { tool, payload, agent, tenant, at, ...task, ...(riskLevel && { riskLevel }) }
+  const outcome = await snapshot.judge(call)
+  return { case: one, outcome, problems: compareOutcome(one, outcome) }
+}
+
+function compareOutcome(one: CaseIr, outcome: Outcome): readonly string[] {
+  const problems: string[] = []
+  const got = outcome.by.join(', ')
+  if (outcome.verdict !== one.verdict) {
+    problems.push(`expected ${one.verdict}, got ${outcome.verdict} by ${got}: ${outcome.message}`)
+  }
+  if (one.risk !== undefined && outcome.risk !== one.risk)
+    problems.push(`expected risk ${one.risk}, got ${outcome.risk}`)
+  if (one.by && [...one.by].sort().join(', ') !== got)
+    problems.push(`expected by ${one.by.join(', ') || 'nothing'}, got ${got}`)
+  return problems
+}
+
+function timeOf(one: CaseIr, timezone: string, firstUntil: number): number {
+  const { time } = one
+  if (time && 'localMs' in time) return instantOf(timezone, time.localMs)
+  return weekdayBefore(timezone, firstUntil, time ?? { weekday: 'mon', hour: 12 })
+}

@@ -1,0 +1,156 @@
+import type { JsonValue } from '../contract/json.ts'
+import { MISSING, UNREADABLE } from './fields.ts'
+import type { Applied } from './functions.ts'
+import type { ListTest, NumberTest, Scalar, TestIr, TextTest } from './ir.ts'
+import { and, FALSE, not, or, TRUE, truthOf, UNKNOWN, type Truth } from './kleene.ts'
+import { compilePattern } from './patterns.ts'
+import { compileGlob, toNfc } from './text.ts'
+
+type Element = JsonValue | typeof UNREADABLE
+/** A compiled test. Total: a value of the wrong type is UNKNOWN, never an exception. */
+export type Test = (value: Applied) => Truth
+
+/** Compiles a test of section 3. */
+export function compileTest(test: TestIr): Test {
+  switch (test.op) {
+    case 'missing':
+      return (value) => (value === UNREADABLE ? UNKNOWN : truthOf(value === MISSING))
+    case 'present':
+      return (value) => (value === UNREADABLE ? UNKNOWN : truthOf(value !== MISSING))
+    case 'is':
+      return compileIs(test.values)
+    case 'contains':
+      return compileContains(test.values)
+    case 'over':
+    case 'at_least':
+    case 'under':
+    case 'at_most':
+      return compileNumber(test.op, test.value)
+    case 'starts_with':
+    case 'ends_with':
+    case 'like':
+    case 'matches':
+      return compileText(test.op, test.values)
+    case 'not': {
+      const inner = compileTest(test.test)
+      return (value) => not(inner(value))
+    }
+    case 'some':
+    case 'every':
+    case 'none':
+    case 'count':
+      return compileList(test.op, compileTest(test.test))
+    case 'and':
+      return compileAnd(test.tests.map(compileTest))
+  }
+}
+
+/** True for a test that only asks whether the field is there: it sees the payload as sent, no default stands in. */
+export function asksPresence(test: TestIr): boolean {
+  if (test.op === 'missing' || test.op === 'present') return true
+  if (test.op === 'and') return test.tests.every(asksPresence)
+  return test.op === 'not' && asksPresence(test.test)
+}
+
+function compileAnd(tests: readonly Test[]): Test {
+  return (value) => {
+    let truth: Truth = TRUE
+    for (const test of tests) {
+      truth = and(truth, test(value))
+      if (truth === FALSE) return FALSE
+    }
+    return truth
+  }
+}
+
+/** Equal to one of the values. A type that no value has is the wrong type. */
+function compileIs(values: readonly Scalar[]): Test {
+  const members = new Set<unknown>(values)
+  const texts = values.some((value) => typeof value === 'string')
+  const numbers = values.some((value) => typeof value === 'number')
+  const booleans = values.some((value) => typeof value === 'boolean')
+  return (value) => {
+    if (typeof value === 'string') return texts ? truthOf(members.has(toNfc(value))) : UNKNOWN
+    if (typeof value === 'number')
+      return numbers && Number.isFinite(value) ? truthOf(members.has(value)) : UNKNOWN
+    return typeof value === 'boolean' && booleans ? truthOf(members.has(value)) : UNKNOWN
+  }
+}
+
+/** Substring of a text, member of a list. */
+function compileContains(values: readonly Scalar[]): Test {
+  const texts = values.filter((value) => typeof value === 'string')
+  const member = compileList('some', compileIs(values))
+  return (value) => {
+    if (typeof value !== 'string') return member(value)
+    if (texts.length === 0) return UNKNOWN
+    const text = toNfc(value)
+    return truthOf(texts.some((part) => text.includes(part)))
+  }
+}
+
+function compileNumber(op: NumberTest, limit: number): Test {
+  const compare = NUMBER_TESTS[op]
+  return (value) =>
+    typeof value === 'number' && Number.isFinite(value) ? truthOf(compare(value, limit)) : UNKNOWN
+}
+
+const NUMBER_TESTS: Readonly<Record<NumberTest, (value: number, limit: number) => boolean>> = {
+  over: (value, limit) => value > limit,
+  at_least: (value, limit) => value >= limit,
+  under: (value, limit) => value < limit,
+  at_most: (value, limit) => value <= limit,
+}
+
+function compileText(op: TextTest, values: readonly string[]): Test {
+  const matchers = values.map(TEXT_TESTS[op])
+  return (value) => {
+    if (typeof value !== 'string') return UNKNOWN
+    const text = toNfc(value)
+    for (const matches of matchers) if (matches(text)) return TRUE
+    return FALSE
+  }
+}
+
+const TEXT_TESTS: Readonly<Record<TextTest, (wanted: string) => (text: string) => boolean>> = {
+  starts_with: (wanted) => (text) => text.startsWith(wanted),
+  ends_with: (wanted) => (text) => text.endsWith(wanted),
+  like: compileGlob,
+  matches: (wanted) => {
+    const compiled = compilePattern(wanted)
+    if (!compiled.ok) throw new Error(`pattern passed the check and does not compile: ${compiled.problem}`)
+    return (text) => compiled.pattern.test(text)
+  },
+}
+
+function compileList(op: ListTest, test: Test): Test {
+  return (value) => {
+    if (!Array.isArray(value)) return UNKNOWN
+    const items = value as readonly Element[]
+    if (op === 'count') return test(items.length)
+    if (op === 'every') return items.length === 0 ? UNKNOWN : every(items, test)
+    return op === 'some' ? some(items, test) : not(some(items, test))
+  }
+}
+
+function some(items: readonly Element[], test: Test): Truth {
+  let truth: Truth = FALSE
+  for (const item of items) {
+    truth = or(truth, testElement(item, test))
+    if (truth === TRUE) return TRUE
+  }
+  return truth
+}
+
+function every(items: readonly Element[], test: Test): Truth {
+  let truth: Truth = TRUE
+  for (const item of items) {
+    truth = and(truth, testElement(item, test))
+    if (truth === FALSE) return FALSE
+  }
+  return truth
+}
+
+function testElement(item: Element, test: Test): Truth {
+  return test(item === null ? UNREADABLE : item)
+}

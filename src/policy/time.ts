@@ -1,0 +1,93 @@
+export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+export type Weekday = (typeof WEEKDAYS)[number]
+
+export interface LocalTime {
+  readonly weekday: Weekday
+  /** 0 to 23. */
+  readonly hour: number
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** Every offset from UTC in use is a multiple of it, so within one slot weekday and hour are constant. */
+const SLOT_MS = 15 * 60_000
+
+export function isTimeZone(zone: string): boolean {
+  // `+02:00` and the like would pass too; a policy names a place, whose clock changes with the seasons.
+  if (!/^[A-Za-z]/.test(zone)) return false
+  try {
+    new Intl.DateTimeFormat('en-US', { timeZone: zone })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Weekday and hour of an instant in a time zone. Intl is asked once per quarter of an hour. */
+export function createClock(timezone: string): (at: number) => LocalTime {
+  let format: Intl.DateTimeFormat | undefined
+  let slot = Number.NaN
+  let local: LocalTime = { weekday: 'mon', hour: 0 }
+  return (at) => {
+    const wanted = Math.floor(at / SLOT_MS)
+    if (wanted === slot) return local
+    format ??= new Intl.DateTimeFormat('en-US', {
+      timeZone: timezone,
+      weekday: 'short',
+      hour: '2-digit',
+      hourCycle: 'h23',
+    })
+    const parts = new Map(format.formatToParts(at).map((part) => [part.type, part.value]))
+    const weekday = WEEKDAYS.find((day) => day === parts.get('weekday')?.toLowerCase()) ?? 'mon'
+    local = { weekday, hour: Number(parts.get('hour')) }
+    slot = wanted
+    return local
+  }
+}
+
+/** Offset of a time zone from UTC at an instant, in ms. */
+function offsetAt(timezone: string, at: number): number {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: timezone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  })
+  const parts = new Map(format.formatToParts(at).map((part) => [part.type, Number(part.value)]))
+  const get = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0
+  const local = Date.UTC(get('year'), get('month') - 1, get('day'), get('hour'), get('minute'), get('second'))
+  return local - Math.floor(at / 1000) * 1000
+}
+
+/** The instant at which a clock in the time zone shows this local time; `local` is that time as if it were UTC. */
+export function instantOf(timezone: string, local: number): number {
+  const guess = local - offsetAt(timezone, local)
+  return local - offsetAt(timezone, guess)
+}
+
+/** A calendar date (`2027-01-31`) as midnight UTC, or undefined when there is no such day. */
+export function parseDate(text: string): number | undefined {
+  const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)
+  if (!match) return undefined
+  const ms = Date.UTC(Number(match[1]), Number(match[2]) - 1, Number(match[3]))
+  return new Date(ms).toISOString().startsWith(text) ? ms : undefined
+}
+
+/** The first instant after a date in the time zone: `until` includes its day. */
+export function endOfDate(timezone: string, date: number): number {
+  return instantOf(timezone, date + DAY_MS)
+}
+
+/** A Monday, 2024-01-01. */
+const FIRST_MONDAY = Date.UTC(2024, 0, 1)
+
+/** The instant of a weekday and hour in the last whole week (Monday first) that ends before `before`, at 2024-01-01 or earlier. */
+export function weekdayBefore(timezone: string, before: number, { weekday, hour }: LocalTime): number {
+  let monday = FIRST_MONDAY
+  while (monday + 8 * DAY_MS >= before) monday -= 7 * DAY_MS
+  return instantOf(timezone, monday + WEEKDAYS.indexOf(weekday) * DAY_MS + hour * HOUR_MS)
+}
