@@ -55,7 +55,7 @@ async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Comm
   const { guards = [], writes = [], evidence = [], before = Infinity } = plan
   if (writes.length === 0 && evidence.length === 0) return { answer: plan.answer }
   const events = evidence.map(encodeEvidence)
-  const deadline = Math.min(deps.store.now() + deps.storeDeadlineMs, before)
+  const deadline = Math.min(deps.store.now() + deps.storeDeadlineMs, before - 1)
   const result = await timedCommit(deps, tenant, {
     commitId: deps.nextCommitId(),
     deadline,

@@ -48,6 +48,10 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
         file.rules.map(({ id, verdict, mode, line }) => ({ id, verdict, mode, line, file: file.path })),
       ))
     },
+    mayUse(tenant, agent, tool) {
+      const entry = head.directory.tenants.get(tenant)?.agents.get(agent)
+      return entry !== undefined && contracts.has(tool) && permits(entry, tool)
+    },
     async decide(call) {
       const tenant = head.directory.tenants.get(call.tenant)
       const agent = tenant?.agents.get(call.agent)

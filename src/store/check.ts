@@ -66,6 +66,9 @@ function checkWrite(write: Write): number {
       checkText('index', write.index, STORE_LIMITS.nameLength)
       checkEntry(write.member, write.to ?? 0)
       return 0
+    case 'mark':
+      checkText('index', write.index, STORE_LIMITS.nameLength)
+      return 0
     default:
       throw new TypeError(`unknown write: ${String((write satisfies never as { op: unknown }).op)}`)
   }

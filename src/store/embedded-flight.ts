@@ -97,9 +97,10 @@ export function planCommit(flight: Flight, task: CommitTask): CommitResult {
   if (flight.time > commit.deadline) return { ok: false, reason: 'late' }
   const failed = failedGuards(flight, partition, commit.guards)
   if (failed.length > 0) return { ok: false, reason: 'guard', failed }
-  applyWrites(flight, task)
+  const numbers = appendEvents(flight, task)
+  applyWrites(flight, task, numbers[0])
   if (commit.writes.length + commit.events.length > 0) flight.partitions.add(partition)
-  return { ok: true, numbers: appendEvents(flight, task) }
+  return { ok: true, numbers }
 }
 
 /** Undefined when the index was changed by this flight: then the claim must take the next one. */
@@ -124,15 +125,21 @@ function failedGuards(flight: Flight, partition: string, guards: readonly Guard[
   return failed
 }
 
-function applyWrites(flight: Flight, { partition, commit, bodies }: CommitTask): void {
+/** `first` is the number of the commit's first event, undefined when it has none: then there is nothing to mark (S17). */
+function applyWrites(
+  flight: Flight,
+  { partition, commit, bodies }: CommitTask,
+  first: number | undefined,
+): void {
   let puts = 0
   for (const write of commit.writes) {
     if (write.op === 'index') moveMember(flight, [partition, write.index, write.member], write.to)
-    else
-      changeRecord(
-        recordState(flight, partition, write.type, write.id),
-        write.op === 'put' ? bodies[puts++] : undefined,
-      )
+    else if (write.op === 'mark') {
+      if (first !== undefined) moveMember(flight, [partition, write.index, commit.commitId], first)
+    } else {
+      const body = write.op === 'put' ? bodies[puts++] : undefined
+      changeRecord(recordState(flight, partition, write.type, write.id), body)
+    }
   }
 }
 

@@ -48,9 +48,9 @@ export interface Store {
 export const STORE_LIMITS = {
   partitionLength: 64,
   /** Of a record type or an index name. */
-  nameLength: 128,
+  nameLength: 224,
   /** Of a record id or an index member. */
-  idLength: 400,
+  idLength: 320,
   /** One line, 1 to 128 characters. */
   commitIdLength: 128,
   /** All bodies and events of one commit together. */
@@ -111,17 +111,8 @@ export interface Guard {
 export type Write =
   | { readonly op: 'put'; readonly type: string; readonly id: string; readonly body: string }
   | { readonly op: 'delete'; readonly type: string; readonly id: string }
-  /**
-   * Puts the member at score `to`, wherever it was (S15); without `to` it is removed.
-   * `from` is only a note for the reader: a stale one does no harm.
-   */
-  | {
-      readonly op: 'index'
-      readonly index: string
-      readonly member: string
-      readonly from?: number
-      readonly to?: number
-    }
+  /** Puts the member at score `to`, wherever it was (S15); without `to` it is removed. */
+  | { readonly op: 'index'; readonly index: string; readonly member: string; readonly to?: number }
   /** Adds an entry whose score is the number of the commit's first event and whose member is the commit's id (S17). */
   | { readonly op: 'mark'; readonly index: string }
 

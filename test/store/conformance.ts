@@ -375,7 +375,7 @@ const LAWS: Record<string, Law> = {
       { score: 110, member: 'a' },
       { score: 110, member: 'b' },
     ])
-    await store.commit('t', commitOf(store, { writes: [{ op: 'index', index: 'q', member: 'a', from: 1 }] }))
+    await store.commit('t', commitOf(store, { writes: [{ op: 'index', index: 'q', member: 'a' }] }))
     await store.commit('t', commitOf(store, { writes: [{ op: 'index', index: 'q', member: 'b', to: 50 }] }))
     expect(await store.claimDue('t', 'q', { now: 50, lease: 100, limit: 9 })).toEqual([
       { score: 50, member: 'b' },
@@ -557,10 +557,7 @@ const LAWS: Record<string, Law> = {
     await move(store, 'x', 'a', 1)
     await move(store, 'x', 'a', 5)
     expect(await entries()).toEqual([{ score: 5, member: 'a' }])
-    await store.commit(
-      't',
-      commitOf(store, { writes: [{ op: 'index', index: 'x', member: 'a', from: 2, to: 3 }] }),
-    )
+    await store.commit('t', commitOf(store, { writes: [{ op: 'index', index: 'x', member: 'a', to: 3 }] }))
     expect(await entries()).toEqual([{ score: 3, member: 'a' }])
     await Promise.all([9, 7, 8].map((score) => move(store, 'x', 'a', score)))
     expect(await entries()).toHaveLength(1)
@@ -571,13 +568,29 @@ const LAWS: Record<string, Law> = {
           { op: 'index', index: 'x', member: 'b', to: 1 },
           { op: 'index', index: 'x', member: 'b', to: 2 },
           { op: 'index', index: 'x', member: 'a' },
-          { op: 'index', index: 'x', member: 'absent', from: 4 },
+          { op: 'index', index: 'x', member: 'absent' },
         ],
       }),
     )
     expect(await entries()).toEqual([{ score: 2, member: 'b' }])
     await move(store, 'x', 'b', 2)
     expect(await entries()).toEqual([{ score: 2, member: 'b' }])
+  },
+
+  async 'S17 a mark stands at the number of the first event of its commit; without events there is none'({
+    store,
+  }) {
+    await put(store, 'before', 'b')
+    await store.commit('t', commitOf(store, { events: ['e1'] }))
+    const writes = [{ op: 'mark', index: 'x' }] as const
+    await store.commit('t', commitOf(store, { commitId: 'two', writes, events: ['e2', 'e3'] }))
+    await store.commit('t', commitOf(store, { commitId: 'none', writes }))
+    await store.commit('t', commitOf(store, { commitId: 'four', writes, events: ['e4'] }))
+    const marks = await store.range('t', 'x', { limit: 9 })
+    const log = await store.events('t', 0, 99)
+    expect(marks.map(({ member }) => member)).toEqual(['two', 'four'])
+    for (const { score, member } of marks)
+      expect(log.find(({ commitId }) => commitId === member)?.number).toBe(score)
   },
 
   async 'S16 arguments at the limits work'({ store }) {

@@ -46,8 +46,9 @@ const write: fc.Arbitrary<Write> = fc.oneof(
     body: fc.string({ unit: 'binary', maxLength: 6 }),
   }),
   fc.record({ op: fc.constant('delete' as const), type: name(TYPES), id: name(IDS) }),
+  fc.record({ op: fc.constant('mark' as const), index: name(INDEXES) }),
   fc.record(
-    { op: fc.constant('index' as const), index: name(INDEXES), member: name(IDS), from: score, to: score },
+    { op: fc.constant('index' as const), index: name(INDEXES), member: name(IDS), to: score },
     { requiredKeys: ['op', 'index', 'member'] },
   ),
 )

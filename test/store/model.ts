@@ -23,7 +23,9 @@ export class ModelPartition {
       (this.get(type, id)?.revision ?? 0) === revision ? [] : [position],
     )
     if (failed.length > 0) return { ok: false, reason: 'guard', failed }
+    const first = this.log.length + 1
     for (const write of commit.writes) {
+      if (write.op === 'mark' && commit.events.length > 0) this.#move(write.index, commit.commitId, first)
       if (write.op === 'put') {
         const revision = (this.get(write.type, write.id)?.revision ?? 0) + 1
         this.records.set(key(write.type, write.id), { body: write.body, revision, commitId: commit.commitId })
