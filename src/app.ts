@@ -1,0 +1,271 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { type Config, storePath } from './config.ts'
+import { timeOrderedId } from './domain/id.ts'
+import { type Bucket, takeToken } from './domain/rate.ts'
+import { type Census, census } from './gateway/census.ts'
+import type { Deps } from './gateway/deps.ts'
+import { noteLoad } from './gateway/note-load.ts'
+import { ownSecrets } from './gateway/secrets.ts'
+import { startTimer, type Timer } from './gateway/timer.ts'
+import type { Rates } from './http/deps.ts'
+import type { Health } from './http/health.ts'
+import { loadSchemas } from './http/schemas.ts'
+import { createServer } from './http/server.ts'
+import { createWaits } from './http/waits.ts'
+import { type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/feed.ts'
+import { loadBundleInWorker } from './policy/directory-host.ts'
+import type { LoadResult } from './policy/load.ts'
+import { createPayloadChecks } from './policy/payload.ts'
+import { openEmbeddedStore } from './store/embedded.ts'
+import type { Store } from './store/store.ts'
+import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
+import { logEvidence } from './telemetry/log.ts'
+import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+
+/** A running gateway. */
+export interface App {
+  readonly url: string
+  readonly metricsUrl: string
+  readonly deps: Deps
+  /** The admin key that this start generated; to be shown once. */
+  readonly newAdminKey?: string
+  readonly health: Health
+  /** Stops accepting, ends waits, lets requests in flight finish, and closes the store. */
+  close(): Promise<void>
+}
+
+export interface AppParts {
+  readonly log: Logger
+  /** Opens the store; the default is the one that the configuration names. */
+  readonly openStore?: (config: Config) => Promise<Store>
+  /** Loads the policy bundle; the default does it in a worker thread. */
+  readonly loadPolicies?: (dir: string) => Promise<LoadResult>
+  readonly timerEveryMs?: number
+}
+
+const TIMER_EVERY_MS = 500
+/** A scrape counts waiting threads afresh only this often. */
+const CENSUS_EVERY_MS = 5_000
+
+/** The composition root: the only place that knows every adapter. Resolves when the gateway listens. */
+export async function startApp(config: Config, parts: AppParts): Promise<App> {
+  const { log } = parts
+  let store: Store | undefined
+  let note: (report: LoadReport) => void = () => undefined
+  const policies = openPolicyFeed(config.policies, {
+    load: loaderOf(config, parts),
+    now: () => store?.now() ?? Date.now(),
+    rescanMs: config.policyRescan,
+    onLoad: (report) => note(report),
+  })
+  try {
+    store = await (parts.openStore ?? openStore)(config)
+    const gateway = await assemble(config, parts, { store, policies })
+    await policies.ready
+    note = noteLoads(gateway, log)
+    const first = policies.status().lastLoad
+    if (first) note(first)
+    return await listen(config, gateway)
+  } catch (error) {
+    await policies.close()
+    await store?.close()
+    throw error
+  }
+}
+
+function openStore(config: Config): Promise<Store> {
+  return openEmbeddedStore({ path: storePath(config), minFreeBytes: config.storeMinFree })
+}
+
+function loaderOf(config: Config, { loadPolicies }: AppParts): () => Promise<LoadResult> {
+  if (loadPolicies) return () => loadPolicies(config.policies)
+  const checks = createPayloadChecks()
+  return () => loadBundleInWorker(config.policies, { checks })
+}
+
+interface Adapters {
+  readonly store: Store
+  readonly policies: PolicyFeed
+}
+
+interface Gateway extends Adapters {
+  readonly deps: Deps
+  readonly metrics: Metrics
+  readonly server: FastifyInstance
+  readonly health: Health
+  readonly timer: Timer
+  readonly newAdminKey?: string
+}
+
+async function assemble(config: Config, parts: AppParts, { store, policies }: Adapters): Promise<Gateway> {
+  const { log } = parts
+  const random = (bytes: number): Uint8Array => randomBytes(bytes)
+  const nextCommitId = commitIds(random)
+  const { commitments, adminKeyHash, newAdminKey } = await ownSecrets({
+    store,
+    random,
+    commitId: nextCommitId,
+    deadlineMs: config.storeDeadline,
+    adminKey: config.adminKey,
+  })
+  const metrics = createMetrics({
+    version: packageVersion(),
+    knowsTool: (name) => policies.current()?.tools.has(name) === true,
+    census: cached(() => census(deps), CENSUS_EVERY_MS),
+  })
+  const deps: Deps = {
+    store,
+    policies,
+    keys: new Map(),
+    random,
+    nextId: () => timeOrderedId(store.now(), random(10)),
+    nextCommitId,
+    commitmentSecret: commitments,
+    storeDeadlineMs: config.storeDeadline,
+    observe: (observation) => {
+      metrics.observe(observation)
+      if (observation.kind === 'evidence') logEvidence(log, observation.record)
+    },
+  }
+  const { health, close: closeHealth } = healthOf(deps)
+  const waits = createWaits()
+  const server = createServer(
+    {
+      gateway: deps,
+      schemas: loadSchemas(),
+      waits: { ...waits, endAll: () => (closeHealth(), waits.endAll()) },
+      rates: ratesOf(() => performance.now()),
+      log,
+      bodyBytes: config.bodyLimit,
+      adminKeyHash,
+      shadowCounts: metrics.shadowCounts,
+      observeHttp: metrics.observeHttp,
+    },
+    health,
+  )
+  const timer = startTimer(deps, {
+    everyMs: parts.timerEveryMs ?? TIMER_EVERY_MS,
+    onError: (error) => log.error({ err: error }, 'a round of the timer failed; the next one tries again'),
+  })
+  return {
+    store,
+    policies,
+    deps,
+    metrics,
+    server,
+    health,
+    timer,
+    ...(newAdminKey === undefined ? {} : { newAdminKey }),
+  }
+}
+
+async function listen(config: Config, gateway: Gateway): Promise<App> {
+  const { server, metrics, timer, policies, store, deps, health, newAdminKey } = gateway
+  let scrapes: MetricsListener | undefined
+  const close = async (): Promise<void> => {
+    await server.close()
+    await timer.close()
+    await policies.close()
+    await scrapes?.close()
+    await store.close()
+  }
+  try {
+    await server.listen({ host: config.host, port: config.port })
+    scrapes = await listenForScrapes(metrics.registry, config.metricsHost, config.metricsPort)
+  } catch (error) {
+    await close()
+    throw error
+  }
+  const { port } = server.server.address() as AddressInfo
+  return {
+    url: `http://${hostInUrl(config.host)}:${port}`,
+    metricsUrl: `http://${hostInUrl(config.metricsHost)}:${scrapes.port}/metrics`,
+    deps,
+    health,
+    close,
+    ...(newAdminKey === undefined ? {} : { newAdminKey }),
+  }
+}
+
+const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host)
+
+function healthOf(deps: Deps): { health: Health; close: () => void } {
+  let closing = false
+  const health: Health = {
+    ready: async () => {
+      const { ready, reason } = await deps.store.health()
+      const policies =
+        deps.policies.current() === undefined ? 'no valid bundle was loaded yet' : staleness(deps)
+      const store = ready ? 'ready' : (reason ?? 'not ready')
+      return { ready: ready && !closing && deps.policies.current() !== undefined, store, policies }
+    },
+  }
+  return { health, close: () => (closing = true) }
+}
+
+function staleness(deps: Deps): string {
+  const failed = deps.policies.status().lastLoad?.ok === false
+  return failed ? 'ready, but the last load failed: an older bundle is in force' : 'ready'
+}
+
+/** Metric, log line and evidence record of every load. */
+function noteLoads({ deps, metrics, policies }: Gateway, log: Logger): (report: LoadReport) => void {
+  return (report) => {
+    const { ok, revision, diagnostics } = report
+    metrics.observeLoad({ ok, atSeconds: report.at / 1000, ...(revision === undefined ? {} : { revision }) })
+    const errors = diagnostics.filter((one) => one.severity === 'error')
+    const places = errors.map((one) => `${one.file}:${one.line}:${one.column} ${one.code}: ${one.message}`)
+    if (ok) log.info({ revision, warnings: diagnostics.length }, 'policies loaded')
+    else
+      log.error(
+        { revision, errors: places.slice(0, 20) },
+        'policies not loaded: the last good bundle stays in force',
+      )
+    const snapshot = policies.current()
+    const facts = ok && snapshot ? { files: snapshot.files.length, rules: snapshot.rules.length } : {}
+    const said = ok ? {} : { errors: places.slice(0, 20) }
+    const load = { ok, ...(revision === undefined ? {} : { revision }), ...facts, ...said }
+    noteLoad(deps, load).catch((error: unknown) =>
+      log.error({ err: error }, 'the policy load could not be recorded'),
+    )
+  }
+}
+
+/** Unique per process by 96 random bits, and per commit by a counter. */
+function commitIds(random: (bytes: number) => Uint8Array): () => string {
+  const instance = Buffer.from(random(12)).toString('base64url')
+  let count = 0
+  return () => `${instance}.${(count++).toString(36)}`
+}
+
+function ratesOf(now: () => number): Rates {
+  const buckets = new Map<string, Bucket>()
+  return {
+    take: (key, rate) => {
+      const { bucket, retryAfterMs } = takeToken(buckets.get(key), rate, now())
+      buckets.set(key, bucket)
+      return retryAfterMs
+    },
+  }
+}
+
+function cached(ask: () => Promise<Census>, everyMs: number): () => Promise<Census> {
+  let at = -Infinity
+  let answer: Promise<Census> | undefined
+  return () => {
+    if (answer === undefined || performance.now() - at >= everyMs) {
+      at = performance.now()
+      answer = ask()
+    }
+    return answer
+  }
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}

@@ -1,0 +1,39 @@
+import type { Deps } from './deps.ts'
+import { runDue } from './run-due.ts'
+
+/** Rounds of `runDue`, one after another, until closed. */
+export interface Timer {
+  /** Resolves when the round that is running is over. */
+  close(): Promise<void>
+}
+
+export interface TimerOptions {
+  /** Pause between two rounds, ms. */
+  readonly everyMs: number
+  /** A round that failed; the next one tries again. */
+  readonly onError: (error: unknown) => void
+}
+
+export function startTimer(deps: Deps, { everyMs, onError }: TimerOptions): Timer {
+  let closed = false
+  let timer: NodeJS.Timeout | undefined
+  let running = Promise.resolve()
+  const round = async (): Promise<void> => {
+    const done = await runDue(deps).catch((error: unknown) => {
+      onError(error)
+      return 0
+    })
+    if (!closed) timer = setTimeout(start, done > 0 ? 0 : everyMs)
+  }
+  const start = (): void => {
+    running = round()
+  }
+  start()
+  return {
+    close: async () => {
+      closed = true
+      clearTimeout(timer)
+      await running
+    },
+  }
+}
