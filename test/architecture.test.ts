@@ -94,7 +94,8 @@ describe('the house rules', () => {
   })
 
   it('only config.ts reads the environment', () => {
-    expect(files.filter((file) => /process\.env/.test(code(file)))).toEqual(['config.ts'])
+    const reading = files.filter((file) => /process\.env/.test(code(file)))
+    expect(reading.filter((file) => file !== 'config.ts')).toEqual([])
   })
 
   it('only policy/directory*.ts and the command line touch the disk on behalf of policy', () => {

@@ -230,13 +230,23 @@ class Embedded implements EmbeddedStore {
     }
   }
 
+  /** False also when LMDB cannot tell any more, as after a failure to write its root. */
+  #stampIsUnchanged(): boolean {
+    try {
+      this.#parts.db.resetReadTxn()
+      return readStamp(this.#parts.db)?.flights === this.#stamp.flights
+    } catch {
+      return false
+    }
+  }
+
   #ports({ db, clock, disk }: Parts): RunwayPorts {
     return {
       clock,
       disk,
       before: stateBefore(db, this.#lastNumbers),
       write: (flight) => writeFlight(db, flight, this.#stamp),
-      leftNothing: () => readStamp(db)?.flights === this.#stamp.flights,
+      leftNothing: () => this.#stampIsUnchanged(),
       landed: (flight) => {
         this.#stamp = { ...this.#stamp, flights: this.#stamp.flights + 1, time: flight.time }
         for (const [partition, number] of flight.numbers) this.#lastNumbers.set(partition, number)
