@@ -41,7 +41,12 @@ export function prepareDirectory(directory: string): void {
 export function createDataFiles(directory: string): void {
   for (const name of [DATA_FILE, `${DATA_FILE}-lock`]) closeSync(openSync(join(directory, name), 'a', 0o600))
   syncDirectory(directory)
-  syncDirectory(dirname(directory))
+  try {
+    syncDirectory(dirname(directory))
+  } catch (error) {
+    // a parent that may not be read, as /var/lib in some set-ups, was there before and is durable already
+    if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+  }
 }
 
 export function readMarker(directory: string): Marker | undefined {
@@ -135,6 +140,9 @@ function parseMarker(text: string): Marker {
 
 function syncDirectory(directory: string): void {
   const descriptor = openSync(directory, 'r')
-  fsyncSync(descriptor)
-  closeSync(descriptor)
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
 }

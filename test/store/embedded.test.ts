@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
 import {
-  chmodSync,
   copyFileSync,
   mkdirSync,
   mkdtempSync,
@@ -20,10 +19,12 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openEmbeddedStore } from '../../src/store/embedded.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { startProcess } from '../crash.ts'
+import { checkLinearizable } from '../linearizable.ts'
 import { commitOf, storeConformance } from './conformance.ts'
 import { compareWithModel } from './differential.ts'
 import type { ClockSources } from '../../src/store/clock.ts'
 import type { EmbeddedOptions, EmbeddedStore } from '../../src/store/embedded.ts'
+import type { Model, Operation } from '../linearizable.ts'
 import type { OpenedStore } from './conformance.ts'
 
 const WRITER = fileURLToPath(new URL('writer.mjs', import.meta.url))
@@ -78,6 +79,47 @@ describe('the embedded store against the model', () => {
     const store = await open({ path: newDirectory() })
     await compareWithModel(store, { runs: 30, steps: 40, inOrder: false })
   }, 120_000)
+})
+
+describe('tokens that many callers race for', () => {
+  const token: Model<'fresh' | 'used', 'redeem', boolean> = {
+    initial: 'fresh',
+    next: (state, _input, output) => (output === undefined || output === (state === 'fresh') ? ['used'] : []),
+  }
+
+  it('are redeemed once each, and every history is linearizable', async () => {
+    const store = await open({ path: newDirectory() })
+    const redeem = async (id: string): Promise<boolean> => {
+      const record = await store.get('t', 'token', id)
+      if (record?.body !== 'fresh') return false
+      const result = await store.commit(
+        't',
+        commitOf(store, {
+          guards: [{ type: 'token', id, revision: record.revision }],
+          writes: [{ op: 'put', type: 'token', id, body: 'used' }],
+          events: [`redeemed ${id}`],
+        }),
+      )
+      return result.ok
+    }
+    let moment = 0
+    const race = async (id: string): Promise<Operation<'redeem', boolean>[]> => {
+      const writes = [{ op: 'put', type: 'token', id, body: 'fresh' } as const]
+      await store.commit('t', commitOf(store, { writes }))
+      const attempt = async (turns: number): Promise<Operation<'redeem', boolean>> => {
+        for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve))
+        const call = moment++
+        const output = await redeem(id)
+        return { call, return: moment++, input: 'redeem', output }
+      }
+      return Promise.all(Array.from({ length: 16 }, (_, caller) => attempt(caller % 5)))
+    }
+    for (const history of await Promise.all(Array.from({ length: 200 }, (_, i) => race(`token${i}`)))) {
+      expect(history.filter(({ output }) => output)).toHaveLength(1)
+      expect(checkLinearizable(history, token)).toMatchObject({ linearizable: true })
+    }
+    expect(await store.verifyDensity('t')).toBe(200)
+  })
 })
 
 describe('the lock on the data directory', () => {
@@ -216,13 +258,10 @@ describe('a disk that fails', () => {
       child.send('go')
       let after = 0
       await child.lineWhere((line) => line.startsWith('ack') && ++after > before)
-      const { lines, errors } = await child.kill()
+      const { lines } = await child.kill()
       const refusals = lines.filter((line) => line.startsWith('error'))
       expect(refusals.length).toBeGreaterThan(0)
-      expect([
-        refusals.filter((line) => !line.startsWith('error StoreUnavailable')),
-        errors.slice(0, 0),
-      ]).toEqual([[], ''])
+      expect(refusals.filter((line) => !line.startsWith('error StoreUnavailable'))).toEqual([])
       expect(lines.find((line) => line.startsWith('health'))).toMatch(/false the disk is full/)
     },
     60_000,
@@ -299,7 +338,6 @@ describe('a disk that fails', () => {
     const path = newDirectory()
     writeFileSync(join(path, 'file'), '')
     await expect(openEmbeddedStore({ path: join(path, 'file') })).rejects.toThrow(/EEXIST|ENOTDIR/)
-    chmodSync(path, 0o700)
   })
 })
 
