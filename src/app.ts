@@ -11,7 +11,7 @@ import type { Deps } from './gateway/deps.ts'
 import { noteLoad } from './gateway/note-load.ts'
 import { ownSecrets } from './gateway/secrets.ts'
 import { startTimer, type Timer } from './gateway/timer.ts'
-import type { Rates } from './http/deps.ts'
+import type { HttpObservation, Rates } from './http/deps.ts'
 import type { Health } from './http/health.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
@@ -131,22 +131,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
       if (observation.kind === 'evidence') logEvidence(log, observation.record)
     },
   }
-  const { health, close: closeHealth } = healthOf(deps)
-  const waits = createWaits()
-  const server = createServer(
-    {
-      gateway: deps,
-      schemas: loadSchemas(),
-      waits: { ...waits, endAll: () => (closeHealth(), waits.endAll()) },
-      rates: ratesOf(() => performance.now()),
-      log,
-      bodyBytes: config.bodyLimit,
-      adminKeyHash,
-      shadowCounts: metrics.shadowCounts,
-      observeHttp: metrics.observeHttp,
-    },
-    health,
-  )
+  const { server, health } = serverOf(config, { deps, metrics, log, adminKeyHash })
   const timer = startTimer(deps, {
     everyMs: parts.timerEveryMs ?? TIMER_EVERY_MS,
     onError: (error) => log.error({ err: error }, 'a round of the timer failed; the next one tries again'),
@@ -161,6 +146,31 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     timer,
     ...(newAdminKey === undefined ? {} : { newAdminKey }),
   }
+}
+
+function serverOf(
+  config: Config,
+  parts: { deps: Deps; metrics: Metrics; log: Logger; adminKeyHash: Uint8Array },
+): { server: FastifyInstance; health: Health } {
+  const { deps, metrics, log, adminKeyHash } = parts
+  const { health, close } = healthOf(deps)
+  const waits = createWaits()
+  const endAll = (): void => {
+    close()
+    waits.endAll()
+  }
+  const http = {
+    gateway: deps,
+    schemas: loadSchemas(),
+    waits: { ...waits, endAll },
+    rates: ratesOf(() => performance.now()),
+    log,
+    bodyBytes: config.bodyLimit,
+    adminKeyHash,
+    shadowCounts: metrics.shadowCounts,
+    observeHttp: (request: HttpObservation) => metrics.observeHttp(request),
+  }
+  return { server: createServer(http, health), health }
 }
 
 async function listen(config: Config, gateway: Gateway): Promise<App> {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError, problemOf } from '../contract/errors.ts'
 import { adminRoutes } from './admin.ts'
 import { agentRoutes } from './agent.ts'
@@ -26,7 +26,7 @@ const MAX_URL_CHARS = 8_192
 export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   const app = Fastify({
     loggerInstance: http.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: http.bodyBytes,
     exposeHeadRoutes: false,
     requestTimeout: TIMEOUTS.REQUEST_MS,

@@ -1,0 +1,31 @@
+import { parseArgs } from 'node:util'
+import { printDiagnostics, printDiagnosticsJson } from '../policy/diagnostics.ts'
+import { prepareDirectory } from '../policy/directory.ts'
+import type { PreparedBundle } from '../policy/load.ts'
+import { EXIT } from './failure.ts'
+
+export const DEFAULT_POLICIES = './policies'
+
+/** `countersign check [DIR]`: every finding at once, sorted by place. Exit 3 when the bundle would not be loaded. */
+export async function check(args: readonly string[]): Promise<void> {
+  const options = { format: { type: 'string', default: 'text' } } as const
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  const bundle = await prepareDirectory(positionals[0] ?? DEFAULT_POLICIES)
+  const found = bundle.ok ? bundle.snapshot.diagnostics : bundle.diagnostics
+  if (values.format === 'json') console.log(printDiagnosticsJson(found))
+  else {
+    if (found.length > 0) console.log(printDiagnostics(found))
+    console.log(verdictOn(bundle))
+  }
+  if (!bundle.ok) process.exitCode = EXIT.doesNotCheck
+}
+
+function verdictOn(bundle: PreparedBundle): string {
+  if (!bundle.ok) {
+    const errors = bundle.diagnostics.filter((one) => one.severity === 'error').length
+    return `${errors} ${errors === 1 ? 'error' : 'errors'}: this bundle would not be loaded`
+  }
+  const { tools, rules, revision, diagnostics } = bundle.snapshot
+  const warnings = `${diagnostics.length} ${diagnostics.length === 1 ? 'warning' : 'warnings'}`
+  return `fine: ${tools.size} tools, ${rules.length} rules, ${bundle.results.length} tests passed, ${warnings}, revision ${revision.slice(0, 12)}`
+}

@@ -1,0 +1,12 @@
+import { describeConfig } from '../config.ts'
+import { readConfig } from './serve.ts'
+
+/** `countersign config`: what `serve` with the same flags would use, and where each value comes from. */
+export async function config(args: readonly string[]): Promise<void> {
+  const rows = describeConfig(await readConfig(args))
+  const width = Math.max(...rows.map(({ name }) => name.length))
+  const values = Math.max(...rows.map(({ value }) => value.length))
+  for (const { name, value, origin } of rows) {
+    console.log(`${name.padEnd(width)}  ${value.padEnd(values)}  ${origin}`)
+  }
+}

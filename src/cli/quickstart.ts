@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { App } from '../app.ts'
+import { type Config, storePath } from '../config.ts'
+import { issueKey } from '../gateway/keys.ts'
+import { createLog } from '../telemetry/log.ts'
+import { DEMO_FILE, type DemoCredentials, readDemoCredentials, writeDemoCredentials } from './credentials.ts'
+import { CliFailure } from './failure.ts'
+import { closeInTime, readConfig, startOrExplain, untilAskedToStop } from './serve.ts'
+
+const TENANT = 'acme'
+const AGENT = 'demo-agent'
+/** Not the agent's owner: an owner could not decide on its calls. */
+const REVIEWER = 'alice'
+
+/** `npm start`: a gateway with the starter policies and demo credentials in a file that only the owner can read. */
+export async function quickstart(args: readonly string[]): Promise<void> {
+  const { config } = await readConfig(args)
+  const log = createLog(config.logLevel === 'info' ? 'warn' : config.logLevel)
+  const app = await startOrExplain(config, log)
+  const credentials = await demoCredentials(app, storePath(config))
+  console.log(banner(config, app, credentials))
+  await untilAskedToStop()
+  console.log('\nstopping; everything that was answered is on disk')
+  await closeInTime(app)
+}
+
+async function demoCredentials(app: App, directory: string): Promise<DemoCredentials> {
+  const known = existsSync(join(directory, DEMO_FILE)) ? readDemoCredentials(directory) : undefined
+  if (known?.url === app.url) return known
+  if (app.deps.policies.current() === undefined) {
+    await app.close()
+    throw new CliFailure('the policy bundle does not load', { hint: 'run `countersign check` to see why' })
+  }
+  const agent =
+    known?.agent_key ?? (await issueKey(app.deps, { tenant: TENANT, kind: 'agent', id: AGENT })).api_key
+  const reviewer =
+    known?.reviewer_key ??
+    (await issueKey(app.deps, { tenant: TENANT, kind: 'reviewer', id: REVIEWER })).api_key
+  const credentials = {
+    url: app.url,
+    tenant: TENANT,
+    agent: AGENT,
+    agent_key: agent,
+    reviewer: REVIEWER,
+    reviewer_key: reviewer,
+  }
+  writeDemoCredentials(directory, credentials)
+  return credentials
+}
+
+function banner(config: Config, app: App, credentials: DemoCredentials): string {
+  const snapshot = app.deps.policies.current()
+  const tools = snapshot?.tools.size ?? 0
+  const rules = snapshot?.rules.length ?? 0
+  const admin =
+    app.newAdminKey === undefined
+      ? []
+      : [`  Admin key    ${app.newAdminKey}`, '               shown this once; it issues everybody’s keys']
+  return [
+    '',
+    `  Countersign is listening on ${app.url}`,
+    '',
+    `  Policies     ${config.policies}: ${tools} tools, ${rules} rules, revision ${snapshot?.revision.slice(0, 12) ?? 'none'}; edit a file and it reloads`,
+    `  State        ${config.store}: every answer is on disk before it is given (fsync)`,
+    `  Metrics      ${app.metricsUrl}`,
+    ...admin,
+    `  Agent key    ${credentials.agent_key}`,
+    `               ${credentials.tenant}/${credentials.agent}, for this demo`,
+    `  Reviewer     ${credentials.tenant}/${credentials.reviewer}; both keys are in ${join(storePath(config), DEMO_FILE)} (mode 0600)`,
+    '',
+    '  Next, in a second terminal:',
+    '',
+    '    npm run demo                          an agent whose calls are allowed, rejected, and held for you',
+    '',
+    '  and when it waits, in a third:',
+    '',
+    '    npx countersign review list           what waits, and for whom',
+    '    npx countersign review show THREAD    what would run, and why it was held',
+    '    npx countersign review approve THREAD',
+    '',
+    '  Ctrl-C stops the gateway.',
+    '',
+  ].join('\n')
+}
