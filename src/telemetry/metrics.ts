@@ -165,13 +165,17 @@ function idsOf(record: EvidenceRecord, member: string): readonly string[] {
   return Array.isArray(value) ? (value as string[]) : []
 }
 
-/** Asked at a scrape only. While the store cannot answer the gauges keep their last value. */
+/** Asked at a scrape only, by each of the two gauges. While the store cannot answer they keep their last value. */
 function collectCensus(gauges: Gauges, sources: MetricSources): void {
-  const fill = async (): Promise<void> => {
-    const census = await sources.census().catch(() => undefined)
-    if (census === undefined) return
-    for (const risk of RISKS) gauges.pending.set({ risk }, census.pending.get(risk) ?? 0)
-    gauges.oldestPending.set(census.oldestAgeMs / 1000)
+  const ask = (): Promise<Census | undefined> => sources.census().catch(() => undefined)
+  const fillPending = async (): Promise<void> => {
+    const census = await ask()
+    for (const risk of RISKS) if (census) gauges.pending.set({ risk }, census.pending.get(risk) ?? 0)
   }
-  Object.assign(gauges.pending, { collect: fill })
+  const fillOldest = async (): Promise<void> => {
+    const census = await ask()
+    if (census) gauges.oldestPending.set(census.oldestAgeMs / 1000)
+  }
+  Object.assign(gauges.pending, { collect: fillPending })
+  Object.assign(gauges.oldestPending, { collect: fillOldest })
 }
