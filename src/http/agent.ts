@@ -80,6 +80,7 @@ function decisionsRoute(app: FastifyInstance, http: HttpDeps): void {
     if (isPrefetch(request)) throw new GatewayError('invalid_request', 'a decision is not prefetched')
     const wait = waitOf(request)
     if (wait.seconds > 0) reply.header('preference-applied', `wait=${wait.seconds}`)
+    if (wait.seconds === 0) return answer(reply, await poll(http.gateway, callerOf(request), target))
     const gone = http.waits.signalFor(request)
     const held = { ms: wait.seconds * 1000, signal: gone.signal }
     try {
