@@ -66,7 +66,8 @@ export async function startGateway({ policies = STARTER_POLICIES, directory, pin
     readyMs: performance.now() - started,
     admin: (method, path) => call(url, { method, path: `/api/admin${path}`, key: ADMIN_KEY }),
     key: async (kind, id) =>
-      (await call(url, { method: 'POST', path: `/api/admin/${kind}s/acme/${id}/key`, key: ADMIN_KEY })).api_key,
+      (await call(url, { method: 'POST', path: `/api/admin/${kind}s/acme/${id}/key`, key: ADMIN_KEY }))
+        .api_key,
     stop: async ({ keep = false } = {}) => {
       const ended = once(child, 'exit')
       child.kill('SIGTERM')

@@ -52,7 +52,11 @@ async function proofs(count) {
   const collect = { onBody: (body) => answers.push(JSON.parse(body)), connections: 32 }
   const all = async (requests, rest = {}) => {
     answers.length = 0
-    await load(gateway.url, { next: supply(requests.map((one) => requestBytes(gateway.url, one))), ...collect, ...rest })
+    await load(gateway.url, {
+      next: supply(requests.map((one) => requestBytes(gateway.url, one))),
+      ...collect,
+      ...rest,
+    })
     return [...answers]
   }
   const threads = await all(Array.from({ length: count }, () => ({ path: PATH, key: agent, body: HELD })))
@@ -62,7 +66,11 @@ async function proofs(count) {
     body: { decision: 'approve', revision: 1, comment: 'fine' },
   })
   await all(threads.map(({ thread_id }) => vote(thread_id)))
-  const poll = (thread_id) => ({ method: 'GET', path: `/api/agent/decisions?thread_id=${thread_id}`, key: agent })
+  const poll = (thread_id) => ({
+    method: 'GET',
+    path: `/api/agent/decisions?thread_id=${thread_id}`,
+    key: agent,
+  })
   const approved = await all(threads.map(({ thread_id }) => poll(thread_id)))
   return approved.map(({ approval_token: signature, thread_id, action_hash }) =>
     requestBytes(gateway.url, {
@@ -92,7 +100,9 @@ for (let round = 0; round <= rounds; round++) {
 
 const middle = (name, of) => median(results[name].map(of))
 const ratio = (name, of) => median(results[name].map((one, i) => of(one) / of(results.bare[i])))
-console.log(`\nNode ${process.version}, ${connections} connections, ${rounds} rounds of ${seconds} s, medians; x bare: median of the rounds' ratios`)
+console.log(
+  `\nNode ${process.version}, ${connections} connections, ${rounds} rounds of ${seconds} s, medians; x bare: median of the rounds' ratios`,
+)
 console.table(
   Object.fromEntries(
     Object.keys(rows).map((name) => [
