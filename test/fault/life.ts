@@ -41,18 +41,31 @@ export function createNotebook(): Notebook {
   return { receipts: new Map(), threads: new Map(), acknowledged: 0 }
 }
 
-/** One client: works until a call gets no answer because the server is gone. */
-export async function live(gateway: Gateway, keys: Keys, notebook: Notebook, name: string): Promise<void> {
+/** One client: works until a call gets no answer because the server is gone, or one with a status in `last`. */
+export async function live(
+  gateway: Gateway,
+  keys: Keys,
+  notebook: Notebook,
+  name: string,
+  last: readonly number[] = [],
+): Promise<void> {
+  const ask: Gateway['ask'] = async (one) => {
+    const answer = await gateway.ask(one)
+    if (last.includes(answer.status)) throw new LastAnswer()
+    return answer
+  }
   for (let i = 0; ; i++) {
     try {
-      await allowed(gateway, keys, notebook, `${name}-${i}`)
-      await heldAndApproved(gateway, keys, notebook, `${name}-${i}`)
+      await allowed({ ...gateway, ask }, keys, notebook, `${name}-${i}`)
+      await heldAndApproved({ ...gateway, ask }, keys, notebook, `${name}-${i}`)
     } catch (error) {
-      if (isGone(error)) return
+      if (error instanceof LastAnswer || isGone(error)) return
       throw error
     }
   }
 }
+
+class LastAnswer extends Error {}
 
 function isGone(error: unknown): boolean {
   return ['ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '')
