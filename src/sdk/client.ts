@@ -26,7 +26,7 @@ export interface CallOptions {
 export class CountersignError extends Error {
   override readonly name = 'CountersignError'
   readonly status: number | undefined
-  /** Stable code of the problem, or `unreachable`. */
+  /** Stable code of the problem, or `unreachable`, or `unreadable`. */
   readonly code: string
   readonly errors: readonly { pointer: string; message: string }[]
   /** Seconds after which a retry makes sense. */
@@ -125,12 +125,20 @@ function caller({ url, key, timeoutMs = DEFAULT_TIMEOUT_MS, fetch: send = fetch 
       throw unreachable(base, cause)
     })
     if (!response.ok) throw refusal(response, answer)
+    if (typeof answer !== 'object' || answer === null) throw unreadable(response)
     return answer as T
   }
 }
 
 function unreachable(base: string, cause: unknown): CountersignError {
   return new CountersignError(`no answer from the gateway at ${base}`, { code: 'unreachable', cause })
+}
+
+function unreadable({ status }: Response): CountersignError {
+  return new CountersignError('the gateway answered something that is not a JSON object', {
+    status,
+    code: 'unreadable',
+  })
 }
 
 function refusal(response: Response, answer: unknown): CountersignError {

@@ -74,6 +74,7 @@ export class NotExecuted extends Error {
 
 const DEFAULT_WAIT_MS = 15 * 60_000
 const POLL_SECONDS = 50
+const LEAST_POLL_MS = 1_000
 const TRIES = 4
 
 export function createGate(options: GateOptions): Gate {
@@ -91,10 +92,16 @@ export function createGate(options: GateOptions): Gate {
         tool,
         taskId: guard.taskId ?? ownTask,
       }
-      const approved = await permitted(run, frozenCopy(payload))
+      const approved = await permitted(run, frozenCopy(payload)).catch(notExecuted)
       return reported(run, approved, () => execute(approved.payload as typeof payload))
     },
   }
+}
+
+/** Whatever goes wrong before the call runs, an answer of an unexpected shape included, is one kind of error for the caller. */
+function notExecuted(error: unknown): never {
+  if (error instanceof NotExecuted) throw error
+  throw new NotExecuted('gateway_error', messageOf(error), { cause: error })
 }
 
 interface Run {
@@ -162,7 +169,7 @@ async function contractOf(run: Run): Promise<ResolvedTool> {
   const known = run.contracts.get(run.tool)
   if (known) return known
   const { tools } = await attempt(run, () => run.client.resolve([run.tool], signalOf(run)))
-  const [contract] = tools
+  const contract = tools.find(({ name }) => name === run.tool)
   if (contract === undefined)
     throw new NotExecuted('unknown_tool', `the gateway does not let this agent use ${run.tool}`)
   run.contracts.set(run.tool, contract)
@@ -198,7 +205,12 @@ async function wait(run: Run, decision: Decision, deadline: number): Promise<Dec
   if (left <= 0)
     throw new NotExecuted('timeout', 'nobody decided in the time the agent may wait', { thread_id })
   const waitSeconds = Math.max(1, Math.min(POLL_SECONDS, Math.ceil(left / 1_000)))
-  return attempt(run, () => run.client.poll({ thread_id }, { waitSeconds, ...signalOf(run) }))
+  const asked = Date.now()
+  const answer = await attempt(run, () => run.client.poll({ thread_id }, { waitSeconds, ...signalOf(run) }))
+  // a gateway that does not hold the request is not asked in a tight loop
+  const early = Math.min(LEAST_POLL_MS, deadline - Date.now()) - (Date.now() - asked)
+  if (answer.status === 'pending_review' && early > 0) await sleep(early)
+  return answer
 }
 
 async function revise(run: Run, action: Action, decision: Decision): Promise<Action> {
@@ -292,6 +304,10 @@ function retryable(error: unknown): boolean {
 function pause(error: unknown, attempts: number): Promise<void> {
   const asked = error instanceof CountersignError ? error.retryAfter : undefined
   const ms = asked === undefined ? 100 * 2 ** attempts : Math.min(asked, 30) * 1_000
+  return sleep(ms)
+}
+
+function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 

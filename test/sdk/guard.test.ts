@@ -1,0 +1,281 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createGate, type Decision, type GateOptions, NotExecuted } from '../../src/sdk/index.ts'
+
+/*
+ * A gateway that says whatever a test wants, truth or lie. The law of the wrapper: it runs the call only when every word fits.
+ */
+interface Heard {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+  readonly body: Record<string, unknown>
+}
+type Reply =
+  | { readonly status?: number; readonly json?: unknown; readonly text?: string }
+  | 'hang'
+  | 'hang up'
+type Script = Partial<Record<'resolve' | 'submit' | 'poll' | 'validate' | 'event', (heard: Heard) => Reply>>
+
+const TOOL = {
+  name: 'pay',
+  description: '',
+  input_schema: { type: 'object', properties: { cents: { type: 'integer' } } },
+  risk: 'low',
+  revision: 'r',
+}
+const THREAD = 'thr_1'
+let server: Server | undefined
+
+afterEach(() => {
+  server?.closeAllConnections()
+  server?.close()
+})
+
+function hashOf(heard: Heard): string {
+  return heard.body['action_hash'] as string
+}
+
+/** The honest gateway: reviews, approves at the first poll, and redeems once. `submitted` is what it remembers. */
+function honest(): Required<Script> & { submitted: Heard | undefined } {
+  const memory: Required<Script> & { submitted: Heard | undefined } = {
+    submitted: undefined,
+    resolve: () => ({ json: { tools: [TOOL], unknown: [] } }),
+    submit: (heard) => {
+      memory.submitted = heard
+      return {
+        json: { status: 'pending_review', task_id: 't', thread_id: THREAD, action_hash: hashOf(heard) },
+      }
+    },
+    poll: () => ({ json: approvedOf(memory.submitted) }),
+    validate: (heard) => ({
+      json: { valid: true, thread_id: THREAD, task_id: 't', action_hash: hashOf(heard) },
+    }),
+    event: () => ({ status: 201, json: { event_id: 'e', recorded_at: '' } }),
+  }
+  return memory
+}
+
+function approvedOf(submitted: Heard | undefined): Partial<Decision> {
+  const action_hash = submitted === undefined ? '' : hashOf(submitted)
+  return { status: 'approved', task_id: 't', thread_id: THREAD, action_hash, approval_token: 'cst_x' }
+}
+
+async function gatewayThat(script: Script): Promise<{ url: string; heard: Heard[] }> {
+  const heard: Heard[] = []
+  const says = { ...honest(), ...script }
+  server = createServer((request, response) => void listen(request, response))
+  async function listen(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let text = ''
+    for await (const chunk of request) text += String(chunk)
+    const path = request.url ?? ''
+    const body = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>
+    const one = { method: request.method ?? '', path, headers: request.headers, body }
+    heard.push(one)
+    const route = ['resolve', 'validate', 'requests', 'decisions', 'events'].find((name) =>
+      path.includes(name),
+    )
+    const verb = { requests: 'submit', decisions: 'poll', events: 'event' }[route ?? ''] ?? route
+    const reply = says[verb as keyof Script](one)
+    if (reply === 'hang') return
+    if (reply === 'hang up') return void request.socket.destroy()
+    response.writeHead(reply.status ?? 200, { 'content-type': 'application/json' })
+    response.end(reply.text ?? JSON.stringify(reply.json))
+  }
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard }
+}
+
+const FAST: Partial<GateOptions> = { timeoutMs: 300, maxWaitMs: 400, taskId: 't' }
+
+async function tryTo(script: Script, options: Partial<GateOptions> = {}) {
+  const { url, heard } = await gatewayThat(script)
+  const execute = vi.fn(() => 'done')
+  const gate = createGate({ url, key: 'csk_test', ...FAST, ...options })
+  const outcome = await gate.guard('pay', { cents: 1 }, execute).catch((error: unknown) => error)
+  return { outcome, execute, heard }
+}
+
+const status = (code: number) => (): Reply => ({ status: code, json: { code: 'x', detail: 'y' } })
+const decided =
+  (change: object) =>
+  (heard: Heard): Reply => ({
+    json: { status: 'allow', task_id: 't', action_hash: hashOf(heard), ...change },
+  })
+
+describe('a gateway that lies or fails', () => {
+  const lies: Record<string, Script> = {
+    'an unknown status': { submit: decided({ status: 'sure' }) },
+    'allow in capital letters': { submit: decided({ status: 'ALLOW' }) },
+    'no status': { submit: decided({ status: undefined }) },
+    'allow without the echo of the hash': { submit: decided({ action_hash: undefined }) },
+    'allow for another action': { submit: decided({ action_hash: '0'.repeat(64) }) },
+    'allow with status 500': {
+      submit: (heard) => ({ status: 500, json: { status: 'allow', action_hash: hashOf(heard) } }),
+    },
+    'allow with status 403': {
+      submit: (heard) => ({ status: 403, json: { status: 'allow', action_hash: hashOf(heard) } }),
+    },
+    'something that is not JSON': { submit: () => ({ text: '<html>allow</html>' }) },
+    null: { submit: () => ({ json: null }) },
+    'a list': { submit: () => ({ json: ['allow'] }) },
+    reject: { submit: decided({ status: 'reject' }) },
+    'approved at once, without a proof': { submit: decided({ status: 'approved', thread_id: THREAD }) },
+    'pending without a thread': { submit: decided({ status: 'pending_review' }) },
+    '503 for ever': { submit: status(503) },
+    '401': { submit: status(401) },
+    'a connection that ends': { submit: () => 'hang up' },
+    'no answer to a submission': { submit: () => 'hang' },
+    'a redirect': { submit: () => ({ status: 307, json: { status: 'allow' } }) },
+    'contracts of no tool': { resolve: () => ({ json: { tools: [], unknown: ['pay'] } }) },
+    'nothing about contracts': { resolve: () => ({ json: {} }) },
+    'no answer to a poll': { poll: () => 'hang' },
+    'approved without a token': {
+      poll: () => ({ json: { status: 'approved', task_id: 't', thread_id: THREAD } }),
+    },
+    'approved for another action': {
+      poll: () => ({ json: { ...approvedOf(undefined), action_hash: '0'.repeat(64) } }),
+    },
+    'changes requested, and nobody to make them': {
+      poll: () => ({ json: { status: 'changes_requested', task_id: 't', thread_id: THREAD } }),
+    },
+    'pending for ever': {
+      poll: () => ({ json: { status: 'pending_review', task_id: 't', thread_id: THREAD } }),
+    },
+    'validate 503': { validate: status(503) },
+    'validate 500': { validate: status(500) },
+    'validate that hangs': { validate: () => 'hang' },
+    'valid: false': { validate: () => ({ json: { valid: false, reason: 'used' } }) },
+    'valid: "true"': {
+      validate: (heard) => ({ json: { valid: 'true', thread_id: THREAD, action_hash: hashOf(heard) } }),
+    },
+    'valid for another thread': {
+      validate: (heard) => ({ json: { valid: true, thread_id: 'thr_2', action_hash: hashOf(heard) } }),
+    },
+    'valid for another hash': {
+      validate: () => ({ json: { valid: true, thread_id: THREAD, action_hash: '0'.repeat(64) } }),
+    },
+    'a bare 200 to a redemption': { validate: () => ({ json: {} }) },
+    'null to a redemption': { validate: () => ({ json: null }) },
+  }
+
+  it.each(Object.entries(lies))(
+    '%s: nothing runs, and the caller is told by NotExecuted',
+    async (_, script) => {
+      const { outcome, execute } = await tryTo(script)
+      expect(execute).not.toHaveBeenCalled()
+      expect(outcome).toBeInstanceOf(NotExecuted)
+    },
+  )
+
+  it('no gateway at all: nothing runs', async () => {
+    const { url } = await gatewayThat({})
+    server?.close()
+    server?.closeAllConnections()
+    const execute = vi.fn()
+    await expect(createGate({ url, key: 'k', ...FAST }).guard('pay', {}, execute)).rejects.toThrow(
+      NotExecuted,
+    )
+    expect(execute).not.toHaveBeenCalled()
+  })
+})
+
+describe('guard', () => {
+  it('does not ask in a tight loop when the gateway does not hold its polls', async () => {
+    const { outcome, heard } = await tryTo({
+      poll: () => ({ json: { status: 'pending_review', task_id: 't', thread_id: THREAD } }),
+    })
+    expect((outcome as NotExecuted).outcome).toBe('timeout')
+    expect(heard.filter(({ path }) => path.includes('decisions')).length).toBeLessThanOrEqual(3)
+  })
+
+  it('runs an allowed call once and reports it', async () => {
+    const { outcome, execute, heard } = await tryTo({ submit: decided({}) })
+    expect(outcome).toBe('done')
+    expect(execute).toHaveBeenCalledTimes(1)
+    expect(heard.at(-1)?.body['event_type']).toBe('tool.execution.completed')
+    expect(heard[1]?.headers['idempotency-key']).toBe(heard[1]?.body['action_hash'])
+  })
+
+  it('redeems the proof of an approved call before it runs it', async () => {
+    const order: string[] = []
+    const { url, heard } = await gatewayThat({})
+    const gate = createGate({ url, key: 'k', ...FAST })
+    await gate.guard('pay', { cents: 1 }, () => order.push(...heard.map(({ path }) => path)))
+    expect(order.at(-1)).toBe('/api/agent/approvals/validate')
+    const redemption = heard.find(({ path }) => path.endsWith('validate'))?.body
+    expect(redemption).toMatchObject({ signature: 'cst_x', thread_id: THREAD, request_payload: { cents: 1 } })
+  })
+
+  it('retries 503 a few times and then runs', async () => {
+    let tries = 0
+    const { outcome } = await tryTo({
+      submit: (heard) => (tries++ === 0 ? { status: 503, json: {} } : decided({})(heard)),
+    })
+    expect([outcome, tries]).toEqual(['done', 2])
+  })
+
+  it('refuses a payload that does not fit before anything is submitted', async () => {
+    const { url, heard } = await gatewayThat({})
+    const gate = createGate({ url, key: 'k', ...FAST })
+    const payload: { cents: string } = { cents: 'many' }
+    const refusal = await gate.guard('pay', payload, () => 1).catch((error: unknown) => error)
+    expect((refusal as NotExecuted).outcome).toBe('invalid_payload')
+    expect(heard.filter(({ path }) => path.includes('requests'))).toEqual([])
+  })
+
+  it('runs what was approved, whatever the caller does to its object meanwhile', async () => {
+    const { url } = await gatewayThat({ submit: decided({}) })
+    const payload = { cents: 1 }
+    const ran = createGate({ url, key: 'k', ...FAST }).guard('pay', payload, (given) => ({ ...given }))
+    payload.cents = 1_000_000
+    expect(await ran).toEqual({ cents: 1 })
+  })
+
+  it('passes on what the call throws, and reports the failure', async () => {
+    const { url, heard } = await gatewayThat({ submit: decided({}) })
+    const failing = (): never => {
+      throw new RangeError('no funds')
+    }
+    await expect(createGate({ url, key: 'k', ...FAST }).guard('pay', {}, failing)).rejects.toThrow('no funds')
+    expect(heard.at(-1)?.body['event_type']).toBe('tool.execution.failed')
+  })
+
+  it('gives up when the caller aborts', async () => {
+    const controller = new AbortController()
+    const { url } = await gatewayThat({ poll: () => 'hang' })
+    const execute = vi.fn()
+    const gate = createGate({ url, key: 'k', ...FAST, timeoutMs: 10_000, maxWaitMs: 60_000 })
+    const options = { signal: controller.signal, onPending: () => controller.abort() }
+    const refusal = await gate.guard('pay', {}, execute, options).catch((error: unknown) => error)
+    expect((refusal as NotExecuted).outcome).toBe('aborted')
+    expect(execute).not.toHaveBeenCalled()
+  })
+
+  it('revises on request, and runs the revised payload under its own hash', async () => {
+    const says = honest()
+    let revised: Record<string, unknown> | undefined
+    const asked = { json: { status: 'changes_requested', task_id: 't', thread_id: THREAD, message: 'less' } }
+    const script: Script = {
+      submit: says.submit,
+      event: ({ body }) => {
+        revised ??= (body['payload'] as { revision?: Record<string, unknown> }).revision
+        return { status: 201, json: { event_id: 'e', recorded_at: '' } }
+      },
+      poll: () =>
+        revised === undefined
+          ? asked
+          : { json: { ...approvedOf(says.submitted), action_hash: revised['action_hash'] } },
+    }
+    const { url } = await gatewayThat(script)
+    const revise = vi.fn((_: string, payload: { cents: number }) => ({ cents: payload.cents - 1 }))
+    const gate = createGate({ url, key: 'k', ...FAST })
+    const ran = await gate.guard('pay', { cents: 2 }, (payload) => payload.cents, { revise })
+    expect(revise).toHaveBeenCalledWith('less', { cents: 2 })
+    expect(ran).toBe(1)
+    expect(revised?.['action_hash']).not.toBe(says.submitted && hashOf(says.submitted))
+  })
+})
