@@ -55,6 +55,7 @@ export async function startGateway({ policies = STARTER_POLICIES, directory, pin
     flags,
     env: { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY },
   })
+  process.once('exit', () => child.kill('SIGKILL')) // nothing outlives a benchmark that fails
   const line = await lineOf(child, (text) => text.includes('"listening"'))
   const { url, metrics } = JSON.parse(line)
   await untilReady(url, started)
