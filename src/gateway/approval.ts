@@ -1,3 +1,4 @@
+import { GatewayError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { quorum } from '../domain/quorum.ts'
 import { currentVotes, type Thread } from '../domain/thread.ts'
@@ -12,9 +13,13 @@ export interface Lapse {
   readonly sentence: string
 }
 
+const NOT_READY_SECONDS = 5
+
 /**
  * An approval is a promise of the past; before it is acted on, policy and people are asked again (design.md section 3):
  * a snapshot that now rejects the action, or a counted voter without the seat, ends it.
+ *
+ * @throws GatewayError `not_ready` while no bundle is in force: the approval is neither used nor ended
  */
 export async function lapseOf(
   deps: Deps,
@@ -22,7 +27,15 @@ export async function lapseOf(
   revision: RevisionRecord,
 ): Promise<Lapse | undefined> {
   const snapshot = deps.policies.current()
-  if (snapshot === undefined) return { code: 'policy_changed', sentence: 'no policy is in force' }
+  if (snapshot === undefined) {
+    throw new GatewayError(
+      'not_ready',
+      'no policy is in force that could stand by the approval; ask again later',
+      {
+        retryAfter: NOT_READY_SECONDS,
+      },
+    )
+  }
   return seatsLost(snapshot, thread) ?? policyRefuses(deps, snapshot, thread, revision)
 }
 

@@ -2,7 +2,7 @@ import type { Decision } from '../contract/agent.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { LIMITS } from '../contract/limits.ts'
 import { composeCredential, hashCredential, SECRET_BYTES } from '../domain/credential.ts'
-import { THREAD_ID } from '../domain/id.ts'
+import { TASK_ID, THREAD_ID } from '../domain/id.ts'
 import { pollAfterSeconds, type Thread } from '../domain/thread.ts'
 import type { ApprovalToken } from '../domain/token.ts'
 import type { AgentEntry } from '../policy/snapshot.ts'
@@ -67,6 +67,7 @@ async function locate(deps: Deps, caller: Caller, target: PollTarget): Promise<s
 }
 
 async function newestOf(deps: Deps, caller: Caller, task: string): Promise<string> {
+  if (!TASK_ID.test(task)) throw notFound()
   const [newest] = await deps.store.range(caller.tenant, INDEX.task(caller.id, task), {
     reverse: true,
     limit: 1,
@@ -98,10 +99,10 @@ async function settled(deps: Deps, caller: Caller, thread_id: string, wait: Wait
     const left = until - deps.store.now()
     if (left <= 0) return
     const round = AbortSignal.any([wait.signal, AbortSignal.timeout(Math.min(left, LOOK_AGAIN_MS))])
-    const woken = deps.store.watch(caller.tenant, round)
+    const woken = deps.store.watch(caller.tenant, round).catch(() => undefined)
     const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
     if (thread.status !== 'pending_review' || deps.store.now() >= (thread.deadline ?? Infinity)) return
-    await storeCall(() => woken)
+    await woken
   }
 }
 

@@ -33,7 +33,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     connectionTimeout: TIMEOUTS.IDLE_SOCKET_MS,
     keepAliveTimeout: TIMEOUTS.KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    return503OnClosing: false,
     http: { headersTimeout: TIMEOUTS.HEADERS_MS, connectionsCheckingInterval: TIMEOUTS.CHECK_EVERY_MS },
     routerOptions: { maxParamLength: PATH_PART_CHARS },
     frameworkErrors: (error, request, reply) => {
@@ -44,7 +44,12 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   })
   app.setErrorHandler(answerProblem)
   app.setNotFoundHandler(answerNotFound)
-  app.addHook('onRequest', beforeEverything)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('cache-control', 'no-store')
+    const refusal = refusalOf(http, request)
+    if (refusal) reply.header('connection', 'close')
+    done(refusal)
+  })
   app.addHook('onResponse', (request, reply, done) => {
     observe(http, request, reply)
     done()
@@ -76,13 +81,13 @@ function refuseOddTargets(request: IncomingMessage): string {
   return url.startsWith('/') && url.length <= MAX_URL_CHARS && !url.includes('#') ? url : ODD_TARGET
 }
 
-function beforeEverything(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
-  reply.header('cache-control', 'no-store')
-  if (request.raw.url === ODD_TARGET || hostsOf(request.raw) > 1) {
-    reply.header('connection', 'close')
-    return done(new GatewayError('invalid_request', 'the request line or the Host header is not acceptable'))
+/** What is refused whatever the route; the connection ends with it. */
+function refusalOf(http: HttpDeps, request: FastifyRequest): GatewayError | undefined {
+  if (http.waits.ended()) {
+    return new GatewayError('shutting_down', 'this gateway is shutting down', { retryAfter: 1 })
   }
-  done()
+  if (request.raw.url !== ODD_TARGET && hostsOf(request.raw) === 1) return undefined
+  return new GatewayError('invalid_request', 'the request line or the Host header is not acceptable')
 }
 
 function hostsOf(request: IncomingMessage): number {

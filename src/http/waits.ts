@@ -5,6 +5,8 @@ export interface Waits {
   signalFor(request: FastifyRequest): { readonly signal: AbortSignal; release(): void }
   /** Ends every wait: the held polls answer with what they have. */
   endAll(): void
+  /** True once `endAll` was called: the gateway is closing. */
+  ended(): boolean
 }
 
 export function createWaits(): Waits {
@@ -25,6 +27,7 @@ export function createWaits(): Waits {
         },
       }
     },
+    ended: () => ended,
     endAll() {
       ended = true
       for (const controller of open) controller.abort()
