@@ -99,7 +99,9 @@ async function settled(deps: Deps, caller: Caller, thread_id: string, wait: Wait
     const left = until - deps.store.now()
     if (left <= 0) return
     const round = AbortSignal.any([wait.signal, AbortSignal.timeout(Math.min(left, LOOK_AGAIN_MS))])
-    const woken = deps.store.watch(caller.tenant, round).catch(() => undefined)
+    const woken = deps.store
+      .watch(caller.tenant, round, { type: 'thread', id: thread_id })
+      .catch(() => undefined)
     const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
     if (thread.status !== 'pending_review' || deps.store.now() >= (thread.deadline ?? Infinity)) return
     await woken
