@@ -26,6 +26,8 @@ export interface Wait {
   readonly ms: number
   /** Aborts when the caller is gone or the gateway shuts down. */
   readonly signal: AbortSignal
+  /** True when nobody is left to read the answer: then no token is minted into the void. */
+  callerGone(): boolean
 }
 
 /**
@@ -43,6 +45,7 @@ export async function poll(
   const entry = agentEntry(deps.policies.current(), caller)
   const thread_id = await storeCall(() => locate(deps, caller, target))
   await settled(deps, caller, thread_id, wait)
+  if (wait.callerGone()) throw new GatewayError('request_timeout', 'the caller is gone')
   return transact(deps, caller.tenant, async () => {
     const thread = await ownThread(deps, caller, thread_id)
     const expired = expiry(deps, thread)

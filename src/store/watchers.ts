@@ -44,6 +44,6 @@ export function createWatchers(): Watchers {
 
 /** Unambiguous whatever the parts hold: lengths come first. */
 function topicOf(partition: string, record: RecordName | undefined): string {
-  if (record === undefined) return partition
+  if (record === undefined) return `*${partition}`
   return `${partition.length},${record.type.length},${partition}${record.type}${record.id}`
 }
