@@ -32,4 +32,4 @@ export const MAX_APPROVALS = 20
 
 export const DEFAULT_TOKEN_TTL_MS = 10 * 60_000
 /** Wall time of one load in its worker thread. */
-export const DEFAULT_LOAD_TIMEOUT_MS = 10_000
+export const DEFAULT_LOAD_TIMEOUT_MS = 20_000

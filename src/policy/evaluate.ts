@@ -9,10 +9,11 @@ import {
 } from '../domain/decision.ts'
 import type { RoutingIr } from './ir.ts'
 import { UNKNOWN } from './kleene.ts'
-import { strictestHit, type Program } from './program.ts'
+import { createRun, strictestHit, type Program } from './program.ts'
 import type { Hit, Run, Trace } from './run.ts'
 import type { Call, Outcome } from './snapshot.ts'
 import type { LocalTime } from './time.ts'
+import { traceNode } from './trace.ts'
 
 /** What a decision needs beside the tool's program. */
 export interface Tables {
@@ -27,7 +28,7 @@ export const ALLOW_UP_TO = 'allow_up_to'
 
 /** Decides a call of a known tool by its rules (section 4). Never rejects: a fault is an outcome. */
 export async function evaluate(program: Program, tables: Tables, call: Call): Promise<Outcome> {
-  const run: Run = { call, tool: program.tool, clock: tables.clock, hits: [] }
+  const run = createRun(program, { call, clock: tables.clock })
   try {
     const verdict = await program.runEngine(run)
     if (verdict !== strictestHit(run.hits)) return faulty(run, 'engine_mismatch')
@@ -135,7 +136,7 @@ function compose({ run, deciding, unmatched, cap }: Why): string {
 /** `could not check payload.cwd: missing`, for every field that kept the rule from being decided. */
 function describeUnchecked({ rule }: Hit, run: Run): string {
   const causes = new Set<string>()
-  collectCauses(rule.condition.trace(run), causes)
+  collectCauses(traceNode(rule.condition, run), causes)
   return `could not check ${[...causes].sort().join(', ')}`
 }
 
