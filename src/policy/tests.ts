@@ -16,9 +16,8 @@ export function compileTest(test: TestIr): Test {
   if ('test' in test) return compileNesting(test.op, compileTest(test.test))
   if ('value' in test) return compileNumber(test.op, test.value)
   if (!('values' in test)) return compilePresence(test.op)
-  if (test.op === 'is' || test.op === 'contains') {
-    return test.op === 'is' ? compileIs(test.values) : compileContains(test.values)
-  }
+  if (test.op === 'is') return compileIs(test.values)
+  if (test.op === 'contains') return compileContains(test.values)
   return compileText(test.op, test.values)
 }
 
