@@ -1,4 +1,4 @@
-import { VERDICTS, type Verdict } from '../domain/decision.ts'
+import { riskAbove, VERDICTS, type Risk, type Verdict } from '../domain/decision.ts'
 import { MAX_REASON_CHARACTERS } from './bounds.ts'
 import { checkMatch, type MatchContext } from './check-match.ts'
 import { checkReviewers, type GroupUse } from './check-routing.ts'
@@ -25,6 +25,7 @@ export interface World {
   readonly tools: ReadonlyMap<string, ToolContract>
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
   readonly timezone: string
+  readonly allowUpTo: Risk
   /** Rule ids seen so far, with the place of the first. */
   readonly ids: Map<string, string>
 }
@@ -55,7 +56,7 @@ export function checkRule(
   const mode = shadow || own ? 'shadow' : 'enforced'
   const when = given(keys.when, (at) => checkMatch(context, at))
   const unless = given(keys.unless, (at) => checkMatch(context, at))
-  const risk = given(keys.risk, (at) => readRisk(reader, at))
+  const risk = given(keys.risk, (at) => checkRisk(reader, at, { world, verdict: ruling?.verdict }))
   const reviewers = given(keys.reviewers, (at) =>
     checkPeople(reader, at, { groups, verdict: ruling?.verdict }),
   )
@@ -107,6 +108,18 @@ function checkReason(reader: Reader, doc: Doc): string | undefined {
     doc,
     `a reason is at most ${MAX_REASON_CHARACTERS} characters long`,
   ) as undefined
+}
+
+function checkRisk(
+  reader: Reader,
+  doc: Doc,
+  { world, verdict }: { readonly world: World; readonly verdict: Verdict | undefined },
+): Risk | undefined {
+  const risk = readRisk(reader, doc)
+  if (risk && verdict === 'allow' && riskAbove(risk, world.allowUpTo)) {
+    reader.report('allow-above-limit', doc, `risk ${risk} is above allow_up_to: this rule never allows`, 'write `review:`')
+  }
+  return risk
 }
 
 function checkPeople(

@@ -99,6 +99,7 @@ function checkParsed(parsed: readonly Parsed[]): Checked | undefined {
     tools: uniqueTools(tools),
     lists: routing?.lists ?? new Map(),
     timezone: routing?.routing.timezone ?? 'UTC',
+    allowUpTo: routing?.routing.allowUpTo ?? 'critical',
     ids: new Map(),
   }
   const rules = under('rules/').flatMap(
