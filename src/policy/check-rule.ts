@@ -117,7 +117,12 @@ function checkRisk(
 ): Risk | undefined {
   const risk = readRisk(reader, doc)
   if (risk && verdict === 'allow' && riskAbove(risk, world.allowUpTo)) {
-    reader.report('allow-above-limit', doc, `risk ${risk} is above allow_up_to: this rule never allows`, 'write `review:`')
+    reader.report(
+      'allow-above-limit',
+      doc,
+      `risk ${risk} is above allow_up_to: this rule never allows`,
+      'write `review:`',
+    )
   }
   return risk
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { MAX_FILE_BYTES } from './bounds.ts'
 import { checkDirectory } from './check-directory.ts'
 import type { CaseIr } from './check-case.ts'
 import { checkRouting, type CheckedRouting, type GroupUse } from './check-routing.ts'
@@ -38,7 +39,12 @@ export function checkBundle(texts: readonly BundleText[], commit?: string): Chec
   const findings = createFindings()
   const parsed = sorted.map((file) => {
     const source = createSource(file.path, file.text)
-    return { path: file.path, reader: createReader(source, findings), doc: parseSource(source, findings) }
+    const reader = createReader(source, findings)
+    return {
+      path: file.path,
+      reader,
+      doc: isTooLarge(reader, file) ? undefined : parseSource(source, findings),
+    }
   })
   const missing = ['routing.yaml', 'directory.yaml'].filter(
     (path) => !sorted.some((file) => file.path === path),
@@ -68,6 +74,17 @@ export function revisionOf(sorted: readonly BundleText[]): string {
   const hash = createHash('sha256')
   for (const { path, text } of sorted) hash.update(`${path}\0${Buffer.byteLength(text)}\0`).update(text)
   return hash.digest('hex')
+}
+
+function isTooLarge(reader: Reader, { text }: BundleText): boolean {
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= MAX_FILE_BYTES) return false
+  reader.report(
+    'file-too-large',
+    { mark: { start: 0, end: 1 } },
+    `the file has ${bytes} bytes, more than ${MAX_FILE_BYTES}`,
+  )
+  return true
 }
 
 function describeFile({ path, text }: BundleText): BundleFile {

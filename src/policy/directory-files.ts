@@ -187,7 +187,13 @@ function problem(
   code: DiagnosticCode,
   { path, message }: { readonly path: string; readonly message: string },
 ): void {
-  listing.problems.push(fileDiagnostic(code, showHidden(path).replaceAll(/[\t\n\r]/g, (character) => nameOf(character)), message))
+  listing.problems.push(
+    fileDiagnostic(
+      code,
+      showHidden(path).replaceAll(/[\t\n\r]/g, (character) => nameOf(character)),
+      message,
+    ),
+  )
 }
 
 /**

@@ -18,14 +18,28 @@ function dirWith(files: Files): string {
   writeFiles(dir, files)
   return dir
 }
-const codes = (result: LoadResult): readonly string[] => (result.ok ? ['ok'] : result.diagnostics.map((one) => `${one.file} ${one.code}`))
+const codes = (result: LoadResult): readonly string[] =>
+  result.ok ? ['ok'] : result.diagnostics.map((one) => `${one.file} ${one.code}`)
 
 describe('loading a bundle', () => {
   it('gives one snapshot with files, revision and commit', async () => {
-    const dir = dirWith(bundle({ 'README.md': '# hi', 'rules/pay.yaml.bak': 'x', 'rules/team/more.yml': allowing('more'), '.git/HEAD': `${'a'.repeat(40)}\n` }))
+    const dir = dirWith(
+      bundle({
+        'README.md': '# hi',
+        'rules/pay.yaml.bak': 'x',
+        'rules/team/more.yml': allowing('more'),
+        '.git/HEAD': `${'a'.repeat(40)}\n`,
+      }),
+    )
     const result = await loadBundle(dir)
     if (!result.ok) throw new Error(JSON.stringify(result.diagnostics))
-    expect(result.snapshot.files.map((file) => file.path)).toEqual(['directory.yaml', 'routing.yaml', 'rules/pay.yaml', 'rules/team/more.yml', 'tools/pay.yaml'])
+    expect(result.snapshot.files.map((file) => file.path)).toEqual([
+      'directory.yaml',
+      'routing.yaml',
+      'rules/pay.yaml',
+      'rules/team/more.yml',
+      'tools/pay.yaml',
+    ])
     expect(result.snapshot.revision).toMatch(/^[0-9a-f]{64}$/)
     expect(result.snapshot.commit).toBe('a'.repeat(40))
     expect(result.snapshot.rules.map((rule) => rule.id)).toEqual(['pay-small', 'more'])
@@ -35,14 +49,26 @@ describe('loading a bundle', () => {
 
   it('says so when there is nothing to load', async () => {
     expect(codes(await loadBundle(join(tempDir(), 'nowhere')))).toEqual(['. bundle-unreadable'])
-    expect(codes(await loadBundle(tempDir()))).toEqual(['routing.yaml missing-file', 'directory.yaml missing-file'])
+    expect(codes(await loadBundle(tempDir()))).toEqual([
+      'routing.yaml missing-file',
+      'directory.yaml missing-file',
+    ])
   })
 
   it('refuses what looks like policy and would be ignored', async () => {
-    const dir = dirWith(bundle({ 'rule/x.yaml': 'a: b', 'route.yaml': 'a: b', 'rules/X.YAML': 'a: b', 'rules/-x.yaml': 'a: b' }))
+    const dir = dirWith(
+      bundle({
+        'rule/x.yaml': 'a: b',
+        'route.yaml': 'a: b',
+        'rules/X.YAML': 'a: b',
+        'rules/-x.yaml': 'a: b',
+      }),
+    )
     writeFileSync(join(dir, 'rules', 'a\nb.yaml'), 'a: b')
     expect(codes(await loadBundle(dir)).toSorted()).toEqual(
-      ['route.yaml', 'rule', 'rules/-x.yaml', 'rules/X.YAML', 'rules/a<U+000A>b.yaml'].map((path) => `${path} unexpected-file`).toSorted(),
+      ['route.yaml', 'rule', 'rules/-x.yaml', 'rules/X.YAML', 'rules/a<U+000A>b.yaml']
+        .map((path) => `${path} unexpected-file`)
+        .toSorted(),
     )
   })
 
@@ -71,7 +97,13 @@ describe('loading a bundle', () => {
   it('bounds the size before it reads', async () => {
     const dir = dirWith(bundle({ 'rules/big.yaml': `# ${'x'.repeat(300_000)}` }))
     expect(codes(await loadBundle(dir))).toEqual(['rules/big.yaml file-too-large'])
-    const many = dirWith(bundle(Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`rules/n${n}.yaml`, `# ${'x'.repeat(250_000)}`]))))
+    const many = dirWith(
+      bundle(
+        Object.fromEntries(
+          Array.from({ length: 20 }, (_, n) => [`rules/n${n}.yaml`, `# ${'x'.repeat(250_000)}`]),
+        ),
+      ),
+    )
     expect(codes(await loadBundle(many))).toEqual(['. bundle-too-large'])
   })
 
@@ -91,14 +123,20 @@ describe('loading a bundle', () => {
     const dir = tempDir()
     writeFiles(join(dir, '..v1'), bundle())
     symlinkSync('..v1', join(dir, '..data'))
-    for (const name of ['routing.yaml', 'directory.yaml', 'tools', 'rules']) symlinkSync(join('..data', name), join(dir, name))
+    for (const name of ['routing.yaml', 'directory.yaml', 'tools', 'rules'])
+      symlinkSync(join('..data', name), join(dir, name))
     expect(codes(await loadBundle(dir))).toEqual(['ok'])
   })
 
   it('never mixes two versions while they are swapped', async () => {
     const dir = tempDir()
     const version = (n: number): Files =>
-      bundle({ 'rules/pay.yaml': allowing(`v${n}`), ...Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`rules/f${i}.yaml`, allowing(`v${n}-f${i}`)])) })
+      bundle({
+        'rules/pay.yaml': allowing(`v${n}`),
+        ...Object.fromEntries(
+          Array.from({ length: 10 }, (_, i) => [`rules/f${i}.yaml`, allowing(`v${n}-f${i}`)]),
+        ),
+      })
     writeFiles(join(dir, 'v0'), version(0))
     writeFiles(join(dir, 'v1'), version(1))
     symlinkSync('v0', join(dir, 'link'))
@@ -125,7 +163,10 @@ describe('the worker', () => {
     expect(there.snapshot.revision).toBe(here.snapshot.revision)
     expect([...there.snapshot.tools]).toEqual([...here.snapshot.tools])
     expect(there.snapshot.directory).toEqual(here.snapshot.directory)
-    for (const amount of [1, 11]) expect(await there.snapshot.decide(call({ amount }))).toEqual(await here.snapshot.decide(call({ amount })))
+    for (const amount of [1, 11])
+      expect(await there.snapshot.decide(call({ amount }))).toEqual(
+        await here.snapshot.decide(call({ amount })),
+      )
   })
 
   it('reports diagnostics like this thread', async () => {
@@ -134,7 +175,10 @@ describe('the worker', () => {
   })
 
   it('is ended when it takes too long', async () => {
-    const result = await loadBundleInWorker(dirWith(bundle()), { workerUrl: new URL('data:text/javascript,for(;;);'), timeoutMs: 100 })
+    const result = await loadBundleInWorker(dirWith(bundle()), {
+      workerUrl: new URL('data:text/javascript,for(;;);'),
+      timeoutMs: 100,
+    })
     expect(codes(result)).toEqual(['. load-timeout'])
   })
 
@@ -143,13 +187,32 @@ describe('the worker', () => {
     const result = await loadBundleInWorker(dirWith(bundle()), { workerUrl: crash })
     expect(codes(result)).toEqual(['. load-crashed'])
     expect(JSON.stringify(result)).not.toContain('secret')
-    expect(codes(await loadBundleInWorker(dirWith(bundle()), { workerUrl: new URL('data:text/javascript,0') }))).toEqual(['. load-crashed'])
+    expect(
+      codes(await loadBundleInWorker(dirWith(bundle()), { workerUrl: new URL('data:text/javascript,0') })),
+    ).toEqual(['. load-crashed'])
   })
 
   it('never stalls this thread, whatever the size of the bundle', async () => {
-    const tool = (n: number): string => `tool: t${n}\ndescription: d\nrisk: low\ninput_schema: { type: object, properties: { amount: { type: integer } } }\n`
-    const rule = (n: number): string => rules(Array.from({ length: 10 }, (_, i) => `  - id: t${n}-${i}\n    allow: A.\n    when: { payload.amount: { at_most: ${i} } }\n`).join(''), `tool: t${n}`)
-    const dir = dirWith(bundle(Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [[`tools/t${n}.yaml`, tool(n)], [`rules/t${n}.yaml`, rule(n)]]).flat() as [string, string][])))
+    const tool = (n: number): string =>
+      `tool: t${n}\ndescription: d\nrisk: low\ninput_schema: { type: object, properties: { amount: { type: integer } } }\n`
+    const rule = (n: number): string =>
+      rules(
+        Array.from(
+          { length: 10 },
+          (_, i) => `  - id: t${n}-${i}\n    allow: A.\n    when: { payload.amount: { at_most: ${i} } }\n`,
+        ).join(''),
+        `tool: t${n}`,
+      )
+    const dir = dirWith(
+      bundle(
+        Object.fromEntries(
+          Array.from({ length: 1_000 }, (_, n) => [
+            [`tools/t${n}.yaml`, tool(n)],
+            [`rules/t${n}.yaml`, rule(n)],
+          ]).flat() as [string, string][],
+        ),
+      ),
+    )
     let longest = 0
     let last = performance.now()
     const beat = setInterval(() => {
@@ -173,7 +236,12 @@ interface Watched {
 }
 
 function watching(dir: string, options: Partial<WatchOptions> = {}): Watched {
-  const watched: { -readonly [K in keyof Watched]: Watched[K] } = { watch: undefined as unknown as BundleWatch, loaded: [], failed: [], loads: 0 }
+  const watched: { -readonly [K in keyof Watched]: Watched[K] } = {
+    watch: undefined as unknown as BundleWatch,
+    loaded: [],
+    failed: [],
+    loads: 0,
+  }
   watched.watch = watchBundle(dir, {
     load: () => {
       watched.loads++
@@ -274,10 +342,12 @@ describe('watching a bundle', () => {
       return result
     }
     const watched = watching(dir, { load })
-    await Promise.all(Array.from({ length: 20 }, (_, n) => {
-      writeFiles(dir, { 'rules/pay.yaml': allowing(`n-${n}`) })
-      return watched.watch.check()
-    }))
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) => {
+        writeFiles(dir, { 'rules/pay.yaml': allowing(`n-${n}`) })
+        return watched.watch.check()
+      }),
+    )
     await until(() => watched.loaded.at(-1) === 'n-19', 'the last version')
     expect(most).toBe(1)
   })

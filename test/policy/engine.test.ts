@@ -21,7 +21,10 @@ function plainEngine(): () => Promise<number> {
   const engine = new Engine()
   engine.addOperator('fires', () => true)
   for (const type of ['allow', 'review', 'reject']) {
-    engine.addRule({ event: { type }, conditions: { all: [{ fact: 'call', operator: 'fires', value: true }] } })
+    engine.addRule({
+      event: { type },
+      conditions: { all: [{ fact: 'call', operator: 'fires', value: true }] },
+    })
   }
   return async () => (await engine.run({ call: {} })).events.length
 }
@@ -73,27 +76,44 @@ describe('the engine', () => {
   it('never calls JSONPath, and emits nothing', async () => {
     const require = createRequire(createRequire(import.meta.url).resolve('json-rules-engine'))
     const jsonpath = vi.spyOn(require('jsonpath-plus') as { JSONPath: () => unknown }, 'JSONPath')
-    const emitted = vi.spyOn((require('eventemitter2') as { prototype: { emitAsync: () => unknown } }).prototype, 'emitAsync')
+    const emitted = vi.spyOn(
+      (require('eventemitter2') as { prototype: { emitAsync: () => unknown } }).prototype,
+      'emitAsync',
+    )
     const snapshot = await withRules('  - id: a\n    allow: A.\n    when: { payload.meta.deep: 1 }\n')
     expect((await snapshot.decide(call({ meta: { deep: 1 } }))).verdict).toBe('allow')
     expect(jsonpath).not.toHaveBeenCalled()
     expect(emitted).not.toHaveBeenCalled()
     // The spy itself works: a plain engine with a path does call it.
     const engine = new Engine()
-    engine.addRule({ event: { type: 'x' }, conditions: { all: [{ fact: 'call', path: '$.a', operator: 'equal', value: 1 }] } })
+    engine.addRule({
+      event: { type: 'x' },
+      conditions: { all: [{ fact: 'call', path: '$.a', operator: 'equal', value: 1 }] },
+    })
     await engine.run({ call: { a: 1 } })
     expect(jsonpath).toHaveBeenCalled()
     vi.restoreAllMocks()
   })
 
   it('lets nothing in the payload pose as a trusted fact', async () => {
-    const snapshot = await withRules('  - id: a\n    allow: A.\n    when: { agent.id: root, payload.amount: present }\n')
-    const payload = { amount: 1, agent: { id: 'root' }, call: { agent: 'root' }, fact: 'call', hits: [], fire: true }
+    const snapshot = await withRules(
+      '  - id: a\n    allow: A.\n    when: { agent.id: root, payload.amount: present }\n',
+    )
+    const payload = {
+      amount: 1,
+      agent: { id: 'root' },
+      call: { agent: 'root' },
+      fact: 'call',
+      hits: [],
+      fire: true,
+    }
     expect((await snapshot.decide(call(payload))).verdict).toBe('reject')
   })
 
   it('reads own properties only', async () => {
-    const snapshot = await withRules('  - id: a\n    allow: A.\n    when: { any: [{ payload.meta.constructor: present }, { payload.meta.toString: present }] }\n')
+    const snapshot = await withRules(
+      '  - id: a\n    allow: A.\n    when: { any: [{ payload.meta.constructor: present }, { payload.meta.toString: present }] }\n',
+    )
     expect((await snapshot.decide(call({ meta: {} }))).verdict).toBe('reject')
   })
 })
@@ -101,7 +121,15 @@ describe('the engine', () => {
 describe('a fault', () => {
   const tables = { routing: { unmatched: 'reject', allowUpTo: 'low' } } as unknown as Tables
   const program = (runEngine: Program['runEngine']): Program => ({
-    tool: { name: 'pay', description: 'd', risk: 'medium', labels: [], sensitive: [], inputSchema: {}, revision: '' },
+    tool: {
+      name: 'pay',
+      description: 'd',
+      risk: 'medium',
+      labels: [],
+      sensitive: [],
+      inputSchema: {},
+      revision: '',
+    },
     rules: [],
     byVerdict: { allow: [], review: [], reject: [] },
     runEngine,
@@ -110,11 +138,19 @@ describe('a fault', () => {
 
   it('of the engine is a reject', async () => {
     const broken = program(() => Promise.reject(new Error('broken')))
-    expect(await evaluate(broken, tables, call({}))).toMatchObject({ verdict: 'reject', fault: 'engine_error', by: ['engine_error'] })
+    expect(await evaluate(broken, tables, call({}))).toMatchObject({
+      verdict: 'reject',
+      fault: 'engine_error',
+      by: ['engine_error'],
+    })
   })
 
   it('of the engine against the recorded hits is a reject', async () => {
     const lying = program(() => Promise.resolve('allow'))
-    expect(await evaluate(lying, tables, call({}))).toMatchObject({ verdict: 'reject', fault: 'engine_mismatch', risk: 'medium' })
+    expect(await evaluate(lying, tables, call({}))).toMatchObject({
+      verdict: 'reject',
+      fault: 'engine_mismatch',
+      risk: 'medium',
+    })
   })
 })

@@ -5,7 +5,10 @@ import { bundle, call, CONTRACT, NOON, ROUTING, rules, snapshotOf, withRules } f
 
 /** The verdict of one rule `when: MATCH` for a payload, as allow and as reject rule: TRUE, FALSE or UNKNOWN. */
 async function truth(match: string, payload: JsonObject, head?: string): Promise<string> {
-  const one = await withRules(`  - id: a\n    allow: A.\n    when: ${match}\n  - id: b\n    reject: B.\n    when: ${match}\n`, head)
+  const one = await withRules(
+    `  - id: a\n    allow: A.\n    when: ${match}\n  - id: b\n    reject: B.\n    when: ${match}\n`,
+    head,
+  )
   const { fired } = await one.judge(call(payload))
   if (fired.some((rule) => rule.id === 'a')) return 'true'
   return fired.length > 0 ? 'unknown' : 'false'
@@ -80,7 +83,13 @@ describe('a condition', () => {
     expect(await truth('{ not: { payload.amount: 5 } }', {}, means('payload.amount: nothing'))).toBe('true')
     expect(await truth('{ payload.amount: missing }', {}, means('payload.amount: 3'))).toBe('true')
     expect(await truth('{ payload.to: { count: 0 } }', {}, means('payload.to: []'))).toBe('true')
-    expect(await truth('{ payload.note: nothing }'.replace('nothing', '{ is: nothing }'), {}, means('payload.note: { is: nothing }'))).toBe('true')
+    expect(
+      await truth(
+        '{ payload.note: nothing }'.replace('nothing', '{ is: nothing }'),
+        {},
+        means('payload.note: { is: nothing }'),
+      ),
+    ).toBe('true')
   })
 })
 
@@ -90,9 +99,16 @@ describe('a decision', () => {
       '  - { id: b-two, review: Two., risk: high }\n  - { id: a-one, review: One. }\n  - { id: c-ok, allow: Ok. }\n',
     )
     const outcome = await snapshot.decide(call({}))
-    expect(outcome).toMatchObject({ verdict: 'review', by: ['a-one', 'b-two'], message: 'One. Two.', policyRisk: 'high' })
+    expect(outcome).toMatchObject({
+      verdict: 'review',
+      by: ['a-one', 'b-two'],
+      message: 'One. Two.',
+      policyRisk: 'high',
+    })
     expect(outcome.requirement).toEqual({
-      seats: [{ group: 'security', approvals: 1, escalate: [{ group: 'security-leads', after_ms: 1_800_000 }] }],
+      seats: [
+        { group: 'security', approvals: 1, escalate: [{ group: 'security-leads', after_ms: 1_800_000 }] },
+      ],
       expires_ms: 3_600_000,
       remind_after_ms: [900_000],
     })
@@ -100,7 +116,9 @@ describe('a decision', () => {
   })
 
   it('asks the reviewers of both risks and of every deciding rule', async () => {
-    const snapshot = await withRules('  - id: a\n    review: A.\n    reviewers: { group: fraud-desk, approvals: 1, expires: 2h }\n')
+    const snapshot = await withRules(
+      '  - id: a\n    review: A.\n    reviewers: { group: fraud-desk, approvals: 1, expires: 2h }\n',
+    )
     const { requirement, risk, policyRisk } = await snapshot.decide(call({}, { riskLevel: 'medium' }))
     expect([policyRisk, risk]).toEqual(['low', 'medium'])
     expect(requirement?.seats.map((seat) => seat.group)).toEqual(['fraud-desk', 'on-call', 'team-leads'])
@@ -111,14 +129,19 @@ describe('a decision', () => {
     const quiet = '  - { id: a, allow: A., when: { payload.amount: 1 } }\n'
     const refused = await (await withRules(quiet)).decide(call({ amount: 2 }))
     expect(refused).toMatchObject({ verdict: 'reject', by: ['unmatched'] })
-    const files = bundle({ 'routing.yaml': ROUTING.replace('unmatched: reject', 'unmatched: review'), 'rules/pay.yaml': rules(quiet) })
+    const files = bundle({
+      'routing.yaml': ROUTING.replace('unmatched: reject', 'unmatched: review'),
+      'rules/pay.yaml': rules(quiet),
+    })
     const asked = await (await snapshotOf(files)).decide(call({ amount: 2 }))
     expect(asked).toMatchObject({ verdict: 'review', by: ['unmatched'] })
     expect(asked.requirement?.seats[0]?.group).toBe('on-call')
   })
 
   it('of a rule that fired on UNKNOWN says what could not be checked, and is no match', async () => {
-    const snapshot = await withRules('  - id: a\n    review: Look.\n    when: { payload.amount: { over: 5 }, payload.note: x }\n')
+    const snapshot = await withRules(
+      '  - id: a\n    review: Look.\n    when: { payload.amount: { over: 5 }, payload.note: x }\n',
+    )
     const outcome = await snapshot.decide(call({ note: 'x' }))
     expect(outcome).toMatchObject({ verdict: 'reject', by: ['unmatched'] })
     expect(outcome.fired).toMatchObject([{ id: 'a', unknown: true }])
@@ -156,7 +179,10 @@ describe('a decision', () => {
 
   it('of a tool with a contract and no rules is unmatched', async () => {
     const files = bundle({ 'tools/idle.yaml': CONTRACT.replace('tool: pay', 'tool: idle') })
-    expect(await (await snapshotOf(files)).decide(call({}, { tool: 'idle' }))).toMatchObject({ verdict: 'reject', by: ['unmatched'] })
+    expect(await (await snapshotOf(files)).decide(call({}, { tool: 'idle' }))).toMatchObject({
+      verdict: 'reject',
+      by: ['unmatched'],
+    })
   })
 
   it('honours until through the whole of its day in the routing time zone', async () => {
@@ -180,7 +206,10 @@ describe('a decision', () => {
     const shadow = '  - { id: s, mode: shadow, reject: S., risk: critical }\n  - { id: a, allow: A. }\n'
     const outcome = await (await withRules(shadow)).decide(call({}))
     expect(outcome).toMatchObject({ verdict: 'allow', risk: 'low', by: ['a'], message: 'A.' })
-    expect(outcome.fired.map(({ id, mode }) => [id, mode])).toEqual([['a', 'enforced'], ['s', 'shadow']])
+    expect(outcome.fired.map(({ id, mode }) => [id, mode])).toEqual([
+      ['a', 'enforced'],
+      ['s', 'shadow'],
+    ])
     const file = await withRules('  - { id: a, allow: A. }\n', 'tool: pay\nmode: shadow')
     expect(await file.decide(call({}))).toMatchObject({ verdict: 'reject', by: ['unmatched'] })
   })
@@ -189,7 +218,9 @@ describe('a decision', () => {
     const snapshot = await withRules(
       '  - id: a\n    allow: A.\n    when: { payload.amount: 1, domain(payload.email): acme.com, payload.meta.x: present }\n    unless: { agent.id: x }\n',
     )
-    expect((await snapshot.decide(call({ amount: 1, email: 'a@b.c', note: 'unread', meta: null }))).reads).toEqual([
+    expect(
+      (await snapshot.decide(call({ amount: 1, email: 'a@b.c', note: 'unread', meta: null }))).reads,
+    ).toEqual([
       { field: 'agent.id', state: 'value', value: 'bot', sensitive: false },
       { field: 'payload.amount', state: 'value', value: 1, sensitive: false },
       { field: 'payload.email', state: 'value', value: 'a@b.c', sensitive: true },
@@ -211,12 +242,19 @@ describe('a decision', () => {
 
   it('is made by rules of every file that names the tool', async () => {
     const files = bundle({ 'rules/more.yaml': rules('  - { id: more, reject: More. }\n', "tools: ['p*']") })
-    expect(await (await snapshotOf(files)).decide(call({ amount: 1 }))).toMatchObject({ verdict: 'reject', by: ['more'] })
+    expect(await (await snapshotOf(files)).decide(call({ amount: 1 }))).toMatchObject({
+      verdict: 'reject',
+      by: ['more'],
+    })
   })
 
   it('is the same at any time of asking', async () => {
     const snapshot = await withRules('  - { id: a, allow: A., when: { payload.amount: 1 } }\n')
-    const outcomes = await Promise.all(Array.from({ length: 200 }, (_, n) => snapshot.decide(call({ amount: n % 2 }, { at: NOON + n }))))
-    expect(outcomes.map((outcome) => outcome.verdict)).toEqual(outcomes.map((_, n) => (n % 2 === 1 ? 'allow' : 'reject')))
+    const outcomes = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => snapshot.decide(call({ amount: n % 2 }, { at: NOON + n }))),
+    )
+    expect(outcomes.map((outcome) => outcome.verdict)).toEqual(
+      outcomes.map((_, n) => (n % 2 === 1 ? 'allow' : 'reject')),
+    )
   })
 })

@@ -18,10 +18,12 @@ const texts = entries.filter((entry) => entry.category !== 'filesystem')
 function textOf({ text, gen }: Entry): string {
   if (text !== undefined) return text
   if (gen === '20,000 rules') {
-    const one = (n: number) => `  - id: r${n}\n    when: {all: [{fact: tool_name, operator: equal, value: x}]}\n    decision: allow\n`
+    const one = (n: number) =>
+      `  - id: r${n}\n    when: {all: [{fact: tool_name, operator: equal, value: x}]}\n    decision: allow\n`
     return `version: 1\ndefault: review\nrules:\n${Array.from({ length: 20_000 }, (_, n) => one(n)).join('')}`
   }
   // The generators of the data set are JavaScript expressions.
+  // oxlint-disable-next-line typescript/no-implied-eval
   return new Function(`return ${gen ?? '""'}`)() as string
 }
 
@@ -98,12 +100,20 @@ const own: readonly (readonly [string, string, string])[] = [
   ['an empty path', allow('{ "": 1 }'), 'unknown-field'],
   ['a path on a text', allow('{ tool.name.x: 1 }'), 'unknown-field'],
   ['deep nesting', allow(`${'{ not: '.repeat(40)}{ payload.amount: 1 }${' }'.repeat(40)}`), 'yaml-depth'],
-  ['deep block nesting', `a:\n${Array.from({ length: 50 }, (_, n) => `${' '.repeat(n + 1)}a:`).join('\n')}`, 'yaml-depth'],
+  [
+    'deep block nesting',
+    `a:\n${Array.from({ length: 50 }, (_, n) => `${' '.repeat(n + 1)}a:`).join('\n')}`,
+    'yaml-depth',
+  ],
   ['too many parts', allow(`{ payload.note: [${'x, '.repeat(20_000)}x] }`), 'yaml-nodes'],
   ['look-around', allow("{ payload.note: { matches: '(?=a)b' } }"), 'bad-pattern'],
   ['a back-reference', allow("{ payload.note: { matches: '(a)\\1' } }"), 'bad-pattern'],
   ['a repetition bomb', allow("{ payload.note: { matches: '(a{1,1000}){1,1000}' } }"), 'bad-pattern'],
-  ['nested repetitions', allow("{ payload.note: { matches: '^(?:(?:a{0,30}){0,30}){0,30}$' } }"), 'bad-pattern'],
+  [
+    'nested repetitions',
+    allow("{ payload.note: { matches: '^(?:(?:a{0,30}){0,30}){0,30}$' } }"),
+    'bad-pattern',
+  ],
   ['an empty pattern', allow("{ payload.note: { matches: '' } }"), 'bad-value'],
   ['a broken pattern', allow("{ payload.note: { matches: '(' } }"), 'bad-pattern'],
 ]
@@ -122,7 +132,9 @@ describe('the same attacks in the real grammar', () => {
   })
 
   it('a pattern with a bare dot is a warning', async () => {
-    const found = await diagnose(bundle({ 'rules/pay.yaml': allow('{ payload.note: { matches: db.read } }') }))
+    const found = await diagnose(
+      bundle({ 'rules/pay.yaml': allow('{ payload.note: { matches: db.read } }') }),
+    )
     expect(found.map((one) => [one.code, one.severity])).toEqual([['loose-pattern', 'warning']])
   })
 })

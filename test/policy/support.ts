@@ -60,10 +60,14 @@ export function bundle(changes: Readonly<Record<string, string | undefined>> = {
     'routing.yaml': ROUTING,
     'directory.yaml': DIRECTORY,
     'tools/pay.yaml': CONTRACT,
-    'rules/pay.yaml': rules('  - id: pay-small\n    allow: Small.\n    when:\n      payload.amount: { at_most: 10 }\n'),
+    'rules/pay.yaml': rules(
+      '  - id: pay-small\n    allow: Small.\n    when:\n      payload.amount: { at_most: 10 }\n',
+    ),
     ...changes,
   }
-  return Object.fromEntries(Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined))
+  return Object.fromEntries(
+    Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
 }
 
 export async function diagnose(files: Files): Promise<readonly Diagnostic[]> {
