@@ -19,7 +19,7 @@ export const MAX_SCHEMA_WEIGHT = 5_000
 
 export const MAX_PATTERN_CHARACTERS = 1_000
 /** Instructions of a compiled regular expression. */
-export const MAX_PATTERN_PROGRAM = 1_500
+export const MAX_PATTERN_PROGRAM = 1_000
 
 export const MAX_PAYLOAD_PROBLEMS = 20
 /** Characters of a field name that a message repeats. */
