@@ -1,4 +1,4 @@
-import { MISSING, walk, type Defaults, type Reading } from './fields.ts'
+import { fieldText, MISSING, walk, type Defaults, type Reading } from './fields.ts'
 import { applyFunction, type Applied } from './functions.ts'
 import type { FieldIr, FunctionName, MissingMeans, NodeIr, TestIr } from './ir.ts'
 import { and, FALSE, not, or, TRUE, type Truth } from './kleene.ts'
@@ -41,7 +41,7 @@ export interface LeafNode {
 export const NOTHING = Symbol('nothing')
 type StandIn = { readonly value: Reading | typeof NOTHING } | { readonly defaults: Defaults }
 
-/** Makes conditions of one bundle. Equal tests and fields are compiled once and shared by all its rules. */
+/** Makes conditions of one bundle. Equal tests and lines are compiled once and shared by all its rules. */
 export interface ConditionCompiler {
   /** `when AND NOT unless`, against one tool and what the rule file says about missing fields. */
   compile(context: ConditionContext, when: NodeIr | undefined, unless: NodeIr | undefined): ConditionNode
@@ -55,10 +55,7 @@ export interface ConditionContext {
 export function createConditionCompiler(): ConditionCompiler {
   const tests = new Map<string, Test>()
   const reads = new Map<string, Read>()
-  const shared = {
-    test: (test: TestIr) => remember(tests, JSON.stringify(test), () => compileTest(test)),
-    read: (field: FieldIr) => remember(reads, field.name, () => compileRead(field)),
-  }
+  const leaves = new Map<string, LeafNode>()
 
   function compileNode(context: ConditionContext, node: NodeIr): ConditionNode {
     if (node.kind === 'leaf') return compileLeaf(context, node.field, node.test)
@@ -71,15 +68,13 @@ export function createConditionCompiler(): ConditionCompiler {
     if (test.op === 'and')
       return { kind: 'all', items: test.tests.map((one) => compileLeaf(context, field, one)) }
     const standIn = asksPresence(test) ? undefined : standInOf(context, field)
-    return {
-      kind: 'leaf',
-      read: shared.read(field),
-      check: shared.test(test),
-      fn: field.fn,
-      standIn,
-      field,
-      test,
+    const key = JSON.stringify(test)
+    const make = (): LeafNode => {
+      const check = remember(tests, key, () => compileTest(test))
+      const read = remember(reads, field.name, () => compileRead(field))
+      return { kind: 'leaf', read, check, fn: field.fn, standIn, field, test }
     }
+    return standIn ? make() : remember(leaves, `${fieldText(field)} ${key}`, make)
   }
 
   return {

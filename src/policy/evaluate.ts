@@ -67,7 +67,7 @@ function conclude(program: Program, tables: Tables, { run, verdict }: Ran): Outc
   const joined = matched ? verdict : verdict === undefined ? unmatched : strictest(verdict, unmatched)
   // `matched` implies a verdict; a policy that somehow says nothing rejects.
   const ruled = joined ?? 'reject'
-  const deciding = hits.filter((hit) => hit.rule.ir.mode === 'enforced' && hit.rule.ir.verdict === ruled)
+  const deciding = hits.filter((hit) => hit.rule.enforced && hit.rule.verdict === ruled)
   const capped = ruled === 'allow' && riskAbove(risk, allowUpTo)
   const why = {
     run,
@@ -99,9 +99,9 @@ function summarize(
   let matched = false
   let policyRisk = baseline
   for (const { rule, fired } of hits) {
-    if (fired.mode !== 'enforced') continue
-    if (rule.ir.risk !== undefined) policyRisk = maxRisk(policyRisk, rule.ir.risk)
-    matched ||= !fired.unknown && !(rule.file.catchAll && fired.verdict === 'review')
+    if (!rule.enforced) continue
+    if (rule.risk !== undefined) policyRisk = maxRisk(policyRisk, rule.risk)
+    matched ||= rule.covers && !fired.unknown
   }
   return { matched, policyRisk }
 }
@@ -115,7 +115,7 @@ interface Why {
 }
 
 function decidingIds({ deciding, unmatched, cap }: Why): readonly string[] {
-  const ids = deciding.map((hit) => hit.rule.ir.id)
+  const ids = deciding.map((hit) => hit.fired.id)
   if (unmatched) ids.push(UNMATCHED)
   if (cap !== undefined) ids.push(ALLOW_UP_TO)
   return unmatched || cap !== undefined ? ids.sort() : ids
@@ -124,9 +124,9 @@ function decidingIds({ deciding, unmatched, cap }: Why): readonly string[] {
 function compose({ run, deciding, unmatched, cap }: Why): string {
   const [only] = deciding
   if (deciding.length === 1 && only && !only.fired.unknown && !unmatched && cap === undefined)
-    return only.rule.ir.reason
+    return only.fired.reason
   const parts = deciding.map((hit) =>
-    hit.fired.unknown ? `${hit.rule.ir.reason} (${describeUnchecked(hit, run)})` : hit.rule.ir.reason,
+    hit.fired.unknown ? `${hit.fired.reason} (${describeUnchecked(hit, run)})` : hit.fired.reason,
   )
   if (unmatched) parts.push('No rule covers this call.')
   if (cap !== undefined) parts.push(cap)
@@ -159,7 +159,7 @@ function requirementOf(
     tables.requirements.get(policyRisk)?.get(risk) ??
     joinRequirements(tables.routing.levels[policyRisk], tables.routing.levels[risk])
   for (const { rule } of deciding)
-    if (rule.ir.reviewers) requirement = joinRequirements(requirement, rule.ir.reviewers)
+    if (rule.reviewers) requirement = joinRequirements(requirement, rule.reviewers)
   return requirement
 }
 

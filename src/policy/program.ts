@@ -58,12 +58,18 @@ function compileFile(tool: ToolContract, file: RuleFileIr, conditions: Condition
 function compileRule(ir: RuleIr, file: RuleFileIr, condition: CompiledRule['condition']): CompiledRule {
   const { id, verdict, mode, reason, line } = ir
   const facts = { id, verdict, mode, reason, file: file.path, line }
-  const hits: { onTrue?: Hit; onUnknown?: Hit } = {}
-  const untilMs = ir.untilMs ?? Number.POSITIVE_INFINITY
+  const hits: { onTrue: Hit | undefined; onUnknown: Hit | undefined } = {
+    onTrue: undefined,
+    onUnknown: undefined,
+  }
+  // What a decision reads stands here, not in the IR: a large bundle is read from memory that is not in any cache.
   const rule = Object.assign(hits, {
     verdict,
     enforced: mode === 'enforced',
-    untilMs,
+    covers: !(file.catchAll && verdict === 'review'),
+    risk: ir.risk,
+    reviewers: ir.reviewers,
+    untilMs: ir.untilMs ?? Number.POSITIVE_INFINITY,
     condition,
     ir,
     file,
@@ -108,9 +114,8 @@ export function isOver(rule: Pick<CompiledRule, 'untilMs'>, at: number): boolean
 /** The strictest verdict among recorded enforced hits: what the engine's events must agree with. */
 export function strictestHit(hits: readonly Hit[]): Verdict | undefined {
   let found: Verdict | undefined
-  for (const { fired } of hits) {
-    if (fired.mode === 'enforced')
-      found = found === undefined ? fired.verdict : strictest(found, fired.verdict)
+  for (const { rule } of hits) {
+    if (rule.enforced) found = found === undefined ? rule.verdict : strictest(found, rule.verdict)
   }
   return found
 }

@@ -1,4 +1,4 @@
-import type { Verdict } from '../domain/decision.ts'
+import type { ReviewRequirement, Risk, Verdict } from '../domain/decision.ts'
 import type { ConditionNode } from './conditions.ts'
 import type { EngineCall } from './engine.ts'
 import type { RuleFileIr, RuleIr } from './ir.ts'
@@ -27,6 +27,10 @@ export interface Hit {
 export interface CompiledRule {
   readonly verdict: Verdict
   readonly enforced: boolean
+  /** Firing on true it is a match: anything but a review rule of a `tools: ['*']` file. */
+  readonly covers: boolean
+  readonly risk: Risk | undefined
+  readonly reviewers: ReviewRequirement | undefined
   /** ms since 1970; infinite without `until`. */
   readonly untilMs: number
   readonly condition: ConditionNode
