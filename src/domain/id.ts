@@ -27,3 +27,14 @@ export function timeOrderedId(time: number, random: Uint8Array): string {
   }
   return text + tail
 }
+
+/** `random` plus one, as a big-endian number: the random part of the next id within the same millisecond, so that both sort. */
+export function successor(random: Uint8Array): Uint8Array {
+  const next = Uint8Array.from(random)
+  for (let i = next.length - 1; i >= 0; i--) {
+    const byte = ((next[i] ?? 0) + 1) & 0xff
+    next[i] = byte
+    if (byte !== 0) break
+  }
+  return next
+}

@@ -11,7 +11,7 @@ import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { closingMessage, expiry } from './expire.ts'
 import { purgeAt } from './idempotency.ts'
-import { agentEntry, type Caller, keyGuard } from './identify.ts'
+import { agentEntry, type Caller, keyGuard, keyInForce } from './identify.ts'
 import { INDEX, put, read, revisionId, unchanged, type Versioned } from './records.ts'
 import { moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, storeCall, transact } from './transact.ts'
@@ -42,11 +42,12 @@ export async function poll(
   target: PollTarget,
   wait: Wait,
 ): Promise<Committed<Decision>> {
-  const entry = agentEntry(deps.policies.current(), caller)
+  agentEntry(deps.policies.current(), caller)
   const thread_id = await storeCall(() => locate(deps, caller, target))
   await settled(deps, caller, thread_id, wait)
   if (wait.callerGone()) throw new GatewayError('request_timeout', 'the caller is gone')
   return transact(deps, caller.tenant, async () => {
+    const entry = agentEntry(deps.policies.current(), caller)
     const thread = await ownThread(deps, caller, thread_id)
     const expired = expiry(deps, thread)
     if (expired) return { ...expired, answer: decisionOn(expired.answer, deps.store.now()) }
@@ -95,7 +96,7 @@ function notFound(): GatewayError {
 /** Longest time between two looks while waiting: a wake-up may be missed. */
 const LOOK_AGAIN_MS = 1_000
 
-/** Resolves when the thread is no longer pending, its deadline passed, or the wait is over. */
+/** Resolves when the thread is no longer pending, its deadline passed, or the wait is over. A key revoked meanwhile ends it too. */
 async function settled(deps: Deps, caller: Caller, thread_id: string, wait: Wait): Promise<void> {
   const until = deps.store.now() + wait.ms
   while (!wait.signal.aborted) {
@@ -105,6 +106,7 @@ async function settled(deps: Deps, caller: Caller, thread_id: string, wait: Wait
     const woken = deps.store
       .watch(caller.tenant, round, { type: 'thread', id: thread_id })
       .catch(() => undefined)
+    await storeCall(() => keyInForce(deps, caller))
     const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
     if (thread.status !== 'pending_review' || deps.store.now() >= (thread.deadline ?? Infinity)) return
     await woken

@@ -164,14 +164,14 @@ function nextRevision(
   })
 }
 
-const STILL_REVIEWED =
-  'Policy alone would allow the revised call; people are reviewing this thread, so they decide.'
+/** Said instead of a rule's reason, and instead of what a reviewer said about the revision before. */
+const STILL_HELD = 'Policy would now allow this action; the people who were asked still decide.'
 
 /** A reject ends the thread; anything else stays with the people, even what would now be allowed. */
 function afterRevision(thread: Thread, revision: RevisionRecord, outcome: Outcome): Thread {
   const { title: _, action_hash: __, ...kept } = thread
   const trigger = outcome.verdict === 'reject' ? 'revise_rejected' : 'revise'
-  const message = outcome.verdict === 'allow' ? STILL_REVIEWED : outcome.message
+  const message = outcome.verdict === 'allow' ? STILL_HELD : outcome.message
   const next = { ...currentRevision(revision), message }
   return moved(kept, trigger, { ...next, revision_ids: [...thread.revision_ids, revision.revision_id ?? ''] })
 }

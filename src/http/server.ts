@@ -17,6 +17,9 @@ export const TIMEOUTS = {
   /** Above the longest `Prefer: wait`. */
   IDLE_SOCKET_MS: 70_000,
   CHECK_EVERY_MS: 1_000,
+  /** While closing: how often idle connections are ended, and when all others are. */
+  REAP_EVERY_MS: 50,
+  DRAIN_MS: 8_000,
 } as const
 
 const PATH_PART_CHARS = 256
@@ -46,10 +49,11 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   app.setNotFoundHandler(answerNotFound)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('cache-control', 'no-store')
-    const refusal = refusalOf(http, request)
+    const refusal = refusalOf(request)
     if (refusal) reply.header('connection', 'close')
     done(refusal)
   })
+  endConnectionsWhileClosing(app)
   app.addHook('onResponse', (request, reply, done) => {
     observe(http, request, reply)
     done()
@@ -82,12 +86,55 @@ function refuseOddTargets(request: IncomingMessage): string {
 }
 
 /** What is refused whatever the route; the connection ends with it. */
-function refusalOf(http: HttpDeps, request: FastifyRequest): GatewayError | undefined {
-  if (http.waits.ended()) {
-    return new GatewayError('shutting_down', 'this gateway is shutting down', { retryAfter: 1 })
-  }
+function refusalOf(request: FastifyRequest): GatewayError | undefined {
   if (request.raw.url !== ODD_TARGET && hostsOf(request.raw) === 1) return undefined
   return new GatewayError('invalid_request', 'the request line or the Host header is not acceptable')
+}
+
+/**
+ * A connection that is kept alive would keep the gateway from closing: new requests are refused in our words, and every
+ * connection ends with its answer, or after a while.
+ */
+function endConnectionsWhileClosing(app: FastifyInstance): void {
+  let closing = false
+  const silent = silentSockets(app)
+  const reap = (): void => {
+    app.server.closeIdleConnections()
+    for (const socket of silent()) socket.destroy()
+  }
+  app.addHook('preClose', (done) => {
+    closing = true
+    const reaper = setInterval(reap, TIMEOUTS.REAP_EVERY_MS)
+    const last = setTimeout(() => app.server.closeAllConnections(), TIMEOUTS.DRAIN_MS)
+    app.server.once('close', () => {
+      clearInterval(reaper)
+      clearTimeout(last)
+    })
+    done()
+  })
+  app.addHook('onRequest', (_, __, done) => {
+    done(
+      closing
+        ? new GatewayError('shutting_down', 'this gateway is shutting down; nothing was changed', {
+            retryAfter: 1,
+          })
+        : undefined,
+    )
+  })
+  app.addHook('onSend', (_, reply, payload, done) => {
+    if (closing) reply.header('connection', 'close')
+    done(null, payload)
+  })
+}
+
+/** Connections on which nothing was ever said: Node does not count them as idle. */
+function silentSockets(app: FastifyInstance): () => Socket[] {
+  const open = new Set<Socket>()
+  app.server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  return () => [...open].filter((socket) => socket.bytesRead === 0)
 }
 
 function hostsOf(request: IncomingMessage): number {

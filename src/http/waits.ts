@@ -6,8 +6,6 @@ export interface Waits {
   hold(request: FastifyRequest, seconds: number): Wait & { release(): void }
   /** Ends every wait: the held polls answer with what they have. */
   endAll(): void
-  /** True once `endAll` was called: the gateway is closing. */
-  ended(): boolean
 }
 
 export function createWaits(): Waits {
@@ -31,7 +29,6 @@ export function createWaits(): Waits {
         },
       }
     },
-    ended: () => ended,
     endAll() {
       ended = true
       for (const controller of open) controller.abort()
