@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
@@ -18,6 +18,7 @@ import { createServer } from './http/server.ts'
 import { createWaits } from './http/waits.ts'
 import { type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/feed.ts'
 import { loadBundleInWorker } from './policy/directory-host.ts'
+import type { BundleWorker } from './policy/directory-start.ts'
 import type { LoadResult } from './policy/load.ts'
 import { createPayloadChecks } from './policy/payload.ts'
 import { openEmbeddedStore } from './store/embedded.ts'
@@ -44,6 +45,8 @@ export interface AppParts {
   readonly openStore?: (config: Config) => Promise<Store>
   /** Loads the policy bundle; the default does it in a worker thread. */
   readonly loadPolicies?: (dir: string) => Promise<LoadResult>
+  /** The worker of the first load, when it was started ahead. */
+  readonly bundleWorker?: BundleWorker
   readonly timerEveryMs?: number
 }
 
@@ -82,10 +85,15 @@ function openStore(config: Config): Promise<Store> {
   return openEmbeddedStore({ path: storePath(config), minFreeBytes: config.storeMinFree })
 }
 
-function loaderOf(config: Config, { loadPolicies }: AppParts): () => Promise<LoadResult> {
+function loaderOf(config: Config, { loadPolicies, bundleWorker }: AppParts): () => Promise<LoadResult> {
   if (loadPolicies) return () => loadPolicies(config.policies)
   const checks = createPayloadChecks()
-  return () => loadBundleInWorker(config.policies, { checks })
+  let started = bundleWorker
+  return () => {
+    const first = started
+    started = undefined
+    return loadBundleInWorker(config.policies, { checks, started: first })
+  }
 }
 
 interface Adapters {
@@ -104,7 +112,7 @@ interface Gateway extends Adapters {
 
 async function assemble(config: Config, parts: AppParts, { store, policies }: Adapters): Promise<Gateway> {
   const { log } = parts
-  const random = (bytes: number): Uint8Array => randomBytes(bytes)
+  const random = randomSource()
   const nextCommitId = commitIds(random)
   const { commitments, adminKeyHash, newAdminKey } = await ownSecrets({
     store,
@@ -243,6 +251,24 @@ function noteLoads({ deps, metrics, policies }: Gateway, log: Logger): (report: 
     noteLoad(deps, load).catch((error: unknown) =>
       log.error({ err: error }, 'the policy load could not be recorded'),
     )
+  }
+}
+
+/** Random bytes are fetched from the system in blocks; none is given out twice. */
+const RANDOM_BLOCK_BYTES = 4_096
+
+function randomSource(): (bytes: number) => Uint8Array {
+  const block = new Uint8Array(RANDOM_BLOCK_BYTES)
+  let used = block.length
+  return (bytes) => {
+    if (used + bytes > block.length) {
+      randomFillSync(block)
+      used = 0
+    }
+    const taken = block.slice(used, used + bytes)
+    block.fill(0, used, used + bytes)
+    used += bytes
+    return taken
   }
 }
 

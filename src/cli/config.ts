@@ -3,7 +3,7 @@ import { readConfig } from './serve.ts'
 
 /** `countersign config`: what `serve` with the same flags would use, and where each value comes from. */
 export async function config(args: readonly string[]): Promise<void> {
-  const rows = describeConfig(await readConfig(args))
+  const rows = describeConfig(readConfig(args))
   const width = Math.max(...rows.map(({ name }) => name.length))
   const values = Math.max(...rows.map(({ value }) => value.length))
   for (const { name, value, origin } of rows) {

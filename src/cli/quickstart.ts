@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { App } from '../app.ts'
 import { type Config, storePath } from '../config.ts'
 import { issueKey } from '../gateway/keys.ts'
-import { createLog } from '../telemetry/log.ts'
 import { DEMO_FILE, type DemoCredentials, readDemoCredentials, writeDemoCredentials } from './credentials.ts'
 import { CliFailure } from './failure.ts'
 import { closeInTime, readConfig, startOrExplain, untilAskedToStop } from './serve.ts'
@@ -15,9 +14,8 @@ const REVIEWER = 'alice'
 
 /** `npm start`: a gateway with the starter policies and demo credentials in a file that only the owner can read. */
 export async function quickstart(args: readonly string[]): Promise<void> {
-  const { config } = await readConfig(args)
-  const log = createLog(config.logLevel === 'info' ? 'warn' : config.logLevel)
-  const app = await startOrExplain(config, log)
+  const { config } = readConfig(args)
+  const { app } = await startOrExplain(config, config.logLevel === 'info' ? 'warn' : config.logLevel)
   const credentials = await demoCredentials(app, storePath(config))
   console.log(banner(config, app, credentials))
   await untilAskedToStop()

@@ -1,6 +1,8 @@
-import { ConfigError, loadConfig, type LoadedConfig } from '../config.ts'
-import { createLog } from '../telemetry/log.ts'
-import { startApp, type App } from '../app.ts'
+import { createRequire } from 'node:module'
+import type { Logger } from 'pino'
+import type { App } from '../app.ts'
+import { type Config, ConfigError, loadConfig, type LoadedConfig } from '../config.ts'
+import { startBundleWorker } from '../policy/directory-start.ts'
 import { CliFailure, EXIT } from './failure.ts'
 
 export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--store file:DIR] [--policies DIR] ...
@@ -12,9 +14,8 @@ const SHUTDOWN_MS = 9_500
 
 /** `countersign serve`: state, policies and metrics as configured; logs as JSON lines on stdout. */
 export async function serve(args: readonly string[]): Promise<void> {
-  const { config } = await readConfig(args)
-  const log = createLog(config.logLevel)
-  const app = await startOrExplain(config, log)
+  const { config } = readConfig(args)
+  const { app, log } = await startOrExplain(config, config.logLevel)
   if (app.newAdminKey !== undefined) {
     console.error(`admin key (shown once, keep it): ${app.newAdminKey}`)
   }
@@ -29,23 +30,38 @@ export async function serve(args: readonly string[]): Promise<void> {
   await closeInTime(app)
 }
 
-export async function readConfig(args: readonly string[]): Promise<LoadedConfig> {
-  const { parse } = await import('yaml')
+export function readConfig(args: readonly string[]): LoadedConfig {
   try {
-    return loadConfig({ args, parseYaml: (text) => parse(text) as unknown })
+    return loadConfig({ args, parseYaml })
   } catch (error) {
     if (error instanceof ConfigError) throw new CliFailure(error.message, { exit: EXIT.usage, cause: error })
     throw error
   }
 }
 
-export async function startOrExplain(
-  config: LoadedConfig['config'],
-  log: Parameters<typeof startApp>[1]['log'],
-): Promise<App> {
+/** Loads the parser only when there is a file to parse. */
+function parseYaml(text: string): unknown {
+  const { parse } = createRequire(import.meta.url)('yaml') as typeof import('yaml')
+  return parse(text) as unknown
+}
+
+export interface Started {
+  readonly app: App
+  readonly log: Logger
+}
+
+/** The policies are read and checked on another core while the modules of the gateway load on this one. */
+export async function startOrExplain(config: Config, logLevel: string): Promise<Started> {
+  const bundleWorker = startBundleWorker(config.policies)
   try {
-    return await startApp(config, { log })
+    const [{ startApp }, { createLog }] = await Promise.all([
+      import('../app.ts'),
+      import('../telemetry/log.ts'),
+    ])
+    const log = createLog(logLevel)
+    return { app: await startApp(config, { log, bundleWorker }), log }
   } catch (error) {
+    await bundleWorker.worker.terminate()
     const { code, message } = error as NodeJS.ErrnoException
     const hint = code === 'EADDRINUSE' ? 'choose another with --port or --metrics-port' : undefined
     throw new CliFailure(`cannot start: ${message}`, {

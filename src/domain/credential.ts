@@ -1,5 +1,5 @@
+import { hash } from 'node:crypto'
 import { sha256 } from './digest.ts'
-import { createHash } from 'node:crypto'
 
 /**
  * Credentials (design.md section 4): `<kind>_[<tenant>_]<43 base64url of 256 random bits><6 checksum>`.
@@ -40,5 +40,5 @@ export function hashCredential(text: string): string {
 }
 
 function checksum(head: string): string {
-  return createHash('sha256').update(head).digest('base64url').slice(0, CHECKSUM_CHARS)
+  return hash('sha256', head, 'base64url').slice(0, CHECKSUM_CHARS)
 }

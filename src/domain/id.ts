@@ -1,7 +1,6 @@
 /** Crockford base32: no dots, no vowels that read as words, ordered like the numbers they stand for. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_CHARS = 10
-const RANDOM_CHARS = 16
 
 export const TASK_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
 /** Of agents and reviewers, as the directory has them. */
@@ -18,14 +17,20 @@ export function timeOrderedId(time: number, random: Uint8Array): string {
     text = ALPHABET.charAt(rest % 32) + text
     rest = Math.floor(rest / 32)
   }
-  let bits = 0n
-  for (const byte of random.subarray(0, 10)) bits = (bits << 8n) | BigInt(byte)
-  let tail = ''
-  for (let i = 0; i < RANDOM_CHARS; i++) {
-    tail = ALPHABET.charAt(Number(bits & 31n)) + tail
-    bits >>= 5n
+  return text + base32(random.subarray(0, 10))
+}
+
+/** Five bits to a character; 10 bytes are 16 of them, without rest. */
+function base32(bytes: Uint8Array): string {
+  let text = ''
+  let bits = 0
+  let held = 0
+  for (const byte of bytes) {
+    bits = (bits << 8) | byte
+    for (held += 8; held >= 5; held -= 5) text += ALPHABET.charAt((bits >> (held - 5)) & 31)
+    bits &= (1 << held) - 1
   }
-  return text + tail
+  return text
 }
 
 /** `random` plus one, as a big-endian number: the random part of the next id within the same millisecond, so that both sort. */

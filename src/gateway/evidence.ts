@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { JsonObject, JsonValue } from '../contract/json.ts'
-import { canonicalJson } from '../domain/digest.ts'
+import { canonicalJson, sha256 } from '../domain/digest.ts'
 import type { Outcome } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
 
@@ -80,7 +80,7 @@ export function decisionDetails(
     policy: bundle,
     reads: outcome.reads.map((read) => readOf(deps, read, nonce)),
     ...(nonce === undefined
-      ? { payload_digest: digestText(canonicalJson(payload)) }
+      ? { payload_digest: sha256(canonicalJson(payload)) }
       : { nonce, payload_commitment: commit(deps, nonce, 'payload', payload) }),
     ...(outcome.fault === undefined ? {} : { fault: outcome.fault }),
   }
@@ -102,7 +102,7 @@ function readOf(deps: Deps, read: Outcome['reads'][number], nonce: string | unde
   if (read.state === 'missing' || value === undefined) return { field, missing: true }
   if (read.sensitive && nonce !== undefined) return { field, commitment: commit(deps, nonce, field, value) }
   const text = typeof value === 'string' || typeof value === 'object' ? canonicalJson(value) : ''
-  return text.length > READ_VALUE_CHARS ? { field, digest: digestText(text) } : { field, value }
+  return text.length > READ_VALUE_CHARS ? { field, digest: sha256(text) } : { field, value }
 }
 
 /** SHA-256 over a salt and the RFC 8785 text; the salt is an HMAC of record and field, so equal values do not look equal. */
@@ -111,8 +111,4 @@ function commit(deps: Deps, nonce: string, field: string, value: JsonValue): str
     .update(JSON.stringify([nonce, field]))
     .digest()
   return createHash('sha256').update(salt).update(canonicalJson(value)).digest('hex')
-}
-
-function digestText(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }

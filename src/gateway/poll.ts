@@ -22,7 +22,7 @@ export interface PollTarget {
 }
 
 export interface Wait {
-  /** How long to hold the request while the thread is pending_review, ms; 0 for not at all. */
+  /** How long to hold the request while the thread is pending_review, ms. */
   readonly ms: number
   /** Aborts when the caller is gone or the gateway shuts down. */
   readonly signal: AbortSignal
@@ -40,12 +40,12 @@ export async function poll(
   deps: Deps,
   caller: Caller,
   target: PollTarget,
-  wait: Wait,
+  wait?: Wait,
 ): Promise<Committed<Decision>> {
   agentEntry(deps.policies.current(), caller)
   const thread_id = await storeCall(() => locate(deps, caller, target))
-  await settled(deps, caller, thread_id, wait)
-  if (wait.callerGone()) throw new GatewayError('request_timeout', 'the caller is gone')
+  if (wait) await settled(deps, caller, thread_id, wait)
+  if (wait?.callerGone()) throw new GatewayError('request_timeout', 'the caller is gone')
   return transact(deps, caller.tenant, async () => {
     const entry = agentEntry(deps.policies.current(), caller)
     const thread = await ownThread(deps, caller, thread_id)
@@ -65,8 +65,9 @@ async function locate(deps: Deps, caller: Caller, target: PollTarget): Promise<s
     throw new GatewayError('missing_identifier', 'give thread_id or task_id')
   }
   if (thread_id === undefined) return newestOf(deps, caller, task_id ?? '')
+  if (task_id === undefined) return thread_id
   const thread = await ownThread(deps, caller, thread_id)
-  if (task_id !== undefined && thread.value.task_id !== task_id) throw notFound()
+  if (thread.value.task_id !== task_id) throw notFound()
   return thread_id
 }
 

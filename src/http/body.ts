@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
 import type { JsonValue } from '../contract/json.ts'
@@ -46,9 +47,12 @@ function checkMediaType(request: FastifyRequest): void {
 }
 
 /** How often a header stands in the request: Node keeps only the first of some. */
-export function countOf(request: FastifyRequest, header: string): number {
-  const { rawHeaders } = request.raw
+export function countOf({ raw }: { readonly raw: IncomingMessage }, header: string): number {
+  const { rawHeaders } = raw
   let count = 0
-  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.toLowerCase() === header) count++
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === header.length && name.toLowerCase() === header) count++
+  }
   return count
 }

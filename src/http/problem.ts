@@ -5,13 +5,18 @@ import { type ErrorCode, GatewayError, problemOf } from '../contract/errors.ts'
 export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = asGatewayError(error)
   const problem = problemOf(known)
-  if (problem.status >= 500) request.log.error({ err: known.cause ?? error, code: known.code }, known.message)
+  if (problem.status >= 500) logCause(error, known, request)
   // Some refusals come before the first hook.
   reply.header('cache-control', 'no-store')
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
   if (known.retryAfter !== undefined)
     reply.header('retry-after', String(Math.max(1, Math.ceil(known.retryAfter))))
   return reply.code(problem.status).type('application/problem+json').send(JSON.stringify(problem))
+}
+
+function logCause(error: unknown, known: GatewayError, request: FastifyRequest): void {
+  const facts = { request: request.id, route: request.routeOptions.url, code: known.code }
+  request.log.error({ ...facts, err: known.cause ?? error }, known.message)
 }
 
 /** What Fastify refuses by itself, in our words. */

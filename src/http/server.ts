@@ -4,6 +4,7 @@ import Fastify, { LogController, type FastifyInstance, type FastifyReply, type F
 import { type ErrorCode, GatewayError, problemOf } from '../contract/errors.ts'
 import { adminRoutes } from './admin.ts'
 import { agentRoutes } from './agent.ts'
+import { countOf } from './body.ts'
 import type { HttpDeps } from './deps.ts'
 import { healthRoutes, type Health } from './health.ts'
 import { answerNotFound, answerProblem } from './problem.ts'
@@ -29,6 +30,8 @@ const MAX_URL_CHARS = 8_192
 export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   const app = Fastify({
     loggerInstance: http.log,
+    // a logger for each request would cost as much as the router; the few lines that are logged carry the id themselves
+    childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: http.bodyBytes,
     exposeHeadRoutes: false,
@@ -87,7 +90,7 @@ function refuseOddTargets(request: IncomingMessage): string {
 
 /** What is refused whatever the route; the connection ends with it. */
 function refusalOf(request: FastifyRequest): GatewayError | undefined {
-  if (request.raw.url !== ODD_TARGET && hostsOf(request.raw) === 1) return undefined
+  if (request.raw.url !== ODD_TARGET && countOf(request, 'host') === 1) return undefined
   return new GatewayError('invalid_request', 'the request line or the Host header is not acceptable')
 }
 
@@ -135,10 +138,6 @@ function silentSockets(app: FastifyInstance): () => Socket[] {
     socket.once('close', () => open.delete(socket))
   })
   return () => [...open].filter((socket) => socket.bytesRead === 0)
-}
-
-function hostsOf(request: IncomingMessage): number {
-  return request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length
 }
 
 function observe(http: HttpDeps, request: FastifyRequest, reply: FastifyReply): void {

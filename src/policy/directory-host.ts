@@ -1,13 +1,15 @@
-import { Worker } from 'node:worker_threads'
 import { DEFAULT_LOAD_TIMEOUT_MS } from './bounds.ts'
 import { compileBundle } from './compile.ts'
 import type { DiagnosticCode } from './diagnostics.ts'
 import { createAssembly, type LoadPart } from './directory-parts.ts'
+import { type BundleWorker, startBundleWorker } from './directory-start.ts'
 import type { LoadResult } from './load.ts'
 import { createPayloadChecks, type PayloadChecks } from './payload.ts'
 import { fileDiagnostic } from './source.ts'
 
 export interface WorkerLoadOptions {
+  /** A worker for the same directory that was started already. */
+  readonly started?: BundleWorker | undefined
   /** The built directory-worker.js. Default: beside this module. */
   readonly workerUrl?: URL
   /** Wall time after which the worker is ended and the load fails. Default 20 s. */
@@ -16,22 +18,14 @@ export interface WorkerLoadOptions {
   readonly checks?: PayloadChecks
 }
 
-/** More memory than this for one load means that a bundle defeats the checks. */
-const MAX_HEAP_MB = 256
-
 /**
  * Loads a bundle in a worker thread of its own: whatever the files hold, this thread only receives checked data, in parts.
  * The worker is gone when the promise settles. Never rejects.
  */
 export async function loadBundleInWorker(dir: string, options: WorkerLoadOptions = {}): Promise<LoadResult> {
   const { timeoutMs = DEFAULT_LOAD_TIMEOUT_MS, checks = createPayloadChecks() } = options
-  const worker = new Worker(options.workerUrl ?? new URL('./directory-worker.js', import.meta.url), {
-    workerData: { dir },
-    execArgv: [],
-    env: {},
-    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
-  })
-  const parts = new Promise<LoadResult>((resolve) => receive(worker, checks, resolve))
+  const running = options.started ?? startBundleWorker(dir, options.workerUrl)
+  const parts = new Promise<LoadResult>((resolve) => receive(running, checks, resolve))
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<LoadResult>((resolve) => {
     timer = setTimeout(
@@ -43,11 +37,15 @@ export async function loadBundleInWorker(dir: string, options: WorkerLoadOptions
     return await Promise.race([parts, late])
   } finally {
     clearTimeout(timer)
-    await worker.terminate()
+    await running.worker.terminate()
   }
 }
 
-function receive(worker: Worker, checks: PayloadChecks, resolve: (result: LoadResult) => void): void {
+function receive(
+  { worker, ended }: BundleWorker,
+  checks: PayloadChecks,
+  resolve: (result: LoadResult) => void,
+): void {
   const assembly = createAssembly()
   worker.on('message', (part: LoadPart) => {
     if (part.kind === 'failed') resolve({ ok: false, diagnostics: part.diagnostics, revision: part.revision })
@@ -64,10 +62,14 @@ function receive(worker: Worker, checks: PayloadChecks, resolve: (result: LoadRe
       setImmediate(() => worker.postMessage('next'))
     }
   })
-  worker.on('error', (error) =>
-    resolve(broken('load-crashed', `checking the bundle failed: ${codeOf(error)}`)),
-  )
-  worker.on('exit', () => resolve(broken('load-crashed', 'the worker ended before it had sent the bundle')))
+  worker.postMessage('next')
+  void ended.then((error) => {
+    const why =
+      error === undefined
+        ? 'the worker ended before it had sent the bundle'
+        : `checking the bundle failed: ${codeOf(error)}`
+    resolve(broken('load-crashed', why))
+  })
 }
 
 function broken(code: DiagnosticCode, message: string): LoadResult {

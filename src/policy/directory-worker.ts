@@ -5,7 +5,9 @@ import { splitBundle, type LoadPart } from './directory-parts.ts'
 
 /** The entry of the worker thread: reads, checks and tests one bundle, sends it, ends. Started by loadBundleInWorker. */
 async function serve(port: MessagePort, dir: string): Promise<void> {
+  const asked = once(port, 'message')
   const prepared = await prepareDirectory(dir)
+  await asked
   if (!prepared.ok) {
     const { diagnostics, revision } = prepared
     port.postMessage({ kind: 'failed', diagnostics, revision } satisfies LoadPart)

@@ -45,8 +45,12 @@ export function createClock(timezone: string): (at: number) => LocalTime {
   }
 }
 
-/** Offset of a time zone from UTC at an instant, in ms. */
-function offsetAt(timezone: string, at: number): number {
+/** One for each time zone seen: to make one takes longer than to run an inline test. */
+const FORMATS = new Map<string, Intl.DateTimeFormat>()
+
+function formatOf(timezone: string): Intl.DateTimeFormat {
+  const known = FORMATS.get(timezone)
+  if (known) return known
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: timezone,
     hourCycle: 'h23',
@@ -57,7 +61,17 @@ function offsetAt(timezone: string, at: number): number {
     minute: '2-digit',
     second: '2-digit',
   })
-  const parts = new Map(format.formatToParts(at).map((part) => [part.type, Number(part.value)]))
+  FORMATS.set(timezone, format)
+  return format
+}
+
+/** Offset of a time zone from UTC at an instant, in ms. */
+function offsetAt(timezone: string, at: number): number {
+  const parts = new Map(
+    formatOf(timezone)
+      .formatToParts(at)
+      .map((part) => [part.type, Number(part.value)]),
+  )
   const get = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0
   const local = Date.UTC(get('year'), get('month') - 1, get('day'), get('hour'), get('minute'), get('second'))
   return local - Math.floor(at / 1000) * 1000

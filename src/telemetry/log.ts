@@ -26,7 +26,12 @@ export function createLog(level: string, destination?: DestinationStream): Logge
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: REDACTED, censor: '[redacted]' },
   }
-  return destination === undefined ? pino(options) : pino(options, destination)
+  return pino(options, destination ?? standardOutput())
+}
+
+/** Lines are written beside the event loop, those that queue up meanwhile together; what waits at an orderly exit is flushed. */
+function standardOutput(): DestinationStream {
+  return pino.destination({ dest: 1, sync: false })
 }
 
 /** One line per record; automatic decisions are too many for `info`. Values that rules read are evidence, never log. */

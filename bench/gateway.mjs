@@ -1,0 +1,118 @@
+/*
+ * What every benchmark needs of a real gateway: a `serve` process of dist/ on free ports with its state in a temporary directory,
+ * keys, and a plain way to talk to it. Everything is on loopback and gone when `stop` has resolved.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+export const MAIN = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
+export const STARTER_POLICIES = fileURLToPath(new URL('../policies', import.meta.url))
+const ADMIN_KEY = 'an-admin-key-for-benchmarks-on-loopback-only'
+const READY_WITHIN_MS = 20_000
+
+const hasTaskset = spawnSync('taskset', ['--version']).status === 0
+
+/** Servers get core 0, this process core 1: where that is not possible, says so and goes on. */
+export function pinThisProcess() {
+  if (!hasTaskset) {
+    console.log('taskset is not there: server and load share the cores, so read the ratios with care')
+    return
+  }
+  spawnSync('taskset', ['-a', '-c', '-p', '1', String(process.pid)])
+}
+
+/** Runs a Node script, on core 0 when `pinned`. */
+export function startNode(args, { pinned = false, env = {}, flags = [] } = {}) {
+  const command = [process.execPath, ...flags, ...args]
+  const [file, ...rest] = pinned && hasTaskset ? ['taskset', '-c', '0', ...command] : command
+  const child = spawn(file, rest, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_ENV: 'production', ...env },
+  })
+  return child
+}
+
+/** The first line of output that `fits`; rejects when the process ends before. */
+export function lineOf(child, fits) {
+  return new Promise((resolve, reject) => {
+    const lines = createInterface({ input: child.stdout })
+    lines.on('line', (line) => fits(line) && resolve(line))
+    child.once('exit', (code, signal) => reject(new Error(`the process ended too early (${signal ?? code})`)))
+  })
+}
+
+export async function startGateway({ policies = STARTER_POLICIES, directory, pinned, flags, logLevel } = {}) {
+  const own = directory ?? mkdtempSync(join(tmpdir(), 'countersign-bench-'))
+  const args = ['serve', '--port', '0', '--metrics-port', '0', '--store', `file:${own}/data`]
+  const started = performance.now()
+  const child = startNode([MAIN, ...args, '--policies', policies, '--log-level', logLevel ?? 'info'], {
+    pinned,
+    flags,
+    env: { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY },
+  })
+  const line = await lineOf(child, (text) => text.includes('"listening"'))
+  const { url, metrics } = JSON.parse(line)
+  await untilReady(url, started)
+  return {
+    url,
+    metrics,
+    pid: child.pid,
+    directory: own,
+    readyMs: performance.now() - started,
+    admin: (method, path) => call(url, { method, path: `/api/admin${path}`, key: ADMIN_KEY }),
+    key: async (kind, id) =>
+      (await call(url, { method: 'POST', path: `/api/admin/${kind}s/acme/${id}/key`, key: ADMIN_KEY }))
+        .api_key,
+    stop: async ({ keep = false } = {}) => {
+      const ended = once(child, 'exit')
+      child.kill('SIGTERM')
+      await ended
+      if (!keep) rmSync(own, { recursive: true, force: true })
+    },
+  }
+}
+
+async function untilReady(url, started) {
+  while (performance.now() - started < READY_WITHIN_MS) {
+    const { ok } = await fetch(`${url}/readyz`).catch(() => ({ ok: false }))
+    if (ok) return
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+  throw new Error('the gateway did not become ready')
+}
+
+/** One request and its JSON; anything but 2xx is an error. */
+export async function call(url, { method = 'GET', path, key, body, headers = {} }) {
+  const response = await fetch(url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+  return JSON.parse(text)
+}
+
+/** Kilobytes by name from /proc/<pid>/status (Linux). */
+export function memoryOf(pid) {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const kilobytes = (name) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? Number.NaN)
+  return { rss: kilobytes('VmRSS'), anonymous: kilobytes('RssAnon') }
+}
+
+/** Processor time of a process so far, all threads, in microseconds (Linux). */
+export function cpuOf(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10_000
+}
+
+export const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]

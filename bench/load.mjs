@@ -1,0 +1,101 @@
+/*
+ * A small load generator: keep-alive connections in a closed loop over raw sockets, so that it costs far less than what it measures.
+ * It reads of an answer only what it needs: the status and where the answer ends.
+ */
+import { connect } from 'node:net'
+
+/** The bytes of one request. */
+export function requestBytes(url, { method = 'POST', path, key, body, headers = {} }) {
+  const text = body === undefined ? '' : JSON.stringify(body)
+  const head = [
+    `${method} ${path} HTTP/1.1`,
+    `host: ${new URL(url).host}`,
+    ...(key === undefined ? [] : [`authorization: Bearer ${key}`]),
+    ...(body === undefined
+      ? []
+      : ['content-type: application/json', `content-length: ${Buffer.byteLength(text)}`]),
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ]
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${text}`)
+}
+
+/**
+ * Sends what `next()` gives until it gives undefined or `seconds` are over, over `connections` connections.
+ * `onBody` is handed the body of every answer, when it is set.
+ */
+export async function load(url, { next, connections = 64, seconds = Infinity, expect = 200, onBody }) {
+  const { hostname, port } = new URL(url)
+  const run = {
+    next,
+    expect,
+    onBody,
+    times: [],
+    unexpected: new Map(),
+    until: performance.now() + seconds * 1000,
+  }
+  const started = performance.now()
+  const rest = stayAwake()
+  await Promise.all(Array.from({ length: connections }, () => drive(connect(Number(port), hostname), run)))
+  rest()
+  const elapsed = (performance.now() - started) / 1000
+  const times = run.times.sort((a, b) => a - b)
+  const at = (share) => times[Math.min(times.length - 1, Math.floor(times.length * share))]
+  return {
+    count: times.length,
+    perSecond: times.length / elapsed,
+    p50: at(0.5),
+    p99: at(0.99),
+    unexpected: Object.fromEntries(run.unexpected),
+  }
+}
+
+/**
+ * Keeps this process from sleeping between two answers. To wake a sleeping process on another core costs the one that writes to it,
+ * on a virtual machine as much as Fastify itself, and only when the server is the slower of the two: the slower server would pay a toll that
+ * the faster one does not.
+ */
+function stayAwake() {
+  let awake = true
+  const spin = () => awake && setImmediate(spin)
+  spin()
+  return () => (awake = false)
+}
+
+function drive(socket, run) {
+  return new Promise((resolve, reject) => {
+    let received = ''
+    let sentAt = 0
+    const send = () => {
+      const bytes = performance.now() < run.until ? run.next() : undefined
+      if (bytes === undefined) return socket.end()
+      sentAt = performance.now()
+      socket.write(bytes)
+    }
+    socket.setNoDelay(true)
+    socket.on('connect', send)
+    socket.on('error', reject)
+    socket.on('close', resolve)
+    socket.on('data', (chunk) => {
+      received += chunk.latin1Slice()
+      const head = received.indexOf('\r\n\r\n')
+      if (head < 0) return
+      const length = lengthOf(received)
+      if (received.length < head + 4 + length) return
+      finish(run, received, head + 4, sentAt)
+      received = ''
+      send()
+    })
+  })
+}
+
+function lengthOf(answer) {
+  const at = answer.indexOf('ontent-length: ') // Node writes `content-length`, Fastify's clients `Content-Length`
+  return at < 0 ? 0 : Number.parseInt(answer.slice(at + 15, at + 25), 10)
+}
+
+function finish(run, answer, bodyAt, sentAt) {
+  run.times.push(performance.now() - sentAt)
+  const status = Number(answer.slice(9, 12))
+  if (status !== run.expect) run.unexpected.set(status, (run.unexpected.get(status) ?? 0) + 1)
+  run.onBody?.(answer.slice(bodyAt))
+}

@@ -1,0 +1,32 @@
+import { Worker } from 'node:worker_threads'
+
+/**
+ * A worker thread that reads and checks a bundle. It can be started before the modules that need its result are even loaded: it sends
+ * nothing until the first `next`, and its end is remembered.
+ */
+export interface BundleWorker {
+  readonly worker: Worker
+  /** Resolves with its error, or with undefined when it just ended. */
+  readonly ended: Promise<unknown>
+}
+
+/** More memory than this for one load means that a bundle defeats the checks. */
+const MAX_HEAP_MB = 256
+
+/** `url` is the built directory-worker.js; default: beside this module. */
+export function startBundleWorker(
+  dir: string,
+  url: URL = new URL('./directory-worker.js', import.meta.url),
+): BundleWorker {
+  const worker = new Worker(url, {
+    workerData: { dir },
+    execArgv: [],
+    env: {},
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+  })
+  const ended = new Promise<unknown>((resolve) => {
+    worker.once('error', resolve)
+    worker.once('exit', () => resolve(undefined))
+  })
+  return { worker, ended }
+}
