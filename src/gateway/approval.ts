@@ -26,17 +26,17 @@ export async function lapseOf(
   thread: Thread,
   revision: RevisionRecord,
 ): Promise<Lapse | undefined> {
-  const snapshot = deps.policies.current()
-  if (snapshot === undefined) {
-    throw new GatewayError(
-      'not_ready',
-      'no policy is in force that could stand by the approval; ask again later',
-      {
-        retryAfter: NOT_READY_SECONDS,
-      },
-    )
-  }
+  const snapshot = requirePolicy(deps)
   return seatsLost(snapshot, thread) ?? policyRefuses(deps, snapshot, thread, revision)
+}
+
+/** @throws GatewayError `not_ready`: what people decided must not end because no bundle is in force yet */
+export function requirePolicy(deps: Deps): Snapshot {
+  const snapshot = deps.policies.current()
+  if (snapshot) return snapshot
+  throw new GatewayError('not_ready', 'no policy is in force that could judge this thread; ask again later', {
+    retryAfter: NOT_READY_SECONDS,
+  })
 }
 
 function seatsLost(snapshot: Snapshot, thread: Thread): Lapse | undefined {
