@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { type Config, storePath } from './config.ts'
-import { timeOrderedId } from './domain/id.ts'
+import { successor, timeOrderedId } from './domain/id.ts'
 import { type Bucket, takeToken } from './domain/rate.ts'
 import { type Census, census } from './gateway/census.ts'
 import type { Deps } from './gateway/deps.ts'
@@ -51,6 +51,7 @@ export interface AppParts {
 }
 
 const TIMER_EVERY_MS = 500
+const ID_RANDOM_BYTES = 10
 /** A scrape counts waiting threads afresh only this often. */
 const CENSUS_EVERY_MS = 5_000
 
@@ -130,7 +131,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     policies,
     keys: new Map(),
     random,
-    nextId: () => timeOrderedId(store.now(), random(10)),
+    nextId: orderedIds(() => store.now(), random),
     nextCommitId,
     commitmentSecret: commitments,
     storeDeadlineMs: config.storeDeadline,
@@ -276,6 +277,18 @@ function commitIds(random: (bytes: number) => Uint8Array): () => string {
   const instance = Buffer.from(random(12)).toString('base64url')
   let count = 0
   return () => `${instance}.${(count++).toString(36)}`
+}
+
+/** Ids in the order in which they were asked for, also within one millisecond: the newest thread of a task is the last one. */
+function orderedIds(now: () => number, random: (bytes: number) => Uint8Array): () => string {
+  let last = Number.NEGATIVE_INFINITY
+  let tail: Uint8Array = new Uint8Array(ID_RANDOM_BYTES)
+  return () => {
+    const time = now()
+    tail = time === last ? successor(tail) : random(ID_RANDOM_BYTES)
+    last = time
+    return timeOrderedId(time, tail)
+  }
 }
 
 function ratesOf(now: () => number): Rates {

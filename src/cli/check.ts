@@ -23,9 +23,16 @@ export async function check(args: readonly string[]): Promise<void> {
 function verdictOn(bundle: PreparedBundle): string {
   if (!bundle.ok) {
     const errors = bundle.diagnostics.filter((one) => one.severity === 'error').length
-    return `${errors} ${errors === 1 ? 'error' : 'errors'}: this bundle would not be loaded`
+    return `${count(errors, 'error')}: this bundle would not be loaded`
   }
   const { tools, rules, revision, diagnostics } = bundle.snapshot
-  const warnings = `${diagnostics.length} ${diagnostics.length === 1 ? 'warning' : 'warnings'}`
-  return `fine: ${tools.size} tools, ${rules.length} rules, ${bundle.results.length} tests passed, ${warnings}, revision ${revision.slice(0, 12)}`
+  const found = [
+    count(tools.size, 'tool'),
+    count(rules.length, 'rule'),
+    `${count(bundle.results.length, 'test')} passed`,
+    count(diagnostics.length, 'warning'),
+  ]
+  return `fine: ${found.join(', ')}, revision ${revision.slice(0, 12)}`
 }
+
+const count = (number: number, thing: string): string => `${number} ${thing}${number === 1 ? '' : 's'}`

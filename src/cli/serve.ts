@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Logger } from 'pino'
+import type * as Yaml from 'yaml'
 import type { App } from '../app.ts'
 import { type Config, ConfigError, loadConfig, type LoadedConfig } from '../config.ts'
 import { startBundleWorker } from '../policy/directory-start.ts'
@@ -41,7 +42,7 @@ export function readConfig(args: readonly string[]): LoadedConfig {
 
 /** Loads the parser only when there is a file to parse. */
 function parseYaml(text: string): unknown {
-  const { parse } = createRequire(import.meta.url)('yaml') as typeof import('yaml')
+  const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml
   return parse(text) as unknown
 }
 

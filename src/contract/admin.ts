@@ -44,7 +44,7 @@ export type PoliciesView = Static<typeof PoliciesView>
 
 export const EvidenceQuery = Type.Object(
   {
-    tenant: Type.String({ minLength: 1, maxLength: 64 }),
+    tenant: Type.String({ pattern: '^(_system|[a-z0-9-]{1,32})$' }),
     after: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$' })),
     limit: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,4}$' })),
   },

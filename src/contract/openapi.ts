@@ -162,7 +162,7 @@ const OPERATIONS: readonly Operation[] = [
       summary:
         kind === 'agent' ? 'Issue or rotate the key of an agent' : 'Issue or rotate the key of a reviewer',
       answers: { 201: 'IssuedKey' },
-      refusals: [401, 404, 503],
+      refusals: [401, 403, 404, 503],
     },
     {
       method: 'delete',
@@ -171,7 +171,7 @@ const OPERATIONS: readonly Operation[] = [
       plane: 'admin',
       summary: 'Revoke the key',
       answers: { 204: null },
-      refusals: [401, 404, 503],
+      refusals: [401, 403, 404, 503],
     },
   ]),
   {
@@ -181,7 +181,7 @@ const OPERATIONS: readonly Operation[] = [
     plane: 'admin',
     summary: 'The bundle in force and the diagnostics of the last load',
     answers: { 200: 'PoliciesView' },
-    refusals: [401],
+    refusals: [401, 403],
   },
   {
     method: 'get',
@@ -191,7 +191,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: 'Evidence of a tenant as NDJSON: number, leaf_hash, commit_id, record',
     query: 'EvidenceQuery',
     answers: { 200: null },
-    refusals: [400, 401, 503],
+    refusals: [400, 401, 403, 404, 503],
   },
   {
     method: 'get',

@@ -3,6 +3,9 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_CHARS = 10
 
 export const TASK_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
+/** Of agents and reviewers, as the directory has them. */
+export const AGENT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+export const TENANT = /^[a-z0-9-]{1,32}$/
 export const THREAD_ID = /^thr_[0-9A-HJKMNP-TV-Z]{26}$/
 
 /**
@@ -28,4 +31,15 @@ function base32(bytes: Uint8Array): string {
     bits &= (1 << held) - 1
   }
   return text
+}
+
+/** `random` plus one, as a big-endian number: the random part of the next id within the same millisecond, so that both sort. */
+export function successor(random: Uint8Array): Uint8Array {
+  const next = Uint8Array.from(random)
+  for (let i = next.length - 1; i >= 0; i--) {
+    const byte = ((next[i] ?? 0) + 1) & 0xff
+    next[i] = byte
+    if (byte !== 0) break
+  }
+  return next
 }

@@ -1,3 +1,4 @@
+import { GatewayError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { quorum } from '../domain/quorum.ts'
 import { currentVotes, type Thread } from '../domain/thread.ts'
@@ -12,18 +13,30 @@ export interface Lapse {
   readonly sentence: string
 }
 
+const NOT_READY_SECONDS = 5
+
 /**
  * An approval is a promise of the past; before it is acted on, policy and people are asked again (design.md section 3):
  * a snapshot that now rejects the action, or a counted voter without the seat, ends it.
+ *
+ * @throws GatewayError `not_ready` while no bundle is in force: the approval is neither used nor ended
  */
 export async function lapseOf(
   deps: Deps,
   thread: Thread,
   revision: RevisionRecord,
 ): Promise<Lapse | undefined> {
-  const snapshot = deps.policies.current()
-  if (snapshot === undefined) return { code: 'policy_changed', sentence: 'no policy is in force' }
+  const snapshot = requirePolicy(deps)
   return seatsLost(snapshot, thread) ?? policyRefuses(deps, snapshot, thread, revision)
+}
+
+/** @throws GatewayError `not_ready`: what people decided must not end because no bundle is in force yet */
+export function requirePolicy(deps: Deps): Snapshot {
+  const snapshot = deps.policies.current()
+  if (snapshot) return snapshot
+  throw new GatewayError('not_ready', 'no policy is in force that could judge this thread; ask again later', {
+    retryAfter: NOT_READY_SECONDS,
+  })
 }
 
 function seatsLost(snapshot: Snapshot, thread: Thread): Lapse | undefined {

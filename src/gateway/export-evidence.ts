@@ -1,7 +1,7 @@
 import { leafHash } from '../domain/digest.ts'
 import type { StoredEvent } from '../store/store.ts'
 import type { Deps } from './deps.ts'
-import { isoTime } from './evidence.ts'
+import { type Actor, isoTime } from './evidence.ts'
 import { SYSTEM } from './records.ts'
 import { storeCall, transact } from './transact.ts'
 
@@ -18,8 +18,12 @@ export interface EvidenceRange {
  * Evidence as NDJSON lines, in order of their numbers: `{"number", "leaf_hash", "commit_id", "record"}`. `record` is the
  * stored text as it stands, so that its bytes hash to `leaf_hash` (RFC 6962 section 2.1). Reading is evidence too, in `_system`.
  */
-export async function* exportEvidence(deps: Deps, range: EvidenceRange): AsyncGenerator<string> {
-  await noteRead(deps, range)
+export async function* exportEvidence(
+  deps: Deps,
+  range: EvidenceRange,
+  reader: Actor,
+): AsyncGenerator<string> {
+  await noteRead(deps, range, reader)
   let { after, limit } = range
   while (limit > 0) {
     const events = await storeCall(() => deps.store.events(range.tenant, after, Math.min(limit, CHUNK)))
@@ -37,7 +41,7 @@ function lineOf(event: StoredEvent): string {
   return `{${head},"commit_id":${JSON.stringify(event.commitId)},"record":${event.body}}\n`
 }
 
-async function noteRead(deps: Deps, range: EvidenceRange): Promise<void> {
+async function noteRead(deps: Deps, range: EvidenceRange, reader: Actor): Promise<void> {
   await transact(deps, SYSTEM, () =>
     Promise.resolve({
       answer: undefined,
@@ -46,7 +50,7 @@ async function noteRead(deps: Deps, range: EvidenceRange): Promise<void> {
           type: 'evidence.read' as const,
           tenant: SYSTEM,
           at: isoTime(deps.store.now()),
-          actor: { kind: 'admin' as const, id: 'admin' },
+          actor: reader,
           details: { tenant: range.tenant, after: range.after, limit: range.limit },
         },
       ],

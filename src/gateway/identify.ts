@@ -45,6 +45,12 @@ export async function keyGuard(deps: Deps, caller: Caller): Promise<Guard> {
   return unchanged('key', caller.keyHash, key)
 }
 
+/** For calls that last: the key they came with must still be there. @throws GatewayError `unauthenticated` */
+export async function keyInForce(deps: Deps, caller: Caller): Promise<void> {
+  const key = await read(deps.store, caller.tenant, 'key', caller.keyHash)
+  if (key === undefined) throw unauthenticated()
+}
+
 /** The agent's entry in the directory in force. Without any snapshot there is nobody to ask, and every call is refused by policy. */
 export function agentEntry(snapshot: Snapshot | undefined, caller: Caller): AgentEntry | undefined {
   if (snapshot === undefined) return undefined

@@ -1,5 +1,6 @@
 import { GatewayError } from '../contract/errors.ts'
 import type { ThreadList, ThreadsQuery, ThreadSummary } from '../contract/reviewer.ts'
+import { AGENT_ID, TASK_ID, THREAD_ID } from '../domain/id.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { IndexEntry } from '../store/store.ts'
 import type { Deps } from './deps.ts'
@@ -20,6 +21,7 @@ const SCAN = 1_000
 export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuery): Promise<ThreadList> {
   const snapshot = deps.policies.current()
   reviewerEntry(snapshot, caller)
+  if (cannotMatch(query)) return { threads: [] }
   const limit = query.limit === undefined ? PAGE : Number(query.limit)
   const reverse = query.status !== 'pending_review'
   const threads: ThreadSummary[] = []
@@ -37,6 +39,11 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
     if (entries.length <= limit) return { threads }
   }
   return { threads, next_cursor: encodeCursor(after) }
+}
+
+/** Ids that cannot be ours name nothing, and never reach the store. */
+function cannotMatch({ agent, task_id }: ThreadsQuery): boolean {
+  return (task_id !== undefined && !TASK_ID.test(task_id)) || (agent !== undefined && !AGENT_ID.test(agent))
 }
 
 /** The narrowest index that holds every match. */
@@ -67,7 +74,8 @@ function encodeCursor(entry: IndexEntry | undefined): string {
 function decodeCursor(text: string): IndexEntry {
   try {
     const [score, member] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown[]
-    if (typeof score === 'number' && typeof member === 'string') return { score, member }
+    if (Number.isFinite(score) && THREAD_ID.test(String(member)))
+      return { score: Number(score), member: String(member) }
   } catch {
     // falls through: not ours
   }

@@ -2,7 +2,7 @@ import type { Decision } from '../contract/agent.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { LIMITS } from '../contract/limits.ts'
 import { composeCredential, hashCredential, SECRET_BYTES } from '../domain/credential.ts'
-import { THREAD_ID } from '../domain/id.ts'
+import { TASK_ID, THREAD_ID } from '../domain/id.ts'
 import { pollAfterSeconds, type Thread } from '../domain/thread.ts'
 import type { ApprovalToken } from '../domain/token.ts'
 import type { AgentEntry } from '../policy/snapshot.ts'
@@ -11,7 +11,7 @@ import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { closingMessage, expiry } from './expire.ts'
 import { purgeAt } from './idempotency.ts'
-import { agentEntry, type Caller, keyGuard } from './identify.ts'
+import { agentEntry, type Caller, keyGuard, keyInForce } from './identify.ts'
 import { INDEX, put, read, revisionId, unchanged, type Versioned } from './records.ts'
 import { moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, storeCall, transact } from './transact.ts'
@@ -26,6 +26,8 @@ export interface Wait {
   readonly ms: number
   /** Aborts when the caller is gone or the gateway shuts down. */
   readonly signal: AbortSignal
+  /** True when nobody is left to read the answer: then no token is minted into the void. */
+  callerGone(): boolean
 }
 
 /**
@@ -40,10 +42,12 @@ export async function poll(
   target: PollTarget,
   wait?: Wait,
 ): Promise<Committed<Decision>> {
-  const entry = agentEntry(deps.policies.current(), caller)
+  agentEntry(deps.policies.current(), caller)
   const thread_id = await storeCall(() => locate(deps, caller, target))
   if (wait) await settled(deps, caller, thread_id, wait)
+  if (wait?.callerGone()) throw new GatewayError('request_timeout', 'the caller is gone')
   return transact(deps, caller.tenant, async () => {
+    const entry = agentEntry(deps.policies.current(), caller)
     const thread = await ownThread(deps, caller, thread_id)
     const expired = expiry(deps, thread)
     if (expired) return { ...expired, answer: decisionOn(expired.answer, deps.store.now()) }
@@ -68,6 +72,7 @@ async function locate(deps: Deps, caller: Caller, target: PollTarget): Promise<s
 }
 
 async function newestOf(deps: Deps, caller: Caller, task: string): Promise<string> {
+  if (!TASK_ID.test(task)) throw notFound()
   const [newest] = await deps.store.range(caller.tenant, INDEX.task(caller.id, task), {
     reverse: true,
     limit: 1,
@@ -92,17 +97,20 @@ function notFound(): GatewayError {
 /** Longest time between two looks while waiting: a wake-up may be missed. */
 const LOOK_AGAIN_MS = 1_000
 
-/** Resolves when the thread is no longer pending, its deadline passed, or the wait is over. */
+/** Resolves when the thread is no longer pending, its deadline passed, or the wait is over. A key revoked meanwhile ends it too. */
 async function settled(deps: Deps, caller: Caller, thread_id: string, wait: Wait): Promise<void> {
   const until = deps.store.now() + wait.ms
   while (!wait.signal.aborted) {
     const left = until - deps.store.now()
     if (left <= 0) return
     const round = AbortSignal.any([wait.signal, AbortSignal.timeout(Math.min(left, LOOK_AGAIN_MS))])
-    const woken = deps.store.watch(caller.tenant, round)
+    const woken = deps.store
+      .watch(caller.tenant, round, { type: 'thread', id: thread_id })
+      .catch(() => undefined)
+    await storeCall(() => keyInForce(deps, caller))
     const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
     if (thread.status !== 'pending_review' || deps.store.now() >= (thread.deadline ?? Infinity)) return
-    await storeCall(() => woken)
+    await woken
   }
 }
 

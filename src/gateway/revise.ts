@@ -4,11 +4,13 @@ import type { JsonObject } from '../contract/json.ts'
 import { LIMITS } from '../contract/limits.ts'
 import { isExpired, type Thread, transition } from '../domain/thread.ts'
 import type { Outcome, Snapshot } from '../policy/snapshot.ts'
+import { requirePolicy } from './approval.ts'
 import type { Deps } from './deps.ts'
-import { decisionDetails, type EvidenceRecord, isoTime } from './evidence.ts'
+import { decisionDetails, isSensitive } from './decision-evidence.ts'
+import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { agentEntry, type Caller, keyGuard } from './identify.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from './records.ts'
-import { callOf, decide, NO_BUNDLE } from './submit.ts'
+import { callOf, decide } from './submit.ts'
 import {
   claimsOf,
   currentRevision,
@@ -31,7 +33,7 @@ export interface RevisionRequest {
  * are void, policy is asked again, and what people must do can only become more.
  *
  * @throws GatewayError `unknown_thread`, `not_pending`, `duplicate_revision`, `too_many_revisions`, `invalid_revision`,
- *   `invalid_policy_input`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ *   `invalid_policy_input`, `not_ready`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
  */
 export async function revise(
   deps: Deps,
@@ -57,7 +59,7 @@ async function attempt(
   request: RevisionRequest,
   event_id: string,
 ): Promise<Plan<EventReceipt>> {
-  const snapshot = deps.policies.current()
+  const snapshot = requirePolicy(deps)
   const at = deps.store.now()
   const read = await openThread(deps, caller, request)
   checkShape(read.value, request.revision)
@@ -65,11 +67,12 @@ async function attempt(
   const payload = request.revision.request_payload as JsonObject
   const raw = await decide(deps, snapshot, callOf(caller, request.revision, payload, at))
   const outcome = tightenedRisk(read.value, raw)
-  const bundle = snapshot?.revision ?? NO_BUNDLE
-  const revision = nextRevision(read.value, request.revision, { outcome, bundle, at })
+  const bundle = snapshot.revision
+  const evaluated = { outcome, bundle, at, sensitive: isSensitive(snapshot, read.value.tool) }
+  const revision = nextRevision(read.value, request.revision, evaluated)
   const after = afterRevision(read.value, revision, outcome)
   const written = writeThread(read.value, after)
-  const evidence = evidenceOf(deps, caller, { thread: after, revision, outcome, bundle, at })
+  const evidence = evidenceOf(deps, caller, { thread: after, revision, ...evaluated })
   return {
     answer: {
       event_id,
@@ -141,6 +144,7 @@ function checkPayload(snapshot: Snapshot | undefined, thread: Thread, revision: 
 interface Evaluated {
   readonly outcome: Outcome
   readonly bundle: string
+  readonly sensitive: boolean
   readonly at: number
 }
 
@@ -164,11 +168,14 @@ function nextRevision(
   })
 }
 
+/** Said instead of a rule's reason, and instead of what a reviewer said about the revision before. */
+const STILL_HELD = 'Policy would now allow this action; the people who were asked still decide.'
+
 /** A reject ends the thread; anything else stays with the people, even what would now be allowed. */
 function afterRevision(thread: Thread, revision: RevisionRecord, outcome: Outcome): Thread {
   const { title: _, action_hash: __, ...kept } = thread
   const trigger = outcome.verdict === 'reject' ? 'revise_rejected' : 'revise'
-  const message = outcome.verdict === 'allow' ? thread.message : outcome.message
+  const message = outcome.verdict === 'allow' ? STILL_HELD : outcome.message
   const next = { ...currentRevision(revision), message }
   return moved(kept, trigger, { ...next, revision_ids: [...thread.revision_ids, revision.revision_id ?? ''] })
 }
@@ -178,7 +185,7 @@ function evidenceOf(
   caller: Caller,
   about: Evaluated & { thread: Thread; revision: RevisionRecord },
 ): EvidenceRecord[] {
-  const { thread, revision, outcome, bundle, at } = about
+  const { thread, revision, outcome, bundle, at, sensitive } = about
   const common = {
     tenant: caller.tenant,
     at: isoTime(at),
@@ -188,7 +195,7 @@ function evidenceOf(
     tool: thread.tool,
   }
   const details = {
-    ...decisionDetails(deps, outcome, revision.payload, bundle),
+    ...decisionDetails(deps, { outcome, bundle, sensitive, payload: revision.payload }),
     revision_id: revision.revision_id ?? '',
     ...(revision.action_hash === undefined ? {} : { action_hash: revision.action_hash }),
   }

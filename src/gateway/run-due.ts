@@ -35,7 +35,11 @@ async function runIndex(deps: Deps, tenant: string, index: string, handle: Handl
   const claimed = await storeCall(() =>
     deps.store.claimDue(tenant, index, { now, lease: LEASE_MS, limit: BATCH }),
   )
-  for (const { member } of claimed) await transact(deps, tenant, () => handle(deps, tenant, member))
+  const settled = await Promise.allSettled(
+    claimed.map(({ member }) => transact(deps, tenant, () => handle(deps, tenant, member))),
+  )
+  const failed = settled.find((one) => one.status === 'rejected')
+  if (failed) throw failed.reason
   return claimed.length
 }
 

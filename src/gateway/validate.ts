@@ -75,6 +75,7 @@ async function redeem(
   if (thread?.value.status !== 'approved' || thread.value.revision !== revision || approved === undefined) {
     return refuse(deps, caller, refused)
   }
+  if (deps.policies.current() === undefined) return refuse(deps, caller, { ...refused, because: 'no_policy' })
   const lapse = await lapseOf(deps, thread.value, approved.value)
   if (lapse) return refuse(deps, caller, { ...refused, because: lapse.code })
   const used_at = deps.store.now()

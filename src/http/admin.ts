@@ -1,19 +1,33 @@
 import { Readable } from 'node:stream'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EvidenceQuery } from '../contract/admin.ts'
+import { GatewayError } from '../contract/errors.ts'
 import { LIMITS } from '../contract/limits.ts'
+import { parseCredential } from '../domain/credential.ts'
 import { exportEvidence } from '../gateway/export-evidence.ts'
+import { identify, reviewerEntry } from '../gateway/identify.ts'
 import { issueKey, revokeKey } from '../gateway/keys.ts'
 import { showPolicies } from '../gateway/show-policies.ts'
-import { requireAdmin } from './auth.ts'
+import { bearerOf, requireAdmin } from './auth.ts'
 import { acceptStrictJson } from './body.ts'
 import type { HttpDeps } from './deps.ts'
 
-/** The admin plane (design.md section 6), behind the admin key. */
+/** What an administrator may touch: everything with the admin key, the own tenant as a reviewer with the admin role. */
+export type AdminRight = { readonly kind: 'admin'; readonly id: string } | TenantAdmin
+
+interface TenantAdmin {
+  readonly kind: 'reviewer'
+  readonly id: string
+  readonly tenant: string
+}
+
+const ADMIN_ROLE = 'admin'
+
+/** The admin plane (design.md section 6). Only the admin key issues anybody's credentials. */
 export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
-  app.addHook('onRequest', (request, _, done) => {
-    requireAdmin(request, http.adminKeyHash)
-    done()
+  app.decorateRequest('adminRight')
+  app.addHook('onRequest', async (request) => {
+    request.adminRight = await rightOf(request, http)
   })
   acceptStrictJson(app)
   for (const kind of ['agent', 'reviewer'] as const) keyRoutes(app, http, kind)
@@ -22,13 +36,36 @@ export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
 
   app.get('/evidence', (request, reply) => {
     const query = http.schemas.check<EvidenceQuery>('EvidenceQuery', { ...(request.query as object) })
+    const right = rightIn(request, query.tenant)
     const range = {
       tenant: query.tenant,
       after: Number(query.after ?? 0),
       limit: Math.min(Number(query.limit ?? LIMITS.EVIDENCE_PAGE_ITEMS), LIMITS.EVIDENCE_PAGE_ITEMS),
     }
-    return reply.type('application/x-ndjson').send(Readable.from(exportEvidence(http.gateway, range)))
+    const lines = exportEvidence(http.gateway, range, { kind: right.kind, id: right.id })
+    return reply.type('application/x-ndjson').send(Readable.from(lines))
   })
+}
+
+async function rightOf(request: FastifyRequest, http: HttpDeps): Promise<AdminRight> {
+  const bearer = bearerOf(request)
+  if (bearer === undefined || parseCredential('reviewer', bearer) === undefined) {
+    requireAdmin(request, http.adminKeyHash)
+    return { kind: 'admin', id: 'admin' }
+  }
+  const caller = await identify(http.gateway, 'reviewer', bearer)
+  const { id, roles } = reviewerEntry(http.gateway.policies.current(), caller)
+  if (!roles.includes(ADMIN_ROLE)) throw new GatewayError('not_permitted', 'this needs the admin role')
+  return { kind: 'reviewer', id, tenant: caller.tenant }
+}
+
+/** Another tenant's things are as absent as things that never were. */
+function rightIn(request: FastifyRequest, tenant: string): AdminRight {
+  const right = request.adminRight
+  if (right === undefined) throw new GatewayError('unauthenticated', 'the admin key is needed')
+  if (right.kind === 'reviewer' && right.tenant !== tenant)
+    throw new GatewayError('not_found', 'no such tenant')
+  return right
 }
 
 interface HolderPath {
@@ -38,11 +75,24 @@ interface HolderPath {
 function keyRoutes(app: FastifyInstance, http: HttpDeps, kind: 'agent' | 'reviewer'): void {
   const path = `/${kind}s/:tenant/:id/key`
   app.post<HolderPath>(path, async (request, reply) => {
+    requireAdminKey(request)
     const issued = await issueKey(http.gateway, { kind, ...request.params })
     return reply.code(201).send(issued)
   })
   app.delete<HolderPath>(path, async (request, reply) => {
+    requireAdminKey(request)
     await revokeKey(http.gateway, { kind, ...request.params })
     return reply.code(204).send()
   })
+}
+
+function requireAdminKey(request: FastifyRequest): void {
+  if (request.adminRight?.kind === 'admin') return
+  throw new GatewayError('not_permitted', 'only the admin key issues and revokes credentials')
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    adminRight?: AdminRight
+  }
 }

@@ -78,15 +78,14 @@ function decisionsRoute(app: FastifyInstance, http: HttpDeps): void {
   app.get('/decisions', async (request, reply) => {
     const target = http.schemas.check<PollQuery>('PollQuery', { ...(request.query as object) })
     if (isPrefetch(request)) throw new GatewayError('invalid_request', 'a decision is not prefetched')
-    const wait = waitOf(request)
-    if (wait.seconds > 0) reply.header('preference-applied', `wait=${wait.seconds}`)
-    if (wait.seconds === 0) return answer(reply, await poll(http.gateway, callerOf(request), target))
-    const gone = http.waits.signalFor(request)
-    const held = { ms: wait.seconds * 1000, signal: gone.signal }
+    const { seconds } = waitOf(request)
+    if (seconds === 0) return answer(reply, await poll(http.gateway, callerOf(request), target))
+    reply.header('preference-applied', `wait=${seconds}`)
+    const held = http.waits.hold(request, seconds)
     try {
       return answer(reply, await poll(http.gateway, callerOf(request), target, held))
     } finally {
-      gone.release()
+      held.release()
     }
   })
 }

@@ -6,6 +6,8 @@ export function answerProblem(error: unknown, request: FastifyRequest, reply: Fa
   const known = asGatewayError(error)
   const problem = problemOf(known)
   if (problem.status >= 500) logCause(error, known, request)
+  // Some refusals come before the first hook.
+  reply.header('cache-control', 'no-store')
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
   if (known.retryAfter !== undefined)
     reply.header('retry-after', String(Math.max(1, Math.ceil(known.retryAfter))))

@@ -18,6 +18,9 @@ export const TIMEOUTS = {
   /** Above the longest `Prefer: wait`. */
   IDLE_SOCKET_MS: 70_000,
   CHECK_EVERY_MS: 1_000,
+  /** While closing: how often idle connections are ended, and when all others are. */
+  REAP_EVERY_MS: 50,
+  DRAIN_MS: 8_000,
 } as const
 
 const PATH_PART_CHARS = 256
@@ -36,7 +39,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     connectionTimeout: TIMEOUTS.IDLE_SOCKET_MS,
     keepAliveTimeout: TIMEOUTS.KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    return503OnClosing: false,
     http: { headersTimeout: TIMEOUTS.HEADERS_MS, connectionsCheckingInterval: TIMEOUTS.CHECK_EVERY_MS },
     routerOptions: { maxParamLength: PATH_PART_CHARS },
     frameworkErrors: (error, request, reply) => {
@@ -47,7 +50,13 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   })
   app.setErrorHandler(answerProblem)
   app.setNotFoundHandler(answerNotFound)
-  app.addHook('onRequest', beforeEverything)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('cache-control', 'no-store')
+    const refusal = refusalOf(request)
+    if (refusal) reply.header('connection', 'close')
+    done(refusal)
+  })
+  endConnectionsWhileClosing(app)
   app.addHook('onResponse', (request, reply, done) => {
     observe(http, request, reply)
     done()
@@ -97,13 +106,56 @@ function refuseOddTargets(request: IncomingMessage): string {
   return url.startsWith('/') && url.length <= MAX_URL_CHARS && !url.includes('#') ? url : ODD_TARGET
 }
 
-function beforeEverything(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
-  reply.header('cache-control', 'no-store')
-  if (request.raw.url === ODD_TARGET || countOf(request, 'host') > 1) {
-    reply.header('connection', 'close')
-    return done(new GatewayError('invalid_request', 'the request line or the Host header is not acceptable'))
+/** What is refused whatever the route; the connection ends with it. */
+function refusalOf(request: FastifyRequest): GatewayError | undefined {
+  if (request.raw.url !== ODD_TARGET && countOf(request, 'host') === 1) return undefined
+  return new GatewayError('invalid_request', 'the request line or the Host header is not acceptable')
+}
+
+/**
+ * A connection that is kept alive would keep the gateway from closing: new requests are refused in our words, and every
+ * connection ends with its answer, or after a while.
+ */
+function endConnectionsWhileClosing(app: FastifyInstance): void {
+  let closing = false
+  const silent = silentSockets(app)
+  const reap = (): void => {
+    app.server.closeIdleConnections()
+    for (const socket of silent()) socket.destroy()
   }
-  done()
+  app.addHook('preClose', (done) => {
+    closing = true
+    const reaper = setInterval(reap, TIMEOUTS.REAP_EVERY_MS)
+    const last = setTimeout(() => app.server.closeAllConnections(), TIMEOUTS.DRAIN_MS)
+    app.server.once('close', () => {
+      clearInterval(reaper)
+      clearTimeout(last)
+    })
+    done()
+  })
+  app.addHook('onRequest', (_, __, done) => {
+    done(
+      closing
+        ? new GatewayError('shutting_down', 'this gateway is shutting down; nothing was changed', {
+            retryAfter: 1,
+          })
+        : undefined,
+    )
+  })
+  app.addHook('onSend', (_, reply, payload, done) => {
+    if (closing) reply.header('connection', 'close')
+    done(null, payload)
+  })
+}
+
+/** Connections on which nothing was ever said: Node does not count them as idle. */
+function silentSockets(app: FastifyInstance): () => Socket[] {
+  const open = new Set<Socket>()
+  app.server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  return () => [...open].filter((socket) => socket.bytesRead === 0)
 }
 
 function observe(http: HttpDeps, request: FastifyRequest, reply: FastifyReply): void {

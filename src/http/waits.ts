@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify'
+import type { Wait } from '../gateway/poll.ts'
 
 /** Requests that are being held: each ends when its caller goes, and all end when the gateway closes. */
 export interface Waits {
-  signalFor(request: FastifyRequest): { readonly signal: AbortSignal; release(): void }
+  hold(request: FastifyRequest, seconds: number): Wait & { release(): void }
   /** Ends every wait: the held polls answer with what they have. */
   endAll(): void
 }
@@ -11,17 +12,20 @@ export function createWaits(): Waits {
   const open = new Set<AbortController>()
   let ended = false
   return {
-    signalFor(request) {
+    hold(request, seconds) {
+      const { socket } = request.raw
       const controller = new AbortController()
       const leave = (): void => controller.abort()
       open.add(controller)
-      request.raw.once('close', leave)
+      socket.once('close', leave)
       if (ended) controller.abort()
       return {
+        ms: seconds * 1_000,
         signal: controller.signal,
+        callerGone: () => socket.destroyed,
         release: () => {
           open.delete(controller)
-          request.raw.off('close', leave)
+          socket.off('close', leave)
         },
       }
     },

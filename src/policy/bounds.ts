@@ -19,7 +19,7 @@ export const MAX_SCHEMA_WEIGHT = 5_000
 
 export const MAX_PATTERN_CHARACTERS = 1_000
 /** Instructions of a compiled regular expression. */
-export const MAX_PATTERN_PROGRAM = 1_500
+export const MAX_PATTERN_PROGRAM = 1_000
 
 export const MAX_PAYLOAD_PROBLEMS = 20
 /** Characters of a field name that a message repeats. */
@@ -32,4 +32,4 @@ export const MAX_APPROVALS = 20
 
 export const DEFAULT_TOKEN_TTL_MS = 10 * 60_000
 /** Wall time of one load in its worker thread. */
-export const DEFAULT_LOAD_TIMEOUT_MS = 10_000
+export const DEFAULT_LOAD_TIMEOUT_MS = 20_000

@@ -1,16 +1,18 @@
 import type { JsonObject } from '../contract/json.ts'
 import { VERDICTS, type Risk, type Verdict } from '../domain/decision.ts'
 import { didYouMean } from './nearest.ts'
-import { toJson, type Doc } from './parse.ts'
+import { toJson, type Doc, type DocMap } from './parse.ts'
 import {
+  defined,
+  given,
   PERSON_NAME,
   readKeys,
-  readList,
   readMap,
   readName,
   readOneOf,
   readRisk,
   readText,
+  readTexts,
   TENANT_NAME,
   type Reader,
 } from './shape.ts'
@@ -64,31 +66,31 @@ export function checkCase(reader: Reader, doc: Doc, tools: readonly string[]): C
       `a test needs exactly one of allow:, review: and reject:, found ${verdicts.length}`,
     )
   const nameAt = verdict && keys[verdict]
-  const name = nameAt && readText(reader, nameAt, 'the name of a test')
+  const name = given(nameAt, (at) => readText(reader, at, 'the name of a test'))
   const tool = checkCaseTool(reader, map, { at: keys.tool, tools })
-  const payload = keys.payload ? readMap(reader, keys.payload, '`payload`') : undefined
-  const agent = keys.agent ? checkAgent(reader, keys.agent) : {}
-  const task = keys.task ? checkTask(reader, keys.task) : {}
-  const time = keys.time && checkTime(reader, keys.time)
-  const riskLevel = keys.risk_level && readRisk(reader, keys.risk_level)
-  const risk = keys.risk && readRisk(reader, keys.risk)
-  const by =
-    keys.by && readList(reader, keys.by, '`by`')?.flatMap((item) => readText(reader, item, 'an id') ?? [])
+  const call = checkCall(reader, keys)
+  const risk = given(keys.risk, (at) => readRisk(reader, at))
+  const by = given(keys.by, (at) => readTexts(reader, at, '`by`'))
   if (!verdict || name === undefined || tool === undefined) return undefined
+  return { name, tool, verdict, ...call, ...defined({ risk, by }), reader, at: nameAt ?? map }
+}
+
+type CallKeys = Readonly<Partial<Record<(typeof CASE_KEYS)[number], Doc>>>
+
+function checkCall(
+  reader: Reader,
+  keys: CallKeys,
+): Pick<CaseIr, 'payload' | 'agent' | 'tenant' | 'task' | 'riskLevel' | 'time'> {
+  const payload = given(keys.payload, (at) => readMap(reader, at, '`payload`'))
+  const agent = given(keys.agent, (at) => checkAgent(reader, at))
+  const time = given(keys.time, (at) => checkTime(reader, at))
+  const riskLevel = given(keys.risk_level, (at) => readRisk(reader, at))
   return {
-    name,
-    tool,
-    verdict,
     payload: payload ? (toJson(payload) as JsonObject) : {},
-    agent: agent.id ?? 'test',
-    tenant: agent.tenant ?? 'test',
-    task,
-    ...(riskLevel && { riskLevel }),
-    ...(time && { time }),
-    ...(risk && { risk }),
-    ...(by && { by }),
-    reader,
-    at: nameAt ?? map,
+    agent: agent?.id ?? 'test',
+    tenant: agent?.tenant ?? 'test',
+    task: given(keys.task, (at) => checkTask(reader, at)) ?? {},
+    ...defined({ time, riskLevel }),
   }
 }
 
@@ -137,25 +139,25 @@ function checkTask(reader: Reader, doc: Doc): CaseIr['task'] {
 
 /** `{ weekday: sat, hour: 23 }`, or a local date and time such as `2027-01-31T23:00`. */
 function checkTime(reader: Reader, doc: Doc): CaseTime | undefined {
-  if (doc.kind === 'map') {
-    const keys = readKeys(reader, doc, { what: '`time`', optional: ['weekday', 'hour'] })
-    const weekday = keys.weekday ? readOneOf(reader, keys.weekday, '`weekday`', WEEKDAYS) : 'mon'
-    const hour = keys.hour === undefined ? 12 : keys.hour.kind === 'number' ? keys.hour.value : Number.NaN
-    if (Number.isInteger(hour) && hour >= 0 && hour <= 23) return weekday && { weekday, hour }
-    reader.report('bad-value', keys.hour ?? doc, '`hour` must be a whole number from 0 to 23')
-    return undefined
-  }
+  if (doc.kind === 'map') return checkWeekTime(reader, doc)
   const text = readText(reader, doc, '`time`')
-  const match = text === undefined ? null : /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):([0-5]\d)$/.exec(text)
-  const date = match && parseDate(match[1] ?? '')
-  if (match && typeof date === 'number')
+  if (text === undefined) return undefined
+  const match = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):([0-5]\d)$/.exec(text)
+  const date = match ? parseDate(match[1] ?? '') : undefined
+  if (match && date !== undefined)
     return { localMs: date + (Number(match[2]) * 60 + Number(match[3])) * 60_000 }
-  if (text !== undefined)
-    reader.report(
-      'bad-value',
-      doc,
-      `\`${text}\` is not a time`,
-      'write `{ weekday: sat, hour: 23 }` or 2027-01-31T23:00',
-    )
-  return undefined
+  const hint = 'write `{ weekday: sat, hour: 23 }` or 2027-01-31T23:00'
+  return reader.report('bad-value', doc, `\`${text}\` is not a time`, hint) as undefined
+}
+
+function checkWeekTime(reader: Reader, map: DocMap): CaseTime | undefined {
+  const keys = readKeys(reader, map, { what: '`time`', optional: ['weekday', 'hour'] })
+  const weekday = keys.weekday ? readOneOf(reader, keys.weekday, '`weekday`', WEEKDAYS) : 'mon'
+  const hour = keys.hour === undefined ? 12 : keys.hour.kind === 'number' ? keys.hour.value : Number.NaN
+  if (Number.isInteger(hour) && hour >= 0 && hour <= 23) return weekday && { weekday, hour }
+  return reader.report(
+    'bad-value',
+    keys.hour ?? map,
+    '`hour` must be a whole number from 0 to 23',
+  ) as undefined
 }

@@ -137,31 +137,10 @@ function checkKnownValues(
   }
 }
 
+/** The values a test compares with, not counting the text tests and lengths of lists. */
 function literals(test: TestIr): readonly Scalar[] {
-  switch (test.op) {
-    case 'missing':
-    case 'present':
-    case 'starts_with':
-    case 'ends_with':
-    case 'like':
-    case 'matches':
-      return []
-    case 'is':
-    case 'contains':
-      return test.values
-    case 'over':
-    case 'at_least':
-    case 'under':
-    case 'at_most':
-      return [test.value]
-    case 'and':
-      return test.tests.flatMap(literals)
-    case 'count':
-      return []
-    case 'not':
-    case 'some':
-    case 'every':
-    case 'none':
-      return literals(test.test)
-  }
+  if ('tests' in test) return test.tests.flatMap(literals)
+  if ('test' in test) return test.op === 'count' ? [] : literals(test.test)
+  if ('value' in test) return [test.value]
+  return test.op === 'is' || test.op === 'contains' ? test.values : []
 }

@@ -1,37 +1,24 @@
-import { VERDICTS } from '../domain/decision.ts'
-import { MAX_REASON_CHARACTERS } from './bounds.ts'
 import { checkCase, type CaseIr } from './check-case.ts'
-import { checkMatch, checkPayloadField, type MatchContext } from './check-match.ts'
-import { checkReviewers, readScalar, type GroupUse } from './check-routing.ts'
+import { checkPayloadField, type MatchContext } from './check-match.ts'
+import { checkRule, type RuleContext, type World } from './check-rule.ts'
+import { readScalar, type GroupUse } from './check-routing.ts'
 import { isFieldProblem, parseField } from './fields.ts'
 import type { MissingMeans, RuleFileIr, RuleIr, Scalar } from './ir.ts'
 import { didYouMean } from './nearest.ts'
-import type { Doc, DocMap } from './parse.ts'
+import type { Doc, DocEntry, DocMap } from './parse.ts'
 import {
+  given,
   readKeys,
   readList,
   readMap,
   readName,
   readOneOf,
-  readRisk,
   readText,
-  RULE_ID,
   TOOL_GLOB,
   type Reader,
 } from './shape.ts'
 import type { ToolContract } from './snapshot.ts'
-import { lineOf } from './source.ts'
 import { compileGlob } from './text.ts'
-import { endOfDate, parseDate } from './time.ts'
-
-/** What rule files refer to. */
-export interface World {
-  readonly tools: ReadonlyMap<string, ToolContract>
-  readonly lists: ReadonlyMap<string, readonly Scalar[]>
-  readonly timezone: string
-  /** Rule ids seen so far, with the place of the first. */
-  readonly ids: Map<string, string>
-}
 
 export interface CheckedRuleFile {
   readonly file: RuleFileIr
@@ -51,15 +38,15 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
     optional: ['tool', 'tools', 'owner', 'missing_means', 'mode', 'tests'],
   })
   const target = checkTarget(reader, root, { tool: keys.tool, tools: keys.tools, world })
-  const shadow = keys.mode !== undefined && readOneOf(reader, keys.mode, '`mode`', ['shadow']) !== undefined
+  const shadow = given(keys.mode, (at) => readOneOf(reader, at, '`mode`', ['shadow'])) !== undefined
   const declared = new Set(
     keys.missing_means?.kind === 'map' ? keys.missing_means.entries.map((entry) => entry.key) : [],
   )
   const context = { reader, lists: world.lists, tools: target.contracts, declared }
-  const missingMeans = keys.missing_means ? checkMissingMeans(context, keys.missing_means) : []
-  const owner = keys.owner && readText(reader, keys.owner, '`owner`')
+  const missingMeans = given(keys.missing_means, (at) => checkMissingMeans(context, at)) ?? []
+  const owner = given(keys.owner, (at) => readText(reader, at, '`owner`'))
   const groups: GroupUse[] = []
-  const rules = keys.rules ? checkRules(context, keys.rules, { world, shadow, groups }) : []
+  const rules = given(keys.rules, (at) => checkRules(context, at, { world, shadow, groups })) ?? []
   const file = {
     path: reader.source.path,
     catchAll: target.catchAll,
@@ -129,40 +116,30 @@ function checkGlobs(reader: Reader, doc: Doc, world: World): Target {
 }
 
 function checkMissingMeans(context: MatchContext, doc: Doc): readonly MissingMeans[] {
-  return (readMap(context.reader, doc, '`missing_means`')?.entries ?? []).flatMap((entry) => {
-    const field = parseField(entry.key)
-    const at = { mark: entry.keyMark }
-    if (isFieldProblem(field)) return context.reader.report(field.code, at, field.message, field.hint) ?? []
-    if (field.fn !== undefined)
-      return (
-        context.reader.report(
-          'unknown-field',
-          at,
-          '`missing_means` names plain fields',
-          `write \`${field.name}\``,
-        ) ?? []
-      )
-    checkPayloadField(context, field, { at, presence: false })
-    const { value } = entry
-    if (value.kind === 'text' && value.value === 'nothing') return { field: field.name }
-    const literal =
-      value.kind === 'map' && value.entries.length === 1 && value.entries[0]?.key === 'is'
-        ? value.entries[0].value
-        : value
-    if (literal.kind === 'list')
-      return {
-        field: field.name,
-        value: literal.items.flatMap((item) => readScalar(context.reader, item) ?? []),
-      }
-    const means = readScalar(context.reader, literal)
-    return means === undefined ? [] : { field: field.name, value: means }
-  })
+  const entries = readMap(context.reader, doc, '`missing_means`')?.entries ?? []
+  return entries.flatMap((entry) => checkMissing(context, entry) ?? [])
 }
 
-interface RuleContext {
-  readonly world: World
-  readonly shadow: boolean
-  readonly groups: GroupUse[]
+function checkMissing(context: MatchContext, { key, keyMark, value }: DocEntry): MissingMeans | undefined {
+  const { reader } = context
+  const field = parseField(key)
+  const at = { mark: keyMark }
+  if (isFieldProblem(field)) return reader.report(field.code, at, field.message, field.hint) as undefined
+  if (field.fn !== undefined) {
+    const hint = `write \`${field.name}\``
+    return reader.report('unknown-field', at, '`missing_means` names plain fields', hint) as undefined
+  }
+  checkPayloadField(context, field, { at, presence: false })
+  if (value.kind === 'text' && value.value === 'nothing') return { field: field.name }
+  const means = readMeaning(reader, value)
+  return means === undefined ? undefined : { field: field.name, value: means }
+}
+
+/** A literal, a list of literals, or `{ is: literal }` for the text `nothing`. */
+function readMeaning(reader: Reader, doc: Doc): Scalar | readonly Scalar[] | undefined {
+  if (doc.kind === 'list') return doc.items.flatMap((item) => readScalar(reader, item) ?? [])
+  const only = doc.kind === 'map' && doc.entries.length === 1 ? doc.entries[0] : undefined
+  return readScalar(reader, only?.key === 'is' ? only.value : doc)
 }
 
 function checkRules(context: MatchContext, doc: Doc, rest: RuleContext): readonly RuleIr[] {
@@ -170,87 +147,6 @@ function checkRules(context: MatchContext, doc: Doc, rest: RuleContext): readonl
   if (doc.kind === 'list' && items.length === 0)
     context.reader.report('empty-match', doc, 'a rule file without a rule decides nothing')
   return items.flatMap((item) => checkRule(context, item, rest) ?? [])
-}
-
-const RULE_KEYS = ['when', 'unless', 'risk', 'reviewers', 'mode', 'until', ...VERDICTS] as const
-
-function checkRule(
-  context: MatchContext,
-  doc: Doc,
-  { world, shadow, groups }: RuleContext,
-): RuleIr | undefined {
-  const { reader } = context
-  const map = readMap(reader, doc, 'a rule')
-  if (!map) return undefined
-  const keys = readKeys(reader, map, { what: 'a rule', required: ['id'], optional: RULE_KEYS })
-  const id = keys.id && checkId(reader, keys.id, world)
-  const named = VERDICTS.filter((one) => keys[one] !== undefined)
-  const verdict = named[0]
-  if (named.length !== 1)
-    reader.report(
-      'verdict-count',
-      map,
-      `a rule needs exactly one of allow:, review: and reject:, found ${named.length}`,
-    )
-  const reasonAt = verdict && keys[verdict]
-  const reason = reasonAt && checkReason(reader, reasonAt)
-  const own = keys.mode !== undefined && readOneOf(reader, keys.mode, '`mode`', ['shadow']) !== undefined
-  const mode = shadow || own ? 'shadow' : 'enforced'
-  const when = keys.when && checkMatch(context, keys.when)
-  const unless = keys.unless && checkMatch(context, keys.unless)
-  const risk = keys.risk && readRisk(reader, keys.risk)
-  const people = keys.reviewers && readMap(reader, keys.reviewers, '`reviewers`')
-  const reviewers = people && checkReviewers(reader, people, groups)
-  if (people && verdict === 'reject')
-    reader.report('reviewers-unused', people, 'nobody reviews a rejected call')
-  const untilMs = keys.until && checkUntil(reader, keys.until, world.timezone)
-  if (keys.until && verdict !== 'allow' && mode !== 'shadow') {
-    reader.report(
-      'until-on-tightening',
-      keys.until,
-      'only allow and shadow rules may end by date',
-      'a review or reject rule that ends would loosen the policy silently',
-    )
-  }
-  if (id === undefined || !verdict || reason === undefined) return undefined
-  const parts = { when, unless, risk, reviewers, untilMs }
-  return { id, verdict, reason, mode, line: lineOf(reader.source, map.mark.start), ...defined(parts) }
-}
-
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
-
-/** The object without its undefined members. */
-function defined<T extends object>(parts: T): Defined<T> {
-  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined)) as Defined<T>
-}
-
-/** Ids that stand for decisions no rule made. */
-const RESERVED_IDS = ['unmatched']
-
-function checkId(reader: Reader, doc: Doc, world: World): string | undefined {
-  const id = readName(reader, doc, '`id`', RULE_ID)
-  if (id === undefined) return undefined
-  const first = world.ids.get(id)
-  if (RESERVED_IDS.includes(id)) reader.report('bad-value', doc, `\`${id}\` is a reserved id`)
-  else if (first !== undefined)
-    reader.report('duplicate-id', doc, `rule id \`${id}\` is also used at ${first}`)
-  else world.ids.set(id, `${reader.source.path}:${lineOf(reader.source, doc.mark.start)}`)
-  return id
-}
-
-function checkReason(reader: Reader, doc: Doc): string | undefined {
-  const reason = readText(reader, doc, 'a reason')?.trim()
-  if (reason === undefined || reason.length <= MAX_REASON_CHARACTERS) return reason
-  reader.report('bad-value', doc, `a reason is at most ${MAX_REASON_CHARACTERS} characters long`)
-  return undefined
-}
-
-function checkUntil(reader: Reader, doc: Doc, timezone: string): number | undefined {
-  const text = readText(reader, doc, '`until`')
-  const date = text === undefined ? undefined : parseDate(text)
-  if (text !== undefined && date === undefined)
-    reader.report('bad-value', doc, `\`${text}\` is not a date`, 'write it as 2027-01-31')
-  return date === undefined ? undefined : endOfDate(timezone, date)
 }
 
 function checkCases(reader: Reader, doc: Doc | undefined, tools: readonly string[]): readonly CaseIr[] {

@@ -130,33 +130,32 @@ function checkPatterns({ reader }: TestContext, doc: Doc, patterns: readonly str
   })
 }
 
-/** A literal, a list of literals, or `$list`, flattened. `bare` is the short form, in which two words are reserved. */
+/** A literal, a list of literals, or `$list`, flattened. `bare` is the short form, in which some words are reserved. */
 function readValues(context: TestContext, doc: Doc, bare: boolean): readonly Scalar[] | undefined {
-  if (doc.kind === 'list') {
-    if (doc.items.length === 0) {
-      context.reader.report('empty-match', doc, 'an empty list of values matches nothing')
-      return undefined
-    }
-    const values = doc.items.map((item) =>
-      item.kind === 'list' ? undefined : readValues(context, item, bare),
-    )
-    const nested = doc.items.find((item) => item.kind === 'list')
-    if (nested) return wrongType(context.reader, nested, 'a value', 'text, a number or true or false')
-    return values.includes(undefined) ? undefined : values.flatMap((value) => value ?? [])
-  }
-  if (doc.kind === 'text' && /^\$(?!\$)/.test(doc.value)) return resolveList(context, doc, doc.value.slice(1))
-  if (bare && doc.kind === 'text' && RESERVED.includes(doc.value)) {
-    context.reader.report(
-      'bad-value',
-      doc,
-      `\`${doc.value}\` is a reserved word here`,
-      `write \`{ is: ${doc.value} }\` for the text`,
-    )
+  if (doc.kind !== 'list') return readValue(context, doc, bare)
+  if (doc.items.length === 0) {
+    context.reader.report('empty-match', doc, 'an empty list of values matches nothing')
     return undefined
   }
-  const value = readScalar(context.reader, doc)
-  if (value === undefined) return undefined
-  return [typeof value === 'string' && value.startsWith('$$') ? value.slice(1) : value]
+  const values = doc.items.map((item) => readValue(context, item, bare))
+  return values.includes(undefined) ? undefined : values.flatMap((value) => value ?? [])
+}
+
+function readValue(context: TestContext, doc: Doc, bare: boolean): readonly Scalar[] | undefined {
+  if (doc.kind !== 'text') {
+    const value = readScalar(context.reader, doc)
+    return value === undefined ? undefined : [value]
+  }
+  if (doc.value.startsWith('$$')) return [doc.value.slice(1)]
+  if (doc.value.startsWith('$')) return resolveList(context, doc, doc.value.slice(1))
+  if (!bare || !RESERVED.includes(doc.value)) return [doc.value]
+  context.reader.report(
+    'bad-value',
+    doc,
+    `\`${doc.value}\` is a reserved word here`,
+    `write \`{ is: ${doc.value} }\` for the text`,
+  )
+  return undefined
 }
 
 const RESERVED = ['missing', 'present', 'nothing']

@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../contract/json.ts'
-import { RISKS } from '../domain/decision.ts'
 import { isFieldProblem, parseField } from './fields.ts'
 import { toJson, type Doc, type DocMap } from './parse.ts'
 import { checkSchema } from './schema-check.ts'
 import {
+  defined,
+  given,
   readKeys,
   readList,
   readMap,
   readName,
   readOneOf,
+  readRisk,
   readText,
   TOOL_NAME,
   WORD,
@@ -36,32 +38,34 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
     required: ['tool', 'description', 'risk', 'input_schema'],
     optional: ['reversibility', 'labels', 'sensitive'],
   })
-  const name = keys.tool && readName(reader, keys.tool, '`tool`', TOOL_NAME)
-  const description = keys.description && readText(reader, keys.description, '`description`')
-  const risk = keys.risk && readOneOf(reader, keys.risk, '`risk`', RISKS)
-  const schema = keys.input_schema && readMap(reader, keys.input_schema, '`input_schema`')
+  const name = given(keys.tool, (at) => readName(reader, at, '`tool`', TOOL_NAME))
+  const description = given(keys.description, (at) => readText(reader, at, '`description`'))
+  const risk = given(keys.risk, (at) => readRisk(reader, at))
+  const schema = given(keys.input_schema, (at) => readMap(reader, at, '`input_schema`'))
   if (schema) checkSchema(reader, schema)
-  const reversibility =
-    keys.reversibility && readOneOf(reader, keys.reversibility, '`reversibility`', REVERSIBILITIES)
-  const labelsAt = (keys.labels && readList(reader, keys.labels, '`labels`')) ?? []
+  const reversibility = given(keys.reversibility, (at) =>
+    readOneOf(reader, at, '`reversibility`', REVERSIBILITIES),
+  )
+  const labelsAt = given(keys.labels, (at) => readList(reader, at, '`labels`')) ?? []
   const labels = labelsAt.flatMap((item) => readName(reader, item, 'a label', WORD) ?? [])
-  const sensitive = keys.sensitive ? checkSensitive(reader, keys.sensitive) : []
-  if (name === undefined || description === undefined || !risk || !schema || !keys.tool) return undefined
-  const contract = {
-    name,
-    description,
-    risk,
+  const sensitive = given(keys.sensitive, (at) => checkSensitive(reader, at)) ?? []
+  const facts = { name, description, risk, schema }
+  if (!isComplete(facts) || !keys.tool) return undefined
+  const contract: ToolContract = {
+    name: facts.name,
+    description: facts.description,
+    risk: facts.risk,
     labels,
     sensitive,
-    inputSchema: schemaJson(schema),
+    inputSchema: schemaJson(facts.schema),
     revision: sha256(reader.source.text),
+    ...defined({ reversibility }),
   }
-  return {
-    contract: reversibility ? { ...contract, reversibility } : contract,
-    nameAt: keys.tool,
-    labelsAt,
-    reader,
-  }
+  return { contract, nameAt: keys.tool, labelsAt, reader }
+}
+
+function isComplete<T extends object>(facts: T): facts is { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.values(facts).every((fact) => fact !== undefined)
 }
 
 function checkSensitive(reader: Reader, doc: Doc): readonly string[] {

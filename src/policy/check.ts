@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
+import { MAX_FILE_BYTES } from './bounds.ts'
 import { checkDirectory } from './check-directory.ts'
 import type { CaseIr } from './check-case.ts'
 import { checkRouting, type CheckedRouting, type GroupUse } from './check-routing.ts'
-import { checkRuleFile, type CheckedRuleFile, type World } from './check-rules.ts'
+import type { World } from './check-rule.ts'
+import { checkRuleFile, type CheckedRuleFile } from './check-rules.ts'
 import { checkTool, type CheckedTool } from './check-tool.ts'
 import type { Diagnostic } from './diagnostics.ts'
 import type { BundleIr, ToolIr } from './ir.ts'
@@ -37,7 +39,12 @@ export function checkBundle(texts: readonly BundleText[], commit?: string): Chec
   const findings = createFindings()
   const parsed = sorted.map((file) => {
     const source = createSource(file.path, file.text)
-    return { path: file.path, reader: createReader(source, findings), doc: parseSource(source, findings) }
+    const reader = createReader(source, findings)
+    return {
+      path: file.path,
+      reader,
+      doc: isTooLarge(reader, file) ? undefined : parseSource(source, findings),
+    }
   })
   const missing = ['routing.yaml', 'directory.yaml'].filter(
     (path) => !sorted.some((file) => file.path === path),
@@ -69,6 +76,17 @@ export function revisionOf(sorted: readonly BundleText[]): string {
   return hash.digest('hex')
 }
 
+function isTooLarge(reader: Reader, { text }: BundleText): boolean {
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= MAX_FILE_BYTES) return false
+  reader.report(
+    'file-too-large',
+    { mark: { start: 0, end: 1 } },
+    `the file has ${bytes} bytes, more than ${MAX_FILE_BYTES}`,
+  )
+  return true
+}
+
 function describeFile({ path, text }: BundleText): BundleFile {
   return { path, sha256: createHash('sha256').update(text).digest('hex'), bytes: Buffer.byteLength(text) }
 }
@@ -91,21 +109,31 @@ function checkParsed(parsed: readonly Parsed[]): Checked | undefined {
   const under = (folder: string): readonly Parsed[] => parsed.filter((file) => file.path.startsWith(folder))
   const routingFile = at('routing.yaml')
   const directoryFile = at('directory.yaml')
-  const routing = routingFile?.doc && checkRouting(routingFile.reader, routingFile.doc)
-  const directory = directoryFile?.doc && checkDirectory(directoryFile.reader, directoryFile.doc)
-  const tools = under('tools/').flatMap(({ reader, doc }) => (doc && checkTool(reader, doc)) ?? [])
+  const routing = checkFile(routingFile, checkRouting)
+  const directory = checkFile(directoryFile, checkDirectory)
+  const tools = under('tools/').flatMap((file) => checkFile(file, checkTool) ?? [])
   const world: World = {
     tools: uniqueTools(tools),
     lists: routing?.lists ?? new Map(),
     timezone: routing?.routing.timezone ?? 'UTC',
+    allowUpTo: routing?.routing.allowUpTo ?? 'critical',
     ids: new Map(),
   }
-  const rules = under('rules/').flatMap(({ reader, doc }) => (doc && checkRuleFile(reader, doc, world)) ?? [])
+  const rules = under('rules/').flatMap(
+    (file) => checkFile(file, (reader, doc) => checkRuleFile(reader, doc, world)) ?? [],
+  )
   checkLabels(tools)
   if (!routing || !directory || !routingFile) return undefined
   checkGroups(routingFile.reader, routing.groups, directory)
   for (const file of rules) checkGroups(file.reader, file.groups, directory)
   return { routing, directory, tools, rules }
+}
+
+function checkFile<T>(
+  file: Parsed | undefined,
+  check: (reader: Reader, doc: Doc) => T | undefined,
+): T | undefined {
+  return file?.doc && check(file.reader, file.doc)
 }
 
 function uniqueTools(tools: readonly CheckedTool[]): World['tools'] {

@@ -3,8 +3,7 @@ import { evaluate, refuse, type Tables } from './evaluate.ts'
 import { explainOutcome, type Explanation } from './explain.ts'
 import type { BundleIr, RoutingIr, ToolIr } from './ir.ts'
 import { createPayloadChecks, type PayloadChecks } from './payload.ts'
-import { compileProgram, type Program } from './program.ts'
-import type { Run } from './run.ts'
+import { compileProgram, createProgramParts, type Program } from './program.ts'
 import type { AgentEntry, Call, Outcome, RuleSummary, Snapshot } from './snapshot.ts'
 import { compileGlob, showHidden } from './text.ts'
 import { createClock } from './time.ts'
@@ -73,8 +72,9 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     judge,
     async explain(call) {
       const program = programOf(call.tool)
-      const run = program && ({ call, tool: program.tool, clock: tables.clock, hits: [] } satisfies Run)
-      const rulesOfTool = program && run ? { rules: program.rules, run } : { rules: [] }
+      const rulesOfTool = program
+        ? { rules: program.rules, facts: { call, tool: program.tool, clock: tables.clock } }
+        : { rules: [] }
       return explainOutcome(head.revision, await judge(call), rulesOfTool)
     },
   }
@@ -98,13 +98,14 @@ function createPrograms(
   tools: ReadonlyMap<string, ToolIr>,
 ): (tool: string) => Program | undefined {
   const programs = new Map<string, Program>()
+  const parts = createProgramParts()
   return (name) => {
     const known = programs.get(name)
     if (known) return known
     const tool = tools.get(name)
     if (!tool) return undefined
     const files = tool.ruleFiles.flatMap((index) => ir.ruleFiles[index] ?? [])
-    const program = compileProgram(tool.contract, files)
+    const program = compileProgram(tool.contract, files, parts)
     programs.set(name, program)
     return program
   }

@@ -1,199 +1,153 @@
-import type { JsonObject, JsonValue } from '../contract/json.ts'
-import { describeTest, describeUnknown } from './describe.ts'
-import { fieldText, MISSING, UNREADABLE, walk, type Defaults, type Reading } from './fields.ts'
+import { fieldText, MISSING, walk, type Defaults, type Reading } from './fields.ts'
 import { applyFunction, type Applied } from './functions.ts'
-import type { FieldIr, MissingMeans, NodeIr, TestIr } from './ir.ts'
-import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from './kleene.ts'
-import type { Condition, LeafTrace, Run, Trace } from './run.ts'
+import type { FieldIr, FunctionName, MissingMeans, NodeIr, TestIr } from './ir.ts'
+import { and, FALSE, not, or, TRUE, type Truth } from './kleene.ts'
+import { compileRead, type Read } from './reads.ts'
+import type { Facts } from './run.ts'
 import { schemaDefaults } from './schema-defaults.ts'
-import { isSensitive } from './sensitive.ts'
-import type { FieldRead, ToolContract } from './snapshot.ts'
-import { asksPresence, compileTest } from './tests.ts'
+import type { ToolContract } from './snapshot.ts'
+import { asksPresence, compileTest, type Test } from './tests.ts'
 
-/** What a rule file's conditions are compiled against: one tool, and what the file says about missing fields. */
+/**
+ * A compiled condition: plain objects that `truthOfNode` walks. A bundle has tens of thousands of them, so they are small and share
+ * what is equal; with closures instead, a decision would cost three times as much in a large bundle, in cache misses.
+ */
+export type ConditionNode = AllNode | AnyNode | NotNode | LeafNode
+
+interface AllNode {
+  readonly kind: 'all'
+  readonly items: readonly ConditionNode[]
+}
+interface AnyNode {
+  readonly kind: 'any'
+  readonly items: readonly ConditionNode[]
+}
+interface NotNode {
+  readonly kind: 'not'
+  readonly item: ConditionNode
+}
+export interface LeafNode {
+  readonly kind: 'leaf'
+  readonly read: Read
+  readonly check: Test
+  readonly fn: FunctionName | undefined
+  /** What stands in for a missing field; undefined when nothing does. */
+  readonly standIn: StandIn | undefined
+  readonly field: FieldIr
+  readonly test: TestIr
+}
+
+/** `missing_means: nothing` makes every value test FALSE. */
+export const NOTHING = Symbol('nothing')
+type StandIn = { readonly value: Reading | typeof NOTHING } | { readonly defaults: Defaults }
+
+/** Makes conditions of one bundle. Equal tests and lines are compiled once and shared by all its rules. */
+export interface ConditionCompiler {
+  /** `when AND NOT unless`, against one tool and what the rule file says about missing fields. */
+  compile(context: ConditionContext, when: NodeIr | undefined, unless: NodeIr | undefined): ConditionNode
+}
+
 export interface ConditionContext {
   readonly tool: ToolContract
   readonly missingMeans: ReadonlyMap<string, MissingMeans>
 }
 
-export const ALWAYS: Condition = { truth: () => TRUE, trace: () => ({ kind: 'all', truth: TRUE, items: [] }) }
+export function createConditionCompiler(): ConditionCompiler {
+  const tests = new Map<string, Test>()
+  const reads = new Map<string, Read>()
+  const leaves = new Map<string, LeafNode>()
 
-/** `when AND NOT unless`. */
-export function compileCondition(
-  context: ConditionContext,
-  when: NodeIr | undefined,
-  unless: NodeIr | undefined,
-): Condition {
-  const parts: Condition[] = []
-  if (when) parts.push(compileNode(context, when))
-  if (unless) parts.push(negate(compileNode(context, unless)))
-  return conjoin(parts)
-}
-
-function compileNode(context: ConditionContext, node: NodeIr): Condition {
-  switch (node.kind) {
-    case 'all':
-      return conjoin(node.items.map((item) => compileNode(context, item)))
-    case 'any':
-      return disjoin(node.items.map((item) => compileNode(context, item)))
-    case 'not':
-      return negate(compileNode(context, node.item))
-    case 'leaf':
-      return compileLeaf(context, node.field, node.test)
+  function compileNode(context: ConditionContext, node: NodeIr): ConditionNode {
+    if (node.kind === 'leaf') return compileLeaf(context, node.field, node.test)
+    if (node.kind === 'not') return { kind: 'not', item: compileNode(context, node.item) }
+    return { kind: node.kind, items: node.items.map((item) => compileNode(context, item)) }
   }
-}
 
-function conjoin(parts: readonly Condition[]): Condition {
-  if (parts.length === 0) return ALWAYS
-  if (parts.length === 1 && parts[0]) return parts[0]
-  return {
-    truth: (run) => {
-      let truth: Truth = TRUE
-      for (const part of parts) {
-        truth = and(truth, part.truth(run))
-        if (truth === FALSE) return FALSE
-      }
-      return truth
-    },
-    trace: (run) => traceAll('all', parts, run),
-  }
-}
-
-function disjoin(parts: readonly Condition[]): Condition {
-  return {
-    truth: (run) => {
-      let truth: Truth = FALSE
-      for (const part of parts) {
-        truth = or(truth, part.truth(run))
-        if (truth === TRUE) return TRUE
-      }
-      return truth
-    },
-    trace: (run) => traceAll('any', parts, run),
-  }
-}
-
-function negate(part: Condition): Condition {
-  return {
-    truth: (run) => not(part.truth(run)),
-    trace: (run) => {
-      const item = part.trace(run)
-      return { kind: 'not', truth: not(item.truth), items: [item] }
-    },
-  }
-}
-
-function traceAll(kind: 'all' | 'any', parts: readonly Condition[], run: Run): Trace {
-  const items = parts.map((part) => part.trace(run))
-  const truth = items
-    .map((item) => item.truth)
-    .reduce<Truth>(kind === 'all' ? and : or, kind === 'all' ? TRUE : FALSE)
-  return { kind, truth, items }
-}
-
-function compileLeaf(context: ConditionContext, field: FieldIr, test: TestIr): Condition {
-  // Each part decides for itself what a missing field means to it.
-  if (test.op === 'and') return conjoin(test.tests.map((one) => compileLeaf(context, field, one)))
-  const raw = compileRead(field)
-  const resolve = asksPresence(test) ? raw : compileStandIn(context, field, raw)
-  const { fn } = field
-  const value = (run: Run): Applied | typeof NOTHING => {
-    const found = resolve(run)
-    return fn === undefined || found === NOTHING ? found : applyFunction(fn, found)
-  }
-  const check = compileTest(test)
-  const truth = (run: Run): Truth => {
-    const found = value(run)
-    return found === NOTHING ? FALSE : check(found)
-  }
-  const read = compileFieldRead(context.tool, field)
-  return {
-    truth,
-    trace: (run) => traceLeaf({ field, test, truth: truth(run), value: value(run), read: read(run) }),
-  }
-}
-
-function traceLeaf(leaf: {
-  readonly field: FieldIr
-  readonly test: TestIr
-  readonly truth: Truth
-  readonly value: Applied | typeof NOTHING
-  readonly read: FieldRead
-}): LeafTrace {
-  const { field, test, truth, value, read } = leaf
-  const trace = { kind: 'leaf', truth, field: fieldText(field), test: describeTest(test), read } as const
-  return truth === UNKNOWN && value !== NOTHING ? { ...trace, problem: describeUnknown(test, value) } : trace
-}
-
-/** `missing_means: nothing`: every value test is FALSE. */
-const NOTHING = Symbol('nothing')
-
-/** The field with what stands in for it when it is missing: `missing_means` first, then the contract's defaults. */
-function compileStandIn(
-  { tool, missingMeans }: ConditionContext,
-  field: FieldIr,
-  raw: (run: Run) => Reading,
-): (run: Run) => Reading | typeof NOTHING {
-  const means = missingMeans.get(field.name)
-  if (means) {
-    const standIn = means.value === undefined ? NOTHING : means.value
-    return (run) => {
-      const found = raw(run)
-      return found === MISSING ? standIn : found
+  function compileLeaf(context: ConditionContext, field: FieldIr, test: TestIr): ConditionNode {
+    // Each part decides for itself what a missing field means to it.
+    if (test.op === 'and')
+      return { kind: 'all', items: test.tests.map((one) => compileLeaf(context, field, one)) }
+    const standIn = asksPresence(test) ? undefined : standInOf(context, field)
+    const key = JSON.stringify(test)
+    const make = (): LeafNode => {
+      const check = remember(tests, key, () => compileTest(test))
+      const read = remember(reads, field.name, () => compileRead(field))
+      return { kind: 'leaf', read, check, fn: field.fn, standIn, field, test }
     }
+    return standIn ? make() : remember(leaves, `${fieldText(field)} ${key}`, make)
   }
-  const defaults: Defaults | undefined =
-    field.root === 'payload' ? schemaDefaults(tool.inputSchema, field.path) : undefined
-  if (!defaults) return raw
-  return (run) => walk(run.call.payload, field.path, defaults)
-}
 
-/** The field as the call has it. Trusted facts come from the call's own members, never from the payload. */
-export function compileRead(field: FieldIr): (run: Run) => Reading {
-  switch (field.root) {
-    case 'payload':
-      return compilePayloadRead(field.path)
-    case 'agent.id':
-      return (run) => run.call.agent
-    case 'agent.tenant':
-      return (run) => run.call.tenant
-    case 'tool.name':
-      return (run) => run.tool.name
-    case 'tool.labels':
-      return (run) => run.tool.labels
-    case 'tool.reversibility':
-      return (run) => run.tool.reversibility ?? MISSING
-    case 'task.workflow':
-      return (run) => run.call.workflow ?? MISSING
-    case 'task.label':
-      return (run) => run.call.label ?? MISSING
-    case 'task.subject':
-      return (run) => run.call.subject ?? MISSING
-    case 'time.weekday':
-      return (run) => run.clock(run.call.at).weekday
-    case 'time.hour':
-      return (run) => run.clock(run.call.at).hour
+  return {
+    compile(context, when, unless) {
+      const items: ConditionNode[] = []
+      if (when) items.push(compileNode(context, when))
+      if (unless) items.push({ kind: 'not', item: compileNode(context, unless) })
+      return items.length === 1 && items[0] ? items[0] : { kind: 'all', items }
+    },
   }
 }
 
-function compilePayloadRead(path: readonly (string | number)[]): (run: Run) => Reading {
-  const [first] = path
-  if (path.length !== 1 || typeof first !== 'string') return (run) => walk(run.call.payload, path)
-  return (run) => {
-    const payload: JsonObject = run.call.payload
-    const value: JsonValue | undefined = Object.hasOwn(payload, first) ? payload[first] : undefined
-    return value === undefined ? MISSING : value === null ? UNREADABLE : value
+function remember<T>(known: Map<string, T>, key: string, make: () => T): T {
+  const found = known.get(key)
+  if (found !== undefined) return found
+  const made = make()
+  known.set(key, made)
+  return made
+}
+
+/** `missing_means` first, then the defaults of the contract. */
+function standInOf({ tool, missingMeans }: ConditionContext, field: FieldIr): StandIn | undefined {
+  const means = missingMeans.get(field.name)
+  if (means) return { value: means.value === undefined ? NOTHING : means.value }
+  const defaults = field.root === 'payload' ? schemaDefaults(tool.inputSchema, field.path) : undefined
+  return defaults && { defaults }
+}
+
+/** The truth of a condition for one call. */
+export function truthOfNode(node: ConditionNode, facts: Facts): Truth {
+  switch (node.kind) {
+    case 'leaf':
+      return truthOfLeaf(node, facts)
+    case 'not':
+      return not(truthOfNode(node.item, facts))
+    case 'all':
+      return truthOfAll(node.items, facts)
+    case 'any':
+      return truthOfAny(node.items, facts)
   }
 }
 
-/** The field as it is recorded with a decision. What is there and unreadable is recorded as null: it reads the same again. */
-export function compileFieldRead(tool: ToolContract, field: FieldIr): (run: Run) => FieldRead {
-  const raw = compileRead(field)
-  const sensitive = isSensitive(tool.sensitive, field.name)
-  const missing: FieldRead = { field: field.name, state: 'missing', sensitive }
-  return (run) => {
-    const value = raw(run)
-    if (value === MISSING) return missing
-    return { field: field.name, state: 'value', value: value === UNREADABLE ? null : value, sensitive }
+function truthOfAll(items: readonly ConditionNode[], facts: Facts): Truth {
+  let truth: Truth = TRUE
+  for (const item of items) {
+    truth = and(truth, truthOfNode(item, facts))
+    if (truth === FALSE) return FALSE
   }
+  return truth
+}
+
+function truthOfAny(items: readonly ConditionNode[], facts: Facts): Truth {
+  let truth: Truth = FALSE
+  for (const item of items) {
+    truth = or(truth, truthOfNode(item, facts))
+    if (truth === TRUE) return TRUE
+  }
+  return truth
+}
+
+function truthOfLeaf(leaf: LeafNode, facts: Facts): Truth {
+  const value = valueOfLeaf(leaf, facts)
+  return value === NOTHING ? FALSE : leaf.check(value)
+}
+
+/** What the test of a leaf sees: the field or its stand-in, through the function. */
+export function valueOfLeaf(leaf: LeafNode, facts: Facts): Applied | typeof NOTHING {
+  let value: Reading | typeof NOTHING = leaf.read(facts)
+  if (value === MISSING && leaf.standIn !== undefined) {
+    value =
+      'value' in leaf.standIn
+        ? leaf.standIn.value
+        : walk(facts.call.payload, leaf.field.path, leaf.standIn.defaults)
+  }
+  return leaf.fn === undefined || value === NOTHING ? value : applyFunction(leaf.fn, value)
 }

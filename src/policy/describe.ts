@@ -4,65 +4,22 @@ import type { TestIr } from './ir.ts'
 
 /** A test in words: `over 5000`, `some is one of cat, ls`. */
 export function describeTest(test: TestIr): string {
-  switch (test.op) {
-    case 'missing':
-    case 'present':
-      return test.op
-    case 'is':
-      return test.values.length === 1
-        ? `is ${String(test.values[0])}`
-        : `is one of ${test.values.map(String).join(', ')}`
-    case 'contains':
-    case 'starts_with':
-    case 'ends_with':
-    case 'like':
-    case 'matches':
-      return `${test.op} ${test.values.map(String).join(' or ')}`
-    case 'over':
-    case 'at_least':
-    case 'under':
-    case 'at_most':
-      return `${test.op} ${test.value}`
-    case 'and':
-      return test.tests.map(describeTest).join(' and ')
-    case 'not':
-    case 'some':
-    case 'every':
-    case 'none':
-    case 'count':
-      return `${test.op} ${describeTest(test.test)}`
-  }
+  if ('tests' in test) return test.tests.map(describeTest).join(' and ')
+  if ('test' in test) return `${test.op} ${describeTest(test.test)}`
+  if ('value' in test) return `${test.op} ${test.value}`
+  if (!('values' in test)) return test.op
+  const texts = test.values.map(String)
+  if (test.op !== 'is') return `${test.op} ${texts.join(' or ')}`
+  return texts.length === 1 ? `is ${texts[0]}` : `is one of ${texts.join(', ')}`
 }
 
 /** Why a test was UNKNOWN for a value, without the value. */
 export function describeUnknown(test: TestIr, value: Applied): string {
   if (value === MISSING) return 'missing'
   if (value === UNREADABLE) return 'unreadable'
-  switch (test.op) {
-    case 'over':
-    case 'at_least':
-    case 'under':
-    case 'at_most':
-      return 'not a number'
-    case 'starts_with':
-    case 'ends_with':
-    case 'like':
-    case 'matches':
-      return 'not text'
-    case 'not':
-      return describeUnknown(test.test, value)
-    case 'some':
-    case 'every':
-    case 'none':
-    case 'count':
-      return describeList(value)
-    case 'missing':
-    case 'present':
-    case 'is':
-    case 'contains':
-    case 'and':
-      return 'of another type'
-  }
+  if ('test' in test) return test.op === 'not' ? describeUnknown(test.test, value) : describeList(value)
+  if ('value' in test) return 'not a number'
+  return 'values' in test && test.op !== 'is' && test.op !== 'contains' ? 'not text' : 'of another type'
 }
 
 function describeList(value: Applied): string {

@@ -64,6 +64,7 @@ export const DIAGNOSTIC_CODES = {
   'test-failed': 'error',
   'near-duplicate-label': 'warning',
   'reviewers-unused': 'warning',
+  'allow-above-limit': 'warning',
 } as const satisfies Record<string, Diagnostic['severity']>
 
 export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES

@@ -4,7 +4,7 @@ import { join, sep } from 'node:path'
 import { MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_DEPTH } from './bounds.ts'
 import type { Diagnostic, DiagnosticCode } from './diagnostics.ts'
 import { fileDiagnostic } from './source.ts'
-import { hasHidden, showHidden } from './text.ts'
+import { nameOf, showHidden } from './text.ts'
 
 /** A file of the bundle on disk. */
 export interface ListedFile {
@@ -187,7 +187,13 @@ function problem(
   code: DiagnosticCode,
   { path, message }: { readonly path: string; readonly message: string },
 ): void {
-  listing.problems.push(fileDiagnostic(code, hasHidden(path) ? showHidden(path) : path, message))
+  listing.problems.push(
+    fileDiagnostic(
+      code,
+      showHidden(path).replaceAll(/[\t\n\r]/g, (character) => nameOf(character)),
+      message,
+    ),
+  )
 }
 
 /**

@@ -12,7 +12,7 @@ export interface WorkerLoadOptions {
   readonly started?: BundleWorker | undefined
   /** The built directory-worker.js. Default: beside this module. */
   readonly workerUrl?: URL
-  /** Wall time after which the worker is ended and the load fails. Default 10 s. */
+  /** Wall time after which the worker is ended and the load fails. Default 20 s. */
   readonly timeoutMs?: number
   /** Compiled schemas, kept from load to load. */
   readonly checks?: PayloadChecks

@@ -66,11 +66,15 @@ export function watchBundle(dir: string, options: WatchOptions): BundleWatch {
     if (closed) return
     rescan = clock.setTimeout(() => void loop.check().then(scheduleRescan), rescanMs)
   }
-  const hints = openHints(dir, quiet.trigger, () => closed)
+  const hints = openHints(
+    dir,
+    () => quiet.trigger(),
+    () => closed,
+  )
   const ready = loop.check().then(scheduleRescan)
   return {
     ready,
-    check: loop.check,
+    check: () => loop.check(),
     async close() {
       closed = true
       quiet.stop()

@@ -1,12 +1,16 @@
-import { Engine } from 'json-rules-engine'
-import { strictest, type Verdict } from '../domain/decision.ts'
+import { Engine, Fact, Operator, Rule, type TopLevelCondition } from 'json-rules-engine'
+import { strictest, VERDICTS, type Verdict } from '../domain/decision.ts'
 
-/** Decides for one verdict: true when an enforced rule of it fired. Records its hits in the call. */
-export type VerdictOperator<C> = (call: C) => boolean
+/** What one run is about: the one fact `call`. A fresh object for each run. */
+export interface EngineCall {
+  /** Records the rules of a verdict that fire; true when an enforced one did. */
+  fire(verdict: Verdict): boolean
+}
 
 /**
  * json-rules-engine with its shared state taken out. `status` belongs to the engine, not to a run: when one run
  * ends, every overlapping run would skip its remaining rules without an error. So it is pinned, and stop() fails.
+ * Events have no listeners here, so nothing is emitted.
  */
 class PinnedEngine extends Engine {
   get status(): string {
@@ -20,33 +24,75 @@ class PinnedEngine extends Engine {
   override stop(): never {
     throw new Error('stop() would end every overlapping run')
   }
+
+  override on(): never {
+    throw new Error('a listener would outlive its run')
+  }
+
+  emitAsync(): Promise<readonly never[]> {
+    return NOTHING_EMITTED
+  }
 }
+
+class QuietRule extends Rule {
+  emitAsync(): Promise<readonly never[]> {
+    return NOTHING_EMITTED
+  }
+}
+
+const NOTHING_EMITTED: Promise<readonly never[]> = Promise.resolve([])
 
 function refusePath(): never {
   throw new Error('no condition of a policy has a path')
 }
 
+/** The parts of every engine that never differ, made once: a thousand engines share them. */
+export interface EngineParts {
+  readonly operators: Readonly<Record<Verdict, Operator<EngineCall, true>>>
+  readonly conditions: Readonly<Record<Verdict, TopLevelCondition>>
+}
+
+export function createEngineParts(): EngineParts {
+  return {
+    // Only `=== true` counts as a match in json-rules-engine; anything else must not slip through.
+    operators: byVerdict(
+      (verdict) => new Operator(verdict, (call: EngineCall) => call.fire(verdict) === true),
+    ),
+    conditions: byVerdict((verdict) => createRule(verdict).conditions),
+  }
+}
+
+function byVerdict<T>(make: (verdict: Verdict) => T): Readonly<Record<Verdict, T>> {
+  return { allow: make('allow'), review: make('review'), reject: make('reject') }
+}
+
+function createRule(verdict: Verdict): Rule {
+  const condition = { fact: 'call', operator: verdict, value: true }
+  return new QuietRule({ name: verdict, event: { type: verdict }, conditions: { all: [condition] } })
+}
+
 /**
  * One engine for one tool of one snapshot (policy-language.md section 7): a rule per verdict, each with one compiled operator
  * on the one constant fact `call`. No paths, no built-in operators, no priorities, no asynchronous facts, no listeners.
- * The result is the strictest event of a run, undefined when none fired. `call` must be a fresh object for each run.
+ * A run gives the strictest event, undefined when there was none.
  */
-export function createVerdictEngine<C extends object>(
-  operators: ReadonlyMap<Verdict, VerdictOperator<C>>,
-): (call: C) => Promise<Verdict | undefined> {
-  if (operators.size === 0) return () => Promise.resolve(undefined)
+export function createVerdictEngine(
+  verdicts: ReadonlySet<Verdict>,
+  parts: EngineParts,
+): (call: EngineCall) => Promise<Verdict | undefined> {
+  if (verdicts.size === 0) return () => Promise.resolve(undefined)
   const engine = new PinnedEngine([], { allowUndefinedFacts: false, pathResolver: refusePath })
-  for (const [verdict, operator] of operators) {
-    // Only `=== true` counts as a match in json-rules-engine; anything else must not slip through.
-    engine.addOperator<C, true>(verdict, (call) => operator(call) === true)
-    engine.addRule({
-      name: verdict,
-      event: { type: verdict },
-      conditions: { all: [{ fact: 'call', operator: verdict, value: true }] },
-    })
+  for (const name of BUILT_IN_OPERATORS) engine.removeOperator(name)
+  for (const verdict of VERDICTS) {
+    if (!verdicts.has(verdict)) continue
+    const rule = createRule(verdict)
+    rule.conditions = parts.conditions[verdict]
+    engine.addOperator(parts.operators[verdict] as Operator)
+    engine.addRule(rule)
   }
   return async (call) => {
-    const { events } = await engine.run({ call })
+    // Uncached, because the key would be a hash over the whole payload.
+    const { events } = await engine.run({ call: new Fact('call', call, { cache: false }) })
     let found: Verdict | undefined
     for (const event of events) {
       const verdict = event.type as Verdict
@@ -55,3 +101,17 @@ export function createVerdictEngine<C extends object>(
     return found
   }
 }
+
+/** They coerce, compare substrings and take a missing value for a non-match: none of them may ever be used. */
+const BUILT_IN_OPERATORS = [
+  'equal',
+  'notEqual',
+  'in',
+  'notIn',
+  'contains',
+  'doesNotContain',
+  'lessThan',
+  'lessThanInclusive',
+  'greaterThan',
+  'greaterThanInclusive',
+]

@@ -9,10 +9,11 @@ import {
 } from '../domain/decision.ts'
 import type { RoutingIr } from './ir.ts'
 import { UNKNOWN } from './kleene.ts'
-import { strictestHit, type Program } from './program.ts'
+import { createRun, strictestHit, type Program } from './program.ts'
 import type { Hit, Run, Trace } from './run.ts'
 import type { Call, Outcome } from './snapshot.ts'
 import type { LocalTime } from './time.ts'
+import { traceNode } from './trace.ts'
 
 /** What a decision needs beside the tool's program. */
 export interface Tables {
@@ -27,7 +28,7 @@ export const ALLOW_UP_TO = 'allow_up_to'
 
 /** Decides a call of a known tool by its rules (section 4). Never rejects: a fault is an outcome. */
 export async function evaluate(program: Program, tables: Tables, call: Call): Promise<Outcome> {
-  const run: Run = { call, tool: program.tool, clock: tables.clock, hits: [] }
+  const run = createRun(program, { call, clock: tables.clock })
   try {
     const verdict = await program.runEngine(run)
     if (verdict !== strictestHit(run.hits)) return faulty(run, 'engine_mismatch')
@@ -66,7 +67,7 @@ function conclude(program: Program, tables: Tables, { run, verdict }: Ran): Outc
   const joined = matched ? verdict : verdict === undefined ? unmatched : strictest(verdict, unmatched)
   // `matched` implies a verdict; a policy that somehow says nothing rejects.
   const ruled = joined ?? 'reject'
-  const deciding = hits.filter((hit) => hit.rule.ir.mode === 'enforced' && hit.rule.ir.verdict === ruled)
+  const deciding = hits.filter((hit) => hit.rule.enforced && hit.rule.verdict === ruled)
   const capped = ruled === 'allow' && riskAbove(risk, allowUpTo)
   const why = {
     run,
@@ -98,9 +99,9 @@ function summarize(
   let matched = false
   let policyRisk = baseline
   for (const { rule, fired } of hits) {
-    if (fired.mode !== 'enforced') continue
-    if (rule.ir.risk !== undefined) policyRisk = maxRisk(policyRisk, rule.ir.risk)
-    matched ||= !fired.unknown && !(rule.file.catchAll && fired.verdict === 'review')
+    if (!rule.enforced) continue
+    if (rule.risk !== undefined) policyRisk = maxRisk(policyRisk, rule.risk)
+    matched ||= rule.covers && !fired.unknown
   }
   return { matched, policyRisk }
 }
@@ -114,7 +115,7 @@ interface Why {
 }
 
 function decidingIds({ deciding, unmatched, cap }: Why): readonly string[] {
-  const ids = deciding.map((hit) => hit.rule.ir.id)
+  const ids = deciding.map((hit) => hit.fired.id)
   if (unmatched) ids.push(UNMATCHED)
   if (cap !== undefined) ids.push(ALLOW_UP_TO)
   return unmatched || cap !== undefined ? ids.sort() : ids
@@ -123,9 +124,9 @@ function decidingIds({ deciding, unmatched, cap }: Why): readonly string[] {
 function compose({ run, deciding, unmatched, cap }: Why): string {
   const [only] = deciding
   if (deciding.length === 1 && only && !only.fired.unknown && !unmatched && cap === undefined)
-    return only.rule.ir.reason
+    return only.fired.reason
   const parts = deciding.map((hit) =>
-    hit.fired.unknown ? `${hit.rule.ir.reason} (${describeUnchecked(hit, run)})` : hit.rule.ir.reason,
+    hit.fired.unknown ? `${hit.fired.reason} (${describeUnchecked(hit, run)})` : hit.fired.reason,
   )
   if (unmatched) parts.push('No rule covers this call.')
   if (cap !== undefined) parts.push(cap)
@@ -135,7 +136,7 @@ function compose({ run, deciding, unmatched, cap }: Why): string {
 /** `could not check payload.cwd: missing`, for every field that kept the rule from being decided. */
 function describeUnchecked({ rule }: Hit, run: Run): string {
   const causes = new Set<string>()
-  collectCauses(rule.condition.trace(run), causes)
+  collectCauses(traceNode(rule.condition, run), causes)
   return `could not check ${[...causes].sort().join(', ')}`
 }
 
@@ -158,7 +159,7 @@ function requirementOf(
     tables.requirements.get(policyRisk)?.get(risk) ??
     joinRequirements(tables.routing.levels[policyRisk], tables.routing.levels[risk])
   for (const { rule } of deciding)
-    if (rule.ir.reviewers) requirement = joinRequirements(requirement, rule.ir.reviewers)
+    if (rule.reviewers) requirement = joinRequirements(requirement, rule.reviewers)
   return requirement
 }
 

@@ -1,8 +1,9 @@
 import type { Verdict } from '../domain/decision.ts'
 import type { Truth } from './kleene.ts'
 import { isOver } from './program.ts'
-import type { CompiledRule, Run, Trace } from './run.ts'
+import type { CompiledRule, Facts, Trace } from './run.ts'
 import type { Outcome } from './snapshot.ts'
+import { traceNode } from './trace.ts'
 
 export type Answer = 'yes' | 'no' | 'cannot tell'
 
@@ -46,20 +47,17 @@ export type ConditionExplanation =
 export function explainOutcome(
   revision: string,
   outcome: Outcome,
-  { rules, run }: { readonly rules: readonly CompiledRule[]; readonly run?: Run },
+  { rules, facts }: { readonly rules: readonly CompiledRule[]; readonly facts?: Facts },
 ): Explanation {
   const fired = new Set(outcome.fired.map((rule) => rule.id))
-  return { revision, outcome, rules: run ? rules.map((rule) => explainRule(rule, run, fired)) : [] }
+  return { revision, outcome, rules: facts ? rules.map((rule) => explainRule(rule, facts, fired)) : [] }
 }
 
-function explainRule(
-  { ir, file, condition }: CompiledRule,
-  run: Run,
-  fired: ReadonlySet<string>,
-): RuleExplanation {
-  const trace = condition.trace(run)
+function explainRule(rule: CompiledRule, facts: Facts, fired: ReadonlySet<string>): RuleExplanation {
+  const { ir, file } = rule
+  const trace = traceNode(rule.condition, facts)
   const { id, verdict, mode, line, reason } = ir
-  const result = isOver(ir, run.call.at) ? 'over' : RESULTS[trace.truth]
+  const result = isOver(rule, facts.call.at) ? 'over' : RESULTS[trace.truth]
   return {
     id,
     verdict,

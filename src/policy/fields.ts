@@ -1,4 +1,4 @@
-import type { JsonValue } from '../contract/json.ts'
+import type { JsonObject, JsonValue } from '../contract/json.ts'
 import type { FieldIr, FieldRoot, FunctionName } from './ir.ts'
 import { didYouMean } from './nearest.ts'
 
@@ -75,20 +75,19 @@ export type Defaults = readonly (JsonValue | undefined)[]
 export function walk(root: JsonValue, path: readonly (string | number)[], defaults?: Defaults): Reading {
   let value: JsonValue = root
   for (let depth = 0; depth < path.length; depth++) {
-    const step = path[depth]
-    let next: JsonValue | undefined
-    if (typeof step === 'number') {
-      if (!Array.isArray(value)) return UNREADABLE
-      next = step < value.length ? (value as readonly JsonValue[])[step] : undefined
-    } else {
-      if (value === null || typeof value !== 'object' || Array.isArray(value)) return UNREADABLE
-      next = Object.hasOwn(value, step as string)
-        ? (value as Record<string, JsonValue>)[step as string]
-        : undefined
-    }
-    next ??= next === null ? null : defaults?.[depth]
-    if (next === undefined) return MISSING
-    value = next
+    const next = takeStep(value, path[depth] ?? 0)
+    if (next === UNREADABLE) return UNREADABLE
+    const found: JsonValue | undefined = next === undefined ? defaults?.[depth] : next
+    if (found === undefined) return MISSING
+    value = found
   }
   return value === null ? UNREADABLE : value
+}
+
+function takeStep(value: JsonValue, step: string | number): JsonValue | undefined | typeof UNREADABLE {
+  if (value === null || typeof value !== 'object') return UNREADABLE
+  if (Array.isArray(value))
+    return typeof step === 'number' ? (value as readonly JsonValue[])[step] : UNREADABLE
+  if (typeof step === 'number') return UNREADABLE
+  return Object.hasOwn(value, step) ? (value as JsonObject)[step] : undefined
 }

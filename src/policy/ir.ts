@@ -101,7 +101,8 @@ export type ListTest = 'some' | 'every' | 'none' | 'count'
 
 export type TestIr =
   | { readonly op: 'missing' | 'present' }
-  | { readonly op: 'is' | 'contains'; readonly values: readonly Scalar[] }
+  | { readonly op: 'is'; readonly values: readonly Scalar[] }
+  | { readonly op: 'contains'; readonly values: readonly Scalar[] }
   | { readonly op: NumberTest; readonly value: number }
   | { readonly op: TextTest; readonly values: readonly string[] }
   | { readonly op: 'not' | ListTest; readonly test: TestIr }

@@ -1,13 +1,20 @@
+import type { ReviewRequirement, Risk, Verdict } from '../domain/decision.ts'
+import type { ConditionNode } from './conditions.ts'
+import type { EngineCall } from './engine.ts'
 import type { RuleFileIr, RuleIr } from './ir.ts'
-import type { FieldRead, Call, FiredRule, ToolContract } from './snapshot.ts'
 import type { Truth } from './kleene.ts'
+import type { Call, FieldRead, FiredRule, ToolContract } from './snapshot.ts'
 import type { LocalTime } from './time.ts'
 
-/** One evaluation: the trusted facts of the call, and what fired. A fresh object for each call. */
-export interface Run {
+/** What a condition may read: the trusted facts of one call. */
+export interface Facts {
   readonly call: Call
   readonly tool: ToolContract
   readonly clock: (at: number) => LocalTime
+}
+
+/** One evaluation: the facts, and what fired. A fresh object for each call. */
+export interface Run extends Facts, EngineCall {
   readonly hits: Hit[]
 }
 
@@ -18,17 +25,19 @@ export interface Hit {
 }
 
 export interface CompiledRule {
-  readonly ir: RuleIr
-  readonly file: RuleFileIr
-  readonly condition: Condition
+  readonly verdict: Verdict
+  readonly enforced: boolean
+  /** Firing on true it is a match: anything but a review rule of a `tools: ['*']` file. */
+  readonly covers: boolean
+  readonly risk: Risk | undefined
+  readonly reviewers: ReviewRequirement | undefined
+  /** ms since 1970; infinite without `until`. */
+  readonly untilMs: number
+  readonly condition: ConditionNode
   readonly onTrue: Hit
   readonly onUnknown: Hit
-}
-
-/** A compiled condition: fast to ask, and able to show how it came to its answer. */
-export interface Condition {
-  readonly truth: (run: Run) => Truth
-  readonly trace: (run: Run) => Trace
+  readonly ir: RuleIr
+  readonly file: RuleFileIr
 }
 
 /** How a condition came to its answer. */

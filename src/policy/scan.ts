@@ -102,16 +102,24 @@ function checkDocuments(scan: Scan, type: string): void {
   }
 }
 
+const FLOW_STEPS: Readonly<Record<string, number>> = {
+  'flow-map-start': 1,
+  'flow-seq-start': 1,
+  'flow-map-end': -1,
+  'flow-seq-end': -1,
+}
+
 /** Nesting after this token: open flow brackets plus block collections, told apart by the column they begin at. */
 function depthAfter(scan: Scan, type: string): number {
-  if (type === 'flow-map-start' || type === 'flow-seq-start') scan.flow++
-  else if (type === 'flow-map-end' || type === 'flow-seq-end') scan.flow--
-  if (scan.flow === 0 && (NODE_TOKENS.has(type) || type === 'explicit-key-ind') && type !== 'map-value-ind') {
-    const column = scan.offset - scan.lineStart
-    while (scan.columns.length > 0 && (scan.columns.at(-1) ?? 0) > column) scan.columns.pop()
-    if (scan.columns.at(-1) !== column) scan.columns.push(column)
-  }
+  scan.flow += FLOW_STEPS[type] ?? 0
+  const begins = type === 'explicit-key-ind' || (NODE_TOKENS.has(type) && type !== 'map-value-ind')
+  if (scan.flow === 0 && begins) openColumn(scan.columns, scan.offset - scan.lineStart)
   return scan.flow + scan.columns.length
+}
+
+function openColumn(columns: number[], column: number): void {
+  while ((columns.at(-1) ?? -1) > column) columns.pop()
+  if (columns.at(-1) !== column) columns.push(column)
 }
 
 function advance(scan: Scan, lexeme: string): void {

@@ -32,58 +32,31 @@ type KeywordKind =
   | 'ref'
   | 'enum'
 
-const KEYWORDS: Readonly<Record<string, KeywordKind>> = {
-  $schema: 'text',
-  $comment: 'text',
-  $ref: 'ref',
-  $defs: 'schemaMap',
-  definitions: 'schemaMap',
-  title: 'text',
-  description: 'text',
-  default: 'any',
-  examples: 'values',
-  deprecated: 'boolean',
-  readOnly: 'boolean',
-  writeOnly: 'boolean',
+/** As text by kind, because an object with a member `then` would pass for a promise. */
+const KEYWORDS_BY_KIND: Readonly<Record<KeywordKind, string>> = {
+  schema:
+    'items contains unevaluatedItems additionalProperties propertyNames unevaluatedProperties not if then else',
+  schemas: 'prefixItems allOf anyOf oneOf',
+  schemaMap: '$defs definitions properties patternProperties dependentSchemas',
+  count: 'maxLength minLength maxItems minItems maxContains minContains maxProperties minProperties',
+  number: 'multipleOf maximum exclusiveMaximum minimum exclusiveMinimum',
+  text: '$schema $comment title description',
+  texts: 'required',
+  textsMap: 'dependentRequired',
+  boolean: 'uniqueItems deprecated readOnly writeOnly',
+  any: 'default const',
+  values: 'examples',
   type: 'type',
-  enum: 'enum',
-  const: 'any',
-  format: 'format',
-  multipleOf: 'number',
-  maximum: 'number',
-  exclusiveMaximum: 'number',
-  minimum: 'number',
-  exclusiveMinimum: 'number',
-  maxLength: 'count',
-  minLength: 'count',
   pattern: 'pattern',
-  items: 'schema',
-  prefixItems: 'schemas',
-  contains: 'schema',
-  maxItems: 'count',
-  minItems: 'count',
-  uniqueItems: 'boolean',
-  maxContains: 'count',
-  minContains: 'count',
-  unevaluatedItems: 'schema',
-  properties: 'schemaMap',
-  patternProperties: 'schemaMap',
-  additionalProperties: 'schema',
-  propertyNames: 'schema',
-  unevaluatedProperties: 'schema',
-  required: 'texts',
-  dependentRequired: 'textsMap',
-  dependentSchemas: 'schemaMap',
-  maxProperties: 'count',
-  minProperties: 'count',
-  allOf: 'schemas',
-  anyOf: 'schemas',
-  oneOf: 'schemas',
-  not: 'schema',
-  if: 'schema',
-  then: 'schema',
-  else: 'schema',
+  format: 'format',
+  ref: '$ref',
+  enum: 'enum',
 }
+const KEYWORDS: ReadonlyMap<string, KeywordKind> = new Map(
+  Object.entries(KEYWORDS_BY_KIND).flatMap(([kind, names]) =>
+    names.split(' ').map((name) => [name, kind as KeywordKind] as const),
+  ),
+)
 const TYPES = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']
 
 interface Walk {
@@ -116,10 +89,10 @@ function walkSchema(walk: Walk, schema: Doc, depth: number): void {
   if (depth > MAX_SCHEMA_DEPTH)
     return walk.reader.report('bad-schema', schema, `input_schema is nested deeper than ${MAX_SCHEMA_DEPTH}`)
   for (const { key, keyMark, value } of schema.entries) {
-    const kind = Object.hasOwn(KEYWORDS, key) ? KEYWORDS[key] : undefined
+    const kind = KEYWORDS.get(key)
     if (kind === undefined) {
       const message = `\`${key}\` is not a schema keyword Countersign understands`
-      walk.reader.report('bad-schema', { mark: keyMark }, message, didYouMean(key, Object.keys(KEYWORDS)))
+      walk.reader.report('bad-schema', { mark: keyMark }, message, didYouMean(key, KEYWORDS.keys()))
     } else if (kind === 'schema') walkSchema(walk, value, depth + 1)
     else if (kind === 'schemas' || kind === 'schemaMap') walkMany(walk, { key, value }, depth)
     else checkKeyword(walk, kind, { key, value })
@@ -132,7 +105,7 @@ interface Keyword {
 }
 
 function walkMany(walk: Walk, { key, value }: Keyword, depth: number): void {
-  const inMap = KEYWORDS[key] === 'schemaMap'
+  const inMap = KEYWORDS.get(key) === 'schemaMap'
   if (inMap && value.kind === 'map') {
     for (const entry of value.entries) {
       if (key === 'patternProperties')

@@ -34,7 +34,9 @@ function childSchema(
 function dereference(root: JsonObject, schema: JsonValue | undefined): JsonObject | undefined {
   let here = schema
   for (let hops = 0; hops < 16 && isSchema(here); hops++) {
-    const match: RegExpExecArray | null = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(String(here['$ref']))
+    const match: RegExpExecArray | null = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(
+      typeof here['$ref'] === 'string' ? here['$ref'] : '',
+    )
     if (!match) return here
     const { $ref: _, ...beside }: JsonObject = here
     const defs: JsonValue | undefined = root[match[1] ?? '']

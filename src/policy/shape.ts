@@ -2,7 +2,7 @@ import { RISKS, type Risk } from '../domain/decision.ts'
 import { MAX_DURATION_MS } from './bounds.ts'
 import { didYouMean } from './nearest.ts'
 import type { DiagnosticCode } from './diagnostics.ts'
-import type { Doc, DocEntry, DocMap, DocText } from './parse.ts'
+import type { Doc, DocEntry, DocMap } from './parse.ts'
 import type { Findings, Mark, Source } from './source.ts'
 import { parseDuration } from './text.ts'
 
@@ -174,6 +174,14 @@ function reportUnknownKey(reader: Reader, entry: DocEntry, what: string, known: 
   reader.report('unknown-key', { mark: entry.keyMark }, `unknown key \`${entry.key}\` in ${what}`, hint)
 }
 
-export function isText(doc: Doc | undefined): doc is DocText {
-  return doc?.kind === 'text'
+/** What `read` makes of a part that is there. */
+export function given<T>(doc: Doc | undefined, read: (doc: Doc) => T | undefined): T | undefined {
+  return doc === undefined ? undefined : read(doc)
+}
+
+export type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+
+/** The object without its undefined members. */
+export function defined<T extends object>(parts: T): Defined<T> {
+  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined)) as Defined<T>
 }

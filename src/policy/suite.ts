@@ -1,4 +1,4 @@
-import type { CaseIr } from './check-case.ts'
+import type { CaseIr, CaseTime } from './check-case.ts'
 import type { CompiledSnapshot } from './compile.ts'
 import type { BundleIr } from './ir.ts'
 import type { Call, Outcome } from './snapshot.ts'
@@ -28,8 +28,12 @@ export async function runSuite(
       (first, rule) => Math.min(first, rule.untilMs ?? Number.POSITIVE_INFINITY),
       Number.POSITIVE_INFINITY,
     )
+  const usual = weekdayBefore(timezone, firstUntil, { weekday: 'mon', hour: 12 })
   const results: CaseResult[] = []
-  for (const one of cases) results.push(await runCase(snapshot, one, timeOf(one, timezone, firstUntil)))
+  for (const one of cases) {
+    const at = one.time ? timeOf(one.time, timezone, firstUntil) : usual
+    results.push(await runCase(snapshot, one, at))
+  }
   return results
 }
 
@@ -58,8 +62,6 @@ function compareOutcome(one: CaseIr, outcome: Outcome): readonly string[] {
   return problems
 }
 
-function timeOf(one: CaseIr, timezone: string, firstUntil: number): number {
-  const { time } = one
-  if (time && 'localMs' in time) return instantOf(timezone, time.localMs)
-  return weekdayBefore(timezone, firstUntil, time ?? { weekday: 'mon', hour: 12 })
+function timeOf(time: CaseTime, timezone: string, firstUntil: number): number {
+  return 'localMs' in time ? instantOf(timezone, time.localMs) : weekdayBefore(timezone, firstUntil, time)
 }

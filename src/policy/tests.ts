@@ -12,37 +12,21 @@ export type Test = (value: Applied) => Truth
 
 /** Compiles a test of section 3. */
 export function compileTest(test: TestIr): Test {
-  switch (test.op) {
-    case 'missing':
-      return (value) => (value === UNREADABLE ? UNKNOWN : truthOf(value === MISSING))
-    case 'present':
-      return (value) => (value === UNREADABLE ? UNKNOWN : truthOf(value !== MISSING))
-    case 'is':
-      return compileIs(test.values)
-    case 'contains':
-      return compileContains(test.values)
-    case 'over':
-    case 'at_least':
-    case 'under':
-    case 'at_most':
-      return compileNumber(test.op, test.value)
-    case 'starts_with':
-    case 'ends_with':
-    case 'like':
-    case 'matches':
-      return compileText(test.op, test.values)
-    case 'not': {
-      const inner = compileTest(test.test)
-      return (value) => not(inner(value))
-    }
-    case 'some':
-    case 'every':
-    case 'none':
-    case 'count':
-      return compileList(test.op, compileTest(test.test))
-    case 'and':
-      return compileAnd(test.tests.map(compileTest))
-  }
+  if ('tests' in test) return compileAnd(test.tests.map(compileTest))
+  if ('test' in test) return compileNesting(test.op, compileTest(test.test))
+  if ('value' in test) return compileNumber(test.op, test.value)
+  if (!('values' in test)) return compilePresence(test.op)
+  if (test.op === 'is') return compileIs(test.values)
+  if (test.op === 'contains') return compileContains(test.values)
+  return compileText(test.op, test.values)
+}
+
+function compilePresence(op: 'missing' | 'present'): Test {
+  return (value) => (value === UNREADABLE ? UNKNOWN : truthOf((value === MISSING) === (op === 'missing')))
+}
+
+function compileNesting(op: 'not' | ListTest, inner: Test): Test {
+  return op === 'not' ? (value) => not(inner(value)) : compileList(op, inner)
 }
 
 /** True for a test that only asks whether the field is there: it sees the payload as sent, no default stands in. */

@@ -44,6 +44,7 @@ import type {
   CommitResult,
   IndexEntry,
   RangeBounds,
+  RecordName,
   Store,
   StoreHealth,
   StoredEvent,
@@ -165,10 +166,11 @@ class Embedded implements EmbeddedStore {
     })
   }
 
-  watch(partition: string, signal: AbortSignal): Promise<void> {
+  watch(partition: string, signal: AbortSignal, record?: RecordName): Promise<void> {
     return this.#read(() => {
       checkPartition(partition)
-      return this.#watchers.wait(partition, signal)
+      if (record !== undefined) checkRecordName(record.type, record.id)
+      return this.#watchers.wait(partition, signal, record)
     })
   }
 
@@ -251,6 +253,8 @@ class Embedded implements EmbeddedStore {
         this.#stamp = { ...this.#stamp, flights: this.#stamp.flights + 1, time: flight.time }
         for (const [partition, number] of flight.numbers) this.#lastNumbers.set(partition, number)
         for (const partition of flight.partitions) this.#watchers.wake(partition)
+        for (const record of flight.records.values())
+          if (record.changed) this.#watchers.wake(record.partition, record)
       },
     }
   }

@@ -13,7 +13,8 @@
  * S08 fence       a commit that reaches the store after its deadline changes nothing (`late`).
  * S09 deadline    every call ends by its deadline: done, refused, `StoreUnavailable` or `StoreIndeterminate`. A call without one has `STORE_LIMITS.callMs`.
  * S10 revision    a record's revision starts at 1, grows by one with each put, and starts anew after a delete.
- * S11 watch       `watch` resolves after a later commit in the partition, or when its signal aborts; it may miss, so callers re-read.
+ * S11 watch       `watch` resolves after a later commit in the partition (one that wrote `record`, when that is named), or when its signal
+ *                 aborts; it may miss, so callers re-read.
  * S12 time        `now()` is the store's clock in ms since 1970; it never goes backwards, not even over a restart.
  * S13 closed      after `close` every call fails with `StoreUnavailable`; only `now` and a second `close` still answer, `health` says not ready, and watchers wake.
  * S14 identity    a record and an event carry the id of the commit that wrote them.
@@ -29,8 +30,11 @@ export interface Store {
   range(partition: string, index: string, bounds: RangeBounds): Promise<IndexEntry[]>
   /** Events with number > `after`, at most `limit`, in order. */
   events(partition: string, after: number, limit: number): Promise<StoredEvent[]>
-  /** Resolves when something was committed to `partition` after the call, or when `signal` aborts (S11). */
-  watch(partition: string, signal: AbortSignal): Promise<void>
+  /**
+   * Resolves when something was committed to `partition` after the call, or when `signal` aborts (S11). With `record`, only a commit
+   * that wrote that record counts: a thousand waiting callers are not woken by every other one's commit.
+   */
+  watch(partition: string, signal: AbortSignal, record?: RecordName): Promise<void>
   commit(partition: string, commit: Commit): Promise<CommitResult>
   /**
    * Entries with score <= `now`, oldest first; each is moved to score `now + lease` atomically (S07).
@@ -79,6 +83,11 @@ export interface StoredEvent {
   readonly number: number
   readonly body: string
   readonly commitId: string
+}
+
+export interface RecordName {
+  readonly type: string
+  readonly id: string
 }
 
 /** Scores are inclusive. `after` continues behind an entry in the direction of travel. */

@@ -1,32 +1,38 @@
-/** Waits for the next commit of a partition (S11). */
+import type { RecordName } from './store.ts'
+
+/** Waits for the next commit of a partition, or of one record in it (S11). */
 export interface Watchers {
-  wait(partition: string, signal: AbortSignal): Promise<void>
-  wake(partition: string): void
+  wait(partition: string, signal: AbortSignal, record?: RecordName): Promise<void>
+  /** Wakes who waits for the partition, or, with a record, who waits for that record. */
+  wake(partition: string, record?: RecordName): void
   wakeAll(): void
 }
 
 export function createWatchers(): Watchers {
   const waiting = new Map<string, Set<() => void>>()
-  const wake = (partition: string): void => {
-    const waiters = waiting.get(partition)
+  const wakeTopic = (topic: string): void => {
+    const waiters = waiting.get(topic)
     if (waiters === undefined) return
-    waiting.delete(partition)
+    waiting.delete(topic)
     for (const resume of waiters) resume()
   }
   return {
-    wake,
-    wakeAll() {
-      for (const partition of waiting.keys()) wake(partition)
+    wake: (partition, record) => {
+      if (waiting.size > 0) wakeTopic(topicOf(partition, record))
     },
-    wait(partition, signal) {
+    wakeAll() {
+      for (const topic of waiting.keys()) wakeTopic(topic)
+    },
+    wait(partition, signal, record) {
       if (signal.aborted) return Promise.resolve()
+      const topic = topicOf(partition, record)
       return new Promise((resolve) => {
-        const waiters = waiting.get(partition) ?? new Set()
-        waiting.set(partition, waiters)
+        const waiters = waiting.get(topic) ?? new Set()
+        waiting.set(topic, waiters)
         const resume = (): void => {
           signal.removeEventListener('abort', resume)
           waiters.delete(resume)
-          if (waiters.size === 0 && waiting.get(partition) === waiters) waiting.delete(partition)
+          if (waiters.size === 0 && waiting.get(topic) === waiters) waiting.delete(topic)
           resolve()
         }
         waiters.add(resume)
@@ -34,4 +40,10 @@ export function createWatchers(): Watchers {
       })
     },
   }
+}
+
+/** Unambiguous whatever the parts hold: lengths come first. */
+function topicOf(partition: string, record: RecordName | undefined): string {
+  if (record === undefined) return `*${partition}`
+  return `${partition.length},${record.type.length},${partition}${record.type}${record.id}`
 }

@@ -473,6 +473,21 @@ const LAWS: Record<string, Law> = {
     await again
   },
 
+  async 'S11 watch of a record wakes after a commit that wrote it, and after no other'({ store }) {
+    let woken = false
+    const record = { type: 'thread', id: 'watched' }
+    const waiting = store.watch('t', new AbortController().signal, record).then(() => (woken = true))
+    await store.commit('t', commitOf(store, { guards: [{ ...record, revision: 0 }], events: ['e'] }))
+    await put(store, 'another', 'x')
+    await store.commit('other', commitOf(store, { writes: [{ op: 'put', ...record, body: 'x' }] }))
+    expect(woken).toBe(false)
+    await store.commit('t', commitOf(store, { writes: [{ op: 'put', ...record, body: 'x' }] }))
+    await waiting
+    const deleted = store.watch('t', new AbortController().signal, record)
+    await store.commit('t', commitOf(store, { writes: [{ op: 'delete', ...record }] }))
+    await deleted
+  },
+
   async 'S11 watch ends when its signal aborts, also when it had aborted before'({ store }) {
     const controller = new AbortController()
     const waiting = store.watch('t', controller.signal)

@@ -1,0 +1,230 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ThreadView } from '../../src/contract/reviewer.ts'
+import { type StartedProcess, startProcess } from '../crash.ts'
+import { runCli } from './run.ts'
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
+const ADMIN_KEY = 'an-admin-key-of-at-least-32-characters'
+
+let directory: string
+let gateway: StartedProcess
+let env: Record<string, string>
+let agentKey: string
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'cs-cli-'))
+  const flags = [
+    '--port',
+    '0',
+    '--metrics-port',
+    '0',
+    '--store',
+    `file:${directory}/data`,
+    '--policies',
+    STARTER,
+  ]
+  gateway = startProcess(MAIN, ['serve', ...flags, '--admin-key', ADMIN_KEY])
+  const line = await gateway.lineWhere((text) => text.includes('"listening"'))
+  const { url } = JSON.parse(line) as { url: string }
+  env = { COUNTERSIGN_URL: url, COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }
+})
+afterAll(async () => {
+  await gateway.kill('SIGTERM')
+  await rm(directory, { recursive: true, force: true })
+})
+
+const run = (...args: string[]) => runCli(args, { cwd: directory, env })
+
+async function submit(amount_cents: number): Promise<{ status: string; thread_id?: string }> {
+  const payload = {
+    from: 'acct_ops',
+    to: 'acct_travel',
+    amount_cents,
+    currency: 'eur',
+    memo: 'evil\u202ememo',
+  }
+  const response = await fetch(`${env['COUNTERSIGN_URL']}/api/agent/tasks/t/requests`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${agentKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ tool_name: 'ledger.transfer', payload }),
+  })
+  return (await response.json()) as { status: string; thread_id?: string }
+}
+
+describe('countersign keys', () => {
+  it('issues a key, alone on standard output, and says that it is shown once', async () => {
+    const { code, out, err } = await run('keys', 'issue', 'agent', 'acme/demo-agent')
+    expect(out).toMatch(/^csk_acme_\S{49}\n$/)
+    expect(err).toContain('shown once')
+    expect(code).toBe(0)
+    agentKey = out.trim()
+    expect((await submit(100)).status).toBe('allow')
+  })
+
+  it('rotates: the old key is dead', async () => {
+    const old = agentKey
+    const { out, err } = await run('keys', 'issue', 'agent', 'acme/demo-agent')
+    expect(err).toContain('rotated')
+    expect(out.trim()).not.toBe(old)
+    expect(await submit(100)).toMatchObject({ code: 'unauthenticated' })
+    agentKey = out.trim()
+  })
+
+  it('says who is not in the directory', async () => {
+    const { code, err } = await run('keys', 'issue', 'agent', 'acme/nobody')
+    expect(err).toContain('knows no agent `nobody`')
+    expect(code).toBe(1)
+  })
+
+  it('exits 2 without an admin key and says where one comes from', async () => {
+    const { code, err } = await runCli(['keys', 'issue', 'agent', 'acme/x'], { cwd: directory })
+    expect(err).toContain('COUNTERSIGN_ADMIN_KEY')
+    expect(code).toBe(2)
+  })
+
+  it('exits 1 when no gateway answers, and says how to start one', async () => {
+    const nobody = { ...env, COUNTERSIGN_URL: 'http://127.0.0.1:9' }
+    const { code, err } = await runCli(['keys', 'issue', 'agent', 'acme/demo-agent'], {
+      cwd: directory,
+      env: nobody,
+    })
+    expect(err).toContain('no answer from the gateway')
+    expect(err).toContain('countersign serve')
+    expect(code).toBe(1)
+  })
+})
+
+describe('countersign review', () => {
+  let reviewer: Record<string, string>
+  let thread: string
+  const review = (...args: string[]) => runCli(['review', ...args], { cwd: directory, env: reviewer })
+
+  beforeAll(async () => {
+    const { out } = await run('keys', 'issue', 'reviewer', 'acme/alice')
+    reviewer = { COUNTERSIGN_URL: env['COUNTERSIGN_URL'] ?? '', COUNTERSIGN_REVIEWER_KEY: out.trim() }
+  })
+
+  it('list says when nothing waits', async () => {
+    expect((await review('list')).out).toContain('no thread waits')
+  })
+
+  it('list shows what waits, for whom and until when', async () => {
+    thread = (await submit(25_000)).thread_id ?? ''
+    const { out } = await review('list')
+    expect(out).toContain(thread)
+    expect(out).toMatch(
+      /MEDIUM {2}ledger\.transfer {2}by demo-agent {2}0\/1 approvals from team-leads, until /,
+    )
+  })
+
+  it('show prints payload, rules and seats, with hidden characters as code points', async () => {
+    const { out } = await review('show', thread)
+    expect(out).toContain('evil<U+202E>memo')
+    expect(out).not.toContain('\u202e')
+    expect(out).toContain('transfer-medium')
+    expect(out).toContain('0/1 team-leads')
+  })
+
+  it('approve votes on the revision that it shows, and says what became of the thread', async () => {
+    const { code, out } = await review('approve', thread, '-m', 'fine')
+    expect(out).toBe(`${thread} is approved\n`)
+    expect(code).toBe(0)
+    const { out: json } = await review('show', thread, '--json')
+    expect((JSON.parse(json) as ThreadView).votes).toMatchObject([
+      { reviewer: 'alice', comment: 'fine', via: 'key' },
+    ])
+  })
+
+  it('a vote on what is decided already exits 1 with the reason', async () => {
+    const { code, err } = await review('reject', thread)
+    expect(err).toContain('the thread is approved')
+    expect(code).toBe(1)
+  })
+
+  it('request-changes needs a comment', async () => {
+    const { code, err } = await review('request-changes', thread)
+    expect(err).toContain('say what to change')
+    expect(code).toBe(2)
+  })
+
+  it('a vote for another revision than the current one is refused, with advice', async () => {
+    const other = (await submit(26_000)).thread_id ?? ''
+    const { code, err } = await review('approve', other, '--revision', '2')
+    expect(err).toContain('is at revision 1')
+    expect(err).toContain('review show')
+    expect(code).toBe(1)
+  })
+})
+
+describe('countersign evidence export', () => {
+  it('prints every record of a tenant, numbered without gap', async () => {
+    const { code, out } = await run('evidence', 'export', '--tenant', 'acme')
+    const numbers = out
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { number: number }).number)
+    expect(numbers).toEqual(numbers.map((_, i) => i + 1))
+    expect(numbers.length).toBeGreaterThan(5)
+    expect(code).toBe(0)
+  })
+
+  it('holds neither keys nor tokens', async () => {
+    const { out } = await run('evidence', 'export', '--tenant', 'acme')
+    expect(out).not.toContain(agentKey)
+    expect(out).not.toMatch(/cst_|csk_|csr_/)
+  })
+})
+
+describe('countersign serve', () => {
+  it('refuses a port that is taken, in one line with advice', async () => {
+    const port = new URL(env['COUNTERSIGN_URL'] ?? '').port
+    const flags = [
+      '--port',
+      port,
+      '--metrics-port',
+      '0',
+      '--store',
+      `file:${directory}/other`,
+      '--policies',
+      STARTER,
+    ]
+    const { code, err } = await runCli(['serve', ...flags], { cwd: directory })
+    expect(err).toMatch(/^countersign: cannot start: .*EADDRINUSE/)
+    expect(err).toContain('--port')
+    expect(code).toBe(1)
+  })
+
+  it('prints a generated admin key once, on a new store only', async () => {
+    const flags = [
+      '--port',
+      '0',
+      '--metrics-port',
+      '0',
+      '--store',
+      `file:${directory}/fresh`,
+      '--policies',
+      STARTER,
+    ]
+    const lives: string[] = []
+    for (let life = 0; life < 2; life++) {
+      const child = startProcess(MAIN, ['serve', ...flags])
+      await child.lineWhere((text) => text.includes('"listening"'))
+      lives.push((await child.kill('SIGTERM')).errors)
+    }
+    expect(lives[0]).toMatch(/admin key \(shown once, keep it\): csa_\S{43}/)
+    expect(lives[1]).not.toContain('csa_')
+  })
+
+  it('writes no demo credentials', async () => {
+    const { out } = await runCli(['review', 'list'], {
+      cwd: directory,
+      env: { COUNTERSIGN_URL: env['COUNTERSIGN_URL'] ?? '' },
+    })
+    expect(out).toBe('')
+  })
+})

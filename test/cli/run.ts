@@ -1,0 +1,25 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+export interface CliRun {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs the built command line to its end, as a person would, in `cwd`, with nothing of this process' environment but PATH. */
+export function runCli(
+  args: readonly string[],
+  options: { cwd: string; env?: Record<string, string>; input?: string },
+): Promise<CliRun> {
+  const env = { PATH: process.env['PATH'] ?? '', ...options.env }
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd: options.cwd, env })
+  let out = ''
+  let err = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+  child.stdin.end(options.input ?? '')
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
+}

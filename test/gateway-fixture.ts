@@ -1,0 +1,455 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { type App, startApp } from '../src/app.ts'
+import type { Config } from '../src/config.ts'
+import type {
+  ApprovalValidationResult,
+  Decision,
+  EventReceipt,
+  ResolveResult,
+} from '../src/contract/agent.ts'
+import { ERRORS, type Problem } from '../src/contract/errors.ts'
+import { LIMITS } from '../src/contract/limits.ts'
+import type { ThreadList, ThreadView } from '../src/contract/reviewer.ts'
+import { leafHash } from '../src/domain/digest.ts'
+import { issueKey } from '../src/gateway/keys.ts'
+import { runDue } from '../src/gateway/run-due.ts'
+import { loadBundle } from '../src/policy/directory.ts'
+import { openEmbeddedStore } from '../src/store/embedded.ts'
+import type { Store } from '../src/store/store.ts'
+import { createLog } from '../src/telemetry/log.ts'
+import { BUNDLE } from './bundle.ts'
+
+/** A whole gateway in this process, with a clock that tests move: nothing here waits for time to pass. */
+
+export const ADMIN_KEY = 'the admin key of the tests, 32 characters or more'
+export const SECOND = 1_000
+export const MINUTE = 60 * SECOND
+export const HOUR = 60 * MINUTE
+/** A Monday, noon. */
+const START = Date.UTC(2026, 2, 2, 12)
+/** The longest delay of setTimeout: the timer of the gateway does one round at start, then tests call `due()`. */
+const NEVER_MS = 2 ** 31 - 1
+
+export interface ManualClock {
+  now: number
+  advance(ms: number): void
+  /** Lets time pass by itself, from where it stands. */
+  run(): void
+  wall(): number
+  monotonic(): number
+}
+
+function manualClock(): ManualClock {
+  let startedAt: number | undefined
+  const clock: ManualClock = {
+    now: START,
+    advance: (ms) => {
+      clock.now += ms
+    },
+    run: () => {
+      startedAt = performance.now()
+    },
+    wall: () => clock.now + (startedAt === undefined ? 0 : performance.now() - startedAt),
+    monotonic: () => clock.wall(),
+  }
+  return clock
+}
+
+export interface Answer<T> {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The parsed body; typed as what the endpoint answers when it succeeds. */
+  readonly body: T
+  /** The parsed body of a refusal; checked to be RFC 9457. */
+  readonly problem: Problem
+}
+
+export interface CallOptions {
+  readonly body?: unknown
+  readonly raw?: string | Uint8Array
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+/** One call; whatever comes back obeys what holds for every answer: no-store, and problem+json for every refusal. */
+export async function call<T>(
+  url: string,
+  method: string,
+  { body, raw, headers = {}, signal }: CallOptions = {},
+): Promise<Answer<T>> {
+  const content = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+  const response = await fetch(url, {
+    method,
+    headers: { ...(content === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(content === undefined ? {} : { body: content as BodyInit }),
+    ...(signal === undefined ? {} : { signal }),
+    redirect: 'error',
+  })
+  const text = await response.text()
+  const json =
+    /^application\/(?:problem\+)?json\b/.test(response.headers.get('content-type') ?? '') && text !== ''
+  const parsed = json ? (JSON.parse(text) as unknown) : undefined
+  const answer = {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: parsed as T,
+    problem: parsed as Problem,
+  }
+  checkEveryAnswer(answer)
+  return answer
+}
+
+function checkEveryAnswer({ status, headers, problem }: Answer<unknown>): void {
+  expect(headers.get('cache-control')).toBe('no-store')
+  if (status < 400) return
+  expect(headers.get('content-type')).toMatch(/^application\/problem\+json\b/)
+  expect(problem).toMatchObject({
+    status,
+    title: ERRORS[problem.code].title,
+    type: `urn:countersign:error:${problem.code}`,
+    detail: expect.stringMatching(/./),
+  })
+  expect(ERRORS[problem.code].status).toBe(status)
+  expect(headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null)
+}
+
+export interface Proposal {
+  readonly tool_name: string
+  readonly payload?: unknown
+  readonly [member: string]: unknown
+}
+
+export interface PollOptions {
+  readonly thread_id?: string
+  readonly task_id?: string
+}
+
+export class Agent {
+  readonly #at: { readonly url: string }
+  readonly key: string
+  constructor(at: { readonly url: string }, key: string) {
+    this.#at = at
+    this.key = key
+  }
+
+  call<T>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> {
+    const headers = { authorization: `Bearer ${this.key}`, ...options.headers }
+    return call<T>(`${this.#at.url}/api/agent/${path}`, method, { ...options, headers })
+  }
+
+  submit(task: string, body: Proposal, headers: Record<string, string> = {}): Promise<Answer<Decision>> {
+    return this.call('POST', `tasks/${task}/requests`, { body, headers })
+  }
+
+  poll(query: PollOptions, options: CallOptions = {}): Promise<Answer<Decision>> {
+    const search = new URLSearchParams(query as Record<string, string>)
+    return this.call('GET', `decisions?${search}`, options)
+  }
+
+  validate(body: unknown): Promise<Answer<ApprovalValidationResult>> {
+    return this.call('POST', 'approvals/validate', { body })
+  }
+
+  event(task: string, body: unknown): Promise<Answer<EventReceipt>> {
+    return this.call('POST', `tasks/${task}/events`, { body })
+  }
+
+  /** A revision of the thread; the first four members are what the contract requires. */
+  revise(
+    task: string,
+    thread: string,
+    revision: Record<string, unknown>,
+    more: object = {},
+  ): Promise<Answer<EventReceipt>> {
+    const proposed = { revision_id: 'r1', tool_name: 'pay', subject: 'again', ...revision }
+    return this.event(task, {
+      event_type: `revision.${task}.${thread}`,
+      event_summary: 'revised',
+      payload: { revision: proposed },
+      ...more,
+    })
+  }
+
+  resolve(tools: unknown): Promise<Answer<ResolveResult>> {
+    return this.call('POST', 'tools/resolve', { body: { tools } })
+  }
+}
+
+export class Reviewer {
+  readonly #at: { readonly url: string }
+  readonly key: string
+  constructor(at: { readonly url: string }, key: string) {
+    this.#at = at
+    this.key = key
+  }
+
+  call<T>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> {
+    const headers = { authorization: `Bearer ${this.key}`, ...options.headers }
+    return call<T>(`${this.#at.url}/api/review/${path}`, method, { ...options, headers })
+  }
+
+  list(query: Record<string, string> = {}): Promise<Answer<ThreadList>> {
+    return this.call('GET', `threads?${new URLSearchParams(query)}`)
+  }
+
+  show(thread: string): Promise<Answer<ThreadView>> {
+    return this.call('GET', `threads/${thread}`)
+  }
+
+  vote(thread: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer<ThreadView>> {
+    return this.call('POST', `threads/${thread}/votes`, { body, headers })
+  }
+
+  approve(thread: string, revision = 1): Promise<Answer<ThreadView>> {
+    return this.vote(thread, { decision: 'approve', revision })
+  }
+}
+
+export interface EvidenceLine {
+  readonly number: number
+  readonly leaf_hash: string
+  readonly commit_id: string
+  readonly record: {
+    readonly type: string
+    readonly tenant: string
+    readonly at: string
+    readonly actor: { readonly kind: string; readonly id: string }
+    readonly task_id?: string
+    readonly thread_id?: string
+    readonly revision?: number
+    readonly tool?: string
+    readonly details?: Readonly<Record<string, unknown>>
+  }
+}
+
+export interface WorldOptions {
+  /** Files that differ from the bundle of the tests; null leaves one out. */
+  readonly files?: Readonly<Record<string, string | null>>
+  readonly config?: Partial<Config>
+  /** Puts a double before the store. */
+  readonly wrapStore?: (store: Store) => Store
+}
+
+export class World {
+  readonly clock = manualClock()
+  /** Everything that was logged, at every level. */
+  readonly logged: string[] = []
+  /** Watches of the store that are open: polls that wait. */
+  watches = 0
+  readonly #options: WorldOptions
+  readonly #directory: string
+  #app: App | undefined
+
+  constructor(directory: string, options: WorldOptions) {
+    this.#directory = directory
+    this.#options = options
+  }
+
+  get app(): App {
+    if (this.#app === undefined) throw new Error('the gateway is not running')
+    return this.#app
+  }
+
+  get url(): string {
+    return this.app.url
+  }
+
+  async start(): Promise<void> {
+    const config: Config = {
+      host: '127.0.0.1',
+      port: 0,
+      store: `file:${this.#directory}/data`,
+      policies: join(this.#directory, 'policies'),
+      adminKey: ADMIN_KEY,
+      metricsHost: '127.0.0.1',
+      metricsPort: 0,
+      logLevel: 'trace',
+      bodyLimit: LIMITS.BODY_BYTES,
+      storeDeadline: 2_000,
+      storeMinFree: 0,
+      policyRescan: 50,
+      ...this.#options.config,
+    }
+    const { clock, logged } = this
+    const { wrapStore = (store: Store) => store } = this.#options
+    this.#app = await startApp(config, {
+      log: createLog('trace', { write: (line: string) => void logged.push(line) }),
+      loadPolicies: (dir) => loadBundle(dir),
+      openStore: async () => {
+        const path = join(this.#directory, 'data')
+        return wrapStore(this.#counting(await openEmbeddedStore({ path, minFreeBytes: 0, clock })))
+      },
+      timerEveryMs: NEVER_MS,
+    })
+  }
+
+  #counting(store: Store): Store {
+    const watch = async (partition: string, signal: AbortSignal): Promise<void> => {
+      this.watches++
+      await store.watch(partition, signal).finally(() => this.watches--)
+    }
+    return overriding(store, { watch })
+  }
+
+  async stop(): Promise<void> {
+    const app = this.#app
+    this.#app = undefined
+    await app?.close()
+  }
+
+  async restart(): Promise<void> {
+    await this.stop()
+    await this.start()
+  }
+
+  async close(): Promise<void> {
+    await this.stop()
+    await rm(this.#directory, { recursive: true, force: true })
+  }
+
+  /** Everything that time alone brings about, until nothing is left to do. */
+  async due(): Promise<void> {
+    while ((await runDue(this.app.deps)) > 0);
+  }
+
+  async agent(id = 'bot', tenant = 'acme'): Promise<Agent> {
+    const { api_key } = await issueKey(this.app.deps, { kind: 'agent', tenant, id })
+    return new Agent(this, api_key)
+  }
+
+  async reviewer(id: string, tenant = 'acme'): Promise<Reviewer> {
+    const { api_key } = await issueKey(this.app.deps, { kind: 'reviewer', tenant, id })
+    return new Reviewer(this, api_key)
+  }
+
+  admin<T>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> {
+    const headers = { authorization: `Bearer ${ADMIN_KEY}`, ...options.headers }
+    return call<T>(`${this.url}/api/admin/${path}`, method, { ...options, headers })
+  }
+
+  /** The evidence of a tenant, checked to be dense and to hash to what it says. */
+  async evidence(tenant = 'acme', after = 0): Promise<EvidenceLine[]> {
+    const { text } = await this.admin('GET', `evidence?tenant=${tenant}&after=${after}`)
+    const lines = text.split('\n').filter((line) => line !== '')
+    return lines.map((line, i) => {
+      const parsed = JSON.parse(line) as EvidenceLine
+      expect(parsed.number).toBe(after + i + 1)
+      const record = line.slice(line.indexOf('"record":') + '"record":'.length, -1)
+      expect(leafHash(record)).toBe(parsed.leaf_hash)
+      expect(parsed.record.tenant).toBe(tenant)
+      return parsed
+    })
+  }
+
+  /** What `act` leaves in the evidence of a tenant. */
+  async evidenceOf(act: () => Promise<unknown>, tenant = 'acme'): Promise<EvidenceLine[]> {
+    const before = (await this.evidence(tenant)).length
+    await act()
+    return this.evidence(tenant, before)
+  }
+
+  /** Replaces files of the bundle and resolves when the change was loaded, or refused. */
+  async changePolicies(files: Readonly<Record<string, string>>): Promise<void> {
+    const { policies } = this.app.deps
+    const before = policies.status().lastLoad?.revision
+    await writeBundle(join(this.#directory, 'policies'), files)
+    await until(() => policies.status().lastLoad?.revision !== before)
+  }
+}
+
+/** The store, with some methods replaced. */
+export function overriding(store: Store, methods: Partial<Store>): Store {
+  return {
+    durability: store.durability,
+    now: () => store.now(),
+    get: (...args) => store.get(...args),
+    range: (...args) => store.range(...args),
+    events: (...args) => store.events(...args),
+    watch: (...args) => store.watch(...args),
+    commit: (...args) => store.commit(...args),
+    claimDue: (...args) => store.claimDue(...args),
+    health: () => store.health(),
+    close: () => store.close(),
+    ...methods,
+  }
+}
+
+/** Waits for something that is sure to come, looking often; ten seconds are a failure. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 2_000; tries++) {
+    if (await condition()) return
+    await pause(5)
+  }
+  throw new Error('what was waited for did not happen')
+}
+
+async function writeBundle(dir: string, files: Readonly<Record<string, string | null>>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    if (text === null) continue
+    await mkdir(dirname(join(dir, path)), { recursive: true })
+    await writeFile(join(dir, path), text)
+  }
+}
+
+export async function openWorld(options: WorldOptions = {}): Promise<World> {
+  const directory = await mkdtemp(join(tmpdir(), 'countersign-test-'))
+  await writeBundle(join(directory, 'policies'), { ...BUNDLE, ...options.files })
+  const world = new World(directory, options)
+  await world.start()
+  return world
+}
+
+/** A file of the test bundle with one passage replaced; a passage that is not there is a mistake of the test. */
+export function edited(path: string, from: string, to: string): Record<string, string> {
+  const text = BUNDLE[path] ?? ''
+  expect(text).toContain(from)
+  return { [path]: text.replace(from, to) }
+}
+
+export const HASH = 'a'.repeat(64)
+export const OTHER_HASH = 'b'.repeat(64)
+
+/** An amount of money that policy sends to one person of the desk. */
+export const REVIEWED = { amount: 500 }
+
+let tasks = 0
+/** A task id that no other test uses. */
+export const newTask = (): string => `task-${++tasks}`
+
+export interface Held {
+  readonly task: string
+  readonly thread: string
+  readonly payload: unknown
+}
+
+/** A proposal that policy holds for review. */
+export async function held(agent: Agent, proposal: Partial<Proposal> = {}, task = newTask()): Promise<Held> {
+  const body = { tool_name: 'pay', payload: REVIEWED, ...proposal }
+  const { status, body: decision } = await agent.submit(task, body)
+  expect([status, decision.status]).toEqual([200, 'pending_review'])
+  return { task, thread: decision.thread_id ?? '', payload: body.payload }
+}
+
+export interface Approved extends Held {
+  readonly token: string
+}
+
+/** A proposal that was reviewed, approved and collected: the token is in hand. */
+export async function approved(
+  agent: Agent,
+  reviewer: Reviewer,
+  proposal: Partial<Proposal> = {},
+): Promise<Approved> {
+  const one = await held(agent, proposal)
+  const voted = await reviewer.approve(one.thread)
+  expect([voted.status, voted.body.status]).toEqual([200, 'approved'])
+  const { body } = await agent.poll({ thread_id: one.thread })
+  expect(body.approval_token).toMatch(/^cst_/)
+  return { ...one, token: body.approval_token ?? '' }
+}

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { composeCredential } from '../../src/domain/credential.ts'
+import {
+  ADMIN_KEY,
+  type Agent,
+  approved,
+  call,
+  held,
+  openWorld,
+  type Reviewer,
+  type World,
+} from '../gateway-fixture.ts'
+
+/** Authentication of the three planes (agent-api-contract.md section 5, design.md sections 3 and 4). */
+
+let world: World
+let bot: Agent
+let ann: Reviewer
+let token: string
+
+beforeAll(async () => {
+  world = await openWorld()
+  bot = await world.agent()
+  ann = await world.reviewer('ann')
+  token = (await approved(bot, ann)).token
+})
+afterAll(() => world.close())
+
+const AGENT_ENDPOINTS = [
+  ['POST', 'tasks/a/requests'],
+  ['GET', 'decisions?task_id=a'],
+  ['POST', 'approvals/validate'],
+  ['POST', 'tasks/a/events'],
+  ['POST', 'tools/resolve'],
+] as const
+
+const flipped = (key: string): string => key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A')
+
+/** Every kind of credential that is none. */
+const bad = (): Record<string, string | undefined> => ({
+  missing: undefined,
+  empty: '',
+  'scheme only': 'Bearer',
+  'no scheme': bot.key,
+  'another scheme': `Basic ${bot.key}`,
+  'two spaces': `Bearer  ${bot.key}`,
+  'something after': `Bearer ${bot.key} x`,
+  'two in one': `Bearer ${bot.key},Bearer ${bot.key}`,
+  'in quotes': `Bearer "${bot.key}"`,
+  'wrong checksum': `Bearer ${flipped(bot.key)}`,
+  'too short': `Bearer ${bot.key.slice(0, -1)}`,
+  'too long': `Bearer ${bot.key}a`,
+  'another tenant in front of the same secret': `Bearer ${bot.key.replace('csk_acme', 'csk_globex')}`,
+  'well-formed and unknown': `Bearer ${composeCredential('agent', Buffer.alloc(32, 1), 'acme')}`,
+  'of a tenant that is none': `Bearer ${composeCredential('agent', Buffer.alloc(32, 1), 'no-such-tenant')}`,
+  'the key of a reviewer': `Bearer ${ann.key}`,
+  'an approval token': `Bearer ${token}`,
+  'the admin key': `Bearer ${ADMIN_KEY}`,
+  '9,000 characters': `Bearer ${'a'.repeat(9_000)}`,
+})
+
+describe('agent keys', () => {
+  it.each(AGENT_ENDPOINTS)(
+    '401 with WWW-Authenticate on %s %s for every kind of bad credential',
+    async (method, path) => {
+      const answers = new Set<string>()
+      for (const [kind, authorization] of Object.entries(bad())) {
+        const headers = authorization === undefined ? {} : { authorization }
+        const body = method === 'POST' ? { body: {} } : {}
+        const { status, text, problem } = await call<unknown>(`${world.url}/api/agent/${path}`, method, {
+          headers,
+          ...body,
+        })
+        expect([kind, status, problem.code]).toEqual([kind, 401, 'unauthenticated'])
+        answers.add(text)
+      }
+      expect(answers.size, 'the answer does not tell the kinds apart').toBe(1)
+    },
+  )
+
+  it('401 comes before anything is said about the body or the path', async () => {
+    const nobody = (path: string, options: object) => call(`${world.url}/api/agent/${path}`, 'POST', options)
+    const answers = await Promise.all([
+      nobody('tasks/a/requests', { raw: 'nonsense' }),
+      nobody('tasks/.a/requests', { body: {} }),
+      nobody('tasks/a/requests', { raw: '{}', headers: { 'content-type': 'text/plain' } }),
+      nobody('tasks/a/requests', { raw: ' '.repeat(300_000) }),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401])
+  })
+
+  it.each(['bearer', 'BEARER', 'Bearer'])('200 with the scheme written %s', async (scheme) => {
+    const headers = { authorization: `${scheme} ${bot.key}` }
+    expect((await bot.call('POST', 'tools/resolve', { body: { tools: [] }, headers })).status).toBe(200)
+  })
+
+  it('401 on every endpoint the moment a key is revoked, or rotated', async () => {
+    const agent = await world.agent('other')
+    const { thread } = await held(agent)
+    expect((await agent.poll({ thread_id: thread })).status).toBe(200)
+    expect((await world.admin('DELETE', 'agents/acme/other/key')).status).toBe(204)
+    for (const [method, path] of AGENT_ENDPOINTS) {
+      const body = method === 'POST' ? { body: {} } : {}
+      expect((await agent.call(method, path, body)).status).toBe(401)
+    }
+    const renewed = await world.agent('other')
+    expect((await renewed.poll({ thread_id: thread })).status).toBe(200)
+    expect((await agent.poll({ thread_id: thread })).status).toBe(401)
+  })
+})
+
+describe('reviewer keys', () => {
+  const ENDPOINTS = [
+    ['GET', 'me'],
+    ['GET', 'threads'],
+    ['GET', 'threads/thr_00000000000000000000000000'],
+    ['POST', 'threads/thr_00000000000000000000000000/votes'],
+  ] as const
+
+  it.each(ENDPOINTS)('401 on %s %s without a reviewer key', async (method, path) => {
+    const keys = { ...bad(), 'the key of a reviewer': `Bearer ${bot.key}` }
+    for (const [kind, authorization] of Object.entries(keys)) {
+      const headers = authorization === undefined ? {} : { authorization }
+      const body = method === 'POST' ? { body: { decision: 'approve', revision: 1 } } : {}
+      const { status } = await call(`${world.url}/api/review/${path}`, method, { headers, ...body })
+      expect([kind, status]).toEqual([kind, 401])
+    }
+  })
+
+  it('401 for a reviewer who is no longer in the directory', async () => {
+    const own = await openWorld()
+    try {
+      const gone = await own.reviewer('nil')
+      expect((await gone.call('GET', 'me')).status).toBe(200)
+      const { BUNDLE } = await import('../bundle.ts')
+      const text = BUNDLE['directory.yaml'] ?? ''
+      await own.changePolicies({ 'directory.yaml': text.replace(/ +nil: .*\n/, '') })
+      for (const [method, path] of ENDPOINTS) {
+        const body = method === 'POST' ? { body: { decision: 'approve', revision: 1 } } : {}
+        expect((await gone.call(method, path, body)).status).toBe(401)
+      }
+    } finally {
+      await own.close()
+    }
+  })
+})
+
+describe('the admin key', () => {
+  it.each([
+    ['POST', 'agents/acme/bot/key'],
+    ['DELETE', 'reviewers/acme/nil/key'],
+    ['GET', 'policies'],
+    ['GET', 'evidence?tenant=acme'],
+  ])('401 on %s %s without the admin key', async (method, path) => {
+    const records = await world.evidenceOf(async () => {
+      for (const authorization of [
+        undefined,
+        'Bearer',
+        'Bearer ',
+        `Bearer ${ADMIN_KEY}x`,
+        `Bearer ${ADMIN_KEY.slice(0, -1)}`,
+        `Bearer ${bot.key}`,
+        `Bearer ${ann.key}`,
+        `Basic ${ADMIN_KEY}`,
+        ADMIN_KEY,
+      ]) {
+        const headers = authorization === undefined ? {} : { authorization }
+        const { status } = await call(`${world.url}/api/admin/${path}`, method, { headers })
+        expect([authorization, status]).toEqual([authorization, 401])
+      }
+    })
+    expect(records).toEqual([])
+  })
+})

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { LIMITS } from '../../src/contract/limits.ts'
+import { sha256 } from '../../src/domain/digest.ts'
+import { BUNDLE } from '../bundle.ts'
+import { type Agent, openWorld, type World } from '../gateway-fixture.ts'
+
+/** POST /api/agent/tools/resolve (agent-api-contract.md section 4). */
+
+let world: World
+let bot: Agent
+
+beforeAll(async () => {
+  world = await openWorld()
+  bot = await world.agent()
+})
+afterAll(() => world.close())
+
+describe('POST tools/resolve', () => {
+  it('200 with name, description and input schema of what was asked for', async () => {
+    const { status, body } = await bot.resolve(['pay'])
+    expect(status).toBe(200)
+    const contract = parse(BUNDLE['tools/pay.yaml'] ?? '') as { input_schema: object }
+    expect(body).toEqual({
+      tools: [
+        {
+          name: 'pay',
+          description: 'Move money.',
+          input_schema: contract.input_schema,
+          risk: 'low',
+          revision: sha256(BUNDLE['tools/pay.yaml'] ?? ''),
+        },
+      ],
+      unknown: [],
+    })
+  })
+
+  it('200 with every tool that the agent may use for an empty list', async () => {
+    const names = async (agent: Agent) => (await agent.resolve([])).body.tools.map(({ name }) => name)
+    expect(await names(bot)).toEqual(['bare', 'brief', 'hold', 'pay', 't'])
+    expect(await names(await world.agent('other'))).toContain('private')
+  })
+
+  it('200 names as unknown what does not exist and what the agent may not use, and cannot tell them apart', async () => {
+    const { body } = await bot.resolve(['no.such', 't', 'private', '__proto__', 'toString', 't', ''])
+    expect(body.tools.map(({ name }) => name)).toEqual(['t'])
+    expect(body.unknown).toEqual(['no.such', 'private', '__proto__', 'toString', ''])
+  })
+
+  it.each([
+    ['no list', {}, '/tools'],
+    ['null', { tools: null }, '/tools'],
+    ['a text', { tools: 'pay' }, '/tools'],
+    ['a number in the list', { tools: ['pay', 1] }, '/tools/1'],
+    ['a property more', { tools: [], x: 1 }, '/x'],
+    ['too many names', { tools: Array(LIMITS.TOOL_NAMES + 1).fill('x') }, '/tools'],
+  ])('400 for %s', async (_, body, pointer) => {
+    const { status, problem } = await bot.call('POST', 'tools/resolve', { body })
+    expect([status, problem.code]).toEqual([400, 'invalid_request'])
+    expect(problem.errors?.map((error) => error.pointer)).toContain(pointer)
+  })
+
+  it('413 for a body over the cap, 415 for another media type', async () => {
+    const raw = '{"tools":[]}'
+    const large = await bot.call('POST', 'tools/resolve', { raw: raw + ' '.repeat(LIMITS.BODY_BYTES) })
+    expect(large.status).toBe(413)
+    const headers = { 'content-type': 'text/plain' }
+    expect((await bot.call('POST', 'tools/resolve', { raw, headers })).status).toBe(415)
+  })
+
+  it('200 leaves no evidence and reveals no rule', async () => {
+    const records = await world.evidenceOf(async () => {
+      const { text } = await bot.resolve([])
+      expect(text).not.toContain('pay-small')
+    })
+    expect(records).toEqual([])
+  })
+})

@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+let directory: string
+let files: string[]
+
+/** The package as somebody gets it who installs it: packed, unpacked into node_modules, and nothing beside it. */
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'cs-package-'))
+  const packed = execFileSync('npm', ['pack', '--json', '--pack-destination', directory], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  files = (JSON.parse(packed) as { files: { path: string }[] }[])[0]?.files.map(({ path }) => path) ?? []
+  mkdirSync(join(directory, 'node_modules/countersign'), { recursive: true })
+  const archive = join(directory, `countersign-${version}.tgz`)
+  execFileSync('tar', [
+    '-xzf',
+    archive,
+    '--strip-components=1',
+    '-C',
+    join(directory, 'node_modules/countersign'),
+  ])
+  writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
+})
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+describe('the package', () => {
+  it('holds what runs, what is published and what a first minute needs, and no sources or tests', () => {
+    for (const path of [
+      'dist/cli/main.js',
+      'dist/sdk/index.d.ts',
+      'schemas/openapi.json',
+      'policies/routing.yaml',
+      'LICENSE',
+    ]) {
+      expect(files).toContain(path)
+    }
+    expect(files.filter((path) => /^(src|test|bench)\//.test(path))).toEqual([])
+  })
+
+  it('gives the SDK without any dependency installed', () => {
+    const script = "import * as sdk from 'countersign/sdk'; console.log(Object.keys(sdk).sort().join())"
+    const out = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: directory,
+      encoding: 'utf8',
+    })
+    expect(out.trim().split(',')).toEqual(
+      expect.arrayContaining(['CountersignError', 'NotExecuted', 'createClient', 'createGate']),
+    )
+  })
+
+  it('type-checks for a consumer who checks libraries too', () => {
+    const source = `
+import { createGate, NotExecuted, type Decision } from 'countersign/sdk'
+const gate = createGate({ url: 'http://127.0.0.1:1', key: 'k' })
+const sum: Promise<number> = gate.guard('a.tool', { amount: 1 }, (payload) => payload.amount + 1)
+export const status = (decision: Decision): 'allow' | string => decision.status
+export { sum, NotExecuted }
+// @ts-expect-error a decision is typed, not any
+export const wrong: number = gate.client.poll({ thread_id: 'x' })
+`
+    writeFileSync(join(directory, 'consumer.ts'), source)
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    const flags = [
+      '--noEmit',
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2022',
+      '--lib',
+      'es2022,dom',
+      '--skipLibCheck',
+      'false',
+    ]
+    execFileSync(process.execPath, [tsc, ...flags, 'consumer.ts'], { cwd: directory, encoding: 'utf8' })
+  })
+})

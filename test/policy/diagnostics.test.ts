@@ -1,0 +1,355 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { DIAGNOSTIC_CODES, printDiagnostics, printDiagnosticsJson } from '../../src/policy/diagnostics.ts'
+import { bundle, CONTRACT, diagnose, DIRECTORY, ROUTING, rules } from './support.ts'
+
+type Case = readonly [title: string, changes: Record<string, string | undefined>, expected: string]
+
+const pay = (text: string, head?: string): Record<string, string> => ({ 'rules/pay.yaml': rules(text, head) })
+const when = (match: string): Record<string, string> => pay(`  - id: a\n    allow: A.\n    when: ${match}\n`)
+const routing = (from: string, to: string): Record<string, string> => ({
+  'routing.yaml': ROUTING.replace(from, to),
+})
+const directory = (from: string, to: string): Record<string, string> => ({
+  'directory.yaml': DIRECTORY.replace(from, to),
+})
+const contract = (from: string, to: string): Record<string, string> => ({
+  'tools/pay.yaml': CONTRACT.replace(from, to),
+})
+const schema = (property: string): Record<string, string> =>
+  contract('flag: { type: boolean, default: false }', property)
+
+/** `file:line:column code: message` and, after ` | `, the hint, of the first finding. */
+const CASES: readonly Case[] = [
+  [
+    'a misspelt key',
+    pay('  - id: a\n    alow: A.\n'),
+    'rules/pay.yaml:4:5 unknown-key: unknown key `alow` in a rule | did you mean `allow`?',
+  ],
+  [
+    'limits, which come later',
+    { 'rules/pay.yaml': `${rules('  - { id: a, allow: A. }\n')}limits: []\n` },
+    'rules/pay.yaml:4:1 unknown-key: unknown key `limits` in a rule file',
+  ],
+  [
+    'history fields, which come later',
+    when('{ task.tools: { some: x } }'),
+    'rules/pay.yaml:5:13 unknown-field: `task.tools` is not a field',
+  ],
+  ['a rule without id', pay('  - allow: A.\n'), 'rules/pay.yaml:3:5 missing-key: a rule needs `id:`'],
+  [
+    'two verdicts',
+    pay('  - { id: a, allow: A., reject: R. }\n'),
+    'rules/pay.yaml:3:5 verdict-count: a rule needs exactly one of allow:, review: and reject:, found 2',
+  ],
+  [
+    'an id that is not kebab-case',
+    pay('  - { id: A_b, allow: A. }\n'),
+    'rules/pay.yaml:3:11 bad-value: `A_b` is not a rule id',
+  ],
+  [
+    'a reserved id',
+    pay('  - { id: unmatched, allow: A. }\n'),
+    'rules/pay.yaml:3:11 bad-value: `unmatched` is a reserved id',
+  ],
+  [
+    'an id used twice',
+    pay('  - { id: a, allow: A. }\n  - { id: a, review: B. }\n'),
+    'rules/pay.yaml:4:11 duplicate-id: rule id `a` is also used at rules/pay.yaml:3',
+  ],
+  [
+    'an unknown tool',
+    pay('  - { id: a, allow: A. }\n', 'tool: pya'),
+    'rules/pay.yaml:1:7 unknown-tool: no tool contract named `pya` | did you mean `pay`?',
+  ],
+  [
+    'a glob that matches nothing',
+    pay('  - { id: a, allow: A. }\n', "tools: ['x.*']"),
+    'rules/pay.yaml:1:9 unknown-tool: no tool contract named `x.*`',
+  ],
+  [
+    'tool and tools',
+    pay('  - { id: a, allow: A. }\n', "tool: pay\ntools: ['*']"),
+    'rules/pay.yaml:1:1 unknown-key: a rule file needs exactly one of `tool:` and `tools:`',
+  ],
+  [
+    'a misspelt payload field',
+    when('{ payload.ammount: 1 }'),
+    'rules/pay.yaml:5:13 unknown-field: `payload.ammount` is not in the contract of `pay` | did you mean `amount`?',
+  ],
+  [
+    'an unknown field root',
+    when('{ agnet.id: x }'),
+    'rules/pay.yaml:5:13 unknown-field: `agnet.id` is not a field | did you mean `agent.id`?',
+  ],
+  [
+    'the payload as a whole',
+    when('{ payload: present }'),
+    'rules/pay.yaml:5:13 unknown-field: `payload` is not a field',
+  ],
+  [
+    'an unknown function',
+    when('{ doman(payload.to): x }'),
+    'rules/pay.yaml:5:13 unknown-function: unknown function `doman` | did you mean `domain`?',
+  ],
+  [
+    'an unknown test',
+    when('{ payload.amount: { at_mots: 1 } }'),
+    'rules/pay.yaml:5:31 unknown-test: unknown test `at_mots` | did you mean `at_most`?',
+  ],
+  [
+    'an unknown list',
+    when('{ payload.note: $our_domain }'),
+    'rules/pay.yaml:5:27 unknown-list: no list named `$our_domain` | did you mean `our_domains`?',
+  ],
+  [
+    'a text where a number belongs',
+    when('{ payload.amount: { over: "5" } }'),
+    'rules/pay.yaml:5:37 wrong-type: `over` must be a number, found text',
+  ],
+  [
+    'a number where a text belongs',
+    when('{ payload.note: { like: 5 } }'),
+    'rules/pay.yaml:5:35 wrong-type: `like` must be text, found a number | put it in quotes',
+  ],
+  [
+    'a reason that is a number',
+    pay('  - { id: a, allow: 5 }\n'),
+    'rules/pay.yaml:3:21 wrong-type: a reason must be text, found a number | put it in quotes',
+  ],
+  [
+    'count of something else',
+    when('{ payload.to: { count: many } }'),
+    'rules/pay.yaml:5:34 wrong-type: `count` takes a test of a number',
+  ],
+  [
+    'a reserved word',
+    when('{ payload.note: nothing }'),
+    'rules/pay.yaml:5:27 bad-value: `nothing` is a reserved word here',
+  ],
+  [
+    'a missing element',
+    when('{ payload.to: { some: missing } }'),
+    'rules/pay.yaml:5:33 bad-value: an element of a list is never missing',
+  ],
+  ['an empty match', when('{}'), 'rules/pay.yaml:5:11 empty-match: an empty match would hold for every call'],
+  [
+    'a weekday in full',
+    when('{ time.weekday: monday }'),
+    'rules/pay.yaml:5:27 bad-value: `monday` is never a value of time.weekday',
+  ],
+  ['an hour that is none', when('{ time.hour: 25 }'), 'rules/pay.yaml:5:24 bad-value: `25` is not an hour'],
+  [
+    'until on a reject rule',
+    pay("  - { id: a, reject: A., until: '2027-01-31' }\n"),
+    'rules/pay.yaml:3:33 until-on-tightening: only allow and shadow rules may end by date',
+  ],
+  [
+    'a day that is none',
+    pay("  - { id: a, allow: A., until: '2027-02-30' }\n"),
+    'rules/pay.yaml:3:32 bad-value: `2027-02-30` is not a date',
+  ],
+  [
+    'an unknown group in a rule',
+    pay('  - { id: a, review: A., reviewers: { group: securty } }\n'),
+    'rules/pay.yaml:3:46 unknown-group: no reviewer is in a group named `securty` | did you mean `security`?',
+  ],
+  [
+    'reviewers of a reject rule',
+    pay('  - { id: a, reject: A., reviewers: { group: security } }\n'),
+    'rules/pay.yaml:3:37 reviewers-unused: nobody reviews a rejected call',
+  ],
+  [
+    'an allow rule above the limit',
+    pay('  - { id: a, allow: A., risk: high }\n'),
+    'rules/pay.yaml:3:31 allow-above-limit: risk high is above allow_up_to: this rule never allows | write `review:`',
+  ],
+  [
+    'missing_means of a function',
+    pay('  - { id: a, allow: A. }\n', 'tool: pay\nmissing_means: { domain(payload.to): x }'),
+    'rules/pay.yaml:2:18 unknown-field: `missing_means` names plain fields',
+  ],
+  [
+    'an unknown group in a level',
+    routing('group: on-call', 'group: on-cal'),
+    'routing.yaml:5:22 unknown-group: no reviewer is in a group named `on-cal` | did you mean `on-call`?',
+  ],
+  [
+    'a level nobody can fill',
+    routing('approvals: 1, expires: 4h', 'approvals: 3, expires: 4h'),
+    'routing.yaml:6:22 level-understaffed: level medium needs 3 of group `team-leads`, but tenant `acme` has 2',
+  ],
+  [
+    'a higher level that asks for less',
+    routing(
+      'medium:   { group: team-leads, approvals: 1, expires: 4h',
+      'medium:   { group: on-call, approvals: 1, expires: 9h',
+    ),
+    'routing.yaml:6:13 level-order: level medium waits longer than level low of the same group',
+  ],
+  [
+    'a level that is missing',
+    routing('  critical: { group: security-leads, approvals: 2, expires: 30m }\n', ''),
+    'routing.yaml:5:3 missing-key: `levels` needs `critical:`',
+  ],
+  [
+    'unmatched: allow',
+    routing('unmatched: reject', 'unmatched: allow'),
+    'routing.yaml:1:12 bad-value: `allow` is not a value for `unmatched`',
+  ],
+  [
+    'an unknown time zone',
+    routing('Europe/Berlin', 'Europe/Berln'),
+    'routing.yaml:3:11 bad-value: `Europe/Berln` is not a time zone',
+  ],
+  [
+    'a duration that is none',
+    routing('expires: 8h', 'expires: 8 hours'),
+    'routing.yaml:5:54 bad-value: `8 hours` is not a duration',
+  ],
+  [
+    'an escalation after the end',
+    routing('after: 30m', 'after: 2h'),
+    'routing.yaml:7:97 bad-value: `after` is not before the level expires',
+  ],
+  [
+    'an unknown owner',
+    directory('bot: { owners: [dana]', 'bot: { owners: [dan]'),
+    'directory.yaml:4:23 unknown-owner: no reviewer named `dan` in this tenant | did you mean `dana`?',
+  ],
+  [
+    'a tenant name in capitals',
+    directory('  acme:', '  Acme:'),
+    'directory.yaml:2:3 bad-value: `Acme` is not a tenant name',
+  ],
+  [
+    'a rate that is none',
+    directory('{ owners: [dana] }', '{ owners: [dana], rate: 5/d }'),
+    'directory.yaml:4:36 bad-value: `5/d` is not a rate',
+  ],
+  [
+    'an unknown role',
+    directory('groups: [team-leads] }', 'groups: [team-leads], roles: [root] }'),
+    'directory.yaml:9:45 bad-value: `root` is not a value for `roles`',
+  ],
+  [
+    'no directory',
+    { 'directory.yaml': undefined },
+    'directory.yaml:1:1 missing-file: a bundle needs directory.yaml',
+  ],
+  [
+    'an empty file',
+    { 'rules/pay.yaml': '# nothing\n' },
+    'rules/pay.yaml:1:1 empty-file: the file says nothing',
+  ],
+  [
+    'two contracts of one tool',
+    { 'tools/pay2.yaml': CONTRACT },
+    'tools/pay2.yaml:1:7 duplicate-tool: tool `pay` has another contract in tools/pay.yaml',
+  ],
+  [
+    'labels that are almost equal',
+    { 'tools/x.yaml': CONTRACT.replace('tool: pay', 'tool: x').replace('[money]', '[moneys]') },
+    'tools/x.yaml:5:10 near-duplicate-label: label `moneys` is almost `money`',
+  ],
+  [
+    'a sensitive field outside the payload',
+    contract('[payload.email]', '[agent.id]'),
+    'tools/pay.yaml:6:13 unknown-field: `agent.id` is not a field of the payload',
+  ],
+  [
+    'an unknown schema keyword',
+    schema('flag: { typo: boolean }'),
+    'tools/pay.yaml:15:13 bad-schema: `typo` is not a schema keyword Countersign understands | did you mean `type`?',
+  ],
+  [
+    'a remote reference',
+    schema('flag: { $ref: "https://evil.example/s.json" }'),
+    'tools/pay.yaml:15:19 bad-schema: `$ref` leads nowhere: `https://evil.example/s.json`',
+  ],
+  [
+    'a pattern that is not linear',
+    schema("flag: { type: string, pattern: '(?=a)b' }"),
+    'tools/pay.yaml:15:36 bad-pattern: this pattern cannot be used: look-around cannot be matched in linear time',
+  ],
+  [
+    'an enum of 1,001 values',
+    schema(`flag: { enum: [${Array.from({ length: 1_001 }, (_, n) => n).join(', ')}] }`),
+    'tools/pay.yaml:15:19 bad-schema: `enum` must have 1 to 1000 values',
+  ],
+  [
+    '65 branches',
+    schema(`flag: { anyOf: [${'true, '.repeat(65)}] }`),
+    'tools/pay.yaml:15:20 bad-schema: `anyOf` must have 1 to 64 entries',
+  ],
+  [
+    'a schema that is no object',
+    contract('type: object', 'type: array'),
+    'tools/pay.yaml:8:9 bad-schema: input_schema must describe an object: a payload always is one',
+  ],
+  [
+    'a failing test',
+    { 'rules/pay.yaml': `${rules('  - { id: a, allow: A. }\n')}tests:\n  - { reject: no, payload: {} }\n` },
+    'rules/pay.yaml:5:15 test-failed: test `no` failed: expected reject, got allow by a: A.',
+  ],
+  [
+    'a test whose payload does not fit',
+    {
+      'rules/pay.yaml': `${rules('  - { id: a, allow: A. }\n')}tests:\n  - { allow: ok, payload: { amount: x } }\n`,
+    },
+    'rules/pay.yaml:5:14 test-failed: test `ok` failed: the payload does not fit the contract: /amount must be a whole number or null',
+  ],
+]
+
+describe('a diagnostic', () => {
+  for (const [title, changes, expected] of CASES) {
+    it(`about ${title} says where, what and what to do`, async () => {
+      const shown = (await diagnose(bundle(changes))).map((one) => {
+        const hint = expected.includes(' | ') ? ` | ${one.hint}` : ''
+        return `${one.file}:${one.line}:${one.column} ${one.code}: ${one.message}${hint}`
+      })
+      expect(shown).toContain(expected)
+    })
+  }
+
+  it('is printed with the excerpt and a caret under the place', async () => {
+    const found = await diagnose(bundle(pay('  - id: a\n    alow: A.\n')))
+    expect(printDiagnostics(found)).toBe(
+      [
+        'rules/pay.yaml:3:5: error verdict-count: a rule needs exactly one of allow:, review: and reject:, found 0',
+        '  3 |   - id: a',
+        '          ^^^^^',
+        'rules/pay.yaml:4:5: error unknown-key: unknown key `alow` in a rule',
+        '  4 |     alow: A.',
+        '          ^^^^',
+        '  hint: did you mean `allow`?',
+        '',
+      ].join('\n'),
+    )
+    expect(JSON.parse(printDiagnosticsJson(found))).toEqual(found)
+  })
+
+  it('comes with all others at once, in the order of files, lines and columns', async () => {
+    const found = await diagnose(
+      bundle({ ...routing('Europe/Berlin', 'Nowhere'), ...when('{ payload.x: 1, payload.y: 2 }') }),
+    )
+    expect(found.map((one) => `${one.file}:${one.line}:${one.column}`)).toEqual([
+      'routing.yaml:3:11',
+      'rules/pay.yaml:5:13',
+      'rules/pay.yaml:5:27',
+    ])
+  })
+})
+
+describe('docs/diagnostics.md', () => {
+  const text = readFileSync(new URL('../../docs/diagnostics.md', import.meta.url), 'utf8')
+  const documented = [...text.matchAll(/^\| `([a-z0-9-]+)` \| (error|warning) \|/gm)].map((match) => [
+    match[1],
+    match[2],
+  ])
+
+  it('has every code with its severity, and no other', () => {
+    expect(Object.fromEntries(documented)).toEqual(DIAGNOSTIC_CODES)
+    expect(documented).toHaveLength(Object.keys(DIAGNOSTIC_CODES).length)
+  })
+})

@@ -1,0 +1,366 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Diagnostic } from '../../src/policy/diagnostics.ts'
+import { loadBundle } from '../../src/policy/directory.ts'
+import { loadBundleInWorker } from '../../src/policy/directory-host.ts'
+import { watchBundle, type BundleWatch, type WatchOptions } from '../../src/policy/directory-watch.ts'
+import type { LoadResult } from '../../src/policy/load.ts'
+import { bundle, call, rules, tempDir, until, writeFiles, type Files } from './support.ts'
+
+const WORKER = new URL('../../dist/policy/directory-worker.js', import.meta.url)
+const allowing = (id: string): string => rules(`  - { id: ${id}, allow: A. }\n`)
+
+function dirWith(files: Files): string {
+  const dir = tempDir()
+  writeFiles(dir, files)
+  return dir
+}
+const codes = (result: LoadResult): readonly string[] =>
+  result.ok ? ['ok'] : result.diagnostics.map((one) => `${one.file} ${one.code}`)
+
+describe('loading a bundle', () => {
+  it('gives one snapshot with files, revision and commit', async () => {
+    const dir = dirWith(
+      bundle({
+        'README.md': '# hi',
+        'rules/pay.yaml.bak': 'x',
+        'rules/team/more.yml': allowing('more'),
+        '.git/HEAD': `${'a'.repeat(40)}\n`,
+      }),
+    )
+    const result = await loadBundle(dir)
+    if (!result.ok) throw new Error(JSON.stringify(result.diagnostics))
+    expect(result.snapshot.files.map((file) => file.path)).toEqual([
+      'directory.yaml',
+      'routing.yaml',
+      'rules/pay.yaml',
+      'rules/team/more.yml',
+      'tools/pay.yaml',
+    ])
+    expect(result.snapshot.revision).toMatch(/^[0-9a-f]{64}$/)
+    expect(result.snapshot.commit).toBe('a'.repeat(40))
+    expect(result.snapshot.rules.map((rule) => rule.id)).toEqual(['pay-small', 'more'])
+    const again = await loadBundle(dir)
+    expect(again.ok && again.snapshot.revision).toBe(result.snapshot.revision)
+  })
+
+  it('says so when there is nothing to load', async () => {
+    expect(codes(await loadBundle(join(tempDir(), 'nowhere')))).toEqual(['. bundle-unreadable'])
+    expect(codes(await loadBundle(tempDir()))).toEqual([
+      'routing.yaml missing-file',
+      'directory.yaml missing-file',
+    ])
+  })
+
+  it('refuses what looks like policy and would be ignored', async () => {
+    const dir = dirWith(
+      bundle({
+        'rule/x.yaml': 'a: b',
+        'route.yaml': 'a: b',
+        'rules/X.YAML': 'a: b',
+        'rules/-x.yaml': 'a: b',
+      }),
+    )
+    writeFileSync(join(dir, 'rules', 'a\nb.yaml'), 'a: b')
+    expect(codes(await loadBundle(dir)).toSorted()).toEqual(
+      ['route.yaml', 'rule', 'rules/-x.yaml', 'rules/X.YAML', 'rules/a<U+000A>b.yaml']
+        .map((path) => `${path} unexpected-file`)
+        .toSorted(),
+    )
+  })
+
+  it('never leaves the directory and never opens what is no file', async () => {
+    const dir = dirWith(bundle())
+    symlinkSync('/etc/passwd', join(dir, 'rules', 'passwd.yaml'))
+    symlinkSync('nowhere', join(dir, 'rules', 'dangling.yaml'))
+    symlinkSync('self.yaml', join(dir, 'rules', 'self.yaml'))
+    expect(spawnSync('mkfifo', [join(dir, 'rules', 'fifo.yaml')]).status).toBe(0)
+    const server = createServer().listen(join(dir, 'rules', 'socket.yaml'))
+    onTestFinished(() => void server.close())
+    await until(() => server.listening, 'the socket')
+    mkdirSync(join(dir, 'rules', 'folder.yaml'))
+    expect(codes(await loadBundle(dir)).toSorted()).toEqual(
+      ['dangling', 'fifo', 'passwd', 'self', 'socket'].map((name) => `rules/${name}.yaml file-unreadable`),
+    )
+  })
+
+  it('survives a loop of links', async () => {
+    const dir = dirWith(bundle())
+    symlinkSync('.', join(dir, 'loop'))
+    symlinkSync('.', join(dir, 'rules', 'loop'))
+    expect(codes(await loadBundle(dir)).every((code) => code.endsWith('unexpected-file'))).toBe(true)
+  })
+
+  it('bounds the size before it reads', async () => {
+    const dir = dirWith(bundle({ 'rules/big.yaml': `# ${'x'.repeat(300_000)}` }))
+    expect(codes(await loadBundle(dir))).toEqual(['rules/big.yaml file-too-large'])
+    const many = dirWith(
+      bundle(
+        Object.fromEntries(
+          Array.from({ length: 20 }, (_, n) => [`rules/n${n}.yaml`, `# ${'x'.repeat(250_000)}`]),
+        ),
+      ),
+    )
+    expect(codes(await loadBundle(many))).toEqual(['. bundle-too-large'])
+  })
+
+  it('refuses bytes that are no UTF-8', async () => {
+    const dir = dirWith(bundle())
+    writeFileSync(join(dir, 'rules', 'pay.yaml'), Buffer.from([0x61, 0xff]))
+    expect(codes(await loadBundle(dir))).toEqual(['rules/pay.yaml not-utf8'])
+  })
+
+  it.skipIf(process.getuid?.() === 0)('refuses a file it may not read', async () => {
+    const dir = dirWith(bundle())
+    chmodSync(join(dir, 'rules', 'pay.yaml'), 0)
+    expect(codes(await loadBundle(dir))).toEqual(['rules/pay.yaml file-unreadable'])
+  })
+
+  it('reads the one version behind ..data', async () => {
+    const dir = tempDir()
+    writeFiles(join(dir, '..v1'), bundle())
+    symlinkSync('..v1', join(dir, '..data'))
+    for (const name of ['routing.yaml', 'directory.yaml', 'tools', 'rules'])
+      symlinkSync(join('..data', name), join(dir, name))
+    expect(codes(await loadBundle(dir))).toEqual(['ok'])
+  })
+
+  it('never mixes two versions while they are swapped', async () => {
+    const dir = tempDir()
+    const version = (n: number): Files =>
+      bundle({
+        'rules/pay.yaml': allowing(`v${n}`),
+        ...Object.fromEntries(
+          Array.from({ length: 10 }, (_, i) => [`rules/f${i}.yaml`, allowing(`v${n}-f${i}`)]),
+        ),
+      })
+    writeFiles(join(dir, 'v0'), version(0))
+    writeFiles(join(dir, 'v1'), version(1))
+    symlinkSync('v0', join(dir, 'link'))
+    let swaps = 0
+    const swapping = setInterval(() => {
+      symlinkSync(`v${++swaps % 2}`, join(dir, 'next'))
+      renameSync(join(dir, 'next'), join(dir, 'link'))
+    }, 1)
+    onTestFinished(() => clearInterval(swapping))
+    for (let n = 0; n < 20; n++) {
+      const result = await loadBundle(join(dir, 'link'))
+      const versions = result.ok ? result.snapshot.rules.map((rule) => rule.id.slice(0, 2)) : []
+      expect(new Set(versions).size).toBeLessThan(2)
+    }
+    expect(swaps).toBeGreaterThan(5)
+  })
+})
+
+describe('the worker', () => {
+  it('loads the same snapshot as this thread', async () => {
+    const dir = dirWith(bundle())
+    const [here, there] = [await loadBundle(dir), await loadBundleInWorker(dir, { workerUrl: WORKER })]
+    if (!here.ok || !there.ok) throw new Error('a load failed')
+    expect(there.snapshot.revision).toBe(here.snapshot.revision)
+    expect([...there.snapshot.tools]).toEqual([...here.snapshot.tools])
+    expect(there.snapshot.directory).toEqual(here.snapshot.directory)
+    for (const amount of [1, 11])
+      expect(await there.snapshot.decide(call({ amount }))).toEqual(
+        await here.snapshot.decide(call({ amount })),
+      )
+  })
+
+  it('reports diagnostics like this thread', async () => {
+    const dir = dirWith(bundle({ 'rules/pay.yaml': 'tool: pya\nrules: []\n' }))
+    expect(await loadBundleInWorker(dir, { workerUrl: WORKER })).toEqual(await loadBundle(dir))
+  })
+
+  it('is ended when it takes too long', async () => {
+    const result = await loadBundleInWorker(dirWith(bundle()), {
+      workerUrl: new URL('data:text/javascript,for(;;);'),
+      timeoutMs: 100,
+    })
+    expect(codes(result)).toEqual(['. load-timeout'])
+  })
+
+  it('may crash without harm', async () => {
+    const crash = new URL('data:text/javascript,throw new Error("secret path")')
+    const result = await loadBundleInWorker(dirWith(bundle()), { workerUrl: crash })
+    expect(codes(result)).toEqual(['. load-crashed'])
+    expect(JSON.stringify(result)).not.toContain('secret')
+    expect(
+      codes(await loadBundleInWorker(dirWith(bundle()), { workerUrl: new URL('data:text/javascript,0') })),
+    ).toEqual(['. load-crashed'])
+  })
+
+  it('never stalls this thread, whatever the size of the bundle', async () => {
+    const tool = (n: number): string =>
+      `tool: t${n}\ndescription: d\nrisk: low\ninput_schema: { type: object, properties: { amount: { type: integer } } }\n`
+    const rule = (n: number): string =>
+      rules(
+        Array.from(
+          { length: 10 },
+          (_, i) => `  - id: t${n}-${i}\n    allow: A.\n    when: { payload.amount: { at_most: ${i} } }\n`,
+        ).join(''),
+        `tool: t${n}`,
+      )
+    const dir = dirWith(
+      bundle(
+        Object.fromEntries(
+          Array.from({ length: 1_000 }, (_, n) => [
+            [`tools/t${n}.yaml`, tool(n)],
+            [`rules/t${n}.yaml`, rule(n)],
+          ]).flat() as [string, string][],
+        ),
+      ),
+    )
+    let longest = 0
+    let last = performance.now()
+    const beat = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    }, 1)
+    onTestFinished(() => clearInterval(beat))
+    const result = await loadBundleInWorker(dir, { workerUrl: WORKER, timeoutMs: 60_000 })
+    clearInterval(beat)
+    expect(codes(result)).toEqual(['ok'])
+    expect(result.ok && result.snapshot.rules.length).toBe(10_001)
+    expect(longest).toBeLessThan(100)
+  }, 90_000)
+})
+
+interface Watched {
+  readonly watch: BundleWatch
+  readonly loaded: string[]
+  readonly failed: (readonly Diagnostic[])[]
+  loads: number
+}
+
+function watching(dir: string, options: Partial<WatchOptions> = {}): Watched {
+  const watched: { -readonly [K in keyof Watched]: Watched[K] } = {
+    watch: undefined as unknown as BundleWatch,
+    loaded: [],
+    failed: [],
+    loads: 0,
+  }
+  watched.watch = watchBundle(dir, {
+    load: () => {
+      watched.loads++
+      return loadBundle(dir)
+    },
+    onLoaded: (snapshot) => watched.loaded.push(snapshot.rules.map((rule) => rule.id).join()),
+    onFailed: (diagnostics) => watched.failed.push(diagnostics),
+    quietMs: 20,
+    rescanMs: 50,
+    ...options,
+  })
+  onTestFinished(() => watched.watch.close())
+  return watched
+}
+
+describe('watching a bundle', () => {
+  it('loads at once, and again when a file changes', async () => {
+    const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
+    const watched = watching(dir)
+    await watched.watch.ready
+    expect(watched.loaded).toEqual(['one'])
+    writeFiles(dir, { 'rules/pay.yaml': allowing('two') })
+    await until(() => watched.loaded.length === 2, 'the second load')
+    expect(watched.loaded).toEqual(['one', 'two'])
+  })
+
+  it('notices by events alone', async () => {
+    const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
+    const watched = watching(dir, { rescanMs: 1_000_000 })
+    await watched.watch.ready
+    let n = 0
+    // The watcher becomes ready by itself; writing until it is noticed needs no luck.
+    const writing = setInterval(() => writeFiles(dir, { 'rules/pay.yaml': allowing(`two-${++n}`) }), 200)
+    onTestFinished(() => clearInterval(writing))
+    await until(() => watched.loaded.length > 1, 'an event')
+  })
+
+  it('notices a swapped link, which sends no event', async () => {
+    const dir = tempDir()
+    writeFiles(join(dir, 'v1'), bundle({ 'rules/pay.yaml': allowing('one') }))
+    writeFiles(join(dir, 'v2'), bundle({ 'rules/pay.yaml': allowing('two') }))
+    symlinkSync('v1', join(dir, 'link'))
+    const watched = watching(join(dir, 'link'))
+    await watched.watch.ready
+    symlinkSync('v2', join(dir, 'next'))
+    renameSync(join(dir, 'next'), join(dir, 'link'))
+    await until(() => watched.loaded.length === 2, 'the swapped link')
+    expect(watched.loaded).toEqual(['one', 'two'])
+  })
+
+  it('keeps the last good bundle while the files are broken, and says when they are good again', async () => {
+    const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
+    const watched = watching(dir)
+    await watched.watch.ready
+    writeFiles(dir, { 'rules/pay.yaml': 'tool: pay\nrules:\n  - {' })
+    await until(() => watched.failed.length === 1, 'the failure')
+    expect(watched.loaded).toEqual(['one'])
+    writeFiles(dir, { 'rules/pay.yaml': allowing('one') })
+    await until(() => watched.loaded.length === 2, 'the recovery')
+    rmSync(join(dir, 'rules', 'pay.yaml'))
+    mkdirSync(join(dir, 'rules', 'pay.yaml'))
+    await until(() => watched.loaded.length === 3, 'a file replaced by a folder')
+    rmSync(dir, { recursive: true })
+    await until(() => watched.failed.length > 1, 'the missing directory')
+    expect(watched.failed.at(-1)?.[0]?.code).toBe('bundle-unreadable')
+  })
+
+  it('does not report a touched file as a change', async () => {
+    const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
+    const watched = watching(dir)
+    await watched.watch.ready
+    writeFiles(dir, { 'rules/pay.yaml': allowing('one') })
+    await until(() => watched.loads === 2, 'the second look')
+    await watched.watch.check()
+    expect(watched.loaded).toEqual(['one'])
+  })
+
+  it('turns 2,000 writes into a handful of loads', async () => {
+    const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
+    const watched = watching(dir, { quietMs: 100, rescanMs: 1_000 })
+    await watched.watch.ready
+    for (let n = 0; n < 2_000; n++) {
+      writeFiles(dir, { 'rules/pay.yaml': allowing(`n-${n}`) })
+      if (n % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await until(() => watched.loaded.at(-1) === 'n-1999', 'the last write')
+    expect(watched.loads).toBeLessThan(12)
+  })
+
+  it('runs one load at a time and one more for all that came meanwhile', async () => {
+    const dir = dirWith(bundle())
+    let running = 0
+    let most = 0
+    const load = async (): Promise<LoadResult> => {
+      most = Math.max(most, ++running)
+      const result = await loadBundle(dir)
+      running--
+      return result
+    }
+    const watched = watching(dir, { load })
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) => {
+        writeFiles(dir, { 'rules/pay.yaml': allowing(`n-${n}`) })
+        return watched.watch.check()
+      }),
+    )
+    await until(() => watched.loaded.at(-1) === 'n-19', 'the last version')
+    expect(most).toBe(1)
+  })
+
+  it('reports nothing and runs nothing after close', async () => {
+    const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
+    const watched = watching(dir)
+    await watched.watch.ready
+    await watched.watch.close()
+    const { loads } = watched
+    writeFiles(dir, { 'rules/pay.yaml': allowing('two') })
+    await watched.watch.check()
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    expect([watched.loads, watched.loaded]).toEqual([loads, ['one']])
+  })
+})

@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { bundle, diagnose, rules } from './support.ts'
+
+interface Entry {
+  readonly id: string
+  readonly category: string
+  readonly want: string
+  readonly why: string
+  readonly text?: string
+  readonly gen?: string
+}
+
+const file = new URL('../data/hostile/hostile-yaml.json', import.meta.url)
+const { entries } = JSON.parse(readFileSync(file, 'utf8')) as { readonly entries: readonly Entry[] }
+const texts = entries.filter((entry) => entry.category !== 'filesystem')
+
+function textOf({ text, gen }: Entry): string {
+  if (text !== undefined) return text
+  if (gen === '20,000 rules') {
+    const one = (n: number) =>
+      `  - id: r${n}\n    when: {all: [{fact: tool_name, operator: equal, value: x}]}\n    decision: allow\n`
+    return `version: 1\ndefault: review\nrules:\n${Array.from({ length: 20_000 }, (_, n) => one(n)).join('')}`
+  }
+  // The generators of the data set are JavaScript expressions.
+  // oxlint-disable-next-line typescript/no-implied-eval
+  return new Function(`return ${gen ?? '""'}`)() as string
+}
+
+const SYNTAX = new Set(['bomb', 'structure', 'type', 'unicode'])
+
+describe('the hostile YAML data set', () => {
+  it('holds what it says', () => {
+    expect(texts.length).toBeGreaterThan(60)
+  })
+
+  for (const entry of texts) {
+    it(`${entry.id} is refused in under a second: ${entry.why}`, async () => {
+      const text = textOf(entry)
+      const begun = performance.now()
+      const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
+      expect(performance.now() - begun).toBeLessThan(1_000)
+      const errors = found.filter((one) => one.severity === 'error')
+      expect(errors.length).toBeGreaterThan(0)
+      expect(errors.every((one) => one.file === 'rules/pay.yaml')).toBe(true)
+      expect(SYNTAX.has(entry.category) || errors.some((one) => one.code === 'unknown-key')).toBe(true)
+    })
+  }
+})
+
+/** The same attacks, written in the real grammar. */
+const allow = (when: string) => rules(`  - id: a\n    allow: A.\n    when: ${when}\n`)
+const own: readonly (readonly [string, string, string])[] = [
+  ['an empty when', allow('{}'), 'empty-match'],
+  ['an empty any', allow('{ any: [] }'), 'empty-match'],
+  ['an empty all', allow('{ all: [] }'), 'empty-match'],
+  ['an empty match inside any', allow('{ any: [{}] }'), 'empty-match'],
+  ['an empty not', allow('{ not: {} }'), 'empty-match'],
+  ['an empty test', allow('{ payload.amount: {} }'), 'empty-match'],
+  ['an empty list of values', allow('{ payload.amount: [] }'), 'empty-match'],
+  ['when without a value', allow(''), 'wrong-type'],
+  ['rules without a value', 'tool: pay\nrules:\n', 'wrong-type'],
+  ['no rules', 'tool: pay\nrules: []\n', 'empty-match'],
+  ['an unknown operator', allow('{ payload.amount: { Over: 1 } }'), 'unknown-test'],
+  ['two rules with one id', rules('  - { id: a, allow: A. }\n  - { id: a, reject: R. }\n'), 'duplicate-id'],
+  ['__proto__ as id', rules('  - { id: __proto__, allow: A. }\n'), 'bad-value'],
+  ['__proto__ as key', rules('  - { id: a, allow: A., __proto__: { risk: low } }\n'), 'bad-value'],
+  ['__proto__ as path', allow('{ payload.__proto__.x: 1 }'), 'unknown-field'],
+  ['NUL', allow('{ payload.note: "a\\0b" }'), 'hidden-character'],
+  ['NUL in the raw text', allow('{ payload.note: a\0b }'), 'hidden-character'],
+  ['a zero-width space', allow('{ payload.note: a\u200bb }'), 'hidden-character'],
+  ['a bidirectional override', allow('{ payload.note: a\u202eb }'), 'hidden-character'],
+  ['an escaped bidirectional override', allow('{ payload.note: "a\\u202eb" }'), 'hidden-character'],
+  ['a byte order mark', `\ufeff${allow('{ payload.note: a }')}`, 'hidden-character'],
+  ['a lone surrogate', allow('{ payload.note: "\\ud800" }'), 'hidden-character'],
+  ['a decomposed letter', allow('{ payload.note: re\u0301ad }'), 'not-nfc'],
+  ['2^53 + 1', allow('{ payload.amount: 9007199254740993 }'), 'unsafe-number'],
+  ['.nan', allow('{ payload.amount: .nan }'), 'unsafe-number'],
+  ['.inf', allow('{ payload.amount: { over: -.inf } }'), 'unsafe-number'],
+  ['1e400', allow('{ payload.amount: 1e400 }'), 'unsafe-number'],
+  ['0755', allow('{ payload.amount: 0755 }'), 'unsafe-number'],
+  ['0x1F', allow('{ payload.amount: 0x1F }'), 'unsafe-number'],
+  ['null', allow('{ payload.amount: ~ }'), 'wrong-type'],
+  ['a number as key', rules('  - { id: a, allow: A., 1: x }\n'), 'key-not-text'],
+  ['a list as key', rules('  - { id: a, allow: A., [x]: x }\n'), 'key-not-text'],
+  ['an anchor', rules('  - &r { id: a, allow: A. }\n'), 'yaml-anchor'],
+  ['an alias', rules('  - *r\n'), 'yaml-anchor'],
+  ['a tag', allow('!!set { payload.amount: 1 }'), 'yaml-tag'],
+  ['a directive', `%YAML 1.2\n---\n${allow('{ payload.amount: 1 }')}`, 'yaml-directive'],
+  ['two documents', `${allow('{ payload.amount: 1 }')}---\na: b\n`, 'yaml-documents'],
+  ['text after the end', `${allow('{ payload.amount: 1 }')}...\na: b\n`, 'yaml-documents'],
+  ['a merge key', rules('  - { id: a, allow: A., <<: { risk: low } }\n'), 'unknown-key'],
+  ['a duplicate key', rules('  - { id: a, allow: A., "allow": B. }\n'), 'duplicate-key'],
+  ['no verdict, as after a cut', rules('  - id: a\n    when: { payload.amount: 1 }\n'), 'verdict-count'],
+  ['a cut in the middle', 'tool: pay\nrules:\n  - { id: a, al', 'yaml-syntax'],
+  ['a capital verdict', rules('  - { id: a, Allow: A. }\n'), 'unknown-key'],
+  ['true as a reason', rules('  - { id: a, allow: true }\n'), 'wrong-type'],
+  ['a recursive path', allow('{ payload..amount: 1 }'), 'unknown-field'],
+  ['a script in a path', allow('{ "payload.a[(@.length-1)]": 1 }'), 'unknown-field'],
+  ['an empty path', allow('{ "": 1 }'), 'unknown-field'],
+  ['a path on a text', allow('{ tool.name.x: 1 }'), 'unknown-field'],
+  ['deep nesting', allow(`${'{ not: '.repeat(40)}{ payload.amount: 1 }${' }'.repeat(40)}`), 'yaml-depth'],
+  [
+    'deep block nesting',
+    `a:\n${Array.from({ length: 50 }, (_, n) => `${' '.repeat(n + 1)}a:`).join('\n')}`,
+    'yaml-depth',
+  ],
+  ['too many parts', allow(`{ payload.note: [${'x, '.repeat(20_000)}x] }`), 'yaml-nodes'],
+  ['look-around', allow("{ payload.note: { matches: '(?=a)b' } }"), 'bad-pattern'],
+  ['a back-reference', allow("{ payload.note: { matches: '(a)\\1' } }"), 'bad-pattern'],
+  ['a repetition bomb', allow("{ payload.note: { matches: '(a{1,1000}){1,1000}' } }"), 'bad-pattern'],
+  [
+    'nested repetitions',
+    allow("{ payload.note: { matches: '^(?:(?:a{0,30}){0,30}){0,30}$' } }"),
+    'bad-pattern',
+  ],
+  ['an empty pattern', allow("{ payload.note: { matches: '' } }"), 'bad-value'],
+  ['a broken pattern', allow("{ payload.note: { matches: '(' } }"), 'bad-pattern'],
+]
+
+describe('the same attacks in the real grammar', () => {
+  for (const [name, text, code] of own) {
+    it(`${name} is ${code}`, async () => {
+      const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
+      expect(found.map((one) => one.code)).toContain(code)
+    })
+  }
+
+  it('hidden characters in a comment are harmless', async () => {
+    const text = `# caf\u200be \u202e\n${allow('{ payload.note: a }')}`
+    expect(await diagnose(bundle({ 'rules/pay.yaml': text }))).toEqual([])
+  })
+
+  it('a pattern with a bare dot is a warning', async () => {
+    const found = await diagnose(
+      bundle({ 'rules/pay.yaml': allow('{ payload.note: { matches: db.read } }') }),
+    )
+    expect(found.map((one) => [one.code, one.severity])).toEqual([['loose-pattern', 'warning']])
+  })
+})

@@ -1,0 +1,309 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
+import { RISKS, VERDICTS, type Risk, type Verdict } from '../../src/domain/decision.ts'
+import type { Outcome } from '../../src/policy/snapshot.ts'
+import { bundle, call, ROUTING, snapshotOf } from './support.ts'
+
+/**
+ * The laws of policy-language.md section 4 over random rules and calls, and equality with a reference evaluator that is
+ * written here, from the specification, and shares no code with the product.
+ */
+const RUNS = 2_000
+
+interface Condition {
+  readonly field: 'amount' | 'note' | 'to'
+  readonly test: Test
+  readonly negated: boolean
+}
+type Test =
+  | { readonly over: number }
+  | { readonly at_most: number }
+  | { readonly is: string }
+  | { readonly not: string }
+  | { readonly some: string }
+  | { readonly every: string }
+  | { readonly presence: 'missing' | 'present' }
+interface Rule {
+  readonly verdict: Verdict
+  readonly any: boolean
+  readonly conditions: readonly Condition[]
+  readonly unless: Condition | null
+  readonly risk: Risk | null
+  readonly shadow: boolean
+}
+interface Policy {
+  readonly rules: readonly Rule[]
+  readonly star: readonly Rule[]
+  readonly unmatched: 'review' | 'reject'
+  readonly allowUpTo: Risk
+  readonly amountMeans: number | 'nothing' | null
+}
+
+const text = fc.constantFrom('a', 'b')
+const numberTest: fc.Arbitrary<Test> = fc.oneof(
+  fc.record({ over: fc.integer({ min: 0, max: 3 }) }),
+  fc.record({ at_most: fc.integer({ min: 0, max: 3 }) }),
+)
+const textTest: fc.Arbitrary<Test> = fc.oneof(fc.record({ is: text }), fc.record({ not: text }))
+const listTest: fc.Arbitrary<Test> = fc.oneof(fc.record({ some: text }), fc.record({ every: text }))
+const presence: fc.Arbitrary<Test> = fc.record({
+  presence: fc.constantFrom('missing' as const, 'present' as const),
+})
+
+const conditionsOf = (withPresence: boolean): fc.Arbitrary<Condition> => {
+  const one = (field: Condition['field'], test: fc.Arbitrary<Test>) =>
+    fc.record({
+      field: fc.constant(field),
+      test: withPresence ? fc.oneof({ weight: 4, arbitrary: test }, presence) : test,
+      negated: fc.boolean(),
+    })
+  return fc.oneof(one('amount', numberTest), one('note', textTest), one('to', listTest))
+}
+const ruleOf = (withPresence: boolean): fc.Arbitrary<Rule> =>
+  fc.record({
+    verdict: fc.constantFrom(...VERDICTS),
+    any: fc.boolean(),
+    conditions: fc.array(conditionsOf(withPresence), { maxLength: 3 }),
+    unless: fc.option(conditionsOf(withPresence)),
+    risk: fc.option(fc.constantFrom(...RISKS)),
+    shadow: fc.nat(4).map((n) => n === 0),
+  })
+const policyOf = (withPresence = true): fc.Arbitrary<Policy> =>
+  fc.record({
+    rules: fc.array(ruleOf(withPresence), { minLength: 1, maxLength: 5 }),
+    star: fc.array(ruleOf(withPresence), { maxLength: 2 }),
+    unmatched: fc.constantFrom('review' as const, 'reject' as const),
+    allowUpTo: fc.constantFrom(...RISKS),
+    amountMeans: withPresence
+      ? fc.option(fc.oneof(fc.integer({ min: 0, max: 3 }), fc.constant('nothing' as const)))
+      : fc.constant(null),
+  })
+const value: fc.Arbitrary<JsonValue> = fc.oneof(
+  fc.integer({ min: 0, max: 4 }),
+  text,
+  fc.array(fc.oneof(text, fc.constant(1)), { maxLength: 3 }),
+  fc.constant(null),
+)
+const payloads: fc.Arbitrary<JsonObject> = fc.record(
+  {
+    amount: fc.oneof(fc.integer({ min: 0, max: 4 }), value),
+    note: fc.oneof(text, value),
+    to: fc.oneof(fc.array(text, { maxLength: 3 }), value),
+  },
+  { requiredKeys: [] },
+)
+const risks = fc.constantFrom(...RISKS)
+
+// ---- printing a policy as YAML (JSON is YAML) ----
+
+const OPEN_CONTRACT = 'tool: pay\ndescription: d\nrisk: low\ninput_schema: { type: object }\n'
+const matchOf = ({ field, test, negated }: Condition): object => {
+  const line = { [`payload.${field}`]: 'presence' in test ? test.presence : test }
+  return negated ? { not: line } : line
+}
+const ruleJson = (rule: Rule, id: string): object => ({
+  id,
+  [rule.verdict]: `Reason ${id}.`,
+  ...(rule.conditions.length > 0 && { when: { [rule.any ? 'any' : 'all']: rule.conditions.map(matchOf) } }),
+  ...(rule.unless && { unless: matchOf(rule.unless) }),
+  ...(rule.risk && { risk: rule.risk }),
+  ...(rule.shadow && { mode: 'shadow' }),
+})
+const means = (policy: Policy): object =>
+  policy.amountMeans === null ? {} : { missing_means: { 'payload.amount': policy.amountMeans } }
+const filesOf = (policy: Policy, order: (items: object[]) => object[] = (items) => items) => ({
+  'routing.yaml': ROUTING.replace('unmatched: reject', `unmatched: ${policy.unmatched}`).replace(
+    'allow_up_to: medium',
+    `allow_up_to: ${policy.allowUpTo}`,
+  ),
+  'tools/pay.yaml': OPEN_CONTRACT,
+  'rules/pay.yaml': JSON.stringify({
+    tool: 'pay',
+    ...means(policy),
+    rules: order(policy.rules.map((rule, n) => ruleJson(rule, `r${n}`))),
+  }),
+  'rules/star.yaml':
+    policy.star.length === 0
+      ? undefined
+      : JSON.stringify({
+          tools: ['*'],
+          ...means(policy),
+          rules: order(policy.star.map((rule, n) => ruleJson(rule, `s${n}`))),
+        }),
+})
+const decide = async (
+  policy: Policy,
+  payload: JsonObject,
+  risk: Risk = 'low',
+  order?: (items: object[]) => object[],
+): Promise<Outcome> =>
+  (await snapshotOf(bundle(filesOf(policy, order)))).decide(call(payload, { riskLevel: risk }))
+
+// ---- the reference evaluator: 1 true, 0 unknown, -1 false; and is min, or is max, not is minus ----
+
+const testValue = (test: Test, found: JsonValue | undefined): number => {
+  const yes = (truth: boolean): number => (truth ? 1 : -1)
+  if ('presence' in test)
+    return found === null ? 0 : yes((found === undefined) === (test.presence === 'missing'))
+  if ('over' in test) return typeof found === 'number' ? yes(found > test.over) : 0
+  if ('at_most' in test) return typeof found === 'number' ? yes(found <= test.at_most) : 0
+  if ('is' in test) return typeof found === 'string' ? yes(found === test.is) : 0
+  if ('not' in test) return typeof found === 'string' ? yes(found !== test.not) : 0
+  const wanted = 'some' in test ? test.some : test.every
+  if (!Array.isArray(found)) return 0
+  const each = found.map((item: JsonValue) => (typeof item === 'string' ? yes(item === wanted) : 0))
+  if ('some' in test) return Math.max(-1, ...each)
+  return each.length === 0 ? 0 : Math.min(...each)
+}
+const line = ({ field, test, negated }: Condition, payload: JsonObject, policy: Policy): number => {
+  const raw = payload[field]
+  const standIn = raw === undefined && field === 'amount' && !('presence' in test) ? policy.amountMeans : null
+  const truth = standIn === 'nothing' ? -1 : testValue(test, standIn ?? raw)
+  return negated ? 0 - truth : truth
+}
+const truthOf = (rule: Rule, payload: JsonObject, policy: Policy): number => {
+  const lines = rule.conditions.map((one) => line(one, payload, policy))
+  const when = lines.length === 0 ? 1 : rule.any ? Math.max(...lines) : Math.min(...lines)
+  return rule.unless ? Math.min(when, 0 - line(rule.unless, payload, policy)) : when
+}
+interface Expected {
+  readonly verdict: Verdict
+  readonly risk: Risk
+  readonly by: readonly string[]
+}
+const rank = (verdict: Verdict): number => VERDICTS.indexOf(verdict)
+function reference(policy: Policy, payload: JsonObject, agentRisk: Risk): Expected {
+  const named = [
+    ...policy.rules.map((rule, n) => ({ rule, id: `r${n}`, star: false })),
+    ...policy.star.map((rule, n) => ({ rule, id: `s${n}`, star: true })),
+  ]
+  const fired = named
+    .map((one) => ({ ...one, truth: truthOf(one.rule, payload, policy) }))
+    .filter(({ rule, truth }) => !rule.shadow && (rule.verdict === 'allow' ? truth === 1 : truth >= 0))
+  const risk =
+    RISKS[
+      Math.max(RISKS.indexOf(agentRisk), ...fired.map(({ rule }) => RISKS.indexOf(rule.risk ?? 'low')))
+    ] ?? 'critical'
+  const matched = fired.some(({ rule, truth, star }) => truth === 1 && !(star && rule.verdict === 'review'))
+  const voices: { verdict: Verdict; id: string }[] = fired.map(({ rule, id }) => ({
+    verdict: rule.verdict,
+    id,
+  }))
+  if (!matched) voices.push({ verdict: policy.unmatched, id: 'unmatched' })
+  const verdict = VERDICTS[Math.max(...voices.map((voice) => rank(voice.verdict)))] ?? 'reject'
+  const by = voices.filter((voice) => voice.verdict === verdict).map((voice) => voice.id)
+  const capped = verdict === 'allow' && RISKS.indexOf(risk) > RISKS.indexOf(policy.allowUpTo)
+  return {
+    verdict: capped ? 'review' : verdict,
+    risk,
+    by: [...by, ...(capped ? ['allow_up_to'] : [])].sort(),
+  }
+}
+
+const check = (
+  property: fc.IAsyncPropertyWithHooks<never> | fc.IAsyncProperty<unknown>,
+  runs = RUNS,
+): Promise<void> => fc.assert(property as fc.IAsyncProperty<unknown>, { numRuns: runs })
+
+describe('the laws of section 4', () => {
+  it('a decision equals that of the reference evaluator', async () => {
+    await check(
+      fc.asyncProperty(policyOf(), payloads, risks, async (policy, payload, risk) => {
+        const { verdict, risk: found, by } = await decide(policy, payload, risk)
+        expect({ verdict, risk: found, by }).toEqual(reference(policy, payload, risk))
+      }),
+    )
+  }, 120_000)
+
+  it('the order of rules and files changes nothing', async () => {
+    await check(
+      fc.asyncProperty(policyOf(), payloads, async (policy, payload) => {
+        const [one, other] = [
+          await decide(policy, payload),
+          await decide(policy, payload, 'low', (items) => items.toReversed()),
+        ]
+        const same = ({ fired, ...rest }: Outcome) => ({ ...rest, fired: fired.map((rule) => rule.id) })
+        expect(same(other)).toEqual(same(one))
+      }),
+      RUNS,
+    )
+  }, 120_000)
+
+  it('raising risk_level never loosens, and never swaps reviewers', async () => {
+    await check(
+      fc.asyncProperty(policyOf(), payloads, async (policy, payload) => {
+        const snapshot = await snapshotOf(bundle(filesOf(policy)))
+        const outcomes: Outcome[] = []
+        for (const riskLevel of RISKS) outcomes.push(await snapshot.decide(call(payload, { riskLevel })))
+        outcomes.reduce((lower, higher) => {
+          expect(rank(higher.verdict)).toBeGreaterThanOrEqual(rank(lower.verdict))
+          if (lower.requirement && higher.requirement) {
+            const groups = higher.requirement.seats.map((seat) => seat.group)
+            const base = outcomes[0]?.requirement?.seats.map((seat) => seat.group) ?? []
+            expect(groups).toEqual(expect.arrayContaining(outcomes[0]?.verdict === 'review' ? base : []))
+          }
+          return higher
+        })
+      }),
+      RUNS,
+    )
+  }, 120_000)
+
+  /** An allow rule above allow_up_to is a warning at load: when it cannot be checked, its risk does not count. */
+  const withinLimit = (policy: Policy): Policy => {
+    const calm = (rule: Rule): Rule => (rule.verdict === 'allow' ? { ...rule, risk: null } : rule)
+    return { ...policy, rules: policy.rules.map(calm), star: policy.star.map(calm) }
+  }
+
+  it('removing a field never allows, without presence tests, missing_means and defaults', async () => {
+    await check(
+      fc.asyncProperty(
+        policyOf(false).map(withinLimit),
+        payloads,
+        fc.constantFrom('amount', 'note', 'to'),
+        async (policy, payload, field) => {
+          const { [field]: _, ...less } = payload
+          const [before, after] = [await decide(policy, payload), await decide(policy, less)]
+          expect(before.verdict !== 'allow' && after.verdict === 'allow').toBe(false)
+        },
+      ),
+    )
+  }, 120_000)
+
+  it('adding a reject rule never loosens, adding a review rule never yields allow', async () => {
+    await check(
+      fc.asyncProperty(policyOf(), ruleOf(true), payloads, async (policy, added, payload) => {
+        const before = await decide(policy, payload)
+        const withRule = (verdict: Verdict) =>
+          decide({ ...policy, rules: [...policy.rules, { ...added, verdict, shadow: false }] }, payload)
+        expect(rank((await withRule('reject')).verdict)).toBeGreaterThanOrEqual(rank(before.verdict))
+        const reviewed = await withRule('review')
+        expect(before.verdict !== 'allow' && reviewed.verdict === 'allow').toBe(false)
+      }),
+      RUNS,
+    )
+  }, 120_000)
+
+  it('a shadow rule never changes verdict, risk, message or reviewers', async () => {
+    await check(
+      fc.asyncProperty(policyOf(), ruleOf(true), payloads, async (policy, added, payload) => {
+        const decisive = ({ verdict, risk, policyRisk, by, message, requirement }: Outcome) => ({
+          verdict,
+          risk,
+          policyRisk,
+          by,
+          message,
+          requirement,
+        })
+        const before = await decide(policy, payload)
+        const after = await decide(
+          { ...policy, rules: [...policy.rules, { ...added, shadow: true }] },
+          payload,
+        )
+        expect(decisive(after)).toEqual(decisive(before))
+      }),
+      RUNS,
+    )
+  }, 120_000)
+})
