@@ -23,8 +23,7 @@ const HELD = transfer(25_000)
 const PATH = '/api/agent/tasks/task-1/requests'
 
 pinThisProcess()
-const flags = process.env.BENCH_FLAGS?.split(' ') ?? []
-const gateway = await startGateway({ pinned: true, flags })
+const gateway = await startGateway({ pinned: true })
 const bare = startNode([fileURLToPath(new URL('./bare-server.mjs', import.meta.url))], { pinned: true })
 const { listening: bareUrl } = JSON.parse(await lineOf(bare, (line) => line.includes('listening')))
 const agent = await gateway.key('agent', 'demo-agent')
@@ -113,6 +112,7 @@ console.table(
         'p50 ms': +middle(name, (one) => one.p50).toFixed(2),
         'p99 ms': +middle(name, (one) => one.p99).toFixed(2),
         'p99 x bare': +ratio(name, (one) => one.p99).toFixed(2),
+        'cpu x bare': +ratio(name, (one) => one.cpu).toFixed(1),
         'server cpu us': Math.round(middle(name, (one) => one.cpu)),
       },
     ]),

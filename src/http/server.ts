@@ -61,34 +61,16 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     observe(http, request, reply)
     done()
   })
-  closeKindly(app, http)
+  app.addHook('preClose', (done) => {
+    http.waits.endAll()
+    done()
+  })
   app.register(scope(agentRoutes, http), { prefix: '/api/agent' })
   app.register(scope(reviewerRoutes, http), { prefix: '/api/review' })
   app.register(scope(adminRoutes, http), { prefix: '/api/admin' })
   app.register(scope(healthRoutes, health))
   app.get('/openapi.json', (_, reply) => reply.type('application/json').send(http.schemas.document))
   return app
-}
-
-/**
- * At shutdown, requests in flight are answered, each as the last of its connection: a connection that was kept alive would
- * keep the process until its time is over.
- */
-function closeKindly(app: FastifyInstance, http: HttpDeps): void {
-  const inFlight = new Set<FastifyReply>()
-  app.addHook('onRequest', (_, reply, done) => {
-    inFlight.add(reply)
-    done()
-  })
-  app.addHook('onResponse', (_, reply, done) => {
-    inFlight.delete(reply)
-    done()
-  })
-  app.addHook('preClose', (done) => {
-    for (const reply of inFlight) if (!reply.sent) reply.header('connection', 'close')
-    http.waits.endAll()
-    done()
-  })
 }
 
 function scope<T>(routes: (app: FastifyInstance, deps: T) => void, deps: T) {

@@ -1,0 +1,10 @@
+/* Every benchmark, one after another. Each can be run alone: its head says how. */
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+for (const name of ['http', 'policy', 'reload', 'memory', 'start', 'store']) {
+  console.log(`\n## ${name}\n`)
+  const script = fileURLToPath(new URL(`./${name}.mjs`, import.meta.url))
+  const { status } = spawnSync(process.execPath, [script], { stdio: 'inherit' })
+  if (status !== 0) process.exitCode = 1
+}
