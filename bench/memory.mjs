@@ -1,6 +1,7 @@
 /*
  * Many waiting threads: anonymous memory of the gateway (not the store's mapped pages, which the kernel gives back when it needs them) and
- * the time of a poll at 1,000 and at 100,000.
+ * the time of a poll at 1,000 and at 100,000. The growth is counted from a gateway that has had as many calls already that leave no
+ * thread: what V8 and malloc keep after any load is not the memory of threads. It is printed too.
  *
  *   npm run build && node bench/memory.mjs [threads]     (Linux)
  */
@@ -58,6 +59,14 @@ async function polls() {
 }
 
 const settle = () => new Promise((resolve) => setTimeout(resolve, 3_000))
+const cold = memoryOf(gateway.pid)
+let left = most
+const allowed = requestBytes(gateway.url, {
+  path: '/api/agent/tasks/task/requests',
+  key,
+  body: { ...HELD, payload: { ...HELD.payload, amount_cents: 2_500 } },
+})
+await load(gateway.url, { next: () => (left-- > 0 ? allowed : undefined) })
 await fillTo(FEW)
 const few = await polls()
 await settle()
@@ -70,6 +79,7 @@ await call(gateway.url, { path: '/readyz' })
 const after = memoryOf(gateway.pid)
 const megabytes = (kilobytes) => +(kilobytes / 1024).toFixed(1)
 const grown = megabytes(after.anonymous - before.anonymous)
+console.log(`anonymous memory after the start: ${megabytes(cold.anonymous)} MB`)
 console.table({
   [`at ${FEW} threads`]: {
     'anonymous, MB': megabytes(before.anonymous),
