@@ -4,6 +4,9 @@ const TIME_CHARS = 10
 const RANDOM_CHARS = 16
 
 export const TASK_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
+export const TENANT_NAME = /^[a-z0-9-]{1,32}$/
+/** Agents and reviewers, as directory.yaml may name them. */
+export const HOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 export const THREAD_ID = /^thr_[0-9A-HJKMNP-TV-Z]{26}$/
 
 /**

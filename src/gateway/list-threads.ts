@@ -1,5 +1,6 @@
 import { GatewayError } from '../contract/errors.ts'
 import type { ThreadList, ThreadsQuery, ThreadSummary } from '../contract/reviewer.ts'
+import { HOLDER_NAME, TASK_ID, THREAD_ID } from '../domain/id.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { IndexEntry } from '../store/store.ts'
 import type { Deps } from './deps.ts'
@@ -21,6 +22,7 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
   const snapshot = deps.policies.current()
   reviewerEntry(snapshot, caller)
   const limit = query.limit === undefined ? PAGE : Number(query.limit)
+  if (matchesNothing(query)) return { threads: [] }
   const reverse = query.status !== 'pending_review'
   const threads: ThreadSummary[] = []
   let after = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
@@ -37,6 +39,13 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
     if (entries.length <= limit) return { threads }
   }
   return { threads, next_cursor: encodeCursor(after) }
+}
+
+/** Names that nothing of ours can have are not looked up at all. */
+function matchesNothing({ agent, task_id }: ThreadsQuery): boolean {
+  return (
+    (agent !== undefined && !HOLDER_NAME.test(agent)) || (task_id !== undefined && !TASK_ID.test(task_id))
+  )
 }
 
 /** The narrowest index that holds every match. */
@@ -67,7 +76,8 @@ function encodeCursor(entry: IndexEntry | undefined): string {
 function decodeCursor(text: string): IndexEntry {
   try {
     const [score, member] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown[]
-    if (typeof score === 'number' && typeof member === 'string') return { score, member }
+    const ours = Number.isFinite(score) && typeof member === 'string' && THREAD_ID.test(member)
+    if (ours) return { score: score as number, member }
   } catch {
     // falls through: not ours
   }
