@@ -37,7 +37,12 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     keepAliveTimeout: TIMEOUTS.KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    http: { headersTimeout: TIMEOUTS.HEADERS_MS, connectionsCheckingInterval: TIMEOUTS.CHECK_EVERY_MS },
+    http: {
+      headersTimeout: TIMEOUTS.HEADERS_MS,
+      connectionsCheckingInterval: TIMEOUTS.CHECK_EVERY_MS,
+      // `beforeEverything` looks at it: Node's own refusal would not be a problem document.
+      requireHostHeader: false,
+    },
     routerOptions: { maxParamLength: PATH_PART_CHARS },
     frameworkErrors: (error, request, reply) => {
       void answerProblem(error, request, reply)
@@ -82,7 +87,7 @@ function refuseOddTargets(request: IncomingMessage): string {
 
 function beforeEverything(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
   reply.header('cache-control', 'no-store')
-  if (request.raw.url === ODD_TARGET || hostsOf(request.raw) > 1) {
+  if (request.raw.url === ODD_TARGET || !isAcceptable(request.raw)) {
     reply.header('connection', 'close')
     return done(new GatewayError('invalid_request', 'the request line or the Host header is not acceptable'))
   }
@@ -135,8 +140,10 @@ function silentSockets(app: FastifyInstance): () => Socket[] {
   return () => [...open].filter((socket) => socket.bytesRead === 0)
 }
 
-function hostsOf(request: IncomingMessage): number {
-  return request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length
+/** HTTP/1.1 with exactly one Host, or 1.0 with at most one (RFC 9112 section 3.2). */
+function isAcceptable({ httpVersion, rawHeaders }: IncomingMessage): boolean {
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length
+  return httpVersion === '1.1' ? hosts === 1 : httpVersion === '1.0' && hosts <= 1
 }
 
 function observe(http: HttpDeps, request: FastifyRequest, reply: FastifyReply): void {
