@@ -250,6 +250,10 @@ export class World {
     return this.#app
   }
 
+  get policies(): string {
+    return join(this.#directory, 'policies')
+  }
+
   get url(): string {
     return this.app.url
   }
@@ -259,7 +263,7 @@ export class World {
       host: '127.0.0.1',
       port: 0,
       store: `file:${this.#directory}/data`,
-      policies: join(this.#directory, 'policies'),
+      policies: this.policies,
       adminKey: ADMIN_KEY,
       metricsHost: '127.0.0.1',
       metricsPort: 0,
@@ -353,7 +357,7 @@ export class World {
   async changePolicies(files: Readonly<Record<string, string>>): Promise<void> {
     const { policies } = this.app.deps
     const before = policies.status().lastLoad?.revision
-    await writeBundle(join(this.#directory, 'policies'), files)
+    await writeBundle(this.policies, files)
     await until(() => policies.status().lastLoad?.revision !== before)
   }
 }

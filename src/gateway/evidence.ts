@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { canonicalJson } from '../domain/digest.ts'
-import type { Outcome } from '../policy/snapshot.ts'
+import type { Outcome, Snapshot } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
 
 /**
@@ -60,17 +60,24 @@ export function encodeEvidence(record: EvidenceRecord): string {
 
 export const isoTime = (ms: number): string => new Date(ms).toISOString()
 
+/** What was decided on, and under which bundle. */
+export interface DecidedOn {
+  readonly payload: JsonValue
+  readonly bundle: string
+  /** The tool's contract names sensitive fields, read by a rule or not. */
+  readonly sensitive: boolean
+}
+
 /**
  * What a decision rested on: verdict, risks, rule ids, bundle, and the values of exactly the fields that the rules read.
- * Sensitive values, and a payload that holds any, stand as salted commitments; who has the secret can open them.
+ * Sensitive values, and the payload of a tool that has any, stand as salted commitments; who has the secret can open them.
  */
 export function decisionDetails(
   deps: Deps,
   outcome: Outcome,
-  payload: JsonValue,
-  bundle: string,
+  { payload, bundle, sensitive }: DecidedOn,
 ): JsonObject {
-  const nonce = outcome.reads.some((read) => read.sensitive) ? deps.nextId() : undefined
+  const nonce = sensitive || outcome.reads.some((read) => read.sensitive) ? deps.nextId() : undefined
   return {
     verdict: outcome.verdict,
     risk: outcome.risk,
@@ -103,6 +110,10 @@ function readOf(deps: Deps, read: Outcome['reads'][number], nonce: string | unde
   if (read.sensitive && nonce !== undefined) return { field, commitment: commit(deps, nonce, field, value) }
   const text = typeof value === 'string' || typeof value === 'object' ? canonicalJson(value) : ''
   return text.length > READ_VALUE_CHARS ? { field, digest: digestText(text) } : { field, value }
+}
+
+export function hasSensitive(snapshot: Snapshot | undefined, tool: string): boolean {
+  return (snapshot?.tools.get(tool)?.sensitive.length ?? 0) > 0
 }
 
 /** SHA-256 over a salt and the RFC 8785 text; the salt is an HMAC of record and field, so equal values do not look equal. */

@@ -5,7 +5,7 @@ import { LIMITS } from '../contract/limits.ts'
 import { isExpired, type Thread, transition } from '../domain/thread.ts'
 import type { Outcome, Snapshot } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
-import { decisionDetails, type EvidenceRecord, isoTime } from './evidence.ts'
+import { decisionDetails, type EvidenceRecord, hasSensitive, isoTime } from './evidence.ts'
 import { agentEntry, type Caller, keyGuard } from './identify.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from './records.ts'
 import { callOf, decide, NO_BUNDLE } from './submit.ts'
@@ -69,7 +69,8 @@ async function attempt(
   const revision = nextRevision(read.value, request.revision, { outcome, bundle, at })
   const after = afterRevision(read.value, revision, outcome)
   const written = writeThread(read.value, after)
-  const evidence = evidenceOf(deps, caller, { thread: after, revision, outcome, bundle, at })
+  const sensitive = hasSensitive(snapshot, after.tool)
+  const evidence = evidenceOf(deps, caller, { thread: after, revision, outcome, bundle, at, sensitive })
   return {
     answer: {
       event_id,
@@ -179,9 +180,9 @@ function afterRevision(thread: Thread, revision: RevisionRecord, outcome: Outcom
 function evidenceOf(
   deps: Deps,
   caller: Caller,
-  about: Evaluated & { thread: Thread; revision: RevisionRecord },
+  about: Evaluated & { thread: Thread; revision: RevisionRecord; sensitive: boolean },
 ): EvidenceRecord[] {
-  const { thread, revision, outcome, bundle, at } = about
+  const { thread, revision, outcome, bundle, at, sensitive } = about
   const common = {
     tenant: caller.tenant,
     at: isoTime(at),
@@ -191,7 +192,7 @@ function evidenceOf(
     tool: thread.tool,
   }
   const details = {
-    ...decisionDetails(deps, outcome, revision.payload, bundle),
+    ...decisionDetails(deps, outcome, { payload: revision.payload, bundle, sensitive }),
     revision_id: revision.revision_id ?? '',
     ...(revision.action_hash === undefined ? {} : { action_hash: revision.action_hash }),
   }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../contract/json.ts'
 import { pollAfterSeconds, type Thread } from '../domain/thread.ts'
 import type { Call, Outcome, Snapshot } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
-import { decisionDetails, type EvidenceRecord, isoTime } from './evidence.ts'
+import { decisionDetails, type EvidenceRecord, hasSensitive, isoTime } from './evidence.ts'
 import { attempted, remembering, replayable } from './idempotency.ts'
 import { agentEntry, type Caller, keyGuard } from './identify.ts'
 import { INDEX, put, revisionId, unchanged } from './records.ts'
@@ -76,7 +76,9 @@ async function evaluate(
   const at = deps.store.now()
   const outcome = await decide(deps, snapshot, callOf(caller, request, payloadOf(request), at))
   const guards = [await keyGuard(deps, caller)]
-  const evaluation = { deps, caller, submission, outcome, at, bundle: snapshot?.revision ?? NO_BUNDLE }
+  const bundle = snapshot?.revision ?? NO_BUNDLE
+  const sensitive = hasSensitive(snapshot, request.tool_name)
+  const evaluation = { deps, caller, submission, outcome, at, bundle, sensitive }
   const plan = outcome.verdict === 'review' ? openThread(evaluation) : answerAtOnce(evaluation)
   return { ...plan, guards: [...guards, ...(plan.guards ?? [])] }
 }
@@ -135,6 +137,7 @@ interface Evaluation {
   readonly outcome: Outcome
   readonly at: number
   readonly bundle: string
+  readonly sensitive: boolean
 }
 
 function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
@@ -212,7 +215,7 @@ function decisionOf(submission: Submission, status: Decision['status'], message:
 }
 
 function evidenceOf(evaluation: Evaluation, type: EvidenceRecord['type']): EvidenceRecord {
-  const { deps, caller, submission, outcome, at, bundle } = evaluation
+  const { deps, caller, submission, outcome, at, bundle, sensitive } = evaluation
   const { action_hash, risk_level } = submission.request
   return {
     type,
@@ -222,7 +225,7 @@ function evidenceOf(evaluation: Evaluation, type: EvidenceRecord['type']): Evide
     task_id: submission.taskId,
     tool: submission.request.tool_name,
     details: {
-      ...decisionDetails(deps, outcome, payloadOf(submission.request), bundle),
+      ...decisionDetails(deps, outcome, { payload: payloadOf(submission.request), bundle, sensitive }),
       ...(risk_level === undefined ? {} : { claimed_risk: risk_level }),
       ...(action_hash === undefined ? {} : { action_hash }),
       ...(submission.traceparent === undefined ? {} : { traceparent: submission.traceparent }),
