@@ -5,7 +5,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { type App, startApp } from '../src/app.ts'
 import type { Config } from '../src/config.ts'
-import type { ApprovalValidationResult, Decision, EventReceipt, ResolveResult } from '../src/contract/agent.ts'
+import type {
+  ApprovalValidationResult,
+  Decision,
+  EventReceipt,
+  ResolveResult,
+} from '../src/contract/agent.ts'
 import { ERRORS, type Problem } from '../src/contract/errors.ts'
 import { LIMITS } from '../src/contract/limits.ts'
 import type { ThreadList, ThreadView } from '../src/contract/reviewer.ts'
@@ -86,7 +91,8 @@ export async function call<T>(
     redirect: 'error',
   })
   const text = await response.text()
-  const json = /^application\/(?:problem\+)?json\b/.test(response.headers.get('content-type') ?? '') && text !== ''
+  const json =
+    /^application\/(?:problem\+)?json\b/.test(response.headers.get('content-type') ?? '') && text !== ''
   const parsed = json ? (JSON.parse(text) as unknown) : undefined
   const answer = {
     status: response.status,
@@ -342,7 +348,9 @@ export class World {
         one.number !== after + i + 1 || leafHash(record) !== one.leaf_hash || one.record.tenant !== tenant
       )
     })
-    expect(wrong, 'numbers are dense, leaves hash to what they say, and tenants keep to themselves').toEqual([])
+    expect(wrong, 'numbers are dense, leaves hash to what they say, and tenants keep to themselves').toEqual(
+      [],
+    )
     return parsed
   }
 

@@ -37,17 +37,23 @@ describe('credentials', () => {
 
   it('are nothing at all with one character changed, added or taken away', () => {
     fc.assert(
-      fc.property(fc.constantFrom(...KINDS), secret, fc.nat(), fc.constantFrom('A', 'b', '0', '_', ' ', '\n'), (kind, bytes, at, piece) => {
-        const text = composeCredential(kind, bytes, kind === 'approval' ? undefined : 'acme')
-        const place = at % text.length
-        for (const length of [0, 1]) {
-          const changed = text.slice(0, place) + piece + text.slice(place + length)
-          if (changed !== text) expect(parseCredential(kind, changed)).toBeUndefined()
-        }
-        const shorter = text.slice(0, place) + text.slice(place + 1)
-        expect(parseCredential(kind, shorter)).toBeUndefined()
-        expect(parseCredential(kind, `${text}\n`)).toBeUndefined()
-      }),
+      fc.property(
+        fc.constantFrom(...KINDS),
+        secret,
+        fc.nat(),
+        fc.constantFrom('A', 'b', '0', '_', ' ', '\n'),
+        (kind, bytes, at, piece) => {
+          const text = composeCredential(kind, bytes, kind === 'approval' ? undefined : 'acme')
+          const place = at % text.length
+          for (const length of [0, 1]) {
+            const changed = text.slice(0, place) + piece + text.slice(place + length)
+            if (changed !== text) expect(parseCredential(kind, changed)).toBeUndefined()
+          }
+          const shorter = text.slice(0, place) + text.slice(place + 1)
+          expect(parseCredential(kind, shorter)).toBeUndefined()
+          expect(parseCredential(kind, `${text}\n`)).toBeUndefined()
+        },
+      ),
       { numRuns: 2_000 },
     )
   })
@@ -60,6 +66,8 @@ describe('credentials', () => {
   it('have the published form, for scanners', () => {
     expect(composeCredential('approval', new Uint8Array(32))).toMatch(/^cst_A{43}[A-Za-z0-9_-]{6}$/)
     expect(composeCredential('agent', new Uint8Array(32), 'acme')).toMatch(/^csk_acme_A{43}[A-Za-z0-9_-]{6}$/)
-    expect(composeCredential('reviewer', new Uint8Array(32), 'acme')).toMatch(/^csr_acme_A{43}[A-Za-z0-9_-]{6}$/)
+    expect(composeCredential('reviewer', new Uint8Array(32), 'acme')).toMatch(
+      /^csr_acme_A{43}[A-Za-z0-9_-]{6}$/,
+    )
   })
 })

@@ -61,7 +61,8 @@ describe('joining review requirements', () => {
       fc.property(requirement, requirement, (a, b) => {
         const joined = joinRequirements(a, b)
         expect(joined.expires_ms).toBe(Math.min(a.expires_ms, b.expires_ms))
-        for (const ms of [...a.remind_after_ms, ...b.remind_after_ms]) expect(joined.remind_after_ms).toContain(ms)
+        for (const ms of [...a.remind_after_ms, ...b.remind_after_ms])
+          expect(joined.remind_after_ms).toContain(ms)
       }),
       RUNS,
     )

@@ -25,7 +25,10 @@ describe('digests', () => {
   it.each<[JsonValue, JsonValue]>([
     [{ a: 1 }, { a: '1' }],
     [{ a: null }, {}],
-    [[1, 2], [2, 1]],
+    [
+      [1, 2],
+      [2, 1],
+    ],
     [{ a: [] }, { a: {} }],
     ['\u00e9', 'e\u0301'],
     [0, false],

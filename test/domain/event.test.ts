@@ -20,7 +20,8 @@ describe('event types', () => {
       fc.property(task, fc.string(), (taskId, rest) => {
         const { kind } = eventKind(`revision.${rest}`, taskId)
         const prefix = `${taskId}.`
-        const fits = rest.startsWith(prefix) && /^[A-Za-z0-9_]+$/.test(rest.slice(prefix.length)) && !rest.endsWith('\n')
+        const fits =
+          rest.startsWith(prefix) && /^[A-Za-z0-9_]+$/.test(rest.slice(prefix.length)) && !rest.endsWith('\n')
         expect(kind).toBe(fits ? 'revision' : 'malformed')
       }),
     )
@@ -35,10 +36,15 @@ describe('event types', () => {
     )
   })
 
-  it.each(['revision.t.a\n', 'revision.t.a b', 'revision.t.', 'revision.t', 'revision..a', 'revision.tt.a', 'revision.t.a.b'])(
-    '%j is malformed in the task t',
-    (text) => {
-      expect(eventKind(text, 't')).toEqual({ kind: 'malformed' })
-    },
-  )
+  it.each([
+    'revision.t.a\n',
+    'revision.t.a b',
+    'revision.t.',
+    'revision.t',
+    'revision..a',
+    'revision.tt.a',
+    'revision.t.a.b',
+  ])('%j is malformed in the task t', (text) => {
+    expect(eventKind(text, 't')).toEqual({ kind: 'malformed' })
+  })
 })

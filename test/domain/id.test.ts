@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { HOLDER_NAME, successor, TASK_ID, TENANT_NAME, THREAD_ID, timeOrderedId } from '../../src/domain/id.ts'
+import {
+  HOLDER_NAME,
+  successor,
+  TASK_ID,
+  TENANT_NAME,
+  THREAD_ID,
+  timeOrderedId,
+} from '../../src/domain/id.ts'
 import { PERSON_NAME, TENANT_NAME as DIRECTORY_TENANT } from '../../src/policy/shape.ts'
 
 const time = fc.integer({ min: 0, max: 2 ** 48 - 1 })
@@ -39,16 +46,22 @@ describe('ids', () => {
     expect(successor(Uint8Array.of(0xff))).toEqual(Uint8Array.of(0))
   })
 
-  it.each(['', '.a', '-a', 'a/b', 'a b', 'a\n', 'é', 'a'.repeat(129), '\u0000'])('%j is no task id', (text) => {
-    expect(TASK_ID.test(text)).toBe(false)
-  })
-
-  it.each(['thr_', 'thr_0000000000000000000000000I', `thr_${'0'.repeat(27)}`, `THR_${'0'.repeat(26)}`, `thr_${'0'.repeat(26)}\n`])(
-    '%j is no thread id',
+  it.each(['', '.a', '-a', 'a/b', 'a b', 'a\n', 'é', 'a'.repeat(129), '\u0000'])(
+    '%j is no task id',
     (text) => {
-      expect(THREAD_ID.test(text)).toBe(false)
+      expect(TASK_ID.test(text)).toBe(false)
     },
   )
+
+  it.each([
+    'thr_',
+    'thr_0000000000000000000000000I',
+    `thr_${'0'.repeat(27)}`,
+    `THR_${'0'.repeat(26)}`,
+    `thr_${'0'.repeat(26)}\n`,
+  ])('%j is no thread id', (text) => {
+    expect(THREAD_ID.test(text)).toBe(false)
+  })
 
   it('names of holders and tenants are those that directory.yaml may hold', () => {
     expect(HOLDER_NAME.source).toBe(PERSON_NAME.pattern.source)

@@ -8,7 +8,10 @@ const RUNS = { numRuns: 3_000 }
 
 /** May the person sit there now, said once more and in other words. */
 function may(seat: ReviewRequirement['seats'][number], person: Person, time: number): boolean {
-  const welcome = new Set([seat.group, ...seat.escalate.flatMap((one) => (one.after_ms <= time ? [one.group] : []))])
+  const welcome = new Set([
+    seat.group,
+    ...seat.escalate.flatMap((one) => (one.after_ms <= time ? [one.group] : [])),
+  ])
   return person.groups.some((group) => welcome.has(group))
 }
 
@@ -20,13 +23,21 @@ function mostChairs(required: ReviewRequirement, voters: readonly Person[], time
     if (seat === undefined) return 0
     const filled = free
       .filter((person) => may(seat, person, time))
-      .map((person) => 1 + best(chair + 1, free.filter((other) => other !== person)))
+      .map(
+        (person) =>
+          1 +
+          best(
+            chair + 1,
+            free.filter((other) => other !== person),
+          ),
+      )
     return Math.max(best(chair + 1, free), ...filled)
   }
   return best(0, voters)
 }
 
-const filled = (seats: readonly { filledBy: readonly string[] }[]): string[] => seats.flatMap((seat) => seat.filledBy)
+const filled = (seats: readonly { filledBy: readonly string[] }[]): string[] =>
+  seats.flatMap((seat) => seat.filledBy)
 
 describe('the quorum', () => {
   it('fills as many seats as any assignment of people could', () => {
@@ -92,7 +103,9 @@ describe('the quorum', () => {
     fc.assert(
       fc.property(requirement, people, elapsed, (required, voters, time) => {
         for (const person of voters) {
-          expect(eligible(required, person, time)).toBe(required.seats.some((seat) => may(seat, person, time)))
+          expect(eligible(required, person, time)).toBe(
+            required.seats.some((seat) => may(seat, person, time)),
+          )
         }
       }),
       RUNS,

@@ -38,16 +38,20 @@ describe('the rate of calls', () => {
 
   it('says how long to wait: then, and not sooner, a call gets through', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 100, max: 100_000 }), (calls, withinMs) => {
-        const rate = { calls, withinMs }
-        let bucket: Bucket | undefined
-        for (let i = 0; i < calls; i++) bucket = takeToken(bucket, rate, 0).bucket
-        const refused = takeToken(bucket, rate, 0)
-        const wait = refused.retryAfterMs ?? Number.NaN
-        expect(wait).toBeCloseTo(withinMs / calls, 6)
-        expect(takeToken(refused.bucket, rate, wait * 0.99).retryAfterMs).toBeGreaterThan(0)
-        expect(takeToken(refused.bucket, rate, wait * 1.01).retryAfterMs).toBeUndefined()
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 50 }),
+        fc.integer({ min: 100, max: 100_000 }),
+        (calls, withinMs) => {
+          const rate = { calls, withinMs }
+          let bucket: Bucket | undefined
+          for (let i = 0; i < calls; i++) bucket = takeToken(bucket, rate, 0).bucket
+          const refused = takeToken(bucket, rate, 0)
+          const wait = refused.retryAfterMs ?? Number.NaN
+          expect(wait).toBeCloseTo(withinMs / calls, 6)
+          expect(takeToken(refused.bucket, rate, wait * 0.99).retryAfterMs).toBeGreaterThan(0)
+          expect(takeToken(refused.bucket, rate, wait * 1.01).retryAfterMs).toBeUndefined()
+        },
+      ),
     )
   })
 

@@ -64,7 +64,10 @@ describe('the transition table', () => {
   it('rejected is the end, and only people lead to approved', () => {
     expect(TRANSITIONS.rejected).toEqual({})
     const ways = STATUSES.flatMap((from) =>
-      TRIGGERS.filter((trigger) => transition(from, trigger) === 'approved').map((trigger) => [from, trigger]),
+      TRIGGERS.filter((trigger) => transition(from, trigger) === 'approved').map((trigger) => [
+        from,
+        trigger,
+      ]),
     )
     expect(ways).toEqual([
       ['pending_review', 'quorum_met'],
@@ -177,7 +180,13 @@ describe('time', () => {
 
 describe('votes', () => {
   it('count on the current revision only', () => {
-    const vote = (revision: number): Vote => ({ reviewer: 'ann', decision: 'approve', revision, at: 0, via: 'key' })
+    const vote = (revision: number): Vote => ({
+      reviewer: 'ann',
+      decision: 'approve',
+      revision,
+      at: 0,
+      via: 'key',
+    })
     const votes = [vote(1), vote(2), vote(3)]
     expect(currentVotes(thread({ revision: 2, votes }))).toEqual([vote(2)])
   })

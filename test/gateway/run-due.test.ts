@@ -56,11 +56,9 @@ describe('runDue', () => {
     await held(bot, LARGE)
     await world.stop()
     world.clock.advance(2 * HOUR)
-    const before = 4
     await world.start()
     await world.due()
-    const types = (await world.evidence()).slice(before - 1).map(({ record }) => record.type)
-    expect(types).toContain('review.expired')
+    const types = (await world.evidence()).map(({ record }) => record.type)
     expect(types.filter((type) => type === 'review.expired')).toHaveLength(1)
   })
 
@@ -97,9 +95,7 @@ describe('runDue', () => {
   it('two workers at once do each thing once: an item is leased', async () => {
     for (let i = 0; i < 10; i++) await held(bot, LARGE)
     world.clock.advance(15 * MINUTE)
-    const records = await world.evidenceOf(() =>
-      Promise.all([1, 2, 3, 4].map(() => runDue(world.app.deps))),
-    )
+    const records = await world.evidenceOf(() => Promise.all([1, 2, 3, 4].map(() => runDue(world.app.deps))))
     expect(records.map(({ record }) => record.type)).toEqual(Array(10).fill('review.reminded'))
   })
 

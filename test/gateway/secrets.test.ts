@@ -54,7 +54,9 @@ describe('ownSecrets', () => {
     const { adminKeyHash, newAdminKey } = await ownSecrets(sources({ adminKey }))
     expect(newAdminKey).toBeUndefined()
     expect(adminKeyHash).toEqual(sha256(adminKey))
-    expect((await store.get('_system', 'secret', 'admin'))?.body).not.toContain(sha256(adminKey).toString('hex'))
+    expect((await store.get('_system', 'secret', 'admin'))?.body).not.toContain(
+      sha256(adminKey).toString('hex'),
+    )
   })
 
   it('two starts at once agree: one key, shown by one of them', async () => {

@@ -1,6 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Commit, type Store, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
-import { type Agent, held, newTask, openWorld, overriding, REVIEWED, type Reviewer, type World } from '../gateway-fixture.ts'
+import {
+  type Agent,
+  held,
+  newTask,
+  openWorld,
+  overriding,
+  REVIEWED,
+  type Reviewer,
+  type World,
+} from '../gateway-fixture.ts'
 
 /** What the verbs make of a store that refuses, is away, or does not say what it did. */
 
@@ -49,11 +58,16 @@ const lost: Misbehaviour = () => Promise.reject(new StoreIndeterminate('no answe
 
 interface Verb {
   readonly name: string
-  prepare(): Promise<() => Promise<{ status: number; headers: Headers; problem: { code: string }; text: string }>>
+  prepare(): Promise<
+    () => Promise<{ status: number; headers: Headers; problem: { code: string }; text: string }>
+  >
 }
 
 const VERBS: readonly Verb[] = [
-  { name: 'submit that would allow', prepare: () => Promise.resolve(() => bot.submit('s', { tool_name: 't' })) },
+  {
+    name: 'submit that would allow',
+    prepare: () => Promise.resolve(() => bot.submit('s', { tool_name: 't' })),
+  },
   {
     name: 'submit that would hold',
     prepare: () => Promise.resolve(() => bot.submit('s', { tool_name: 'pay', payload: REVIEWED })),
@@ -99,19 +113,22 @@ describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
   it.each([
     ['is away', unavailable],
     ['was too late', late],
-  ])('that %s: 503 store_unavailable with Retry-After, nothing changed, and a retry works', async (_, how) => {
-    await open()
-    const act = await prepare()
-    const records = await world.evidenceOf(async () => {
-      misbehave = how
-      const { status, headers, problem } = await act()
-      expect([status, problem.code]).toEqual([503, 'store_unavailable'])
-      expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-      misbehave = undefined
-    })
-    expect(records).toEqual([])
-    expect((await act()).status).toBeLessThan(300)
-  })
+  ])(
+    'that %s: 503 store_unavailable with Retry-After, nothing changed, and a retry works',
+    async (_, how) => {
+      await open()
+      const act = await prepare()
+      const records = await world.evidenceOf(async () => {
+        misbehave = how
+        const { status, headers, problem } = await act()
+        expect([status, problem.code]).toEqual([503, 'store_unavailable'])
+        expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+        misbehave = undefined
+      })
+      expect(records).toEqual([])
+      expect((await act()).status).toBeLessThan(300)
+    },
+  )
 
   it.each([
     ['wrote and did not say', silent],

@@ -1,15 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { IssuedKey, PoliciesView } from '../../src/contract/admin.ts'
 import { hashCredential } from '../../src/domain/credential.ts'
-import {
-  Agent,
-  approved,
-  edited,
-  held,
-  openWorld,
-  Reviewer,
-  type World,
-} from '../gateway-fixture.ts'
+import { Agent, approved, edited, held, openWorld, Reviewer, type World } from '../gateway-fixture.ts'
 
 /** The admin plane (design.md section 6), as far as it exists. */
 
@@ -79,7 +71,9 @@ describe('POST and DELETE keys', () => {
 
   it('204 revokes a key in use: no call that began before it commits after it', async () => {
     const agent = await world.agent('other')
-    const calls = Array.from({ length: 40 }, () => agent.event('race', { event_type: 'x', event_summary: 'x' }))
+    const calls = Array.from({ length: 40 }, () =>
+      agent.event('race', { event_type: 'x', event_summary: 'x' }),
+    )
     const revoked = world.admin('DELETE', 'agents/acme/other/key')
     await Promise.all([...calls, revoked])
     const records = (await world.evidence()).map(({ record }) => record)

@@ -60,24 +60,26 @@ const bad = (): Record<string, string | undefined> => ({
 })
 
 describe('agent keys', () => {
-  it.each(AGENT_ENDPOINTS)('401 with WWW-Authenticate on %s %s for every kind of bad credential', async (method, path) => {
-    const answers = new Set<string>()
-    for (const [kind, authorization] of Object.entries(bad())) {
-      const headers = authorization === undefined ? {} : { authorization }
-      const body = method === 'POST' ? { body: {} } : {}
-      const { status, text, problem } = await call<unknown>(`${world.url}/api/agent/${path}`, method, {
-        headers,
-        ...body,
-      })
-      expect([kind, status, problem.code]).toEqual([kind, 401, 'unauthenticated'])
-      answers.add(text)
-    }
-    expect(answers.size, 'the answer does not tell the kinds apart').toBe(1)
-  })
+  it.each(AGENT_ENDPOINTS)(
+    '401 with WWW-Authenticate on %s %s for every kind of bad credential',
+    async (method, path) => {
+      const answers = new Set<string>()
+      for (const [kind, authorization] of Object.entries(bad())) {
+        const headers = authorization === undefined ? {} : { authorization }
+        const body = method === 'POST' ? { body: {} } : {}
+        const { status, text, problem } = await call<unknown>(`${world.url}/api/agent/${path}`, method, {
+          headers,
+          ...body,
+        })
+        expect([kind, status, problem.code]).toEqual([kind, 401, 'unauthenticated'])
+        answers.add(text)
+      }
+      expect(answers.size, 'the answer does not tell the kinds apart').toBe(1)
+    },
+  )
 
   it('401 comes before anything is said about the body or the path', async () => {
-    const nobody = (path: string, options: object) =>
-      call(`${world.url}/api/agent/${path}`, 'POST', options)
+    const nobody = (path: string, options: object) => call(`${world.url}/api/agent/${path}`, 'POST', options)
     const answers = await Promise.all([
       nobody('tasks/a/requests', { raw: 'nonsense' }),
       nobody('tasks/.a/requests', { body: {} }),

@@ -150,7 +150,10 @@ describe('GET decisions, the token', () => {
     const { thread } = await held(bot)
     await ann.approve(thread)
     const headers = { authorization: `Bearer ${bot.key}` }
-    const head = await fetch(`${world.url}/api/agent/decisions?thread_id=${thread}`, { method: 'HEAD', headers })
+    const head = await fetch(`${world.url}/api/agent/decisions?thread_id=${thread}`, {
+      method: 'HEAD',
+      headers,
+    })
     expect(head.status).toBe(404)
     for (const purpose of ['purpose', 'sec-purpose']) {
       const prefetch = await bot.poll({ thread_id: thread }, { headers: { [purpose]: 'prefetch' } })
@@ -483,7 +486,9 @@ describe('GET decisions, asking policy and people again', () => {
       const reviewer = await own.reviewer('ben')
       const { thread } = await held(agent)
       await reviewer.approve(thread)
-      await own.changePolicies(edited('directory.yaml', 'bot:      { owners: [olga]', 'bot:      { owners: [olga, ben]'))
+      await own.changePolicies(
+        edited('directory.yaml', 'bot:      { owners: [olga]', 'bot:      { owners: [olga, ben]'),
+      )
       expect((await agent.poll({ thread_id: thread })).body.status).toBe('rejected')
     }))
 

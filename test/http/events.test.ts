@@ -145,10 +145,22 @@ describe('POST events, a revision that is accepted', () => {
       summary: ['s2'],
     }
     const images = ['data:image/png;base64,BBBB']
-    const revision = { ...PAYLOAD, ...claims, subject: 'subject 2', action_hash: OTHER_HASH, anything: { a: 1 } }
+    const revision = {
+      ...PAYLOAD,
+      ...claims,
+      subject: 'subject 2',
+      action_hash: OTHER_HASH,
+      anything: { a: 1 },
+    }
     expect((await bot.revise(task, thread, revision, { images })).status).toBe(201)
     const { body } = await ann.show(thread)
-    expect(body).toMatchObject({ ...claims, subject: 'subject 2', action_hash: OTHER_HASH, images, revision: 2 })
+    expect(body).toMatchObject({
+      ...claims,
+      subject: 'subject 2',
+      action_hash: OTHER_HASH,
+      images,
+      revision: 2,
+    })
     expect(body.payload).toEqual(PAYLOAD.request_payload)
     expect(body.revisions.map(({ number }) => number)).toEqual([1, 2])
     expect(JSON.stringify(body)).not.toContain('anything')
@@ -201,7 +213,11 @@ describe('POST events, a revision that is accepted', () => {
     })
     expect(records.map(({ record }) => record.type)).toEqual(['review.revised', 'review.rejected'])
     const { body } = await bot.poll({ thread_id: thread })
-    expect([body.status, body.message, body.action_hash]).toEqual(['rejected', 'Nobody moves that much.', OTHER_HASH])
+    expect([body.status, body.message, body.action_hash]).toEqual([
+      'rejected',
+      'Nobody moves that much.',
+      OTHER_HASH,
+    ])
     expect((await bot.revise(task, thread, { ...revision, revision_id: 'r2' })).status).toBe(409)
   })
 

@@ -33,7 +33,9 @@ describe('evidence of each verb', () => {
     expect(await types(() => bot.submit(newTask(), { tool_name: 't' }))).toEqual(['decision.allowed'])
     expect(await types(() => bot.submit(newTask(), { tool_name: 'bare' }))).toEqual(['decision.rejected'])
     let one = { task: '', thread: '' }
-    expect(await types(async () => (one = await held(bot, { payload: { amount: 60_000 } })))).toEqual(['review.pending'])
+    expect(await types(async () => (one = await held(bot, { payload: { amount: 60_000 } })))).toEqual([
+      'review.pending',
+    ])
     expect(await types(() => ann.vote(one.thread, { decision: 'request_changes', revision: 1 }))).toEqual([
       'vote.cast',
       'review.changes_requested',
@@ -50,7 +52,9 @@ describe('evidence of each verb', () => {
     const proof = { task_id: one.task, signature: token, request_payload: { amount: 60_001 } }
     expect(await types(() => bot.validate({ ...proof, request_payload: {} }))).toEqual(['token.refused'])
     expect(await types(() => bot.validate(proof))).toEqual(['token.redeemed'])
-    expect(await types(() => bot.event('a', { event_type: 'x', event_summary: 'x' }))).toEqual(['agent.event'])
+    expect(await types(() => bot.event('a', { event_type: 'x', event_summary: 'x' }))).toEqual([
+      'agent.event',
+    ])
     const no = await held(bot)
     expect(await types(() => ann.vote(no.thread, { decision: 'reject', revision: 1 }))).toEqual([
       'vote.cast',
@@ -59,7 +63,8 @@ describe('evidence of each verb', () => {
     const late = await held(bot, { tool_name: 'brief', payload: {} })
     world.clock.advance(MINUTE)
     expect(await types(() => bot.poll({ thread_id: late.thread }))).toEqual(['review.expired'])
-    const reads = () => Promise.all([bot.poll({ thread_id: no.thread }), ann.list(), ann.show(no.thread), bot.resolve([])])
+    const reads = () =>
+      Promise.all([bot.poll({ thread_id: no.thread }), ann.list(), ann.show(no.thread), bot.resolve([])])
     expect(await types(reads)).toEqual([])
   })
 
@@ -166,12 +171,18 @@ describe('secrets', () => {
       const canary = 'canary-5ensitive'
       const payload = { amount: 500, secret: canary }
       const answers: string[] = []
-      const small = await agent.submit(newTask(), { tool_name: 'pay', payload: { amount: 5, secret: canary } })
+      const small = await agent.submit(newTask(), {
+        tool_name: 'pay',
+        payload: { amount: 5, secret: canary },
+      })
       const refused = await agent.submit(newTask(), {
         tool_name: 'pay',
         payload: { amount: 5, secret: `${canary}-forbidden` },
       })
-      const bad = await agent.submit(newTask(), { tool_name: 'pay', payload: { amount: 5, pin: canary, secret: 7 } })
+      const bad = await agent.submit(newTask(), {
+        tool_name: 'pay',
+        payload: { amount: 5, pin: canary, secret: 7 },
+      })
       expect([small.body.status, refused.body.status, bad.status]).toEqual(['allow', 'reject', 400])
       const one = await approved(agent, reviewer, { payload })
       await agent.revise(one.task, one.thread, { request_payload: payload })
@@ -199,8 +210,12 @@ describe('secrets', () => {
         await bot.submit(newTask(), { tool_name: 'pay', payload: { amount: 5, secret: '1234' } })
       }
     })
-    const details = lines.map(({ record }) => record.details as { reads: { field: string; commitment?: string }[] })
-    const commitments = details.map(({ reads }) => reads.find(({ field }) => field === 'payload.secret')?.commitment)
+    const details = lines.map(
+      ({ record }) => record.details as { reads: { field: string; commitment?: string }[] },
+    )
+    const commitments = details.map(
+      ({ reads }) => reads.find(({ field }) => field === 'payload.secret')?.commitment,
+    )
     expect(new Set(commitments).size).toBe(2)
     for (const commitment of commitments) expect(commitment).toMatch(/^[0-9a-f]{64}$/)
     for (const one of details) {

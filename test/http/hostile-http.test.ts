@@ -45,7 +45,10 @@ function filled(text: string, thread: string): string {
   const all = { ...names, THREAD: thread }
   return Object.keys(all)
     .toSorted((a, b) => b.length - a.length)
-    .reduce((result, name) => result.replaceAll(`$${name}`, () => (all as Record<string, string>)[name] ?? ''), text)
+    .reduce(
+      (result, name) => result.replaceAll(`$${name}`, () => (all as Record<string, string>)[name] ?? ''),
+      text,
+    )
 }
 
 const HEAD = 'Host: gw.test\r\nAuthorization: Bearer $KEY\r\n'
@@ -53,7 +56,8 @@ const BODY = '{"tool_name":"t"}'
 const JSON_BODY = `Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`
 const post = (path: string, headers = '', rest = JSON_BODY): string =>
   `POST ${path} HTTP/1.1\r\n${HEAD}${headers}${rest}`
-const requests = (headers: string, rest = JSON_BODY): string => post('/api/agent/tasks/a/requests', headers, rest)
+const requests = (headers: string, rest = JSON_BODY): string =>
+  post('/api/agent/tasks/a/requests', headers, rest)
 const get = (path: string, headers = ''): string => `GET ${path} HTTP/1.1\r\n${HEAD}${headers}\r\n`
 const poll = (query: string, headers = ''): string => get(`/api/agent/decisions?${query}`, headers)
 
@@ -65,7 +69,10 @@ const GENERATED: Readonly<Record<string, string>> = {
   ),
   '17 kB header': get('/api/agent/decisions?task_id=a', `X: ${'x'.repeat(17_000)}\r\n`),
   '9 kB URL': get(`/api/agent/decisions?task_id=${'x'.repeat(9_000)}`),
-  'depth 9,000': requests('', `Content-Type: application/json\r\nContent-Length: ${DEEP.length}\r\n\r\n${DEEP}`),
+  'depth 9,000': requests(
+    '',
+    `Content-Type: application/json\r\nContent-Length: ${DEEP.length}\r\n\r\n${DEEP}`,
+  ),
   'Authorization: Bearer aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa': `GET /api/agent/decisions?task_id=a HTTP/1.1\r\nHost: gw.test\r\nAuthorization: Bearer ${'a'.repeat(9_000)}\r\n\r\n`,
 }
 
@@ -126,7 +133,11 @@ const OURS: readonly (readonly [string, string, number[], number?])[] = [
   ['CONNECT', `CONNECT gw.test:443 HTTP/1.1\r\n${HEAD}\r\n`, [0], 0],
   ['QUERY on the poll', `QUERY /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\n${HEAD}\r\n`, [400, 404]],
   ['lower-case method', `post /api/agent/tasks/a/requests HTTP/1.1\r\n${HEAD}${JSON_BODY}`, [400]],
-  ['method override', post('/api/agent/decisions?thread_id=$THREAD', 'X-HTTP-Method-Override: GET\r\n'), [404]],
+  [
+    'method override',
+    post('/api/agent/decisions?thread_id=$THREAD', 'X-HTTP-Method-Override: GET\r\n'),
+    [404],
+  ],
   ['HTTP/1.0 without Host', `GET /livez HTTP/1.0\r\n\r\n`, [200, 400]],
   ['HTTP/0.9', 'GET /livez\r\n\r\n', [400]],
   ['HTTP/3.0', 'GET /livez HTTP/3.0\r\nHost: x\r\n\r\n', [400]],
@@ -134,43 +145,158 @@ const OURS: readonly (readonly [string, string, number[], number?])[] = [
   ['no Authorization', 'GET /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\nHost: gw.test\r\n\r\n', [401]],
   ['two Authorizations', poll('thread_id=$THREAD', 'Authorization: Bearer $KEY2\r\n'), [401]],
   ['the same Authorization twice', poll('thread_id=$THREAD', 'Authorization: Bearer $KEY\r\n'), [401]],
-  ['two spaces', 'GET /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer  $KEY\r\n\r\n', [401]],
-  ['no space', 'GET /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer$KEY\r\n\r\n', [401]],
-  ['the key in the query', 'GET /api/agent/decisions?thread_id=$THREAD&access_token=$KEY HTTP/1.1\r\nHost: x\r\n\r\n', [401]],
-  ['the key in a cookie', 'GET /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\nHost: x\r\nCookie: Authorization=$KEY\r\n\r\n', [401]],
-  ['the key as user and password', 'GET /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\nHost: x\r\nAuthorization: Basic JEtFWTo=\r\n\r\n', [401]],
-  ['NUL in the key', 'GET /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer $KEY\u0000\r\n\r\n', [400]],
+  [
+    'two spaces',
+    'GET /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer  $KEY\r\n\r\n',
+    [401],
+  ],
+  [
+    'no space',
+    'GET /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer$KEY\r\n\r\n',
+    [401],
+  ],
+  [
+    'the key in the query',
+    'GET /api/agent/decisions?thread_id=$THREAD&access_token=$KEY HTTP/1.1\r\nHost: x\r\n\r\n',
+    [401],
+  ],
+  [
+    'the key in a cookie',
+    'GET /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\nHost: x\r\nCookie: Authorization=$KEY\r\n\r\n',
+    [401],
+  ],
+  [
+    'the key as user and password',
+    'GET /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\nHost: x\r\nAuthorization: Basic JEtFWTo=\r\n\r\n',
+    [401],
+  ],
+  [
+    'NUL in the key',
+    'GET /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer $KEY\u0000\r\n\r\n',
+    [400],
+  ],
   ['two Hosts', get('/livez', 'Host: other.test\r\n'), [400]],
   ['Host with a path', 'GET /livez HTTP/1.1\r\nHost: x/../y\r\n\r\n', [200, 400]],
   ['absolute URI of the same host', `GET http://gw.test/livez HTTP/1.1\r\n${HEAD}\r\n`, [400]],
   ['X-Forwarded-Host', poll('task_id=none', 'X-Forwarded-Host: evil.test\r\n'), [404]],
   ['two Content-Lengths', requests('Content-Length: 17\r\n'), [400]],
   ['two different Content-Lengths', requests('Content-Length: 5\r\n'), [400]],
-  ['Content-Length with a plus', requests('', `Content-Type: application/json\r\nContent-Length: +17\r\n\r\n${BODY}`), [400]],
-  ['Content-Length that overflows', requests('', `Content-Type: application/json\r\nContent-Length: 99999999999999999999999\r\n\r\n${BODY}`), [400, 413]],
+  [
+    'Content-Length with a plus',
+    requests('', `Content-Type: application/json\r\nContent-Length: +17\r\n\r\n${BODY}`),
+    [400],
+  ],
+  [
+    'Content-Length that overflows',
+    requests('', `Content-Type: application/json\r\nContent-Length: 99999999999999999999999\r\n\r\n${BODY}`),
+    [400, 413],
+  ],
   ['obsolete line folding', requests('X-A: b\r\n c\r\n'), [400]],
   ['TE.CL', requests('Transfer-Encoding: chunked\r\n'), [400]],
-  ['two encodings, chunked not last', requests('', `Content-Type: application/json\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`), [400, 501]],
-  ['TE with a tab', requests('', `Content-Type: application/json\r\nTransfer-Encoding:\tchunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n`), [400]],
-  ['TE twice', requests('', `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`), [400]],
-  ['chunk size with 0x', requests('', `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0x11\r\n${BODY}\r\n0\r\n\r\n`), [400]],
-  ['negative chunk size', requests('', `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n${BODY}\r\n0\r\n\r\n`), [400]],
-  ['chunk size that overflows', requests('', `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n${BODY}\r\n0\r\n\r\n`), [400, 413]],
-  ['chunk with a bare LF', requests('', `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n11\n${BODY}\r\n0\r\n\r\n`), [400]],
+  [
+    'two encodings, chunked not last',
+    requests('', `Content-Type: application/json\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`),
+    [400, 501],
+  ],
+  [
+    'TE with a tab',
+    requests(
+      '',
+      `Content-Type: application/json\r\nTransfer-Encoding:\tchunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n`,
+    ),
+    [400],
+  ],
+  [
+    'TE twice',
+    requests(
+      '',
+      `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ),
+    [400],
+  ],
+  [
+    'chunk size with 0x',
+    requests(
+      '',
+      `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0x11\r\n${BODY}\r\n0\r\n\r\n`,
+    ),
+    [400],
+  ],
+  [
+    'negative chunk size',
+    requests(
+      '',
+      `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n${BODY}\r\n0\r\n\r\n`,
+    ),
+    [400],
+  ],
+  [
+    'chunk size that overflows',
+    requests(
+      '',
+      `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n${BODY}\r\n0\r\n\r\n`,
+    ),
+    [400, 413],
+  ],
+  [
+    'chunk with a bare LF',
+    requests(
+      '',
+      `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n11\n${BODY}\r\n0\r\n\r\n`,
+    ),
+    [400],
+  ],
   ['a space in a header name', requests('X A: b\r\n'), [400]],
   ['an empty header name', requests(': b\r\n'), [400]],
   ['a bare CR in a header', requests('X-A: b\rc\r\n'), [400]],
-  ['2,000 headers', get('/livez', Array.from({ length: 2_000 }, (_, i) => `h${i}:\r\n`).join('')), [200, 431]],
+  [
+    '2,000 headers',
+    get('/livez', Array.from({ length: 2_000 }, (_, i) => `h${i}:\r\n`).join('')),
+    [200, 431],
+  ],
   ['gzip', requests('Content-Encoding: gzip\r\n'), [415]],
   ['identity', requests('Content-Encoding: identity\r\n'), [200]],
-  ['a form', requests('', `Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 11\r\n\r\ntool_name=t`), [415]],
-  ['text/plain with JSON in it', requests('', `Content-Type: text/plain; x=application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`), [415]],
-  ['a media type with a suffix', requests('', `Content-Type: application/vnd.api+json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`), [415]],
-  ['charset in quotes', requests('', `Content-Type: application/json; charset="UTF-8"\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`), [200]],
-  ['an empty Content-Type', requests('', `Content-Type:\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`), [415]],
+  [
+    'a form',
+    requests('', `Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 11\r\n\r\ntool_name=t`),
+    [415],
+  ],
+  [
+    'text/plain with JSON in it',
+    requests(
+      '',
+      `Content-Type: text/plain; x=application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
+    ),
+    [415],
+  ],
+  [
+    'a media type with a suffix',
+    requests('', `Content-Type: application/vnd.api+json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`),
+    [415],
+  ],
+  [
+    'charset in quotes',
+    requests(
+      '',
+      `Content-Type: application/json; charset="UTF-8"\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
+    ),
+    [200],
+  ],
+  [
+    'an empty Content-Type',
+    requests('', `Content-Type:\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`),
+    [415],
+  ],
   ['an empty body', requests('', 'Content-Type: application/json\r\nContent-Length: 0\r\n\r\n'), [400]],
   ['no body and no type', requests('', 'Content-Length: 0\r\n\r\n'), [400, 415]],
-  ['a chunked body', requests('', `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n11\r\n${BODY}\r\n0\r\n\r\n`), [200]],
+  [
+    'a chunked body',
+    requests(
+      '',
+      `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n11\r\n${BODY}\r\n0\r\n\r\n`,
+    ),
+    [200],
+  ],
   ['%00 as task', post('/api/agent/tasks/%00/requests'), [400]],
   ['a%00b as task', post('/api/agent/tasks/a%00b/requests'), [400]],
   ['__proto__ as task', post('/api/agent/tasks/__proto__/requests'), [400]],
@@ -194,11 +320,30 @@ const OURS: readonly (readonly [string, string, number[], number?])[] = [
   ['1,000 query members', poll(Array.from({ length: 1_000 }, (_, i) => `a${i}=1`).join('&')), [400]],
   ['If-None-Match on the poll is ignored', poll('task_id=none', 'If-None-Match: *\r\n'), [404]],
   ['an upgrade to a WebSocket', poll('task_id=none', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'), [404]],
-  ['h2c', poll('task_id=none', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'), [404]],
+  [
+    'h2c',
+    poll(
+      'task_id=none',
+      'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n',
+    ),
+    [404],
+  ],
   ['Expect: 100-continue', requests('Expect: 100-continue\r\n'), [200]],
-  ['a preflight', `OPTIONS /api/agent/decisions HTTP/1.1\r\nHost: gw.test\r\nOrigin: https://evil.test\r\nAccess-Control-Request-Method: GET\r\n\r\n`, [404]],
+  [
+    'a preflight',
+    `OPTIONS /api/agent/decisions HTTP/1.1\r\nHost: gw.test\r\nOrigin: https://evil.test\r\nAccess-Control-Request-Method: GET\r\n\r\n`,
+    [404],
+  ],
   ['pipelined', `${requests('')}${requests('')}`, [200], 2],
-  ['a request in the body of another', requests('', `Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}GET /livez HTTP/1.1\r\nHost: x\r\n\r\n`), [200], 2],
+  [
+    'a request in the body of another',
+    requests(
+      '',
+      `Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}GET /livez HTTP/1.1\r\nHost: x\r\n\r\n`,
+    ),
+    [200],
+    2,
+  ],
 ]
 
 describe('hostile HTTP, beyond the file', () => {

@@ -67,7 +67,11 @@ describe('POST requests, decided at once', () => {
 
   it('200 echoes the action hash on allow, reject and pending_review', async () => {
     const statuses = [5, 500, 100_001].map(async (amount) => {
-      const { body } = await bot.submit(newTask(), { tool_name: 'pay', payload: { amount }, action_hash: HASH })
+      const { body } = await bot.submit(newTask(), {
+        tool_name: 'pay',
+        payload: { amount },
+        action_hash: HASH,
+      })
       expect(body.action_hash).toBe(HASH)
       return body.status
     })
@@ -193,7 +197,9 @@ describe('POST requests, refused', () => {
     ['nothing', ''],
     ['null', null],
     ['a number', 1],
-  ])('400 for an action hash of %s', (_, action_hash) => refused({ tool_name: 't', action_hash }, '/action_hash'))
+  ])('400 for an action hash of %s', (_, action_hash) =>
+    refused({ tool_name: 't', action_hash }, '/action_hash'),
+  )
 
   it('400 for a payload that does not fit the contract of the tool, with pointers and without its values', async () => {
     const { status, problem, text } = await bot.submit(newTask(), {
@@ -221,13 +227,22 @@ describe('POST requests, refused', () => {
     expect(await status({ payload: keys(LIMITS.JSON_KEYS - 1) })).toBe(400)
   })
 
-  it.each(['.a', '-a', ':a', 'a%20', 'a%2Fb', '%00', 'a%00', '%C3%A9', 'x'.repeat(129), 'x'.repeat(300), '%zz'])(
-    '400 for the task id %s',
-    async (task) => {
-      const { status, problem } = await bot.submit(task, SMALL)
-      expect([status, problem.code]).toEqual([400, 'invalid_request'])
-    },
-  )
+  it.each([
+    '.a',
+    '-a',
+    ':a',
+    'a%20',
+    'a%2Fb',
+    '%00',
+    'a%00',
+    '%C3%A9',
+    'x'.repeat(129),
+    'x'.repeat(300),
+    '%zz',
+  ])('400 for the task id %s', async (task) => {
+    const { status, problem } = await bot.submit(task, SMALL)
+    expect([status, problem.code]).toEqual([400, 'invalid_request'])
+  })
 
   it.each(['a', 'A.b_c:d-e', '9', 'x'.repeat(128), 'constructor', 'toString', '%61'])(
     '200 for the task id %s',

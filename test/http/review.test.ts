@@ -24,7 +24,8 @@ const by = (name: string): Reviewer => people[name] as Reviewer
 beforeAll(async () => {
   world = await openWorld()
   bot = await world.agent()
-  for (const name of ['ann', 'ben', 'cat', 'dan', 'eve', 'nil', 'olga']) people[name] = await world.reviewer(name)
+  for (const name of ['ann', 'ben', 'cat', 'dan', 'eve', 'nil', 'olga'])
+    people[name] = await world.reviewer(name)
 })
 afterAll(() => world.close())
 
@@ -94,7 +95,11 @@ describe('GET threads/{id}', () => {
         ['pay-critical', 'enforced'],
         ['pay-shadow', 'shadow'],
       ])
-      expect(body.rules[0]).toMatchObject({ file: 'rules/pay.yaml', line: expect.any(Number), unknown: false })
+      expect(body.rules[0]).toMatchObject({
+        file: 'rules/pay.yaml',
+        line: expect.any(Number),
+        unknown: false,
+      })
       expect(body.seats).toContainEqual({ group: 'board', approvals: 2, filled_by: [], escalated_to: [] })
       expect(body.who_can_vote.map(({ reviewer }) => reviewer)).toEqual(['ann', 'ben', 'cat', 'dan', 'eve'])
       expect(body.revisions).toHaveLength(1)
@@ -103,7 +108,11 @@ describe('GET threads/{id}', () => {
     }
     const canVote = async (name: string) => (await by(name).show(thread_id)).body.can_vote
     expect(await canVote('ann')).toEqual({ allowed: true })
-    expect(await canVote('nil')).toMatchObject({ allowed: false, code: 'not_eligible', reason: expect.any(String) })
+    expect(await canVote('nil')).toMatchObject({
+      allowed: false,
+      code: 'not_eligible',
+      reason: expect.any(String),
+    })
     expect(await canVote('olga')).toMatchObject({ allowed: false, code: 'self_review' })
   })
 
@@ -284,7 +293,11 @@ describe('POST votes', () => {
     ['a revision of 0', { decision: 'approve', revision: 0 }, '/revision'],
     ['a revision that is a text', { decision: 'approve', revision: '1' }, '/revision'],
     ['a fraction of a revision', { decision: 'approve', revision: 1.5 }, '/revision'],
-    ['a comment that is too long', { decision: 'approve', revision: 1, comment: 'x'.repeat(LIMITS.COMMENT_CHARS + 1) }, '/comment'],
+    [
+      'a comment that is too long',
+      { decision: 'approve', revision: 1, comment: 'x'.repeat(LIMITS.COMMENT_CHARS + 1) },
+      '/comment',
+    ],
     ['a comment that is no text', { decision: 'approve', revision: 1, comment: 1 }, '/comment'],
     ['a property more', { decision: 'approve', revision: 1, reviewer: 'ben' }, '/reviewer'],
   ])('400 for %s', async (_, body, pointer) => {
@@ -392,7 +405,9 @@ describe('POST votes', () => {
   it('413 for a body over the cap, 415 for another media type', async () => {
     const raw = '{"decision":"approve","revision":1}'
     const path = `threads/${NO_THREAD}/votes`
-    expect((await by('ann').call('POST', path, { raw: raw + ' '.repeat(LIMITS.BODY_BYTES) })).status).toBe(413)
+    expect((await by('ann').call('POST', path, { raw: raw + ' '.repeat(LIMITS.BODY_BYTES) })).status).toBe(
+      413,
+    )
     const headers = { 'content-type': 'text/plain' }
     expect((await by('ann').call('POST', path, { raw, headers })).status).toBe(415)
   })
@@ -445,7 +460,9 @@ describe('GET threads', () => {
     const hold = await held(other, { tool_name: 'hold', payload: {} }, task)
     await by('ann').approve(small.thread)
     const found = async (query: Record<string, string>) =>
-      (await by('ann').list({ task_id: task, limit: '100', ...query })).body.threads.map((one) => one.thread_id)
+      (await by('ann').list({ task_id: task, limit: '100', ...query })).body.threads.map(
+        (one) => one.thread_id,
+      )
     expect((await found({})).toSorted()).toEqual(
       [small, large, audit, hold].map(({ thread }) => thread).toSorted(),
     )

@@ -9,11 +9,7 @@ export interface Reply {
 }
 
 /** Sends the pieces one after another and reads until the server ends the connection or has said all it will say. */
-export function exchange(
-  url: string,
-  pieces: readonly (string | Buffer)[],
-  quietMs = 40,
-): Promise<Reply> {
+export function exchange(url: string, pieces: readonly (string | Buffer)[], quietMs = 40): Promise<Reply> {
   const { port } = new URL(url)
   return new Promise((resolve) => {
     const socket = connect(Number(port), '127.0.0.1')

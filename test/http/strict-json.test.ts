@@ -20,7 +20,34 @@ function strict(text: string): { value: JsonValue } | undefined {
 }
 
 /** Replaces, removes, doubles or inserts one piece of the text. */
-const PIECES = ['"', '\\', '{', '}', '[', ']', ',', ':', '-', '.', 'e', '0', '9', '1e999', '\\u0061', '\\ud800', '"a":1', '"__proto__":1', 'null', ' ', '\u0000', '\ufeff', '\u2028', '9007199254740993', '0.1', '-0']
+const PIECES = [
+  '"',
+  '\\',
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  ':',
+  '-',
+  '.',
+  'e',
+  '0',
+  '9',
+  '1e999',
+  '\\u0061',
+  '\\ud800',
+  '"a":1',
+  '"__proto__":1',
+  'null',
+  ' ',
+  '\u0000',
+  '\ufeff',
+  '\u2028',
+  '9007199254740993',
+  '0.1',
+  '-0',
+]
 const mutation = fc.record({
   at: fc.nat(),
   length: fc.nat({ max: 3 }),
@@ -62,7 +89,9 @@ describe('the strict JSON scan', () => {
   it('accepts what JSON.stringify writes, but for what the rules name', () => {
     const safe = fc.oneof(
       fc.maxSafeInteger(),
-      fc.double({ noDefaultInfinity: true, noNaN: true }).filter((n) => !Number.isInteger(n) || Number.isSafeInteger(n)),
+      fc
+        .double({ noDefaultInfinity: true, noNaN: true })
+        .filter((n) => !Number.isInteger(n) || Number.isSafeInteger(n)),
     )
     const value = fc.letrec((tie) => ({
       value: fc.oneof(
@@ -88,7 +117,9 @@ describe('the strict JSON scan', () => {
 
   it('accepts numbers of 15 digits, never more than 17, and none whose fraction or digits are lost', () => {
     const literals = fc.tuple(
-      fc.integer({ min: 1, max: 19 }).chain((n) => fc.bigInt({ min: 10n ** BigInt(n - 1), max: 10n ** BigInt(n) - 1n })),
+      fc
+        .integer({ min: 1, max: 19 })
+        .chain((n) => fc.bigInt({ min: 10n ** BigInt(n - 1), max: 10n ** BigInt(n) - 1n })),
       fc.integer({ min: -345, max: 310 }),
     )
     fc.assert(
@@ -99,7 +130,8 @@ describe('the strict JSON scan', () => {
         const taken = strict(literal) !== undefined
         const normal = Number.isFinite(value) && value >= 2 ** -1022
         if (normal && significand.length <= 15) expect([literal, taken]).toEqual([literal, true])
-        if (significand.length > 17 || !Number.isFinite(value) || value === 0) expect([literal, taken]).toEqual([literal, false])
+        if (significand.length > 17 || !Number.isFinite(value) || value === 0)
+          expect([literal, taken]).toEqual([literal, false])
         if (!taken) return
         const whole = exponent >= 0 || mantissa % 10n ** BigInt(-exponent) === 0n
         expect([literal, Number.isInteger(value)]).toEqual([literal, whole])
@@ -128,7 +160,11 @@ describe('the strict JSON scan', () => {
 
   it.each([
     ['depth', (n: number) => '['.repeat(n) + ']'.repeat(n), LIMITS.JSON_DEPTH],
-    ['keys', (n: number) => `{${Array.from({ length: n }, (_, i) => `"${i}":0`).join(',')}}`, LIMITS.JSON_KEYS],
+    [
+      'keys',
+      (n: number) => `{${Array.from({ length: n }, (_, i) => `"${i}":0`).join(',')}}`,
+      LIMITS.JSON_KEYS,
+    ],
     ['values', (n: number) => `[${Array.from({ length: n - 1 }, () => '0').join(',')}]`, LIMITS.JSON_VALUES],
     ['bytes of a string', (n: number) => `"${'x'.repeat(n)}"`, LIMITS.STRING_BYTES],
   ])('accepts as much %s as the cap and no more', (_, make, cap) => {

@@ -138,20 +138,23 @@ describe('POST validate, bindings', () => {
   const THREADS = ['right', 'missing', 'wrong'] as const
   const cases = THREADS.flatMap((thread) => THREADS.map((hash) => [thread, hash] as const))
 
-  it.each(cases)('200 for V2 with the thread %s and the hash %s, consumed only when both are right', async (thread, hash) => {
-    const one = await v2()
-    const other = await held(bot)
-    const { thread_id, action_hash, ...rest } = one.proof
-    const threads = { right: { thread_id }, missing: {}, wrong: { thread_id: other.thread } }
-    const hashes = { right: { action_hash }, missing: {}, wrong: { action_hash: OTHER_HASH } }
-    const { body } = await bot.validate({ ...rest, ...threads[thread], ...hashes[hash] })
-    if (thread === 'right' && hash === 'right') {
-      expect(body.valid).toBe(true)
-      return
-    }
-    expect(body).toEqual(INVALID)
-    expect((await bot.validate(one.proof)).body.valid).toBe(true)
-  })
+  it.each(cases)(
+    '200 for V2 with the thread %s and the hash %s, consumed only when both are right',
+    async (thread, hash) => {
+      const one = await v2()
+      const other = await held(bot)
+      const { thread_id, action_hash, ...rest } = one.proof
+      const threads = { right: { thread_id }, missing: {}, wrong: { thread_id: other.thread } }
+      const hashes = { right: { action_hash }, missing: {}, wrong: { action_hash: OTHER_HASH } }
+      const { body } = await bot.validate({ ...rest, ...threads[thread], ...hashes[hash] })
+      if (thread === 'right' && hash === 'right') {
+        expect(body.valid).toBe(true)
+        return
+      }
+      expect(body).toEqual(INVALID)
+      expect((await bot.validate(one.proof)).body.valid).toBe(true)
+    },
+  )
 
   it.each([
     ['an action hash', { action_hash: HASH }],
@@ -218,7 +221,10 @@ describe('POST validate, policy and people asked again', () => {
       const records = await own.evidenceOf(async () => {
         expect((await agent.validate(proofOf(large))).body).toEqual(INVALID)
       })
-      expect(records[0]?.record).toMatchObject({ type: 'token.refused', details: { because: 'policy_changed' } })
+      expect(records[0]?.record).toMatchObject({
+        type: 'token.refused',
+        details: { because: 'policy_changed' },
+      })
       expect((await agent.validate(proofOf(small))).body).toEqual({ valid: true })
     } finally {
       await own.close()
@@ -358,7 +364,12 @@ describe('POST validate, what it leaves behind', () => {
   it('200 invalid for a thread that was never approved', async () => {
     const { task, thread, payload } = await held(bot)
     const signature = composeCredential('approval', Buffer.alloc(32, 9))
-    const { body } = await bot.validate({ task_id: task, thread_id: thread, signature, request_payload: payload })
+    const { body } = await bot.validate({
+      task_id: task,
+      thread_id: thread,
+      signature,
+      request_payload: payload,
+    })
     expect(body).toEqual(INVALID)
     expect(newTask()).not.toBe(task)
   })
