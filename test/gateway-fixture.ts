@@ -22,6 +22,7 @@ import { openEmbeddedStore } from '../src/store/embedded.ts'
 import type { Store } from '../src/store/store.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import { BUNDLE } from './bundle.ts'
+import { checkDocumented } from './documented.ts'
 
 /** A whole gateway in this process, with a clock that tests move: nothing here waits for time to pass. */
 
@@ -86,7 +87,7 @@ export async function call<T>(
   const response = await fetch(url, {
     method,
     headers: { ...(content === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(content === undefined ? {} : { body: content as BodyInit }),
+    ...(content === undefined ? {} : { body: content }),
     ...(signal === undefined ? {} : { signal }),
     redirect: 'error',
   })
@@ -102,6 +103,7 @@ export async function call<T>(
     problem: parsed as Problem,
   }
   checkEveryAnswer(answer)
+  checkDocumented(method, new URL(url).pathname, answer)
   return answer
 }
 
@@ -149,7 +151,7 @@ export class Agent {
 
   poll(query: PollOptions, options: CallOptions = {}): Promise<Answer<Decision>> {
     const search = new URLSearchParams(query as Record<string, string>)
-    return this.call('GET', `decisions?${search}`, options)
+    return this.call('GET', `decisions?${search.toString()}`, options)
   }
 
   validate(body: unknown): Promise<Answer<ApprovalValidationResult>> {
@@ -195,7 +197,7 @@ export class Reviewer {
   }
 
   list(query: Record<string, string> = {}): Promise<Answer<ThreadList>> {
-    return this.call('GET', `threads?${new URLSearchParams(query)}`)
+    return this.call('GET', `threads?${new URLSearchParams(query).toString()}`)
   }
 
   show(thread: string): Promise<Answer<ThreadView>> {
