@@ -44,7 +44,10 @@ export function checkDocumented(
   // A method or path that is not ours, and the refusals that may come before any route.
   if (route === undefined || (answer.body as { code?: string } | undefined)?.code === 'internal') return
   const response = route.operation.responses[answer.status]
-  expect(response, `${method} ${path} answers ${answer.status}, which openapi.json does not name`).toBeDefined()
+  expect(
+    response,
+    `${method} ${path} answers ${answer.status}, which openapi.json does not name`,
+  ).toBeDefined()
   const schema = Object.values(response?.content ?? {})[0]?.schema
   if (schema === undefined) return
   const validate = compiled.get(schema.$ref) ?? ajv.compile({ $ref: `api${schema.$ref}` })

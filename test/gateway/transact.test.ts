@@ -58,7 +58,7 @@ const lost: Misbehaviour = () => Promise.reject(new StoreIndeterminate('no answe
 
 interface Verb {
   readonly name: string
-  prepare(): Promise<
+  readonly prepare: () => Promise<
     () => Promise<{ status: number; headers: Headers; problem: { code: string }; text: string }>
   >
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, openWorld, type World } from '../gateway-fixture.ts'
+import { call, held, openWorld, until, type World } from '../gateway-fixture.ts'
 
 /** What needs no credential: liveness, readiness, the OpenAPI document. */
 
@@ -82,5 +83,40 @@ describe('GET openapi.json', () => {
         else expect([path, method, status]).toEqual([path, method, 200])
       }
     }
+  })
+})
+
+describe('shutting down', () => {
+  it('503 shutting_down with Retry-After for a request that ends after it began, and the connection ends', async () => {
+    const own = await openWorld()
+    const { health } = own.app
+    const { port } = new URL(own.url)
+    const socket = connect(Number(port), '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => (text += chunk.toString('latin1')))
+    const ended = new Promise((resolve) => socket.on('close', resolve))
+    socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET /readyz HTTP/1.1\r\n')
+    await until(() => text.includes('{"live":true}'))
+    const closed = own.close()
+    await until(async () => !(await health.ready()).ready)
+    socket.write('Host: x\r\n\r\n')
+    await ended
+    await closed
+    expect(text).toMatch(/HTTP\/1\.1 503 [\s\S]*"code":"shutting_down"/)
+    expect(text).toContain('retry-after: 1')
+    expect(text.toLowerCase()).toContain('connection: close')
+  })
+
+  it('takes no longer for clients that keep connections alive, silent or not', async () => {
+    const own = await openWorld()
+    const agent = await own.agent()
+    const { port } = new URL(own.url)
+    const silent = connect(Number(port), '127.0.0.1')
+    const ended = new Promise((resolve) => silent.on('close', resolve))
+    await agent.poll({ thread_id: (await held(agent)).thread })
+    const start = performance.now()
+    await own.close()
+    await ended
+    expect(performance.now() - start).toBeLessThan(2_500)
   })
 })
