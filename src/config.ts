@@ -233,6 +233,8 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
   if (!config.store.startsWith('file:')) {
     throw new ConfigError(`store: \`${config.store}\` is not known here; use file:<directory>`)
   }
+  if (storePath(config) === '')
+    throw new ConfigError('store: `file:` names no directory; use file:<directory>')
   const data = resolve(storePath(config))
   const policies = resolve(config.policies)
   if (data === policies || data.startsWith(`${policies}/`)) {

@@ -139,6 +139,8 @@ export const ThreadView = Type.Object({
   message: Type.String(),
   created_at: Instant,
   deadline: Type.Optional(Instant),
+  groups: ThreadSummary.properties.groups,
+  approvals: ThreadSummary.properties.approvals,
   digest: Type.String({ description: 'Of the current revision; the ETag.' }),
   rules: Type.Array(Rule),
   policy_revision: Type.String(),

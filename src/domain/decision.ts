@@ -45,7 +45,7 @@ export function riskAbove(risk: Risk, limit: Risk): boolean {
 /** The join of two requirements: per group the larger number of approvals, and the shorter time. Never looser than either. */
 export function joinRequirements(a: ReviewRequirement, b: ReviewRequirement): ReviewRequirement {
   return {
-    seats: joinBy([...a.seats, ...b.seats], (seat) => seat.group, joinSeats),
+    seats: joinBy([...a.seats, ...b.seats].map(inOrder), (seat) => seat.group, joinSeats),
     expires_ms: Math.min(a.expires_ms, b.expires_ms),
     remind_after_ms: [...new Set([...a.remind_after_ms, ...b.remind_after_ms])].sort((x, y) => x - y),
   }
@@ -61,6 +61,12 @@ function joinSeats(a: Seat, b: Seat): Seat {
     return other ? [{ group: one.group, after_ms: Math.max(one.after_ms, other.after_ms) }] : []
   })
   return { group: a.group, approvals: Math.max(a.approvals, b.approvals), escalate }
+}
+
+/** The escalations of a seat by group: a join of equal things is equal to the byte. */
+function inOrder(seat: Seat): Seat {
+  const escalate = [...seat.escalate].sort((a, b) => (a.group < b.group ? -1 : a.group > b.group ? 1 : 0))
+  return { ...seat, escalate }
 }
 
 /** Merges entries of equal key and sorts by key, so that a join is commutative to the byte. */

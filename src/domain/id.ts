@@ -4,8 +4,8 @@ const TIME_CHARS = 10
 
 export const TASK_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
 /** Of agents and reviewers, as the directory has them. */
-export const AGENT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
-export const TENANT = /^[a-z0-9-]{1,32}$/
+export const HOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+export const TENANT_NAME = /^[a-z0-9-]{1,32}$/
 export const THREAD_ID = /^thr_[0-9A-HJKMNP-TV-Z]{26}$/
 
 /**

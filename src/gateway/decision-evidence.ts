@@ -25,7 +25,7 @@ export interface Decided {
  * Sensitive values, and a payload that holds any, stand as salted commitments; who has the secret can open them.
  */
 export function decisionDetails(deps: Deps, { outcome, payload, bundle, sensitive }: Decided): JsonObject {
-  const nonce = sensitive ? deps.nextId() : undefined
+  const nonce = sensitive || outcome.reads.some((read) => read.sensitive) ? deps.nextId() : undefined
   return {
     verdict: outcome.verdict,
     risk: outcome.risk,

@@ -1,7 +1,7 @@
 import type { IssuedKey } from '../contract/admin.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { composeCredential, hashCredential, SECRET_BYTES } from '../domain/credential.ts'
-import { AGENT_ID, TENANT } from '../domain/id.ts'
+import { HOLDER_NAME, TENANT_NAME } from '../domain/id.ts'
 import type { Guard, Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
@@ -52,11 +52,11 @@ export async function issueKey(deps: Deps, holder: Holder): Promise<IssuedKey> {
 /** @throws GatewayError `not_found` when there is no key to revoke */
 export async function revokeKey(deps: Deps, holder: Holder): Promise<void> {
   const { tenant, kind, id } = holder
-  if (!TENANT.test(tenant) || !AGENT_ID.test(id))
-    throw new GatewayError('not_found', 'no such holder of a key')
+  const none = new GatewayError('not_found', `${kind} \`${id}\` has no key`)
+  if (!TENANT_NAME.test(tenant) || !HOLDER_NAME.test(id)) throw none
   await transact(deps, tenant, async () => {
     const current = await read(deps.store, tenant, 'holder', holderId(kind, id))
-    if (current === undefined) throw new GatewayError('not_found', `${kind} \`${id}\` has no key`)
+    if (current === undefined) throw none
     const { key_hash } = current.value
     const guards: Guard[] = [unchanged('holder', holderId(kind, id), current)]
     const writes: Write[] = [remove('key', key_hash), remove('holder', holderId(kind, id))]

@@ -1,6 +1,6 @@
 import { GatewayError } from '../contract/errors.ts'
 import type { ThreadList, ThreadsQuery, ThreadSummary } from '../contract/reviewer.ts'
-import { AGENT_ID, TASK_ID, THREAD_ID } from '../domain/id.ts'
+import { HOLDER_NAME, TASK_ID, THREAD_ID } from '../domain/id.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { IndexEntry } from '../store/store.ts'
 import type { Deps } from './deps.ts'
@@ -21,8 +21,8 @@ const SCAN = 1_000
 export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuery): Promise<ThreadList> {
   const snapshot = deps.policies.current()
   reviewerEntry(snapshot, caller)
-  if (cannotMatch(query)) return { threads: [] }
   const limit = query.limit === undefined ? PAGE : Number(query.limit)
+  if (matchesNothing(query)) return { threads: [] }
   const reverse = query.status !== 'pending_review'
   const threads: ThreadSummary[] = []
   let after = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
@@ -41,9 +41,11 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
   return { threads, next_cursor: encodeCursor(after) }
 }
 
-/** Ids that cannot be ours name nothing, and never reach the store. */
-function cannotMatch({ agent, task_id }: ThreadsQuery): boolean {
-  return (task_id !== undefined && !TASK_ID.test(task_id)) || (agent !== undefined && !AGENT_ID.test(agent))
+/** Names that nothing of ours can have are not looked up at all. */
+function matchesNothing({ agent, task_id }: ThreadsQuery): boolean {
+  return (
+    (agent !== undefined && !HOLDER_NAME.test(agent)) || (task_id !== undefined && !TASK_ID.test(task_id))
+  )
 }
 
 /** The narrowest index that holds every match. */
@@ -74,8 +76,8 @@ function encodeCursor(entry: IndexEntry | undefined): string {
 function decodeCursor(text: string): IndexEntry {
   try {
     const [score, member] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown[]
-    if (Number.isFinite(score) && THREAD_ID.test(String(member)))
-      return { score: Number(score), member: String(member) }
+    const ours = Number.isFinite(score) && typeof member === 'string' && THREAD_ID.test(member)
+    if (ours) return { score: score as number, member }
   } catch {
     // falls through: not ours
   }

@@ -183,7 +183,7 @@ function afterRevision(thread: Thread, revision: RevisionRecord, outcome: Outcom
 function evidenceOf(
   deps: Deps,
   caller: Caller,
-  about: Evaluated & { thread: Thread; revision: RevisionRecord },
+  about: Evaluated & { thread: Thread; revision: RevisionRecord; sensitive: boolean },
 ): EvidenceRecord[] {
   const { thread, revision, outcome, bundle, at, sensitive } = about
   const common = {

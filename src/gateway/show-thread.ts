@@ -33,14 +33,14 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
   const current = revisions.at(-1)
   if (current === undefined) throw new TypeError('a thread without its revision')
   const tool = snapshot?.tools.get(thread.tool)
-  const { digest, payload, message: _, ...shown } = revisionView(current)
   return {
     ...summaryOf(deps, snapshot, thread),
-    ...shown,
-    digest,
-    payload,
-    revision: thread.revision,
-    risk: thread.risk,
+    ...(current.claims as object),
+    ...(current.action_hash === undefined ? {} : { action_hash: current.action_hash }),
+    payload: current.payload as ThreadView['payload'],
+    digest: current.digest,
+    rules: current.fired.map((rule) => ({ ...rule })),
+    policy_revision: current.policy_revision,
     policy_risk: thread.policy_risk,
     ...(tool === undefined ? {} : { tool_description: tool.description }),
     ...(tool?.reversibility === undefined ? {} : { reversibility: tool.reversibility }),

@@ -40,7 +40,12 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     keepAliveTimeout: TIMEOUTS.KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    http: { headersTimeout: TIMEOUTS.HEADERS_MS, connectionsCheckingInterval: TIMEOUTS.CHECK_EVERY_MS },
+    http: {
+      headersTimeout: TIMEOUTS.HEADERS_MS,
+      connectionsCheckingInterval: TIMEOUTS.CHECK_EVERY_MS,
+      // `beforeEverything` looks at it: Node's own refusal would not be a problem document.
+      requireHostHeader: false,
+    },
     routerOptions: { maxParamLength: PATH_PART_CHARS },
     frameworkErrors: (error, request, reply) => {
       void answerProblem(error, request, reply)
@@ -90,7 +95,7 @@ function refuseOddTargets(request: IncomingMessage): string {
 
 /** What is refused whatever the route; the connection ends with it. */
 function refusalOf(request: FastifyRequest): GatewayError | undefined {
-  if (request.raw.url !== ODD_TARGET && countOf(request, 'host') === 1) return undefined
+  if (request.raw.url !== ODD_TARGET && isAcceptable(request)) return undefined
   return new GatewayError('invalid_request', 'the request line or the Host header is not acceptable')
 }
 
@@ -138,6 +143,13 @@ function silentSockets(app: FastifyInstance): () => Socket[] {
     socket.once('close', () => open.delete(socket))
   })
   return () => [...open].filter((socket) => socket.bytesRead === 0)
+}
+
+/** HTTP/1.1 with exactly one Host, or 1.0 with at most one (RFC 9112 section 3.2). */
+function isAcceptable(request: FastifyRequest): boolean {
+  const hosts = countOf(request, 'host')
+  const { httpVersion } = request.raw
+  return httpVersion === '1.1' ? hosts === 1 : httpVersion === '1.0' && hosts <= 1
 }
 
 function observe(http: HttpDeps, request: FastifyRequest, reply: FastifyReply): void {

@@ -38,6 +38,7 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 const SAFE_DIGITS = 15
 const DOUBLE_DIGITS = 17
 const NUMBER_CHARS = 64
+const SMALLEST_NORMAL = 2 ** -1022
 
 /** Lives for one document. Iterative, so that depth costs no stack. */
 class Scan {
@@ -183,15 +184,21 @@ function lossOf(literal: string): string | undefined {
   const value = Number(literal)
   if (!Number.isFinite(value)) return 'a number is too large'
   const digits = significant(literal)
-  if (value === 0 && digits !== '') return 'a number is too small'
-  if (digits.length <= SAFE_DIGITS && !/^-?\d{16,}$/.test(literal)) return undefined
-  return inexact(literal, value, digits) ? 'a number has more digits than a double can hold' : undefined
+  if (value === 0) return digits === '' ? undefined : 'a number is too small'
+  const exact = /^-?\d+$/.test(literal) ? Number.isSafeInteger(value) : survives(value, digits)
+  return exact ? undefined : 'a number has more digits than a double can hold'
 }
 
-function inexact(literal: string, value: number, digits: string): boolean {
-  if (/^-?\d+$/.test(literal)) return !Number.isSafeInteger(value)
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return digits !== significant(String(value))
-  return digits.length > DOUBLE_DIGITS
+/**
+ * Up to 15 digits always survive in a normal double, 17 up to a rounding of the last place, as in every decimal fraction. A
+ * fraction that is rounded away as a whole does not, nor do digits that a subnormal has no room for.
+ */
+function survives(value: number, digits: string): boolean {
+  const normal = Math.abs(value) >= SMALLEST_NORMAL
+  if (normal && digits.length <= SAFE_DIGITS) return true
+  if (digits.length > DOUBLE_DIGITS) return false
+  if (significant(value.toPrecision(digits.length)) === digits) return true
+  return normal && !Number.isInteger(value)
 }
 
 /** The significant decimal digits of a literal, without sign, point, exponent and outer zeros. */

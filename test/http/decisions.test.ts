@@ -20,13 +20,11 @@ import {
 let world: World
 let bot: Agent
 let ann: Reviewer
-let ben: Reviewer
 
 beforeAll(async () => {
   world = await openWorld()
   bot = await world.agent()
   ann = await world.reviewer('ann')
-  ben = await world.reviewer('ben')
 })
 afterAll(() => world.close())
 

@@ -1,0 +1,210 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import {
+  type Config,
+  ConfigError,
+  describeConfig,
+  kebab,
+  loadConfig,
+  SETTINGS,
+  storePath,
+} from '../src/config.ts'
+import { LIMITS } from '../src/contract/limits.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'countersign-config-'))
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+let files = 0
+function file(text: string): string {
+  const path = join(directory, `${++files}.txt`)
+  writeFileSync(path, text)
+  return path
+}
+
+const load = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  loadConfig({ args, env, parseYaml: (text) => parse(text) as unknown })
+
+const failure = (args: readonly string[], env: Readonly<Record<string, string>> = {}): string => {
+  try {
+    load(args, env)
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as Error).message
+  }
+  throw new Error('it was accepted')
+}
+
+const SECRET = 'a secret of thirty-two characters, or more'
+
+describe('where a setting comes from', () => {
+  it('defaults are safe: this machine only, the limits of the contract, no admin key', () => {
+    const { config, origins } = load([])
+    expect(config).toEqual({
+      host: '127.0.0.1',
+      port: 8787,
+      store: 'file:./data',
+      policies: './policies',
+      metricsHost: '127.0.0.1',
+      metricsPort: 9464,
+      logLevel: 'info',
+      bodyLimit: LIMITS.BODY_BYTES,
+      storeDeadline: LIMITS.STORE_DEADLINE_MS,
+      storeMinFree: 64 * 1024 * 1024,
+      policyRescan: 5_000,
+    })
+    expect(new Set(Object.values(origins))).toEqual(new Set(['default']))
+  })
+
+  it('flag over environment over file over default', () => {
+    const yaml = file('port: 1\nhost: file.test\nlog_level: warn\n')
+    const env = { COUNTERSIGN_PORT: '2', COUNTERSIGN_HOST: 'env.test' }
+    const { config, origins } = load(['--config', yaml, '--port', '3'], env)
+    expect([config.port, config.host, config.logLevel, config.metricsPort]).toEqual([
+      3,
+      'env.test',
+      'warn',
+      9464,
+    ])
+    expect([origins.port, origins.host, origins.logLevel, origins.metricsPort]).toEqual([
+      'flag',
+      'environment',
+      'file',
+      'default',
+    ])
+  })
+
+  it('the file is named by flag, then by COUNTERSIGN_CONFIG', () => {
+    const [one, two] = [file('port: 1\n'), file('port: 2\n')]
+    expect(load([], { COUNTERSIGN_CONFIG: one }).config.port).toBe(1)
+    expect(load(['--config', two], { COUNTERSIGN_CONFIG: one }).config.port).toBe(2)
+  })
+
+  it.each(SETTINGS.map((setting) => [setting.key, setting] as const))(
+    '%s by flag, environment and file',
+    (key, setting) => {
+      const value =
+        setting.type === 'integer' ? '2000' : (setting.oneOf?.[1] ?? (key === 'store' ? 'file:x' : SECRET))
+      const snake = kebab(key).replaceAll('-', '_')
+      const of = (args: string[], env: Record<string, string>) =>
+        String(load(args, env).config[key as keyof Config])
+      expect(of([`--${kebab(key)}`, value], {})).toBe(value)
+      expect(of([], { [`COUNTERSIGN_${snake.toUpperCase()}`]: value })).toBe(value)
+      expect(
+        of(
+          ['--config', file(`${snake}: ${setting.type === 'integer' ? value : JSON.stringify(value)}\n`)],
+          {},
+        ),
+      ).toBe(value)
+    },
+  )
+
+  it('an empty variable is no setting', () => {
+    expect(load([], { COUNTERSIGN_PORT: '', COUNTERSIGN_ADMIN_KEY: '' }).config).toEqual(load([]).config)
+  })
+
+  it('leaves other arguments to the command', () => {
+    expect(load(['serve', '--port', '1', 'x']).positionals).toEqual(['serve', 'x'])
+  })
+})
+
+describe('secrets', () => {
+  it('may stand in a file that *_FILE names, without its last line end', () => {
+    const { config, origins } = load([], { COUNTERSIGN_ADMIN_KEY_FILE: file(`${SECRET}\n`) })
+    expect([config.adminKey, origins.adminKey]).toEqual([SECRET, 'environment'])
+  })
+
+  it('are refused when both ways are used, when the file cannot be read, and when they are short', () => {
+    const both = { COUNTERSIGN_ADMIN_KEY: SECRET, COUNTERSIGN_ADMIN_KEY_FILE: file(SECRET) }
+    expect(failure([], both)).toContain('use one')
+    expect(failure([], { COUNTERSIGN_ADMIN_KEY_FILE: join(directory, 'none') })).toContain('cannot read')
+    const short = 'short-secret-canary'
+    for (const message of [
+      failure([], { COUNTERSIGN_ADMIN_KEY: short }),
+      failure([], { COUNTERSIGN_ADMIN_KEY_FILE: file(short) }),
+      failure(['--admin-key', short]),
+      failure(['--config', file(`admin_key: ${short}\n`)]),
+    ]) {
+      expect(message).toContain('at least 32 characters')
+      expect(message).not.toContain(short)
+    }
+  })
+
+  it('*_FILE is for secrets only', () => {
+    expect(load([], { COUNTERSIGN_HOST_FILE: file('evil.test') }).config.host).toBe('127.0.0.1')
+  })
+
+  it('are masked where the configuration is printed, everything else is shown with its origin', () => {
+    const lines = describeConfig(load(['--port', '1'], { COUNTERSIGN_ADMIN_KEY: SECRET }))
+    expect(JSON.stringify(lines)).not.toContain(SECRET)
+    expect(lines).toContainEqual({ name: 'COUNTERSIGN_ADMIN_KEY', value: '********', origin: 'environment' })
+    expect(lines).toContainEqual({ name: 'COUNTERSIGN_PORT', value: '1', origin: 'flag' })
+    expect(lines.map(({ name }) => name)).toHaveLength(SETTINGS.length)
+    expect(describeConfig(load([])).find(({ name }) => name === 'COUNTERSIGN_ADMIN_KEY')?.value).toBe('')
+  })
+})
+
+describe('what is refused', () => {
+  it.each([
+    [['--port', '65536'], '--port'],
+    [['--port', '-1'], ''],
+    [['--port', '1.5'], '--port'],
+    [['--port', '0x10'], '--port'],
+    [['--port', ''], '--port'],
+    [['--log-level', 'loud'], '--log-level'],
+    [['--body-limit', '1023'], '--body-limit'],
+    [['--store-deadline', '49'], '--store-deadline'],
+    [['--store-deadline', '60001'], '--store-deadline'],
+    [['--policy-rescan', '99'], '--policy-rescan'],
+    [['--host', ''], '--host'],
+    [['--no-such-setting', 'x'], 'no-such-setting'],
+    [['--port'], 'port'],
+  ])('%j, naming where it stands', (args, named) => {
+    expect(failure(args)).toContain(named)
+  })
+
+  it('values of the environment and of the file, named as they are written there', () => {
+    expect(failure([], { COUNTERSIGN_PORT: 'x' })).toContain('COUNTERSIGN_PORT')
+    expect(failure(['--config', file('body_limit: many\n')])).toContain('body_limit in countersign.yaml')
+    expect(failure(['--config', file('host: 7\n')])).toContain('must be text')
+    expect(failure(['--config', file('port: 1.5\n')])).toContain('whole number')
+    expect(failure(['--config', file('port: null\n')])).toContain('whole number')
+  })
+
+  it.each(['prot: 1\n', '__proto__: 1\n', 'constructor: 1\n', 'adminKey: x\n'])(
+    'the unknown setting of %j',
+    (text) => {
+      expect(failure(['--config', file(text)])).toMatch(/unknown setting|expected settings/)
+    },
+  )
+
+  it.each(['- port\n', 'text\n', '', '7\n'])('a file that holds no settings: %j', (text) => {
+    expect(failure(['--config', file(text)])).toContain('expected settings')
+  })
+
+  it('a file that is not there', () => {
+    expect(failure(['--config', join(directory, 'none.yaml')])).toContain(
+      'cannot read the configuration file',
+    )
+  })
+
+  it('unsafe combinations: state inside the policies, an unknown store, an engine that prints payloads', () => {
+    expect(failure(['--store', 'file:./policies/data'])).toContain('inside the policy directory')
+    expect(failure(['--store', 'file:./policies'])).toContain('inside the policy directory')
+    expect(failure(['--store', 'file:./a/../policies/x'])).toContain('inside the policy directory')
+    expect(load(['--store', 'file:./policies-data']).config.store).toBe('file:./policies-data')
+    expect(failure(['--store', 'mysql://x'])).toContain('not known')
+    expect(failure(['--store', './data'])).toContain('not known')
+    for (const DEBUG of ['json-rules-engine', '*', 'http,json-rules-engine:*']) {
+      expect(failure([], { DEBUG })).toContain('DEBUG')
+    }
+    expect(load([], { DEBUG: 'http' }).config.port).toBe(8787)
+  })
+
+  it('a store without a directory', () => {
+    expect(failure(['--store', 'file:'])).toContain('store')
+    expect(storePath(load(['--store', 'file:/var/lib/x']).config)).toBe('/var/lib/x')
+  })
+})

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { LIMITS } from '../../src/contract/limits.ts'
+
+/** What each limit is for. The table in docs/limits.md is made from this and the values: `npx vitest run test/contract/limits.test.ts -u`. */
+const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, meaning: string, over: string]>> =
+  {
+    BODY_BYTES: ['bytes', 'request body (`body_limit`)', '413'],
+    JSON_DEPTH: ['levels', 'nesting of a body', '400'],
+    JSON_KEYS: ['keys', 'object keys in a body, all levels together', '400'],
+    JSON_VALUES: ['values', 'values in a body, all levels together', '400'],
+    STRING_BYTES: ['bytes', 'one string in a body, in UTF-8', '400'],
+    IMAGES: ['items', '`images` of a request or an event', '400'],
+    SUMMARY_LINES: ['items', '`summary`', '400'],
+    TOOL_NAMES: ['items', '`tools` of tools/resolve', '400'],
+    TASK_ID_CHARS: ['characters', 'task id', '400'],
+    TOOL_NAME_CHARS: ['characters', 'tool name', '400'],
+    EVENT_TYPE_CHARS: ['characters', '`event_type`', '400'],
+    REVISION_ID_CHARS: ['characters', '`revision_id`', '400'],
+    IDEMPOTENCY_KEY_CHARS: ['characters', '`Idempotency-Key`', '400'],
+    COMMENT_CHARS: ['characters', 'comment of a vote', '400'],
+    REVISIONS: ['revisions', 'of one thread, the first included', '409'],
+    WAIT_SECONDS: ['s', '`Prefer: wait`', 'shortened'],
+    PAGE_ITEMS: ['items', 'one page of threads', '400'],
+    EVIDENCE_PAGE_ITEMS: ['records', 'one read of evidence', 'shortened'],
+    IDEMPOTENCY_MS: ['ms', 'a stored answer is given again', 'evaluated afresh'],
+    IDEMPOTENT_ALLOW_MS: ['ms', 'a stored allow is given again, under the same bundle', 'evaluated afresh'],
+    TOKEN_TTL_MS: ['ms', 'lifetime of an approval token (`token_ttl` of the agent)', '`expired`'],
+    TOKEN_RETENTION_MS: ['ms', 'a spent or expired token is remembered', '`invalid`'],
+    STORE_DEADLINE_MS: ['ms', 'one call of the store (`store_deadline`)', '503'],
+  }
+
+function table(): string {
+  const rows = Object.entries(LIMITS).map(([name, value]) => {
+    const [unit, meaning, over] = MEANING[name as keyof typeof LIMITS]
+    return `| \`${name}\` | ${value.toLocaleString('en-US')} ${unit} | ${meaning} | ${over} |`
+  })
+  return [
+    '# Limits',
+    '',
+    'Every cap and duration of the wire, from src/contract/limits.ts. A value up to the limit is accepted; beyond it happens what the last column says.',
+    '',
+    '| name | limit | what is limited | beyond it |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n')
+}
+
+describe('limits', () => {
+  it('docs/limits.md prints the table', async () => {
+    await expect(table()).toMatchFileSnapshot('../../docs/limits.md')
+  })
+
+  it('are what was agreed: a change is a change of the contract', () => {
+    expect(LIMITS).toEqual({
+      BODY_BYTES: 262_144,
+      JSON_DEPTH: 64,
+      JSON_KEYS: 10_000,
+      JSON_VALUES: 50_000,
+      STRING_BYTES: 65_536,
+      IMAGES: 16,
+      SUMMARY_LINES: 100,
+      TOOL_NAMES: 256,
+      TASK_ID_CHARS: 128,
+      TOOL_NAME_CHARS: 128,
+      EVENT_TYPE_CHARS: 256,
+      REVISION_ID_CHARS: 128,
+      IDEMPOTENCY_KEY_CHARS: 255,
+      COMMENT_CHARS: 4_000,
+      REVISIONS: 20,
+      WAIT_SECONDS: 55,
+      PAGE_ITEMS: 100,
+      EVIDENCE_PAGE_ITEMS: 10_000,
+      IDEMPOTENCY_MS: 86_400_000,
+      IDEMPOTENT_ALLOW_MS: 600_000,
+      TOKEN_TTL_MS: 600_000,
+      TOKEN_RETENTION_MS: 604_800_000,
+      STORE_DEADLINE_MS: 2_000,
+    })
+  })
+})

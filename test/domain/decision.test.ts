@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  joinRequirements,
+  maxRisk,
+  RISKS,
+  riskAbove,
+  strictest,
+  VERDICTS,
+} from '../../src/domain/decision.ts'
+import { quorum } from '../../src/domain/quorum.ts'
+import { elapsed, people, requirement } from './arbitraries.ts'
+
+const RUNS = { numRuns: 5_000 }
+
+describe('joining review requirements', () => {
+  it('is commutative to the byte', () => {
+    fc.assert(
+      fc.property(requirement, requirement, (a, b) => {
+        expect(joinRequirements(a, b)).toEqual(joinRequirements(b, a))
+      }),
+      RUNS,
+    )
+  })
+
+  it('is associative', () => {
+    fc.assert(
+      fc.property(requirement, requirement, requirement, (a, b, c) => {
+        expect(joinRequirements(joinRequirements(a, b), c)).toEqual(
+          joinRequirements(a, joinRequirements(b, c)),
+        )
+      }),
+      RUNS,
+    )
+  })
+
+  it('is idempotent', () => {
+    fc.assert(
+      fc.property(requirement, requirement, (a, b) => {
+        const joined = joinRequirements(a, b)
+        expect(joinRequirements(joined, joined)).toEqual(joined)
+        expect(joinRequirements(joined, a)).toEqual(joined)
+      }),
+      RUNS,
+    )
+  })
+
+  it('is never looser: whoever fills the seats of the join fills those of both, at every moment', () => {
+    fc.assert(
+      fc.property(requirement, requirement, people, elapsed, (a, b, voters, time) => {
+        fc.pre(quorum(joinRequirements(a, b), voters, time).met)
+        expect(quorum(a, voters, time).met).toBe(true)
+        expect(quorum(b, voters, time).met).toBe(true)
+      }),
+      RUNS,
+    )
+  })
+
+  it('is never looser in time: it ends no later and reminds no less', () => {
+    fc.assert(
+      fc.property(requirement, requirement, (a, b) => {
+        const joined = joinRequirements(a, b)
+        expect(joined.expires_ms).toBe(Math.min(a.expires_ms, b.expires_ms))
+        for (const ms of [...a.remind_after_ms, ...b.remind_after_ms])
+          expect(joined.remind_after_ms).toContain(ms)
+      }),
+      RUNS,
+    )
+  })
+})
+
+describe('verdicts and risks', () => {
+  it('the stricter verdict wins, whatever the order', () => {
+    for (const [i, a] of VERDICTS.entries()) {
+      for (const [j, b] of VERDICTS.entries()) expect(strictest(a, b)).toBe(VERDICTS[Math.max(i, j)])
+    }
+  })
+
+  it('the higher risk wins, and is above the lower', () => {
+    for (const [i, a] of RISKS.entries()) {
+      for (const [j, b] of RISKS.entries()) {
+        expect(maxRisk(a, b)).toBe(RISKS[Math.max(i, j)])
+        expect(riskAbove(a, b)).toBe(i > j)
+      }
+    }
+  })
+})

@@ -1,0 +1,193 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  currentVotes,
+  dueAnnouncements,
+  isExpired,
+  nextDue,
+  pollAfterSeconds,
+  type Thread,
+  type ThreadStatus,
+  type ThreadTrigger,
+  transition,
+  TRANSITIONS,
+  type Vote,
+} from '../../src/domain/thread.ts'
+import { requirement } from './arbitraries.ts'
+
+const STATUSES: readonly ThreadStatus[] = ['pending_review', 'changes_requested', 'approved', 'rejected']
+const TRIGGERS: readonly ThreadTrigger[] = [
+  'vote_counted',
+  'quorum_met',
+  'vote_reject',
+  'vote_changes',
+  'revise',
+  'revise_rejected',
+  'expire',
+  'collect',
+  'redeem',
+  'revoke',
+]
+
+/** The whole table once more, written by hand: a change of one has to be a change of both. */
+const EXPECTED: Readonly<Record<string, ThreadStatus>> = {
+  'pending_review vote_counted': 'pending_review',
+  'pending_review quorum_met': 'approved',
+  'pending_review vote_reject': 'rejected',
+  'pending_review vote_changes': 'changes_requested',
+  'pending_review revise': 'pending_review',
+  'pending_review revise_rejected': 'rejected',
+  'pending_review expire': 'rejected',
+  'changes_requested revise': 'pending_review',
+  'changes_requested revise_rejected': 'rejected',
+  'changes_requested expire': 'rejected',
+  'approved collect': 'approved',
+  'approved redeem': 'approved',
+  'approved expire': 'rejected',
+  'approved revoke': 'rejected',
+}
+
+describe('the transition table', () => {
+  it.each(STATUSES.flatMap((status) => TRIGGERS.map((trigger) => [status, trigger] as const)))(
+    '%s, %s',
+    (status, trigger) => {
+      expect(transition(status, trigger)).toBe(EXPECTED[`${status} ${trigger}`])
+    },
+  )
+
+  it('knows no status and no trigger beyond these', () => {
+    expect(Object.keys(TRANSITIONS).toSorted()).toEqual([...STATUSES].toSorted())
+    const triggers = Object.values(TRANSITIONS).flatMap((row) => Object.keys(row))
+    expect(triggers.filter((trigger) => !TRIGGERS.includes(trigger as ThreadTrigger))).toEqual([])
+  })
+
+  it('rejected is the end, and only people lead to approved', () => {
+    expect(TRANSITIONS.rejected).toEqual({})
+    const ways = STATUSES.flatMap((from) =>
+      TRIGGERS.filter((trigger) => transition(from, trigger) === 'approved').map((trigger) => [
+        from,
+        trigger,
+      ]),
+    )
+    expect(ways).toEqual([
+      ['pending_review', 'quorum_met'],
+      ['approved', 'collect'],
+      ['approved', 'redeem'],
+    ])
+  })
+})
+
+const HOUR = 3_600_000
+const thread = (change: Partial<Thread> = {}): Thread => ({
+  thread_id: 'thr_1',
+  tenant: 'acme',
+  agent: 'bot',
+  task_id: 't',
+  tool: 'pay',
+  path: 'v1',
+  status: 'pending_review',
+  created_at: 0,
+  revision: 1,
+  submitted_at: 0,
+  digest: 'd',
+  payload_digest: 'p',
+  risk: 'low',
+  policy_risk: 'low',
+  message: '',
+  requirement: {
+    seats: [{ group: 'a', approvals: 1, escalate: [{ group: 'b', after_ms: 2 * HOUR }] }],
+    expires_ms: 3 * HOUR,
+    remind_after_ms: [HOUR],
+  },
+  votes: [],
+  deadline: 3 * HOUR,
+  announced: [],
+  revision_ids: [],
+  ...change,
+})
+
+const threads = fc
+  .record({
+    status: fc.constantFrom(...STATUSES),
+    submitted_at: fc.integer({ min: 0, max: 10 * HOUR }),
+    requirement,
+    collected: fc.boolean(),
+    announced: fc.subarray(['remind:3600000', 'remind:7200000', 'escalate:a:b:3600000']),
+  })
+  .map(({ status, submitted_at, requirement: required, collected, announced }) =>
+    thread({
+      status,
+      submitted_at,
+      requirement: required,
+      deadline: submitted_at + required.expires_ms,
+      announced,
+      ...(status === 'approved'
+        ? { approval: { at: submitted_at, ...(collected ? { collected_at: submitted_at } : {}) } }
+        : {}),
+    }),
+  )
+
+describe('time', () => {
+  it('ends a waiting thread at its deadline, not one millisecond before, and nothing else', () => {
+    for (const status of ['pending_review', 'changes_requested', 'approved'] as const) {
+      expect(isExpired(thread({ status }), 3 * HOUR - 1)).toBe(false)
+      expect(isExpired(thread({ status }), 3 * HOUR)).toBe(true)
+    }
+    expect(isExpired(thread({ status: 'rejected' }), 9 * HOUR)).toBe(false)
+    const collected = thread({ status: 'approved', approval: { at: 0, collected_at: 1 } })
+    expect(isExpired(collected, 9 * HOUR)).toBe(false)
+    const { deadline: _, ...endless } = thread()
+    expect(isExpired(endless, Number.MAX_SAFE_INTEGER)).toBe(false)
+  })
+
+  it('announces reminders and escalations once each, in order, while people are asked', () => {
+    const due = (now: number, change: Partial<Thread> = {}) =>
+      dueAnnouncements(thread(change), now).map(({ key, kind, at, group }) => [key, kind, at, group])
+    expect(due(HOUR - 1)).toEqual([])
+    expect(due(HOUR)).toEqual([['remind:3600000', 'reminder', HOUR, undefined]])
+    expect(due(2 * HOUR)).toEqual([
+      ['remind:3600000', 'reminder', HOUR, undefined],
+      ['escalate:a:b:7200000', 'escalation', 2 * HOUR, 'b'],
+    ])
+    expect(due(2 * HOUR, { announced: ['remind:3600000', 'escalate:a:b:7200000'] })).toEqual([])
+    for (const status of ['approved', 'rejected', 'changes_requested'] as const) {
+      expect(due(2 * HOUR, { status })).toEqual([])
+    }
+    expect(due(2 * HOUR, { submitted_at: HOUR })).toHaveLength(1)
+  })
+
+  it('nextDue is the first moment at which anything happens by time alone', () => {
+    fc.assert(
+      fc.property(threads, (one) => {
+        const next = nextDue(one)
+        const happens = (now: number): boolean => isExpired(one, now) || dueAnnouncements(one, now).length > 0
+        if (next === undefined) {
+          expect(happens(Number.MAX_SAFE_INTEGER)).toBe(false)
+          return
+        }
+        expect(happens(next)).toBe(true)
+        expect(happens(next - 1)).toBe(false)
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it('advises to poll ever less often, by whole seconds', () => {
+    const ages = [0, 59_999, 60_000, 599_999, 600_000, 3_599_999, 3_600_000, 1e12]
+    expect(ages.map(pollAfterSeconds)).toEqual([2, 2, 5, 5, 15, 15, 60, 60])
+  })
+})
+
+describe('votes', () => {
+  it('count on the current revision only', () => {
+    const vote = (revision: number): Vote => ({
+      reviewer: 'ann',
+      decision: 'approve',
+      revision,
+      at: 0,
+      via: 'key',
+    })
+    const votes = [vote(1), vote(2), vote(3)]
+    expect(currentVotes(thread({ revision: 2, votes }))).toEqual([vote(2)])
+  })
+})

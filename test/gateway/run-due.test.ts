@@ -1,0 +1,180 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LIMITS } from '../../src/contract/limits.ts'
+import { census } from '../../src/gateway/census.ts'
+import { runDue } from '../../src/gateway/run-due.ts'
+import {
+  type Agent,
+  approved,
+  held,
+  HOUR,
+  MINUTE,
+  newTask,
+  openWorld,
+  REVIEWED,
+  type Reviewer,
+  type World,
+} from '../gateway-fixture.ts'
+
+/** What happens by time alone (design.md sections 3, 5 and 9). */
+
+let world: World
+let bot: Agent
+let ann: Reviewer
+
+beforeEach(async () => {
+  world = await openWorld()
+  bot = await world.agent()
+  ann = await world.reviewer('ann')
+})
+afterEach(() => world.close())
+
+const LARGE = { payload: { amount: 20_000 } }
+const dueTypes = async (): Promise<string[]> =>
+  (await world.evidenceOf(() => world.due())).map(({ record }) => record.type)
+
+describe('runDue', () => {
+  it('reminds, escalates and expires at the right moments, once each', async () => {
+    const { thread } = await held(bot, LARGE)
+    expect(await dueTypes()).toEqual([])
+    world.clock.advance(15 * MINUTE - 1)
+    expect(await dueTypes()).toEqual([])
+    world.clock.advance(1)
+    expect(await dueTypes()).toEqual(['review.reminded'])
+    expect(await dueTypes()).toEqual([])
+    world.clock.advance(15 * MINUTE)
+    expect(await dueTypes()).toEqual(['review.escalated'])
+    world.clock.advance(30 * MINUTE - 1)
+    expect(await dueTypes()).toEqual([])
+    world.clock.advance(1)
+    expect(await dueTypes()).toEqual(['review.expired'])
+    expect((await bot.poll({ thread_id: thread })).body.message).toMatch(/^expired: /)
+    world.clock.advance(24 * HOUR)
+    expect(await dueTypes()).toEqual([])
+  })
+
+  it('does after a restart what came due meanwhile', async () => {
+    await held(bot, LARGE)
+    await world.stop()
+    world.clock.advance(2 * HOUR)
+    await world.start()
+    await world.due()
+    const types = (await world.evidence()).map(({ record }) => record.type)
+    expect(types.filter((type) => type === 'review.expired')).toHaveLength(1)
+  })
+
+  it('leaves decided threads alone: nothing is due after a vote', async () => {
+    const one = await held(bot, LARGE)
+    const two = await held(bot, LARGE)
+    await ann.vote(one.thread, { decision: 'reject', revision: 1 })
+    await ann.approve(two.thread)
+    await bot.poll({ thread_id: two.thread })
+    world.clock.advance(24 * HOUR)
+    expect(await dueTypes()).toEqual([])
+    expect((await bot.poll({ thread_id: two.thread })).body.status).toBe('approved')
+  })
+
+  it('rejects an approval that nobody collected', async () => {
+    const { thread } = await held(bot, LARGE)
+    await ann.approve(thread)
+    world.clock.advance(HOUR)
+    expect(await dueTypes()).toEqual(['review.expired'])
+    expect((await ann.show(thread)).body.status).toBe('rejected')
+  })
+
+  it('starts reminders and escalation anew with a revision', async () => {
+    const { task, thread } = await held(bot, LARGE)
+    world.clock.advance(15 * MINUTE)
+    await world.due()
+    await bot.revise(task, thread, { request_payload: { amount: 20_001 } })
+    world.clock.advance(15 * MINUTE - 1)
+    expect(await dueTypes()).toEqual([])
+    world.clock.advance(1)
+    expect(await dueTypes()).toEqual(['review.reminded'])
+  })
+
+  it('two workers at once do each thing once: an item is leased', async () => {
+    for (let i = 0; i < 10; i++) await held(bot, LARGE)
+    world.clock.advance(15 * MINUTE)
+    const records = await world.evidenceOf(() => Promise.all([1, 2, 3, 4].map(() => runDue(world.app.deps))))
+    expect(records.map(({ record }) => record.type)).toEqual(Array(10).fill('review.reminded'))
+  })
+
+  it('an item of a worker that died comes back when its lease ends', async () => {
+    await held(bot, LARGE)
+    world.clock.advance(15 * MINUTE)
+    const { store } = world.app.deps
+    const claimed = await store.claimDue('acme', 'due', { now: store.now(), lease: 30_000, limit: 10 })
+    expect(claimed).toHaveLength(1)
+    expect(await dueTypes()).toEqual([])
+    world.clock.advance(30_000)
+    expect(await dueTypes()).toEqual(['review.reminded'])
+  })
+
+  it('works through more than one batch', async () => {
+    const task = newTask()
+    await Promise.all(
+      Array.from({ length: 130 }, () => bot.submit(task, { tool_name: 'brief', payload: {} })),
+    )
+    world.clock.advance(MINUTE)
+    expect((await dueTypes()).filter((type) => type === 'review.expired')).toHaveLength(130)
+  })
+
+  it('does the work of every tenant', async () => {
+    const stranger = await world.agent('bot', 'globex')
+    await held(stranger, { tool_name: 'brief', payload: {} })
+    world.clock.advance(MINUTE)
+    const records = await world.evidenceOf(() => world.due(), 'globex')
+    expect(records.map(({ record }) => record.type)).toEqual(['review.expired'])
+  })
+
+  it('forgets answers after a day and tokens after a week, and not before', async () => {
+    const { store } = world.app.deps
+    const answers = () => store.range('acme', 'purge', { limit: 10 })
+    await bot.submit('a', { tool_name: 't' }, { 'idempotency-key': 'k' })
+    const one = await approved(bot, ann)
+    expect(await answers()).toHaveLength(2)
+    world.clock.advance(LIMITS.IDEMPOTENCY_MS - 1)
+    await world.due()
+    expect(await answers()).toHaveLength(2)
+    world.clock.advance(1)
+    await world.due()
+    expect((await answers()).map(({ member }) => member.split(' ')[0])).toEqual(['token'])
+    const proof = { task_id: one.task, signature: one.token, request_payload: one.payload }
+    expect((await bot.validate(proof)).body.reason).toBe('expired')
+    world.clock.advance(LIMITS.TOKEN_RETENTION_MS)
+    await world.due()
+    expect(await answers()).toEqual([])
+    expect((await bot.validate(proof)).body.reason).toBe('invalid')
+  })
+
+  it('keeps an answer that was renewed meanwhile', async () => {
+    const submit = (amount: number) =>
+      bot.submit('a', { tool_name: 'pay', payload: { amount } }, { 'idempotency-key': 'k' })
+    await submit(500)
+    world.clock.advance(LIMITS.IDEMPOTENCY_MS)
+    const renewed = await submit(501)
+    await world.due()
+    expect((await submit(501)).body.thread_id).toBe(renewed.body.thread_id)
+  })
+})
+
+describe('census', () => {
+  it('counts the waiting threads of all tenants by risk, and knows the oldest', async () => {
+    const stranger = await world.agent('bot', 'globex')
+    expect((await census(world.app.deps)).oldestAgeMs).toBe(0)
+    const first = await held(bot, { payload: REVIEWED })
+    world.clock.advance(MINUTE)
+    await held(bot, LARGE)
+    await held(stranger, LARGE)
+    const done = await held(bot, { payload: { amount: 60_000 } })
+    await ann.vote(done.thread, { decision: 'request_changes', revision: 1 })
+    const counted = await census(world.app.deps)
+    expect(Object.fromEntries(counted.pending)).toEqual({ low: 1, medium: 0, high: 2, critical: 0 })
+    expect(counted.oldestAgeMs).toBe(MINUTE)
+    await ann.approve(first.thread)
+    await bot.revise(done.task, done.thread, { request_payload: { amount: 200 } })
+    const later = await census(world.app.deps)
+    expect(Object.fromEntries(later.pending)).toEqual({ low: 0, medium: 0, high: 2, critical: 1 })
+    expect(later.oldestAgeMs).toBe(0)
+  })
+})

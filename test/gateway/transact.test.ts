@@ -1,0 +1,235 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Commit, type Store, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
+import {
+  type Agent,
+  held,
+  newTask,
+  openWorld,
+  overriding,
+  REVIEWED,
+  type Reviewer,
+  type World,
+} from '../gateway-fixture.ts'
+
+/** What the verbs make of a store that refuses, is away, or does not say what it did. */
+
+type Misbehaviour = (real: () => ReturnType<Store['commit']>, commit: Commit) => ReturnType<Store['commit']>
+
+let world: World
+let bot: Agent
+let ann: Reviewer
+/** What the store does to commits of the tenant; undefined for what a store does. */
+let misbehave: Misbehaviour | undefined
+let reads: (() => void) | undefined
+let commits = 0
+
+const PROOFLESS = { task_id: 'a', signature: 'x', request_payload: {} }
+
+async function open(): Promise<void> {
+  misbehave = undefined
+  reads = undefined
+  world = await openWorld({
+    wrapStore: (store) =>
+      overriding(store, {
+        commit: async (partition, commit) => {
+          commits++
+          const real = () => store.commit(partition, commit)
+          return misbehave === undefined || partition !== 'acme' ? real() : misbehave(real, commit)
+        },
+        get: async (partition, type, id) => {
+          if (type !== 'key') reads?.()
+          return store.get(partition, type, id)
+        },
+      }),
+  })
+  bot = await world.agent()
+  ann = await world.reviewer('ann')
+}
+afterEach(() => world.close())
+
+const unavailable: Misbehaviour = () => Promise.reject(new StoreUnavailable('away'))
+const late: Misbehaviour = () => Promise.resolve({ ok: false, reason: 'late' })
+/** It was written, and nobody knows. */
+const silent: Misbehaviour = async (real) => {
+  await real()
+  throw new StoreIndeterminate('no answer')
+}
+const lost: Misbehaviour = () => Promise.reject(new StoreIndeterminate('no answer'))
+
+interface Verb {
+  readonly name: string
+  readonly prepare: () => Promise<
+    () => Promise<{ status: number; headers: Headers; problem: { code: string }; text: string }>
+  >
+}
+
+const VERBS: readonly Verb[] = [
+  {
+    name: 'submit that would allow',
+    prepare: () => Promise.resolve(() => bot.submit('s', { tool_name: 't' })),
+  },
+  {
+    name: 'submit that would hold',
+    prepare: () => Promise.resolve(() => bot.submit('s', { tool_name: 'pay', payload: REVIEWED })),
+  },
+  {
+    name: 'poll that would mint',
+    prepare: async () => {
+      const { thread } = await held(bot)
+      await ann.approve(thread)
+      return () => bot.poll({ thread_id: thread })
+    },
+  },
+  {
+    name: 'validate that would redeem',
+    prepare: async () => {
+      const { thread, task, payload } = await held(bot)
+      await ann.approve(thread)
+      const { body } = await bot.poll({ thread_id: thread })
+      return () => bot.validate({ task_id: task, signature: body.approval_token, request_payload: payload })
+    },
+  },
+  {
+    name: 'vote',
+    prepare: async () => {
+      const { thread } = await held(bot)
+      return () => ann.approve(thread)
+    },
+  },
+  {
+    name: 'revise',
+    prepare: async () => {
+      const { thread, task } = await held(bot)
+      return () => bot.revise(task, thread, { request_payload: REVIEWED })
+    },
+  },
+  {
+    name: 'event',
+    prepare: () => Promise.resolve(() => bot.event('s', { event_type: 'x', event_summary: 'x' })),
+  },
+]
+
+describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
+  it.each([
+    ['is away', unavailable],
+    ['was too late', late],
+  ])(
+    'that %s: 503 store_unavailable with Retry-After, nothing changed, and a retry works',
+    async (_, how) => {
+      await open()
+      const act = await prepare()
+      const records = await world.evidenceOf(async () => {
+        misbehave = how
+        const { status, headers, problem } = await act()
+        expect([status, problem.code]).toEqual([503, 'store_unavailable'])
+        expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+        misbehave = undefined
+      })
+      expect(records).toEqual([])
+      expect((await act()).status).toBeLessThan(300)
+    },
+  )
+
+  it.each([
+    ['wrote and did not say', silent],
+    ['did not write and did not say', lost],
+  ])('that %s: 503 outcome_unknown, never a decision', async (_, how) => {
+    await open()
+    const act = await prepare()
+    misbehave = how
+    const { status, headers, problem, text } = await act()
+    expect([status, problem.code]).toEqual([503, 'outcome_unknown'])
+    expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect(text).not.toMatch(/"(allow|approved|valid)"/)
+  })
+
+  it('that fails guards for a while: the verb decides again until it gets through', async () => {
+    await open()
+    const act = await prepare()
+    let left = 5
+    misbehave = (real, { guards }) =>
+      left-- > 0 ? Promise.resolve({ ok: false, reason: 'guard', failed: guards.map((___, i) => i) }) : real()
+    expect((await act()).status).toBeLessThan(300)
+    expect(left).toBeLessThan(0)
+  })
+
+  it('that fails guards for ever: 503 store_unavailable after a bounded number of tries', async () => {
+    await open()
+    const act = await prepare()
+    commits = 0
+    misbehave = () => Promise.resolve({ ok: false, reason: 'guard', failed: [0] })
+    const { status, problem } = await act()
+    expect([status, problem.code]).toEqual([503, 'store_unavailable'])
+    expect(commits).toBeLessThanOrEqual(32)
+  })
+})
+
+describe('a store that fails at validate', () => {
+  it('that wrote and did not say: 503, and the retry reads used', async () => {
+    await open()
+    const { thread, task, payload } = await held(bot)
+    await ann.approve(thread)
+    const { body } = await bot.poll({ thread_id: thread })
+    const proof = { task_id: task, signature: body.approval_token, request_payload: payload }
+    misbehave = silent
+    expect((await bot.validate(proof)).problem.code).toBe('outcome_unknown')
+    misbehave = undefined
+    expect((await bot.validate(proof)).body).toEqual({ valid: false, reason: 'used' })
+  })
+
+  it('that is away: 503 for a well-formed token, still 200 invalid for what is none', async () => {
+    await open()
+    misbehave = unavailable
+    expect((await bot.validate(PROOFLESS)).body).toEqual({ valid: false, reason: 'invalid' })
+  })
+
+  it('that cannot be read: 503 store_unavailable on every verb that reads', async () => {
+    await open()
+    const { thread, task } = await held(bot)
+    reads = () => {
+      throw new StoreUnavailable('away')
+    }
+    const answers = await Promise.all([
+      bot.poll({ thread_id: thread }),
+      bot.revise(task, thread, { request_payload: REVIEWED }),
+      ann.show(thread),
+      ann.approve(thread),
+      ann.list(),
+    ])
+    expect(answers.map(({ problem }) => problem.code)).toEqual(answers.map(() => 'store_unavailable'))
+    for (const { headers } of answers) expect(headers.get('retry-after')).toBe('1')
+  })
+
+  it('that breaks in a way nobody foresaw: 500 without its words, which are in the log', async () => {
+    await open()
+    misbehave = () => Promise.reject(new Error('private words about /some/path'))
+    const { status, problem, text } = await bot.submit('s', { tool_name: 't' })
+    expect([status, problem.code]).toEqual([500, 'internal'])
+    expect(text).not.toContain('private words')
+    expect(world.logged.join('')).toContain('private words')
+  })
+})
+
+describe('many at once', () => {
+  it('64 calls of one task do not conflict: as many commits as calls', async () => {
+    await open()
+    await bot.submit('warm', { tool_name: 't' })
+    commits = 0
+    const task = newTask()
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, () => bot.submit(task, { tool_name: 'pay', payload: REVIEWED })),
+    )
+    expect(answers.every(({ status }) => status === 200)).toBe(true)
+    expect(commits).toBe(64)
+  })
+
+  it('an approval of one thread never waits for the votes on others', async () => {
+    await open()
+    const threads: string[] = []
+    for (let i = 0; i < 10; i++) threads.push((await held(bot)).thread)
+    commits = 0
+    const answers = await Promise.all(threads.map((thread) => ann.approve(thread)))
+    expect(answers.every(({ body }) => body.status === 'approved')).toBe(true)
+    expect(commits).toBe(10)
+  })
+})

@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { IssuedKey, PoliciesView } from '../../src/contract/admin.ts'
+import { hashCredential } from '../../src/domain/credential.ts'
+import { Agent, approved, edited, held, openWorld, Reviewer, type World } from '../gateway-fixture.ts'
+
+/** The admin plane (design.md section 6), as far as it exists. */
+
+let world: World
+
+beforeAll(async () => {
+  world = await openWorld()
+})
+afterAll(() => world.close())
+
+const T = { tool_name: 't' }
+
+describe('POST and DELETE keys', () => {
+  it('201 with the key of an agent, which works at once and is stored as a hash only', async () => {
+    const records = await world.evidenceOf(async () => {
+      const { status, body } = await world.admin<IssuedKey>('POST', 'agents/acme/bot/key')
+      expect(status).toBe(201)
+      expect(body).toEqual({
+        api_key: expect.stringMatching(/^csk_acme_[A-Za-z0-9_-]{49}$/),
+        tenant: 'acme',
+        id: 'bot',
+        rotated: false,
+      })
+      expect((await new Agent(world, body.api_key).submit('a', T)).status).toBe(200)
+      const keyHash = hashCredential(body.api_key)
+      expect(await world.app.deps.store.get('acme', 'key', keyHash)).toBeDefined()
+      expect(await world.app.deps.store.get('acme', 'key', body.api_key)).toBeUndefined()
+    })
+    expect(records[0]?.record).toMatchObject({
+      type: 'key.issued',
+      actor: { kind: 'admin', id: 'admin' },
+      details: { holder: 'agent', id: 'bot', rotated: false },
+    })
+  })
+
+  it('201 with the key of a reviewer', async () => {
+    const { status, body } = await world.admin<IssuedKey>('POST', 'reviewers/acme/nil/key')
+    expect([status, body.id]).toEqual([201, 'nil'])
+    expect(body.api_key).toMatch(/^csr_acme_/)
+    expect((await new Reviewer(world, body.api_key).call('GET', 'me')).status).toBe(200)
+  })
+
+  it('201 rotates: the old key is dead in the same moment, and two rotations at once leave one key', async () => {
+    const old = await world.agent('short')
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => world.admin<IssuedKey>('POST', 'agents/acme/short/key')),
+    )
+    expect(answers.map(({ status, body }) => [status, body.rotated])).toEqual(answers.map(() => [201, true]))
+    expect((await old.submit('a', T)).status).toBe(401)
+    const alive = await Promise.all(
+      answers.map(async ({ body }) => (await new Agent(world, body.api_key).submit('a', T)).status),
+    )
+    expect(alive.toSorted((a, b) => a - b)).toEqual([200, 401, 401, 401])
+  })
+
+  it('204 revokes; 404 when there is nothing left to revoke', async () => {
+    const agent = await world.agent('limited')
+    const path = 'agents/acme/limited/key'
+    const records = await world.evidenceOf(async () => {
+      const { status, text } = await world.admin('DELETE', path)
+      expect([status, text]).toEqual([204, ''])
+    })
+    expect(records.map(({ record }) => record.type)).toEqual(['key.revoked'])
+    expect((await agent.submit('a', T)).status).toBe(401)
+    expect((await world.admin('DELETE', path)).problem.code).toBe('not_found')
+  })
+
+  it('204 revokes a key in use: no call that began before it commits after it', async () => {
+    const agent = await world.agent('other')
+    const calls = Array.from({ length: 40 }, () =>
+      agent.event('race', { event_type: 'x', event_summary: 'x' }),
+    )
+    const revoked = world.admin('DELETE', 'agents/acme/other/key')
+    await Promise.all([...calls, revoked])
+    const records = (await world.evidence()).map(({ record }) => record)
+    const end = records.findLastIndex(({ type }) => type === 'key.revoked')
+    expect(records.slice(end + 1).filter(({ task_id }) => task_id === 'race')).toEqual([])
+  })
+
+  it.each([
+    ['POST', 'agents/acme/no-such/key'],
+    ['POST', 'agents/no-such/bot/key'],
+    ['POST', 'reviewers/acme/bot/key'],
+    ['POST', 'agents/_system/bot/key'],
+    ['POST', 'agents/__proto__/bot/key'],
+    ['DELETE', 'agents/acme/no-such/key'],
+    ['DELETE', 'agents/no-such/bot/key'],
+    ['DELETE', 'agents/_system/admin/key'],
+    ['DELETE', `agents/${'x'.repeat(200)}/bot/key`],
+    ['DELETE', `agents/acme/${'x'.repeat(200)}/key`],
+    ['DELETE', 'agents/%00/%ED%9F%BF/key'],
+  ])('404 for %s %s', async (method, path) => {
+    const { status, problem } = await world.admin<unknown>(method, path)
+    expect([status, problem.code]).toEqual([404, 'not_found'])
+  })
+})
+
+describe('GET policies', () => {
+  it('200 with the bundle in force, its files and the counts of shadow rules', async () => {
+    const bot = await world.agent()
+    const before = (await world.admin<PoliciesView>('GET', 'policies')).body
+    await bot.submit('a', { tool_name: 'pay', payload: { amount: 1 } })
+    const { status, body } = await world.admin<PoliciesView>('GET', 'policies')
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      in_force: true,
+      revision: expect.stringMatching(/^[0-9a-f]{64}$/),
+      tools: 6,
+      rules: 12,
+      last_load: { ok: true, revision: body.revision },
+    })
+    expect(body.files.map(({ path }) => path)).toContain('rules/pay.yaml')
+    expect(body.shadow['pay-shadow']).toBe((before.shadow['pay-shadow'] ?? 0) + 1)
+  })
+
+  it('200 with the diagnostics of a failed load, while the last good bundle stays in force', async () => {
+    const own = await openWorld()
+    try {
+      const agent = await own.agent()
+      const before = (await own.admin<PoliciesView>('GET', 'policies')).body
+      await own.changePolicies(edited('rules/open.yaml', 'allow: Harmless.', 'alow: Harmless.'))
+      const { body } = await own.admin<PoliciesView>('GET', 'policies')
+      expect([body.in_force, body.revision, body.last_load.ok]).toEqual([true, before.revision, false])
+      expect(body.last_load.diagnostics[0]).toMatchObject({
+        severity: 'error',
+        file: 'rules/open.yaml',
+        line: expect.any(Number),
+      })
+      expect((await agent.submit('a', T)).body.status).toBe('allow')
+      const types = (await own.evidence('_system')).map(({ record }) => record.type)
+      expect(types).toContain('policy.loaded')
+      expect(types).toContain('policy.failed')
+    } finally {
+      await own.close()
+    }
+  })
+})
+
+describe('GET evidence', () => {
+  it('200 as NDJSON, from after to limit, and the reading is evidence too', async () => {
+    const bot = await world.agent()
+    for (let i = 0; i < 5; i++) await bot.event('a', { event_type: 'x', event_summary: String(i) })
+    const all = await world.evidence()
+    const { status, headers, text } = await world.admin('GET', 'evidence?tenant=acme&after=2&limit=3')
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toMatch(/^application\/x-ndjson/)
+    const numbers = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { number: number }).number)
+    expect(numbers).toEqual([3, 4, 5])
+    expect((await world.evidence('acme', all.length)).length).toBe(0)
+    const last = (await world.evidence('_system')).at(-2)?.record
+    expect(last).toMatchObject({ type: 'evidence.read', details: { tenant: 'acme', after: all.length } })
+  })
+
+  it('200 with nothing for a tenant that is not there', async () => {
+    expect((await world.admin('GET', 'evidence?tenant=nobody')).text).toBe('')
+  })
+
+  it.each([
+    '',
+    'tenant=',
+    'tenant=a&tenant=b',
+    `tenant=${'x'.repeat(65)}`,
+    'tenant=acme&after=-1',
+    'tenant=acme&after=x',
+    'tenant=acme&after=1234567890123456',
+    'tenant=acme&limit=0',
+    'tenant=acme&limit=1.5',
+    'tenant=acme&x=1',
+  ])('400 for ?%s', async (query) => {
+    expect((await world.admin('GET', `evidence?${query}`)).status).toBe(400)
+  })
+})
+
+describe('tenants', () => {
+  it('tenants_isolated: no plane shows, changes or redeems anything of another tenant', async () => {
+    const [bot, stranger] = [await world.agent(), await world.agent('bot', 'globex')]
+    const [ann, zoe] = [await world.reviewer('ann'), await world.reviewer('zoe', 'globex')]
+    const one = await approved(bot, ann)
+    const waiting = await held(bot)
+    const records = await world.evidenceOf(async () => {
+      const answers = [
+        await stranger.poll({ thread_id: waiting.thread }),
+        await stranger.poll({ task_id: waiting.task }),
+        await stranger.revise(waiting.task, waiting.thread, { request_payload: { amount: 1 } }),
+        await zoe.show(waiting.thread),
+        await zoe.vote(waiting.thread, { decision: 'reject', revision: 1 }),
+      ]
+      expect(answers.map(({ status }) => status)).toEqual([404, 404, 409, 404, 404])
+      const proof = { task_id: one.task, signature: one.token, request_payload: one.payload }
+      expect((await stranger.validate(proof)).body.reason).toBe('invalid')
+      expect((await zoe.list({})).body.threads).toEqual([])
+    })
+    expect(records).toEqual([])
+    const globex = await world.evidence('globex')
+    expect(JSON.stringify(globex)).not.toContain(waiting.thread)
+    expect(globex.every(({ record }) => record.tenant === 'globex')).toBe(true)
+  })
+
+  it('tenants_isolated: the same task, key and payload in two tenants have nothing to do with each other', async () => {
+    const [bot, stranger] = [await world.agent(), await world.agent('bot', 'globex')]
+    const body = { tool_name: 'pay', payload: { amount: 500 } }
+    const headers = { 'idempotency-key': 'shared' }
+    const one = await bot.submit('shared', body, headers)
+    const two = await stranger.submit('shared', { ...body, payload: { amount: 501 } }, headers)
+    expect([one.status, two.status]).toEqual([200, 200])
+    expect(two.body.thread_id).not.toBe(one.body.thread_id)
+    expect((await bot.poll({ task_id: 'shared' })).body.thread_id).toBe(one.body.thread_id)
+    expect((await stranger.poll({ task_id: 'shared' })).body.thread_id).toBe(two.body.thread_id)
+  })
+})

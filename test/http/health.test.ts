@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call, held, openWorld, until, type World } from '../gateway-fixture.ts'
+
+/** What needs no credential: liveness, readiness, the OpenAPI document. */
+
+let world: World
+
+beforeAll(async () => {
+  world = await openWorld()
+})
+afterAll(() => world.close())
+
+describe('GET livez and readyz', () => {
+  it('200 without a credential', async () => {
+    expect((await call(`${world.url}/livez`, 'GET')).body).toEqual({ live: true })
+    const { status, body } = await call(`${world.url}/readyz`, 'GET')
+    expect([status, body]).toEqual([200, { ready: true, store: 'ready', policies: 'ready' }])
+  })
+
+  it('503 of readyz, 200 of livez, while no valid bundle was ever loaded; every evaluation is a reject', async () => {
+    const own = await openWorld({ files: { 'routing.yaml': 'nonsense: true\n' } })
+    try {
+      const response = await fetch(`${own.url}/readyz`)
+      expect(response.status).toBe(503)
+      expect(await response.json()).toMatchObject({ ready: false, store: 'ready' })
+      expect((await fetch(`${own.url}/livez`)).status).toBe(200)
+      expect((await own.admin<{ in_force: boolean }>('GET', 'policies')).body.in_force).toBe(false)
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('200 with a word about it while an older bundle is in force', async () => {
+    const own = await openWorld()
+    try {
+      await own.changePolicies({ 'routing.yaml': 'nonsense: true\n' })
+      const { status, body } = await call<{ policies: string }>(`${own.url}/readyz`, 'GET')
+      expect(status).toBe(200)
+      expect(body.policies).toContain('the last load failed')
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('without any bundle an agent that has a key is told reject, and its approvals do not hold', async () => {
+    const own = await openWorld()
+    try {
+      const agent = await own.agent()
+      await own.stop()
+      const { writeFile } = await import('node:fs/promises')
+      await writeFile(`${own.policies}/routing.yaml`, 'nonsense: true\n')
+      await own.start()
+      const { status, body } = await agent.submit('a', { tool_name: 't' })
+      expect([status, body.status]).toEqual([200, 'reject'])
+      expect(body.message).toMatch(/no policy is in force/i)
+    } finally {
+      await own.close()
+    }
+  })
+})
+
+describe('GET openapi.json', () => {
+  it('200 with the document that the gateway validates with', async () => {
+    const { status, text } = await call(`${world.url}/openapi.json`, 'GET')
+    expect(status).toBe(200)
+    expect(text).toBe(readFileSync(new URL('../../schemas/openapi.json', import.meta.url), 'utf8'))
+  })
+
+  it('every path and method of the document is served, and nothing that it does not name', async () => {
+    const { body } = await call<{ paths: Record<string, Record<string, { security: object[] }>> }>(
+      `${world.url}/openapi.json`,
+      'GET',
+    )
+    for (const [path, methods] of Object.entries(body.paths)) {
+      for (const method of ['get', 'post', 'put', 'patch', 'delete']) {
+        const url = world.url + path.replaceAll(/\{\w+\}/g, 'x')
+        const { status } = await fetch(url, { method: method.toUpperCase() })
+        const operation = methods[method]
+        if (operation === undefined) expect([path, method, status]).toEqual([path, method, 404])
+        else if (operation.security.length > 0) expect([path, method, status]).toEqual([path, method, 401])
+        else expect([path, method, status]).toEqual([path, method, 200])
+      }
+    }
+  })
+})
+
+describe('shutting down', () => {
+  it('503 shutting_down with Retry-After for a request that ends after it began, and the connection ends', async () => {
+    const own = await openWorld()
+    const { health } = own.app
+    const { port } = new URL(own.url)
+    const socket = connect(Number(port), '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => (text += chunk.toString('latin1')))
+    const ended = new Promise((resolve) => socket.on('close', resolve))
+    socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET /readyz HTTP/1.1\r\n')
+    await until(() => text.includes('{"live":true}'))
+    const closed = own.close()
+    await until(async () => !(await health.ready()).ready)
+    socket.write('Host: x\r\n\r\n')
+    await ended
+    await closed
+    expect(text).toMatch(/HTTP\/1\.1 503 [\s\S]*"code":"shutting_down"/)
+    expect(text).toContain('retry-after: 1')
+    expect(text.toLowerCase()).toContain('connection: close')
+  })
+
+  it('takes no longer for clients that keep connections alive, silent or not', async () => {
+    const own = await openWorld()
+    const agent = await own.agent()
+    const { port } = new URL(own.url)
+    const silent = connect(Number(port), '127.0.0.1')
+    const ended = new Promise((resolve) => silent.on('close', resolve))
+    await agent.poll({ thread_id: (await held(agent)).thread })
+    const start = performance.now()
+    await own.close()
+    await ended
+    expect(performance.now() - start).toBeLessThan(2_500)
+  })
+})

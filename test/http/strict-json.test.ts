@@ -1,0 +1,233 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { GatewayError } from '../../src/contract/errors.ts'
+import type { JsonValue } from '../../src/contract/json.ts'
+import { LIMITS } from '../../src/contract/limits.ts'
+import { canonicalJson, digestOf } from '../../src/domain/digest.ts'
+import { parseStrictJson } from '../../src/http/strict-json.ts'
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+/** The value, or undefined when the scan refuses; anything else that is thrown is a failure. */
+function strict(text: string): { value: JsonValue } | undefined {
+  try {
+    return { value: parseStrictJson(bytes(text)) }
+  } catch (error) {
+    expect(error).toBeInstanceOf(GatewayError)
+    expect((error as GatewayError).code).toBe('invalid_json')
+    return undefined
+  }
+}
+
+/** Replaces, removes, doubles or inserts one piece of the text. */
+const PIECES = [
+  '"',
+  '\\',
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  ':',
+  '-',
+  '.',
+  'e',
+  '0',
+  '9',
+  '1e999',
+  '\\u0061',
+  '\\ud800',
+  '"a":1',
+  '"__proto__":1',
+  'null',
+  ' ',
+  '\u0000',
+  '\ufeff',
+  '\u2028',
+  '9007199254740993',
+  '0.1',
+  '-0',
+]
+const mutation = fc.record({
+  at: fc.nat(),
+  length: fc.nat({ max: 3 }),
+  piece: fc.constantFrom('', ...PIECES),
+})
+
+function mutate(text: string, changes: readonly { at: number; length: number; piece: string }[]): string {
+  return changes.reduce((before, { at, length, piece }) => {
+    const place = at % (before.length + 1)
+    return before.slice(0, place) + piece + before.slice(place + length)
+  }, text)
+}
+
+describe('the strict JSON scan', () => {
+  it('accepts only what JSON.parse accepts with an equal value, over 60,000 mutated documents', () => {
+    let taken = 0
+    fc.assert(
+      fc.property(
+        fc.json({ maxDepth: 4 }),
+        fc.array(mutation, { minLength: 0, maxLength: 3 }),
+        (document, changes) => {
+          const text = mutate(document, changes)
+          if (!text.isWellFormed()) return
+          const result = strict(text)
+          if (result === undefined) return
+          taken++
+          const plain = JSON.parse(text) as JsonValue
+          expect(result.value).toStrictEqual(plain)
+          const again = JSON.parse(JSON.stringify(result.value)) as JsonValue
+          expect(digestOf(again)).toBe(digestOf(plain))
+          expect(JSON.parse(canonicalJson(plain))).toEqual(again)
+        },
+      ),
+      { numRuns: 60_000 },
+    )
+    expect(taken, 'the generator also makes what is accepted').toBeGreaterThan(10_000)
+  }, 60_000)
+
+  it('accepts what JSON.stringify writes, but for what the rules name', () => {
+    const safe = fc.oneof(
+      fc.maxSafeInteger(),
+      fc
+        .double({ noDefaultInfinity: true, noNaN: true })
+        .filter((n) => !Number.isInteger(n) || Number.isSafeInteger(n)),
+    )
+    const value = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'small' },
+        fc.constantFrom(null, true, false),
+        safe,
+        fc.string({ unit: 'binary' }).filter((s) => s.isWellFormed()),
+        fc.array(tie('value'), { maxLength: 5 }),
+        fc.dictionary(
+          fc.string({ unit: 'grapheme' }).filter((key) => key !== '__proto__'),
+          tie('value'),
+          { maxKeys: 5 },
+        ),
+      ),
+    })).value
+    fc.assert(
+      fc.property(value, (one) => {
+        expect(strict(JSON.stringify(one))?.value).toEqual(JSON.parse(JSON.stringify(one)))
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it('accepts numbers of 15 digits, never more than 17, and none whose fraction or digits are lost', () => {
+    const literals = fc.tuple(
+      fc
+        .integer({ min: 1, max: 19 })
+        .chain((n) => fc.bigInt({ min: 10n ** BigInt(n - 1), max: 10n ** BigInt(n) - 1n })),
+      fc.integer({ min: -345, max: 310 }),
+    )
+    fc.assert(
+      fc.property(literals, ([mantissa, exponent]) => {
+        const significand = String(mantissa).replace(/0+$/, '')
+        const literal = `${mantissa}e${exponent}`
+        const value = Number(literal)
+        const taken = strict(literal) !== undefined
+        const normal = Number.isFinite(value) && value >= 2 ** -1022
+        if (normal && significand.length <= 15) expect([literal, taken]).toEqual([literal, true])
+        if (significand.length > 17 || !Number.isFinite(value) || value === 0)
+          expect([literal, taken]).toEqual([literal, false])
+        if (!taken) return
+        const whole = exponent >= 0 || mantissa % 10n ** BigInt(-exponent) === 0n
+        expect([literal, Number.isInteger(value)]).toEqual([literal, whole])
+        const places = Math.min(17, significand.length)
+        const off = Math.abs(Number(value.toPrecision(places)) - value)
+        expect(off, literal).toBeLessThanOrEqual(value * 2 ** -52)
+        if (places > 15) return
+        const kept = value.toPrecision(places).replace(/e.*$/, '').replace(/\D/g, '').replace(/^0+/, '')
+        expect([literal, kept.replace(/0+$/, '')]).toEqual([literal, significand])
+      }),
+      { numRuns: 20_000 },
+    )
+  })
+
+  it('refuses a duplicate key however it is written, at any depth', () => {
+    const key = fc.string({ minLength: 1, maxLength: 4 }).filter((k) => k !== '__proto__')
+    const escaped = (text: string): string =>
+      `"${Array.from(text)
+        .map((c) => (c.length === 1 ? `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}` : c))
+        .join('')}"`
+    fc.assert(
+      fc.property(key, fc.nat({ max: 5 }), (name, depth) => {
+        const twice = `{${JSON.stringify(name)}:1,"other-key":2,${escaped(name)}:3}`
+        expect(strict(`${'[{"a":'.repeat(depth)}${twice}${'}]'.repeat(depth)}`)).toBeUndefined()
+      }),
+    )
+  })
+
+  it.each([
+    ['depth', (n: number) => '['.repeat(n) + ']'.repeat(n), LIMITS.JSON_DEPTH],
+    [
+      'keys',
+      (n: number) => `{${Array.from({ length: n }, (_, i) => `"${i}":0`).join(',')}}`,
+      LIMITS.JSON_KEYS,
+    ],
+    ['values', (n: number) => `[${Array.from({ length: n - 1 }, () => '0').join(',')}]`, LIMITS.JSON_VALUES],
+    ['bytes of a string', (n: number) => `"${'x'.repeat(n)}"`, LIMITS.STRING_BYTES],
+  ])('accepts as much %s as the cap and no more', (_, make, cap) => {
+    expect(strict(make(cap))).toBeDefined()
+    expect(strict(make(cap + 1))).toBeUndefined()
+  })
+
+  it('names the place, and never more of a key than is good to read', () => {
+    const message = (text: string): string => {
+      try {
+        parseStrictJson(bytes(text))
+      } catch (error) {
+        return (error as Error).message
+      }
+      return ''
+    }
+    expect(message('{"a":1,"a":2}')).toBe('duplicate key `a` (at character 7)')
+    const long = 'k'.repeat(5_000)
+    expect(message(`{"${long}":1,"${long}":2}`).length).toBeLessThan(120)
+  })
+})
+
+/** Vectors of RFC 8785: appendix B for numbers, section 3.2.2 and 3.2.3 for the rest. */
+describe('RFC 8785 digests of what the scan accepts', () => {
+  it.each([
+    ['-0', '0'],
+    ['5e-324', '5e-324'],
+    ['-5e-324', '-5e-324'],
+    ['1.7976931348623157e308', '1.7976931348623157e+308'],
+    ['9007199254740991', '9007199254740991'],
+    ['333333333.3333333', '333333333.3333333'],
+    ['333333333.33333325', '333333333.33333325'],
+    ['333333333.33333329', '333333333.3333333'],
+    ['4.50', '4.5'],
+    ['2e-3', '0.002'],
+    ['1E30', '1e+30'],
+    ['1e-27', '1e-27'],
+    ['0.000001', '0.000001'],
+    ['1e-7', '1e-7'],
+    ['9.999999999999997e22', '9.999999999999997e+22'],
+    ['1e23', '1e+23'],
+    ['295147905179352830000.0', '295147905179352830000'],
+  ])('%s is written %s', (literal, canonical) => {
+    const result = strict(literal)
+    expect(result).toBeDefined()
+    expect(canonicalJson(result?.value ?? null)).toBe(canonical)
+  })
+
+  it('sorts keys by UTF-16 code units, and escapes as little as can be', () => {
+    const text =
+      '{"\\u20ac":"Euro Sign","\\r":"Carriage Return","\\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One","\\ud83d\\ude00":"Emoji: Grinning Face","\\u0080":"Control","\\u00f6":"Latin Small Letter O With Diaeresis"}'
+    expect(canonicalJson(strict(text)?.value ?? null)).toBe(
+      '{"\\r":"Carriage Return","1":"One","\u0080":"Control","ö":"Latin Small Letter O With Diaeresis","€":"Euro Sign","😀":"Emoji: Grinning Face","\ufb33":"Hebrew Letter Dalet With Dagesh"}',
+    )
+  })
+
+  it('writes the example of section 3.2.2', () => {
+    const text =
+      '{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"string":"\\u20ac$\\u000F\\u000aA\'\\u0042\\u0022\\u005c\\\\\\"\\/","literals":[null,true,false]}'
+    expect(canonicalJson(strict(text)?.value ?? null)).toBe(
+      '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
+    )
+  })
+})
