@@ -16,7 +16,6 @@ export const ERRORS = {
   duplicate_revision: { status: 409, title: 'This revision was seen before' },
   too_many_revisions: { status: 409, title: 'The thread has been revised too often' },
   unknown_thread: { status: 409, title: 'No such thread in this task' },
-  conflict: { status: 409, title: 'Somebody else changed this at the same time' },
   stale_revision: { status: 412, title: 'The thread has moved on to another revision' },
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'Only application/json in UTF-8, unencoded' },

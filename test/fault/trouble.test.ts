@@ -100,8 +100,11 @@ describe('a second gateway on the same data directory', () => {
       const first = await startGateway({ directory })
       const key = await first.key('agent', 'demo-agent')
       const second = startProcess(MAIN, [
-        ...['serve', '--port', '0', '--metrics-port', '0'],
-        ...['--store', `file:${directory}/data`, '--policies', STARTER_POLICIES],
+        'serve',
+        '--port=0',
+        '--metrics-port=0',
+        `--store=file:${directory}/data`,
+        `--policies=${STARTER_POLICIES}`,
       ])
       const { code, errors } = await second.ended
       expect(code).toBe(1)

@@ -160,7 +160,6 @@ describe('the admin key', () => {
         `Bearer ${ADMIN_KEY}x`,
         `Bearer ${ADMIN_KEY.slice(0, -1)}`,
         `Bearer ${bot.key}`,
-        `Bearer ${ann.key}`,
         `Basic ${ADMIN_KEY}`,
         ADMIN_KEY,
       ]) {
@@ -170,5 +169,41 @@ describe('the admin key', () => {
       }
     })
     expect(records).toEqual([])
+  })
+
+  it.each([
+    ['POST', 'agents/acme/bot/key'],
+    ['DELETE', 'reviewers/acme/nil/key'],
+    ['GET', 'policies'],
+    ['GET', 'evidence?tenant=acme'],
+  ])('403 not_permitted on %s %s for a reviewer without the admin role', async (method, path) => {
+    const { key } = await world.reviewer('nil')
+    const headers = { authorization: `Bearer ${key}` }
+    const { status, body } = await call(`${world.url}/api/admin/${path}`, method, { headers })
+    expect([status, (body as { code: string }).code]).toEqual([403, 'not_permitted'])
+  })
+
+  it('200 on policies and on the evidence of the own tenant for a reviewer with the admin role, who is named in the record', async () => {
+    const headers = { authorization: `Bearer ${ann.key}` }
+    const read = async (path: string): Promise<number> =>
+      (await fetch(`${world.url}/api/admin/${path}`, { headers })).status
+    const records = await world.evidenceOf(async () => {
+      expect(await read('policies')).toBe(200)
+      expect(await read('evidence?tenant=acme')).toBe(200)
+      expect(await read('evidence?tenant=other')).toBe(404)
+      expect(await read('evidence?tenant=_system')).toBe(404)
+    }, '_system')
+    expect(records.map(({ record }) => [record.type, record.actor])).toContainEqual([
+      'evidence.read',
+      { kind: 'reviewer', id: 'ann' },
+    ])
+  })
+
+  it('403 not_permitted when a reviewer with the admin role issues or revokes a key', async () => {
+    const headers = { authorization: `Bearer ${ann.key}` }
+    for (const method of ['POST', 'DELETE']) {
+      const { status, body } = await call(`${world.url}/api/admin/agents/acme/bot/key`, method, { headers })
+      expect([status, (body as { code: string }).code]).toEqual([403, 'not_permitted'])
+    }
   })
 })
