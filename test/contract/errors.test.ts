@@ -30,7 +30,7 @@ describe('a refusal', () => {
   it('becomes a problem document with its public words only', () => {
     const error = new GatewayError('not_pending', 'words', { cause: new Error('private'), retryAfter: 3 })
     expect(problemOf(error)).toEqual({
-      type: 'urn:countersign:error:conflict',
+      type: 'urn:countersign:error:not_pending',
       title: ERRORS.not_pending.title,
       status: 409,
       code: 'not_pending',
