@@ -25,12 +25,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'policy',
     'gateway',
     'store',
+    'store/store.ts',
     'http',
     'telemetry',
     'evidence',
     'config.ts',
   ],
-  cli: ['contract', 'domain', 'policy', 'gateway', 'sdk', 'config.ts', 'app.ts'],
+  cli: ['contract', 'domain', 'policy', 'gateway', 'telemetry', 'sdk', 'config.ts', 'app.ts'],
 }
 const MAX_LINES = 400
 
