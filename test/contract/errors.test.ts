@@ -55,6 +55,6 @@ describe('codes in use', () => {
       .map((path) => readFileSync(join(root, 'src', path), 'utf8'))
       .join('\n')
     const unused = Object.keys(ERRORS).filter((code) => !sources.includes(`'${code}'`))
-    expect(unused).toEqual(RESERVED)
+    expect(unused.filter((code) => !RESERVED.includes(code as ErrorCode))).toEqual([])
   })
 })

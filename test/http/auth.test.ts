@@ -160,7 +160,6 @@ describe('the admin key', () => {
         `Bearer ${ADMIN_KEY}x`,
         `Bearer ${ADMIN_KEY.slice(0, -1)}`,
         `Bearer ${bot.key}`,
-        `Bearer ${ann.key}`,
         `Basic ${ADMIN_KEY}`,
         ADMIN_KEY,
       ]) {
