@@ -99,13 +99,9 @@ describe('a second gateway on the same data directory', () => {
     inDirectory(async (directory) => {
       const first = await startGateway({ directory })
       const key = await first.key('agent', 'demo-agent')
-      const second = startProcess(MAIN, [
-        'serve',
-        '--port=0',
-        '--metrics-port=0',
-        `--store=file:${directory}/data`,
-        `--policies=${STARTER_POLICIES}`,
-      ])
+      const ports = ['--port', '0', '--metrics-port', '0']
+      const state = ['--store', `file:${directory}/data`, '--policies', STARTER_POLICIES]
+      const second = startProcess(MAIN, ['serve', ...ports, ...state])
       const { code, errors } = await second.ended
       expect(code).toBe(1)
       expect(errors).toMatch(/in use by another process/)
