@@ -2,6 +2,7 @@ import type { Diagnostic } from '../policy/diagnostics.ts'
 import type { Snapshot } from '../policy/snapshot.ts'
 import type { Store } from '../store/store.ts'
 import type { EvidenceRecord } from './evidence.ts'
+import type { Caller } from './caller.ts'
 
 /** What every verb needs. No verb reaches for a clock, a random source or a policy by itself. */
 export interface Deps {
@@ -41,14 +42,8 @@ export interface PolicyStatus {
   }
 }
 
-/** Key records seen lately. A stale entry is harmless: every commit guards the record's revision. */
-export type KeyCache = Map<string, CachedKey>
-
-export interface CachedKey {
-  readonly kind: 'agent' | 'reviewer'
-  readonly id: string
-  readonly revision: number
-}
+/** Agents by the credential they were identified by. A stale entry is harmless: what acts on it guards or reads the key's record. */
+export type KeyCache = Map<string, Caller>
 
 export type Observation =
   | { readonly kind: 'evidence'; readonly record: EvidenceRecord }

@@ -5,7 +5,7 @@ import { LIMITS } from '../contract/limits.ts'
 import { digestOf } from '../domain/digest.ts'
 import type { Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
-import type { Caller } from './identify.ts'
+import type { Caller } from './caller.ts'
 import { answerId, INDEX, put, read, type StoredAnswer, unchanged, type Versioned } from './records.ts'
 import type { Plan } from './transact.ts'
 

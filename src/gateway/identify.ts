@@ -1,19 +1,12 @@
-import { GatewayError } from '../contract/errors.ts'
 import { hashCredential, parseCredential } from '../domain/credential.ts'
 import type { AgentEntry, ReviewerEntry, Snapshot } from '../policy/snapshot.ts'
 import type { Guard } from '../store/store.ts'
+import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
-import { read, unchanged } from './records.ts'
-import { storeCall } from './transact.ts'
+import { read } from './records.ts'
+import { storeCall, unauthenticated } from './transact.ts'
 
-/** Who is calling, as proved by a key. `tenant`, `id` and `keyHash` never come from anywhere else. */
-export interface Caller {
-  readonly tenant: string
-  readonly id: string
-  readonly keyHash: string
-}
-
-const CACHED_KEYS = 10_000
+const REMEMBERED_KEYS = 10_000
 
 /**
  * Resolves a bearer credential (agent-api-contract.md section 5). A missing, malformed, unknown or revoked key, and a
@@ -28,27 +21,31 @@ export async function identify(
 ): Promise<Caller> {
   const form = credential === undefined ? undefined : parseCredential(kind, credential)
   if (credential === undefined || form === undefined) throw unauthenticated()
-  const caller = { tenant: form.tenant, keyHash: hashCredential(credential) }
-  const key = await storeCall(() => read(deps.store, form.tenant, 'key', caller.keyHash))
+  const keyHash = hashCredential(credential)
+  const key = await storeCall(() => read(deps.store, form.tenant, 'key', keyHash))
   if (key === undefined || key.value.kind !== kind) throw unauthenticated()
-  remember(deps, caller.keyHash, { kind, id: key.value.id, revision: key.revision })
-  return { ...caller, id: key.value.id }
+  const caller = { tenant: form.tenant, id: key.value.id, keyHash, keyRevision: key.revision }
+  if (kind === 'agent') remember(deps, credential, caller)
+  return caller
 }
 
-/** The guard that makes a revocation instant: a commit under a key that changed meanwhile fails and is judged afresh. */
-export async function keyGuard(deps: Deps, caller: Caller): Promise<Guard> {
-  const cached = deps.keys.get(caller.keyHash)
-  if (cached) return unchanged('key', caller.keyHash, cached)
-  const key = await read(deps.store, caller.tenant, 'key', caller.keyHash)
-  if (key === undefined) throw unauthenticated()
-  remember(deps, caller.keyHash, { kind: key.value.kind, id: key.value.id, revision: key.revision })
-  return unchanged('key', caller.keyHash, key)
+/**
+ * An agent whose key was seen before, without asking the store. That is safe because whoever acts on it guards the key's
+ * record in its commit (`keyGuard`) or reads it (`keyInForce`): a revoked key is refused at once, on every instance.
+ */
+export function recognise(deps: Deps, credential: string | undefined): Caller | undefined {
+  return credential === undefined ? undefined : deps.keys.get(credential)
 }
 
-/** For calls that last: the key they came with must still be there. @throws GatewayError `unauthenticated` */
+/** The guard that makes a revocation instant: a commit under a key that is gone changes nothing and is refused. */
+export function keyGuard(caller: Caller): Guard {
+  return { type: 'key', id: caller.keyHash, revision: caller.keyRevision }
+}
+
+/** For calls that commit nothing, and for calls that last: the key must still be there. @throws GatewayError `unauthenticated` */
 export async function keyInForce(deps: Deps, caller: Caller): Promise<void> {
-  const key = await read(deps.store, caller.tenant, 'key', caller.keyHash)
-  if (key === undefined) throw unauthenticated()
+  const key = await storeCall(() => deps.store.get(caller.tenant, 'key', caller.keyHash))
+  if (key?.revision !== caller.keyRevision) throw unauthenticated()
 }
 
 /** The agent's entry in the directory in force. Without any snapshot there is nobody to ask, and every call is refused by policy. */
@@ -66,15 +63,7 @@ export function reviewerEntry(snapshot: Snapshot | undefined, caller: Caller): R
   return entry
 }
 
-function remember(
-  deps: Deps,
-  hash: string,
-  key: { kind: 'agent' | 'reviewer'; id: string; revision: number },
-): void {
-  if (deps.keys.size >= CACHED_KEYS) deps.keys.clear()
-  deps.keys.set(hash, key)
-}
-
-function unauthenticated(): GatewayError {
-  return new GatewayError('unauthenticated', 'a valid key is needed: Authorization: Bearer <key>')
+function remember(deps: Deps, credential: string, caller: Caller): void {
+  if (deps.keys.size >= REMEMBERED_KEYS) deps.keys.clear()
+  deps.keys.set(credential, caller)
 }

@@ -6,7 +6,7 @@ import type { Guard, Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { holderId, put, read, remove, SYSTEM, TENANTS_INDEX, unchanged } from './records.ts'
-import { transact } from './transact.ts'
+import { forgetKey, transact } from './transact.ts'
 
 export interface Holder {
   readonly tenant: string
@@ -29,12 +29,14 @@ export async function issueKey(deps: Deps, holder: Holder): Promise<IssuedKey> {
     )
   }
   await registerTenant(deps, tenant)
+  let old: string | undefined
   const { answer } = await transact(deps, tenant, async () => {
     const now = deps.store.now()
     const api_key = composeCredential(kind, deps.random(SECRET_BYTES), tenant)
     const key_hash = hashCredential(api_key)
     const current = await read(deps.store, tenant, 'holder', holderId(kind, id))
     const rotated = current !== undefined
+    old = current?.value.key_hash
     return {
       answer: { api_key, tenant, id, rotated },
       guards: [unchanged('holder', holderId(kind, id), current), unchanged('key', key_hash, undefined)],
@@ -46,6 +48,7 @@ export async function issueKey(deps: Deps, holder: Holder): Promise<IssuedKey> {
       evidence: [recordOf(deps, holder, 'key.issued', { key_hash, rotated })],
     }
   })
+  if (old !== undefined) forgetKey(deps, old)
   return answer
 }
 
@@ -58,6 +61,7 @@ export async function revokeKey(deps: Deps, holder: Holder): Promise<void> {
     const current = await read(deps.store, tenant, 'holder', holderId(kind, id))
     if (current === undefined) throw none
     const { key_hash } = current.value
+    forgetKey(deps, key_hash)
     const guards: Guard[] = [unchanged('holder', holderId(kind, id), current)]
     const writes: Write[] = [remove('key', key_hash), remove('holder', holderId(kind, id))]
     return {

@@ -1,6 +1,7 @@
 import type { Me } from '../contract/reviewer.ts'
 import type { Deps } from './deps.ts'
-import { type Caller, reviewerEntry } from './identify.ts'
+import type { Caller } from './caller.ts'
+import { reviewerEntry } from './identify.ts'
 
 /** Who I am, what I may decide, and whose threads I must leave to others. */
 export function me(deps: Deps, caller: Caller): Me {

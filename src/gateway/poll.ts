@@ -11,7 +11,8 @@ import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { closingMessage, expiry } from './expire.ts'
 import { purgeAt } from './idempotency.ts'
-import { agentEntry, type Caller, keyGuard, keyInForce } from './identify.ts'
+import type { Caller } from './caller.ts'
+import { agentEntry, keyGuard, keyInForce } from './identify.ts'
 import { INDEX, put, read, revisionId, unchanged, type Versioned } from './records.ts'
 import { moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, storeCall, transact } from './transact.ts'
@@ -43,6 +44,7 @@ export async function poll(
   wait?: Wait,
 ): Promise<Committed<Decision>> {
   agentEntry(deps.policies.current(), caller)
+  await keyInForce(deps, caller)
   const thread_id = await storeCall(() => locate(deps, caller, target))
   if (wait) await settled(deps, caller, thread_id, wait)
   if (wait?.callerGone()) throw new GatewayError('request_timeout', 'the caller is gone')
@@ -107,7 +109,7 @@ async function settled(deps: Deps, caller: Caller, thread_id: string, wait: Wait
     const woken = deps.store
       .watch(caller.tenant, round, { type: 'thread', id: thread_id })
       .catch(() => undefined)
-    await storeCall(() => keyInForce(deps, caller))
+    await keyInForce(deps, caller)
     const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
     if (thread.status !== 'pending_review' || deps.store.now() >= (thread.deadline ?? Infinity)) return
     await woken
@@ -130,7 +132,7 @@ async function approvedRead(
   )
   if (revision === undefined) throw new TypeError('a thread without its revision')
   const lapse = await lapseOf(deps, value, revision.value)
-  const guards = [unchanged('thread', value.thread_id, thread), await keyGuard(deps, caller)]
+  const guards = [unchanged('thread', value.thread_id, thread), keyGuard(caller)]
   if (lapse) return { ...revoke(deps, value, lapse), guards }
   if (value.approval?.collected_at !== undefined) return { answer: decisionOn(value, deps.store.now()) }
   const plan = entry?.signedApprovals === false ? collect(deps, value) : mint(deps, caller, value, entry)

@@ -2,7 +2,8 @@ import type { AgentEvent, EventReceipt } from '../contract/agent.ts'
 import type { JsonObject } from '../contract/json.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
-import { agentEntry, type Caller, keyGuard } from './identify.ts'
+import type { Caller } from './caller.ts'
+import { agentEntry, keyGuard } from './identify.ts'
 import { type Committed, transact } from './transact.ts'
 
 /**
@@ -22,7 +23,7 @@ export async function record(
     const recorded_at = isoTime(deps.store.now())
     return {
       answer: { event_id, recorded_at },
-      guards: [await keyGuard(deps, caller)],
+      guards: [keyGuard(caller)],
       evidence: [
         {
           type: 'agent.event',

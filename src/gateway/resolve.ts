@@ -1,7 +1,8 @@
 import type { ResolveResult } from '../contract/agent.ts'
 import type { ToolContract } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
-import { agentEntry, type Caller } from './identify.ts'
+import type { Caller } from './caller.ts'
+import { agentEntry, keyInForce } from './identify.ts'
 
 /**
  * The contracts of the tools an agent may use (agent-api-contract.md section 4, POST tools/resolve). An empty list asks for
@@ -9,8 +10,9 @@ import { agentEntry, type Caller } from './identify.ts'
  *
  * @throws GatewayError `unauthenticated`
  */
-export function resolve(deps: Deps, caller: Caller, names: readonly string[]): ResolveResult {
+export async function resolve(deps: Deps, caller: Caller, names: readonly string[]): Promise<ResolveResult> {
   const snapshot = deps.policies.current()
+  await keyInForce(deps, caller)
   agentEntry(snapshot, caller)
   const asked = names.length === 0 ? [...(snapshot?.tools.keys() ?? [])] : [...new Set(names)]
   const may = (name: string): boolean => snapshot?.mayUse(caller.tenant, caller.id, name) === true

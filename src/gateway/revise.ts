@@ -8,7 +8,8 @@ import { requirePolicy } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { decisionDetails, isSensitive } from './decision-evidence.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
-import { agentEntry, type Caller, keyGuard } from './identify.ts'
+import type { Caller } from './caller.ts'
+import { agentEntry, keyGuard } from './identify.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from './records.ts'
 import { callOf, decide } from './submit.ts'
 import {
@@ -81,7 +82,7 @@ async function attempt(
       status: after.status,
       revision: after.revision,
     },
-    guards: [unchanged('thread', after.thread_id, read), await keyGuard(deps, caller)],
+    guards: [unchanged('thread', after.thread_id, read), keyGuard(caller)],
     writes: [...written.writes, put('revision', revisionId(after.thread_id, after.revision), revision)],
     evidence,
   }

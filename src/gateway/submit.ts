@@ -7,7 +7,8 @@ import type { Deps } from './deps.ts'
 import { decisionDetails, isSensitive } from './decision-evidence.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { attempted, remembering, replayable } from './idempotency.ts'
-import { agentEntry, type Caller, keyGuard } from './identify.ts'
+import type { Caller } from './caller.ts'
+import { agentEntry, keyGuard, keyInForce } from './identify.ts'
 import { INDEX, put, revisionId, unchanged } from './records.ts'
 import { claimsOf, currentRevision, revisionRecord, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
@@ -41,7 +42,10 @@ export async function submit(
     if (idempotencyKey === undefined) return evaluate(deps, caller, submission, snapshot)
     const attempt = await attempted(deps, caller, { taskId, key: idempotencyKey, body: request })
     const replay = replayable(attempt, deps.store.now(), bundle)
-    if (replay) return { answer: replay }
+    if (replay) {
+      await keyInForce(deps, caller)
+      return { answer: replay }
+    }
     return remembering(await evaluate(deps, caller, submission, snapshot), attempt, deps.store.now(), bundle)
   })
 }
@@ -76,7 +80,7 @@ async function evaluate(
   const { request } = submission
   const at = deps.store.now()
   const outcome = await decide(deps, snapshot, callOf(caller, request, payloadOf(request), at))
-  const guards = [await keyGuard(deps, caller)]
+  const guards = [keyGuard(caller)]
   const bundle = snapshot?.revision ?? NO_BUNDLE
   const sensitive = isSensitive(snapshot, request.tool_name)
   const evaluation = { deps, caller, submission, outcome, at, bundle, sensitive }

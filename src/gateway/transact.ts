@@ -33,7 +33,7 @@ const RETRY_AFTER_SECONDS = 1
  * Optimistic atomic commit (design.md section 2): `attempt` reads and decides, the store applies or names what changed meanwhile,
  * and then the verb runs again. Nothing is answered before it is durable.
  *
- * @throws GatewayError `store_unavailable` (not executed) or `outcome_unknown` (may have been).
+ * @throws GatewayError `store_unavailable` (not executed), `outcome_unknown` (may have been), `unauthenticated` (the key is gone).
  */
 export async function transact<T>(
   deps: Deps,
@@ -67,7 +67,7 @@ async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Comm
     for (const record of evidence) deps.observe({ kind: 'evidence', record })
     return { answer: plan.answer, ...receiptOf(result.numbers[0], events[0]) }
   }
-  if (result.reason === 'guard') forgetKeys(deps, guards, result.failed)
+  if (result.reason === 'guard') refuseDeadKeys(deps, guards, result.failed)
   else if (deps.store.now() < before) throw storeUnavailable()
   return undefined
 }
@@ -76,12 +76,20 @@ function receiptOf(number: number | undefined, event: string | undefined): { rec
   return number === undefined || event === undefined ? {} : { receipt: { number, leaf: leafHash(event) } }
 }
 
-/** A key that changed under us must be read again. */
-function forgetKeys(deps: Deps, guards: readonly Guard[], failed: readonly number[]): void {
-  for (const position of failed) {
-    const guard = guards[position]
-    if (guard?.type === 'key') deps.keys.delete(guard.id)
-  }
+/** A key's record never changes, it only goes: then there is nobody left to decide for. */
+function refuseDeadKeys(deps: Deps, guards: readonly Guard[], failed: readonly number[]): void {
+  const dead = failed.map((position) => guards[position]).find((guard) => guard?.type === 'key')
+  if (dead === undefined) return
+  forgetKey(deps, dead.id)
+  throw unauthenticated()
+}
+
+export function forgetKey(deps: Deps, keyHash: string): void {
+  for (const [credential, caller] of deps.keys) if (caller.keyHash === keyHash) deps.keys.delete(credential)
+}
+
+export function unauthenticated(): GatewayError {
+  return new GatewayError('unauthenticated', 'a valid key is needed: Authorization: Bearer <key>')
 }
 
 async function timedCommit(

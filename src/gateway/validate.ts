@@ -6,7 +6,8 @@ import { type ApprovalToken, type Redemption, type RefusalReason, refusalOf } fr
 import { lapseOf } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
-import { agentEntry, type Caller, keyGuard } from './identify.ts'
+import type { Caller } from './caller.ts'
+import { agentEntry, keyGuard, keyInForce } from './identify.ts'
 import { put, read, revisionId, unchanged, type Versioned } from './records.ts'
 import { moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
@@ -25,8 +26,10 @@ export async function validate(
   request: ApprovalValidationRequest | undefined,
 ): Promise<Committed<ApprovalValidationResult>> {
   agentEntry(deps.policies.current(), caller)
-  if (request === undefined || !parseCredential('approval', request.signature))
+  if (request === undefined || !parseCredential('approval', request.signature)) {
+    await keyInForce(deps, caller)
     return noted(deps, { answer: INVALID })
+  }
   const token_hash = hashCredential(request.signature)
   const redemption = redemptionOf(caller, request)
   const committed = await transact(deps, caller.tenant, async () => {
@@ -87,11 +90,7 @@ async function redeem(
   const written = writeThread(thread.value, moved(thread.value, 'redeem', { approval }))
   return {
     answer: { valid: true, ...(action_hash === undefined ? {} : { task_id, thread_id, action_hash }) },
-    guards: [
-      unchanged('token', token_hash, token),
-      unchanged('thread', thread_id, thread),
-      await keyGuard(deps, caller),
-    ],
+    guards: [unchanged('token', token_hash, token), unchanged('thread', thread_id, thread), keyGuard(caller)],
     writes: [...written.writes, put('token', token_hash, { ...token.value, used_at })],
     evidence: [recordOf(deps, caller, 'token.redeemed', { token_hash, token })],
     before: expires_at,
@@ -110,7 +109,7 @@ async function refuse(deps: Deps, caller: Caller, refused: Refused): Promise<Pla
   const { reason = 'invalid' } = refused
   return {
     answer: { valid: false, reason },
-    guards: [await keyGuard(deps, caller)],
+    guards: [keyGuard(caller)],
     evidence: [recordOf(deps, caller, 'token.refused', refused)],
   }
 }

@@ -14,7 +14,8 @@ import type { ReviewerEntry, Tenant } from '../policy/snapshot.ts'
 import { approversOf, isOwner } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
-import { type Caller, keyGuard, reviewerEntry } from './identify.ts'
+import type { Caller } from './caller.ts'
+import { keyGuard, reviewerEntry } from './identify.ts'
 import { read, unchanged, type Versioned } from './records.ts'
 import { moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
@@ -45,7 +46,7 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     checkRevision(thread.value, ballot)
     const obstacle = obstacleTo(thread.value, reviewer, tenant, deps.store.now())
     if (obstacle) throw new GatewayError(obstacle.code, obstacle.reason)
-    const guards = [unchanged('thread', ballot.thread_id, thread), await keyGuard(deps, caller)]
+    const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller)]
     return { ...count(deps, thread.value, { ballot, reviewer, tenant }), guards }
   })
 }
