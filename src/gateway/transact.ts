@@ -67,7 +67,12 @@ async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Comm
     for (const record of evidence) deps.observe({ kind: 'evidence', record })
     return { answer: plan.answer, ...receiptOf(result.numbers[0], events[0]) }
   }
-  if (result.reason === 'guard') refuseDeadKeys(deps, guards, result.failed)
+  if (result.reason === 'guard')
+    await refuseDeadKeys(
+      deps,
+      tenant,
+      guards.filter((_, i) => result.failed.includes(i)),
+    )
   else if (deps.store.now() < before) throw storeUnavailable()
   return undefined
 }
@@ -76,12 +81,13 @@ function receiptOf(number: number | undefined, event: string | undefined): { rec
   return number === undefined || event === undefined ? {} : { receipt: { number, leaf: leafHash(event) } }
 }
 
-/** A key's record never changes, it only goes: then there is nobody left to decide for. */
-function refuseDeadKeys(deps: Deps, guards: readonly Guard[], failed: readonly number[]): void {
-  const dead = failed.map((position) => guards[position]).find((guard) => guard?.type === 'key')
-  if (dead === undefined) return
-  forgetKey(deps, dead.id)
-  throw unauthenticated()
+/** A key's record never changes, it only goes: when it is gone there is nobody left to decide for. */
+async function refuseDeadKeys(deps: Deps, tenant: string, guards: readonly Guard[]): Promise<void> {
+  const key = guards.find((guard) => guard.type === 'key')
+  if (key === undefined) return
+  forgetKey(deps, key.id)
+  const record = await storeCall(() => deps.store.get(tenant, 'key', key.id))
+  if (record?.revision !== key.revision) throw unauthenticated()
 }
 
 export function forgetKey(deps: Deps, keyHash: string): void {
