@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { JsonObject, JsonValue } from '../contract/json.ts'
-import { canonicalJson, sha256 } from '../domain/digest.ts'
+import { canonicalJson, digestOf, sha256 } from '../domain/digest.ts'
 import type { Outcome, Snapshot } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
 
@@ -10,6 +10,8 @@ export const READ_VALUE_CHARS = 2_048
 export function isSensitive(snapshot: Snapshot | undefined, tool: string): boolean {
   return (snapshot?.tools.get(tool)?.sensitive.length ?? 0) > 0
 }
+
+export type MutableDetails = Record<string, JsonValue>
 
 export interface Decided {
   readonly outcome: Outcome
@@ -24,32 +26,37 @@ export interface Decided {
  * What a decision rested on: verdict, risks, rule ids, bundle, and the values of exactly the fields that the rules read.
  * Sensitive values, and a payload that holds any, stand as salted commitments; who has the secret can open them.
  */
-export function decisionDetails(deps: Deps, { outcome, payload, bundle, sensitive }: Decided): JsonObject {
+export function decisionDetails(deps: Deps, decided: Decided): MutableDetails {
+  const { outcome, payload, bundle, sensitive } = decided
   const nonce = sensitive || outcome.reads.some((read) => read.sensitive) ? deps.nextId() : undefined
-  return {
+  const details: MutableDetails = {
     verdict: outcome.verdict,
     risk: outcome.risk,
     policy_risk: outcome.policyRisk,
     by: outcome.by,
-    ...rulesOf(outcome),
     policy: bundle,
     reads: outcome.reads.map((read) => readOf(deps, read, nonce)),
-    ...(nonce === undefined
-      ? { payload_digest: sha256(canonicalJson(payload)) }
-      : { nonce, payload_commitment: commit(deps, nonce, 'payload', payload) }),
-    ...(outcome.fault === undefined ? {} : { fault: outcome.fault }),
   }
+  addRules(details, outcome)
+  if (nonce === undefined) details['payload_digest'] = digestOf(payload)
+  else Object.assign(details, { nonce, payload_commitment: commit(deps, nonce, 'payload', payload) })
+  if (outcome.fault !== undefined) details['fault'] = outcome.fault
+  return details
 }
 
-function rulesOf(outcome: Outcome): JsonObject {
-  const ids = (rules: Outcome['fired']) => rules.map((rule) => rule.id)
-  const shadow = ids(outcome.fired.filter((rule) => rule.mode === 'shadow'))
-  const unknown = ids(outcome.fired.filter((rule) => rule.unknown))
-  return {
-    rules: ids(outcome.fired.filter((rule) => rule.mode === 'enforced')),
-    ...(shadow.length > 0 ? { shadow } : {}),
-    ...(unknown.length > 0 ? { unknown } : {}),
+/** One pass and no copies: every decision of the gateway goes through here. */
+function addRules(details: MutableDetails, outcome: Outcome): void {
+  const rules: string[] = []
+  const shadow: string[] = []
+  const unknown: string[] = []
+  for (const rule of outcome.fired) {
+    if (rule.mode === 'shadow') shadow.push(rule.id)
+    else rules.push(rule.id)
+    if (rule.unknown) unknown.push(rule.id)
   }
+  details['rules'] = rules
+  if (shadow.length > 0) details['shadow'] = shadow
+  if (unknown.length > 0) details['unknown'] = unknown
 }
 
 function readOf(deps: Deps, read: Outcome['reads'][number], nonce: string | undefined): JsonObject {

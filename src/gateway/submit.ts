@@ -36,18 +36,29 @@ export async function submit(
   const snapshot = deps.policies.current()
   agentEntry(snapshot, caller)
   checkInput(snapshot, caller, submission.request)
+  return transact(deps, caller.tenant, () =>
+    submission.idempotencyKey === undefined
+      ? evaluate(deps, caller, submission, snapshot)
+      : evaluateOnce(deps, caller, submission, snapshot),
+  )
+}
+
+/** Under an Idempotency-Key: the first answer again, or an evaluation that is remembered in the same commit. */
+async function evaluateOnce(
+  deps: Deps,
+  caller: Caller,
+  submission: Submission,
+  snapshot: Snapshot | undefined,
+): Promise<Plan<Decision>> {
+  const { taskId, idempotencyKey = '', request } = submission
   const bundle = snapshot?.revision ?? NO_BUNDLE
-  return transact(deps, caller.tenant, async () => {
-    const { taskId, idempotencyKey, request } = submission
-    if (idempotencyKey === undefined) return evaluate(deps, caller, submission, snapshot)
-    const attempt = await attempted(deps, caller, { taskId, key: idempotencyKey, body: request })
-    const replay = replayable(attempt, deps.store.now(), bundle)
-    if (replay) {
-      await keyInForce(deps, caller)
-      return { answer: replay }
-    }
-    return remembering(await evaluate(deps, caller, submission, snapshot), attempt, deps.store.now(), bundle)
-  })
+  const attempt = await attempted(deps, caller, { taskId, key: idempotencyKey, body: request })
+  const replay = replayable(attempt, deps.store.now(), bundle)
+  if (replay) {
+    await keyInForce(deps, caller)
+    return { answer: replay }
+  }
+  return remembering(await evaluate(deps, caller, submission, snapshot), attempt, deps.store.now(), bundle)
 }
 
 /** A payload that does not fit the contract of a tool that the agent may use is "invalid policy input". */
@@ -222,6 +233,15 @@ function decisionOf(submission: Submission, status: Decision['status'], message:
 function evidenceOf(evaluation: Evaluation, type: EvidenceRecord['type']): EvidenceRecord {
   const { deps, caller, submission, outcome, at, bundle, sensitive } = evaluation
   const { action_hash, risk_level } = submission.request
+  const details = decisionDetails(deps, {
+    outcome,
+    bundle,
+    sensitive,
+    payload: payloadOf(submission.request),
+  })
+  if (risk_level !== undefined) details['claimed_risk'] = risk_level
+  if (action_hash !== undefined) details['action_hash'] = action_hash
+  if (submission.traceparent !== undefined) details['traceparent'] = submission.traceparent
   return {
     type,
     tenant: caller.tenant,
@@ -229,11 +249,6 @@ function evidenceOf(evaluation: Evaluation, type: EvidenceRecord['type']): Evide
     actor: { kind: 'agent', id: caller.id },
     task_id: submission.taskId,
     tool: submission.request.tool_name,
-    details: {
-      ...decisionDetails(deps, { outcome, bundle, sensitive, payload: payloadOf(submission.request) }),
-      ...(risk_level === undefined ? {} : { claimed_risk: risk_level }),
-      ...(action_hash === undefined ? {} : { action_hash }),
-      ...(submission.traceparent === undefined ? {} : { traceparent: submission.traceparent }),
-    },
+    details,
   }
 }

@@ -40,10 +40,13 @@ export async function transact<T>(
   tenant: string,
   attempt: () => Promise<Plan<T>>,
 ): Promise<Committed<T>> {
-  for (let i = 0; i < ATTEMPTS; i++) {
-    const plan = await storeCall(attempt)
-    const committed = await apply(deps, tenant, plan)
-    if (committed !== undefined) return committed
+  try {
+    for (let i = 0; i < ATTEMPTS; i++) {
+      const committed = await apply(deps, tenant, await attempt())
+      if (committed !== undefined) return committed
+    }
+  } catch (error) {
+    throw refusalFor(error)
   }
   throw new GatewayError('store_unavailable', 'too many others changed the same records', {
     retryAfter: RETRY_AFTER_SECONDS,
@@ -56,25 +59,40 @@ async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Comm
   if (writes.length === 0 && evidence.length === 0) return { answer: plan.answer }
   const events = evidence.map(encodeEvidence)
   const deadline = Math.min(deps.store.now() + deps.storeDeadlineMs, before - 1)
-  const result = await timedCommit(deps, tenant, {
-    commitId: deps.nextCommitId(),
-    deadline,
-    guards,
-    writes,
-    events,
-  })
+  const commit = { commitId: deps.nextCommitId(), deadline, guards, writes, events }
+  const start = performance.now()
+  let result: CommitResult | undefined
+  try {
+    result = await deps.store.commit(tenant, commit)
+  } finally {
+    const seconds = (performance.now() - start) / 1000
+    deps.observe({ kind: 'store', operation: 'commit', seconds, failed: result === undefined })
+  }
   if (result.ok) {
     for (const record of evidence) deps.observe({ kind: 'evidence', record })
     return { answer: plan.answer, ...receiptOf(result.numbers[0], events[0]) }
   }
-  if (result.reason === 'guard')
-    await refuseDeadKeys(
-      deps,
-      tenant,
-      guards.filter((_, i) => result.failed.includes(i)),
-    )
-  else if (deps.store.now() < before) throw storeUnavailable()
+  await retryOrRefuse(deps, tenant, plan, result)
   return undefined
+}
+
+/** Returns when deciding afresh makes sense. */
+async function retryOrRefuse(
+  deps: Deps,
+  tenant: string,
+  { guards = [], before = Infinity }: Plan<unknown>,
+  result: CommitResult & { readonly ok: false },
+): Promise<void> {
+  if (result.reason === 'late') {
+    if (deps.store.now() < before) throw storeUnavailable()
+    return
+  }
+  const failed = new Set(result.failed)
+  await refuseDeadKeys(
+    deps,
+    tenant,
+    guards.filter((_, i) => failed.has(i)),
+  )
 }
 
 function receiptOf(number: number | undefined, event: string | undefined): { receipt?: Receipt } {
@@ -98,36 +116,23 @@ export function unauthenticated(): GatewayError {
   return new GatewayError('unauthenticated', 'a valid key is needed: Authorization: Bearer <key>')
 }
 
-async function timedCommit(
-  deps: Deps,
-  tenant: string,
-  commit: Parameters<Deps['store']['commit']>[1],
-): Promise<CommitResult> {
-  const start = performance.now()
-  let failed = true
-  try {
-    const result = await storeCall(() => deps.store.commit(tenant, commit))
-    failed = false
-    return result
-  } finally {
-    deps.observe({ kind: 'store', operation: 'commit', seconds: (performance.now() - start) / 1000, failed })
-  }
-}
-
-/** Turns the store's two failures into the table's two codes. Everything else passes. */
+/** One read, or a few, outside of `transact`. @throws GatewayError as `transact` does */
 export async function storeCall<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call()
   } catch (error) {
-    if (error instanceof StoreUnavailable) throw storeUnavailable(error)
-    if (error instanceof StoreIndeterminate) {
-      throw new GatewayError('outcome_unknown', 'the store did not confirm in time; do not execute', {
-        retryAfter: RETRY_AFTER_SECONDS,
-        cause: error,
-      })
-    }
-    throw error
+    throw refusalFor(error)
   }
+}
+
+/** Turns the store's two failures into the table's two codes. Everything else stays what it is. */
+function refusalFor(error: unknown): unknown {
+  if (error instanceof StoreUnavailable) return storeUnavailable(error)
+  if (!(error instanceof StoreIndeterminate)) return error
+  return new GatewayError('outcome_unknown', 'the store did not confirm in time; do not execute', {
+    retryAfter: RETRY_AFTER_SECONDS,
+    cause: error,
+  })
 }
 
 function storeUnavailable(cause?: unknown): GatewayError {

@@ -3,9 +3,9 @@ import { evaluate, refuse, type Tables } from './evaluate.ts'
 import { explainOutcome, type Explanation } from './explain.ts'
 import type { BundleIr, RoutingIr, ToolIr } from './ir.ts'
 import { createPayloadChecks, type PayloadChecks } from './payload.ts'
+import { createPermits, shownName } from './permits.ts'
 import { compileProgram, createProgramParts, type Program } from './program.ts'
-import type { AgentEntry, Call, Outcome, RuleSummary, Snapshot } from './snapshot.ts'
-import { compileGlob, showHidden } from './text.ts'
+import type { Call, Outcome, RuleSummary, Snapshot } from './snapshot.ts'
 import { createClock } from './time.ts'
 
 /** A snapshot with what the author's tools need beside deciding. */
@@ -26,12 +26,13 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
   const contracts = new Map(ir.tools.map(({ contract }) => [contract.name, contract]))
   const tables = createTables(head.routing)
   const programOf = createPrograms(ir, tools)
-  const permits = createPermits()
+  const permits = createPermits(head.directory, contracts)
   checks.keep(new Set(ir.tools.map(({ contract }) => contract.revision)))
 
-  async function judge(call: Call): Promise<Outcome> {
+  // Not async, nor is decide: every layer of promises costs each decision a turn of the microtask queue.
+  function judge(call: Call): Promise<Outcome> {
     const program = programOf(call.tool)
-    return program ? evaluate(program, tables, call) : refuseUnknownTool(call)
+    return program ? evaluate(program, tables, call) : Promise.resolve(refuseUnknownTool(call))
   }
 
   let rules: readonly RuleSummary[] | undefined
@@ -49,21 +50,11 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     },
     mayUse(tenant, agent, tool) {
       const entry = head.directory.tenants.get(tenant)?.agents.get(agent)
-      return entry !== undefined && contracts.has(tool) && permits(entry, tool)
+      return entry !== undefined && permits.mayUse(entry, tool)
     },
-    async decide(call) {
-      const tenant = head.directory.tenants.get(call.tenant)
-      const agent = tenant?.agents.get(call.agent)
-      if (!tenant)
-        return refuseCaller(call, 'unknown_tenant', `Tenant ${shown(call.tenant)} is not in the directory.`)
-      if (!agent)
-        return refuseCaller(call, 'unknown_agent', `Agent ${shown(call.agent)} is not in the directory.`)
-      const contract = contracts.get(call.tool)
-      if (contract && !permits(agent, call.tool)) {
-        const message = `Agent ${call.agent} is not permitted to use ${call.tool}.`
-        return refuse(call, { by: 'tool_not_permitted', message, baseline: contract.risk })
-      }
-      return judge(call)
+    decide(call) {
+      const refusal = permits.refusalOf(call)
+      return refusal === undefined ? judge(call) : Promise.resolve(refusal)
     },
     checkPayload(tool, payload) {
       const contract = contracts.get(tool)
@@ -111,26 +102,7 @@ function createPrograms(
   }
 }
 
-function createPermits(): (agent: AgentEntry, tool: string) => boolean {
-  const matchers = new Map<AgentEntry, readonly ((tool: string) => boolean)[]>()
-  return (agent, tool) => {
-    let globs = matchers.get(agent)
-    if (!globs) matchers.set(agent, (globs = agent.tools.map(compileGlob)))
-    return globs.some((matches) => matches(tool))
-  }
-}
-
 function refuseUnknownTool(call: Call): Outcome {
-  const message = `Unknown tool ${shown(call.tool)}: it has no contract in the policy bundle.`
+  const message = `Unknown tool ${shownName(call.tool)}: it has no contract in the policy bundle.`
   return refuse(call, { by: 'unknown_tool', message, baseline: 'low' })
-}
-
-function refuseCaller(call: Call, by: string, message: string): Outcome {
-  return refuse(call, { by, message, baseline: 'low' })
-}
-
-const MAX_SHOWN_NAME = 128
-
-function shown(name: string): string {
-  return showHidden(name.slice(0, MAX_SHOWN_NAME))
 }

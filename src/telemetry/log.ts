@@ -36,8 +36,8 @@ function standardOutput(): DestinationStream {
 
 /** One line per record; automatic decisions are too many for `info`. Values that rules read are evidence, never log. */
 export function logEvidence(log: Logger, record: EvidenceRecord): void {
+  const level = record.type.startsWith('decision.') ? 'debug' : 'info'
+  if (!log.isLevelEnabled(level)) return
   const { type, tenant, actor, task_id, thread_id, revision, tool } = record
-  const line = { event: type, tenant, actor: `${actor.kind}:${actor.id}`, task_id, thread_id, revision, tool }
-  if (type.startsWith('decision.')) log.debug(line)
-  else log.info(line)
+  log[level]({ event: type, tenant, actor: `${actor.kind}:${actor.id}`, task_id, thread_id, revision, tool })
 }
