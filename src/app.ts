@@ -8,7 +8,7 @@ import { successor, timeOrderedId } from './domain/id.ts'
 import { type Bucket, takeToken } from './domain/rate.ts'
 import { type Census, census } from './gateway/census.ts'
 import type { Deps } from './gateway/deps.ts'
-import { noteLoad } from './gateway/note-load.ts'
+import { createLoadNotes, type LoadNotes } from './gateway/load-notes.ts'
 import { ownSecrets } from './gateway/secrets.ts'
 import { startTimer, type Timer } from './gateway/timer.ts'
 import type { HttpObservation, Rates } from './http/deps.ts'
@@ -54,12 +54,14 @@ const TIMER_EVERY_MS = 500
 const ID_RANDOM_BYTES = 10
 /** A scrape counts waiting threads afresh only this often. */
 const CENSUS_EVERY_MS = 5_000
+const NOTE_RETRY_MS = 1_000
 
 /** The composition root: the only place that knows every adapter. Resolves when the gateway listens. */
 export async function startApp(config: Config, parts: AppParts): Promise<App> {
   const { log } = parts
   let store: Store | undefined
-  let note: (report: LoadReport) => void = () => undefined
+  const early: LoadReport[] = []
+  let note = (report: LoadReport): void => void early.push(report)
   const policies = openPolicyFeed(config.policies, {
     load: loaderOf(config, parts),
     now: () => store?.now() ?? Date.now(),
@@ -71,8 +73,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     const gateway = await assemble(config, parts, { store, policies })
     await policies.ready
     note = noteLoads(gateway, log)
-    const first = policies.status().lastLoad
-    if (first) note(first)
+    early.forEach(note)
     return await listen(config, gateway)
   } catch (error) {
     await policies.close()
@@ -107,6 +108,7 @@ interface Gateway extends Adapters {
   readonly server: FastifyInstance
   readonly health: Health
   readonly timer: Timer
+  readonly loads: LoadNotes
   readonly newAdminKey?: string
 }
 
@@ -145,6 +147,10 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     everyMs: parts.timerEveryMs ?? TIMER_EVERY_MS,
     onError: (error) => log.error({ err: error }, 'a round of the timer failed; the next one tries again'),
   })
+  const loads = createLoadNotes(deps, {
+    retryMs: NOTE_RETRY_MS,
+    onError: (error) => log.error({ err: error }, 'a policy load could not be recorded yet'),
+  })
   return {
     store,
     policies,
@@ -153,6 +159,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     server,
     health,
     timer,
+    loads,
     ...(newAdminKey === undefined ? {} : { newAdminKey }),
   }
 }
@@ -183,12 +190,13 @@ function serverOf(
 }
 
 async function listen(config: Config, gateway: Gateway): Promise<App> {
-  const { server, metrics, timer, policies, store, deps, health, newAdminKey } = gateway
+  const { server, metrics, timer, policies, loads, store, deps, health, newAdminKey } = gateway
   let scrapes: MetricsListener | undefined
   const close = async (): Promise<void> => {
     await server.close()
     await timer.close()
     await policies.close()
+    await loads.close()
     await scrapes?.close()
     await store.close()
   }
@@ -232,7 +240,7 @@ function staleness(deps: Deps): string {
 }
 
 /** Metric, log line and evidence record of every load. */
-function noteLoads({ deps, metrics, policies }: Gateway, log: Logger): (report: LoadReport) => void {
+function noteLoads({ loads, metrics, policies }: Gateway, log: Logger): (report: LoadReport) => void {
   return (report) => {
     const { ok, revision, diagnostics } = report
     metrics.observeLoad({ ok, atSeconds: report.at / 1000, ...(revision === undefined ? {} : { revision }) })
@@ -247,10 +255,9 @@ function noteLoads({ deps, metrics, policies }: Gateway, log: Logger): (report: 
     const snapshot = policies.current()
     const facts = ok && snapshot ? { files: snapshot.files.length, rules: snapshot.rules.length } : {}
     const said = ok ? {} : { errors: places.slice(0, 20) }
-    const load = { ok, ...(revision === undefined ? {} : { revision }), ...facts, ...said }
-    noteLoad(deps, load).catch((error: unknown) =>
-      log.error({ err: error }, 'the policy load could not be recorded'),
-    )
+    const label = ok && snapshot?.commit !== undefined ? { commit: snapshot.commit } : {}
+    const load = { ok, ...(revision === undefined ? {} : { revision }), ...label, ...facts, ...said }
+    loads.add(load)
   }
 }
 

@@ -6,14 +6,26 @@ export interface Api {
   get<T>(path: string): Promise<T>
   post<T>(path: string, body?: object, headers?: Record<string, string>): Promise<T>
   delete(path: string): Promise<void>
-  /** The answer as text, for NDJSON. */
-  text(path: string): Promise<string>
+  /** The answer as it comes: for NDJSON of any length. */
+  stream(path: string): Promise<AsyncIterable<Uint8Array>>
 }
 
 const TIMEOUT_MS = 15_000
+/** For an export: as long as it takes to send a page. */
+const STREAM_TIMEOUT_MS = 600_000
+
+interface CallOptions {
+  readonly body?: object | undefined
+  readonly headers?: Record<string, string> | undefined
+  readonly timeoutMs?: number
+}
 
 export function createApi(url: string, key: string): Api {
-  const call = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+  const call = async (
+    method: string,
+    path: string,
+    { body, headers, timeoutMs = TIMEOUT_MS }: CallOptions = {},
+  ) => {
     const init: RequestInit = {
       method,
       headers: {
@@ -21,7 +33,7 @@ export function createApi(url: string, key: string): Api {
         ...(body ? { 'content-type': 'application/json' } : {}),
         ...headers,
       },
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeoutMs),
       ...(body ? { body: JSON.stringify(body) } : {}),
     }
     const response = await fetch(new URL(path, url), init).catch((cause: unknown) => {
@@ -36,11 +48,14 @@ export function createApi(url: string, key: string): Api {
   return {
     get: async <T>(path: string) => (await (await call('GET', path)).json()) as T,
     post: async <T>(path: string, body?: object, headers?: Record<string, string>) =>
-      (await (await call('POST', path, body, headers)).json()) as T,
+      (await (await call('POST', path, { body, headers })).json()) as T,
     delete: async (path) => {
       await call('DELETE', path)
     },
-    text: async (path) => (await call('GET', path)).text(),
+    stream: async (path) => {
+      const { body } = await call('GET', path, { timeoutMs: STREAM_TIMEOUT_MS })
+      return body ?? emptyStream()
+    },
   }
 }
 
@@ -56,3 +71,5 @@ const HINTS: Record<string, string> = {
   unauthenticated: 'the key is missing, revoked, or of another kind (admin, reviewer, agent)',
   stale_revision: 'the agent has revised its call: `countersign review show` it again',
 }
+
+async function* emptyStream(): AsyncGenerator<Uint8Array> {}

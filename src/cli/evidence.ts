@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { createApi } from './api.ts'
 import { reachAsAdmin } from './credentials.ts'
@@ -26,11 +27,20 @@ export async function evidence(args: readonly string[]): Promise<void> {
   const api = createApi(reach.url, reach.key)
   for (let after = Number(values.after); ;) {
     const query = new URLSearchParams({ tenant: values.tenant, after: String(after), limit: String(PAGE) })
-    const lines = (await api.text(`/api/admin/evidence?${query.toString()}`))
-      .split('\n')
-      .filter((line) => line !== '')
-    if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`)
-    if (lines.length < PAGE) return
-    after += lines.length
+    const lines = await copyOut(await api.stream(`/api/admin/evidence?${query.toString()}`))
+    if (lines < PAGE) return
+    after += lines
   }
+}
+
+const LINE_END = 0x0a
+
+/** Writes what comes, as it comes, and counts the lines. */
+async function copyOut(stream: AsyncIterable<Uint8Array>): Promise<number> {
+  let lines = 0
+  for await (const chunk of stream) {
+    for (const byte of chunk) if (byte === LINE_END) lines++
+    if (!process.stdout.write(chunk)) await once(process.stdout, 'drain')
+  }
+  return lines
 }

@@ -46,7 +46,7 @@ export const EvidenceQuery = Type.Object(
   {
     tenant: Type.String({ pattern: '^(_system|[a-z0-9-]{1,32})$' }),
     after: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$' })),
-    limit: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,4}$' })),
+    limit: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })),
   },
   { additionalProperties: false },
 )

@@ -8,7 +8,8 @@ import type { Deps } from './deps.ts'
 export const READ_VALUE_CHARS = 2_048
 
 export function isSensitive(snapshot: Snapshot | undefined, tool: string): boolean {
-  return (snapshot?.tools.get(tool)?.sensitive.length ?? 0) > 0
+  if (snapshot === undefined) return true // nobody can tell
+  return (snapshot.tools.get(tool)?.sensitive.length ?? 0) > 0
 }
 
 export type MutableDetails = Record<string, JsonValue>

@@ -5,7 +5,8 @@ import { type Actor, isoTime } from './evidence.ts'
 import { SYSTEM } from './records.ts'
 import { storeCall, transact } from './transact.ts'
 
-const CHUNK = 500
+/** A record may hold a whole request body, so few are in memory at a time. */
+const CHUNK = 16
 
 export interface EvidenceRange {
   readonly tenant: string
@@ -29,7 +30,7 @@ export async function* exportEvidence(
     const events = await storeCall(() => deps.store.events(range.tenant, after, Math.min(limit, CHUNK)))
     const last = events.at(-1)
     if (last === undefined) return
-    yield events.map(lineOf).join('')
+    for (const event of events) yield lineOf(event)
     after = last.number
     limit -= events.length
   }

@@ -57,20 +57,20 @@ export async function revokeKey(deps: Deps, holder: Holder): Promise<void> {
   const { tenant, kind, id } = holder
   const none = new GatewayError('not_found', `${kind} \`${id}\` has no key`)
   if (!TENANT_NAME.test(tenant) || !HOLDER_NAME.test(id)) throw none
-  await transact(deps, tenant, async () => {
+  const { answer: dead } = await transact(deps, tenant, async () => {
     const current = await read(deps.store, tenant, 'holder', holderId(kind, id))
     if (current === undefined) throw none
     const { key_hash } = current.value
-    forgetKey(deps, key_hash)
     const guards: Guard[] = [unchanged('holder', holderId(kind, id), current)]
     const writes: Write[] = [remove('key', key_hash), remove('holder', holderId(kind, id))]
     return {
-      answer: undefined,
+      answer: key_hash,
       guards,
       writes,
       evidence: [recordOf(deps, holder, 'key.revoked', { key_hash })],
     }
   })
+  forgetKey(deps, dead)
 }
 
 function inDirectory(deps: Deps, { tenant, kind, id }: Holder): boolean {

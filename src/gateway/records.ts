@@ -40,6 +40,8 @@ export interface RevisionRecord {
   readonly number: number
   readonly revision_id?: string
   readonly submitted_at: number
+  /** Part of what the digest covers; never shown. */
+  readonly nonce: string
   readonly digest: string
   readonly payload: JsonObject
   readonly payload_digest: string

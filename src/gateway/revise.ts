@@ -16,6 +16,7 @@ import {
   claimsOf,
   currentRevision,
   moved,
+  nonceOf,
   revisionRecord,
   tightened,
   tightenedRisk,
@@ -70,7 +71,7 @@ async function attempt(
   const outcome = tightenedRisk(read.value, raw)
   const bundle = snapshot.revision
   const evaluated = { outcome, bundle, at, sensitive: isSensitive(snapshot, read.value.tool) }
-  const revision = nextRevision(read.value, request.revision, evaluated)
+  const revision = nextRevision(read.value, request.revision, { ...evaluated, nonce: nonceOf(deps) })
   const after = afterRevision(read.value, revision, outcome)
   const written = writeThread(read.value, after)
   const evidence = evidenceOf(deps, caller, { thread: after, revision, ...evaluated })
@@ -152,7 +153,7 @@ interface Evaluated {
 function nextRevision(
   thread: Thread,
   revision: Revision,
-  { outcome, bundle, at }: Evaluated,
+  { outcome, bundle, at, nonce }: Evaluated & { readonly nonce: string },
 ): RevisionRecord {
   return revisionRecord({
     thread_id: thread.thread_id,
@@ -165,6 +166,7 @@ function nextRevision(
     outcome,
     requirement: tightened(thread, outcome),
     bundle,
+    nonce,
     at,
   })
 }

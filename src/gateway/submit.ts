@@ -10,7 +10,7 @@ import { attempted, remembering, replayable } from './idempotency.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
 import { INDEX, put, revisionId, unchanged } from './records.ts'
-import { claimsOf, currentRevision, revisionRecord, writeThread } from './threads.ts'
+import { claimsOf, currentRevision, nonceOf, revisionRecord, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
 
 export interface Submission {
@@ -33,13 +33,11 @@ export async function submit(
   caller: Caller,
   submission: Submission,
 ): Promise<Committed<Decision>> {
-  const snapshot = deps.policies.current()
-  agentEntry(snapshot, caller)
-  checkInput(snapshot, caller, submission.request)
+  agentEntry(deps.policies.current(), caller)
   return transact(deps, caller.tenant, () =>
     submission.idempotencyKey === undefined
-      ? evaluate(deps, caller, submission, snapshot)
-      : evaluateOnce(deps, caller, submission, snapshot),
+      ? evaluate(deps, caller, submission, deps.policies.current())
+      : evaluateOnce(deps, caller, submission, deps.policies.current()),
   )
 }
 
@@ -89,6 +87,8 @@ async function evaluate(
   snapshot: Snapshot | undefined,
 ): Promise<Plan<Decision>> {
   const { request } = submission
+  agentEntry(snapshot, caller)
+  checkInput(snapshot, caller, request)
   const at = deps.store.now()
   const outcome = await decide(deps, snapshot, callOf(caller, request, payloadOf(request), at))
   const guards = [keyGuard(caller)]
@@ -201,6 +201,7 @@ function newThread(evaluation: Evaluation, thread_id: string) {
     outcome,
     requirement,
     bundle,
+    nonce: nonceOf(evaluation.deps),
     at,
   })
   const thread: Thread = {

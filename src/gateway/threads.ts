@@ -5,6 +5,7 @@ import { digestOf } from '../domain/digest.ts'
 import { nextDue, type Thread, type ThreadTrigger, transition } from '../domain/thread.ts'
 import type { Outcome } from '../policy/snapshot.ts'
 import type { Write } from '../store/store.ts'
+import type { Deps } from './deps.ts'
 import { type Claims, INDEX, put, type RevisionRecord } from './records.ts'
 
 /** How threads become records and index entries: used by every verb that writes one. */
@@ -29,24 +30,34 @@ export interface Proposal {
   readonly outcome: Outcome
   readonly requirement: ReviewRequirement
   readonly bundle: string
+  /** Unpredictable: the digest stands in evidence in clear, and must not let anybody guess a sensitive value. */
+  readonly nonce: string
   readonly at: number
+}
+
+const NONCE_BYTES = 16
+
+export function nonceOf(deps: Deps): string {
+  return Buffer.from(deps.random(NONCE_BYTES)).toString('base64url')
 }
 
 /** The record of one revision. Its digest covers everything that a reviewer is shown, so that a vote is bound to it. */
 export function revisionRecord(proposal: Proposal): RevisionRecord {
-  const { thread_id, number, tool, payload, action_hash, claims, outcome } = proposal
+  const { thread_id, number, tool, payload, action_hash, claims, outcome, nonce } = proposal
   const shown = {
     thread_id,
     number,
     tool,
     payload,
     claims,
+    nonce,
     ...(action_hash === undefined ? {} : { action_hash }),
   }
   return {
     number,
     ...(proposal.revision_id === undefined ? {} : { revision_id: proposal.revision_id }),
     submitted_at: proposal.at,
+    nonce,
     digest: digestOf(shown as unknown as JsonValue),
     payload,
     payload_digest: digestOf(payload),

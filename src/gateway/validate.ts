@@ -14,27 +14,32 @@ import { type Committed, type Plan, transact } from './transact.ts'
 
 const INVALID: ApprovalValidationResult = { valid: false, reason: 'invalid' }
 
+/** A body that is not of the contract's form: invalid, but a real token in it makes the refusal evidence. */
+export interface Misfit {
+  readonly signature: string | undefined
+}
+
 /**
- * Redeems an approval token exactly once (agent-api-contract.md section 4, POST approvals/validate). `request` is undefined
- * when the body was not of the contract's form: that is `invalid` like every other mismatch, and consumes nothing.
+ * Redeems an approval token exactly once (agent-api-contract.md section 4, POST approvals/validate). A body that is
+ * not of the contract's form is `invalid` like every other mismatch, and consumes nothing.
  *
  * @throws GatewayError only `unauthenticated`, `store_unavailable`, `outcome_unknown`
  */
 export async function validate(
   deps: Deps,
   caller: Caller,
-  request: ApprovalValidationRequest | undefined,
+  request: ApprovalValidationRequest | Misfit,
 ): Promise<Committed<ApprovalValidationResult>> {
   agentEntry(deps.policies.current(), caller)
-  if (request === undefined || !parseCredential('approval', request.signature)) {
+  if (request.signature === undefined || !parseCredential('approval', request.signature)) {
     await keyInForce(deps, caller)
     return noted(deps, { answer: INVALID })
   }
   const token_hash = hashCredential(request.signature)
-  const redemption = redemptionOf(caller, request)
+  const redemption = 'request_payload' in request ? redemptionOf(caller, request) : undefined
   const committed = await transact(deps, caller.tenant, async () => {
     const token = await read(deps.store, caller.tenant, 'token', token_hash)
-    const refusal = refusalOf(token?.value, redemption, deps.store.now())
+    const refusal = redemption ? refusalOf(token?.value, redemption, deps.store.now()) : 'invalid'
     if (token === undefined || refusal)
       return refuse(deps, caller, { token_hash, token, reason: refusal ?? 'invalid' })
     return redeem(deps, caller, token_hash, token)

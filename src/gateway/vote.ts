@@ -95,17 +95,17 @@ export function obstacleTo(
       reason: `the thread is ${isExpired(thread, now) ? 'expired' : thread.status}`,
     }
   }
-  if (isOwner(tenant, thread, reviewer.id)) {
-    return {
-      code: 'self_review',
-      reason: `you are an owner of \`${thread.agent}\`; somebody else has to decide`,
-    }
-  }
   if (!eligible(thread.requirement, reviewer, now - thread.submitted_at)) {
     const groups = thread.requirement.seats.map((seat) => seat.group).join(', ')
     return {
       code: 'not_eligible',
       reason: `this thread needs ${groups}; you are in ${listOf(reviewer.groups)}`,
+    }
+  }
+  if (isOwner(tenant, thread, reviewer.id)) {
+    return {
+      code: 'self_review',
+      reason: `you are an owner of \`${thread.agent}\`; somebody else has to decide`,
     }
   }
   if (currentVotes(thread).some((one) => one.reviewer === reviewer.id)) {

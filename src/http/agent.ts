@@ -8,12 +8,12 @@ import type {
   Revision,
 } from '../contract/agent.ts'
 import { defined } from '../contract/defined.ts'
-import { GatewayError } from '../contract/errors.ts'
+import { ERRORS, GatewayError } from '../contract/errors.ts'
 import { LIMITS } from '../contract/limits.ts'
 import { eventKind } from '../domain/event.ts'
 import { TASK_ID } from '../domain/id.ts'
 import type { Caller } from '../gateway/caller.ts'
-import { agentEntry, identify, recognise } from '../gateway/identify.ts'
+import { agentEntry, identify, keyInForce, recognise } from '../gateway/identify.ts'
 import { poll } from '../gateway/poll.ts'
 import { record } from '../gateway/record.ts'
 import { resolve } from '../gateway/resolve.ts'
@@ -32,6 +32,9 @@ export function agentRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.decorateRequest('caller')
   app.addHook('onRequest', authenticate(http))
   acceptStrictJson(app)
+  app.setErrorHandler(async (error, request, reply) =>
+    answerProblem(await deadKeyFirst(http, request, error), request, reply),
+  )
   requestsRoute(app, http)
   decisionsRoute(app, http)
   eventsRoute(app, http)
@@ -65,6 +68,17 @@ function authenticate(http: HttpDeps): onRequestHookHandler {
     }
     done()
   }
+}
+
+/** Whoever was recognised and is refused for another reason first hears that the key is gone, if it is. */
+async function deadKeyFirst(http: HttpDeps, request: FastifyRequest, error: unknown): Promise<unknown> {
+  const { code } = asGatewayError(error)
+  const { status } = ERRORS[code]
+  if (request.caller === undefined || status === 401 || status >= 500) return error
+  return keyInForce(http.gateway, request.caller).then(
+    () => error,
+    (dead: unknown) => dead,
+  )
 }
 
 /** @throws GatewayError `rate_limited` when the agent's directory entry sets a rate and it is spent */
@@ -125,10 +139,18 @@ function eventsRoute(app: FastifyInstance, http: HttpDeps): void {
     const proposed = (event.payload as { revision?: unknown } | undefined)?.revision
     const revision = http.schemas.check<Revision>('Revision', proposed, '/payload/revision')
     const { thread_id } = kind
-    const images = event.images === undefined ? {} : { images: event.images }
-    const request_ = { taskId, thread_id, revision: { ...revision, ...images } }
+    const request_ = { taskId, thread_id, revision: withImages(revision, event.images) }
     return answer(reply, await revise(http.gateway, callerOf(request), request_))
   })
+}
+
+/** A revision may carry members that the contract does not name; images are those of the event, which were checked. */
+function withImages(
+  revision: Revision & { images?: unknown },
+  images: string[] | undefined,
+): Revision & { images?: string[] } {
+  const { images: _, ...checked } = revision
+  return images === undefined ? checked : { ...checked, images }
 }
 
 function malformedEventType(taskId: string): GatewayError {
@@ -149,7 +171,9 @@ function validateRoute(app: FastifyInstance, http: HttpDeps): void {
   acceptAnything(app)
   const judge = async (request: FastifyRequest, reply: FastifyReply, body: unknown): Promise<object> => {
     const fitting = http.schemas.fits<ApprovalValidationRequest>('ApprovalValidationRequest', body)
-    return answer(reply, await validate(http.gateway, callerOf(request), fitting))
+    const claimed = (body as { signature?: unknown } | null | undefined)?.signature
+    const signature = typeof claimed === 'string' ? claimed : undefined
+    return answer(reply, await validate(http.gateway, callerOf(request), fitting ?? { signature }))
   }
   app.setErrorHandler(async (error, request, reply) => {
     const bodyRefused = ['body_too_large', 'unsupported_media_type', 'invalid_json', 'invalid_request']

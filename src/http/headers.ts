@@ -5,7 +5,7 @@ import { LIMITS } from '../contract/limits.ts'
 export function waitOf(request: FastifyRequest): { seconds: number } {
   const prefer = request.headers['prefer']
   const text = Array.isArray(prefer) ? prefer.join(',') : (prefer ?? '')
-  const match = /(?:^|,)\s*wait\s*=\s*"?(\d{1,6})"?\s*(?:;[^,]*)?(?=,|$)/i.exec(text)
+  const match = /(?:^|,)\s*wait\s*=\s*"?(\d{1,15})"?\s*(?:;[^,]*)?(?=,|$)/i.exec(text)
   return { seconds: Math.min(Number(match?.[1] ?? 0), LIMITS.WAIT_SECONDS) }
 }
 

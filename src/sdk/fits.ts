@@ -13,7 +13,8 @@ export interface Misfit {
 type Schema = Record<string, unknown>
 type Check = (value: Json, schema: Schema, pointer: string) => Misfit[]
 
-export function misfits(value: Json, schema: Schema, pointer = ''): Misfit[] {
+export function misfits(value: Json, schema: Schema | boolean, pointer = ''): Misfit[] {
+  if (typeof schema === 'boolean') return []
   return CHECKS.flatMap((check) => check(value, schema, pointer))
 }
 
@@ -61,14 +62,12 @@ function checkString(value: Json, schema: Schema, pointer: string): Misfit[] {
 function checkList(value: Json, schema: Schema, pointer: string): Misfit[] {
   if (!Array.isArray(value)) return []
   const list = value as readonly Json[]
-  const {
-    minItems = 0,
-    maxItems = Infinity,
-    items,
-  } = schema as { minItems?: number; maxItems?: number; items?: Schema }
+  const { minItems = 0, maxItems = Infinity } = schema as { minItems?: number; maxItems?: number }
   if (list.length < minItems) return [{ pointer, message: `must have at least ${minItems} items` }]
   if (list.length > maxItems) return [{ pointer, message: `must have at most ${maxItems} items` }]
-  return items === undefined ? [] : list.flatMap((item, i) => misfits(item, items, `${pointer}/${i}`))
+  const { items, prefixItems = [] } = schema as { items?: Schema | boolean; prefixItems?: unknown[] }
+  if (items === undefined) return []
+  return list.flatMap((item, i) => (i < prefixItems.length ? [] : misfits(item, items, `${pointer}/${i}`)))
 }
 
 function checkObject(value: Json, schema: Schema, pointer: string): Misfit[] {
@@ -85,7 +84,8 @@ function checkObject(value: Json, schema: Schema, pointer: string): Misfit[] {
   const missing = required.filter((key) => !Object.hasOwn(value, key))
   const members = Object.entries(value).flatMap(([key, member]) => {
     const place = `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
-    if (Object.hasOwn(properties, key)) return misfits(member, properties[key] as Schema, place)
+    if (Object.hasOwn(properties, key)) return misfits(member, properties[key] as Schema | boolean, place)
+    if ('patternProperties' in schema) return []
     if (additionalProperties === false) return [{ pointer: place, message: 'is not in the contract' }]
     return typeof additionalProperties === 'object' ? misfits(member, additionalProperties, place) : []
   })

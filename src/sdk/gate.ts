@@ -1,6 +1,6 @@
 import { actionHash, frozenCopy } from './canonical.ts'
 import { type Client, type ClientOptions, CountersignError, createClient } from './client.ts'
-import { misfits } from './fits.ts'
+import { type Misfit, misfits } from './fits.ts'
 import type { Decision, DecisionRequest, Json, Payload, ResolvedTool } from './types.ts'
 
 /** What an agent runtime wraps around every governed tool (agent-api-contract.md section 1). */
@@ -92,9 +92,19 @@ export function createGate(options: GateOptions): Gate {
         tool,
         taskId: guard.taskId ?? ownTask,
       }
-      const approved = await permitted(run, frozenCopy(payload)).catch(notExecuted)
+      const approved = await permitted(run, copied(payload)).catch(notExecuted)
       return reported(run, approved, () => execute(approved.payload as typeof payload))
     },
+  }
+}
+
+/** @throws NotExecuted for what JSON cannot hold */
+function copied(payload: Payload): Payload {
+  try {
+    return frozenCopy(payload)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new NotExecuted('invalid_payload', `the payload is not JSON: ${why}`, { cause })
   }
 }
 
@@ -155,8 +165,7 @@ function refused(decision: Decision): NotExecuted {
 }
 
 async function checkLocally(run: Run, payload: Payload): Promise<void> {
-  const contract = await contractOf(run)
-  const found = misfits(payload as Json, contract.input_schema)
+  const found = await misfitsOf(run, payload)
   if (found.length === 0) return
   const places = found.map(({ pointer, message }) => `${pointer === '' ? 'the payload' : pointer} ${message}`)
   throw new NotExecuted(
@@ -165,9 +174,15 @@ async function checkLocally(run: Run, payload: Payload): Promise<void> {
   )
 }
 
-async function contractOf(run: Run): Promise<ResolvedTool> {
+/** A contract that was resolved before may be out of date: it never refuses a payload without being asked for again. */
+async function misfitsOf(run: Run, payload: Payload): Promise<Misfit[]> {
   const known = run.contracts.get(run.tool)
-  if (known) return known
+  if (known && misfits(payload as Json, known.input_schema).length === 0) return []
+  const contract = await contractOf(run)
+  return misfits(payload as Json, contract.input_schema)
+}
+
+async function contractOf(run: Run): Promise<ResolvedTool> {
   const { tools } = await attempt(run, () => run.client.resolve([run.tool], signalOf(run)))
   const contract = tools.find(({ name }) => name === run.tool)
   if (contract === undefined)
