@@ -1,3 +1,4 @@
+import { digestOf } from '../../src/domain/digest.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import {
@@ -435,5 +436,32 @@ describe('POST events, a revision that is refused', () => {
     expect(records).toEqual([])
     expect((await ann.show(thread)).body).toEqual(before)
     world.clock.advance(SECOND)
+  })
+})
+
+describe('POST events, what a revision shows to reviewers', () => {
+  it('201 with images of the event only: members that the contract does not name are not shown', async () => {
+    const one = await held(bot)
+    const images = ['data:image/png;base64,AAAA']
+    const revised = await bot.revise(
+      one.task,
+      one.thread,
+      { request_payload: { amount: 600 }, images: { evil: 1 } },
+      { images },
+    )
+    expect(revised.status).toBe(201)
+    const reviewer = await world.reviewer('ann')
+    expect((await reviewer.show(one.thread)).body.images).toEqual(images)
+  })
+
+  it('the digest that votes are bound to lets nobody guess a payload: it covers a nonce that is never shown', async () => {
+    const one = await held(bot)
+    const reviewer = await world.reviewer('ann')
+    const { body } = await reviewer.show(one.thread)
+    const [revision] = body.revisions
+    const known = { thread_id: one.thread, number: 1, tool: 'pay', payload: one.payload, claims: {} }
+    expect(revision?.digest).toMatch(/^[0-9a-f]{64}$/)
+    expect(revision?.digest).not.toBe(digestOf(known as never))
+    expect(JSON.stringify(body)).not.toContain('nonce')
   })
 })

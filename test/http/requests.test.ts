@@ -385,6 +385,19 @@ describe('POST requests with Idempotency-Key', () => {
     }
   })
 
+  it('200 replays the first answer also when the contract has become stricter meanwhile', async () => {
+    const own = await openWorld()
+    try {
+      const agent = await own.agent()
+      const first = await agent.submit('b', HELD, key('k'))
+      await own.changePolicies(edited('tools/pay.yaml', 'minimum: 1 }', 'minimum: 1, maximum: 2 }'))
+      expect((await agent.submit('b', HELD, key('k'))).body).toEqual(first.body)
+      expect((await agent.submit('b', HELD, key('another'))).status).toBe(400)
+    } finally {
+      await own.close()
+    }
+  })
+
   it.each(['', ' ', 'a b', 'é', 'x'.repeat(256)])('400 for the key %j', async (value) => {
     const headers = { 'idempotency-key': value }
     if (value === 'é') headers['idempotency-key'] = Buffer.from(value).toString('latin1')

@@ -48,6 +48,18 @@ async function v2(action_hash = HASH) {
   return { ...one, proof: { ...proofOf(one), thread_id: one.thread, action_hash } }
 }
 
+describe('POST validate, a real token in a body that does not fit', () => {
+  it('200 invalid, the refusal is evidence, and the token still works', async () => {
+    const one = await approved(bot, ann)
+    const records = await world.evidenceOf(async () => {
+      const { status, body } = await bot.validate({ task_id: one.task, signature: one.token, extra: 1 })
+      expect([status, body]).toEqual([200, INVALID])
+    })
+    expect(records.map(({ record }) => record.type)).toEqual(['token.refused'])
+    expect((await bot.validate(proofOf(one))).body).toEqual({ valid: true })
+  })
+})
+
 describe('POST validate, redeemed', () => {
   it('200 valid for V1: nothing but valid, and the second time used', async () => {
     const one = await approved(bot, ann)

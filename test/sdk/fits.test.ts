@@ -15,6 +15,24 @@ const CASES: readonly [title: string, schema: Record<string, unknown>, good: Jso
   ['required members', { required: ['a'] }, [{ a: null }], [{}, { b: 1 }]],
   ['closed objects', { properties: { a: {} }, additionalProperties: false }, [{ a: 1 }], [{ b: 1 }]],
   ['other members', { additionalProperties: { type: 'number' } }, [{ x: 1 }], [{ x: 'y' }]],
+  [
+    'boolean subschemas are left to the gateway',
+    { properties: { a: true, b: false }, items: false },
+    [{ a: 1, b: 1 }, [1]],
+    [],
+  ],
+  [
+    'pattern properties are left to the gateway',
+    { patternProperties: { '^x': {} }, additionalProperties: false },
+    [{ x1: 1 }],
+    [],
+  ],
+  [
+    'items after a prefix',
+    { prefixItems: [{ type: 'string' }], items: { type: 'number' } },
+    [['a', 1]],
+    [['a', 'b']],
+  ],
   ['what it does not know it leaves to the gateway', { pattern: '^a', anyOf: [false] }, ['b', 1], []],
 ]
 

@@ -279,3 +279,28 @@ describe('guard', () => {
     expect(revised?.['action_hash']).not.toBe(says.submitted && hashOf(says.submitted))
   })
 })
+
+describe('the contract that the gate remembers', () => {
+  it('is asked for again before it refuses a payload: a loosened one counts at once', async () => {
+    const narrow = { ...TOOL, input_schema: { properties: { cents: { maximum: 1 } } } }
+    let asked = 0
+    const { url } = await gatewayThat({
+      resolve: () => ({ json: { tools: [++asked === 1 ? narrow : TOOL], unknown: [] } }),
+      submit: decided({}),
+    })
+    const gate = createGate({ url, key: 'csk_test', ...FAST })
+    expect(await gate.guard('pay', { cents: 1 }, () => 'first')).toBe('first')
+    expect(await gate.guard('pay', { cents: 2 }, () => 'second')).toBe('second')
+    expect(asked).toBe(2)
+  })
+
+  it('a payload that is not JSON is NotExecuted before anything is asked', async () => {
+    const { url, heard } = await gatewayThat({})
+    const gate = createGate({ url, key: 'csk_test', ...FAST })
+    const execute = vi.fn(() => 'done')
+    const payload = { cents: undefined } as unknown as { cents: number }
+    const refusal = await gate.guard('pay', payload, execute).catch((error: unknown) => error)
+    expect(refusal).toMatchObject({ name: 'NotExecuted', outcome: 'invalid_payload' })
+    expect([execute.mock.calls, heard]).toEqual([[], []])
+  })
+})

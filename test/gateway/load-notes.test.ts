@@ -1,0 +1,46 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Deps } from '../../src/gateway/deps.ts'
+import { createLoadNotes } from '../../src/gateway/load-notes.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
+
+/** A store that fails as often as it is told, and remembers what it was given. */
+function depsThat(failures: number): { deps: Deps; written: string[] } {
+  const written: string[] = []
+  let left = failures
+  const commit = (_: string, { events }: { events: string[] }) => {
+    if (left-- > 0) return Promise.reject(new StoreUnavailable('the disk is full'))
+    written.push(...events)
+    return Promise.resolve({ ok: true, numbers: events.map((_, i) => i + 1) })
+  }
+  const store = { now: () => 0, commit }
+  const deps = { store, storeDeadlineMs: 1_000, nextCommitId: () => 'c', observe: () => undefined }
+  return { deps: deps as unknown as Deps, written }
+}
+
+const revisionsIn = (written: readonly string[]): unknown[] =>
+  written.map((text) => (JSON.parse(text) as { details: { revision: string } }).details.revision)
+
+describe('policy loads on their way into evidence', () => {
+  beforeEach(() => vi.useFakeTimers())
+  afterEach(() => vi.useRealTimers())
+
+  it('are tried again until they are durable, in order, each once', async () => {
+    const { deps, written } = depsThat(3)
+    const onError = vi.fn()
+    const notes = createLoadNotes(deps, { retryMs: 1_000, onError })
+    notes.add({ ok: true, revision: 'one' })
+    notes.add({ ok: true, revision: 'two' })
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(revisionsIn(written)).toEqual(['one', 'two'])
+    expect(onError).toHaveBeenCalledTimes(3)
+  })
+
+  it('get one more try at the end, and what is still left is said', async () => {
+    const { deps, written } = depsThat(2)
+    const notes = createLoadNotes(deps, { retryMs: 1_000, onError: () => undefined })
+    notes.add({ ok: true, revision: 'one' })
+    await vi.advanceTimersByTimeAsync(0)
+    expect(await notes.close()).toBe(1)
+    expect(written).toEqual([])
+  })
+})
