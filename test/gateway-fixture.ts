@@ -132,17 +132,26 @@ export interface PollOptions {
   readonly task_id?: string
 }
 
-export class Agent {
+/** Whoever calls one plane of the gateway with a key. */
+class KeyHolder {
   readonly #at: { readonly url: string }
+  readonly #plane: 'agent' | 'review'
   readonly key: string
-  constructor(at: { readonly url: string }, key: string) {
+  constructor(at: { readonly url: string }, plane: 'agent' | 'review', key: string) {
     this.#at = at
+    this.#plane = plane
     this.key = key
   }
 
   call<T>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> {
     const headers = { authorization: `Bearer ${this.key}`, ...options.headers }
-    return call<T>(`${this.#at.url}/api/agent/${path}`, method, { ...options, headers })
+    return call<T>(`${this.#at.url}/api/${this.#plane}/${path}`, method, { ...options, headers })
+  }
+}
+
+export class Agent extends KeyHolder {
+  constructor(at: { readonly url: string }, key: string) {
+    super(at, 'agent', key)
   }
 
   submit(task: string, body: Proposal, headers: Record<string, string> = {}): Promise<Answer<Decision>> {
@@ -183,17 +192,9 @@ export class Agent {
   }
 }
 
-export class Reviewer {
-  readonly #at: { readonly url: string }
-  readonly key: string
+export class Reviewer extends KeyHolder {
   constructor(at: { readonly url: string }, key: string) {
-    this.#at = at
-    this.key = key
-  }
-
-  call<T>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> {
-    const headers = { authorization: `Bearer ${this.key}`, ...options.headers }
-    return call<T>(`${this.#at.url}/api/review/${path}`, method, { ...options, headers })
+    super(at, 'review', key)
   }
 
   list(query: Record<string, string> = {}): Promise<Answer<ThreadList>> {

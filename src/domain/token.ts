@@ -31,7 +31,7 @@ export interface Redemption {
 export type RefusalReason = 'invalid' | 'used' | 'expired'
 
 /**
- * The order is the contract's: any mismatch is `invalid` and consumes nothing, then `used`, then `expired`.
+ * The order is the contract's. Every mismatch is `invalid` and consumes nothing, then `used`, then `expired`.
  * Returns undefined when the token may be redeemed now.
  */
 export function refusalOf(

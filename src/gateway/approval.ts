@@ -9,7 +9,7 @@ import { callOf, decide } from './submit.ts'
 
 /** Why an approval no longer holds: the stable code that its message starts with. */
 export interface Lapse {
-  readonly code: 'policy_changed' | 'reviewer_removed' | 'agent_removed'
+  readonly code: 'policy_changed' | 'reviewer_removed'
   readonly sentence: string
 }
 

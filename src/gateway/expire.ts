@@ -1,4 +1,5 @@
 import { isExpired, type Thread } from '../domain/thread.ts'
+import type { Lapse } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
 import { unchanged, type Versioned } from './records.ts'
@@ -6,7 +7,7 @@ import { moved, writeThread } from './threads.ts'
 import type { Plan } from './transact.ts'
 
 /** What ends a thread without a person: each is a stable code at the start of its message. */
-export type ClosingCode = 'expired' | 'cancelled' | 'policy_changed' | 'reviewer_removed' | 'agent_removed'
+export type ClosingCode = 'expired' | Lapse['code']
 
 export const closingMessage = (code: ClosingCode, sentence: string): string => `${code}: ${sentence}`
 

@@ -1,7 +1,7 @@
 import { fieldText, MISSING, walk, type Defaults, type Reading } from './fields.ts'
 import { applyFunction, type Applied } from './functions.ts'
 import type { FieldIr, FunctionName, MissingMeans, NodeIr, TestIr } from './ir.ts'
-import { and, FALSE, not, or, TRUE, type Truth } from './kleene.ts'
+import { allOf, anyOf, FALSE, not, type Truth } from './kleene.ts'
 import { compileRead, type Read } from './reads.ts'
 import type { Facts } from './run.ts'
 import { schemaDefaults } from './schema-defaults.ts'
@@ -111,28 +111,10 @@ export function truthOfNode(node: ConditionNode, facts: Facts): Truth {
     case 'not':
       return not(truthOfNode(node.item, facts))
     case 'all':
-      return truthOfAll(node.items, facts)
+      return allOf(node.items, truthOfNode, facts)
     case 'any':
-      return truthOfAny(node.items, facts)
+      return anyOf(node.items, truthOfNode, facts)
   }
-}
-
-function truthOfAll(items: readonly ConditionNode[], facts: Facts): Truth {
-  let truth: Truth = TRUE
-  for (const item of items) {
-    truth = and(truth, truthOfNode(item, facts))
-    if (truth === FALSE) return FALSE
-  }
-  return truth
-}
-
-function truthOfAny(items: readonly ConditionNode[], facts: Facts): Truth {
-  let truth: Truth = FALSE
-  for (const item of items) {
-    truth = or(truth, truthOfNode(item, facts))
-    if (truth === TRUE) return TRUE
-  }
-  return truth
 }
 
 function truthOfLeaf(leaf: LeafNode, facts: Facts): Truth {

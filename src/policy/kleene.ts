@@ -22,3 +22,23 @@ export function or(a: Truth, b: Truth): Truth {
   if (a === TRUE || b === TRUE) return TRUE
   return a === FALSE && b === FALSE ? FALSE : UNKNOWN
 }
+
+/** `and` over what `truth` says of each item; asks no further than the first FALSE. TRUE for no items. */
+export function allOf<T, C>(items: readonly T[], truth: (item: T, context: C) => Truth, context: C): Truth {
+  let result: Truth = TRUE
+  for (const item of items) {
+    result = and(result, truth(item, context))
+    if (result === FALSE) return FALSE
+  }
+  return result
+}
+
+/** `or` over what `truth` says of each item; asks no further than the first TRUE. FALSE for no items. */
+export function anyOf<T, C>(items: readonly T[], truth: (item: T, context: C) => Truth, context: C): Truth {
+  let result: Truth = FALSE
+  for (const item of items) {
+    result = or(result, truth(item, context))
+    if (result === TRUE) return TRUE
+  }
+  return result
+}

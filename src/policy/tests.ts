@@ -2,7 +2,7 @@ import type { JsonValue } from '../contract/json.ts'
 import { MISSING, UNREADABLE } from './fields.ts'
 import type { Applied } from './functions.ts'
 import type { ListTest, NumberTest, Scalar, TestIr, TextTest } from './ir.ts'
-import { and, FALSE, not, or, TRUE, truthOf, UNKNOWN, type Truth } from './kleene.ts'
+import { allOf, anyOf, FALSE, not, TRUE, truthOf, UNKNOWN, type Truth } from './kleene.ts'
 import { compilePattern } from './patterns.ts'
 import { compileGlob, toNfc } from './text.ts'
 
@@ -37,15 +37,10 @@ export function asksPresence(test: TestIr): boolean {
 }
 
 function compileAnd(tests: readonly Test[]): Test {
-  return (value) => {
-    let truth: Truth = TRUE
-    for (const test of tests) {
-      truth = and(truth, test(value))
-      if (truth === FALSE) return FALSE
-    }
-    return truth
-  }
+  return (value) => allOf(tests, asked, value)
 }
+
+const asked = (test: Test, value: Applied): Truth => test(value)
 
 /** Equal to one of the values. A type that no value has is the wrong type. */
 function compileIs(values: readonly Scalar[]): Test {
@@ -112,27 +107,10 @@ function compileList(op: ListTest, test: Test): Test {
     if (!Array.isArray(value)) return UNKNOWN
     const items = value as readonly Element[]
     if (op === 'count') return test(items.length)
-    if (op === 'every') return items.length === 0 ? UNKNOWN : every(items, test)
-    return op === 'some' ? some(items, test) : not(some(items, test))
+    if (op === 'every') return items.length === 0 ? UNKNOWN : allOf(items, testElement, test)
+    const found = anyOf(items, testElement, test)
+    return op === 'some' ? found : not(found)
   }
-}
-
-function some(items: readonly Element[], test: Test): Truth {
-  let truth: Truth = FALSE
-  for (const item of items) {
-    truth = or(truth, testElement(item, test))
-    if (truth === TRUE) return TRUE
-  }
-  return truth
-}
-
-function every(items: readonly Element[], test: Test): Truth {
-  let truth: Truth = TRUE
-  for (const item of items) {
-    truth = and(truth, testElement(item, test))
-    if (truth === FALSE) return FALSE
-  }
-  return truth
 }
 
 function testElement(item: Element, test: Test): Truth {
