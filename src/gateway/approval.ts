@@ -2,7 +2,7 @@ import { GatewayError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { quorum } from '../domain/quorum.ts'
 import { currentVotes, type Thread } from '../domain/thread.ts'
-import type { ReviewerEntry, Snapshot, Tenant } from '../policy/snapshot.ts'
+import type { Call, Outcome, ReviewerEntry, Snapshot, Tenant } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
 import type { RevisionRecord } from './records.ts'
 import { callOf, decide } from './submit.ts'
@@ -19,7 +19,7 @@ const NOT_READY_SECONDS = 5
  * An approval is a promise of the past; before it is acted on, policy and people are asked again (design.md section 3):
  * a snapshot that now rejects the action, or a counted voter without the seat, ends it.
  *
- * @throws GatewayError `not_ready` while no bundle is in force: the approval is neither used nor ended
+ * @throws GatewayError `not_ready` while nothing can judge it (no bundle, a fault of the engine): the approval is neither used nor ended
  */
 export async function lapseOf(
   deps: Deps,
@@ -34,9 +34,22 @@ export async function lapseOf(
 export function requirePolicy(deps: Deps): Snapshot {
   const snapshot = deps.policies.current()
   if (snapshot) return snapshot
-  throw new GatewayError('not_ready', 'no policy is in force that could judge this thread; ask again later', {
-    retryAfter: NOT_READY_SECONDS,
-  })
+  throw notReady('no policy is in force that could judge this thread; ask again later')
+}
+
+/**
+ * `decide` for a thread that people work on: a fault of the engine is no verdict, and ends nothing.
+ *
+ * @throws GatewayError `not_ready`
+ */
+export async function judge(deps: Deps, snapshot: Snapshot, call: Call): Promise<Outcome> {
+  const outcome = await decide(deps, snapshot, call)
+  if (outcome.fault === undefined) return outcome
+  throw notReady('policy could not judge this thread; ask again later')
+}
+
+function notReady(detail: string): GatewayError {
+  return new GatewayError('not_ready', detail, { retryAfter: NOT_READY_SECONDS })
 }
 
 function seatsLost(snapshot: Snapshot, thread: Thread): Lapse | undefined {
@@ -72,7 +85,7 @@ async function policyRefuses(
 }
 
 /** Would the snapshot in force reject the approved action (by rule, as unmatched, or because it no longer fits its contract)? */
-export async function refusedNow(
+async function refusedNow(
   deps: Deps,
   snapshot: Snapshot,
   thread: Thread,
@@ -81,7 +94,7 @@ export async function refusedNow(
   if (snapshot.checkPayload(thread.tool, revision.payload).length > 0) return true
   const claims = { tool_name: thread.tool, ...revision.claims }
   const caller = { tenant: thread.tenant, id: thread.agent }
-  const outcome = await decide(
+  const outcome = await judge(
     deps,
     snapshot,
     callOf(caller, claims, revision.payload as JsonObject, deps.store.now()),

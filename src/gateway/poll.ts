@@ -14,7 +14,7 @@ import { purgeAt } from './idempotency.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
 import { INDEX, put, read, revisionId, unchanged, type Versioned } from './records.ts'
-import { moved, writeThread } from './threads.ts'
+import { beforeDeadline, moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, storeCall, transact } from './transact.ts'
 
 export interface PollTarget {
@@ -35,7 +35,7 @@ export interface Wait {
  * Reads the decision on a thread (agent-api-contract.md section 4, GET decisions). The first approved read of a signed
  * approval mints the token, in the commit that records it: of two racing polls one gets it.
  *
- * @throws GatewayError `missing_identifier`, `not_found`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ * @throws GatewayError `missing_identifier`, `not_found`, `not_ready`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
  */
 export async function poll(
   deps: Deps,
@@ -139,7 +139,7 @@ async function approvedRead(
   return {
     ...plan,
     guards: [...guards, ...(plan.guards ?? [])],
-    ...(value.deadline === undefined ? {} : { before: value.deadline }),
+    ...beforeDeadline(value),
   }
 }
 

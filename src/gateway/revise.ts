@@ -4,15 +4,16 @@ import type { JsonObject } from '../contract/json.ts'
 import { LIMITS } from '../contract/limits.ts'
 import { isExpired, type Thread, transition } from '../domain/thread.ts'
 import type { Outcome, Snapshot } from '../policy/snapshot.ts'
-import { requirePolicy } from './approval.ts'
+import { judge, requirePolicy } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { decisionDetails, isSensitive } from './decision-evidence.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard } from './identify.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from './records.ts'
-import { callOf, decide } from './submit.ts'
+import { callOf } from './submit.ts'
 import {
+  beforeDeadline,
   claimsOf,
   currentRevision,
   moved,
@@ -67,7 +68,7 @@ async function attempt(
   checkShape(read.value, request.revision)
   checkPayload(snapshot, read.value, request.revision)
   const payload = request.revision.request_payload as JsonObject
-  const raw = await decide(deps, snapshot, callOf(caller, request.revision, payload, at))
+  const raw = await judge(deps, snapshot, callOf(caller, request.revision, payload, at))
   const outcome = tightenedRisk(read.value, raw)
   const bundle = snapshot.revision
   const evaluated = { outcome, bundle, at, sensitive: isSensitive(snapshot, read.value.tool) }
@@ -86,6 +87,7 @@ async function attempt(
     guards: [unchanged('thread', after.thread_id, read), keyGuard(caller)],
     writes: [...written.writes, put('revision', revisionId(after.thread_id, after.revision), revision)],
     evidence,
+    ...beforeDeadline(read.value),
   }
 }
 

@@ -172,3 +172,8 @@ function shorten(text: string): string {
   const characters = Array.from(text)
   return characters.length <= TITLE_CHARS ? text : `${characters.slice(0, TITLE_CHARS - 1).join('')}…`
 }
+
+/** The part of a plan that keeps it from landing when the thread's time is up: expiry always rejects (design.md section 3). */
+export function beforeDeadline({ deadline }: Thread): { readonly before?: number } {
+  return deadline === undefined ? {} : { before: deadline }
+}

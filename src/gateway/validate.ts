@@ -1,4 +1,5 @@
 import type { ApprovalValidationRequest, ApprovalValidationResult } from '../contract/agent.ts'
+import { GatewayError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { hashCredential, parseCredential } from '../domain/credential.ts'
 import { digestOf } from '../domain/digest.ts'
@@ -84,7 +85,7 @@ async function redeem(
     return refuse(deps, caller, refused)
   }
   if (deps.policies.current() === undefined) return refuse(deps, caller, { ...refused, because: 'no_policy' })
-  const lapse = await lapseOf(deps, thread.value, approved.value)
+  const lapse = await lapseOf(deps, thread.value, approved.value).catch(notJudged)
   if (lapse) return refuse(deps, caller, { ...refused, because: lapse.code })
   const used_at = deps.store.now()
   const approval = {
@@ -100,6 +101,12 @@ async function redeem(
     evidence: [recordOf(deps, caller, 'token.redeemed', { token_hash, token })],
     before: expires_at,
   }
+}
+
+/** What cannot be judged now is refused now, and stands. */
+function notJudged(error: unknown): { readonly code: 'policy_fault' } {
+  if (error instanceof GatewayError && error.code === 'not_ready') return { code: 'policy_fault' }
+  throw error
 }
 
 interface Refused {

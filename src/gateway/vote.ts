@@ -17,7 +17,7 @@ import { type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
 import { keyGuard, reviewerEntry } from './identify.ts'
 import { read, unchanged, type Versioned } from './records.ts'
-import { moved, writeThread } from './threads.ts'
+import { beforeDeadline, moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
 
 export interface Ballot {
@@ -47,7 +47,8 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     const obstacle = obstacleTo(thread.value, reviewer, tenant, deps.store.now())
     if (obstacle) throw new GatewayError(obstacle.code, obstacle.reason)
     const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller)]
-    return { ...count(deps, thread.value, { ballot, reviewer, tenant }), guards }
+    const inTime = beforeDeadline(thread.value)
+    return { ...count(deps, thread.value, { ballot, reviewer, tenant }), guards, ...inTime }
   })
 }
 

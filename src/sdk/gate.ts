@@ -26,7 +26,10 @@ export interface GateOptions extends ClientOptions {
   readonly taskId?: string
   /** Longest time to wait for people, ms. Default 15 minutes. */
   readonly maxWaitMs?: number
-  /** Set for an agent whose directory entry says `signed_approvals: false`: approvals then carry no proof. */
+  /**
+   * Set only for an agent whose directory entry says `signed_approvals: false`: approvals then carry no proof. With signed approvals it
+   * would run a call whose proof another reader of the same thread holds.
+   */
   readonly unsignedApprovals?: boolean
 }
 
@@ -93,6 +96,7 @@ export function createGate(options: GateOptions): Gate {
         taskId: guard.taskId ?? ownTask,
       }
       const approved = await permitted(run, copied(payload)).catch(notExecuted)
+      checkAborted(run, approved.thread_id)
       return reported(run, approved, () => execute(approved.payload as typeof payload))
     },
   }
@@ -145,6 +149,7 @@ async function permitted(run: Run, payload: Payload): Promise<Action & { thread_
   const { action, decision } = step
   if (decision.status !== 'allow' && decision.status !== 'approved') throw refused(decision)
   checkEcho(decision, action)
+  checkAborted(run, decision.thread_id)
   if (decision.status === 'approved') await redeem(run, action, decision)
   return { ...action, ...(decision.thread_id === undefined ? {} : { thread_id: decision.thread_id }) }
 }
@@ -248,11 +253,16 @@ async function revise(run: Run, action: Action, decision: Decision): Promise<Act
   return next
 }
 
+/** A caller who gave up never sees the call run, whenever that was. @throws NotExecuted */
+function checkAborted(run: Run, thread_id: string | undefined): void {
+  if (run.guard.signal?.aborted) throw new NotExecuted('aborted', 'the caller gave up', { thread_id })
+}
+
 /** Redeems the one-time proof immediately before the call runs. Only `valid: true` about this very thread and hash counts. */
 async function redeem(run: Run, action: Action, decision: Decision): Promise<void> {
   const { approval_token, thread_id } = decision
+  if (approval_token === undefined && run.gate.unsignedApprovals === true) return
   if (approval_token === undefined || thread_id === undefined) {
-    if (run.gate.unsignedApprovals === true) return
     throw new NotExecuted('no_proof', 'approved, but no proof was delivered: another reader may hold it', {
       thread_id,
     })

@@ -1,7 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Commit, type Store, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
 import {
   type Agent,
+  approved,
+  type Held,
   held,
   newTask,
   openWorld,
@@ -231,5 +233,61 @@ describe('many at once', () => {
     const answers = await Promise.all(threads.map((thread) => ann.approve(thread)))
     expect(answers.every(({ body }) => body.status === 'approved')).toBe(true)
     expect(commits).toBe(10)
+  })
+})
+
+describe('what comes too late or cannot be judged', () => {
+  it('a vote and a revision that reach the store after the deadline change nothing: 409 not_pending', async () => {
+    await open()
+    const verbs = [
+      (one: Held) => ann.approve(one.thread),
+      (one: Held) => bot.revise(one.task, one.thread, { request_payload: REVIEWED }),
+    ]
+    for (const act of verbs) {
+      misbehave = undefined
+      const one = await held(bot)
+      const deadline = Date.parse((await ann.show(one.thread)).body.deadline ?? '')
+      world.clock.advance(deadline - world.app.deps.store.now() - 10)
+      misbehave = (real) => {
+        world.clock.advance(misbehave === undefined ? 0 : 1_500)
+        misbehave = undefined
+        return real()
+      }
+      const { status, problem } = await act(one)
+      expect([status, problem.code]).toEqual([409, 'not_pending'])
+      expect((await bot.poll({ thread_id: one.thread })).body.message).toMatch(/^expired: /)
+    }
+  })
+
+  it('an engine that fails ends no approval and no review, and redeems nothing: all goes on afterwards', async () => {
+    await open()
+    const proven = await approved(bot, ann)
+    const waiting = await held(bot)
+    const voted = await held(bot)
+    await ann.approve(voted.thread)
+    const { policies } = world.app.deps
+    const snapshot = policies.current()
+    if (snapshot === undefined) throw new Error('no bundle')
+    const fault = {
+      verdict: 'reject',
+      risk: 'critical',
+      policyRisk: 'critical',
+      message: '',
+      fault: 'engine_error',
+    }
+    const decide = async () => ({ ...fault, by: ['engine_error'], fired: [], reads: [] })
+    const broken = vi
+      .spyOn(policies, 'current')
+      .mockReturnValue(Object.create(snapshot, { decide: { value: decide } }) as typeof snapshot)
+    const proof = { task_id: proven.task, signature: proven.token, request_payload: proven.payload }
+    const revise = () => bot.revise(waiting.task, waiting.thread, { request_payload: REVIEWED })
+    expect((await bot.poll({ thread_id: voted.thread })).problem.code).toBe('not_ready')
+    expect((await revise()).problem.code).toBe('not_ready')
+    const refusal = await world.evidenceOf(() => bot.validate(proof))
+    expect(refusal.map(({ record }) => record.details?.['because'])).toEqual(['policy_fault'])
+    broken.mockRestore()
+    expect((await bot.poll({ thread_id: voted.thread })).body.approval_token).toBeDefined()
+    expect((await revise()).status).toBe(201)
+    expect((await bot.validate(proof)).body.valid).toBe(true)
   })
 })

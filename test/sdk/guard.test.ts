@@ -255,6 +255,46 @@ describe('guard', () => {
     expect(execute).not.toHaveBeenCalled()
   })
 
+  it('does not run what the caller gave up while the last answer came, and redeems no proof after it', async () => {
+    for (const last of ['submit', 'poll', 'validate'] as const) {
+      const controller = new AbortController()
+      const says = last === 'submit' ? { ...honest(), submit: decided({}) } : honest()
+      const { url, heard } = await gatewayThat(says)
+      const path = { submit: '/requests', poll: '/decisions', validate: '/validate' }[last]
+      // the answer is complete before the caller gives up
+      const answering: typeof fetch = async (input, init) => {
+        const { signal: _, ...rest } = init ?? {}
+        const response = await fetch(input, rest)
+        if (response.url.includes(path)) controller.abort()
+        return response
+      }
+      const execute = vi.fn()
+      const gate = createGate({ url, key: 'k', ...FAST, fetch: answering })
+      const refusal = await gate
+        .guard('pay', {}, execute, { signal: controller.signal })
+        .catch((error: unknown) => error)
+      expect((refusal as NotExecuted).outcome, last).toBe('aborted')
+      expect(execute).not.toHaveBeenCalled()
+      expect(heard.some((one) => one.path.includes('/validate'))).toBe(last === 'validate')
+      server?.closeAllConnections()
+      server?.close()
+    }
+  })
+
+  it('runs nothing on a proof without a thread, even where approvals may be unsigned', async () => {
+    const says = honest()
+    const poll = () => {
+      const { thread_id: _, ...rest } = approvedOf(says.submitted)
+      return { json: rest }
+    }
+    const { url } = await gatewayThat({ ...says, poll })
+    const execute = vi.fn()
+    const gate = createGate({ url, key: 'k', ...FAST, unsignedApprovals: true })
+    const refusal = await gate.guard('pay', {}, execute).catch((error: unknown) => error)
+    expect((refusal as NotExecuted).outcome).toBe('no_proof')
+    expect(execute).not.toHaveBeenCalled()
+  })
+
   it('revises on request, and runs the revised payload under its own hash', async () => {
     const says = honest()
     let revised: Record<string, unknown> | undefined
