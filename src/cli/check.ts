@@ -6,6 +6,10 @@ import { EXIT } from './failure.ts'
 
 export const DEFAULT_POLICIES = './policies'
 
+export const CHECK_USAGE = `countersign check [DIR] [--format text|json]
+
+  Every finding in the policy bundle at once. Exits 3 when the bundle would not be loaded.`
+
 /** `countersign check [DIR]`: every finding at once, sorted by place. Exit 3 when the bundle would not be loaded. */
 export async function check(args: readonly string[]): Promise<void> {
   const options = { format: { type: 'string', default: 'text' } } as const

@@ -1,6 +1,10 @@
 import { describeConfig } from '../config.ts'
 import { readConfig } from './serve.ts'
 
+export const CONFIG_USAGE = `countersign config [the flags of countersign serve]
+
+  What \`serve\` with the same flags would use, and where each value comes from.`
+
 /** `countersign config`: what `serve` with the same flags would use, and where each value comes from. */
 export async function config(args: readonly string[]): Promise<void> {
   const rows = describeConfig(readConfig(args))

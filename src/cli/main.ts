@@ -2,42 +2,56 @@
 import { CliFailure, EXIT } from './failure.ts'
 
 interface Command {
-  readonly summary: string
   readonly run: (args: readonly string[]) => Promise<void>
+  readonly usage: string
 }
 
-/** Commands load what they need when they run, so that `serve` starts fast. */
-const COMMANDS: Record<string, Command> = {
-  serve: { summary: 'run the gateway', run: async (args) => (await import('./serve.ts')).serve(args) },
+interface Entry {
+  readonly summary: string
+  /** Commands load what they need when they run, so that `serve` starts fast. */
+  readonly load: () => Promise<Command>
+}
+
+const COMMANDS: Record<string, Entry> = {
+  serve: {
+    summary: 'run the gateway',
+    load: () => import('./serve.ts').then((it) => ({ run: it.serve, usage: it.SERVE_USAGE })),
+  },
   quickstart: {
     summary: 'run the gateway with demo credentials (npm start)',
-    run: async (args) => (await import('./quickstart.ts')).quickstart(args),
+    load: () => import('./quickstart.ts').then((it) => ({ run: it.quickstart, usage: it.QUICKSTART_USAGE })),
   },
   demo: {
     summary: 'run the demo agent (npm run demo)',
-    run: async (args) => (await import('./demo.ts')).demo(args),
+    load: () => import('./demo.ts').then((it) => ({ run: it.demo, usage: it.DEMO_USAGE })),
   },
   review: {
     summary: 'list, show and decide threads as a reviewer',
-    run: async (args) => (await import('./review.ts')).review(args),
+    load: () => import('./review.ts').then((it) => ({ run: it.review, usage: it.REVIEW_USAGE })),
   },
-  check: { summary: 'check a policy bundle', run: async (args) => (await import('./check.ts')).check(args) },
+  check: {
+    summary: 'check a policy bundle',
+    load: () => import('./check.ts').then((it) => ({ run: it.check, usage: it.CHECK_USAGE })),
+  },
   test: {
     summary: 'run the tests inside a policy bundle',
-    run: async (args) => (await import('./test.ts')).test(args),
+    load: () => import('./test.ts').then((it) => ({ run: it.test, usage: it.TEST_USAGE })),
   },
   explain: {
     summary: 'show how a bundle decides one request, rule by rule',
-    run: async (args) => (await import('./explain.ts')).explain(args),
+    load: () => import('./explain.ts').then((it) => ({ run: it.explain, usage: it.EXPLAIN_USAGE })),
   },
-  keys: { summary: 'issue and revoke keys', run: async (args) => (await import('./keys.ts')).keys(args) },
+  keys: {
+    summary: 'issue and revoke keys',
+    load: () => import('./keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),
+  },
   evidence: {
     summary: 'export evidence as NDJSON',
-    run: async (args) => (await import('./evidence.ts')).evidence(args),
+    load: () => import('./evidence.ts').then((it) => ({ run: it.evidence, usage: it.EVIDENCE_USAGE })),
   },
   config: {
     summary: 'print every setting with its value and origin',
-    run: async (args) => (await import('./config.ts')).config(args),
+    load: () => import('./config.ts').then((it) => ({ run: it.config, usage: it.CONFIG_USAGE })),
   },
 }
 
@@ -46,16 +60,21 @@ const USAGE = [
   '',
   ...Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`),
   '',
+  '`countersign <command> --help` says more of one.',
   'Exit codes: 0 fine, 1 unexpected, 2 usage, 3 does not check, 4 tests failed.',
 ].join('\n')
 
+const HELP = ['--help', '-h']
+
 async function main([name = 'help', ...args]: readonly string[]): Promise<void> {
-  if (['help', '--help', '-h'].includes(name)) return console.log(USAGE)
+  if (name === 'help' || HELP.includes(name)) return console.log(USAGE)
   if (name === '--version') return console.log(await version())
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command === undefined)
     throw new CliFailure(`unknown command \`${name}\``, { exit: EXIT.usage, hint: USAGE })
-  await command.run(args)
+  const { run, usage } = await command.load()
+  if (args.some((arg) => HELP.includes(arg))) return console.log(usage)
+  await run(args)
 }
 
 async function version(): Promise<string> {

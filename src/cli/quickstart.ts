@@ -12,6 +12,10 @@ const AGENT = 'demo-agent'
 /** Not the agent's owner: an owner could not decide on its calls. */
 const REVIEWER = 'alice'
 
+export const QUICKSTART_USAGE = `countersign quickstart [--policies DIR] [--store file:DIR] ...
+
+  Runs the gateway with demo credentials in a file that only the owner can read. Takes the settings of \`countersign serve\`.`
+
 /** `npm start`: a gateway with the starter policies and demo credentials in a file that only the owner can read. */
 export async function quickstart(args: readonly string[]): Promise<void> {
   const { config } = readConfig(args)

@@ -5,6 +5,10 @@ import type { CaseResult } from '../policy/suite.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { EXIT } from './failure.ts'
 
+export const TEST_USAGE = `countersign test [DIR] [--allow-untested]
+
+  Runs the tests inside the rule files. Exits 4 when one fails, or when a rule is fired by none and --allow-untested is not given.`
+
 /** `countersign test [DIR]`: the tests inside the rule files, and the rules that none of them fires. Exit 4 when one fails. */
 export async function test(args: readonly string[]): Promise<void> {
   const options = { 'allow-untested': { type: 'boolean', default: false } } as const

@@ -166,7 +166,7 @@ function resolveRoute(app: FastifyInstance, http: HttpDeps): void {
   })
 }
 
-/** Whatever the body, an authenticated call is answered 200: callers inspect `valid`. */
+/** Whatever the body says, an authenticated call is answered 200: callers inspect `valid`. A rate limit and a stalled body stay errors. */
 function validateRoute(app: FastifyInstance, http: HttpDeps): void {
   acceptAnything(app)
   const judge = async (request: FastifyRequest, reply: FastifyReply, body: unknown): Promise<object> => {

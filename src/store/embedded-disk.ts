@@ -39,9 +39,7 @@ const NETWORK_FILE_SYSTEMS = new Map([
 export function refuseNetworkFileSystem(path: string, statfs: Statfs): void {
   const name = NETWORK_FILE_SYSTEMS.get(statfs(path).type >>> 0)
   if (name !== undefined)
-    throw new Error(
-      `the data directory is on ${name}: the embedded store needs a local disk (use the Redis store to share state between hosts)`,
-    )
+    throw new Error(`the data directory is on ${name}: the embedded store needs a local disk`)
 }
 
 export interface DiskGuard {

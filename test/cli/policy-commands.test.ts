@@ -119,6 +119,17 @@ describe('the command line', () => {
     expect(code).toBe(2)
   })
 
+  it('answers --help of every command with its usage', async () => {
+    const { out } = await inDirectory('--help')
+    const names = [...out.matchAll(/^ {2}(\w+) /gm)].map((match) => match[1] ?? '')
+    expect(names).toHaveLength(10)
+    const answers = await Promise.all(names.map((name) => inDirectory(name, '--help')))
+    expect(answers.map(({ code }) => code)).toEqual(names.map(() => 0))
+    expect(answers.map(({ out: text }) => text.split(' ', 2).join(' '))).toEqual(
+      names.map((name) => `countersign ${name}`),
+    )
+  })
+
   it('exits 2 for an unknown flag, in one line', async () => {
     const { code, err } = await inDirectory('check', '--nope')
     expect(err).toMatch(/^countersign: .*--nope/)
