@@ -1,8 +1,10 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { canonicalJson, digestOf, sha256 } from '../domain/digest.ts'
+import type { Risk } from '../domain/decision.ts'
 import type { Outcome, Snapshot } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
+import type { Details } from './evidence.ts'
 
 /** A value longer than this (as JSON text) stands in evidence as its digest. */
 export const READ_VALUE_CHARS = 2_048
@@ -12,8 +14,6 @@ export function isSensitive(snapshot: Snapshot | undefined, tool: string): boole
   return (snapshot.tools.get(tool)?.sensitive.length ?? 0) > 0
 }
 
-export type MutableDetails = Record<string, JsonValue>
-
 export interface Decided {
   readonly outcome: Outcome
   readonly payload: JsonValue
@@ -21,43 +21,52 @@ export interface Decided {
   readonly bundle: string
   /** The contract of the tool calls some field sensitive. */
   readonly sensitive: boolean
+  readonly actionHash: string | undefined
+  readonly claimedRisk?: Risk | undefined
+  readonly traceparent?: string | undefined
+  readonly revisionId?: string | undefined
 }
 
 /**
  * What a decision rested on: verdict, risks, rule ids, bundle, and the values of exactly the fields that the rules read.
  * Sensitive values, and a payload that holds any, stand as salted commitments; who has the secret can open them.
  */
-export function decisionDetails(deps: Deps, decided: Decided): MutableDetails {
+export function decisionDetails(deps: Deps, decided: Decided): Details {
   const { outcome, payload, bundle, sensitive } = decided
   const nonce = sensitive || outcome.reads.some((read) => read.sensitive) ? deps.nextId() : undefined
-  const details: MutableDetails = {
-    verdict: outcome.verdict,
-    risk: outcome.risk,
-    policy_risk: outcome.policyRisk,
+  const { rules, shadow, unknown } = ruleIds(outcome)
+  return {
+    action_hash: decided.actionHash,
     by: outcome.by,
+    claimed_risk: decided.claimedRisk,
+    fault: outcome.fault,
+    nonce,
+    payload_commitment: nonce === undefined ? undefined : commit(deps, nonce, 'payload', payload),
+    payload_digest: nonce === undefined ? digestOf(payload) : undefined,
     policy: bundle,
+    policy_risk: outcome.policyRisk,
     reads: outcome.reads.map((read) => readOf(deps, read, nonce)),
+    revision_id: decided.revisionId,
+    risk: outcome.risk,
+    rules,
+    shadow: shadow.length > 0 ? shadow : undefined,
+    traceparent: decided.traceparent,
+    unknown: unknown.length > 0 ? unknown : undefined,
+    verdict: outcome.verdict,
   }
-  addRules(details, outcome)
-  if (nonce === undefined) details['payload_digest'] = digestOf(payload)
-  else Object.assign(details, { nonce, payload_commitment: commit(deps, nonce, 'payload', payload) })
-  if (outcome.fault !== undefined) details['fault'] = outcome.fault
-  return details
 }
 
 /** One pass and no copies: every decision of the gateway goes through here. */
-function addRules(details: MutableDetails, outcome: Outcome): void {
+function ruleIds({ fired }: Outcome): { rules: string[]; shadow: string[]; unknown: string[] } {
   const rules: string[] = []
   const shadow: string[] = []
   const unknown: string[] = []
-  for (const rule of outcome.fired) {
+  for (const rule of fired) {
     if (rule.mode === 'shadow') shadow.push(rule.id)
     else rules.push(rule.id)
     if (rule.unknown) unknown.push(rule.id)
   }
-  details['rules'] = rules
-  if (shadow.length > 0) details['shadow'] = shadow
-  if (unknown.length > 0) details['unknown'] = unknown
+  return { rules, shadow, unknown }
 }
 
 function readOf(deps: Deps, read: Outcome['reads'][number], nonce: string | undefined): JsonObject {

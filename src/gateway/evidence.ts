@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../contract/json.ts'
+import type { JsonValue } from '../contract/json.ts'
 import { canonicalJson } from '../domain/digest.ts'
 
 /**
@@ -15,7 +15,12 @@ export interface EvidenceRecord {
   readonly thread_id?: string
   readonly revision?: number
   readonly tool?: string
-  readonly details?: JsonObject
+  readonly details?: Details
+}
+
+/** Members that are undefined are not written. */
+export interface Details {
+  readonly [member: string]: JsonValue | undefined
 }
 
 export type EvidenceType =
@@ -48,8 +53,34 @@ export interface Actor {
 }
 
 const EVIDENCE_VERSION = 1
+
+/** The members stand in RFC 8785 order, here and in the details of a decision, because then nothing is left to sort. */
 export function encodeEvidence(record: EvidenceRecord): string {
-  return canonicalJson({ v: EVIDENCE_VERSION, ...record } as unknown as JsonValue)
+  const { actor, at, details, revision, task_id, tenant, thread_id, tool, type } = record
+  const who = { id: actor.id, kind: actor.kind }
+  const text = {
+    actor: who,
+    at,
+    details,
+    revision,
+    task_id,
+    tenant,
+    thread_id,
+    tool,
+    type,
+    v: EVIDENCE_VERSION,
+  }
+  return canonicalJson(text as unknown as JsonValue)
 }
 
-export const isoTime = (ms: number): string => new Date(ms).toISOString()
+let lastMs = 0
+let lastText = new Date(0).toISOString()
+
+/** RFC 3339. Many records fall into one millisecond, so the last answer is kept. */
+export function isoTime(ms: number): string {
+  if (ms !== lastMs) {
+    lastText = new Date(ms).toISOString()
+    lastMs = ms
+  }
+  return lastText
+}

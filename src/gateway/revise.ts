@@ -199,11 +199,14 @@ function evidenceOf(
     revision: thread.revision,
     tool: thread.tool,
   }
-  const details = {
-    ...decisionDetails(deps, { outcome, bundle, sensitive, payload: revision.payload }),
-    revision_id: revision.revision_id ?? '',
-    ...(revision.action_hash === undefined ? {} : { action_hash: revision.action_hash }),
-  }
+  const details = decisionDetails(deps, {
+    outcome,
+    bundle,
+    sensitive,
+    payload: revision.payload,
+    actionHash: revision.action_hash,
+    revisionId: revision.revision_id ?? '',
+  })
   const revised: EvidenceRecord = {
     ...common,
     type: 'review.revised',

@@ -239,10 +239,10 @@ function evidenceOf(evaluation: Evaluation, type: EvidenceRecord['type']): Evide
     bundle,
     sensitive,
     payload: payloadOf(submission.request),
+    actionHash: action_hash,
+    claimedRisk: risk_level,
+    traceparent: submission.traceparent,
   })
-  if (risk_level !== undefined) details['claimed_risk'] = risk_level
-  if (action_hash !== undefined) details['action_hash'] = action_hash
-  if (submission.traceparent !== undefined) details['traceparent'] = submission.traceparent
   return {
     type,
     tenant: caller.tenant,
