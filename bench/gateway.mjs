@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-export const MAIN = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
+export const MAIN = fileURLToPath(new URL('../dist/bin/main.js', import.meta.url))
 export const STARTER_POLICIES = fileURLToPath(new URL('../policies', import.meta.url))
 const ADMIN_KEY = 'an-admin-key-for-benchmarks-on-loopback-only'
 const READY_WITHIN_MS = 20_000

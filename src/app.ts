@@ -1,5 +1,4 @@
 import { randomFillSync } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -26,6 +25,7 @@ import type { Store } from './store/store.ts'
 import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import { packageVersion } from './telemetry/version.ts'
 
 /** A running gateway. */
 export interface App {
@@ -319,9 +319,4 @@ function cached(ask: () => Promise<Census>, everyMs: number): () => Promise<Cens
     }
     return answer
   }
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }

@@ -34,7 +34,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }))
 describe('the package', () => {
   it('holds what runs, what is published and what a first minute needs, and no sources or tests', () => {
     for (const path of [
-      'dist/cli/main.js',
+      'dist/bin/main.js',
       'dist/sdk/index.d.ts',
       'schemas/openapi.json',
       'policies/routing.yaml',

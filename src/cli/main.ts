@@ -68,19 +68,13 @@ const HELP = ['--help', '-h']
 
 async function main([name = 'help', ...args]: readonly string[]): Promise<void> {
   if (name === 'help' || HELP.includes(name)) return console.log(USAGE)
-  if (name === '--version') return console.log(await version())
+  if (name === '--version') return console.log((await import('../telemetry/version.ts')).packageVersion())
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command === undefined)
     throw new CliFailure(`unknown command \`${name}\``, { exit: EXIT.usage, hint: USAGE })
   const { run, usage } = await command.load()
   if (args.some((arg) => HELP.includes(arg))) return console.log(usage)
   await run(args)
-}
-
-async function version(): Promise<string> {
-  const { readFile } = await import('node:fs/promises')
-  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }
 
 function fail(error: unknown): void {

@@ -7,7 +7,7 @@ import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { type StartedProcess, startProcess } from '../crash.ts'
 import { runCli } from './run.ts'
 
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
 const ADMIN_KEY = 'an-admin-key-of-at-least-32-characters'
 

@@ -9,7 +9,7 @@ import { type StartedProcess, startProcess } from '../crash.ts'
 /*
  * A real gateway: `serve` of dist/ in its own process, on free ports of the loopback, with its state in a temporary directory.
  */
-export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+export const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 export const STARTER_POLICIES = fileURLToPath(new URL('../../policies', import.meta.url))
 export const SOAK = process.env['COUNTERSIGN_SOAK'] === '1'
 const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'

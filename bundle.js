@@ -1,0 +1,14 @@
+import { chmodSync } from 'node:fs'
+import { build } from 'rolldown'
+
+/*
+ * The program in a few files instead of eight hundred: most of the time until a gateway is ready went into finding and reading modules
+ * (docs/decisions/0008). Not minified, so that a stack trace can be read. dist/ beside it stays as it is compiled, for the SDK and the tests.
+ */
+await build({
+  input: { main: 'dist/cli/main.js', 'directory-worker': 'dist/policy/directory-worker.js' },
+  platform: 'node',
+  external: ['lmdb', 'pino'], // they look for files of their own beside them
+  output: { dir: 'dist/bin', format: 'esm', entryFileNames: '[name].js', cleanDir: true },
+})
+chmodSync('dist/bin/main.js', 0o755)
