@@ -1,17 +1,14 @@
 import { fieldText, MISSING, walk, type Defaults, type Reading } from './fields.ts'
 import { applyFunction, type Applied } from './functions.ts'
 import type { FieldIr, FunctionName, MissingMeans, NodeIr, TestIr } from './ir.ts'
-import { allOf, anyOf, FALSE, not, type Truth } from './kleene.ts'
+import { FALSE, type Truth } from './kleene.ts'
 import { compileRead, type Read } from './reads.ts'
 import type { Facts } from './run.ts'
 import { schemaDefaults } from './schema-defaults.ts'
 import type { ToolContract } from './snapshot.ts'
 import { asksPresence, compileTest, type Test } from './tests.ts'
 
-/**
- * A compiled condition: plain objects that `truthOfNode` walks. A bundle has tens of thousands of them, so they are small and share
- * what is equal; with closures instead, a decision would cost three times as much in a large bundle, in cache misses.
- */
+/** A compiled condition as a tree: what explains a decision. What decides is its flat form (plan.ts). */
 export type ConditionNode = AllNode | AnyNode | NotNode | LeafNode
 
 interface AllNode {
@@ -28,6 +25,8 @@ interface NotNode {
 }
 export interface LeafNode {
   readonly kind: 'leaf'
+  /** Its place among all leaves of the bundle. */
+  readonly number: number
   readonly read: Read
   readonly check: Test
   readonly fn: FunctionName | undefined
@@ -43,6 +42,8 @@ type StandIn = { readonly value: Reading | typeof NOTHING } | { readonly default
 
 /** Makes conditions of one bundle. Equal tests and lines are compiled once and shared by all its rules. */
 export interface ConditionCompiler {
+  /** Grows as conditions are compiled. */
+  readonly leaves: readonly LeafNode[]
   /** `when AND NOT unless`, against one tool and what the rule file says about missing fields. */
   compile(context: ConditionContext, when: NodeIr | undefined, unless: NodeIr | undefined): ConditionNode
 }
@@ -55,7 +56,8 @@ export interface ConditionContext {
 export function createConditionCompiler(): ConditionCompiler {
   const tests = new Map<string, Test>()
   const reads = new Map<string, Read>()
-  const leaves = new Map<string, LeafNode>()
+  const shared = new Map<string, LeafNode>()
+  const leaves: LeafNode[] = []
 
   function compileNode(context: ConditionContext, node: NodeIr): ConditionNode {
     if (node.kind === 'leaf') return compileLeaf(context, node.field, node.test)
@@ -72,12 +74,24 @@ export function createConditionCompiler(): ConditionCompiler {
     const make = (): LeafNode => {
       const check = remember(tests, key, () => compileTest(test))
       const read = remember(reads, field.name, () => compileRead(field))
-      return { kind: 'leaf', read, check, fn: field.fn, standIn, field, test }
+      const leaf: LeafNode = {
+        kind: 'leaf',
+        number: leaves.length,
+        read,
+        check,
+        fn: field.fn,
+        standIn,
+        field,
+        test,
+      }
+      leaves.push(leaf)
+      return leaf
     }
-    return standIn ? make() : remember(leaves, `${fieldText(field)} ${key}`, make)
+    return standIn ? make() : remember(shared, `${fieldText(field)} ${key}`, make)
   }
 
   return {
+    leaves,
     compile(context, when, unless) {
       const items: ConditionNode[] = []
       if (when) items.push(compileNode(context, when))
@@ -87,7 +101,8 @@ export function createConditionCompiler(): ConditionCompiler {
   }
 }
 
-function remember<T>(known: Map<string, T>, key: string, make: () => T): T {
+/** What is known under a key, made when it is not. */
+export function remember<T>(known: Map<string, T>, key: string, make: () => T): T {
   const found = known.get(key)
   if (found !== undefined) return found
   const made = make()
@@ -103,21 +118,8 @@ function standInOf({ tool, missingMeans }: ConditionContext, field: FieldIr): St
   return defaults && { defaults }
 }
 
-/** The truth of a condition for one call. */
-export function truthOfNode(node: ConditionNode, facts: Facts): Truth {
-  switch (node.kind) {
-    case 'leaf':
-      return truthOfLeaf(node, facts)
-    case 'not':
-      return not(truthOfNode(node.item, facts))
-    case 'all':
-      return allOf(node.items, truthOfNode, facts)
-    case 'any':
-      return anyOf(node.items, truthOfNode, facts)
-  }
-}
-
-function truthOfLeaf(leaf: LeafNode, facts: Facts): Truth {
+/** The truth of one test for one call. */
+export function truthOfLeaf(leaf: LeafNode, facts: Facts): Truth {
   const value = valueOfLeaf(leaf, facts)
   return value === NOTHING ? FALSE : leaf.check(value)
 }

@@ -1,4 +1,4 @@
-import { type Almanac, Engine, Fact, Operator, Rule, type TopLevelCondition } from 'json-rules-engine'
+import { type Almanac, Engine, Operator, Rule } from 'json-rules-engine'
 import { strictest, VERDICTS, type Verdict } from '../domain/decision.ts'
 
 /** What one run is about: the one fact `call`. A fresh object for each run. */
@@ -66,28 +66,80 @@ class SingleConditionRule extends Rule {
 
 const NOTHING_EMITTED: Promise<readonly never[]> = Promise.resolve([])
 
+type VerdictEvent = EngineInside['ruleEvent']
+
+/**
+ * What one run knows, which is the one fact `call`, and which events it gave. The base class would make two maps, a fact with a hash
+ * over its parameters and a report for every run. Whatever a verdict's rule does not ask for is refused.
+ */
+class CallAlmanac {
+  readonly #call: Promise<EngineCall>
+  readonly #events: VerdictEvent[] = []
+
+  constructor(call: EngineCall) {
+    this.#call = Promise.resolve(call)
+  }
+
+  addFact(): never {
+    throw new Error('`call` is the only fact')
+  }
+
+  factValue(id: string, _: unknown, path?: string): Promise<EngineCall> {
+    return id === 'call' && path === undefined ? this.#call : Promise.reject(new Error(`no such fact: ${id}`))
+  }
+
+  getValue(value: unknown): Promise<true> {
+    return value === true ? EXPECTED : Promise.reject(new Error('a verdict is compared with true only'))
+  }
+
+  addEvent(event: VerdictEvent, outcome: 'success' | 'failure'): void {
+    if (outcome === 'success') this.#events.push(event)
+  }
+
+  getEvents(outcome: 'success' | 'failure'): readonly VerdictEvent[] {
+    return outcome === 'success' ? this.#events : []
+  }
+
+  addResult(): void {
+    // The events say it all.
+  }
+
+  getResults(): readonly never[] {
+    return []
+  }
+}
+
+const EXPECTED: Promise<true> = Promise.resolve(true)
+
 function refusePath(): never {
   throw new Error('no condition of a policy has a path')
 }
 
-/** The parts of every engine that never differ, made once: a thousand engines share them. */
-export interface EngineParts {
-  readonly operators: Readonly<Record<Verdict, Operator<EngineCall, true>>>
-  readonly conditions: Readonly<Record<Verdict, TopLevelCondition>>
+/** A run gives the strictest event, undefined when there was none. */
+export type RunEngine = (call: EngineCall) => Promise<Verdict | undefined>
+
+/** The engines of one bundle. */
+export interface VerdictEngines {
+  /** For every tool whose rules have these verdicts and no others. */
+  of(verdicts: ReadonlySet<Verdict>): RunEngine
 }
 
-export function createEngineParts(): EngineParts {
+/**
+ * One engine for each set of verdicts, seven at the most: an engine holds nothing of a tool, since its operators ask the run
+ * (docs/decisions/0007). With one for each tool, every decision of a large bundle would fetch its engine from far memory.
+ */
+export function createVerdictEngines(): VerdictEngines {
+  const engines = new Map<string, RunEngine>()
   return {
-    // Only `=== true` counts as a match in json-rules-engine; anything else must not slip through.
-    operators: byVerdict(
-      (verdict) => new Operator(verdict, (call: EngineCall) => call.fire(verdict) === true),
-    ),
-    conditions: byVerdict((verdict) => createRule(verdict).conditions),
+    of(verdicts) {
+      const name = VERDICTS.filter((verdict) => verdicts.has(verdict)).join()
+      const known = engines.get(name)
+      if (known) return known
+      const made = createVerdictEngine(verdicts)
+      engines.set(name, made)
+      return made
+    },
   }
-}
-
-function byVerdict<T>(make: (verdict: Verdict) => T): Readonly<Record<Verdict, T>> {
-  return { allow: make('allow'), review: make('review'), reject: make('reject') }
 }
 
 function createRule(verdict: Verdict): Rule {
@@ -100,27 +152,23 @@ function createRule(verdict: Verdict): Rule {
 }
 
 /**
- * One engine for one tool of one snapshot (policy-language.md section 7): a rule per verdict, each with one compiled operator
- * on the one constant fact `call`. No paths, no built-in operators, no priorities, no asynchronous facts, no listeners.
- * A run gives the strictest event, undefined when there was none.
+ * An engine as policy-language.md section 7 wants it: a rule per verdict, each with one compiled operator on the one constant fact `call`.
+ * No paths, no built-in operators, no priorities, no asynchronous facts, no listeners.
  */
-export function createVerdictEngine(
-  verdicts: ReadonlySet<Verdict>,
-  parts: EngineParts,
-): (call: EngineCall) => Promise<Verdict | undefined> {
+export function createVerdictEngine(verdicts: ReadonlySet<Verdict>): RunEngine {
   if (verdicts.size === 0) return () => Promise.resolve(undefined)
   const engine = new PinnedEngine([], { allowUndefinedFacts: false, pathResolver: refusePath })
   for (const name of BUILT_IN_OPERATORS) engine.removeOperator(name)
   for (const verdict of VERDICTS) {
     if (!verdicts.has(verdict)) continue
-    const rule = createRule(verdict)
-    rule.conditions = parts.conditions[verdict]
-    engine.addOperator(parts.operators[verdict] as Operator)
-    engine.addRule(rule)
+    // Only `=== true` counts as a match in json-rules-engine; anything else must not slip through.
+    const asks = new Operator(verdict, (call: EngineCall) => call.fire(verdict) === true)
+    engine.addOperator(asks as Operator)
+    engine.addRule(createRule(verdict))
   }
   return async (call) => {
-    // Uncached, because the key would be a hash over the whole payload.
-    const { events } = await engine.run({ call: new Fact('call', call, { cache: false }) })
+    const almanac = new CallAlmanac(call) as unknown as Almanac
+    const { events } = await engine.run({}, { almanac })
     let found: Verdict | undefined
     for (const event of events) {
       const verdict = event.type as Verdict

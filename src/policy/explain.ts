@@ -1,6 +1,6 @@
 import type { Verdict } from '../domain/decision.ts'
 import type { Truth } from './kleene.ts'
-import { isOver } from './program.ts'
+import { isOver } from './plan.ts'
 import type { CompiledRule, Facts, Trace } from './run.ts'
 import type { Outcome } from './snapshot.ts'
 import { traceNode } from './trace.ts'

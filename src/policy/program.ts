@@ -1,10 +1,11 @@
-import { strictest, VERDICTS, type Verdict } from '../domain/decision.ts'
-import { createConditionCompiler, truthOfNode, type ConditionCompiler } from './conditions.ts'
-import { createEngineParts, createVerdictEngine, type EngineCall, type EngineParts } from './engine.ts'
+import { strictest, type Verdict } from '../domain/decision.ts'
+import { createConditionCompiler, remember, type ConditionCompiler } from './conditions.ts'
+import { createVerdictEngines, type RunEngine, type VerdictEngines } from './engine.ts'
 import type { FieldIr, NodeIr, RuleFileIr, RuleIr } from './ir.ts'
-import { FALSE, TRUE } from './kleene.ts'
+import { createPlan, recordHits, type Plan } from './plan.ts'
 import { compileFieldRead } from './reads.ts'
 import type { CompiledRule, Facts, Hit, Run } from './run.ts'
+import { isSensitive } from './sensitive.ts'
 import type { FieldRead, ToolContract } from './snapshot.ts'
 
 /** Everything one tool needs to decide a call: compiled once, on its first use. */
@@ -12,8 +13,8 @@ export interface Program {
   readonly tool: ToolContract
   /** In id order. */
   readonly rules: readonly CompiledRule[]
-  readonly byVerdict: Readonly<Record<Verdict, readonly CompiledRule[]>>
-  readonly runEngine: (call: EngineCall) => Promise<Verdict | undefined>
+  readonly plans: Readonly<Record<Verdict, Plan>>
+  readonly runEngine: RunEngine
   /** One per field its rules read, in code unit order. */
   readonly reads: readonly ((facts: Facts) => FieldRead)[]
 }
@@ -21,11 +22,13 @@ export interface Program {
 /** What the programs of one bundle share. */
 export interface ProgramParts {
   readonly conditions: ConditionCompiler
-  readonly engine: EngineParts
+  readonly engines: VerdictEngines
+  /** By field and sensitivity: tools that read the same field share how it is recorded. */
+  readonly reads: Map<string, (facts: Facts) => FieldRead>
 }
 
 export function createProgramParts(): ProgramParts {
-  return { conditions: createConditionCompiler(), engine: createEngineParts() }
+  return { conditions: createConditionCompiler(), engines: createVerdictEngines(), reads: new Map() }
 }
 
 /** Compiles the rules of every file that applies to a tool. */
@@ -35,18 +38,19 @@ export function compileProgram(
   parts: ProgramParts,
 ): Program {
   const rules = files.flatMap((file) => compileFile(tool, file, parts.conditions)).sort(byId)
-  const byVerdict = {
-    allow: rules.filter((rule) => rule.verdict === 'allow'),
-    review: rules.filter((rule) => rule.verdict === 'review'),
-    reject: rules.filter((rule) => rule.verdict === 'reject'),
-  }
-  const present = new Set(VERDICTS.filter((verdict) => byVerdict[verdict].length > 0))
+  const { leaves } = parts.conditions
+  const planOf = (verdict: Verdict): Plan =>
+    createPlan(
+      rules.filter((rule) => rule.verdict === verdict),
+      leaves,
+    )
+  const present = new Set(rules.map((rule) => rule.verdict))
   return {
     tool,
     rules,
-    byVerdict,
-    runEngine: createVerdictEngine(present, parts.engine),
-    reads: compileReads(tool, rules),
+    plans: { allow: planOf('allow'), review: planOf('review'), reject: planOf('reject') },
+    runEngine: parts.engines.of(present),
+    reads: compileReads(tool, rules, parts.reads),
   }
 }
 
@@ -62,14 +66,13 @@ function compileRule(ir: RuleIr, file: RuleFileIr, condition: CompiledRule['cond
     onTrue: undefined,
     onUnknown: undefined,
   }
-  // What a decision reads stands here, not in the IR: a large bundle is read from memory that is not in any cache.
   const rule = Object.assign(hits, {
     verdict,
     enforced: mode === 'enforced',
     covers: !(file.catchAll && verdict === 'review'),
     risk: ir.risk,
     reviewers: ir.reviewers,
-    untilMs: ir.untilMs ?? Number.POSITIVE_INFINITY,
+    untilMs: ir.untilMs,
     condition,
     ir,
     file,
@@ -79,7 +82,7 @@ function compileRule(ir: RuleIr, file: RuleFileIr, condition: CompiledRule['cond
   return rule
 }
 
-/** A fresh evaluation of one call by a program. Allow needs TRUE; review and reject fire unless FALSE. */
+/** A fresh evaluation of one call by a program. */
 export function createRun(program: Program, facts: Omit<Facts, 'tool'>): Run {
   const { call, clock } = facts
   const hits: Hit[] = []
@@ -88,27 +91,9 @@ export function createRun(program: Program, facts: Omit<Facts, 'tool'>): Run {
     clock,
     tool: program.tool,
     hits,
-    fire: (verdict) => recordHits(program.byVerdict[verdict], run),
+    fire: (verdict) => recordHits(program.plans[verdict], run),
   }
   return run
-}
-
-/** Records every rule that fires, shadow rules too; true when an enforced one did. */
-function recordHits(rules: readonly CompiledRule[], run: Run): boolean {
-  let hit = false
-  for (const rule of rules) {
-    if (isOver(rule, run.call.at)) continue
-    const truth = truthOfNode(rule.condition, run)
-    if (truth === FALSE || (truth !== TRUE && rule.verdict === 'allow')) continue
-    run.hits.push(truth === TRUE ? rule.onTrue : rule.onUnknown)
-    if (rule.enforced) hit = true
-  }
-  return hit
-}
-
-/** True past `until`, and for an instant that is no number. */
-export function isOver(rule: Pick<CompiledRule, 'untilMs'>, at: number): boolean {
-  return rule.untilMs !== Number.POSITIVE_INFINITY && !(at < rule.untilMs)
 }
 
 /** The strictest verdict among recorded enforced hits: what the engine's events must agree with. */
@@ -123,6 +108,7 @@ export function strictestHit(hits: readonly Hit[]): Verdict | undefined {
 function compileReads(
   tool: ToolContract,
   rules: readonly CompiledRule[],
+  shared: ProgramParts['reads'],
 ): readonly ((facts: Facts) => FieldRead)[] {
   const fields = new Map<string, FieldIr>()
   for (const { ir } of rules) {
@@ -131,7 +117,10 @@ function compileReads(
   }
   return [...fields.values()]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map((field) => compileFieldRead(tool, field))
+    .map((field) => {
+      const sensitive = isSensitive(tool.sensitive, field.name)
+      return remember(shared, `${sensitive} ${field.name}`, () => compileFieldRead(field, sensitive))
+    })
 }
 
 function collectFields(node: NodeIr, found: Map<string, FieldIr>): void {

@@ -1,8 +1,7 @@
 import { MISSING, UNREADABLE, walk, type Reading } from './fields.ts'
 import type { FieldIr } from './ir.ts'
 import type { Facts } from './run.ts'
-import { isSensitive } from './sensitive.ts'
-import type { FieldRead, ToolContract } from './snapshot.ts'
+import type { FieldRead } from './snapshot.ts'
 
 /** Reads one field of a call. */
 export type Read = (facts: Facts) => Reading
@@ -45,9 +44,8 @@ function compilePayloadRead(path: readonly (string | number)[]): Read {
 }
 
 /** The field as it is recorded with a decision. What is there and unreadable is recorded as null: it reads the same again. */
-export function compileFieldRead(tool: ToolContract, field: FieldIr): (facts: Facts) => FieldRead {
+export function compileFieldRead(field: FieldIr, sensitive: boolean): (facts: Facts) => FieldRead {
   const read = compileRead(field)
-  const sensitive = isSensitive(tool.sensitive, field.name)
   const missing: FieldRead = { field: field.name, state: 'missing', sensitive }
   return (facts) => {
     const value = read(facts)

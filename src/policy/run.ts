@@ -31,8 +31,8 @@ export interface CompiledRule {
   readonly covers: boolean
   readonly risk: Risk | undefined
   readonly reviewers: ReviewRequirement | undefined
-  /** ms since 1970; infinite without `until`. */
-  readonly untilMs: number
+  /** ms since 1970. */
+  readonly untilMs: number | undefined
   readonly condition: ConditionNode
   readonly onTrue: Hit
   readonly onUnknown: Hit

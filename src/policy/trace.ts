@@ -1,9 +1,10 @@
-import { NOTHING, valueOfLeaf, type ConditionNode, type LeafNode } from './conditions.ts'
+import { NOTHING, truthOfLeaf, valueOfLeaf, type ConditionNode, type LeafNode } from './conditions.ts'
 import { describeTest, describeUnknown } from './describe.ts'
 import { fieldText } from './fields.ts'
 import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from './kleene.ts'
 import { compileFieldRead } from './reads.ts'
 import type { Facts, LeafTrace, Trace } from './run.ts'
+import { isSensitive } from './sensitive.ts'
 
 /** How a condition came to its answer. Every part is evaluated, also those a decision would not have asked. */
 export function traceNode(node: ConditionNode, facts: Facts): Trace {
@@ -20,8 +21,8 @@ export function traceNode(node: ConditionNode, facts: Facts): Trace {
 function traceLeaf(leaf: LeafNode, facts: Facts): LeafTrace {
   const { field, test } = leaf
   const value = valueOfLeaf(leaf, facts)
-  const truth = value === NOTHING ? FALSE : leaf.check(value)
-  const read = compileFieldRead(facts.tool, field)(facts)
+  const truth = truthOfLeaf(leaf, facts)
+  const read = compileFieldRead(field, isSensitive(facts.tool.sensitive, field.name))(facts)
   const trace = { kind: 'leaf', truth, field: fieldText(field), test: describeTest(test), read } as const
   return truth === UNKNOWN && value !== NOTHING ? { ...trace, problem: describeUnknown(test, value) } : trace
 }

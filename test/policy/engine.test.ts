@@ -2,8 +2,9 @@ import { createRequire } from 'node:module'
 import { Engine } from 'json-rules-engine'
 import { describe, expect, it, vi } from 'vitest'
 import type { Verdict } from '../../src/domain/decision.ts'
-import { createEngineParts, createVerdictEngine, type EngineCall } from '../../src/policy/engine.ts'
+import { createVerdictEngine, type EngineCall } from '../../src/policy/engine.ts'
 import { evaluate, type Tables } from '../../src/policy/evaluate.ts'
+import { createPlan } from '../../src/policy/plan.ts'
 import type { Program } from '../../src/policy/program.ts'
 import { call, withRules } from './support.ts'
 
@@ -41,7 +42,7 @@ describe('overlapping runs', () => {
   })
 
   it('lose nothing here, at 80 offsets', async () => {
-    const run = createVerdictEngine(all, createEngineParts())
+    const run = createVerdictEngine(all)
     for (let offset = 0; offset < 80; offset++) {
       const strict = () => run(firing('allow', 'review', 'reject'))
       const both = await Promise.all([run(firing('allow')), later(offset, strict), later(offset * 2, strict)])
@@ -52,19 +53,19 @@ describe('overlapping runs', () => {
 
 describe('the engine', () => {
   it('gives the strictest event, and nothing when nothing fired', async () => {
-    const run = createVerdictEngine(all, createEngineParts())
+    const run = createVerdictEngine(all)
     expect(await run(firing('allow', 'review'))).toBe('review')
     expect(await run(firing())).toBeUndefined()
-    expect(await createVerdictEngine(new Set(), createEngineParts())(firing('allow'))).toBeUndefined()
+    expect(await createVerdictEngine(new Set())(firing('allow'))).toBeUndefined()
   })
 
   it('takes only true for a match, not what is truthy', async () => {
-    const run = createVerdictEngine(all, createEngineParts())
+    const run = createVerdictEngine(all)
     expect(await run({ fire: () => 1 as unknown as boolean })).toBeUndefined()
   })
 
   it('rejects the run when an operator throws', async () => {
-    const run = createVerdictEngine(all, createEngineParts())
+    const run = createVerdictEngine(all)
     const broken = {
       fire: (): boolean => {
         throw new Error('broken')
@@ -131,7 +132,7 @@ describe('a fault', () => {
       revision: '',
     },
     rules: [],
-    byVerdict: { allow: [], review: [], reject: [] },
+    plans: { allow: createPlan([], []), review: createPlan([], []), reject: createPlan([], []) },
     runEngine,
     reads: [],
   })

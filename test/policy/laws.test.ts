@@ -306,4 +306,18 @@ describe('the laws of section 4', () => {
       RUNS,
     )
   }, 120_000)
+
+  it('what explains a decision, rule by rule, is what decided it', async () => {
+    await check(
+      fc.asyncProperty(policyOf(), payloads, async (policy, payload) => {
+        const snapshot = await snapshotOf(bundle(filesOf(policy)))
+        const { outcome, rules } = await snapshot.explain(call(payload))
+        const shouldFire = rules.filter(
+          ({ result, verdict }) => result === 'fired' || (result === 'cannot tell' && verdict !== 'allow'),
+        )
+        expect(rules.filter((rule) => rule.fired)).toEqual(shouldFire)
+        expect(outcome.fired.map((rule) => rule.id)).toEqual(shouldFire.map((rule) => rule.id))
+      }),
+    )
+  }, 120_000)
 })
