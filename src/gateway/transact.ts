@@ -1,6 +1,6 @@
 import { GatewayError } from '../contract/errors.ts'
 import { leafHash } from '../domain/digest.ts'
-import type { CommitResult, Guard, Write } from '../store/store.ts'
+import type { CommitResult, Guard, RecordGuard, Write } from '../store/store.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { encodeEvidence, type EvidenceRecord } from './evidence.ts'
@@ -101,7 +101,7 @@ function receiptOf(number: number | undefined, event: string | undefined): { rec
 
 /** A key's record never changes, it only goes: when it is gone there is nobody left to decide for. */
 async function refuseDeadKeys(deps: Deps, tenant: string, guards: readonly Guard[]): Promise<void> {
-  const key = guards.find((guard) => guard.type === 'key')
+  const key = guards.find((guard) => 'type' in guard && guard.type === 'key') as RecordGuard | undefined
   if (key === undefined) return
   forgetKey(deps, key.id)
   const record = await storeCall(() => deps.store.get(tenant, 'key', key.id))

@@ -1,5 +1,5 @@
 import { STORE_LIMITS } from './store.ts'
-import type { Claim, Commit, RangeBounds, Write } from './store.ts'
+import type { Claim, Commit, Guard, RangeBounds, Write } from './store.ts'
 
 /*
  * Arguments are checked before anything is queued, so that one bad call can never hurt another (S16). Every check throws
@@ -37,16 +37,30 @@ export function checkCommit(partition: string, commit: Commit): number {
   if (Number.isNaN(commit.deadline)) throw new RangeError('deadline must be a number')
   if (commit.guards.length + commit.writes.length + commit.events.length > STORE_LIMITS.commitParts)
     throw new RangeError(`a commit has at most ${STORE_LIMITS.commitParts} guards, writes and events`)
-  for (const guard of commit.guards) {
-    checkRecordName(guard.type, guard.id)
-    checkCount('revision', guard.revision)
-  }
+  for (const guard of commit.guards) checkGuard(guard)
   let length = 0
   for (const write of commit.writes) length += checkWrite(write)
   for (const event of commit.events) length += checkBody('event', event)
   if (length > STORE_LIMITS.commitLength)
     throw new RangeError(`a commit holds at most ${STORE_LIMITS.commitLength} characters`)
   return length
+}
+
+function checkGuard(guard: Guard): void {
+  if ('limit' in guard) {
+    checkLimit(guard.limit, guard.windowMs)
+    checkCount('amount', guard.amount)
+    checkCount('atMost', guard.atMost)
+  } else {
+    checkRecordName(guard.type, guard.id)
+    checkCount('revision', guard.revision)
+  }
+}
+
+function checkLimit(limit: string, windowMs: number): void {
+  checkText('limit', limit, STORE_LIMITS.idLength)
+  if (!Number.isSafeInteger(windowMs) || windowMs < 1 || windowMs > STORE_LIMITS.windowMs)
+    throw new RangeError(`windowMs must be a whole number from 1 to ${STORE_LIMITS.windowMs}`)
 }
 
 export function checkCount(name: string, count: number): void {
@@ -68,6 +82,11 @@ function checkWrite(write: Write): number {
       return 0
     case 'mark':
       checkText('index', write.index, STORE_LIMITS.nameLength)
+      return 0
+    case 'charge':
+      checkLimit(write.limit, write.windowMs)
+      checkScore('at', write.at)
+      if (!Number.isSafeInteger(write.amount)) throw new RangeError('amount must be a whole number')
       return 0
     default:
       throw new TypeError(`unknown write: ${String((write satisfies never as { op: unknown }).op)}`)

@@ -1,4 +1,5 @@
-import type { Claim, Commit, CommitResult, Guard, IndexEntry } from './store.ts'
+import { amountIn, charged, type LimitWindow } from './limit-window.ts'
+import type { Claim, Commit, CommitResult, Guard, IndexEntry, LimitGuard, Write } from './store.ts'
 
 /**
  * A flight is a group of commits that becomes durable by one disk transaction. It is planned in memory: what the disk holds,
@@ -14,6 +15,7 @@ export interface Flight {
   readonly time: number
   readonly records: Map<string, RecordState>
   readonly members: Map<string, MemberState>
+  readonly windows: Map<string, WindowState>
   /** Indexes with a changed member. */
   readonly indexes: Set<string>
   readonly events: EventWrite[]
@@ -31,6 +33,7 @@ export interface StateBefore {
   revision(partition: string, type: string, id: string): number
   score(partition: string, index: string, member: string): number | undefined
   lastNumber(partition: string): number
+  window(partition: string, limit: string): LimitWindow | undefined
   /** Entries with score <= `now`, oldest first. */
   due(partition: string, index: string, claim: Claim): IndexEntry[]
 }
@@ -53,6 +56,15 @@ export interface MemberState {
   /** Scores before and after the flight; undefined when not in the index. */
   readonly before: number | undefined
   after: number | undefined
+}
+
+/** What was charged to a limit. */
+export interface WindowState {
+  readonly partition: string
+  readonly limit: string
+  /** Undefined when nothing is in it. */
+  window: LimitWindow | undefined
+  changed: boolean
 }
 
 export interface EventWrite {
@@ -85,6 +97,7 @@ export function createFlight(before: StateBefore, time: number): Flight {
     time,
     records: new Map(),
     members: new Map(),
+    windows: new Map(),
     indexes: new Set(),
     events: [],
     numbers: new Map(),
@@ -119,10 +132,19 @@ export function planClaim(
 
 function failedGuards(flight: Flight, partition: string, guards: readonly Guard[]): number[] {
   const failed: number[] = []
-  for (const [position, guard] of guards.entries())
-    if (recordState(flight, partition, guard.type, guard.id).revision !== guard.revision)
-      failed.push(position)
+  for (const [position, guard] of guards.entries()) {
+    const holds =
+      'limit' in guard
+        ? hasRoom(flight, partition, guard)
+        : recordState(flight, partition, guard.type, guard.id).revision === guard.revision
+    if (!holds) failed.push(position)
+  }
   return failed
+}
+
+function hasRoom(flight: Flight, partition: string, guard: LimitGuard): boolean {
+  const { window } = windowState(flight, partition, guard.limit)
+  return amountIn(window, guard.windowMs, flight.time) <= guard.atMost - guard.amount
 }
 
 /** `first` is the number of the commit's first event, undefined when it has none: then there is nothing to mark (S17). */
@@ -136,11 +158,19 @@ function applyWrites(
     if (write.op === 'index') moveMember(flight, [partition, write.index, write.member], write.to)
     else if (write.op === 'mark') {
       if (first !== undefined) moveMember(flight, [partition, write.index, commit.commitId], first)
+    } else if (write.op === 'charge') {
+      charge(flight, partition, write)
     } else {
       const body = write.op === 'put' ? bodies[puts++] : undefined
       changeRecord(recordState(flight, partition, write.type, write.id), body)
     }
   }
+}
+
+function charge(flight: Flight, partition: string, write: Write & { readonly op: 'charge' }): void {
+  const state = windowState(flight, partition, write.limit)
+  state.window = charged(state.window, write, flight.time)
+  state.changed = true
 }
 
 function changeRecord(record: RecordState, value: Buffer | undefined): void {
@@ -189,11 +219,21 @@ function recordState(flight: Flight, partition: string, type: string, id: string
   return record
 }
 
+function windowState(flight: Flight, partition: string, limit: string): WindowState {
+  const name = indexName(partition, limit)
+  const known = flight.windows.get(name)
+  if (known !== undefined) return known
+  const state = { partition, limit, window: flight.before.window(partition, limit), changed: false }
+  flight.windows.set(name, state)
+  return state
+}
+
 /** One string for three, unambiguous whatever they hold. */
 function nameOf(partition: string, kind: string, id: string): string {
   return `${partition.length},${kind.length},${partition}${kind}${id}`
 }
 
-function indexName(partition: string, index: string): string {
-  return `${partition.length},${partition}${index}`
+/** One string for two. */
+function indexName(partition: string, name: string): string {
+  return `${partition.length},${partition}${name}`
 }

@@ -5,6 +5,7 @@ import { STORE_LIMITS } from './store.ts'
  *
  *   'e' partition number            an event
  *   'i' partition index score member   an index entry
+ *   'l' partition limit             what was charged to a limit (S18)
  *   'm' partition index member      the score at which a member is (S15)
  *   'n' partition                   the number of the last event
  *   'r' partition type id           a record
@@ -17,6 +18,7 @@ import { STORE_LIMITS } from './store.ts'
 export const TAG = {
   event: 0x65,
   entry: 0x69,
+  limit: 0x6c,
   member: 0x6d,
   number: 0x6e,
   record: 0x72,
@@ -50,6 +52,10 @@ export function recordKey(partition: string, type: string, id: string): Buffer {
 
 export function memberKey(partition: string, index: string, member: string): Buffer {
   return scratch.subarray(0, writeText(writeText(writePrefix(TAG.member, partition), index), member))
+}
+
+export function limitKey(partition: string, limit: string): Buffer {
+  return scratch.subarray(0, writeText(writePrefix(TAG.limit, partition), limit))
 }
 
 export function numberKey(partition: string): Buffer {

@@ -9,6 +9,7 @@ import {
   justBefore,
   justBehind,
   keep,
+  limitKey,
   memberKey,
   numberKey,
   readEntry,
@@ -19,6 +20,7 @@ import {
   scoreFloor,
   stampKey,
 } from './embedded-keys.ts'
+import { decodeWindow, encodeWindow, type LimitWindow } from './limit-window.ts'
 import type { Flight } from './embedded-flight.ts'
 import type { IndexEntry, RangeBounds, StoredEvent, StoredRecord } from './store.ts'
 
@@ -93,6 +95,11 @@ export function readScore(
   return db.getBinaryFast(memberKey(partition, index, member)) === undefined ? undefined : getLastVersion()
 }
 
+export function readWindow(db: Database, partition: string, limit: string): LimitWindow | undefined {
+  const value = db.get(limitKey(partition, limit))
+  return value === undefined ? undefined : decodeWindow(value)
+}
+
 export function readLastNumber(db: Database, partition: string): number {
   return db.getBinaryFast(numberKey(partition)) === undefined ? 0 : getLastVersion()
 }
@@ -148,6 +155,7 @@ export async function writeFlight(db: Database, flight: Flight, stamp: Stamp): P
   return db.ifVersion(keep(stampKey()), stamp.flights, () => {
     writeRecords(db, flight)
     writeMembers(db, flight)
+    writeWindows(db, flight)
     for (const event of flight.events) put(db, eventKey(event.partition, event.number), event.value, 0)
     for (const [partition, number] of flight.numbers) put(db, numberKey(partition), EMPTY, number)
     put(db, stampKey(), stampValue(flight.time, stamp.storeId), flights)
@@ -178,6 +186,14 @@ function writeMembers(db: Database, flight: Flight): void {
       put(db, entryKey(partition, index, after, member), EMPTY, 0)
       put(db, memberKey(partition, index, member), EMPTY, after)
     }
+  }
+}
+
+function writeWindows(db: Database, flight: Flight): void {
+  for (const { partition, limit, window, changed } of flight.windows.values()) {
+    if (!changed) continue
+    if (window === undefined) void db.remove(limitKey(partition, limit))
+    else put(db, limitKey(partition, limit), Buffer.from(encodeWindow(window)), 0)
   }
 }
 

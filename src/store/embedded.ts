@@ -26,6 +26,7 @@ import {
   readRevision,
   readScore,
   readStamp,
+  readWindow,
   writeFirstStamp,
   writeFlight,
 } from './embedded-tables.ts'
@@ -265,6 +266,7 @@ function stateBefore(db: Database, lastNumbers: ReadonlyMap<string, number>): St
     refresh: () => db.resetReadTxn(),
     revision: (partition, type, id) => readRevision(db, partition, type, id),
     score: (partition, index, member) => readScore(db, partition, index, member),
+    window: (partition, limit) => readWindow(db, partition, limit),
     lastNumber: (partition) => lastNumbers.get(partition) ?? readLastNumber(db, partition),
     due: (partition, index, { now, limit }) => readRange(db, partition, index, { max: now, limit }),
   }

@@ -21,6 +21,9 @@
  * S15 member      a member is in an index at most once: adding it moves it and removing it ends it, whatever its score was.
  * S16 limits      an argument outside `STORE_LIMITS` is refused with a TypeError or RangeError and changes nothing, its neighbours included.
  * S17 mark        a mark indexes the commit's first event by its number, in the same commit; a commit without events has no mark.
+ * S18 limit       a commit with a limit guard applies only when what is charged to the limit in the window that ends with it, and the guard's
+ *                 amount more, is `atMost` at the most: so commits that guard a limit and charge it never exceed it together. A window never
+ *                 counts less than was charged in it, and what has left it for a 24th of its length longer. A charge is unconditional.
  */
 export interface Store {
   readonly durability: Durability
@@ -55,6 +58,8 @@ export const STORE_LIMITS = {
   nameLength: 224,
   /** Of a record id or an index member. */
   idLength: 320,
+  /** Of a limit's window: 31 days. */
+  windowMs: 31 * 24 * 3_600_000,
   /** One line, 1 to 128 characters. */
   commitIdLength: 128,
   /** All bodies and events of one commit together. */
@@ -110,11 +115,21 @@ export interface Commit {
   readonly events: readonly string[]
 }
 
+export type Guard = RecordGuard | LimitGuard
+
 /** The record's revision must equal `revision`; 0 means it must be absent. */
-export interface Guard {
+export interface RecordGuard {
   readonly type: string
   readonly id: string
   readonly revision: number
+}
+
+/** There must be room for `amount` more (S18). Amounts are integers, 0 or more. */
+export interface LimitGuard {
+  readonly limit: string
+  readonly windowMs: number
+  readonly amount: number
+  readonly atMost: number
 }
 
 export type Write =
@@ -124,6 +139,14 @@ export type Write =
   | { readonly op: 'index'; readonly index: string; readonly member: string; readonly to?: number }
   /** Adds an entry whose score is the number of the commit's first event and whose member is the commit's id (S17). */
   | { readonly op: 'mark'; readonly index: string }
+  /** Adds `amount` to the limit at the moment `at`, whatever its guard says; a negative one takes back what was charged then (S18). */
+  | {
+      readonly op: 'charge'
+      readonly limit: string
+      readonly windowMs: number
+      readonly at: number
+      readonly amount: number
+    }
 
 export type CommitResult =
   | { readonly ok: true; readonly numbers: readonly number[] }

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { STORE_LIMITS, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
 import type { Commit, CommitResult, IndexEntry, Store } from '../../src/store/store.ts'
+import { commitOf } from './commit-of.ts'
+import { LIMIT_LAWS } from './conformance-limits.ts'
 
 /*
  * The laws of the store port as tests. A new adapter is put to them with one line:
@@ -18,24 +20,11 @@ export interface OpenedStore {
   readonly cleanup: () => Promise<void>
 }
 
-type Law = (opened: OpenedStore) => Promise<void>
-
-let commits = 0
-
-/** A commit with everything left out that does not matter. */
-export function commitOf(store: Store, parts: Partial<Commit>): Commit {
-  commits += 1
-  return {
-    commitId: `c${commits}`,
-    deadline: store.now() + 5_000,
-    guards: [],
-    writes: [],
-    events: [],
-    ...parts,
-  }
-}
+export type Law = (opened: OpenedStore) => Promise<void>
 
 const LAWS: Record<string, Law> = {
+  ...LIMIT_LAWS,
+
   async 'S01 a commit applies its puts, its deletes, its index entries and its events together'({ store }) {
     await put(store, 'old', 'a')
     const result = await store.commit(
@@ -644,6 +633,13 @@ const LAWS: Record<string, Law> = {
       [{ guards: [{ type: 'a', id: tooLong, revision: 0 }] }, RangeError],
       [{ guards: [{ type: 'a', id: 'a', revision: -1 }] }, RangeError],
       [{ guards: [{ type: 'a', id: 'a', revision: 0.5 }] }, RangeError],
+      [{ guards: [{ limit: tooLong, windowMs: 1, amount: 1, atMost: 1 }] }, RangeError],
+      [{ guards: [{ limit: 'a', windowMs: 0, amount: 1, atMost: 1 }] }, RangeError],
+      [{ guards: [{ limit: 'a', windowMs: 1, amount: -1, atMost: 1 }] }, RangeError],
+      [{ guards: [{ limit: 'a', windowMs: 1, amount: 1, atMost: 0.5 }] }, RangeError],
+      [{ writes: [{ op: 'charge', limit: 'a', windowMs: 2 ** 40, at: 1, amount: 1 }] }, RangeError],
+      [{ writes: [{ op: 'charge', limit: 'a', windowMs: 1, at: Number.NaN, amount: 1 }] }, RangeError],
+      [{ writes: [{ op: 'charge', limit: 'a', windowMs: 1, at: 1, amount: 0.5 }] }, RangeError],
       [{ commitId: '' }, TypeError],
       [{ commitId: 'a\nb' }, TypeError],
       [{ commitId: 'x'.repeat(STORE_LIMITS.commitIdLength + 1) }, RangeError],

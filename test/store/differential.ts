@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { commitOf } from './conformance.ts'
+import { commitOf } from './commit-of.ts'
 import { ModelPartition } from './model.ts'
-import type { Commit, RangeBounds, Store, Write } from '../../src/store/store.ts'
+import type { Commit, LimitGuard, RangeBounds, Store, Write } from '../../src/store/store.ts'
 
 /*
  * Random histories on a store and on the model, compared answer by answer and in the end record by record.
@@ -11,6 +11,7 @@ import type { Commit, RangeBounds, Store, Write } from '../../src/store/store.ts
 const TYPES = ['thread', 'token']
 const IDS = ['a', 'a\0', 'b', 'é', '😀', '\uffee']
 const INDEXES = ['due', 'pending']
+const STARTED = Date.now()
 const SCORES = [-2.5, -1, 0, 0.5, 1, 7, 1e12]
 
 type Step =
@@ -30,6 +31,7 @@ interface RandomCommit {
   readonly late: boolean
   /** `off` is added to the true revision. */
   readonly guards: readonly { readonly type: string; readonly id: string; readonly off: number }[]
+  readonly limits: readonly LimitGuard[]
   readonly writes: Commit['writes']
   readonly events: readonly string[]
 }
@@ -38,7 +40,17 @@ const name = (names: readonly string[]): fc.Arbitrary<string> => fc.constantFrom
 const score = fc.constantFrom(...SCORES)
 const limit = fc.integer({ min: 0, max: 6 })
 
+/** Long enough that no bucket ends while a history is played. */
+const WINDOW_MS = 30 * 24 * 3_600_000
+
 const write: fc.Arbitrary<Write> = fc.oneof(
+  fc.record({
+    op: fc.constant('charge' as const),
+    limit: name(INDEXES),
+    windowMs: fc.constant(WINDOW_MS),
+    at: fc.nat({ max: 40 * 24 * 3_600_000 }).map((ago) => STARTED - ago),
+    amount: fc.nat(9),
+  }),
   fc.record({
     op: fc.constant('put' as const),
     type: name(TYPES),
@@ -54,6 +66,15 @@ const write: fc.Arbitrary<Write> = fc.oneof(
 )
 
 const commit: fc.Arbitrary<RandomCommit> = fc.record({
+  limits: fc.array(
+    fc.record({
+      limit: name(INDEXES),
+      windowMs: fc.constant(WINDOW_MS),
+      amount: fc.nat(9),
+      atMost: fc.constantFrom(5, 20, 60),
+    }),
+    { maxLength: 2 },
+  ),
   late: fc.nat(9).map((n) => n === 0),
   guards: fc.array(fc.record({ type: name(TYPES), id: name(IDS), off: fc.constantFrom(0, 0, 0, 0, 0, 1) }), {
     maxLength: 3,
@@ -140,11 +161,14 @@ function play(store: Store, partition: string, model: ModelPartition, step: Step
         const now = store.now()
         const commit = commitOf(store, {
           deadline: each.late ? now - 1 : now + 60_000,
-          guards: each.guards.map(({ type, id, off }) => ({
-            type,
-            id,
-            revision: (model.get(type, id)?.revision ?? 0) + off,
-          })),
+          guards: [
+            ...each.limits,
+            ...each.guards.map(({ type, id, off }) => ({
+              type,
+              id,
+              revision: (model.get(type, id)?.revision ?? 0) + off,
+            })),
+          ],
           writes: each.writes,
           events: each.events,
         })

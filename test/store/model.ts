@@ -16,12 +16,17 @@ export class ModelPartition {
   readonly records = new Map<string, StoredRecord>()
   readonly indexes = new Map<string, Map<string, number>>()
   readonly log: StoredEvent[] = []
+  readonly charges: { readonly limit: string; readonly at: number; readonly amount: number }[] = []
 
   commit(commit: Commit, now: number): CommitResult {
     if (now > commit.deadline) return { ok: false, reason: 'late' }
-    const failed = commit.guards.flatMap(({ type, id, revision }, position) =>
-      (this.get(type, id)?.revision ?? 0) === revision ? [] : [position],
-    )
+    const failed = commit.guards.flatMap((guard, position) => {
+      const holds =
+        'limit' in guard
+          ? this.charged(guard.limit, guard.windowMs, now) + guard.amount <= guard.atMost
+          : (this.get(guard.type, guard.id)?.revision ?? 0) === guard.revision
+      return holds ? [] : [position]
+    })
     if (failed.length > 0) return { ok: false, reason: 'guard', failed }
     const first = this.log.length + 1
     for (const write of commit.writes) {
@@ -32,11 +37,21 @@ export class ModelPartition {
       }
       if (write.op === 'delete') this.records.delete(key(write.type, write.id))
       if (write.op === 'index') this.#move(write.index, write.member, write.to)
+      if (write.op === 'charge') this.charges.push({ limit: write.limit, at: write.at, amount: write.amount })
     }
     const numbers = commit.events.map((body) =>
       this.log.push({ number: this.log.length + 1, body, commitId: commit.commitId }),
     )
     return { ok: true, numbers }
+  }
+
+  /** In whole 24ths of the window, the oldest in full. */
+  charged(limit: string, windowMs: number, now: number): number {
+    const width = Math.ceil(windowMs / 24)
+    const oldest = Math.floor((now - windowMs) / width)
+    return this.charges
+      .filter((charge) => charge.limit === limit && Math.floor(charge.at / width) >= oldest)
+      .reduce((sum, charge) => sum + charge.amount, 0)
   }
 
   get(type: string, id: string): StoredRecord | undefined {

@@ -23,6 +23,7 @@ function airport({ leftNothing = true, nearlyFull = false } = {}) {
       refresh: () => {},
       revision: () => 0,
       score: () => undefined,
+      window: () => undefined,
       lastNumber: () => 0,
       due: () => [],
     },
