@@ -132,6 +132,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     store,
     policies,
     keys: new Map(),
+    noted: new Map(),
     random,
     nextId: orderedIds(() => store.now(), random),
     nextCommitId,

@@ -6,7 +6,7 @@ import type { Risk } from '../domain/decision.ts'
 import { printDiagnostics } from '../policy/diagnostics.ts'
 import { prepareDirectory } from '../policy/directory.ts'
 import { printExplanation } from '../policy/explain.ts'
-import type { Call } from '../policy/snapshot.ts'
+import { type Call, NO_HISTORY } from '../policy/snapshot.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { EXIT, usage } from './failure.ts'
 
@@ -70,7 +70,7 @@ function callOf(request: ExplainRequest): Call {
   if (typeof tool_name !== 'string') throw usage('the request has no `tool_name`', EXPLAIN_USAGE)
   const [tenant = '', id = ''] = agent.includes('/') ? agent.split('/') : ['test', agent]
   const claims = defined({ ...taskOf(request), riskLevel: risk_level })
-  return { tool: tool_name, payload, tenant, agent: id, at: timeOf(request), ...claims }
+  return { tool: tool_name, payload, tenant, agent: id, at: timeOf(request), history: NO_HISTORY, ...claims }
 }
 
 function taskOf({ workflow_name, task_label, subject, task }: ExplainRequest) {

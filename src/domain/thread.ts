@@ -32,6 +32,8 @@ export interface Thread {
   readonly announced: readonly string[]
   readonly revision_ids: readonly string[]
   readonly approval?: Approval
+  /** What the approval charges to limits; absent when that is nothing, and once it was taken back. */
+  readonly charges?: readonly LimitCharge[]
   /** When the timer has to look at the thread next; absent when nothing can happen by time alone. */
   readonly due_at?: number
   /** W3C traceparent of the request that opened the thread. */
@@ -48,6 +50,13 @@ export interface Vote {
   readonly at: number
   /** Channel: `key` for a reviewer API key. */
   readonly via: string
+}
+
+export interface LimitCharge {
+  /** The counter's name. */
+  readonly limit: string
+  readonly window_ms: number
+  readonly amount: number
 }
 
 export interface Approval {

@@ -4,6 +4,7 @@ import { quorum } from '../domain/quorum.ts'
 import { currentVotes, type Thread } from '../domain/thread.ts'
 import type { Call, Outcome, ReviewerEntry, Snapshot, Tenant } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
+import { historyFor } from './history.ts'
 import type { RevisionRecord } from './records.ts'
 import { callOf, decide } from './submit.ts'
 
@@ -94,10 +95,14 @@ async function refusedNow(
   if (snapshot.checkPayload(thread.tool, revision.payload).length > 0) return true
   const claims = { tool_name: thread.tool, ...revision.claims }
   const caller = { tenant: thread.tenant, id: thread.agent }
-  const outcome = await judge(
-    deps,
-    snapshot,
-    callOf(caller, claims, revision.payload as JsonObject, deps.store.now()),
-  )
+  const call = callOf(caller, claims, revision.payload as JsonObject, deps.store.now())
+  const doer = { tenant: thread.tenant, agent: thread.agent, task: thread.task_id, tool: thread.tool }
+  // On the facts of then: by now the approval itself is part of the history, and charged.
+  const history = revision.history ?? (await historyFor(deps, snapshot, doer))
+  const outcome = await judge(deps, snapshot, {
+    ...call,
+    task: thread.task_id,
+    ...(history && { history }),
+  })
   return outcome.verdict === 'reject'
 }

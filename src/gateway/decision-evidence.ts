@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { canonicalJson, digestOf, sha256 } from '../domain/digest.ts'
 import type { Risk } from '../domain/decision.ts'
-import type { Outcome, Snapshot } from '../policy/snapshot.ts'
+import type { LimitUse, Outcome, Snapshot } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
 import type { Details } from './evidence.ts'
 
@@ -35,11 +35,13 @@ export function decisionDetails(deps: Deps, decided: Decided): Details {
   const { outcome, payload, bundle, sensitive } = decided
   const nonce = sensitive || outcome.reads.some((read) => read.sensitive) ? deps.nextId() : undefined
   const { rules, shadow, unknown } = ruleIds(outcome)
+  const over = new Set(outcome.fired.filter((rule) => !rule.unknown).map((rule) => rule.id))
   return {
     action_hash: decided.actionHash,
     by: outcome.by,
     claimed_risk: decided.claimedRisk,
     fault: outcome.fault,
+    limits: outcome.limits?.map((use) => limitOf(use, over)),
     nonce,
     payload_commitment: nonce === undefined ? undefined : commit(deps, nonce, 'payload', payload),
     payload_digest: nonce === undefined ? digestOf(payload) : undefined,
@@ -67,6 +69,11 @@ function ruleIds({ fired }: Outcome): { rules: string[]; shadow: string[]; unkno
     if (rule.unknown) unknown.push(rule.id)
   }
   return { rules, shadow, unknown }
+}
+
+/** What the call uses of a limit, and whether there was no room for it. */
+function limitOf({ id, amount, sensitive }: LimitUse, over: ReadonlySet<string>): JsonObject {
+  return { ...(sensitive ? {} : { amount }), id, ...(over.has(id) ? { over: true } : {}) }
 }
 
 function readOf(deps: Deps, read: Outcome['reads'][number], nonce: string | undefined): JsonObject {

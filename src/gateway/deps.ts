@@ -9,6 +9,8 @@ export interface Deps {
   readonly store: Store
   readonly policies: Policies
   readonly keys: KeyCache
+  /** When which call was last noted in the history, ms since 1970. Losing it costs a write, never a note. */
+  readonly noted: Map<string, number>
   /** `bytes` unpredictable bytes. */
   random(bytes: number): Uint8Array
   /** A 26-character id that sorts by time, unique within the process and, by its randomness, everywhere. */

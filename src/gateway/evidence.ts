@@ -37,6 +37,7 @@ export type EvidenceType =
   | 'vote.cast'
   | 'approval.collected'
   | 'approval.revoked'
+  | 'approval.released'
   | 'token.minted'
   | 'token.redeemed'
   | 'token.refused'

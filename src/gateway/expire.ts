@@ -2,6 +2,7 @@ import { isExpired, type Thread } from '../domain/thread.ts'
 import type { Lapse } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
+import { release, withoutCharges } from './limits.ts'
 import { unchanged, type Versioned } from './records.ts'
 import { moved, writeThread } from './threads.ts'
 import type { Plan } from './transact.ts'
@@ -21,12 +22,12 @@ export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | unde
   if (!isExpired(thread, now)) return undefined
   const sentence =
     thread.status === 'approved' ? 'the approval was not collected in time' : 'nobody decided in time'
-  const after = moved(thread, 'expire', { message: closingMessage('expired', sentence) })
+  const after = moved(withoutCharges(thread), 'expire', { message: closingMessage('expired', sentence) })
   const written = writeThread(thread, after)
   return {
     answer: written.thread,
     guards: [unchanged('thread', thread.thread_id, read)],
-    writes: written.writes,
+    writes: [...written.writes, ...release(thread)],
     evidence: [
       {
         type: 'review.expired',

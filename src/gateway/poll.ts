@@ -13,6 +13,7 @@ import { closingMessage, expiry } from './expire.ts'
 import { purgeAt } from './idempotency.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
+import { release, withoutCharges } from './limits.ts'
 import { INDEX, put, read, revisionId, unchanged, type Versioned } from './records.ts'
 import { beforeDeadline, moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, storeCall, transact } from './transact.ts'
@@ -145,10 +146,10 @@ async function approvedRead(
 
 function revoke(deps: Deps, thread: Thread, lapse: Lapse): Plan<Decision> {
   const message = closingMessage(lapse.code, lapse.sentence)
-  const written = writeThread(thread, moved(thread, 'revoke', { message }))
+  const written = writeThread(thread, moved(withoutCharges(thread), 'revoke', { message }))
   return {
     answer: decisionOn(written.thread, deps.store.now()),
-    writes: written.writes,
+    writes: [...written.writes, ...release(thread)],
     evidence: [{ ...recordOf(deps, thread, 'approval.revoked'), details: { code: lapse.code } }],
   }
 }
@@ -184,7 +185,7 @@ function mint(deps: Deps, caller: Caller, thread: Thread, entry: AgentEntry | un
     writes: [
       ...written.writes,
       put('token', token_hash, token),
-      purgeAt('token', token_hash, token.expires_at + LIMITS.TOKEN_RETENTION_MS),
+      purgeAt('token', token_hash, token.expires_at),
     ],
     evidence: [
       { ...recordOf(deps, thread, 'token.minted'), details: { token_hash, expires_at: token_expires_at } },

@@ -3,7 +3,7 @@ import type { JsonObject } from '../contract/json.ts'
 import { sha256 } from '../domain/digest.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { ApprovalToken } from '../domain/token.ts'
-import type { FiredRule } from '../policy/snapshot.ts'
+import type { FiredRule, History } from '../policy/snapshot.ts'
 import type { ReviewRequirement, Risk } from '../domain/decision.ts'
 import type { Guard, Store, Write } from '../store/store.ts'
 
@@ -54,6 +54,8 @@ export interface RevisionRecord {
   readonly fired: readonly FiredRule[]
   readonly requirement: ReviewRequirement
   readonly policy_revision: string
+  /** What was decided on of earlier calls, where the rules read it: the approval is judged again on the same facts. */
+  readonly history?: History
 }
 
 /** What the agent says about its own call: shown apart from what policy assessed. */
@@ -118,6 +120,9 @@ export const INDEX = {
   /** Waiting threads of one assessed risk. */
   pending: (risk: string): string => `pending/${risk}`,
   task: (agent: string, task: string): string => `task/${agent}/${task}`,
+  /** Tools and labels of calls that were allowed or approved; scores of the last time. */
+  taskHistory: (agent: string, task: string): string => `history/task/${agent}/${task}`,
+  agentHistory: (agent: string): string => `history/agent/${agent}`,
   /** Score: number of the first evidence record of a commit that touched the thread. Member: the commit's id. */
   evidence: (thread: string): string => `evidence/${thread}`,
 } as const

@@ -3,13 +3,15 @@ import { GatewayError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { LIMITS } from '../contract/limits.ts'
 import { isExpired, type Thread, transition } from '../domain/thread.ts'
-import type { Outcome, Snapshot } from '../policy/snapshot.ts'
+import type { History, Outcome, Snapshot } from '../policy/snapshot.ts'
 import { judge, requirePolicy } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { decisionDetails, isSensitive } from './decision-evidence.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
+import { historyFor } from './history.ts'
 import { agentEntry, keyGuard } from './identify.ts'
+import { chargesOf, exceededBy, limitGuards } from './limits.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from './records.ts'
 import { callOf } from './submit.ts'
 import {
@@ -47,7 +49,11 @@ export async function revise(
   agentEntry(snapshot, caller)
   const event_id = `evt_${deps.nextId()}`
   try {
-    const committed = await transact(deps, caller.tenant, () => attempt(deps, caller, request, event_id))
+    let exceeded: ReadonlySet<string> = new Set()
+    const committed = await transact(deps, caller.tenant, (failed) => {
+      exceeded = exceededBy(exceeded, failed)
+      return attempt(deps, caller, request, { event_id, exceeded })
+    })
     deps.observe({ kind: 'revision', result: 'accepted' })
     return committed
   } catch (error) {
@@ -60,7 +66,7 @@ async function attempt(
   deps: Deps,
   caller: Caller,
   request: RevisionRequest,
-  event_id: string,
+  { event_id, exceeded }: { readonly event_id: string; readonly exceeded: ReadonlySet<string> },
 ): Promise<Plan<EventReceipt>> {
   const snapshot = requirePolicy(deps)
   const at = deps.store.now()
@@ -68,11 +74,18 @@ async function attempt(
   checkShape(read.value, request.revision)
   checkPayload(snapshot, read.value, request.revision)
   const payload = request.revision.request_payload as JsonObject
-  const raw = await judge(deps, snapshot, callOf(caller, request.revision, payload, at))
+  const doer = { tenant: caller.tenant, agent: caller.id, task: request.taskId, tool: read.value.tool }
+  const history = await historyFor(deps, snapshot, doer)
+  const facts = { task: request.taskId, exceeded, ...(history && { history }) }
+  const raw = await judge(deps, snapshot, { ...callOf(caller, request.revision, payload, at), ...facts })
   const outcome = tightenedRisk(read.value, raw)
   const bundle = snapshot.revision
   const evaluated = { outcome, bundle, at, sensitive: isSensitive(snapshot, read.value.tool) }
-  const revision = nextRevision(read.value, request.revision, { ...evaluated, nonce: nonceOf(deps) })
+  const revision = nextRevision(read.value, request.revision, {
+    ...evaluated,
+    history,
+    nonce: nonceOf(deps),
+  })
   const after = afterRevision(read.value, revision, outcome)
   const written = writeThread(read.value, after)
   const evidence = evidenceOf(deps, caller, { thread: after, revision, ...evaluated })
@@ -84,7 +97,7 @@ async function attempt(
       status: after.status,
       revision: after.revision,
     },
-    guards: [unchanged('thread', after.thread_id, read), keyGuard(caller)],
+    guards: [unchanged('thread', after.thread_id, read), keyGuard(caller), ...limitGuards(raw, exceeded)],
     writes: [...written.writes, put('revision', revisionId(after.thread_id, after.revision), revision)],
     evidence,
     ...beforeDeadline(read.value),
@@ -155,7 +168,13 @@ interface Evaluated {
 function nextRevision(
   thread: Thread,
   revision: Revision,
-  { outcome, bundle, at, nonce }: Evaluated & { readonly nonce: string },
+  {
+    outcome,
+    bundle,
+    at,
+    nonce,
+    history,
+  }: Evaluated & { readonly nonce: string; readonly history: History | undefined },
 ): RevisionRecord {
   return revisionRecord({
     thread_id: thread.thread_id,
@@ -170,6 +189,7 @@ function nextRevision(
     bundle,
     nonce,
     at,
+    ...(history && { history }),
   })
 }
 
@@ -178,10 +198,10 @@ const STILL_HELD = 'Policy would now allow this action; the people who were aske
 
 /** A reject ends the thread; anything else stays with the people, even what would now be allowed. */
 function afterRevision(thread: Thread, revision: RevisionRecord, outcome: Outcome): Thread {
-  const { title: _, action_hash: __, ...kept } = thread
+  const { title: _, action_hash: __, charges: ___, ...kept } = thread
   const trigger = outcome.verdict === 'reject' ? 'revise_rejected' : 'revise'
   const message = outcome.verdict === 'allow' ? STILL_HELD : outcome.message
-  const next = { ...currentRevision(revision), message }
+  const next = { ...currentRevision(revision, chargesOf(outcome)), message }
   return moved(kept, trigger, { ...next, revision_ids: [...thread.revision_ids, revision.revision_id ?? ''] })
 }
 

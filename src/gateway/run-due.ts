@@ -1,9 +1,11 @@
 import { LIMITS } from '../contract/limits.ts'
 import { dueAnnouncements, type Thread } from '../domain/thread.ts'
+import type { ApprovalToken } from '../domain/token.ts'
 import type { Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { expiry } from './expire.ts'
+import { forgetWindow, release, withoutCharges } from './limits.ts'
 import { INDEX, read, remove, SYSTEM, TENANTS_INDEX, unchanged, type Versioned } from './records.ts'
 import { writeThread } from './threads.ts'
 import { type Plan, storeCall, transact } from './transact.ts'
@@ -82,18 +84,55 @@ function announce(deps: Deps, thread: Versioned<Thread>): Plan<Thread> | undefin
   }
 }
 
-/** Forgets a stored answer or a token whose time is over; one that was renewed meanwhile stays. */
+/**
+ * Forgets a stored answer, a token or a limit's counter whose time is over; what was renewed meanwhile stays. A token is looked at when it
+ * expires, too: what its approval was charged is taken back when it was not redeemed.
+ */
 async function purge(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {
+  const forgotten = forgetWindow(member, deps.store.now())
+  if (forgotten)
+    return { answer: undefined, writes: [forgotten, { op: 'index', index: INDEX.purge, member }] }
   const [type = '', id = ''] = member.split(' ', 2)
   const kind = type === 'token' ? 'token' : 'answer'
   const record = await read(deps.store, tenant, kind, id)
   const until = record === undefined ? 0 : keptUntil(record.value)
   const over = until <= deps.store.now()
   const entry: Write = { op: 'index', index: INDEX.purge, member, ...(over ? {} : { to: until }) }
+  const released =
+    record !== undefined && 'expires_at' in record.value ? await unused(deps, record.value) : NOTHING
   return {
     answer: undefined,
-    guards: [unchanged(kind, id, record)],
-    writes: record !== undefined && over ? [entry, remove(kind, id)] : [entry],
+    guards: [unchanged(kind, id, record), ...released.guards],
+    writes: [...(record !== undefined && over ? [entry, remove(kind, id)] : [entry]), ...released.writes],
+    evidence: released.evidence,
+  }
+}
+
+const NOTHING = { guards: [], writes: [], evidence: [] }
+
+/** Takes back what an approval was charged whose token has expired unredeemed. */
+async function unused(
+  deps: Deps,
+  token: ApprovalToken,
+): Promise<Required<Pick<Plan<void>, 'guards' | 'writes' | 'evidence'>>> {
+  if (token.used_at !== undefined || deps.store.now() < token.expires_at) return NOTHING
+  const thread = await read(deps.store, token.tenant, 'thread', token.thread_id)
+  if (thread?.value.charges === undefined) return NOTHING
+  return {
+    guards: [unchanged('thread', token.thread_id, thread)],
+    writes: [...writeThread(thread.value, withoutCharges(thread.value)).writes, ...release(thread.value)],
+    evidence: [
+      {
+        type: 'approval.released',
+        tenant: token.tenant,
+        at: isoTime(deps.store.now()),
+        actor: { kind: 'gateway', id: 'timer' },
+        task_id: token.task_id,
+        thread_id: token.thread_id,
+        revision: token.revision,
+        tool: token.tool,
+      },
+    ],
   }
 }
 

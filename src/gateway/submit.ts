@@ -2,13 +2,15 @@ import type { Decision, DecisionRequest } from '../contract/agent.ts'
 import { GatewayError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { pollAfterSeconds, type Thread } from '../domain/thread.ts'
-import type { Call, Outcome, Snapshot } from '../policy/snapshot.ts'
+import type { Call, History, Outcome, Snapshot } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
 import { decisionDetails, isSensitive } from './decision-evidence.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
+import { historyFor, noteHistory } from './history.ts'
 import { attempted, remembering, replayable } from './idempotency.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
+import { charge, chargesOf, exceededBy, limitGuards } from './limits.ts'
 import { INDEX, put, revisionId, unchanged } from './records.ts'
 import { claimsOf, currentRevision, nonceOf, revisionRecord, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
@@ -34,11 +36,21 @@ export async function submit(
   submission: Submission,
 ): Promise<Committed<Decision>> {
   agentEntry(deps.policies.current(), caller)
-  return transact(deps, caller.tenant, () =>
-    submission.idempotencyKey === undefined
-      ? evaluate(deps, caller, submission, deps.policies.current())
-      : evaluateOnce(deps, caller, submission, deps.policies.current()),
-  )
+  let exceeded: ReadonlySet<string> = new Set()
+  return transact(deps, caller.tenant, (failed) => {
+    exceeded = exceededBy(exceeded, failed)
+    const snapshot = deps.policies.current()
+    return submission.idempotencyKey === undefined
+      ? evaluate(deps, caller, submission, { snapshot, exceeded })
+      : evaluateOnce(deps, caller, submission, { snapshot, exceeded })
+  })
+}
+
+/** What a decision is made on beside the request. */
+interface World {
+  readonly snapshot: Snapshot | undefined
+  /** Limits found without room. */
+  readonly exceeded: ReadonlySet<string>
 }
 
 /** Under an Idempotency-Key: the first answer again, or an evaluation that is remembered in the same commit. */
@@ -46,17 +58,17 @@ async function evaluateOnce(
   deps: Deps,
   caller: Caller,
   submission: Submission,
-  snapshot: Snapshot | undefined,
+  world: World,
 ): Promise<Plan<Decision>> {
   const { taskId, idempotencyKey = '', request } = submission
-  const bundle = snapshot?.revision ?? NO_BUNDLE
+  const bundle = world.snapshot?.revision ?? NO_BUNDLE
   const attempt = await attempted(deps, caller, { taskId, key: idempotencyKey, body: request })
   const replay = replayable(attempt, deps.store.now(), bundle)
   if (replay) {
     await keyInForce(deps, caller)
     return { answer: replay }
   }
-  return remembering(await evaluate(deps, caller, submission, snapshot), attempt, deps.store.now(), bundle)
+  return remembering(await evaluate(deps, caller, submission, world), attempt, deps.store.now(), bundle)
 }
 
 /** A payload that does not fit the contract of a tool that the agent may use is "invalid policy input". */
@@ -84,19 +96,27 @@ async function evaluate(
   deps: Deps,
   caller: Caller,
   submission: Submission,
-  snapshot: Snapshot | undefined,
+  { snapshot, exceeded }: World,
 ): Promise<Plan<Decision>> {
-  const { request } = submission
+  const { request, taskId } = submission
   agentEntry(snapshot, caller)
   checkInput(snapshot, caller, request)
   const at = deps.store.now()
-  const outcome = await decide(deps, snapshot, callOf(caller, request, payloadOf(request), at))
-  const guards = [keyGuard(caller)]
+  const doer = { tenant: caller.tenant, agent: caller.id, task: taskId, tool: request.tool_name }
+  const needed = historyFor(deps, snapshot, doer)
+  const history = needed && (await needed)
+  const facts = { task: taskId, exceeded, ...(history && { history }) }
+  const call = { ...callOf(caller, request, payloadOf(request), at), ...facts }
+  const outcome = await decide(deps, snapshot, call)
+  const guards = [keyGuard(caller), ...limitGuards(outcome, exceeded)]
   const bundle = snapshot?.revision ?? NO_BUNDLE
   const sensitive = isSensitive(snapshot, request.tool_name)
-  const evaluation = { deps, caller, submission, outcome, at, bundle, sensitive }
+  const evaluation = { deps, caller, submission, outcome, history, at, bundle, sensitive }
   const plan = outcome.verdict === 'review' ? openThread(evaluation) : answerAtOnce(evaluation)
-  return { ...plan, guards: [...guards, ...(plan.guards ?? [])] }
+  const guarded = { ...plan, guards: [...guards, ...(plan.guards ?? [])] }
+  if (outcome.verdict !== 'allow') return guarded
+  const { writes, landed } = noteHistory(deps, snapshot, doer, at)
+  return { ...guarded, writes: [...writes, ...charge(chargesOf(outcome), at)], landed }
 }
 
 /** Without a snapshot every call is refused: there is no policy that could allow it. */
@@ -151,6 +171,7 @@ interface Evaluation {
   readonly caller: Caller
   readonly submission: Submission
   readonly outcome: Outcome
+  readonly history: History | undefined
   readonly at: number
   readonly bundle: string
   readonly sensitive: boolean
@@ -186,7 +207,7 @@ function openThread(evaluation: Evaluation): Plan<Decision> {
 }
 
 function newThread(evaluation: Evaluation, thread_id: string) {
-  const { caller, submission, outcome, at, bundle } = evaluation
+  const { caller, submission, outcome, history, at, bundle } = evaluation
   const { request } = submission
   const { action_hash } = request
   const { requirement } = outcome
@@ -203,6 +224,7 @@ function newThread(evaluation: Evaluation, thread_id: string) {
     bundle,
     nonce: nonceOf(evaluation.deps),
     at,
+    ...(history && { history }),
   })
   const thread: Thread = {
     thread_id,
@@ -215,7 +237,7 @@ function newThread(evaluation: Evaluation, thread_id: string) {
     created_at: at,
     votes: [],
     revision_ids: [],
-    ...currentRevision(revision),
+    ...currentRevision(revision, chargesOf(outcome)),
     ...(submission.traceparent === undefined ? {} : { traceparent: submission.traceparent }),
   }
   return { thread, revision }

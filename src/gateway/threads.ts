@@ -2,8 +2,8 @@ import type { DecisionRequest, Revision } from '../contract/agent.ts'
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { joinRequirements, maxRisk, type ReviewRequirement } from '../domain/decision.ts'
 import { digestOf } from '../domain/digest.ts'
-import { nextDue, type Thread, type ThreadTrigger, transition } from '../domain/thread.ts'
-import type { Outcome } from '../policy/snapshot.ts'
+import { type LimitCharge, nextDue, type Thread, type ThreadTrigger, transition } from '../domain/thread.ts'
+import type { History, Outcome } from '../policy/snapshot.ts'
 import type { Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { type Claims, INDEX, put, type RevisionRecord } from './records.ts'
@@ -30,6 +30,7 @@ export interface Proposal {
   readonly outcome: Outcome
   readonly requirement: ReviewRequirement
   readonly bundle: string
+  readonly history?: History
   /** Unpredictable: the digest stands in evidence in clear, and must not let anybody guess a sensitive value. */
   readonly nonce: string
   readonly at: number
@@ -70,12 +71,14 @@ export function revisionRecord(proposal: Proposal): RevisionRecord {
     fired: outcome.fired,
     requirement: proposal.requirement,
     policy_revision: proposal.bundle,
+    ...(proposal.history && { history: proposal.history }),
   }
 }
 
 /** The part of a thread that follows from its current revision. */
 export function currentRevision(
   revision: RevisionRecord,
+  charges: readonly LimitCharge[],
 ): Omit<
   Thread,
   | 'thread_id'
@@ -103,6 +106,7 @@ export function currentRevision(
     requirement: revision.requirement,
     deadline: revision.submitted_at + revision.requirement.expires_ms,
     announced: [],
+    ...(charges.length === 0 ? {} : { charges }),
   }
 }
 

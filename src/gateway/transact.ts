@@ -13,6 +13,8 @@ export interface Plan<T> {
   readonly evidence?: readonly EvidenceRecord[]
   /** The commit happens before this moment (ms since 1970) or not at all; after it the verb decides afresh. */
   readonly before?: number
+  /** Called when the commit is durable. */
+  readonly landed?: () => void
 }
 
 export interface Committed<T> {
@@ -31,19 +33,21 @@ const RETRY_AFTER_SECONDS = 1
 
 /**
  * Optimistic atomic commit (design.md section 2): `attempt` reads and decides, the store applies or names what changed meanwhile,
- * and then the verb runs again. Nothing is answered before it is durable.
+ * and then the verb runs again, told which guards failed. Nothing is answered before it is durable.
  *
  * @throws GatewayError `store_unavailable` (not executed), `outcome_unknown` (may have been), `unauthenticated` (the key is gone).
  */
 export async function transact<T>(
   deps: Deps,
   tenant: string,
-  attempt: () => Promise<Plan<T>>,
+  attempt: (failed: readonly Guard[]) => Promise<Plan<T>>,
 ): Promise<Committed<T>> {
+  let failed: readonly Guard[] = []
   try {
     for (let i = 0; i < ATTEMPTS; i++) {
-      const committed = await apply(deps, tenant, await attempt())
-      if (committed !== undefined) return committed
+      const result = await apply(deps, tenant, await attempt(failed))
+      if ('answer' in result) return result
+      failed = result.failed
     }
   } catch (error) {
     throw refusalFor(error)
@@ -53,8 +57,13 @@ export async function transact<T>(
   })
 }
 
-/** One commit. Undefined when the world moved on meanwhile and the verb must decide afresh. */
-async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Committed<T> | undefined> {
+/** The world moved on meanwhile: the verb must decide afresh. */
+interface Outdated {
+  readonly failed: readonly Guard[]
+}
+
+/** One commit. */
+async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Committed<T> | Outdated> {
   const { guards = [], writes = [], evidence = [], before = Infinity } = plan
   if (writes.length === 0 && evidence.length === 0) return { answer: plan.answer }
   const events = evidence.map(encodeEvidence)
@@ -69,30 +78,28 @@ async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Comm
     deps.observe({ kind: 'store', operation: 'commit', seconds, failed: result === undefined })
   }
   if (result.ok) {
+    plan.landed?.()
     for (const record of evidence) deps.observe({ kind: 'evidence', record })
     return { answer: plan.answer, ...receiptOf(result.numbers[0], events[0]) }
   }
-  await retryOrRefuse(deps, tenant, plan, result)
-  return undefined
+  return { failed: await failedGuards(deps, tenant, plan, result) }
 }
 
-/** Returns when deciding afresh makes sense. */
-async function retryOrRefuse(
+/** The guards that failed, when deciding afresh makes sense. */
+async function failedGuards(
   deps: Deps,
   tenant: string,
   { guards = [], before = Infinity }: Plan<unknown>,
   result: CommitResult & { readonly ok: false },
-): Promise<void> {
+): Promise<readonly Guard[]> {
   if (result.reason === 'late') {
     if (deps.store.now() < before) throw storeUnavailable()
-    return
+    return []
   }
-  const failed = new Set(result.failed)
-  await refuseDeadKeys(
-    deps,
-    tenant,
-    guards.filter((_, i) => failed.has(i)),
-  )
+  const positions = new Set(result.failed)
+  const failed = guards.filter((_, i) => positions.has(i))
+  await refuseDeadKeys(deps, tenant, failed)
+  return failed
 }
 
 function receiptOf(number: number | undefined, event: string | undefined): { receipt?: Receipt } {

@@ -10,12 +10,14 @@ import {
   transition,
   type Vote,
 } from '../domain/thread.ts'
-import type { ReviewerEntry, Tenant } from '../policy/snapshot.ts'
+import type { ReviewerEntry, Snapshot, Tenant } from '../policy/snapshot.ts'
 import { approversOf, isOwner } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
+import { noteHistory } from './history.ts'
 import { keyGuard, reviewerEntry } from './identify.ts'
+import { charge } from './limits.ts'
 import { read, unchanged, type Versioned } from './records.ts'
 import { beforeDeadline, moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
@@ -48,7 +50,8 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     if (obstacle) throw new GatewayError(obstacle.code, obstacle.reason)
     const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller)]
     const inTime = beforeDeadline(thread.value)
-    return { ...count(deps, thread.value, { ballot, reviewer, tenant }), guards, ...inTime }
+    const plan = count(deps, thread.value, { ballot, reviewer, tenant })
+    return { ...approving(deps, snapshot, plan), guards, ...inTime }
   })
 }
 
@@ -139,6 +142,17 @@ function count(deps: Deps, thread: Thread, { ballot, reviewer, tenant }: Countin
   const written = writeThread(thread, after)
   const records = [castRecord(counted, cast), ...outcomeRecord(thread, after, cast)]
   return { answer: written.thread, writes: written.writes, evidence: records }
+}
+
+/** An approval charges the limits, even those without room, because a person decided, and it is part of the history. */
+function approving(deps: Deps, snapshot: Snapshot | undefined, plan: Plan<Thread>): Plan<Thread> {
+  const { answer: thread, writes = [] } = plan
+  if (thread.status !== 'approved' || thread.approval === undefined) return plan
+  const { at } = thread.approval
+  const doer = { tenant: thread.tenant, agent: thread.agent, task: thread.task_id, tool: thread.tool }
+  const noting = noteHistory(deps, snapshot, doer, at)
+  const charges = charge(thread.charges ?? [], at)
+  return { ...plan, writes: [...writes, ...noting.writes, ...charges], landed: noting.landed }
 }
 
 /** What the thread becomes with the vote counted. One reject ends it; an approval needs every seat filled. */

@@ -16,6 +16,7 @@ import {
   TENANT_NAME,
   type Reader,
 } from './shape.ts'
+import type { History } from './snapshot.ts'
 import type { Mark } from './source.ts'
 import { parseDate, WEEKDAYS, type LocalTime } from './time.ts'
 
@@ -27,6 +28,9 @@ export interface CaseIr {
   readonly agent: string
   readonly tenant: string
   readonly task: { readonly workflow?: string; readonly label?: string; readonly subject?: string }
+  readonly history: History
+  /** What was charged to limits before, by id. */
+  readonly used: ReadonlyMap<string, number>
   readonly riskLevel?: Risk
   readonly time?: CaseTime
   readonly verdict: Verdict
@@ -45,6 +49,7 @@ const CASE_KEYS = [
   'payload',
   'agent',
   'task',
+  'used',
   'risk_level',
   'time',
   'risk',
@@ -80,16 +85,20 @@ type CallKeys = Readonly<Partial<Record<(typeof CASE_KEYS)[number], Doc>>>
 function checkCall(
   reader: Reader,
   keys: CallKeys,
-): Pick<CaseIr, 'payload' | 'agent' | 'tenant' | 'task' | 'riskLevel' | 'time'> {
+): Pick<CaseIr, 'payload' | 'agent' | 'tenant' | 'task' | 'history' | 'used' | 'riskLevel' | 'time'> {
   const payload = given(keys.payload, (at) => readMap(reader, at, '`payload`'))
   const agent = given(keys.agent, (at) => checkAgent(reader, at))
   const time = given(keys.time, (at) => checkTime(reader, at))
   const riskLevel = given(keys.risk_level, (at) => readRisk(reader, at))
+  const task = given(keys.task, (at) => checkTask(reader, at))
+  const { tools: _, labels: __, ...facts } = task ?? {}
   return {
     payload: payload ? (toJson(payload) as JsonObject) : {},
     agent: agent?.id ?? 'test',
     tenant: agent?.tenant ?? 'test',
-    task: given(keys.task, (at) => checkTask(reader, at)) ?? {},
+    task: facts,
+    history: historyOf(task ?? {}, agent ?? {}),
+    used: given(keys.used, (at) => checkUsed(reader, at)) ?? new Map(),
     ...defined({ time, riskLevel }),
   }
 }
@@ -115,26 +124,63 @@ function checkCaseTool(
   return undefined
 }
 
-function checkAgent(reader: Reader, doc: Doc): { readonly id?: string; readonly tenant?: string } {
+/** Tools that were allowed or approved before, and the labels of their contracts. */
+interface Before {
+  readonly tools?: readonly string[]
+  readonly labels?: readonly string[]
+}
+
+function historyOf(task: Before, agent: Before): History {
+  const { tools: taskTools = [], labels: taskLabels = [] } = task
+  const { tools: agentTools = [], labels: agentLabels = [] } = agent
+  return { taskTools, taskLabels, agentTools, agentLabels }
+}
+
+function checkBefore(
+  reader: Reader,
+  { tools, labels }: { readonly tools?: Doc; readonly labels?: Doc },
+): Before {
+  return defined({
+    tools: given(tools, (at) => readTexts(reader, at, '`tools`')),
+    labels: given(labels, (at) => readTexts(reader, at, '`labels`')),
+  })
+}
+
+/** `{ refund-daily-sum: 99000 }` */
+function checkUsed(reader: Reader, doc: Doc): ReadonlyMap<string, number> {
+  const used = new Map<string, number>()
+  for (const { key, value } of readMap(reader, doc, '`used`')?.entries ?? []) {
+    if (value.kind === 'number' && Number.isSafeInteger(value.value) && value.value >= 0)
+      used.set(key, value.value)
+    else reader.report('bad-value', value, 'what is used of a limit is a whole number, 0 or more')
+  }
+  return used
+}
+
+function checkAgent(reader: Reader, doc: Doc): Before & { readonly id?: string; readonly tenant?: string } {
   if (doc.kind !== 'map') {
     const id = readName(reader, doc, '`agent`', PERSON_NAME)
     return id === undefined ? {} : { id }
   }
-  const keys = readKeys(reader, doc, { what: '`agent`', optional: ['id', 'tenant'] })
+  const keys = readKeys(reader, doc, { what: '`agent`', optional: ['id', 'tenant', 'tools', 'labels'] })
   const id = keys.id && readName(reader, keys.id, '`id`', PERSON_NAME)
   const tenant = keys.tenant && readName(reader, keys.tenant, '`tenant`', TENANT_NAME)
-  return { ...(id === undefined ? {} : { id }), ...(tenant === undefined ? {} : { tenant }) }
+  return { ...checkBefore(reader, keys), ...defined({ id, tenant }) }
 }
 
-function checkTask(reader: Reader, doc: Doc): CaseIr['task'] {
+function checkTask(reader: Reader, doc: Doc): CaseIr['task'] & Before {
   const map = readMap(reader, doc, '`task`')
   if (!map) return {}
-  const keys = readKeys(reader, map, { what: '`task`', optional: ['workflow', 'label', 'subject'] })
+  const optional = ['workflow', 'label', 'subject', 'tools', 'labels'] as const
+  const { tools, labels, ...keys } = readKeys(reader, map, { what: '`task`', optional })
   const entries = Object.entries(keys).flatMap(([key, at]) => {
     const text = at && readText(reader, at, `\`${key}\``)
     return text === undefined ? [] : [[key, text]]
   })
-  return Object.fromEntries(entries) as CaseIr['task']
+  return {
+    ...(Object.fromEntries(entries) as CaseIr['task']),
+    ...checkBefore(reader, defined({ tools, labels })),
+  }
 }
 
 /** `{ weekday: sat, hour: 23 }`, or a local date and time such as `2027-01-31T23:00`. */

@@ -89,7 +89,7 @@ function checkVerdict(
 /** Ids that stand for decisions no rule made. */
 const RESERVED_IDS = ['unmatched']
 
-function checkId(reader: Reader, doc: Doc, world: World): string | undefined {
+export function checkId(reader: Reader, doc: Doc, world: World): string | undefined {
   const id = readName(reader, doc, '`id`', RULE_ID)
   if (id === undefined) return undefined
   const first = world.ids.get(id)
@@ -100,7 +100,7 @@ function checkId(reader: Reader, doc: Doc, world: World): string | undefined {
   return id
 }
 
-function checkReason(reader: Reader, doc: Doc): string | undefined {
+export function checkReason(reader: Reader, doc: Doc): string | undefined {
   const reason = readText(reader, doc, 'a reason')?.trim()
   if (reason === undefined || reason.length <= MAX_REASON_CHARACTERS) return reason
   return reader.report(

@@ -1,9 +1,10 @@
 import { checkCase, type CaseIr } from './check-case.ts'
+import { checkLimit } from './check-limit.ts'
 import { checkPayloadField, type MatchContext } from './check-match.ts'
 import { checkRule, type RuleContext, type World } from './check-rule.ts'
 import { readScalar, type GroupUse } from './check-routing.ts'
 import { isFieldProblem, parseField } from './fields.ts'
-import type { MissingMeans, RuleFileIr, RuleIr, Scalar } from './ir.ts'
+import type { LimitIr, MissingMeans, RuleFileIr, RuleIr, Scalar } from './ir.ts'
 import { didYouMean } from './nearest.ts'
 import type { Doc, DocEntry, DocMap } from './parse.ts'
 import {
@@ -35,7 +36,7 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
   const keys = readKeys(reader, root, {
     what: 'a rule file',
     required: ['rules'],
-    optional: ['tool', 'tools', 'owner', 'missing_means', 'mode', 'tests'],
+    optional: ['tool', 'tools', 'owner', 'missing_means', 'mode', 'limits', 'tests'],
   })
   const target = checkTarget(reader, root, { tool: keys.tool, tools: keys.tools, world })
   const shadow = given(keys.mode, (at) => readOneOf(reader, at, '`mode`', ['shadow'])) !== undefined
@@ -47,11 +48,13 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
   const owner = given(keys.owner, (at) => readText(reader, at, '`owner`'))
   const groups: GroupUse[] = []
   const rules = given(keys.rules, (at) => checkRules(context, at, { world, shadow, groups })) ?? []
+  const limits = given(keys.limits, (at) => checkLimits(context, at, { world, shadow })) ?? []
   const file = {
     path: reader.source.path,
     catchAll: target.catchAll,
     missingMeans,
     rules,
+    limits,
     ...(owner === undefined ? {} : { owner }),
   }
   const tools = target.contracts.map((tool) => tool.name)
@@ -147,6 +150,11 @@ function checkRules(context: MatchContext, doc: Doc, rest: RuleContext): readonl
   if (doc.kind === 'list' && items.length === 0)
     context.reader.report('empty-match', doc, 'a rule file without a rule decides nothing')
   return items.flatMap((item) => checkRule(context, item, rest) ?? [])
+}
+
+function checkLimits(context: MatchContext, doc: Doc, rest: Omit<RuleContext, 'groups'>): readonly LimitIr[] {
+  const items = readList(context.reader, doc, '`limits`') ?? []
+  return items.flatMap((item) => checkLimit(context, item, rest) ?? [])
 }
 
 function checkCases(reader: Reader, doc: Doc | undefined, tools: readonly string[]): readonly CaseIr[] {

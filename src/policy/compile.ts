@@ -5,7 +5,7 @@ import type { BundleIr, RoutingIr, ToolIr } from './ir.ts'
 import { createPayloadChecks, type PayloadChecks } from './payload.ts'
 import { createPermits, shownName } from './permits.ts'
 import { compileProgram, createProgramParts, type Program } from './program.ts'
-import type { Call, Outcome, RuleSummary, Snapshot } from './snapshot.ts'
+import type { Call, HistoryNeeds, Outcome, RuleSummary, Snapshot } from './snapshot.ts'
 import { createClock } from './time.ts'
 
 /** A snapshot with what the author's tools need beside deciding. */
@@ -45,9 +45,16 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     tools: contracts,
     get rules() {
       return (rules ??= ir.ruleFiles.flatMap((file) =>
-        file.rules.map(({ id, verdict, mode, line }) => ({ id, verdict, mode, line, file: file.path })),
+        [...file.rules, ...file.limits].map(({ id, verdict, mode, line }) => ({
+          id,
+          verdict,
+          mode,
+          line,
+          file: file.path,
+        })),
       ))
     },
+    historyNeeds: (tool) => programOf(tool)?.history ?? NO_NEEDS,
     mayUse(tenant, agent, tool) {
       const entry = head.directory.tenants.get(tenant)?.agents.get(agent)
       return entry !== undefined && permits.mayUse(entry, tool)
@@ -70,6 +77,8 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     },
   }
 }
+
+const NO_NEEDS: HistoryNeeds = { task: false, agent: false }
 
 function createTables(routing: RoutingIr): Tables {
   const requirements = new Map(

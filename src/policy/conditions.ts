@@ -46,6 +46,8 @@ export interface ConditionCompiler {
   readonly leaves: readonly LeafNode[]
   /** `when AND NOT unless`, against one tool and what the rule file says about missing fields. */
   compile(context: ConditionContext, when: NodeIr | undefined, unless: NodeIr | undefined): ConditionNode
+  /** One test on one field; not `and`. */
+  leaf(context: ConditionContext, field: FieldIr, test: TestIr): LeafNode
 }
 
 export interface ConditionContext {
@@ -69,6 +71,10 @@ export function createConditionCompiler(): ConditionCompiler {
     // Each part decides for itself what a missing field means to it.
     if (test.op === 'and')
       return { kind: 'all', items: test.tests.map((one) => compileLeaf(context, field, one)) }
+    return leafOf(context, field, test)
+  }
+
+  function leafOf(context: ConditionContext, field: FieldIr, test: TestIr): LeafNode {
     const standIn = asksPresence(test) ? undefined : standInOf(context, field)
     const key = JSON.stringify(test)
     const make = (): LeafNode => {
@@ -92,6 +98,7 @@ export function createConditionCompiler(): ConditionCompiler {
 
   return {
     leaves,
+    leaf: leafOf,
     compile(context, when, unless) {
       const items: ConditionNode[] = []
       if (when) items.push(compileNode(context, when))

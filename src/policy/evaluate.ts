@@ -9,9 +9,10 @@ import {
 } from '../domain/decision.ts'
 import type { RoutingIr } from './ir.ts'
 import { UNKNOWN } from './kleene.ts'
+import { unmeasured, useLimits } from './limits.ts'
 import { createRun, strictestHit, type Program } from './program.ts'
 import type { Hit, Run, Trace } from './run.ts'
-import type { Call, Outcome } from './snapshot.ts'
+import type { Call, LimitUse, Outcome } from './snapshot.ts'
 import type { LocalTime } from './time.ts'
 import { traceNode } from './trace.ts'
 
@@ -32,7 +33,8 @@ export async function evaluate(program: Program, tables: Tables, call: Call): Pr
   try {
     const verdict = await program.runEngine(run)
     if (verdict !== strictestHit(run.hits)) return faulty(run, 'engine_mismatch')
-    return conclude(program, tables, { run, verdict })
+    const limits = program.limits.length === 0 ? undefined : useLimits(program.limits, run)
+    return conclude(program, tables, { run, verdict: limits ? strictestHit(run.hits) : verdict, limits })
   } catch {
     return faulty(run, 'engine_error')
   }
@@ -54,11 +56,12 @@ export function refuse(
 
 interface Ran {
   readonly run: Run
-  /** Of the engine; undefined when no enforced rule fired. */
+  /** Of the engine and the limits; undefined when nothing enforced fired. */
   readonly verdict: Verdict | undefined
+  readonly limits: readonly LimitUse[] | undefined
 }
 
-function conclude(program: Program, tables: Tables, { run, verdict }: Ran): Outcome {
+function conclude(program: Program, tables: Tables, { run, verdict, limits }: Ran): Outcome {
   const { call, tool, hits } = run
   if (hits.length > 1) hits.sort(byId)
   const { matched, policyRisk } = summarize(hits, tool.risk)
@@ -85,13 +88,14 @@ function conclude(program: Program, tables: Tables, { run, verdict }: Ran): Outc
     by: decidingIds(why),
     fired: hits.map((hit) => hit.fired),
     reads: program.reads.map((read) => read(run)),
+    ...(limits === undefined ? {} : { limits }),
   }
   return outcome.verdict === 'review'
     ? { ...outcome, requirement: requirementOf(tables, outcome, deciding) }
     : outcome
 }
 
-/** An enforced rule that fired TRUE is a match, other than a review rule of a `tools: ['*']` file. */
+/** An enforced rule that fired TRUE is a match, other than a review rule of a `tools: ['*']` file. A limit is none. */
 function summarize(
   hits: readonly Hit[],
   baseline: Risk,
@@ -135,8 +139,8 @@ function compose({ run, deciding, unmatched, cap }: Why): string {
 
 /** `could not check payload.cwd: missing`, for every field that kept the rule from being decided. */
 function describeUnchecked({ rule }: Hit, run: Run): string {
-  const causes = new Set<string>()
-  collectCauses(traceNode(rule.condition, run), causes)
+  const causes = new Set<string>(rule.condition === undefined ? unmeasured(rule, run) : [])
+  if (rule.condition !== undefined) collectCauses(traceNode(rule.condition, run), causes)
   return `could not check ${[...causes].sort().join(', ')}`
 }
 

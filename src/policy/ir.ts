@@ -43,6 +43,7 @@ export interface RuleFileIr {
   readonly catchAll: boolean
   readonly missingMeans: readonly MissingMeans[]
   readonly rules: readonly RuleIr[]
+  readonly limits: readonly LimitIr[]
 }
 
 export interface MissingMeans {
@@ -65,6 +66,22 @@ export interface RuleIr {
   readonly untilMs?: number
 }
 
+/** How much of something, over what time, by whom. */
+export interface LimitIr {
+  readonly id: string
+  readonly verdict: 'review' | 'reject'
+  readonly reason: string
+  readonly mode: 'enforced' | 'shadow'
+  readonly line: number
+  readonly risk?: Risk
+  /** Absent for `count: calls`. */
+  readonly sum?: FieldIr
+  /** An integer. */
+  readonly atMost: number
+  readonly withinMs: number
+  readonly per: 'agent' | 'tenant' | 'task' | FieldIr
+}
+
 export type NodeIr =
   | { readonly kind: 'all' | 'any'; readonly items: readonly NodeIr[] }
   | { readonly kind: 'not'; readonly item: NodeIr }
@@ -74,12 +91,16 @@ export type FieldRoot =
   | 'payload'
   | 'agent.id'
   | 'agent.tenant'
+  | 'agent.tools'
+  | 'agent.labels'
   | 'tool.name'
   | 'tool.labels'
   | 'tool.reversibility'
   | 'task.workflow'
   | 'task.label'
   | 'task.subject'
+  | 'task.tools'
+  | 'task.labels'
   | 'time.weekday'
   | 'time.hour'
 

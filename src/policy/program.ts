@@ -1,22 +1,31 @@
 import { strictest, type Verdict } from '../domain/decision.ts'
-import { createConditionCompiler, remember, type ConditionCompiler } from './conditions.ts'
+import {
+  createConditionCompiler,
+  remember,
+  type ConditionCompiler,
+  type ConditionContext,
+  type LeafNode,
+} from './conditions.ts'
 import { createVerdictEngines, type RunEngine, type VerdictEngines } from './engine.ts'
-import type { FieldIr, NodeIr, RuleFileIr, RuleIr } from './ir.ts'
+import type { FieldIr, FieldRoot, NodeIr, RuleFileIr, RuleIr, TestIr } from './ir.ts'
+import { compileLimit } from './limits.ts'
 import { createPlan, recordHits, type Plan } from './plan.ts'
 import { compileFieldRead } from './reads.ts'
-import type { CompiledRule, Facts, Hit, Run } from './run.ts'
+import type { CompiledLimit, CompiledRule, Facts, Hit, Run } from './run.ts'
 import { isSensitive } from './sensitive.ts'
-import type { FieldRead, ToolContract } from './snapshot.ts'
+import type { FieldRead, HistoryNeeds, ToolContract } from './snapshot.ts'
 
 /** Everything one tool needs to decide a call: compiled once, on its first use. */
 export interface Program {
   readonly tool: ToolContract
   /** In id order. */
   readonly rules: readonly CompiledRule[]
+  readonly limits: readonly CompiledLimit[]
   readonly plans: Readonly<Record<Verdict, Plan>>
   readonly runEngine: RunEngine
-  /** One per field its rules read, in code unit order. */
+  /** One per field its rules and limits read, in code unit order. */
   readonly reads: readonly ((facts: Facts) => FieldRead)[]
+  readonly history: HistoryNeeds
 }
 
 /** What the programs of one bundle share. */
@@ -38,6 +47,8 @@ export function compileProgram(
   parts: ProgramParts,
 ): Program {
   const rules = files.flatMap((file) => compileFile(tool, file, parts.conditions)).sort(byId)
+  const limits = files.flatMap((file) => compileLimits(tool, file, parts.conditions))
+  const fields = fieldsOf(rules, limits)
   const { leaves } = parts.conditions
   const planOf = (verdict: Verdict): Plan =>
     createPlan(
@@ -48,15 +59,40 @@ export function compileProgram(
   return {
     tool,
     rules,
+    limits,
     plans: { allow: planOf('allow'), review: planOf('review'), reject: planOf('reject') },
     runEngine: parts.engines.of(present),
-    reads: compileReads(tool, rules, parts.reads),
+    reads: compileReads(tool, fields, parts.reads),
+    history: {
+      task: reads(fields, 'task.tools', 'task.labels'),
+      agent: reads(fields, 'agent.tools', 'agent.labels'),
+    },
   }
 }
 
 function compileFile(tool: ToolContract, file: RuleFileIr, conditions: ConditionCompiler): CompiledRule[] {
-  const context = { tool, missingMeans: new Map(file.missingMeans.map((means) => [means.field, means])) }
+  const context = contextOf(tool, file)
   return file.rules.map((ir) => compileRule(ir, file, conditions.compile(context, ir.when, ir.unless)))
+}
+
+function compileLimits(
+  tool: ToolContract,
+  file: RuleFileIr,
+  conditions: ConditionCompiler,
+): readonly CompiledLimit[] {
+  const context = contextOf(tool, file)
+  const leafOf = (field: FieldIr | undefined, test: TestIr): LeafNode | undefined =>
+    field && conditions.leaf(context, field, test)
+  return file.limits.map((ir) =>
+    compileLimit(ir, file, {
+      sum: leafOf(ir.sum, { op: 'at_least', value: 0 }),
+      per: leafOf(typeof ir.per === 'string' ? undefined : ir.per, { op: 'is', values: [] }),
+    }),
+  )
+}
+
+function contextOf(tool: ToolContract, file: RuleFileIr): ConditionContext {
+  return { tool, missingMeans: new Map(file.missingMeans.map((means) => [means.field, means])) }
 }
 
 function compileRule(ir: RuleIr, file: RuleFileIr, condition: CompiledRule['condition']): CompiledRule {
@@ -105,16 +141,32 @@ export function strictestHit(hits: readonly Hit[]): Verdict | undefined {
   return found
 }
 
-function compileReads(
-  tool: ToolContract,
+/** Every field that rules and limits read, by name. */
+function fieldsOf(
   rules: readonly CompiledRule[],
-  shared: ProgramParts['reads'],
-): readonly ((facts: Facts) => FieldRead)[] {
+  limits: readonly CompiledLimit[],
+): ReadonlyMap<string, FieldIr> {
   const fields = new Map<string, FieldIr>()
   for (const { ir } of rules) {
     if (ir.when) collectFields(ir.when, fields)
     if (ir.unless) collectFields(ir.unless, fields)
   }
+  for (const { sum, per } of limits) {
+    if (sum) fields.set(sum.field.name, sum.field)
+    if (per) fields.set(per.field.name, per.field)
+  }
+  return fields
+}
+
+function reads(fields: ReadonlyMap<string, FieldIr>, ...roots: readonly FieldRoot[]): boolean {
+  return [...fields.values()].some((field) => roots.includes(field.root))
+}
+
+function compileReads(
+  tool: ToolContract,
+  fields: ReadonlyMap<string, FieldIr>,
+  shared: ProgramParts['reads'],
+): readonly ((facts: Facts) => FieldRead)[] {
   return [...fields.values()]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((field) => {

@@ -1,5 +1,5 @@
 import { MISSING, UNREADABLE, walk, type Reading } from './fields.ts'
-import type { FieldIr } from './ir.ts'
+import type { FieldIr, FieldRoot } from './ir.ts'
 import type { Facts } from './run.ts'
 import type { FieldRead } from './snapshot.ts'
 
@@ -8,30 +8,25 @@ export type Read = (facts: Facts) => Reading
 
 /** The field as the call has it. Trusted facts come from the call's own members, never from the payload. */
 export function compileRead(field: FieldIr): Read {
-  switch (field.root) {
-    case 'payload':
-      return compilePayloadRead(field.path)
-    case 'agent.id':
-      return ({ call }) => call.agent
-    case 'agent.tenant':
-      return ({ call }) => call.tenant
-    case 'tool.name':
-      return ({ tool }) => tool.name
-    case 'tool.labels':
-      return ({ tool }) => tool.labels
-    case 'tool.reversibility':
-      return ({ tool }) => tool.reversibility ?? MISSING
-    case 'task.workflow':
-      return ({ call }) => call.workflow ?? MISSING
-    case 'task.label':
-      return ({ call }) => call.label ?? MISSING
-    case 'task.subject':
-      return ({ call }) => call.subject ?? MISSING
-    case 'time.weekday':
-      return ({ call, clock }) => clock(call.at).weekday
-    case 'time.hour':
-      return ({ call, clock }) => clock(call.at).hour
-  }
+  return field.root === 'payload' ? compilePayloadRead(field.path) : FACTS[field.root]
+}
+
+const FACTS: Readonly<Record<Exclude<FieldRoot, 'payload'>, Read>> = {
+  'agent.id': ({ call }) => call.agent,
+  'agent.tenant': ({ call }) => call.tenant,
+  'tool.name': ({ tool }) => tool.name,
+  'tool.labels': ({ tool }) => tool.labels,
+  'tool.reversibility': ({ tool }) => tool.reversibility ?? MISSING,
+  'task.workflow': ({ call }) => call.workflow ?? MISSING,
+  'task.label': ({ call }) => call.label ?? MISSING,
+  'task.subject': ({ call }) => call.subject ?? MISSING,
+  // Without the history a rule about it cannot be checked; an empty one is `[]`.
+  'agent.tools': ({ call }) => call.history?.agentTools ?? UNREADABLE,
+  'agent.labels': ({ call }) => call.history?.agentLabels ?? UNREADABLE,
+  'task.tools': ({ call }) => call.history?.taskTools ?? UNREADABLE,
+  'task.labels': ({ call }) => call.history?.taskLabels ?? UNREADABLE,
+  'time.weekday': ({ call, clock }) => clock(call.at).weekday,
+  'time.hour': ({ call, clock }) => clock(call.at).hour,
 }
 
 function compilePayloadRead(path: readonly (string | number)[]): Read {

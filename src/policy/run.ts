@@ -1,7 +1,7 @@
 import type { ReviewRequirement, Risk, Verdict } from '../domain/decision.ts'
-import type { ConditionNode } from './conditions.ts'
+import type { ConditionNode, LeafNode } from './conditions.ts'
 import type { EngineCall } from './engine.ts'
-import type { RuleFileIr, RuleIr } from './ir.ts'
+import type { LimitIr, RuleFileIr, RuleIr } from './ir.ts'
 import type { Truth } from './kleene.ts'
 import type { Call, FieldRead, FiredRule, ToolContract } from './snapshot.ts'
 import type { LocalTime } from './time.ts'
@@ -18,24 +18,37 @@ export interface Run extends Facts, EngineCall {
   readonly hits: Hit[]
 }
 
-/** A rule that fired. Prepared once per rule, so that a run allocates nothing for it. */
+/** A rule or a limit that fired. Prepared once per rule, so that a run allocates nothing for it. */
 export interface Hit {
-  readonly rule: CompiledRule
+  readonly rule: CompiledRule | CompiledLimit
   readonly fired: FiredRule
 }
 
-export interface CompiledRule {
+/** What a decision needs of a rule or a limit that fired. */
+interface Voice {
   readonly verdict: Verdict
   readonly enforced: boolean
   /** Firing on true it is a match: anything but a review rule of a `tools: ['*']` file. */
   readonly covers: boolean
   readonly risk: Risk | undefined
   readonly reviewers: ReviewRequirement | undefined
+  readonly onTrue: Hit
+  readonly onUnknown: Hit
+}
+
+export interface CompiledLimit extends Voice {
+  readonly condition: undefined
+  readonly ir: LimitIr
+  /** Absent for a count of calls. */
+  readonly sum: LeafNode | undefined
+  /** Absent when the limit is per agent, tenant or task. */
+  readonly per: LeafNode | undefined
+}
+
+export interface CompiledRule extends Voice {
   /** ms since 1970. */
   readonly untilMs: number | undefined
   readonly condition: ConditionNode
-  readonly onTrue: Hit
-  readonly onUnknown: Hit
   readonly ir: RuleIr
   readonly file: RuleFileIr
 }

@@ -13,10 +13,12 @@ export interface Snapshot {
   readonly diagnostics: readonly Diagnostic[]
   readonly directory: Directory
   readonly tools: ReadonlyMap<string, ToolContract>
-  /** Every rule of the bundle, for metrics and for the admin view. */
+  /** Every rule and every limit of the bundle, for metrics and for the admin view. */
   readonly rules: readonly RuleSummary[]
   /** Decides one call. Never rejects: an engine error or mismatch is an outcome with verdict `reject`. */
   decide(call: Call): Promise<Outcome>
+  /** What a decision about the tool reads of earlier calls. */
+  historyNeeds(tool: string): HistoryNeeds
   /** May the agent use the tool: both known, and a glob of its directory entry fits. */
   mayUse(tenant: string, agent: string, tool: string): boolean
   /** Problems of `payload` against the contract's input_schema; empty when it fits or the tool is unknown. */
@@ -79,17 +81,40 @@ export interface ReviewerEntry {
   readonly roles: readonly string[]
 }
 
+export interface HistoryNeeds {
+  readonly task: boolean
+  readonly agent: boolean
+}
+
+/** What was allowed or approved before: tools, and the labels of their contracts. */
+export interface History {
+  /** Of the task. */
+  readonly taskTools: readonly string[]
+  readonly taskLabels: readonly string[]
+  /** Of the agent within the last 24 hours. */
+  readonly agentTools: readonly string[]
+  readonly agentLabels: readonly string[]
+}
+
+export const NO_HISTORY: History = { taskTools: [], taskLabels: [], agentTools: [], agentLabels: [] }
+
 export interface Call {
   readonly tool: string
   readonly payload: JsonObject
   readonly tenant: string
   readonly agent: string
+  /** Its id; the agent chooses it. */
+  readonly task?: string
   readonly workflow?: string
   readonly label?: string
   readonly subject?: string
   readonly riskLevel?: Risk
   /** ms since 1970. */
   readonly at: number
+  /** Without it, whatever reads it cannot be checked. */
+  readonly history?: History
+  /** Limits without room for this call, as `LimitUse.limit`. */
+  readonly exceeded?: ReadonlySet<string>
 }
 
 export interface Outcome {
@@ -107,8 +132,25 @@ export interface Outcome {
   readonly requirement?: ReviewRequirement
   /** The values of exactly the fields the tool's rules read. */
   readonly reads: readonly FieldRead[]
+  /** What the call uses of every limit that applies to it, shadow limits too. Absent when there is none. */
+  readonly limits?: readonly LimitUse[]
   /** Set when the engine failed or disagreed with the rules it ran: counted, and always a reject. */
   readonly fault?: 'engine_error' | 'engine_mismatch'
+}
+
+/** One call's part of one limit (policy-language.md section 3, `limit`). */
+export interface LimitUse {
+  /** Of the limit in the bundle. */
+  readonly id: string
+  /** The counter's name: the id, and whose it is. */
+  readonly limit: string
+  readonly windowMs: number
+  /** An integer, 0 or more. */
+  readonly amount: number
+  readonly atMost: number
+  readonly mode: 'enforced' | 'shadow'
+  /** The amount is that of a sensitive field. */
+  readonly sensitive: boolean
 }
 
 export interface FiredRule {

@@ -26,16 +26,6 @@ const CASES: readonly Case[] = [
     pay('  - id: a\n    alow: A.\n'),
     'rules/pay.yaml:4:5 unknown-key: unknown key `alow` in a rule | did you mean `allow`?',
   ],
-  [
-    'limits, which come later',
-    { 'rules/pay.yaml': `${rules('  - { id: a, allow: A. }\n')}limits: []\n` },
-    'rules/pay.yaml:4:1 unknown-key: unknown key `limits` in a rule file',
-  ],
-  [
-    'history fields, which come later',
-    when('{ task.tools: { some: x } }'),
-    'rules/pay.yaml:5:13 unknown-field: `task.tools` is not a field',
-  ],
   ['a rule without id', pay('  - allow: A.\n'), 'rules/pay.yaml:3:5 missing-key: a rule needs `id:`'],
   [
     'two verdicts',

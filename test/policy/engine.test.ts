@@ -132,6 +132,8 @@ describe('a fault', () => {
       revision: '',
     },
     rules: [],
+    limits: [],
+    history: { task: false, agent: false },
     plans: { allow: createPlan([], []), review: createPlan([], []), reject: createPlan([], []) },
     runEngine,
     reads: [],

@@ -1,0 +1,100 @@
+import type { History, HistoryNeeds, Snapshot } from '../policy/snapshot.ts'
+import type { Write } from '../store/store.ts'
+import type { Deps } from './deps.ts'
+import { INDEX } from './records.ts'
+
+/** Which call is, or was, allowed. */
+export interface Doer {
+  readonly tenant: string
+  readonly agent: string
+  readonly task: string
+  readonly tool: string
+}
+
+/** `agent.tools` and `agent.labels` look back this far (policy-language.md section 3). */
+const AGENT_WINDOW_MS = 24 * 3_600_000
+/** The same tool of the same agent is noted anew only after this time; so much longer is looked back. */
+const REFRESH_MS = 60_000
+const MOST_ENTRIES = 10_000
+const REMEMBERED_NOTES = 50_000
+
+const TOOL = 't '
+const LABEL = 'l '
+
+/**
+ * What the tool's rules read of earlier calls. Labels are those that the contracts had then and those that they have now: a label that is added
+ * to a tool counts for the calls before, too. Undefined when the rules read nothing of it.
+ */
+export function historyFor(
+  deps: Deps,
+  snapshot: Snapshot | undefined,
+  doer: Doer,
+): Promise<History> | undefined {
+  const needs = snapshot?.historyNeeds(doer.tool)
+  if (snapshot === undefined || needs === undefined || (!needs.task && !needs.agent)) return undefined
+  return readHistory(deps, snapshot, { doer, needs })
+}
+
+async function readHistory(
+  deps: Deps,
+  snapshot: Snapshot,
+  { doer: { tenant, agent, task }, needs }: { readonly doer: Doer; readonly needs: HistoryNeeds },
+): Promise<History> {
+  const since = deps.store.now() - AGENT_WINDOW_MS - REFRESH_MS
+  const [ofTask, ofAgent] = await Promise.all([
+    needs.task ? members(deps, tenant, INDEX.taskHistory(agent, task)) : [],
+    needs.agent ? members(deps, tenant, INDEX.agentHistory(agent), since) : [],
+  ])
+  const [taskFacts, agentFacts] = [factsOf(snapshot, ofTask), factsOf(snapshot, ofAgent)]
+  return {
+    taskTools: taskFacts.tools,
+    taskLabels: taskFacts.labels,
+    agentTools: agentFacts.tools,
+    agentLabels: agentFacts.labels,
+  }
+}
+
+async function members(
+  deps: Deps,
+  tenant: string,
+  index: string,
+  min = Number.NEGATIVE_INFINITY,
+): Promise<readonly string[]> {
+  const entries = await deps.store.range(tenant, index, { min, limit: MOST_ENTRIES })
+  return entries.map(({ member }) => member)
+}
+
+function factsOf(
+  snapshot: Snapshot,
+  noted: readonly string[],
+): { readonly tools: readonly string[]; readonly labels: readonly string[] } {
+  const tools = noted.filter((one) => one.startsWith(TOOL)).map((one) => one.slice(TOOL.length))
+  const then = noted.filter((one) => one.startsWith(LABEL)).map((one) => one.slice(LABEL.length))
+  const now = tools.flatMap((tool) => snapshot.tools.get(tool)?.labels ?? [])
+  return { tools: tools.sort(), labels: [...new Set([...then, ...now])].sort() }
+}
+
+/** Index moves, and what to remember once they are durable: never a guarded record, or the calls of one task would stand in each other's way. */
+export interface Noting {
+  readonly writes: readonly Write[]
+  readonly landed: () => void
+}
+
+/** Notes that the call is allowed or approved. What was noted a moment ago is not noted again. */
+export function noteHistory(deps: Deps, snapshot: Snapshot | undefined, doer: Doer, at: number): Noting {
+  const { tenant, agent, task, tool } = doer
+  const labels = snapshot?.tools.get(tool)?.labels ?? []
+  const key = JSON.stringify([tenant, agent, task, tool, labels])
+  const noted = deps.noted.get(key)
+  if (noted !== undefined && at - noted < REFRESH_MS) return { writes: [], landed: () => {} }
+  const marks = [TOOL + tool, ...labels.map((label) => LABEL + label)]
+  const writes = [INDEX.taskHistory(agent, task), INDEX.agentHistory(agent)].flatMap((index) =>
+    marks.map((member): Write => ({ op: 'index', index, member, to: at })),
+  )
+  return { writes, landed: () => remember(deps, key, at) }
+}
+
+function remember(deps: Deps, key: string, at: number): void {
+  if (deps.noted.size >= REMEMBERED_NOTES) deps.noted.clear()
+  deps.noted.set(key, at)
+}
