@@ -63,7 +63,7 @@ async function revisionsOf(deps: Deps, thread: Thread): Promise<RevisionRecord[]
 }
 
 function revisionView(record: RevisionRecord): ThreadView['revisions'][number] {
-  const { claims, fired, requirement: _, nonce: __, submitted_at, ...rest } = record
+  const { claims, fired, requirement: _, nonce: __, history: ___, submitted_at, ...rest } = record
   return {
     ...rest,
     ...(claims as object),

@@ -1,0 +1,306 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  type Agent,
+  approved,
+  type EvidenceLine,
+  held,
+  HOUR,
+  MINUTE,
+  newTask,
+  openWorld,
+  type Reviewer,
+  type World,
+} from '../gateway-fixture.ts'
+
+/** Limits through every verb that charges, guards or takes back (policy-language.md section 4). */
+
+const LIMITED = {
+  'tools/spend.yaml': `tool: spend
+description: Spend money.
+risk: low
+labels: [money]
+input_schema:
+  type: object
+  additionalProperties: false
+  required: [amount]
+  properties:
+    amount: { type: integer, minimum: 0 }
+    to: { type: string }
+`,
+  'rules/spend.yaml': `tool: spend
+rules:
+  - id: spend-some
+    allow: Up to 100 at once.
+    when: { payload.amount: { at_most: 100 } }
+  - id: spend-more
+    review: More than 100 at once.
+    when: { payload.amount: { over: 100 } }
+limits:
+  - id: spend-daily
+    review: More than 300 in a day.
+    risk: high
+    sum: payload.amount
+    at_most: 300
+    within: 24h
+    per: agent
+  - id: spend-calls
+    reject: More than 10 calls in a task.
+    count: calls
+    at_most: 10
+    within: 1h
+    per: task
+  - id: spend-shadow
+    mode: shadow
+    reject: More than 50 to one.
+    sum: payload.amount
+    at_most: 50
+    within: 1h
+    per: payload.to
+`,
+}
+
+let world: World
+let bot: Agent
+let ann: Reviewer
+
+beforeEach(async () => {
+  const bundle = { 'directory.yaml': directory() }
+  world = await openWorld({ files: { ...LIMITED, ...bundle } })
+  bot = await world.agent()
+  ann = await world.reviewer('ann')
+})
+afterEach(() => world.close())
+
+function directory(): string {
+  return `tenants:
+  acme:
+    agents:
+      bot:      { owners: [olga] }
+      other:    { owners: [olga] }
+      short:    { owners: [olga], token_ttl: 1m }
+      unsigned: { owners: [olga], signed_approvals: false }
+    reviewers:
+      ann:  { name: Ann Ash, groups: [desk, leads, board, audit] }
+      eve:  { name: Eve Elm, groups: [desk, leads, board, audit] }
+      olga: { name: Olga Orr, groups: [desk, leads, board, audit] }
+`
+}
+
+const spend = async (
+  amount: number,
+  { agent = bot, task = newTask(), to = newTask() } = {},
+): Promise<string> => {
+  const { body } = await agent.submit(task, { tool_name: 'spend', payload: { amount, to } })
+  return body.status
+}
+const limitsOf = ({ record }: EvidenceLine): unknown => record.details?.['limits']
+
+describe('a limit', () => {
+  it('lets pass up to the last unit, then asks people, and starts anew when the window has passed', async () => {
+    expect(await spend(100)).toBe('allow')
+    expect(await spend(100)).toBe('allow')
+    expect(await spend(99)).toBe('allow')
+    expect(await spend(2)).toBe('pending_review')
+    expect(await spend(1)).toBe('allow')
+    expect(await spend(1)).toBe('pending_review')
+    expect(await spend(0)).toBe('allow')
+    world.clock.advance(26 * HOUR)
+    expect(await spend(100)).toBe('allow')
+  })
+
+  it('says why: reason, risk and reviewers are its own', async () => {
+    for (let i = 0; i < 3; i++) await spend(100)
+    const { thread } = await held(bot, { tool_name: 'spend', payload: { amount: 5, to: 'x' } })
+    const { body } = await ann.show(thread)
+    expect(body).toMatchObject({ risk: 'high', message: 'More than 300 in a day.' })
+  })
+
+  it('is the agent’s own', async () => {
+    for (let i = 0; i < 3; i++) await spend(100)
+    expect(await spend(1)).toBe('pending_review')
+    expect(await spend(100, { agent: await world.agent('other') })).toBe('allow')
+  })
+
+  it('of a task is that of one agent in one task', async () => {
+    const task = newTask()
+    for (let i = 0; i < 10; i++) expect(await spend(1, { task })).toBe('allow')
+    expect(await spend(1, { task })).toBe('reject')
+    expect(await spend(1)).toBe('allow')
+    expect(await spend(1, { task, agent: await world.agent('other') })).toBe('allow')
+  })
+
+  it('is never exceeded by calls that come at once', async () => {
+    const amounts = Array.from({ length: 64 }, (_, i) => (i * 7) % 23)
+    const answers = await Promise.all(amounts.map((amount) => spend(amount)))
+    const sum = amounts.filter((_, i) => answers[i] === 'allow').reduce((a, b) => a + b, 0)
+    expect(sum).toBeLessThanOrEqual(300)
+    expect(sum).toBeGreaterThan(300 - 23)
+    expect(new Set(answers)).toEqual(new Set(['allow', 'pending_review']))
+  })
+
+  it('holds after a restart', async () => {
+    for (let i = 0; i < 3; i++) await spend(100)
+    await world.restart()
+    expect(await spend(1)).toBe('pending_review')
+  })
+
+  it('is recorded with what each call used, and where there was no room', async () => {
+    const [allowed] = await world.evidenceOf(() => spend(100, { to: 'x' }))
+    expect(limitsOf(allowed as EvidenceLine)).toEqual([
+      { amount: 100, id: 'spend-daily' },
+      { amount: 1, id: 'spend-calls' },
+      { amount: 100, id: 'spend-shadow', over: true },
+    ])
+    expect(allowed?.record.details).toMatchObject({ shadow: ['spend-shadow'], rules: ['spend-some'] })
+    for (let i = 0; i < 2; i++) await spend(100)
+    const [over] = await world.evidenceOf(() => spend(1, { to: 'y' }))
+    expect(over?.record).toMatchObject({ type: 'review.pending', details: { by: ['spend-daily'] } })
+    expect(limitsOf(over as EvidenceLine)).toEqual([
+      { amount: 1, id: 'spend-daily', over: true },
+      { amount: 1, id: 'spend-calls' },
+      { amount: 1, id: 'spend-shadow' },
+    ])
+  })
+
+  it('in shadow mode is charged and counted, and never in the way', async () => {
+    for (let i = 0; i < 4; i++) expect(await spend(20, { to: 'same' })).toBe('allow')
+    const { body } = await world.admin<{ rules: unknown }>('GET', 'policies')
+    expect(JSON.stringify(body)).toContain('spend-shadow')
+  })
+})
+
+describe('an approval', () => {
+  const large = { tool_name: 'spend', payload: { amount: 200, to: 'x' } }
+
+  it('is charged when it is given, not when it is asked for', async () => {
+    const { thread } = await held(bot, large)
+    expect(await spend(100)).toBe('allow')
+    expect(await spend(100)).toBe('allow')
+    await ann.approve(thread)
+    expect(await spend(1)).toBe('pending_review')
+  })
+
+  it('is charged over the limit, because a person decided', async () => {
+    for (let i = 0; i < 3; i++) await spend(100)
+    const { thread } = await held(bot, large)
+    await ann.approve(thread)
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('approved')
+    world.clock.advance(10 * MINUTE)
+    expect(await spend(1)).toBe('pending_review')
+  })
+
+  it('that is rejected charges nothing', async () => {
+    const { thread } = await held(bot, large)
+    await ann.vote(thread, { decision: 'reject', revision: 1 })
+    for (let i = 0; i < 3; i++) expect(await spend(100)).toBe('allow')
+  })
+
+  it('that nobody collects in time is taken back, into the bucket it came from', async () => {
+    const { thread } = await held(bot, large)
+    await ann.approve(thread)
+    expect(await spend(100)).toBe('allow')
+    expect(await spend(100)).toBe('pending_review')
+    world.clock.advance(9 * HOUR)
+    await world.due()
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('rejected')
+    expect([await spend(100), await spend(100), await spend(1)]).toEqual(['allow', 'allow', 'pending_review'])
+  })
+
+  it('whose token expires unredeemed is taken back once, and that is evidence', async () => {
+    const short = await world.agent('short')
+    const { thread } = await approved(short, ann, large)
+    expect(await spend(100, { agent: short })).toBe('allow')
+    expect(await spend(1, { agent: short })).toBe('pending_review')
+    world.clock.advance(MINUTE)
+    const lines = await world.evidenceOf(() => world.due())
+    expect(lines.map(({ record }) => [record.type, record.thread_id])).toEqual([
+      ['approval.released', thread],
+    ])
+    expect(await world.evidenceOf(() => world.due())).toEqual([])
+    expect(await spend(100, { agent: short })).toBe('allow')
+    expect(await spend(100, { agent: short })).toBe('allow')
+    world.clock.advance(2 * HOUR)
+    await world.due()
+    expect(await spend(1, { agent: short })).toBe('pending_review')
+  })
+
+  it('that was redeemed is never taken back', async () => {
+    const { task, thread, token } = await approved(bot, ann, large)
+    const body = { task_id: task, thread_id: thread, signature: token, request_payload: large.payload }
+    expect((await bot.validate(body)).body).toMatchObject({ valid: true })
+    world.clock.advance(HOUR)
+    await world.due()
+    expect(await spend(100)).toBe('allow')
+    expect(await spend(1)).toBe('pending_review')
+  })
+
+  it('that lapses because the policy changed is taken back', async () => {
+    const { thread } = await held(bot, large)
+    await ann.approve(thread)
+    await world.changePolicies({
+      'rules/never.yaml':
+        'tool: spend\nrules:\n  - id: never\n    reject: No 200.\n    when: { payload.amount: 200 }\n',
+    })
+    expect((await bot.poll({ thread_id: thread })).body.message).toMatch(/^policy_changed/)
+    for (let i = 0; i < 3; i++) expect(await spend(100)).toBe('allow')
+  })
+
+  it('holds when the limit is full by then: it was decided and charged', async () => {
+    const { task, thread, token } = await approved(bot, ann, {
+      tool_name: 'spend',
+      payload: { amount: 300, to: 'x' },
+    })
+    expect(await spend(1)).toBe('pending_review')
+    const request_payload = { amount: 300, to: 'x' }
+    const { body } = await bot.validate({
+      task_id: task,
+      thread_id: thread,
+      signature: token,
+      request_payload,
+    })
+    expect(body).toMatchObject({ valid: true })
+  })
+
+  it('charges what the revision asks for, checked afresh', async () => {
+    const { task, thread } = await held(bot, large)
+    const request_payload = { amount: 30, to: 'x' }
+    const { status } = await bot.revise(task, thread, { tool_name: 'spend', request_payload })
+    expect(status).toBe(201)
+    await ann.approve(thread, 2)
+    expect([await spend(100), await spend(100), await spend(70)]).toEqual(['allow', 'allow', 'allow'])
+    expect(await spend(1)).toBe('pending_review')
+  })
+
+  it('for a revision beyond a limit that rejects ends the thread', async () => {
+    const task = newTask()
+    const { thread } = await held(bot, large, task)
+    for (let i = 0; i < 10; i++) await spend(1, { task })
+    const request_payload = { amount: 30, to: 'x' }
+    const { body } = await bot.revise(task, thread, { tool_name: 'spend', request_payload })
+    expect(body.status).toBe('rejected')
+  })
+})
+
+describe('a request under an Idempotency-Key', () => {
+  it('is charged once however often it is sent', async () => {
+    const headers = { 'idempotency-key': 'k1' }
+    const body = { tool_name: 'spend', payload: { amount: 100, to: 'x' } }
+    const answers = await Promise.all(Array.from({ length: 8 }, () => bot.submit('idem', body, headers)))
+    expect(answers.map((one) => one.body.status)).toEqual(Array.from({ length: 8 }, () => 'allow'))
+    expect([await spend(100), await spend(100), await spend(1)]).toEqual(['allow', 'allow', 'pending_review'])
+  })
+})
+
+describe('a counter to which nothing is charged any more', () => {
+  it('is forgotten', async () => {
+    await spend(100, { to: 'x' })
+    const purges = (): Promise<readonly { member: string }[]> =>
+      world.app.deps.store.range('acme', 'purge', { limit: 10 })
+    expect((await purges()).map(({ member }) => member.split(' ').slice(0, 2))).toEqual(
+      expect.arrayContaining([['limit', 'spend-daily']]),
+    )
+    world.clock.advance(63 * 24 * HOUR)
+    await world.due()
+    expect(await purges()).toEqual([])
+  })
+})
