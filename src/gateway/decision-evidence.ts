@@ -52,6 +52,7 @@ export function decisionDetails(deps: Deps, decided: Decided): Details {
     risk: outcome.risk,
     rules,
     shadow: shadow.length > 0 ? shadow : undefined,
+    shadow_outcome: outcome.shadow && { risk: outcome.shadow.risk, verdict: outcome.shadow.verdict },
     traceparent: decided.traceparent,
     unknown: unknown.length > 0 ? unknown : undefined,
     verdict: outcome.verdict,

@@ -12,7 +12,7 @@ import { UNKNOWN } from './kleene.ts'
 import { unmeasured, useLimits } from './limits.ts'
 import { createRun, strictestHit, type Program } from './program.ts'
 import type { Hit, Run, Trace } from './run.ts'
-import type { Call, LimitUse, Outcome } from './snapshot.ts'
+import type { Call, LimitUse, Outcome, ShadowOutcome } from './snapshot.ts'
 import type { LocalTime } from './time.ts'
 import { traceNode } from './trace.ts'
 
@@ -34,7 +34,7 @@ export async function evaluate(program: Program, tables: Tables, call: Call): Pr
     const verdict = await program.runEngine(run)
     if (verdict !== strictestHit(run.hits)) return faulty(run, 'engine_mismatch')
     const limits = program.limits.length === 0 ? undefined : useLimits(program.limits, run)
-    return conclude(program, tables, { run, verdict: limits ? strictestHit(run.hits) : verdict, limits })
+    return conclude(program, tables, { run, limits })
   } catch {
     return faulty(run, 'engine_error')
   }
@@ -56,22 +56,16 @@ export function refuse(
 
 interface Ran {
   readonly run: Run
-  /** Of the engine and the limits; undefined when nothing enforced fired. */
-  readonly verdict: Verdict | undefined
   readonly limits: readonly LimitUse[] | undefined
 }
 
-function conclude(program: Program, tables: Tables, { run, verdict, limits }: Ran): Outcome {
-  const { call, tool, hits } = run
+function conclude(program: Program, tables: Tables, { run, limits }: Ran): Outcome {
+  const { hits } = run
   if (hits.length > 1) hits.sort(byId)
-  const { matched, policyRisk } = summarize(hits, tool.risk)
-  const risk = call.riskLevel === undefined ? policyRisk : maxRisk(policyRisk, call.riskLevel)
+  const ruling = rulingOf(run, tables.routing, isEnforced)
+  const { ruled, risk, policyRisk, matched, capped } = ruling
   const { unmatched, allowUpTo } = tables.routing
-  const joined = matched ? verdict : verdict === undefined ? unmatched : strictest(verdict, unmatched)
-  // `matched` implies a verdict; a policy that somehow says nothing rejects.
-  const ruled = joined ?? 'reject'
-  const deciding = hits.filter((hit) => hit.rule.enforced && hit.rule.verdict === ruled)
-  const capped = ruled === 'allow' && riskAbove(risk, allowUpTo)
+  const deciding = hits.filter((hit) => isEnforced(hit) && hit.rule.verdict === ruled)
   const why = {
     run,
     deciding,
@@ -81,7 +75,7 @@ function conclude(program: Program, tables: Tables, { run, verdict, limits }: Ra
       : undefined,
   }
   const outcome: Outcome = {
-    verdict: capped ? 'review' : ruled,
+    verdict: verdictOf(ruling),
     risk,
     policyRisk,
     message: compose(why),
@@ -89,25 +83,55 @@ function conclude(program: Program, tables: Tables, { run, verdict, limits }: Ra
     fired: hits.map((hit) => hit.fired),
     reads: program.reads.map((read) => read(run)),
     ...(limits === undefined ? {} : { limits }),
+    ...(hits.every(isEnforced) ? {} : { shadow: shadowOf(run, tables.routing) }),
   }
   return outcome.verdict === 'review'
     ? { ...outcome, requirement: requirementOf(tables, outcome, deciding) }
     : outcome
 }
 
-/** An enforced rule that fired TRUE is a match, other than a review rule of a `tools: ['*']` file. A limit is none. */
-function summarize(
-  hits: readonly Hit[],
-  baseline: Risk,
-): { readonly matched: boolean; readonly policyRisk: Risk } {
+/** What would have come of the call had every shadow rule and limit been enforced. */
+function shadowOf(run: Run, routing: RoutingIr): ShadowOutcome {
+  const ruling = rulingOf(run, routing, () => true)
+  return { verdict: verdictOf(ruling), risk: ruling.risk }
+}
+
+/** What the rules and limits that are heard come to (section 4). */
+interface Ruling {
+  /** Before `allow_up_to`. */
+  readonly ruled: Verdict
+  readonly risk: Risk
+  readonly policyRisk: Risk
+  readonly matched: boolean
+  /** An allow whose risk is above `allow_up_to`. */
+  readonly capped: boolean
+}
+
+const isEnforced = ({ rule }: Hit): boolean => rule.enforced
+
+const verdictOf = ({ ruled, capped }: Ruling): Verdict => (capped ? 'review' : ruled)
+
+/** A rule that fired TRUE is a match, other than a review rule of a `tools: ['*']` file. A limit is none. */
+function rulingOf(
+  { hits, tool, call }: Run,
+  { unmatched, allowUpTo }: RoutingIr,
+  isHeard: (hit: Hit) => boolean,
+): Ruling {
   let matched = false
-  let policyRisk = baseline
-  for (const { rule, fired } of hits) {
-    if (!rule.enforced) continue
+  let policyRisk = tool.risk
+  let verdict: Verdict | undefined
+  for (const hit of hits) {
+    if (!isHeard(hit)) continue
+    const { rule, fired } = hit
     if (rule.risk !== undefined) policyRisk = maxRisk(policyRisk, rule.risk)
+    verdict = verdict === undefined ? rule.verdict : strictest(verdict, rule.verdict)
     matched ||= rule.covers && !fired.unknown
   }
-  return { matched, policyRisk }
+  const risk = call.riskLevel === undefined ? policyRisk : maxRisk(policyRisk, call.riskLevel)
+  const joined = matched ? verdict : verdict === undefined ? unmatched : strictest(verdict, unmatched)
+  // `matched` implies a verdict; a policy that somehow says nothing rejects.
+  const ruled = joined ?? 'reject'
+  return { ruled, risk, policyRisk, matched, capped: ruled === 'allow' && riskAbove(risk, allowUpTo) }
 }
 
 interface Why {

@@ -134,8 +134,15 @@ export interface Outcome {
   readonly reads: readonly FieldRead[]
   /** What the call uses of every limit that applies to it, shadow limits too. Absent when there is none. */
   readonly limits?: readonly LimitUse[]
+  /** What the shadow rules and limits that fired would have made of it. Absent when none did. */
+  readonly shadow?: ShadowOutcome
   /** Set when the engine failed or disagreed with the rules it ran: counted, and always a reject. */
   readonly fault?: 'engine_error' | 'engine_mismatch'
+}
+
+export interface ShadowOutcome {
+  readonly verdict: Verdict
+  readonly risk: Risk
 }
 
 /** One call's part of one limit (policy-language.md section 3, `limit`). */

@@ -134,9 +134,19 @@ function countDecision(counters: Counters, record: EvidenceRecord, sources: Metr
     const tool = record.tool !== undefined && sources.knowsTool(record.tool) ? record.tool : OTHER_TOOL
     counters.evaluations.inc({ decision, risk: textOf(record, 'risk'), tool })
   }
+  countShadow(counters, record)
   for (const rule of idsOf(record, 'rules')) counters.ruleMatches.inc({ rule, mode: 'enforced' })
   for (const rule of idsOf(record, 'shadow')) counters.ruleMatches.inc({ rule, mode: 'shadow' })
   for (const rule of idsOf(record, 'unknown')) counters.ruleUnknown.inc({ rule })
+}
+
+function countShadow(counters: Counters, { details }: EvidenceRecord): void {
+  const { verdict, shadow_outcome: shadow } = (details ?? {}) as {
+    readonly verdict?: string
+    readonly shadow_outcome?: { readonly verdict: string }
+  }
+  if (verdict === undefined || shadow === undefined || shadow.verdict === verdict) return
+  counters.shadowChanges.inc({ decision: verdict, shadow_decision: shadow.verdict })
 }
 
 const CLOSED: Partial<Record<EvidenceRecord['type'], string>> = {

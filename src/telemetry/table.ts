@@ -42,6 +42,12 @@ export const METRICS = {
     help: 'Calls on which a rule fired, by rule and mode.',
     labels: ['rule', 'mode'],
   },
+  shadowChanges: {
+    kind: 'counter',
+    name: 'countersign_shadow_changes_total',
+    help: 'Calls that shadow rules and limits would have decided otherwise, by the decision and what it would have been.',
+    labels: ['decision', 'shadow_decision'],
+  },
   ruleUnknown: {
     kind: 'counter',
     name: 'countersign_rule_unknown_total',

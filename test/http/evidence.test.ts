@@ -92,6 +92,7 @@ describe('evidence of each verb', () => {
         by: ['pay-small'],
         rules: ['pay-small'],
         shadow: ['pay-shadow'],
+        shadow_outcome: { risk: 'medium', verdict: 'reject' },
         policy: world.app.deps.policies.current()?.revision,
         reads: expect.arrayContaining([
           { field: 'payload.amount', value: 5 },

@@ -210,6 +210,8 @@ describe('a decision', () => {
       ['a', 'enforced'],
       ['s', 'shadow'],
     ])
+    expect(outcome.shadow).toEqual({ verdict: 'reject', risk: 'critical' })
+    expect((await (await withRules('  - { id: a, allow: A. }\n')).decide(call({}))).shadow).toBeUndefined()
     const file = await withRules('  - { id: a, allow: A. }\n', 'tool: pay\nmode: shadow')
     expect(await file.decide(call({}))).toMatchObject({ verdict: 'reject', by: ['unmatched'] })
   })

@@ -129,6 +129,7 @@ describe('a limit without room', () => {
       expect(outcome).toMatchObject({ verdict: 'allow', risk: 'low', by: ['open'] })
       expect(outcome.fired).toMatchObject([{ id: 'daily', mode: 'shadow' }, { id: 'open' }])
       expect(outcome.limits).toMatchObject([{ amount: 40, mode: 'shadow' }])
+      expect(outcome.shadow).toEqual({ verdict: 'review', risk: 'high' })
     }
   })
 

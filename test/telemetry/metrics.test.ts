@@ -52,7 +52,14 @@ describe('the metrics table', () => {
 describe('the metrics', () => {
   it('count decisions by decision, risk and registered tool; all other tools fold into one', async () => {
     const metrics = open()
-    const details = { risk: 'low', rules: ['r1'], shadow: ['s1'], unknown: ['r1'] }
+    const details = {
+      verdict: 'allow',
+      risk: 'low',
+      rules: ['r1'],
+      shadow: ['s1'],
+      shadow_outcome: { verdict: 'reject', risk: 'low' },
+      unknown: ['r1'],
+    }
     metrics.observe({ kind: 'evidence', record: decision('decision.allowed', details) })
     metrics.observe({ kind: 'evidence', record: decision('decision.rejected', { risk: 'low' }, 'made.up.1') })
     metrics.observe({ kind: 'evidence', record: decision('decision.rejected', { risk: 'low' }, 'made.up.2') })
@@ -64,6 +71,9 @@ describe('the metrics', () => {
     expect(await series(metrics, METRICS.ruleMatches.name)).toEqual([
       `${METRICS.ruleMatches.name}{rule="r1",mode="enforced"} 1`,
       `${METRICS.ruleMatches.name}{rule="s1",mode="shadow"} 1`,
+    ])
+    expect(await series(metrics, METRICS.shadowChanges.name)).toEqual([
+      `${METRICS.shadowChanges.name}{decision="allow",shadow_decision="reject"} 1`,
     ])
     expect(await series(metrics, METRICS.ruleUnknown.name)).toEqual([
       `${METRICS.ruleUnknown.name}{rule="r1"} 1`,
