@@ -12,7 +12,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   domain: ['contract'],
   policy: ['contract', 'domain'],
   'store/store.ts': [],
-  store: ['store/store.ts'],
+  store: ['domain', 'store/store.ts'],
   gateway: ['contract', 'domain', 'policy', 'store/store.ts'],
   http: ['contract', 'domain', 'gateway'],
   telemetry: ['contract', 'domain', 'gateway'],

@@ -37,6 +37,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'run the tests inside a policy bundle',
     load: () => import('./test.ts').then((it) => ({ run: it.test, usage: it.TEST_USAGE })),
   },
+  backtest: {
+    summary: 'replay recorded decisions on two policy bundles',
+    load: () => import('./backtest.ts').then((it) => ({ run: it.backtest, usage: it.BACKTEST_USAGE })),
+  },
   explain: {
     summary: 'show how a bundle decides one request, rule by rule',
     load: () => import('./explain.ts').then((it) => ({ run: it.explain, usage: it.EXPLAIN_USAGE })),
@@ -61,7 +65,7 @@ const USAGE = [
   ...Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`),
   '',
   '`countersign <command> --help` says more of one.',
-  'Exit codes: 0 fine, 1 unexpected, 2 usage, 3 does not check, 4 tests failed.',
+  'Exit codes: 0 fine, 1 unexpected, 2 usage, 3 does not check, 4 tests failed, 5 loosened or changed.',
 ].join('\n')
 
 const HELP = ['--help', '-h']

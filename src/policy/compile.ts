@@ -6,12 +6,17 @@ import { createPayloadChecks, type PayloadChecks } from './payload.ts'
 import { createPermits, shownName } from './permits.ts'
 import { compileProgram, createProgramParts, type Program } from './program.ts'
 import type { Call, HistoryNeeds, Outcome, RuleSummary, Snapshot } from './snapshot.ts'
-import { createClock } from './time.ts'
+import { createClock, type LocalTime } from './time.ts'
 
 /** A snapshot with what the author's tools need beside deciding. */
 export interface CompiledSnapshot extends Snapshot {
   /** Decides as if the directory permitted the agent the tool: for inline tests and `explain`. */
   judge(call: Call): Promise<Outcome>
+  readonly routing: RoutingIr
+  /** The local time of an instant. */
+  readonly clock: (at: number) => LocalTime
+  /** What decides the calls of a tool; undefined for a tool without a contract. */
+  programOf(tool: string): Program | undefined
   /** Decides like `judge` and shows, rule by rule, what was read and what came of it. */
   explain(call: Call): Promise<Explanation>
 }
@@ -68,6 +73,9 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
       return contract ? checks.of(contract.revision, contract.inputSchema)(payload) : []
     },
     judge,
+    routing: head.routing,
+    clock: tables.clock,
+    programOf,
     async explain(call) {
       const program = programOf(call.tool)
       const rulesOfTool = program

@@ -97,7 +97,7 @@ function shadowOf(run: Run, routing: RoutingIr): ShadowOutcome {
 }
 
 /** What the rules and limits that are heard come to (section 4). */
-interface Ruling {
+export interface Ruling {
   /** Before `allow_up_to`. */
   readonly ruled: Verdict
   readonly risk: Risk
@@ -109,11 +109,11 @@ interface Ruling {
 
 const isEnforced = ({ rule }: Hit): boolean => rule.enforced
 
-const verdictOf = ({ ruled, capped }: Ruling): Verdict => (capped ? 'review' : ruled)
+export const verdictOf = ({ ruled, capped }: Ruling): Verdict => (capped ? 'review' : ruled)
 
 /** A rule that fired TRUE is a match, other than a review rule of a `tools: ['*']` file. A limit is none. */
-function rulingOf(
-  { hits, tool, call }: Run,
+export function rulingOf(
+  { hits, tool, call }: Pick<Run, 'hits' | 'tool' | 'call'>,
   { unmatched, allowUpTo }: RoutingIr,
   isHeard: (hit: Hit) => boolean,
 ): Ruling {

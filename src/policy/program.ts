@@ -21,6 +21,8 @@ export interface Program {
   /** In id order. */
   readonly rules: readonly CompiledRule[]
   readonly limits: readonly CompiledLimit[]
+  /** Every field that rules and limits read, by name. */
+  readonly fields: ReadonlyMap<string, FieldIr>
   readonly plans: Readonly<Record<Verdict, Plan>>
   readonly runEngine: RunEngine
   /** One per field its rules and limits read, in code unit order. */
@@ -60,6 +62,7 @@ export function compileProgram(
     tool,
     rules,
     limits,
+    fields,
     plans: { allow: planOf('allow'), review: planOf('review'), reject: planOf('reject') },
     runEngine: parts.engines.of(present),
     reads: compileReads(tool, fields, parts.reads),
@@ -141,7 +144,6 @@ export function strictestHit(hits: readonly Hit[]): Verdict | undefined {
   return found
 }
 
-/** Every field that rules and limits read, by name. */
 function fieldsOf(
   rules: readonly CompiledRule[],
   limits: readonly CompiledLimit[],

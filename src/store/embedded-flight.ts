@@ -1,4 +1,4 @@
-import { amountIn, charged, type LimitWindow } from './limit-window.ts'
+import { amountIn, charged, type LimitWindow } from '../domain/limit-window.ts'
 import type { Claim, Commit, CommitResult, Guard, IndexEntry, LimitGuard, Write } from './store.ts'
 
 /**

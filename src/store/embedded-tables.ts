@@ -20,7 +20,7 @@ import {
   scoreFloor,
   stampKey,
 } from './embedded-keys.ts'
-import { decodeWindow, encodeWindow, type LimitWindow } from './limit-window.ts'
+import { decodeWindow, encodeWindow, type LimitWindow } from '../domain/limit-window.ts'
 import type { Flight } from './embedded-flight.ts'
 import type { IndexEntry, RangeBounds, StoredEvent, StoredRecord } from './store.ts'
 

@@ -1,8 +1,10 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../src/contract/json.ts'
+import { canonicalJson, leafHash } from '../../src/domain/digest.ts'
 import { runCli } from './run.ts'
 
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
@@ -42,6 +44,71 @@ describe('countersign check', () => {
 
   it('exits 3 for a directory that is not there', async () => {
     expect((await inDirectory('check', 'nowhere')).code).toBe(3)
+  })
+})
+
+describe('countersign backtest', () => {
+  const line = (number: number, record: JsonObject): string => {
+    const text = canonicalJson(record)
+    return `{"number":${number},"leaf_hash":"${leafHash(text)}","commit_id":"c","record":${text}}`
+  }
+  const refund = (amount: number): JsonObject => ({
+    v: 1,
+    type: 'decision.allowed',
+    tenant: 'acme',
+    at: '2026-11-20T12:00:00.000Z',
+    actor: { kind: 'agent', id: 'billing-bot' },
+    task_id: 't',
+    tool: 'payments.refund',
+    details: {
+      verdict: 'allow',
+      risk: 'low',
+      policy: 'p',
+      reads: [
+        { field: 'payload.amount_cents', value: amount },
+        { field: 'payload.order_id', value: 'o' },
+        { field: 'payload.reason', missing: true },
+      ],
+    },
+  })
+
+  it('replays an export on two bundles, the loosened first, and exits 5 when asked to', async () => {
+    const next = join(directory, 'next')
+    await cp(STARTER, next, { recursive: true })
+    const path = join(next, 'rules/payments.refund.yaml')
+    const text = await readFile(path, 'utf8')
+    await writeFile(path, text.replaceAll('5000 }', '9000 }').replace(/tests:[^]*/, ''))
+    await writeFile(
+      join(directory, 'acme.ndjson'),
+      [line(1, refund(4_000)), line(2, refund(6_000))].join('\n'),
+    )
+    const args = ['backtest', '--evidence', 'acme.ndjson', 'policies', next]
+    const { code, out } = await inDirectory(...args)
+    expect(out).toMatch(/^2 calls replayed on .*: 1 unchanged, 1 changed \(1 loosened\), 0 cannot tell\n/)
+    expect(out).toContain(
+      'LOOSENS  payments.refund: review/medium by refund-medium -> allow/low by refund-small, 1 call (acme#2)',
+    )
+    expect(code).toBe(0)
+    expect((await inDirectory(...args, '--fail-on', 'loosens')).code).toBe(5)
+    const markdown = await inDirectory(...args, '--format', 'markdown')
+    expect(markdown.out).toContain(
+      '| LOOSENS | payments.refund | review/medium by refund-medium | allow/low by refund-small | 1 | acme#2 |',
+    )
+    const json = await inDirectory(...args, '--format', 'json')
+    expect(JSON.parse(json.out)).toMatchObject({ calls: 2, unchanged: 1, flips: [{ direction: 'loosens' }] })
+  })
+
+  it('says what is wrong with a file that is no export, and with a call of the command', async () => {
+    await writeFile(join(directory, 'no.ndjson'), '{"a":1}\n')
+    const wrong = await inDirectory('backtest', '--evidence', 'no.ndjson', 'policies', 'policies')
+    expect(wrong).toMatchObject({ code: 2, out: '' })
+    expect(wrong.err).toContain('`no.ndjson`: line 1 is not a line of `countersign evidence export`')
+    expect((await inDirectory('backtest', 'policies', 'policies')).code).toBe(2)
+    expect(
+      (await inDirectory('backtest', '--evidence', 'no.ndjson', 'policies', 'x', '--fail-on', 'rain')).code,
+    ).toBe(2)
+    await writeFile(join(directory, 'empty.ndjson'), '')
+    expect((await inDirectory('backtest', '--evidence', 'empty.ndjson', 'policies', 'nowhere')).code).toBe(3)
   })
 })
 
@@ -122,7 +189,7 @@ describe('the command line', () => {
   it('answers --help of every command with its usage', async () => {
     const { out } = await inDirectory('--help')
     const names = [...out.matchAll(/^ {2}(\w+) /gm)].map((match) => match[1] ?? '')
-    expect(names).toHaveLength(10)
+    expect(names).toHaveLength(11)
     const answers = await Promise.all(names.map((name) => inDirectory(name, '--help')))
     expect(answers.map(({ code }) => code)).toEqual(names.map(() => 0))
     expect(answers.map(({ out: text }) => text.split(' ', 2).join(' '))).toEqual(

@@ -133,6 +133,7 @@ describe('a fault', () => {
     },
     rules: [],
     limits: [],
+    fields: new Map(),
     history: { task: false, agent: false },
     plans: { allow: createPlan([], []), review: createPlan([], []), reject: createPlan([], []) },
     runEngine,

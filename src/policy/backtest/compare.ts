@@ -1,0 +1,171 @@
+import { RISKS, VERDICTS } from '../../domain/decision.ts'
+import { canonicalJson } from '../../domain/digest.ts'
+import type { JsonValue } from '../../contract/json.ts'
+import type { CompiledSnapshot } from '../compile.ts'
+import type { Decided, Export } from './records.ts'
+import { createReplay, type Judgement, type Replay } from './replay.ts'
+
+export type Direction = 'loosens' | 'tightens' | 'changes'
+
+/** Calls that the two bundles decide differently in the same way. */
+export interface Flip {
+  readonly direction: Direction
+  readonly tool: string
+  readonly before: Side
+  readonly after: Side
+  /** How many recorded calls. */
+  readonly calls: number
+  /** Numbers of the first of their records, with the tenant. */
+  readonly examples: readonly Example[]
+}
+
+export interface Side {
+  readonly verdict: string
+  /** `?` when it cannot be told. */
+  readonly risk: string
+  readonly by: readonly string[]
+}
+
+export interface Example {
+  readonly tenant: string
+  readonly number: number
+}
+
+/** Calls of which it cannot be told whether the bundles differ, and why. */
+export interface Untold {
+  readonly tool: string
+  readonly because: readonly string[]
+  readonly calls: number
+  readonly examples: readonly Example[]
+}
+
+export interface Backtest {
+  /** Revisions of the two bundles. */
+  readonly before: string
+  readonly after: string
+  readonly calls: number
+  readonly unchanged: number
+  /** The loosened first. */
+  readonly flips: readonly Flip[]
+  readonly untold: readonly Untold[]
+  /** Calls that the bundle BEFORE decided itself, and how many of them the replay decides otherwise than the record says. */
+  readonly checked: { readonly calls: number; readonly differing: number }
+  /** Tenants whose first records are not in the export. */
+  readonly incomplete: readonly string[]
+}
+
+const MOST_EXAMPLES = 5
+
+/** Replays an export under two bundles and compares what they make of every call. */
+export async function backtest(
+  { happenings, fromTheStart }: Export,
+  before: CompiledSnapshot,
+  after: CompiledSnapshot,
+): Promise<Backtest> {
+  const replays = new Map<string, readonly [Replay, Replay]>()
+  const replaysOf = (tenant: string): readonly [Replay, Replay] => {
+    const complete = fromTheStart.has(tenant)
+    const made = replays.get(tenant) ?? [createReplay(before, complete), createReplay(after, complete)]
+    replays.set(tenant, made)
+    return made
+  }
+  const tally = createTally(before.revision)
+  for (const happening of happenings) {
+    const [old, young] = replaysOf(happening.tenant)
+    if (happening.kind === 'decided')
+      tally.add(happening, await old.decide(happening), await young.decide(happening))
+    else for (const replay of [old, young]) replay.follow(happening)
+  }
+  const incomplete = [...replays.keys()].filter((tenant) => !fromTheStart.has(tenant)).sort()
+  return { before: before.revision, after: after.revision, ...tally.sums(), incomplete }
+}
+
+interface Tally {
+  add(decided: Decided, before: Judgement, after: Judgement): void
+  sums(): Omit<Backtest, 'before' | 'after' | 'incomplete'>
+}
+
+type Growing<T> = T & { calls: number; readonly examples: Example[] }
+
+function createTally(revision: string): Tally {
+  const flips = new Map<string, Growing<Flip>>()
+  const untold = new Map<string, Growing<Untold>>()
+  const checked = { calls: 0, differing: 0 }
+  let calls = 0
+  let unchanged = 0
+  return {
+    add(decided, before, after) {
+      calls++
+      if (decided.policy === revision) check(checked, decided, before)
+      const direction = directionOf(before, after)
+      if (direction === 'same') unchanged++
+      else if (direction === 'untold') {
+        const because = [...new Set([...before.because, ...after.because])].sort()
+        grow(untold, { tool: decided.tool, because }, decided)
+      } else {
+        const sides = { before: sideOf(before), after: sideOf(after) }
+        grow(flips, { direction, tool: decided.tool, ...sides }, decided)
+      }
+    },
+    sums: () => ({
+      calls,
+      unchanged,
+      flips: [...flips.values()].sort(byWeight),
+      untold: [...untold.values()].sort((a, b) => b.calls - a.calls),
+      checked,
+    }),
+  }
+}
+
+function grow<T extends object>(
+  groups: Map<string, Growing<T>>,
+  group: Omit<T, 'calls' | 'examples'>,
+  { tenant, number }: Decided,
+): void {
+  const key = canonicalJson(group as unknown as JsonValue)
+  const known = groups.get(key) ?? ({ ...group, calls: 0, examples: [] } as unknown as Growing<T>)
+  groups.set(key, known)
+  known.calls++
+  if (known.examples.length < MOST_EXAMPLES) known.examples.push({ tenant, number })
+}
+
+function check(checked: { calls: number; differing: number }, decided: Decided, judgement: Judgement): void {
+  if (judgement.verdict === undefined) return
+  checked.calls++
+  const agrees =
+    judgement.verdict === decided.verdict && (judgement.risk === undefined || judgement.risk === decided.risk)
+  if (!agrees) checked.differing++
+}
+
+type Difference = Direction | 'same' | 'untold'
+
+/** The verdict first, then the risk, then who reviews. */
+function directionOf(before: Judgement, after: Judgement): Difference {
+  const verdict = along(VERDICTS, before.verdict, after.verdict)
+  if (verdict !== 'same') return verdict
+  const risk = along(RISKS, before.risk, after.risk)
+  return risk === 'same' && before.verdict === 'review' ? byReviewers(before, after) : risk
+}
+
+/** `scale` goes from what is loose to what is strict. */
+function along<T>(scale: readonly T[], before: T | undefined, after: T | undefined): Difference {
+  if (before === undefined || after === undefined) return 'untold'
+  if (before === after) return 'same'
+  return scale.indexOf(after) < scale.indexOf(before) ? 'loosens' : 'tightens'
+}
+
+function byReviewers(before: Judgement, after: Judgement): Difference {
+  if (before.requirement === undefined || after.requirement === undefined) return 'untold'
+  const same = canonicalJson(before.requirement as never) === canonicalJson(after.requirement as never)
+  return same ? 'same' : 'changes'
+}
+
+function sideOf({ verdict, risk, by = [] }: Judgement): Side {
+  return { verdict: verdict ?? '?', risk: risk ?? '?', by }
+}
+
+const DIRECTIONS: readonly Direction[] = ['loosens', 'changes', 'tightens']
+
+function byWeight(a: Flip, b: Flip): number {
+  return DIRECTIONS.indexOf(a.direction) - DIRECTIONS.indexOf(b.direction) || b.calls - a.calls
+}

@@ -1,0 +1,116 @@
+import { amountIn, charged, type LimitWindow } from '../../domain/limit-window.ts'
+import type { History, LimitUse, Snapshot, ToolContract } from '../snapshot.ts'
+
+const AGENT_WINDOW_MS = 24 * 3_600_000
+/** A charge of an amount that nobody knows. */
+const ANY_AMOUNT = Number.MAX_SAFE_INTEGER
+
+/** What surely happened before a moment, and what may have happened, in a replay under one bundle. */
+export interface Memory {
+  history(
+    who: Who,
+    at: number,
+  ): { readonly history: History; readonly isVague: { task: boolean; agent: boolean } }
+  /** What surely, and what at the most, is charged to a counter. */
+  used(
+    use: Pick<LimitUse, 'id' | 'limit' | 'windowMs'>,
+    at: number,
+  ): { readonly least: number; readonly most: number }
+  note(who: Who, at: number, sure: boolean): void
+  charge(uses: readonly LimitUse[], at: number, sure: boolean): void
+  /** The limit was charged something, to some counter. */
+  chargeVaguely(id: string, windowMs: number, at: number): void
+  release(uses: readonly LimitUse[], chargedAt: number, at: number): void
+}
+
+export interface Who {
+  readonly tenant: string
+  readonly agent: string
+  readonly task: string
+  readonly tool: string
+}
+
+export function createMemory(snapshot: Snapshot): Memory {
+  const sure = createNotes(snapshot)
+  const vague = createNotes(snapshot)
+  const windows = new Map<string, LimitWindow | undefined>()
+  const perhaps = new Map<string, LimitWindow | undefined>()
+  const add = (
+    counters: Map<string, LimitWindow | undefined>,
+    name: string,
+    { windowMs, at, amount, now }: { windowMs: number; at: number; amount: number; now: number },
+  ): void => void counters.set(name, charged(counters.get(name), { windowMs, at, amount }, now))
+
+  return {
+    history(who, at) {
+      const history = sure.of(who, at)
+      const also = vague.of(who, at)
+      return {
+        history,
+        isVague: {
+          task: also.taskTools.some((tool) => !history.taskTools.includes(tool)),
+          agent: also.agentTools.some((tool) => !history.agentTools.includes(tool)),
+        },
+      }
+    },
+    used({ id, limit, windowMs }, at) {
+      const least = amountIn(windows.get(limit), windowMs, at)
+      const most =
+        least + amountIn(perhaps.get(limit), windowMs, at) + amountIn(perhaps.get(someOf(id)), windowMs, at)
+      return { least, most }
+    },
+    note(who, at, isSure) {
+      ;(isSure ? sure : vague).add(who, at)
+    },
+    charge(uses, at, isSure) {
+      for (const { limit, windowMs, amount } of uses)
+        add(isSure ? windows : perhaps, limit, { windowMs, at, amount, now: at })
+    },
+    chargeVaguely(id, windowMs, at) {
+      add(perhaps, someOf(id), { windowMs, at, amount: ANY_AMOUNT, now: at })
+    },
+    release(uses, chargedAt, at) {
+      for (const { limit, windowMs, amount } of uses)
+        add(windows, limit, { windowMs, at: chargedAt, amount: -amount, now: at })
+    },
+  }
+}
+
+/** No counter has such a name. */
+const someOf = (id: string): string => `${id} *`
+
+interface Notes {
+  add(who: Who, at: number): void
+  of(who: Who, at: number): History
+}
+
+/** Which tools were used, by task for ever and by agent for a day; labels are those of the bundle's contracts. */
+function createNotes({ tools }: Snapshot): Notes {
+  const tasks = new Map<string, Set<string>>()
+  const agents = new Map<string, Map<string, number>>()
+  const taskOf = ({ tenant, agent, task }: Who): string => JSON.stringify([tenant, agent, task])
+  const agentOf = ({ tenant, agent }: Who): string => JSON.stringify([tenant, agent])
+  return {
+    add(who, at) {
+      const ofTask = tasks.get(taskOf(who)) ?? new Set()
+      const ofAgent = agents.get(agentOf(who)) ?? new Map<string, number>()
+      tasks.set(taskOf(who), ofTask.add(who.tool))
+      agents.set(agentOf(who), ofAgent.set(who.tool, at))
+    },
+    of(who, at) {
+      const taskTools = [...(tasks.get(taskOf(who)) ?? [])].sort()
+      const recent = [...(agents.get(agentOf(who)) ?? [])].filter(([, last]) => at - last <= AGENT_WINDOW_MS)
+      const agentTools = recent.map(([tool]) => tool).sort()
+      return {
+        taskTools,
+        taskLabels: labelsOf(taskTools, tools),
+        agentTools,
+        agentLabels: labelsOf(agentTools, tools),
+      }
+    },
+  }
+}
+
+function labelsOf(used: readonly string[], tools: ReadonlyMap<string, ToolContract>): readonly string[] {
+  return [...new Set(used.flatMap((tool) => tools.get(tool)?.labels ?? []))].sort()
+}

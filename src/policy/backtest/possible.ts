@@ -1,0 +1,99 @@
+import type { Risk, Verdict } from '../../domain/decision.ts'
+import { truthOfLeaf, type ConditionNode } from '../conditions.ts'
+import { rulingOf, verdictOf } from '../evaluate.ts'
+import type { FieldIr, RoutingIr } from '../ir.ts'
+import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../kleene.ts'
+import { isOver } from '../plan.ts'
+import type { Program } from '../program.ts'
+import type { CompiledLimit, CompiledRule, Facts, Hit } from '../run.ts'
+
+/** Everything that a call may have come to, as far as its evidence tells. */
+export interface Possible {
+  readonly verdicts: ReadonlySet<Verdict>
+  readonly risks: ReadonlySet<Risk>
+}
+
+/** How a limit may have stood: with room, without, or not measurable. */
+export type LimitState = 'room' | 'full' | 'unmeasured'
+
+export interface Unclear {
+  readonly program: Program
+  readonly routing: RoutingIr
+  readonly facts: Facts
+  /** The value at the time is not known. */
+  readonly isUntold: (field: FieldIr) => boolean
+  readonly statesOf: (limit: CompiledLimit) => readonly LimitState[]
+}
+
+/** More combinations than this are not tried: then everything is possible. */
+const MOST_COMBINATIONS = 4_096
+const ALL_TRUTHS: readonly Truth[] = [FALSE, TRUE, UNKNOWN]
+
+/**
+ * The verdicts and risks that all values of the untold fields could lead to, and perhaps some that none does: rules are taken to be
+ * independent. So one verdict is certain when it is the only one. Undefined when there are too many combinations.
+ */
+export function possibleOutcomes({
+  program,
+  routing,
+  facts,
+  isUntold,
+  statesOf,
+}: Unclear): Possible | undefined {
+  const voices = [
+    ...program.rules.map((rule) => hitsOfRule(rule, facts, isUntold)),
+    ...program.limits.map((limit) => statesOf(limit).map((state) => hitOfLimit(limit, state))),
+  ]
+  if (voices.reduce((product, hits) => product * hits.length, 1) > MOST_COMBINATIONS) return undefined
+  const verdicts = new Set<Verdict>()
+  const risks = new Set<Risk>()
+  for (const hits of combinations(voices)) {
+    const fired = hits.filter((hit) => hit !== undefined)
+    const { tool, call } = facts
+    const ruling = rulingOf({ hits: fired, tool, call }, routing, (hit) => hit.rule.enforced)
+    verdicts.add(verdictOf(ruling))
+    risks.add(ruling.risk)
+  }
+  return { verdicts, risks }
+}
+
+/** The ways in which a rule may have spoken; undefined is silence. */
+function hitsOfRule(
+  rule: CompiledRule,
+  facts: Facts,
+  isUntold: Unclear['isUntold'],
+): readonly (Hit | undefined)[] {
+  if (isOver(rule, facts.call.at) || !rule.enforced) return [undefined]
+  const hits = truthsOf(rule.condition, facts, isUntold).map((truth) => {
+    if (truth === FALSE || (truth !== TRUE && rule.verdict === 'allow')) return undefined
+    return truth === TRUE ? rule.onTrue : rule.onUnknown
+  })
+  return [...new Set(hits)]
+}
+
+function hitOfLimit(limit: CompiledLimit, state: LimitState): Hit | undefined {
+  if (state === 'room' || !limit.enforced) return undefined
+  return state === 'full' ? limit.onTrue : limit.onUnknown
+}
+
+function truthsOf(node: ConditionNode, facts: Facts, isUntold: Unclear['isUntold']): readonly Truth[] {
+  if (node.kind === 'leaf') return isUntold(node.field) ? ALL_TRUTHS : [truthOfLeaf(node, facts)]
+  if (node.kind === 'not') return truthsOf(node.item, facts, isUntold).map(not)
+  const [join, empty] = node.kind === 'all' ? ([and, TRUE] as const) : ([or, FALSE] as const)
+  return node.items.reduce<readonly Truth[]>(
+    (truths, item) => {
+      const next = truthsOf(item, facts, isUntold)
+      return [...new Set(truths.flatMap((one) => next.map((other) => join(one, other))))]
+    },
+    [empty],
+  )
+}
+
+function* combinations<T>(lists: readonly (readonly T[])[], at = 0): Generator<readonly T[]> {
+  const list = lists[at]
+  if (list === undefined) {
+    yield []
+    return
+  }
+  for (const rest of combinations(lists, at + 1)) for (const one of list) yield [one, ...rest]
+}

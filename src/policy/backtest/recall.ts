@@ -1,0 +1,88 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { isFieldProblem, parseField } from '../fields.ts'
+import type { FieldIr } from '../ir.ts'
+import type { Call } from '../snapshot.ts'
+import type { Decided } from './records.ts'
+
+/** A call as far as its evidence tells, and which fields it does not tell. */
+export interface Recalled {
+  readonly call: Call
+  /** True for a field whose value at the time is not known. */
+  readonly isUntold: (field: FieldIr) => boolean
+}
+
+/** Rebuilds the call of a decision from the fields that were recorded with it. */
+export function recall(decided: Decided): Recalled {
+  const payload: { [key: string]: JsonValue } = {}
+  const facts: { workflow?: string; label?: string; subject?: string } = {}
+  const told = new Set<string>()
+  // Parents before what is inside them.
+  for (const read of decided.reads.toSorted((a, b) => a.field.length - b.field.length)) {
+    const field = parseField(read.field)
+    if (isFieldProblem(field) || read.state === 'hidden') continue
+    told.add(field.name)
+    if (read.state === 'missing' || read.value === undefined) continue
+    if (field.root === 'payload') put(payload, field.path, read.value)
+    else if (typeof read.value === 'string') Object.assign(facts, factOf(field, read.value))
+  }
+  const { tool, tenant, agent, task, at, claimedRisk } = decided
+  return {
+    call: {
+      tool,
+      tenant,
+      agent,
+      task,
+      at,
+      payload,
+      ...facts,
+      ...(claimedRisk && { riskLevel: claimedRisk }),
+    },
+    isUntold: (field) => !ALWAYS_TOLD.includes(field.root) && !isTold(told, field),
+  }
+}
+
+/** They are in every record, or follow from the bundle or from the replay itself. */
+const ALWAYS_TOLD: readonly FieldIr['root'][] = [
+  'agent.id',
+  'agent.tenant',
+  'agent.tools',
+  'agent.labels',
+  'task.tools',
+  'task.labels',
+  'tool.name',
+  'tool.labels',
+  'tool.reversibility',
+  'time.weekday',
+  'time.hour',
+]
+
+/** Recorded itself, or inside something that was recorded. */
+function isTold(told: ReadonlySet<string>, { name }: FieldIr): boolean {
+  if (told.has(name)) return true
+  for (let end = name.length - 1; end > 0; end--)
+    if ((name[end] === '.' || name[end] === '[') && told.has(name.slice(0, end))) return true
+  return false
+}
+
+function factOf({ root }: FieldIr, value: string): { workflow?: string; label?: string; subject?: string } {
+  if (root === 'task.workflow') return { workflow: value }
+  if (root === 'task.label') return { label: value }
+  return root === 'task.subject' ? { subject: value } : {}
+}
+
+/** What stood there as `null` is recorded as null, and reads the same again. */
+function put(root: { [key: string]: JsonValue }, path: readonly (string | number)[], value: JsonValue): void {
+  let here: { [key: string | number]: JsonValue } = root
+  for (const [depth, step] of path.entries()) {
+    if (depth === path.length - 1) {
+      here[step] = value
+      return
+    }
+    const next = Object.hasOwn(here, step) ? here[step] : undefined
+    // What is no object or list hides what is inside it: nothing is put there.
+    if (next !== undefined && (next === null || typeof next !== 'object')) return
+    const inner = (next ?? (typeof path[depth + 1] === 'number' ? [] : {})) as JsonObject
+    here[step] = inner
+    here = inner as { [key: string | number]: JsonValue }
+  }
+}

@@ -1,0 +1,159 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { RISKS, VERDICTS, type Risk, type Verdict } from '../../domain/decision.ts'
+import { canonicalJson, leafHash } from '../../domain/digest.ts'
+
+/** One thing that happened, as the export of evidence tells it (docs/evidence.md). */
+export type Happening = Decided | Ended
+
+/** Policy decided on a call: a request, or a revision of one. */
+export interface Decided {
+  readonly kind: 'decided'
+  readonly number: number
+  readonly at: number
+  readonly tenant: string
+  readonly agent: string
+  readonly task: string
+  readonly tool: string
+  /** Present when people were asked. */
+  readonly thread?: string
+  /** A revision of what people were asked already: they decide, even when policy would now allow it. */
+  readonly isRevision: boolean
+  readonly verdict: Verdict
+  readonly risk: Risk
+  readonly claimedRisk?: Risk
+  /** Revision of the bundle that decided. */
+  readonly policy: string
+  readonly reads: readonly RecordedRead[]
+}
+
+/** A field as it was recorded: a value, missing, or hidden behind a digest or a commitment. */
+export interface RecordedRead {
+  readonly field: string
+  readonly state: 'value' | 'missing' | 'hidden'
+  readonly value?: JsonValue
+}
+
+/** What became of a thread. */
+export interface Ended {
+  readonly kind: 'approved' | 'released'
+  readonly number: number
+  readonly at: number
+  readonly tenant: string
+  readonly thread: string
+}
+
+export interface Export {
+  readonly happenings: readonly Happening[]
+  /** Tenants whose records begin with number 1: what came before others is not known. */
+  readonly fromTheStart: ReadonlySet<string>
+}
+
+/** A file that is not what the gateway exported. */
+export class ExportError extends Error {
+  override readonly name = 'ExportError'
+}
+
+/**
+ * Reads an export, line by line (NDJSON). Every leaf hash is computed anew, and the numbers of a tenant must follow one another.
+ *
+ * @throws ExportError with the line
+ */
+export function readExport(text: string): Export {
+  const happenings: Happening[] = []
+  const last = new Map<string, number>()
+  const fromTheStart = new Set<string>()
+  for (const [i, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue
+    const { number, record } = readLine(line, i + 1)
+    const tenant = textOf(record, 'tenant')
+    const before = last.get(tenant)
+    if (before === undefined && number === 1) fromTheStart.add(tenant)
+    if (before !== undefined && number !== before + 1)
+      throw new ExportError(`line ${i + 1}: record ${number} of tenant \`${tenant}\` follows ${before}`)
+    last.set(tenant, number)
+    const happening = happeningOf(number, record)
+    if (happening) happenings.push(happening)
+  }
+  return { happenings, fromTheStart }
+}
+
+function readLine(line: string, at: number): { readonly number: number; readonly record: JsonObject } {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(line)
+  } catch {
+    throw new ExportError(`line ${at} is not JSON`)
+  }
+  const { number, leaf_hash, record } = (parsed ?? {}) as Record<string, unknown>
+  if (
+    typeof number !== 'number' ||
+    typeof leaf_hash !== 'string' ||
+    record === null ||
+    typeof record !== 'object'
+  )
+    throw new ExportError(`line ${at} is not a line of \`countersign evidence export\``)
+  if (leafHash(canonicalJson(record as JsonObject)) !== leaf_hash)
+    throw new ExportError(`line ${at}: record ${number} does not have the hash that stands beside it`)
+  return { number, record: record as JsonObject }
+}
+
+const DECISIONS = ['decision.allowed', 'decision.rejected', 'review.pending', 'review.revised']
+
+function happeningOf(number: number, record: JsonObject): Happening | undefined {
+  const type = textOf(record, 'type')
+  const common = { number, at: Date.parse(textOf(record, 'at')), tenant: textOf(record, 'tenant') }
+  const thread = textOf(record, 'thread_id')
+  if (DECISIONS.includes(type)) return decidedOf(record, { ...common, thread })
+  if (type === 'review.approved') return { kind: 'approved', ...common, thread }
+  const unused =
+    type === 'approval.revoked' || type === 'approval.released' || expiredUncollected(record, type)
+  return unused ? { kind: 'released', ...common, thread } : undefined
+}
+
+function expiredUncollected(record: JsonObject, type: string): boolean {
+  return type === 'review.expired' && detailsOf(record)['was'] === 'approved'
+}
+
+function decidedOf(
+  record: JsonObject,
+  common: { readonly number: number; readonly at: number; readonly tenant: string; readonly thread: string },
+): Decided | undefined {
+  const details = detailsOf(record)
+  const verdict = VERDICTS.find((one) => one === details['verdict'])
+  const risk = RISKS.find((one) => one === details['risk'])
+  const claimedRisk = RISKS.find((one) => one === details['claimed_risk'])
+  // Without a bundle, or when the engine failed, policy did not decide.
+  if (!verdict || !risk || details['policy'] === 'none' || details['fault'] !== undefined) return undefined
+  const { thread, ...rest } = common
+  const actor = record['actor'] as JsonObject
+  return {
+    kind: 'decided',
+    ...rest,
+    agent: textOf(actor, 'id'),
+    task: textOf(record, 'task_id'),
+    tool: textOf(record, 'tool'),
+    verdict,
+    risk,
+    policy: textOf(details, 'policy'),
+    isRevision: textOf(record, 'type') === 'review.revised',
+    reads: ((details['reads'] ?? []) as readonly JsonObject[]).map(readOf),
+    ...(thread === '' ? {} : { thread }),
+    ...(claimedRisk && { claimedRisk }),
+  }
+}
+
+function readOf(read: JsonObject): RecordedRead {
+  const field = textOf(read, 'field')
+  if (read['missing'] === true) return { field, state: 'missing' }
+  const value = read['value']
+  return value === undefined ? { field, state: 'hidden' } : { field, state: 'value', value }
+}
+
+function detailsOf(record: JsonObject): JsonObject {
+  return (record['details'] ?? {}) as JsonObject
+}
+
+function textOf(object: JsonObject, member: string): string {
+  const value = object[member]
+  return typeof value === 'string' ? value : ''
+}

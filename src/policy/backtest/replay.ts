@@ -1,0 +1,202 @@
+import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
+import type { CompiledSnapshot } from '../compile.ts'
+import type { FieldIr } from '../ir.ts'
+import type { Program } from '../program.ts'
+import type { CompiledLimit } from '../run.ts'
+import type { Call, LimitUse, Outcome } from '../snapshot.ts'
+import { createMemory, type Memory, type Who } from './memory.ts'
+import { possibleOutcomes, type LimitState } from './possible.ts'
+import { recall } from './recall.ts'
+import type { Decided, Happening } from './records.ts'
+
+/** What one bundle makes of one recorded call. What is absent cannot be told. */
+export interface Judgement {
+  readonly verdict?: Verdict
+  readonly risk?: Risk
+  readonly by?: readonly string[]
+  readonly requirement?: ReviewRequirement
+  /** Why something cannot be told: fields that were not recorded, limits and history that depend on what cannot be told. */
+  readonly because: readonly string[]
+}
+
+/** Replays what happened to one tenant under one bundle, in order. */
+export interface Replay {
+  decide(decided: Decided): Promise<Judgement>
+  /** An approval, or the end of one. */
+  follow(happening: Exclude<Happening, Decided>): void
+}
+
+/** `isComplete`: the export begins with the tenant's first record, so history and limits are known from the start. */
+export function createReplay(snapshot: CompiledSnapshot, isComplete: boolean): Replay {
+  return new BundleReplay(snapshot, isComplete)
+}
+
+/** A call that people decide on, in this replay. */
+interface Pending {
+  readonly who: Who
+  readonly uses: readonly LimitUse[]
+  readonly vague: readonly CompiledLimit[]
+  chargedAt: number | undefined
+}
+
+/** What a call may do to the memory. */
+interface Effect {
+  readonly decided: Decided
+  readonly who: Who
+  readonly uses: readonly LimitUse[]
+  /** Limits of which nobody knows what the call used. */
+  readonly vague: readonly CompiledLimit[]
+}
+
+class BundleReplay implements Replay {
+  readonly #snapshot: CompiledSnapshot
+  readonly #isComplete: boolean
+  readonly #memory: Memory
+  readonly #pending = new Map<string, Pending>()
+  readonly #longestReviewMs: number
+
+  constructor(snapshot: CompiledSnapshot, isComplete: boolean) {
+    this.#snapshot = snapshot
+    this.#isComplete = isComplete
+    this.#memory = createMemory(snapshot)
+    this.#longestReviewMs = Math.max(
+      ...Object.values(snapshot.routing.levels).map((level) => level.expires_ms),
+    )
+  }
+
+  async decide(decided: Decided): Promise<Judgement> {
+    const { tenant, agent, task, tool, at } = decided
+    const who = { tenant, agent, task, tool }
+    const recalled = recall(decided)
+    const { history, isVague } = this.#memory.history(who, at)
+    const call: Call = { ...recalled.call, history }
+    const program = this.#snapshot.programOf(tool)
+    const first = await this.#snapshot.decide(call)
+    if (program === undefined || !this.#snapshot.mayUse(tenant, agent, tool)) return judgementOf(first)
+    const isUntold = (field: FieldIr): boolean =>
+      recalled.isUntold(field) ||
+      (OF_TASK.includes(field.root) && (isVague.task || !this.#isComplete)) ||
+      (OF_AGENT.includes(field.root) && (isVague.agent || !this.#isComplete))
+    const seen = this.#see(program, { call, first, isUntold })
+    const judgement = this.#asRecorded(decided, await this.#judge(program, seen))
+    this.#remember(judgement, { decided, who, uses: first.limits ?? [], vague: seen.vague })
+    return judgement
+  }
+
+  /** What this very bundle decided then is in the record, also where the record does not hold all that it read. */
+  #asRecorded({ policy, verdict, risk }: Decided, judgement: Judgement): Judgement {
+    if (policy !== this.#snapshot.revision || judgement.because.length === 0) return judgement
+    return { ...judgement, verdict: judgement.verdict ?? verdict, risk: judgement.risk ?? risk }
+  }
+
+  follow({ kind, thread, at }: Exclude<Happening, Decided>): void {
+    const pending = this.#pending.get(thread)
+    if (pending === undefined) return
+    if (kind === 'approved') {
+      pending.chargedAt = at
+      this.#allow(pending, at, true)
+    } else {
+      if (pending.chargedAt !== undefined) this.#memory.release(pending.uses, pending.chargedAt, at)
+      this.#pending.delete(thread)
+    }
+  }
+
+  #see(program: Program, { call, first, isUntold }: Omit<Seen, 'untold' | 'states' | 'vague'>): Seen {
+    const states = new Map(
+      program.limits.map((limit) => [limit, this.#statesOf(limit, { call, first, isUntold })]),
+    )
+    const vague = program.limits.filter((limit) => isVagueLimit(limit, isUntold))
+    const untold = [...program.fields.values()].filter(isUntold)
+    return { call, first, isUntold, untold, states, vague }
+  }
+
+  #statesOf(
+    limit: CompiledLimit,
+    { call, first, isUntold }: Pick<Seen, 'call' | 'first' | 'isUntold'>,
+  ): readonly LimitState[] {
+    if (isVagueLimit(limit, isUntold)) return ['room', 'full', 'unmeasured']
+    const use = first.limits?.find(({ id }) => id === limit.ir.id)
+    // Without a use it could not be measured, or `missing_means` says that the call uses nothing.
+    if (use === undefined) return first.fired.some(({ id }) => id === limit.ir.id) ? ['unmeasured'] : ['room']
+    const used = this.#memory.used(use, call.at)
+    const { least, most } = this.#isComplete ? used : { least: used.least, most: Number.MAX_SAFE_INTEGER }
+    if (least + use.amount > use.atMost) return ['full']
+    return most + use.amount > use.atMost ? ['room', 'full'] : ['room']
+  }
+
+  async #judge(program: Program, seen: Seen): Promise<Judgement> {
+    const doubtful = [...seen.states].filter(([limit, list]) => limit.enforced && list.length > 1)
+    return seen.untold.length === 0 && doubtful.length === 0
+      ? this.#judgeExactly(seen)
+      : this.#judgeVaguely(program, seen, doubtful)
+  }
+
+  async #judgeExactly({ call, first, states }: Seen): Promise<Judgement> {
+    const full = (first.limits ?? []).filter(({ id }) =>
+      [...states].some(([limit, list]) => limit.ir.id === id && list[0] === 'full'),
+    )
+    if (full.length === 0) return judgementOf(first)
+    const exceeded = new Set(full.map(({ limit }) => limit))
+    return judgementOf(await this.#snapshot.decide({ ...call, exceeded }))
+  }
+
+  /** What is the same whatever the untold fields were, and however the doubtful limits stood. */
+  #judgeVaguely(
+    program: Program,
+    { call, isUntold, untold, states }: Seen,
+    doubtful: readonly (readonly [CompiledLimit, unknown])[],
+  ): Judgement {
+    const because = [...untold.map(({ name }) => name), ...doubtful.map(([limit]) => `limit ${limit.ir.id}`)]
+    const { routing } = this.#snapshot
+    const facts = { call, tool: program.tool, clock: this.#snapshot.clock }
+    const statesOf = (limit: CompiledLimit): readonly LimitState[] => states.get(limit) ?? ['room']
+    const possible = possibleOutcomes({ program, routing, facts, isUntold, statesOf })
+    const [verdict, ...verdicts] = possible?.verdicts ?? []
+    const [risk, ...risks] = possible?.risks ?? []
+    return {
+      because: [...new Set(because)].sort(),
+      ...(verdict !== undefined && verdicts.length === 0 ? { verdict } : {}),
+      ...(risk !== undefined && risks.length === 0 ? { risk } : {}),
+    }
+  }
+
+  /** What the decision does to later ones. What people would have said of a call that they were not asked about is not known. */
+  #remember({ verdict }: Judgement, effect: Effect): void {
+    const { thread, at, isRevision } = effect.decided
+    if (thread !== undefined) this.#pending.delete(thread)
+    if (verdict === 'reject') return
+    if (verdict === 'allow' && !isRevision) this.#allow(effect, at, true)
+    else if (verdict !== undefined && thread !== undefined)
+      this.#pending.set(thread, { ...effect, chargedAt: undefined })
+    else this.#allow(effect, at + this.#longestReviewMs, false)
+  }
+
+  /** What is not sure is noted and charged at the last moment at which it may have been: then it counts from now until after that. */
+  #allow({ who, uses, vague }: Pick<Effect, 'who' | 'uses' | 'vague'>, at: number, isSure: boolean): void {
+    this.#memory.note(who, at, isSure)
+    this.#memory.charge(uses, at, isSure)
+    for (const { ir } of vague) this.#memory.chargeVaguely(ir.id, ir.withinMs, at)
+  }
+}
+
+/** A call, and how far its evidence tells. */
+interface Seen {
+  readonly call: Call
+  /** The decision as if there were room in every limit. */
+  readonly first: Outcome
+  readonly isUntold: (field: FieldIr) => boolean
+  readonly untold: readonly FieldIr[]
+  readonly states: ReadonlyMap<CompiledLimit, readonly LimitState[]>
+  readonly vague: readonly CompiledLimit[]
+}
+
+const OF_TASK: readonly FieldIr['root'][] = ['task.tools', 'task.labels']
+const OF_AGENT: readonly FieldIr['root'][] = ['agent.tools', 'agent.labels']
+
+function isVagueLimit({ sum, per }: CompiledLimit, isUntold: Seen['isUntold']): boolean {
+  return [sum, per].some((leaf) => leaf !== undefined && isUntold(leaf.field))
+}
+
+function judgementOf({ verdict, risk, by, requirement }: Outcome): Judgement {
+  return { verdict, risk, by, because: [], ...(requirement && { requirement }) }
+}
