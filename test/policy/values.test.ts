@@ -50,14 +50,12 @@ const schema: fc.Arbitrary<JsonValue> = fc.letrec<{ schema: JsonValue; some: Jso
           anyOf: tie('some'),
           oneOf: tie('some'),
           not: tie('schema'),
-          then: tie('schema'),
+          else: tie('schema'),
           $ref: fc.constantFrom('#/$defs/one', '#/$defs/two'),
         },
         { requiredKeys: [] },
       )
-      .map(({ then, ...rest }) =>
-        then === undefined ? rest : { ...rest, if: true, then },
-      ) as fc.Arbitrary<JsonValue>,
+      .map((made) => (made.else === undefined ? made : { ...made, if: false })) as fc.Arbitrary<JsonValue>,
   ),
 })).schema
 
@@ -125,6 +123,6 @@ describe('the values of a path', () => {
       ),
       { numRuns: 300 },
     )
-    expect(valid).toBeGreaterThan(1_000)
+    expect(valid).toBeGreaterThan(200)
   }, 120_000)
 })
