@@ -120,7 +120,8 @@ describe('colour', () => {
   })
 
   it('is off with NO_COLOR, by what Node says of a terminal', () => {
-    const terminal = { isTTY: true, hasColors: () => Reflect.apply(WriteStream.prototype.hasColors, null, []) }
+    const stream = Object.create(WriteStream.prototype) as WriteStream
+    const terminal = { isTTY: true, hasColors: () => stream.hasColors() }
     vi.stubEnv('TERM', 'xterm-256color')
     vi.stubEnv('FORCE_COLOR', undefined)
     vi.stubEnv('NO_COLOR', undefined)
