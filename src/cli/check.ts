@@ -1,27 +1,61 @@
+import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { printDiagnostics, printDiagnosticsJson } from '../policy/diagnostics.ts'
+import { printDiagnostics, printDiagnosticsJson, type Diagnostic } from '../policy/diagnostics.ts'
+import { printDiagnosticsGithub } from '../policy/diagnostics-github.ts'
+import { printDiagnosticsSarif } from '../policy/diagnostics-sarif.ts'
 import { prepareDirectory } from '../policy/directory.ts'
 import type { PreparedBundle } from '../policy/load.ts'
-import { EXIT } from './failure.ts'
+import { packageVersion } from '../telemetry/version.ts'
+import { EXIT, usage } from './failure.ts'
 
 export const DEFAULT_POLICIES = './policies'
 
-export const CHECK_USAGE = `countersign check [DIR] [--format text|json]
+export const CHECK_USAGE = `countersign check [DIR] [--format text|json|github|sarif]
 
-  Every finding in the policy bundle at once. Exits 3 when the bundle would not be loaded.`
+  Every finding in the policy bundle at once. Exits 3 when the bundle would not be loaded; warnings alone exit 0.
+  github writes workflow annotations, sarif a SARIF 2.1.0 log; both name files as seen from the working directory.
+  text is in colour on a terminal, unless NO_COLOR is set.`
+
+/** Where findings go: a terminal that shows colours, or anything else. */
+interface Output {
+  readonly isTTY?: boolean
+  hasColors?(): boolean
+}
+
+type Format = (bundle: PreparedBundle, found: readonly Diagnostic[], root: string) => string
+
+const FORMATS: Readonly<Record<string, Format>> = {
+  text: (bundle, found) => {
+    const printed = printDiagnostics(found, { color: wantsColor(process.stdout) })
+    return `${printed === '' ? '' : `${printed}\n`}${verdictOn(bundle)}\n`
+  },
+  json: (_, found) => printDiagnosticsJson(found),
+  github: (bundle, found, root) => `${printDiagnosticsGithub(found, root)}${verdictOn(bundle)}\n`,
+  sarif: (_, found, root) => printDiagnosticsSarif(found, { root, version: packageVersion() }),
+}
 
 /** `countersign check [DIR]`: every finding at once, sorted by place. Exit 3 when the bundle would not be loaded. */
 export async function check(args: readonly string[]): Promise<void> {
   const options = { format: { type: 'string', default: 'text' } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  const bundle = await prepareDirectory(positionals[0] ?? DEFAULT_POLICIES)
+  const format = Object.hasOwn(FORMATS, values.format) ? FORMATS[values.format] : undefined
+  if (format === undefined)
+    throw usage(`unknown format \`${values.format}\``, `one of ${Object.keys(FORMATS).join(', ')}`)
+  const directory = positionals[0] ?? DEFAULT_POLICIES
+  const bundle = await prepareDirectory(directory)
   const found = bundle.ok ? bundle.snapshot.diagnostics : bundle.diagnostics
-  if (values.format === 'json') console.log(printDiagnosticsJson(found))
-  else {
-    if (found.length > 0) console.log(printDiagnostics(found))
-    console.log(verdictOn(bundle))
-  }
+  process.stdout.write(format(bundle, found, fromHere(directory)))
   if (!bundle.ok) process.exitCode = EXIT.doesNotCheck
+}
+
+/** True on a terminal with colours. Node answers no when NO_COLOR is set. */
+export function wantsColor(output: Output): boolean {
+  return output.isTTY === true && output.hasColors?.() === true
+}
+
+/** The directory as seen from the working directory, with forward slashes; empty for the working directory itself. */
+function fromHere(directory: string): string {
+  return relative('', resolve(directory)).replaceAll('\\', '/')
 }
 
 function verdictOn(bundle: PreparedBundle): string {

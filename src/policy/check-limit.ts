@@ -1,5 +1,6 @@
 import type { JsonValue } from '../contract/json.ts'
-import { checkPayloadField, type MatchContext } from './check-match.ts'
+import type { MatchContext } from './check-match.ts'
+import { checkPayloadField } from './check-path.ts'
 import { checkId, checkReason, type RuleContext } from './check-rule.ts'
 import { isFieldProblem, parseField } from './fields.ts'
 import type { FieldIr, FieldRoot, LimitIr } from './ir.ts'

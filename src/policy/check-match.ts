@@ -1,21 +1,17 @@
+import { checkFit } from './check-types.ts'
+import { checkPayloadField, type PathContext } from './check-path.ts'
 import { checkTest, type TestContext } from './check-test.ts'
 import { REVERSIBILITIES } from './check-tool.ts'
 import { isFieldProblem, parseField } from './fields.ts'
-import type { FieldIr, FieldRoot, NodeIr, Scalar, TestIr } from './ir.ts'
+import type { FieldRoot, NodeIr, Scalar, TestIr } from './ir.ts'
 import { didYouMean } from './nearest.ts'
 import type { Doc, DocEntry } from './parse.ts'
 import { readList, readMap } from './shape.ts'
-import type { ToolContract } from './snapshot.ts'
 import { asksPresence } from './tests.ts'
 import { WEEKDAYS } from './time.ts'
 
 /** What a match may refer to. */
-export interface MatchContext extends TestContext {
-  /** The contracts the rule file applies to. */
-  readonly tools: readonly ToolContract[]
-  /** Fields with a `missing_means` in this file. */
-  readonly declared: ReadonlySet<string>
-}
+export interface MatchContext extends TestContext, PathContext {}
 
 /** Checks a match of section 3: field lines and any / all / not, all of which must hold. */
 export function checkMatch(context: MatchContext, doc: Doc): NodeIr | undefined {
@@ -60,7 +56,6 @@ function checkLine(context: MatchContext, entry: DocEntry): NodeIr | undefined {
   return checkLeaf(context, entry)
 }
 
-/** The type check of a test against the contract's schema (section 5) belongs here: field, test and contracts are at hand. */
 function checkLeaf(context: MatchContext, { key, keyMark, value }: DocEntry): NodeIr | undefined {
   const field = parseField(key)
   const test = checkTest(context, value)
@@ -71,41 +66,8 @@ function checkLeaf(context: MatchContext, { key, keyMark, value }: DocEntry): No
   if (!test) return undefined
   checkPayloadField(context, field, { at: { mark: keyMark }, presence: asksPresence(test) })
   checkKnownValues(context, value, { root: field.root, test })
+  checkFit(context, field, value)
   return { kind: 'leaf', field, test }
-}
-
-/**
- * The first step of a payload path must be in every closed contract the rule applies to: elsewhere the field would always be
- * missing. A presence test, or a `missing_means`, says that this is meant; then one contract must have it.
- */
-export function checkPayloadField(
-  { reader, tools, declared }: Omit<MatchContext, 'lists'>,
-  field: FieldIr,
-  { at, presence }: { readonly at: { readonly mark: Doc['mark'] }; readonly presence: boolean },
-): void {
-  const step = field.path[0]
-  if (field.root !== 'payload' || tools.length === 0) return
-  const without = tools.filter((tool) => lacks(tool, step))
-  const meant = presence || declared.has(field.name)
-  const wrong = meant && without.length < tools.length ? undefined : without[0]
-  if (!wrong) return
-  const hint = typeof step === 'string' ? didYouMean(step, propertyNames(wrong)) : undefined
-  reader.report('unknown-field', at, `\`${field.name}\` is not in the contract of \`${wrong.name}\``, hint)
-}
-
-function propertyNames(tool: ToolContract): readonly string[] {
-  const { properties } = tool.inputSchema
-  return properties && typeof properties === 'object' ? Object.keys(properties) : []
-}
-
-const OPENING_KEYWORDS = ['patternProperties', '$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas']
-
-function lacks(tool: ToolContract, step: string | number | undefined): boolean {
-  if (typeof step === 'number') return true
-  const schema = tool.inputSchema
-  const closed = schema['additionalProperties'] === false || schema['unevaluatedProperties'] === false
-  if (!closed || OPENING_KEYWORDS.some((keyword) => keyword in schema)) return false
-  return step !== undefined && !propertyNames(tool).includes(step)
 }
 
 const KNOWN_VALUES: Partial<Record<FieldRoot, readonly string[]>> = {

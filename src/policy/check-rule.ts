@@ -2,6 +2,7 @@ import { riskAbove, VERDICTS, type Risk, type Verdict } from '../domain/decision
 import { MAX_REASON_CHARACTERS } from './bounds.ts'
 import { checkMatch, type MatchContext } from './check-match.ts'
 import { checkReviewers, type GroupUse } from './check-routing.ts'
+import type { FieldValues } from './field-values.ts'
 import type { RuleIr, Scalar } from './ir.ts'
 import type { Doc, DocMap } from './parse.ts'
 import {
@@ -28,6 +29,7 @@ export interface World {
   readonly allowUpTo: Risk
   /** Rule ids seen so far, with the place of the first. */
   readonly ids: Map<string, string>
+  readonly fieldValues: FieldValues
 }
 
 export interface RuleContext {

@@ -1,8 +1,10 @@
 import { checkCase, type CaseIr } from './check-case.ts'
 import { checkLimit } from './check-limit.ts'
-import { checkPayloadField, type MatchContext } from './check-match.ts'
+import type { MatchContext } from './check-match.ts'
+import { checkPayloadField } from './check-path.ts'
 import { checkRule, type RuleContext, type World } from './check-rule.ts'
 import { readScalar, type GroupUse } from './check-routing.ts'
+import { checkMeaning } from './check-types.ts'
 import { isFieldProblem, parseField } from './fields.ts'
 import type { LimitIr, MissingMeans, RuleFileIr, RuleIr, Scalar } from './ir.ts'
 import { didYouMean } from './nearest.ts'
@@ -43,7 +45,8 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
   const declared = new Set(
     keys.missing_means?.kind === 'map' ? keys.missing_means.entries.map((entry) => entry.key) : [],
   )
-  const context = { reader, lists: world.lists, tools: target.contracts, declared }
+  const { lists, fieldValues } = world
+  const context = { reader, lists, tools: target.contracts, declared, fieldValues }
   const missingMeans = given(keys.missing_means, (at) => checkMissingMeans(context, at)) ?? []
   const owner = given(keys.owner, (at) => readText(reader, at, '`owner`'))
   const groups: GroupUse[] = []
@@ -133,6 +136,7 @@ function checkMissing(context: MatchContext, { key, keyMark, value }: DocEntry):
     return reader.report('unknown-field', at, '`missing_means` names plain fields', hint) as undefined
   }
   checkPayloadField(context, field, { at, presence: false })
+  checkMeaning(context, field, { at, value })
   if (value.kind === 'text' && value.value === 'nothing') return { field: field.name }
   const means = readMeaning(reader, value)
   return means === undefined ? undefined : { field: field.name, value: means }

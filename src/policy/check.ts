@@ -7,6 +7,7 @@ import type { World } from './check-rule.ts'
 import { checkRuleFile, type CheckedRuleFile } from './check-rules.ts'
 import { checkTool, type CheckedTool } from './check-tool.ts'
 import type { Diagnostic } from './diagnostics.ts'
+import { createFieldValues } from './field-values.ts'
 import type { BundleIr, ToolIr } from './ir.ts'
 import { didYouMean, editDistance } from './nearest.ts'
 import { parseSource, type Doc } from './parse.ts'
@@ -118,6 +119,7 @@ function checkParsed(parsed: readonly Parsed[]): Checked | undefined {
     timezone: routing?.routing.timezone ?? 'UTC',
     allowUpTo: routing?.routing.allowUpTo ?? 'critical',
     ids: new Map(),
+    fieldValues: createFieldValues(),
   }
   const rules = under('rules/').flatMap(
     (file) => checkFile(file, (reader, doc) => checkRuleFile(reader, doc, world)) ?? [],

@@ -54,6 +54,14 @@ export const DIAGNOSTIC_CODES = {
   'empty-match': 'error',
   'unknown-tool': 'error',
   'unknown-field': 'error',
+  'undeclared-field': 'warning',
+  'test-type': 'error',
+  'literal-type': 'error',
+  'literal-enum': 'error',
+  'literal-range': 'error',
+  'literal-form': 'error',
+  'missing-means-type': 'error',
+  'missing-means-unused': 'warning',
   'unknown-function': 'error',
   'unknown-test': 'error',
   'unknown-list': 'error',
@@ -77,8 +85,12 @@ export function sortDiagnostics(found: readonly Diagnostic[]): readonly Diagnost
 }
 
 /** The findings as text: `file:line:col`, the excerpt with a caret, and the hint. Ends with a newline unless empty. */
-export function printDiagnostics(found: readonly Diagnostic[]): string {
-  return found.map(printDiagnostic).join('')
+export function printDiagnostics(
+  found: readonly Diagnostic[],
+  { color = false }: { readonly color?: boolean } = {},
+): string {
+  const paint = color ? PAINTS : PLAIN
+  return found.map((one) => printDiagnostic(one, paint)).join('')
 }
 
 /** The findings as one JSON document, newline at the end. */
@@ -86,15 +98,29 @@ export function printDiagnosticsJson(found: readonly Diagnostic[]): string {
   return `${JSON.stringify(found, null, 2)}\n`
 }
 
-function printDiagnostic(one: Diagnostic): string {
-  const lines = [`${one.file}:${one.line}:${one.column}: ${one.severity} ${one.code}: ${one.message}`]
+type Paint = (text: string) => string
+type Paints = Readonly<Record<'error' | 'warning' | 'place' | 'hint', Paint>>
+
+const same: Paint = (text) => text
+const PLAIN: Paints = { error: same, warning: same, place: same, hint: same }
+
+const sgr =
+  (code: number): Paint =>
+  (text) =>
+    `\u001B[${code}m${text}\u001B[0m`
+const PAINTS: Paints = { error: sgr(31), warning: sgr(33), place: sgr(1), hint: sgr(36) }
+
+function printDiagnostic(one: Diagnostic, paint: Paints): string {
+  const level = paint[one.severity]
+  const place = paint.place(`${one.file}:${one.line}:${one.column}:`)
+  const lines = [`${place} ${level(`${one.severity} ${one.code}:`)} ${one.message}`]
   if (one.excerpt !== undefined) {
     const gutter = `${one.line} | `
     const indent = one.excerpt.slice(0, one.column - 1).replaceAll(/[^\t]/g, ' ')
     lines.push(`  ${gutter}${one.excerpt}`)
-    lines.push(`  ${' '.repeat(gutter.length)}${indent}${'^'.repeat(Math.max(1, one.width ?? 1))}`)
+    lines.push(`  ${' '.repeat(gutter.length)}${indent}${level('^'.repeat(Math.max(1, one.width ?? 1)))}`)
   }
-  if (one.hint !== undefined) lines.push(`  hint: ${one.hint}`)
+  if (one.hint !== undefined) lines.push(`  ${paint.hint('hint:')} ${one.hint}`)
   return `${lines.join('\n')}\n`
 }
 

@@ -48,6 +48,8 @@ function compileSchema(ajv: Ajv2020, schema: JsonObject): PayloadCheck {
 function createAjv(): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,
+    // checkSchema refuses what it does not know; more than that would fail the first call of a contract that was loaded.
+    strictSchema: false,
     strictTypes: false,
     strictTuples: false,
     strictRequired: false,

@@ -42,6 +42,31 @@ describe('countersign check', () => {
     expect(code).toBe(3)
   })
 
+  it('annotates files as seen from the working directory', async () => {
+    const { code, out } = await inDirectory('check', 'broken', '--format', 'github')
+    expect(out).toMatch(
+      /^::error file=broken\/rules\/web\.fetch\.yaml,line=2,.*title=unknown-key::unknown key `rulez`/m,
+    )
+    expect(code).toBe(3)
+  })
+
+  it('writes a SARIF log and nothing else', async () => {
+    const { code, out } = await inDirectory('check', 'broken', '--format', 'sarif')
+    expect(JSON.parse(out)).toMatchObject({ version: '2.1.0' })
+    expect(out).toContain('"uri": "broken/rules/web.fetch.yaml"')
+    expect(code).toBe(3)
+  })
+
+  it('is plain text when it is not on a terminal', async () => {
+    expect((await inDirectory('check', 'broken')).out).not.toContain('\u001B')
+  })
+
+  it('exits 2 for a format it does not know', async () => {
+    const { code, err } = await inDirectory('check', '--format', 'xml')
+    expect(err).toContain('one of text, json, github, sarif')
+    expect(code).toBe(2)
+  })
+
   it('exits 3 for a directory that is not there', async () => {
     expect((await inDirectory('check', 'nowhere')).code).toBe(3)
   })

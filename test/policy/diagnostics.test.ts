@@ -1,25 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { DIAGNOSTIC_CODES, printDiagnostics, printDiagnosticsJson } from '../../src/policy/diagnostics.ts'
-import { bundle, CONTRACT, diagnose, DIRECTORY, ROUTING, rules } from './support.ts'
+import { contract, directory, pay, routing, runCases, schema, when, type Case } from './cases.ts'
+import { bundle, CONTRACT, diagnose, rules } from './support.ts'
 
-type Case = readonly [title: string, changes: Record<string, string | undefined>, expected: string]
-
-const pay = (text: string, head?: string): Record<string, string> => ({ 'rules/pay.yaml': rules(text, head) })
-const when = (match: string): Record<string, string> => pay(`  - id: a\n    allow: A.\n    when: ${match}\n`)
-const routing = (from: string, to: string): Record<string, string> => ({
-  'routing.yaml': ROUTING.replace(from, to),
-})
-const directory = (from: string, to: string): Record<string, string> => ({
-  'directory.yaml': DIRECTORY.replace(from, to),
-})
-const contract = (from: string, to: string): Record<string, string> => ({
-  'tools/pay.yaml': CONTRACT.replace(from, to),
-})
-const schema = (property: string): Record<string, string> =>
-  contract('flag: { type: boolean, default: false }', property)
-
-/** `file:line:column code: message` and, after ` | `, the hint, of the first finding. */
 const CASES: readonly Case[] = [
   [
     'a misspelt key',
@@ -292,15 +276,7 @@ const CASES: readonly Case[] = [
 ]
 
 describe('a diagnostic', () => {
-  for (const [title, changes, expected] of CASES) {
-    it(`about ${title} says where, what and what to do`, async () => {
-      const shown = (await diagnose(bundle(changes))).map((one) => {
-        const hint = expected.includes(' | ') ? ` | ${one.hint}` : ''
-        return `${one.file}:${one.line}:${one.column} ${one.code}: ${one.message}${hint}`
-      })
-      expect(shown).toContain(expected)
-    })
-  }
+  runCases(CASES)
 
   it('is printed with the excerpt and a caret under the place', async () => {
     const found = await diagnose(bundle(pay('  - id: a\n    alow: A.\n')))

@@ -12,6 +12,12 @@ const property = (schema: JsonObject): JsonObject => ({
 })
 
 describe('checking a payload', () => {
+  it('compiles every schema that the check of a contract lets pass', () => {
+    expect(problems(property({ if: { const: 1 } }), { x: 1 })).toEqual([])
+    const twice = { ...property({ type: 'integer' }), patternProperties: { '^x': { minimum: 2 } } }
+    expect(problems(twice, { x: 1 })).toEqual([{ pointer: '/x', message: 'must be at least 2' }])
+  })
+
   const cases: readonly (readonly [string, JsonObject, JsonObject, readonly string[]])[] = [
     ['a missing field', property({ type: 'string' }), {}, ['/x is required and missing']],
     [
