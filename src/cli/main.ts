@@ -41,6 +41,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'show how a bundle decides one request, rule by rule',
     load: () => import('./explain.ts').then((it) => ({ run: it.explain, usage: it.EXPLAIN_USAGE })),
   },
+  compile: {
+    summary: 'print the rules as json-rules-engine JSON',
+    load: () => import('./compile.ts').then((it) => ({ run: it.compile, usage: it.COMPILE_USAGE })),
+  },
   keys: {
     summary: 'issue and revoke keys',
     load: () => import('./keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),
