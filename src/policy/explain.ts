@@ -2,14 +2,15 @@ import type { Verdict } from '../domain/decision.ts'
 import type { Truth } from './kleene.ts'
 import { isOver } from './plan.ts'
 import type { CompiledRule, Facts, Trace } from './run.ts'
-import type { Outcome } from './snapshot.ts'
+import type { FieldRead, Outcome } from './snapshot.ts'
 import { traceNode } from './trace.ts'
 
 export type Answer = 'yes' | 'no' | 'cannot tell'
 
-/** Why a call was decided as it was, rule by rule. Plain data: `countersign explain --json` prints it. */
+/** Why a call was decided as it was, rule by rule. Plain data: what `countersign explain --format json` prints. */
 export interface Explanation {
   readonly revision: string
+  /** Values of sensitive fields are left out. */
   readonly outcome: Outcome
   /** Every rule that applies to the tool, in id order. */
   readonly rules: readonly RuleExplanation[]
@@ -50,7 +51,18 @@ export function explainOutcome(
   { rules, facts }: { readonly rules: readonly CompiledRule[]; readonly facts?: Facts },
 ): Explanation {
   const fired = new Set(outcome.fired.map((rule) => rule.id))
-  return { revision, outcome, rules: facts ? rules.map((rule) => explainRule(rule, facts, fired)) : [] }
+  const shown = { ...outcome, reads: outcome.reads.map(withoutSecret) }
+  return {
+    revision,
+    outcome: shown,
+    rules: facts ? rules.map((rule) => explainRule(rule, facts, fired)) : [],
+  }
+}
+
+function withoutSecret(read: FieldRead): FieldRead {
+  if (!read.sensitive) return read
+  const { value: _, ...rest } = read
+  return rest
 }
 
 function explainRule(rule: CompiledRule, facts: Facts, fired: ReadonlySet<string>): RuleExplanation {
