@@ -45,6 +45,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'print the rules as json-rules-engine JSON',
     load: () => import('./compile.ts').then((it) => ({ run: it.compile, usage: it.COMPILE_USAGE })),
   },
+  schema: {
+    summary: 'write JSON Schemas for the editor, made from the contracts',
+    load: () => import('./schema.ts').then((it) => ({ run: it.schema, usage: it.SCHEMA_USAGE })),
+  },
   keys: {
     summary: 'issue and revoke keys',
     load: () => import('./keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),

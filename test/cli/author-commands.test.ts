@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -34,5 +34,22 @@ describe('countersign compile', () => {
     const { code, out, err } = await inDirectory('compile', '--json', 'nowhere')
     expect([code, out]).toEqual([3, ''])
     expect(err).toContain('bundle-unreadable')
+  })
+})
+
+describe('countersign schema', () => {
+  it('exits 0 and writes four schemas that name the tools, lists and groups of the bundle', async () => {
+    const { code, out } = await inDirectory('schema', '--out', '.schemas')
+    expect(code).toBe(0)
+    expect(out.trimEnd().split('\n')).toHaveLength(4)
+    const rules = await readFile(join(directory, '.schemas/rules.schema.json'), 'utf8')
+    expect(rules).toContain('payload.amount_cents')
+    expect(rules).toContain('"ledger.transfer"')
+    expect(await readFile(join(directory, '.schemas/routing.schema.json'), 'utf8')).toContain('security')
+  })
+
+  it('exits 2 without a folder, and 3 for a bundle that cannot be read', async () => {
+    expect((await inDirectory('schema')).code).toBe(2)
+    expect((await inDirectory('schema', 'nowhere', '--out', 'x')).code).toBe(3)
   })
 })
