@@ -49,6 +49,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'write JSON Schemas for the editor, made from the contracts',
     load: () => import('./schema.ts').then((it) => ({ run: it.schema, usage: it.SCHEMA_USAGE })),
   },
+  fmt: {
+    summary: 'format the files of a policy bundle',
+    load: () => import('./fmt.ts').then((it) => ({ run: it.fmt, usage: it.FMT_USAGE })),
+  },
   keys: {
     summary: 'issue and revoke keys',
     load: () => import('./keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),
@@ -69,7 +73,7 @@ const USAGE = [
   ...Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`),
   '',
   '`countersign <command> --help` says more of one.',
-  'Exit codes: 0 fine, 1 unexpected, 2 usage, 3 does not check, 4 tests failed.',
+  'Exit codes: 0 fine, 1 unexpected, 2 usage, 3 does not check, 4 tests failed, 5 loosened or changed.',
 ].join('\n')
 
 const HELP = ['--help', '-h']

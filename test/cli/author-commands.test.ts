@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -51,5 +51,34 @@ describe('countersign schema', () => {
   it('exits 2 without a folder, and 3 for a bundle that cannot be read', async () => {
     expect((await inDirectory('schema')).code).toBe(2)
     expect((await inDirectory('schema', 'nowhere', '--out', 'x')).code).toBe(3)
+  })
+})
+
+describe('countersign fmt', () => {
+  const unordered = 'rules:\n  - { allow: A., id: a }\ntool: web.fetch\n'
+
+  it('exits 5 with --check and changes nothing; then changes what is out of order, and after that nothing', async () => {
+    const own = join(directory, 'unordered')
+    await cp(STARTER, own, { recursive: true })
+    await inDirectory('fmt', own)
+    await writeFile(join(own, 'rules/web.fetch.yaml'), unordered)
+    const checked = await inDirectory('fmt', own, '--check')
+    expect([checked.code, checked.out]).toEqual([5, 'would change rules/web.fetch.yaml\n'])
+    expect(await readFile(join(own, 'rules/web.fetch.yaml'), 'utf8')).toBe(unordered)
+    const changed = await inDirectory('fmt', own)
+    expect([changed.code, changed.out]).toEqual([0, 'changed rules/web.fetch.yaml\n'])
+    const text = 'tool: web.fetch\nrules:\n  - { id: a, allow: A. }\n'
+    expect(await readFile(join(own, 'rules/web.fetch.yaml'), 'utf8')).toBe(text)
+    expect(await inDirectory('fmt', own, '--check')).toEqual({ code: 0, out: '', err: '' })
+  })
+
+  it('exits 3 for a file that does not parse, and leaves it', async () => {
+    const own = join(directory, 'unparsed')
+    await cp(STARTER, own, { recursive: true })
+    await writeFile(join(own, 'rules/web.fetch.yaml'), 'tool: [\n')
+    const { code, err } = await inDirectory('fmt', own)
+    expect(code).toBe(3)
+    expect(err).toContain('rules/web.fetch.yaml')
+    expect(await readFile(join(own, 'rules/web.fetch.yaml'), 'utf8')).toBe('tool: [\n')
   })
 })
