@@ -19,3 +19,10 @@ export class CliFailure extends Error {
 export function usage(message: string, hint?: string): CliFailure {
   return new CliFailure(message, { exit: EXIT.usage, ...(hint === undefined ? {} : { hint }) })
 }
+
+/** The value of a flag that knows only some. */
+export function oneOf<T extends string>(value: string, allowed: readonly T[], flag: string): T {
+  const found = allowed.find((one) => one === value)
+  if (found === undefined) throw usage(`${flag} is one of ${allowed.join(', ')}, not \`${value}\``)
+  return found
+}

@@ -45,6 +45,18 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'show how a bundle decides one request, rule by rule',
     load: () => import('./explain.ts').then((it) => ({ run: it.explain, usage: it.EXPLAIN_USAGE })),
   },
+  compile: {
+    summary: 'print the rules as json-rules-engine JSON',
+    load: () => import('./compile.ts').then((it) => ({ run: it.compile, usage: it.COMPILE_USAGE })),
+  },
+  schema: {
+    summary: 'write JSON Schemas for the editor, made from the contracts',
+    load: () => import('./schema.ts').then((it) => ({ run: it.schema, usage: it.SCHEMA_USAGE })),
+  },
+  fmt: {
+    summary: 'format the files of a policy bundle',
+    load: () => import('./fmt.ts').then((it) => ({ run: it.fmt, usage: it.FMT_USAGE })),
+  },
   keys: {
     summary: 'issue and revoke keys',
     load: () => import('./keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),

@@ -1,37 +1,80 @@
+import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { printDiagnostics } from '../policy/diagnostics.ts'
 import { prepareDirectory } from '../policy/directory.ts'
-import type { CaseResult } from '../policy/suite.ts'
+import { watchBundle, type BundleWatch } from '../policy/directory-watch.ts'
+import type { LoadResult } from '../policy/load.ts'
+import {
+  printJunit,
+  printSuite,
+  reportSuite,
+  untestedRules,
+  type SuiteReport,
+} from '../policy/suite-report.ts'
 import { DEFAULT_POLICIES } from './check.ts'
-import { EXIT } from './failure.ts'
+import { CliFailure, EXIT, oneOf, type ExitCode } from './failure.ts'
 
-export const TEST_USAGE = `countersign test [DIR] [--allow-untested]
+export const TEST_USAGE = `countersign test [DIR] [--allow-untested] [--format text|json] [--junit FILE] [--watch]
 
-  Runs the tests inside the rule files. Exits 4 when one fails, or when a rule is fired by none and --allow-untested is not given.`
+  Runs the tests inside the rule files and counts, rule by rule, how many of them fire it. Exits 4 when a test fails, or when
+  a rule is fired by none and --allow-untested is not given. --junit writes the results as JUnit XML too. --watch runs
+  again whenever a file of the bundle changes, until it is interrupted.`
 
-/** `countersign test [DIR]`: the tests inside the rule files, and the rules that none of them fires. Exit 4 when one fails. */
+const OPTIONS = {
+  'allow-untested': { type: 'boolean', default: false },
+  format: { type: 'string', default: 'text' },
+  junit: { type: 'string' },
+  watch: { type: 'boolean', default: false },
+} as const
+
+/** `countersign test [DIR]`: the tests inside the rule files, and how many of them fire each rule. Exit 4 when one fails. */
 export async function test(args: readonly string[]): Promise<void> {
-  const options = { 'allow-untested': { type: 'boolean', default: false } } as const
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  const bundle = await prepareDirectory(positionals[0] ?? DEFAULT_POLICIES)
-  if (bundle.results === undefined) {
-    console.log(printDiagnostics(bundle.ok ? [] : bundle.diagnostics))
-    process.exitCode = EXIT.doesNotCheck
-    return
+  const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  const dir = positionals[0] ?? DEFAULT_POLICIES
+  const format = oneOf(values.format, ['text', 'json'], '--format')
+  const show = async (report: SuiteReport): Promise<void> => {
+    console.log(format === 'json' ? JSON.stringify(report, null, 2) : textOf(report))
+    if (values.junit !== undefined) await writeReport(values.junit, printJunit(report))
+    process.exitCode = exitOf(report, values['allow-untested'])
   }
-  const failed = bundle.results.filter(({ problems }) => problems.length > 0)
-  if (!bundle.ok) console.log(printDiagnostics(bundle.diagnostics))
-  const untested = bundle.ok ? rulesNotIn(bundle.results, bundle.snapshot.rules) : []
-  for (const rule of untested) console.log(`no test fires ${rule.id} (${rule.file}:${rule.line})`)
-  console.log(
-    `${bundle.results.length - failed.length} passed, ${failed.length} failed, ${untested.length} rules untested`,
-  )
-  const missing = untested.length > 0 && !values['allow-untested']
-  if (failed.length > 0 || missing) process.exitCode = EXIT.testsFailed
-  else if (!bundle.ok) process.exitCode = EXIT.doesNotCheck
+  if (values.watch) return untilInterrupted(watchSuite(dir, show))
+  await show(reportSuite(await prepareDirectory(dir)))
 }
 
-function rulesNotIn<R extends { id: string }>(results: readonly CaseResult[], rules: readonly R[]): R[] {
-  const fired = new Set(results.flatMap(({ outcome }) => outcome?.fired.map((rule) => rule.id) ?? []))
-  return rules.filter((rule) => !fired.has(rule.id))
+/** Runs the tests of a bundle at once, and again after each change of its files. */
+export function watchSuite(dir: string, show: (report: SuiteReport) => Promise<void>): BundleWatch {
+  let shown = ''
+  const load = async (): Promise<LoadResult> => {
+    const bundle = await prepareDirectory(dir)
+    const report = reportSuite(bundle)
+    const text = JSON.stringify([report, bundle.ok && bundle.snapshot.revision])
+    // A directory that cannot be read is tried again and again; it is reported once.
+    if (text !== shown) await show(report)
+    shown = text
+    return bundle
+  }
+  return watchBundle(dir, { load, onLoaded: () => undefined, onFailed: () => undefined })
+}
+
+async function untilInterrupted(watch: BundleWatch): Promise<void> {
+  await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve))
+  await watch.close()
+}
+
+function textOf(report: SuiteReport): string {
+  const found = report.ok ? '' : `${printDiagnostics(report.diagnostics)}\n`
+  // Nothing was run, so there is nothing to count.
+  return report.tests.length === 0 && !report.ok ? found.trimEnd() : `${found}${printSuite(report).trimEnd()}`
+}
+
+async function writeReport(file: string, text: string): Promise<void> {
+  await writeFile(file, text).catch((cause: unknown) => {
+    throw new CliFailure(`cannot write \`${file}\``, { cause })
+  })
+}
+
+function exitOf(report: SuiteReport, allowUntested: boolean): ExitCode {
+  if (report.failed > 0) return EXIT.testsFailed
+  if (!report.ok) return EXIT.doesNotCheck
+  return untestedRules(report).length > 0 && !allowUntested ? EXIT.testsFailed : EXIT.ok
 }

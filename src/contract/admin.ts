@@ -1,5 +1,6 @@
 /** The admin API on the wire (design.md section 6). Loaded only to generate schemas/openapi.json. */
 import { Type, type Static } from 'typebox'
+import { DecisionRequest, RiskLevel } from './agent.ts'
 
 export const IssuedKey = Type.Object({
   api_key: Type.String({ description: 'Shown once; only its hash is kept.' }),
@@ -51,3 +52,136 @@ export const EvidenceQuery = Type.Object(
   { additionalProperties: false },
 )
 export type EvidenceQuery = Static<typeof EvidenceQuery>
+
+/** Tools that were allowed or approved before, and the labels of their contracts. */
+const Before = {
+  tools: Type.Optional(Type.Array(Type.String(), { maxItems: 1_000 })),
+  labels: Type.Optional(Type.Array(Type.String(), { maxItems: 1_000 })),
+}
+
+export const ExplainRequest = Type.Object(
+  {
+    ...DecisionRequest.properties,
+    agent: Type.Optional(
+      Type.String({
+        pattern: '^[a-z0-9-]{1,32}/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+        description:
+          'TENANT/AGENT; `test/test` unless given. Need not be in the directory: it is taken to be permitted the tool.',
+      }),
+    ),
+    task: Type.Optional(
+      Type.Object(
+        {
+          workflow: Type.Optional(Type.String()),
+          label: Type.Optional(Type.String()),
+          subject: Type.Optional(Type.String()),
+          ...Before,
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    agent_history: Type.Optional(
+      Type.Object(Before, {
+        additionalProperties: false,
+        description: 'What the agent was allowed in the last 24 hours.',
+      }),
+    ),
+    used: Type.Optional(
+      Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
+        description: 'What was charged to limits before, by id; nothing unless given.',
+      }),
+    ),
+    time: Type.Optional(Type.String({ format: 'date-time', description: 'Now, unless given.' })),
+  },
+  { additionalProperties: false, description: 'A DecisionRequest, and who proposes it when.' },
+)
+export type ExplainRequest = Static<typeof ExplainRequest>
+
+const Verdict = Type.Enum(['allow', 'review', 'reject'])
+const Mode = Type.Enum(['enforced', 'shadow'])
+const Answer = Type.Enum(['yes', 'no', 'cannot tell'])
+/** A component by its name: conditions hold conditions. */
+const Conditions = Type.Unsafe<unknown>({ $ref: '#/components/schemas/ConditionView' })
+
+export const ConditionView = Type.Object({
+  kind: Type.Enum(['all', 'any', 'not', 'test']),
+  answer: Answer,
+  items: Type.Optional(Type.Array(Conditions, { description: 'Of all, any and not.' })),
+  field: Type.Optional(Type.String({ description: 'Of a test, like the rest.' })),
+  test: Type.Optional(Type.String()),
+  read: Type.Optional(
+    Type.String({ description: 'JSON text of the value read, `missing`, or `(sensitive)`.' }),
+  ),
+  problem: Type.Optional(Type.String()),
+})
+export type ConditionView = Static<typeof ConditionView>
+
+const Rule = {
+  id: Type.String(),
+  verdict: Verdict,
+  mode: Mode,
+  reason: Type.String(),
+  file: Type.String(),
+  line: Type.Integer(),
+}
+
+export const ExplanationView = Type.Object({
+  revision: Type.String(),
+  outcome: Type.Object({
+    verdict: Verdict,
+    risk: RiskLevel,
+    policyRisk: RiskLevel,
+    message: Type.String(),
+    by: Type.Array(Type.String()),
+    fired: Type.Array(Type.Object({ ...Rule, unknown: Type.Boolean() })),
+    requirement: Type.Optional(
+      Type.Object({
+        seats: Type.Array(
+          Type.Object({
+            group: Type.String(),
+            approvals: Type.Integer(),
+            escalate: Type.Array(Type.Object({ group: Type.String(), after_ms: Type.Integer() })),
+          }),
+        ),
+        expires_ms: Type.Integer(),
+        remind_after_ms: Type.Array(Type.Integer()),
+      }),
+    ),
+    reads: Type.Array(
+      Type.Object({
+        field: Type.String(),
+        state: Type.Enum(['value', 'missing']),
+        value: Type.Optional(Type.Unknown({ description: 'Left out when the field is sensitive.' })),
+        sensitive: Type.Boolean(),
+      }),
+    ),
+    fault: Type.Optional(Type.Enum(['engine_error', 'engine_mismatch'])),
+    shadow: Type.Optional(
+      Type.Object(
+        { verdict: Verdict, risk: RiskLevel },
+        { description: 'What it would have been with every shadow rule and limit enforced.' },
+      ),
+    ),
+  }),
+  rules: Type.Array(
+    Type.Object({
+      ...Rule,
+      result: Type.Enum(['fired', 'not fired', 'cannot tell', 'over']),
+      fired: Type.Boolean(),
+      conditions: Conditions,
+    }),
+    { description: 'Every rule that applies to the tool, in id order.' },
+  ),
+  limits: Type.Array(
+    Type.Object({
+      ...Rule,
+      result: Type.Enum(['room', 'full', 'cannot tell', 'not used']),
+      amount: Type.Optional(Type.Integer({ description: 'What the call uses; left out when sensitive.' })),
+      at_most: Type.Integer(),
+      within_ms: Type.Integer(),
+      per: Type.String({ description: '`agent`, `tenant`, `task`, or a field.' }),
+    }),
+    { description: 'Every limit that applies to the tool.' },
+  ),
+})
+export type ExplanationView = Static<typeof ExplanationView>

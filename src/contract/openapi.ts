@@ -184,6 +184,16 @@ const OPERATIONS: readonly Operation[] = [
     refusals: [401, 403],
   },
   {
+    method: 'post',
+    path: '/api/admin/policies/explain',
+    id: 'explainPolicies',
+    plane: 'admin',
+    summary: 'How the bundle in force decides a request, rule by rule; executes and records nothing',
+    body: 'ExplainRequest',
+    answers: { 200: 'ExplanationView' },
+    refusals: [400, 401, 403, 404, 413, 415, 503],
+  },
+  {
     method: 'get',
     path: '/api/admin/evidence',
     id: 'exportEvidence',

@@ -1,5 +1,5 @@
+import type { CompiledSnapshot } from '../policy/compile.ts'
 import type { Diagnostic } from '../policy/diagnostics.ts'
-import type { Snapshot } from '../policy/snapshot.ts'
 import type { Store } from '../store/store.ts'
 import type { EvidenceRecord } from './evidence.ts'
 import type { Caller } from './caller.ts'
@@ -27,7 +27,7 @@ export interface Deps {
 
 /** The snapshot in force, and how the last load went. */
 export interface Policies {
-  current(): Snapshot | undefined
+  current(): CompiledSnapshot | undefined
   status(): PolicyStatus
 }
 

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { EvidenceQuery } from '../contract/admin.ts'
+import type { EvidenceQuery, ExplainRequest } from '../contract/admin.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { LIMITS } from '../contract/limits.ts'
 import { parseCredential } from '../domain/credential.ts'
+import { explainPolicies } from '../gateway/explain-policies.ts'
 import { exportEvidence } from '../gateway/export-evidence.ts'
 import { identify, reviewerEntry } from '../gateway/identify.ts'
 import { issueKey, revokeKey } from '../gateway/keys.ts'
@@ -33,6 +34,13 @@ export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
   for (const kind of ['agent', 'reviewer'] as const) keyRoutes(app, http, kind)
 
   app.get('/policies', () => Promise.resolve(showPolicies(http.gateway, http.shadowCounts)))
+
+  app.post('/policies/explain', (request) => {
+    const { agent, ...asked } = http.schemas.check<ExplainRequest>('ExplainRequest', request.body)
+    return explainPolicies(http.gateway, { ...asked, agent: agentFor(request, agent) } as Parameters<
+      typeof explainPolicies
+    >[1])
+  })
 
   app.get('/evidence', (request, reply) => {
     const query = http.schemas.check<EvidenceQuery>('EvidenceQuery', { ...(request.query as object) })
@@ -66,6 +74,14 @@ function rightIn(request: FastifyRequest, tenant: string): AdminRight {
   if (right.kind === 'reviewer' && right.tenant !== tenant)
     throw new GatewayError('not_found', 'no such tenant')
   return right
+}
+
+/** Who is taken to propose the call; an administrator of one tenant asks about agents of that tenant only. */
+function agentFor(request: FastifyRequest, agent: string | undefined): string {
+  const right = request.adminRight
+  const named = agent ?? (right?.kind === 'reviewer' ? `${right.tenant}/test` : 'test/test')
+  rightIn(request, named.split('/')[0] ?? '')
+  return named
 }
 
 interface HolderPath {

@@ -11,7 +11,7 @@ import { createClock, type LocalTime } from './time.ts'
 /** A snapshot with what the author's tools need beside deciding. */
 export interface CompiledSnapshot extends Snapshot {
   /** Decides as if the directory permitted the agent the tool: for inline tests and `explain`. */
-  judge(call: Call): Promise<Outcome>
+  readonly judge: (call: Call) => Promise<Outcome>
   readonly routing: RoutingIr
   /** The local time of an instant. */
   readonly clock: (at: number) => LocalTime
@@ -78,10 +78,8 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     programOf,
     async explain(call) {
       const program = programOf(call.tool)
-      const rulesOfTool = program
-        ? { rules: program.rules, facts: { call, tool: program.tool, clock: tables.clock } }
-        : { rules: [] }
-      return explainOutcome(head.revision, await judge(call), rulesOfTool)
+      const facts = program && { call, tool: program.tool, clock: tables.clock }
+      return explainOutcome(head.revision, await judge(call), { program, ...(facts && { facts }) })
     },
   }
 }

@@ -35,11 +35,12 @@ export async function prepareDirectory(
   return prepareBundle(read.texts, { ...options, commit: read.commit })
 }
 
-type ReadResult =
+export type ReadResult =
   | { readonly ok: true; readonly texts: readonly BundleText[]; readonly commit: string | undefined }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
-async function readBundle(dir: string): Promise<ReadResult> {
+/** The texts of a bundle, all of one moment; nothing is checked beyond that they are files and UTF-8. */
+export async function readBundle(dir: string): Promise<ReadResult> {
   try {
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
       if (attempt > 0) await sleep(FIRST_PAUSE_MS * 2 ** attempt)

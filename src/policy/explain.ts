@@ -1,18 +1,40 @@
 import type { Verdict } from '../domain/decision.ts'
+import { fieldText } from './fields.ts'
 import type { Truth } from './kleene.ts'
 import { isOver } from './plan.ts'
-import type { CompiledRule, Facts, Trace } from './run.ts'
-import type { Outcome } from './snapshot.ts'
+import type { Program } from './program.ts'
+import type { CompiledLimit, CompiledRule, Facts, Trace } from './run.ts'
+import type { FieldRead, LimitUse, Outcome } from './snapshot.ts'
 import { traceNode } from './trace.ts'
 
 export type Answer = 'yes' | 'no' | 'cannot tell'
 
-/** Why a call was decided as it was, rule by rule. Plain data: `countersign explain --json` prints it. */
+/** Why a call was decided as it was, rule by rule. Plain data: what `countersign explain --format json` prints. */
 export interface Explanation {
   readonly revision: string
-  readonly outcome: Outcome
+  /** Values of sensitive fields are left out, and limits stand below. */
+  readonly outcome: Omit<Outcome, 'limits'>
   /** Every rule that applies to the tool, in id order. */
   readonly rules: readonly RuleExplanation[]
+  /** Every limit that applies to the tool. */
+  readonly limits: readonly LimitExplanation[]
+}
+
+export interface LimitExplanation {
+  readonly id: string
+  readonly verdict: 'review' | 'reject'
+  readonly mode: 'enforced' | 'shadow'
+  readonly file: string
+  readonly line: number
+  readonly reason: string
+  /** `cannot tell`: it could not be measured, and fires; `not used`: `missing_means` says that the call uses nothing of it. */
+  readonly result: 'room' | 'full' | 'cannot tell' | 'not used'
+  /** What the call uses; left out when that is the value of a sensitive field. */
+  readonly amount?: number
+  readonly at_most: number
+  readonly within_ms: number
+  /** `agent`, `tenant`, `task`, or a field. */
+  readonly per: string
 }
 
 export interface RuleExplanation {
@@ -47,10 +69,45 @@ export type ConditionExplanation =
 export function explainOutcome(
   revision: string,
   outcome: Outcome,
-  { rules, facts }: { readonly rules: readonly CompiledRule[]; readonly facts?: Facts },
+  { program, facts }: { readonly program?: Program | undefined; readonly facts?: Facts },
 ): Explanation {
   const fired = new Set(outcome.fired.map((rule) => rule.id))
-  return { revision, outcome, rules: facts ? rules.map((rule) => explainRule(rule, facts, fired)) : [] }
+  const { limits: uses = [], ...decided } = outcome
+  return {
+    revision,
+    outcome: { ...decided, reads: outcome.reads.map(withoutSecret) },
+    rules: facts ? (program?.rules ?? []).map((rule) => explainRule(rule, facts, fired)) : [],
+    limits: (program?.limits ?? []).map((limit) => explainLimit(limit, uses, fired)),
+  }
+}
+
+function explainLimit(
+  { ir, onTrue }: CompiledLimit,
+  uses: readonly LimitUse[],
+  fired: ReadonlySet<string>,
+): LimitExplanation {
+  const { id, verdict, mode, reason, line, atMost, withinMs, per } = ir
+  const use = uses.find((one) => one.id === id)
+  const withoutUse = fired.has(id) ? 'cannot tell' : 'not used'
+  return {
+    id,
+    verdict,
+    mode,
+    file: onTrue.fired.file,
+    line,
+    reason,
+    result: use === undefined ? withoutUse : fired.has(id) ? 'full' : 'room',
+    ...(use === undefined || use.sensitive ? {} : { amount: use.amount }),
+    at_most: atMost,
+    within_ms: withinMs,
+    per: typeof per === 'string' ? per : fieldText(per),
+  }
+}
+
+function withoutSecret(read: FieldRead): FieldRead {
+  if (!read.sensitive) return read
+  const { value: _, ...rest } = read
+  return rest
 }
 
 function explainRule(rule: CompiledRule, facts: Facts, fired: ReadonlySet<string>): RuleExplanation {
@@ -94,12 +151,13 @@ function shorten(text: string): string {
 }
 
 /** The explanation as text; a star marks the rules that fired. Ends with a newline. */
-export function printExplanation({ outcome, rules, revision }: Explanation): string {
+export function printExplanation({ outcome, rules, limits, revision }: Explanation): string {
   const lines = [
     `${outcome.verdict.toUpperCase()} risk=${outcome.risk} by ${outcome.by.join(', ')} revision ${revision.slice(0, 12)}`,
     outcome.message,
     ...(outcome.requirement ? [`review: ${printRequirement(outcome)}`] : []),
     ...rules.flatMap(printRule),
+    ...limits.map(printLimit),
   ]
   return `${lines.join('\n')}\n`
 }
@@ -107,6 +165,14 @@ export function printExplanation({ outcome, rules, revision }: Explanation): str
 function printRequirement({ requirement }: Outcome): string {
   const seats = requirement?.seats.map((seat) => `${seat.approvals} of ${seat.group}`) ?? []
   return `${seats.join(' and ')}, within ${Math.round((requirement?.expires_ms ?? 0) / 60_000)} min`
+}
+
+function printLimit(limit: LimitExplanation): string {
+  const mode = limit.mode === 'shadow' ? ' (shadow)' : ''
+  const fires = limit.result === 'full' || limit.result === 'cannot tell'
+  const amount = limit.amount === undefined ? '' : ` ${limit.amount}`
+  const uses = `uses${amount} of ${limit.at_most} per ${limit.per} within ${limit.within_ms / 3_600_000} h`
+  return `${fires ? '*' : ' '} ${limit.verdict.padEnd(6)} ${limit.id}${mode}   ${limit.file}:${limit.line}   ${limit.result}: ${uses}`
 }
 
 function printRule(rule: RuleExplanation): readonly string[] {

@@ -5,7 +5,7 @@ import type { Applied } from './functions.ts'
 import type { LimitIr, RuleFileIr } from './ir.ts'
 import type { CompiledLimit, Facts, Hit, Run } from './run.ts'
 import { isSensitive } from './sensitive.ts'
-import type { LimitUse } from './snapshot.ts'
+import type { Call, LimitUse, Outcome } from './snapshot.ts'
 
 /** The leaves that read what a limit counts and by what it counts. */
 export interface LimitLeaves {
@@ -82,6 +82,18 @@ function scopeOf({ ir, per }: CompiledLimit, facts: Facts): string | undefined |
   if (value === NOTHING) return NOTHING
   const scalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
   return scalar ? sha256(canonicalJson([fieldText(ir.per), value])) : undefined
+}
+
+/** The call as it is decided when so much was charged to its limits before, by id. */
+export async function callUnder(
+  judge: (call: Call) => Promise<Outcome>,
+  call: Call,
+  used: ReadonlyMap<string, number>,
+): Promise<Call> {
+  if (used.size === 0) return call
+  const { limits = [] } = await judge(call)
+  const full = limits.filter(({ id, amount, atMost }) => (used.get(id) ?? 0) + amount > atMost)
+  return full.length === 0 ? call : { ...call, exceeded: new Set(full.map(({ limit }) => limit)) }
 }
 
 /** `could not check payload.amount: missing`: the fields that kept a limit from being measured. */

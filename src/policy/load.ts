@@ -3,6 +3,7 @@ import { compileBundle, type CompiledSnapshot } from './compile.ts'
 import type { Diagnostic } from './diagnostics.ts'
 import type { BundleIr } from './ir.ts'
 import { createPayloadChecks, type PayloadChecks } from './payload.ts'
+import type { RuleSummary } from './snapshot.ts'
 import { runSuite, type CaseResult } from './suite.ts'
 
 export type LoadResult =
@@ -20,7 +21,9 @@ export type PreparedBundle =
       readonly ok: false
       readonly diagnostics: readonly Diagnostic[]
       readonly revision: string
+      /** Absent when the files do not check: then no test was run. */
       readonly results?: readonly CaseResult[]
+      readonly rules?: readonly RuleSummary[]
     }
 
 /** text -> document -> checked -> compiled -> tested. A failing inline test fails the bundle like any other error. */
@@ -41,5 +44,11 @@ export async function prepareBundle(
       one.reader.report('test-failed', one.at, `test \`${one.name}\` failed: ${problems.join('; ')}`)
   }
   if (!findings.failed) return { ok: true, ir, snapshot, results }
-  return { ok: false, diagnostics: findings.sorted(), revision: ir.head.revision, results }
+  return {
+    ok: false,
+    diagnostics: findings.sorted(),
+    revision: ir.head.revision,
+    results,
+    rules: snapshot.rules,
+  }
 }

@@ -56,7 +56,7 @@ interface Reading {
   readonly findings: Findings
 }
 
-const OPTIONS = {
+export const PARSE_OPTIONS = {
   version: '1.2',
   schema: 'core',
   strict: true,
@@ -73,7 +73,7 @@ const OPTIONS = {
  */
 export function parseSource(source: Source, findings: Findings): Doc | undefined {
   if (!scanTokens(source, findings)) return undefined
-  const document = parseDocument(source.text, OPTIONS)
+  const document = parseDocument(source.text, PARSE_OPTIONS)
   for (const problem of [...document.errors, ...document.warnings]) {
     const mark = { start: problem.pos[0], end: Math.max(problem.pos[1], problem.pos[0] + 1) }
     findings.add('yaml-syntax', { source, mark }, sentence(problem.message))

@@ -14,7 +14,7 @@ import { SCHEMA_FORMATS } from './schema-formats.ts'
 import { readBoolean, readTexts, wrongType, type Reader } from './shape.ts'
 
 /** What a keyword of JSON Schema 2020-12 must hold. Keywords that are not here are refused: none is silently ignored. */
-type KeywordKind =
+export type KeywordKind =
   | 'schema'
   | 'schemas'
   | 'schemaMap'
@@ -52,7 +52,7 @@ const KEYWORDS_BY_KIND: Readonly<Record<KeywordKind, string>> = {
   ref: '$ref',
   enum: 'enum',
 }
-const KEYWORDS: ReadonlyMap<string, KeywordKind> = new Map(
+export const SCHEMA_KEYWORDS: ReadonlyMap<string, KeywordKind> = new Map(
   Object.entries(KEYWORDS_BY_KIND).flatMap(([kind, names]) =>
     names.split(' ').map((name) => [name, kind as KeywordKind] as const),
   ),
@@ -89,10 +89,10 @@ function walkSchema(walk: Walk, schema: Doc, depth: number): void {
   if (depth > MAX_SCHEMA_DEPTH)
     return walk.reader.report('bad-schema', schema, `input_schema is nested deeper than ${MAX_SCHEMA_DEPTH}`)
   for (const { key, keyMark, value } of schema.entries) {
-    const kind = KEYWORDS.get(key)
+    const kind = SCHEMA_KEYWORDS.get(key)
     if (kind === undefined) {
       const message = `\`${key}\` is not a schema keyword Countersign understands`
-      walk.reader.report('bad-schema', { mark: keyMark }, message, didYouMean(key, KEYWORDS.keys()))
+      walk.reader.report('bad-schema', { mark: keyMark }, message, didYouMean(key, SCHEMA_KEYWORDS.keys()))
     } else if (kind === 'schema') walkSchema(walk, value, depth + 1)
     else if (kind === 'schemas' || kind === 'schemaMap') walkMany(walk, { key, value }, depth)
     else checkKeyword(walk, kind, { key, value })
@@ -105,7 +105,7 @@ interface Keyword {
 }
 
 function walkMany(walk: Walk, { key, value }: Keyword, depth: number): void {
-  const inMap = KEYWORDS.get(key) === 'schemaMap'
+  const inMap = SCHEMA_KEYWORDS.get(key) === 'schemaMap'
   if (inMap && value.kind === 'map') {
     for (const entry of value.entries) {
       if (key === 'patternProperties')

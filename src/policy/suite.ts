@@ -1,6 +1,7 @@
 import type { CaseIr, CaseTime } from './check-case.ts'
 import type { CompiledSnapshot } from './compile.ts'
 import type { BundleIr } from './ir.ts'
+import { callUnder } from './limits.ts'
 import type { Call, Outcome } from './snapshot.ts'
 import { instantOf, weekdayBefore } from './time.ts'
 
@@ -45,22 +46,10 @@ async function runCase(snapshot: CompiledSnapshot, one: CaseIr, at: number): Pro
   }
   const { tool, payload, agent, tenant, task, history, riskLevel } = one
   const call: Call = { tool, payload, agent, tenant, at, history, ...task, ...(riskLevel && { riskLevel }) }
-  const first = await snapshot.judge(call)
-  const outcome = await underLimits(snapshot, call, { first, used: one.used })
-  const unknown = [...one.used.keys()].filter((id) => !first.limits?.some((limit) => limit.id === id))
+  const outcome = await snapshot.judge(await callUnder(snapshot.judge, call, one.used))
+  const unknown = [...one.used.keys()].filter((id) => !outcome.limits?.some((limit) => limit.id === id))
   const notLimits = unknown.map((id) => `\`${id}\` is not a limit that this call uses`)
   return { case: one, outcome, problems: [...notLimits, ...compareOutcome(one, outcome)] }
-}
-
-/** Decides as the gateway does when it finds limits without room. */
-async function underLimits(
-  snapshot: CompiledSnapshot,
-  call: Call,
-  { first, used }: { readonly first: Outcome; readonly used: ReadonlyMap<string, number> },
-): Promise<Outcome> {
-  const full = (first.limits ?? []).filter(({ id, amount, atMost }) => (used.get(id) ?? 0) + amount > atMost)
-  if (full.length === 0) return first
-  return snapshot.judge({ ...call, exceeded: new Set(full.map(({ limit }) => limit)) })
 }
 
 function compareOutcome(one: CaseIr, outcome: Outcome): readonly string[] {

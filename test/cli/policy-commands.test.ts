@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/contract/json.ts'
 import { canonicalJson, leafHash } from '../../src/domain/digest.ts'
+import type { SuiteReport } from '../../src/policy/suite-report.ts'
 import { runCli } from './run.ts'
 
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
@@ -140,7 +142,8 @@ describe('countersign backtest', () => {
 describe('countersign test', () => {
   it('exits 0 when every test passes and every rule is fired by one', async () => {
     const { code, out } = await inDirectory('test')
-    expect(out).toMatch(/^\d+ passed, 0 failed, 0 rules untested\n$/)
+    expect(out).toMatch(/\n\d+ passed, 0 failed, 0 rules untested\n$/)
+    expect(out).toMatch(/^ +[1-9]\d* {2}transfer-medium +rules\/ledger\.transfer\.yaml:\d+$/m)
     expect(code).toBe(0)
   })
 
@@ -167,6 +170,43 @@ describe('countersign test', () => {
     expect(code).toBe(4)
     expect((await inDirectory('test', untested, '--allow-untested')).code).toBe(0)
   })
+
+  it('prints the same as JSON, and writes JUnit beside it', async () => {
+    const { code, out } = await inDirectory('test', 'failing', '--format', 'json', '--junit', 'junit.xml')
+    const report = JSON.parse(out) as SuiteReport
+    expect([code, report.ok, report.failed]).toEqual([4, false, 1])
+    expect(report.tests.find(({ name }) => name === 'hopeful')).toMatchObject({
+      file: 'rules/web.fetch.yaml',
+      line: 6,
+      verdict: 'reject',
+      by: ['fetch-none'],
+    })
+    expect(report.coverage).toContainEqual({
+      id: 'fetch-none',
+      file: 'rules/web.fetch.yaml',
+      line: 3,
+      tests: 1,
+    })
+    const junit = await readFile(join(directory, 'junit.xml'), 'utf8')
+    expect(junit).toContain(`<testsuites tests="${report.tests.length}" failures="1">`)
+    expect(junit).toContain('expected allow, got reject by fetch-none')
+  })
+
+  it('exits 3 without a test run when the files do not check, and JUnit says so', async () => {
+    const { code, out } = await inDirectory('test', 'broken', '--junit', 'broken.xml')
+    expect(code).toBe(3)
+    expect(out).toContain('`rulez`')
+    expect(out).not.toContain('passed')
+    const junit = await readFile(join(directory, 'broken.xml'), 'utf8')
+    expect(junit).toContain(
+      '<testcase name="unknown-key" classname="check" file="rules/web.fetch.yaml" line="2">',
+    )
+  })
+
+  it('exits 2 for a format it does not know', async () => {
+    expect((await inDirectory('test', '--format', 'xml')).code).toBe(2)
+    expect((await inDirectory('explain', 'request.json', '--format', 'xml')).code).toBe(2)
+  })
 })
 
 describe('countersign explain', () => {
@@ -192,6 +232,11 @@ describe('countersign explain', () => {
     })
     const { outcome } = JSON.parse(out) as { outcome: { verdict: string; by: string[] } }
     expect(outcome).toMatchObject({ verdict: 'review', by: ['transfer-medium'] })
+    const other = await runCli(['explain', 'policies', '-', '--format', 'json'], {
+      cwd: directory,
+      input: JSON.stringify(request),
+    })
+    expect((JSON.parse(other.out) as { outcome: object }).outcome).toEqual(outcome)
   })
 
   it('exits 2 for a request that is none', async () => {
@@ -214,7 +259,9 @@ describe('the command line', () => {
   it('answers --help of every command with its usage', async () => {
     const { out } = await inDirectory('--help')
     const names = [...out.matchAll(/^ {2}(\w+) /gm)].map((match) => match[1] ?? '')
-    expect(names).toHaveLength(11)
+    const source = readFileSync(new URL('../../src/cli/main.ts', import.meta.url), 'utf8')
+    expect(names).toEqual([...source.matchAll(/^ {2}(\w+): \{$/gm)].map((match) => match[1]))
+    expect(names).toContain('serve')
     const answers = await Promise.all(names.map((name) => inDirectory(name, '--help')))
     expect(answers.map(({ code }) => code)).toEqual(names.map(() => 0))
     expect(answers.map(({ out: text }) => text.split(' ', 2).join(' '))).toEqual(

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { IssuedKey, PoliciesView } from '../../src/contract/admin.ts'
 import { hashCredential } from '../../src/domain/credential.ts'
-import { Agent, approved, edited, held, openWorld, Reviewer, type World } from '../gateway-fixture.ts'
+import type { Explanation } from '../../src/policy/explain.ts'
+import { loadBundle } from '../../src/policy/directory.ts'
+import { Agent, approved, call, edited, held, openWorld, Reviewer, type World } from '../gateway-fixture.ts'
 
 /** The admin plane (design.md section 6), as far as it exists. */
 
@@ -137,6 +139,77 @@ describe('GET policies', () => {
     } finally {
       await own.close()
     }
+  })
+})
+
+describe('POST policies/explain', () => {
+  const asked = { tool_name: 'pay', payload: { amount: 500, secret: 'hush-hush' }, agent: 'acme/bot' }
+  const ask = (body: unknown) => world.admin<Explanation>('POST', 'policies/explain', { body })
+
+  it('200 with the decision and every rule, as `countersign explain` gives it', async () => {
+    const { status, body } = await ask({ ...asked, time: '2026-11-16T11:00:00Z' })
+    expect(status).toBe(200)
+    const loaded = await loadBundle(world.policies)
+    if (!loaded.ok) throw new Error('the bundle does not load')
+    const { tool_name, payload } = asked
+    const call = { tool: tool_name, payload, tenant: 'acme', agent: 'bot', at: Date.UTC(2026, 10, 16, 11) }
+    expect(body).toEqual(JSON.parse(JSON.stringify(await loaded.snapshot.explain(call))))
+    expect(body.outcome).toMatchObject({ verdict: 'review', by: ['pay-review'] })
+    expect(body.rules.map(({ id }) => id)).toContain('pay-shadow')
+  })
+
+  it('200 without the value of a sensitive field', async () => {
+    const { text, body } = await ask(asked)
+    expect(body.outcome.reads.find(({ field }) => field === 'payload.secret')).toEqual({
+      field: 'payload.secret',
+      state: 'value',
+      sensitive: true,
+    })
+    expect(text).not.toContain('hush-hush')
+  })
+
+  it('200 and nothing comes of it: no thread, no evidence, no count', async () => {
+    const before = (await world.admin<PoliciesView>('GET', 'policies')).body.shadow
+    const records = [
+      ...(await world.evidenceOf(() => ask(asked))),
+      ...(await world.evidenceOf(() => ask(asked), '_system')).filter(
+        ({ record }) => record.type !== 'evidence.read',
+      ),
+    ]
+    expect(records).toEqual([])
+    expect((await world.admin<PoliciesView>('GET', 'policies')).body.shadow).toEqual(before)
+  })
+
+  it('200 for a tool without a contract, which is rejected', async () => {
+    const { status, body } = await ask({ tool_name: 'nope' })
+    expect([status, body.outcome.by, body.rules]).toEqual([200, ['unknown_tool'], []])
+  })
+
+  it.each([
+    ['no tool', {}],
+    ['a member it does not know', { ...asked, verdict: 'allow' }],
+    ['an agent without a tenant', { ...asked, agent: 'bot' }],
+    ['a time that is none', { ...asked, time: 'noon' }],
+    ['an unknown risk level', { ...asked, risk_level: 'none' }],
+    ['a body that is no object', 'x'],
+  ])('400 for %s', async (_, body) => {
+    const { status, problem } = await ask(body)
+    expect([status, problem.code]).toEqual([400, 'invalid_request'])
+  })
+
+  it('400 invalid_policy_input with pointers for a payload that does not fit', async () => {
+    const { status, problem } = await ask({ ...asked, payload: {} })
+    expect([status, problem.code]).toEqual([400, 'invalid_policy_input'])
+    expect(problem.errors).toEqual([{ pointer: '/payload/amount', message: 'is required and missing' }])
+  })
+
+  it('404 when an administrator of one tenant asks about an agent of another; without an agent it is the own tenant', async () => {
+    const ann = await world.reviewer('ann')
+    const headers = { authorization: `Bearer ${ann.key}` }
+    const post = (body: object) => call(`${world.url}/api/admin/policies/explain`, 'POST', { headers, body })
+    expect((await post({ ...asked, agent: 'globex/bot' })).status).toBe(404)
+    expect((await post(asked)).status).toBe(200)
+    expect((await post({ tool_name: 't' })).status).toBe(200)
   })
 })
 

@@ -150,6 +150,7 @@ describe('the admin key', () => {
     ['POST', 'agents/acme/bot/key'],
     ['DELETE', 'reviewers/acme/nil/key'],
     ['GET', 'policies'],
+    ['POST', 'policies/explain'],
     ['GET', 'evidence?tenant=acme'],
   ])('401 on %s %s without the admin key', async (method, path) => {
     const records = await world.evidenceOf(async () => {
@@ -175,6 +176,7 @@ describe('the admin key', () => {
     ['POST', 'agents/acme/bot/key'],
     ['DELETE', 'reviewers/acme/nil/key'],
     ['GET', 'policies'],
+    ['POST', 'policies/explain'],
     ['GET', 'evidence?tenant=acme'],
   ])('403 not_permitted on %s %s for a reviewer without the admin role', async (method, path) => {
     const { key } = await world.reviewer('nil')

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { Engine } from 'json-rules-engine'
 import { describe, expect, it, vi } from 'vitest'
 import type { Verdict } from '../../src/domain/decision.ts'
-import { createVerdictEngine, type EngineCall } from '../../src/policy/engine.ts'
+import { createVerdictEngine, type EngineCall, type RunEngine } from '../../src/policy/engine.ts'
 import { evaluate, type Tables } from '../../src/policy/evaluate.ts'
 import { createPlan } from '../../src/policy/plan.ts'
 import type { Program } from '../../src/policy/program.ts'
@@ -116,6 +116,115 @@ describe('the engine', () => {
       '  - id: a\n    allow: A.\n    when: { any: [{ payload.meta.constructor: present }, { payload.meta.toString: present }] }\n',
     )
     expect((await snapshot.decide(call({ meta: {} }))).verdict).toBe('reject')
+  })
+})
+
+/** A runner and the engine behind it, caught at its first run. */
+async function engineOf(verdicts: ReadonlySet<Verdict>): Promise<{ run: RunEngine; engine: Engine }> {
+  const runs = vi.spyOn(Engine.prototype, 'run')
+  const run = createVerdictEngine(verdicts)
+  await run(firing())
+  const engine = runs.mock.contexts[0] as Engine
+  runs.mockRestore()
+  return { run, engine }
+}
+interface Inside {
+  readonly operators: { readonly operators: ReadonlyMap<string, unknown> }
+  readonly rules: readonly RuleInside[]
+  readonly facts: ReadonlyMap<string, unknown>
+  status: string
+}
+interface RuleInside {
+  readonly priority: number
+  readonly ruleEvent: { readonly type: string }
+  readonly conditions: { readonly all: readonly Record<string, unknown>[] }
+}
+const insideOf = (engine: Engine): Inside => engine as unknown as Inside
+
+describe('the guards against what a plain engine does', () => {
+  it('no run can end another: stop() and listeners fail, status stays as it is', async () => {
+    const { engine } = await engineOf(all)
+    expect(() => engine.stop()).toThrow('overlapping')
+    expect(() => engine.on('success', () => undefined)).toThrow('listener')
+    insideOf(engine).status = 'FINISHED'
+    expect(insideOf(engine).status).toBe('RUNNING')
+  })
+
+  it('one priority, no fact of its own, and event types that are verdicts', async () => {
+    const { rules, facts } = insideOf((await engineOf(all)).engine)
+    expect(new Set(rules.map(({ priority }) => priority)).size).toBe(1)
+    expect([...facts.keys()]).toEqual([])
+    expect(rules.map(({ ruleEvent }) => ruleEvent.type)).toEqual(['allow', 'review', 'reject'])
+  })
+
+  it('no built-in operator is left to coerce or to look for substrings', async () => {
+    const plain = new Engine([
+      { event: { type: 'x' }, conditions: { all: [{ fact: 'env', operator: 'in', value: 'production' }] } },
+    ])
+    expect((await plain.run({ env: 'prod' })).events).toHaveLength(1)
+    const { operators } = insideOf((await engineOf(all)).engine)
+    expect([...operators.operators.keys()].toSorted()).toEqual(['allow', 'reject', 'review'])
+  })
+
+  it('a missing or wrongly typed value keeps a reject rule on, where a plain one goes off', async () => {
+    const plain = new Engine(
+      [
+        {
+          event: { type: 'reject' },
+          conditions: { all: [{ fact: 'amount', operator: 'greaterThan', value: 5 }] },
+        },
+      ],
+      { allowUndefinedFacts: true },
+    )
+    const snapshot = await withRules(
+      '  - { id: a, allow: A. }\n  - { id: r, reject: R., when: { payload.meta.amount: { over: 5 } } }\n',
+    )
+    for (const amount of [undefined, null, '9999x', [9_999, 1], {}]) {
+      expect((await plain.run({ amount })).events).toEqual([])
+      const payload = { meta: amount === undefined ? {} : { amount } }
+      expect((await snapshot.decide(call(payload))).by).toEqual(['r'])
+    }
+  })
+
+  it('an empty group holds on a plain engine, and is an error here', async () => {
+    const plain = new Engine([{ event: { type: 'allow' }, conditions: { any: [] } }])
+    expect((await plain.run({})).events).toHaveLength(1)
+    for (const empty of ['{ any: [] }', '{ all: [] }', '{}'])
+      await expect(withRules(`  - { id: a, allow: A., when: ${empty} }\n`)).rejects.toThrow('empty-match')
+  })
+
+  it('no condition may have a path, and a value that is a reference is refused', async () => {
+    const plain = new Engine([
+      {
+        event: { type: 'allow' },
+        conditions: { all: [{ fact: 'call', path: '$.env', operator: 'notEqual', value: 'prod' }] },
+      },
+    ])
+    // On anything but an object the path is ignored and the fact itself compared.
+    expect((await plain.run({ call: 'x' })).events).toHaveLength(1)
+    const { run, engine } = await engineOf(new Set<Verdict>(['allow']))
+    const [condition] = insideOf(engine).rules[0]?.conditions.all ?? []
+    if (condition === undefined) throw new Error('the rule has no condition')
+    expect((engine as unknown as { pathResolver: () => unknown }).pathResolver).toThrow('path')
+    condition['path'] = '$.env'
+    await expect(run(firing('allow'))).rejects.toThrow('no such fact')
+    delete condition['path']
+    condition['value'] = { fact: 'call' }
+    await expect(run(firing('allow'))).rejects.toThrow('true only')
+  })
+
+  it('a run has one fact: whatever else is asked for or added is refused', async () => {
+    const runs = vi.spyOn(Engine.prototype, 'run')
+    await createVerdictEngine(all)(firing())
+    const [facts, options] = runs.mock.calls[0] ?? []
+    runs.mockRestore()
+    expect(facts).toEqual({})
+    const almanac = options?.almanac as unknown as {
+      addFact(): void
+      factValue(id: string): Promise<unknown>
+    }
+    expect(() => almanac.addFact()).toThrow('only fact')
+    await expect(almanac.factValue('risk')).rejects.toThrow('no such fact')
   })
 })
 

@@ -2,143 +2,28 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
 import { RISKS, VERDICTS, type Risk, type Verdict } from '../../src/domain/decision.ts'
+import type { CompiledSnapshot } from '../../src/policy/compile.ts'
 import type { Outcome } from '../../src/policy/snapshot.ts'
-import { bundle, call, ROUTING, snapshotOf } from './support.ts'
+import {
+  filesOf,
+  payloads,
+  policyOf,
+  risks,
+  ruleOf,
+  type Condition,
+  type Policy,
+  type Rule,
+  type Test,
+} from './random.ts'
+import { bundle, call, snapshotOf } from './support.ts'
 
 /**
  * The laws of policy-language.md section 4 over random rules and calls, and equality with a reference evaluator that is
  * written here, from the specification, and shares no code with the product.
  */
-const RUNS = 2_000
-
-interface Condition {
-  readonly field: 'amount' | 'note' | 'to'
-  readonly test: Test
-  readonly negated: boolean
-}
-type Test =
-  | { readonly over: number }
-  | { readonly at_most: number }
-  | { readonly is: string }
-  | { readonly not: string }
-  | { readonly some: string }
-  | { readonly every: string }
-  | { readonly presence: 'missing' | 'present' }
-interface Rule {
-  readonly verdict: Verdict
-  readonly any: boolean
-  readonly conditions: readonly Condition[]
-  readonly unless: Condition | null
-  readonly risk: Risk | null
-  readonly shadow: boolean
-}
-interface Policy {
-  readonly rules: readonly Rule[]
-  readonly star: readonly Rule[]
-  readonly unmatched: 'review' | 'reject'
-  readonly allowUpTo: Risk
-  readonly amountMeans: number | 'nothing' | null
-}
-
-const text = fc.constantFrom('a', 'b')
-const numberTest: fc.Arbitrary<Test> = fc.oneof(
-  fc.record({ over: fc.integer({ min: 0, max: 3 }) }),
-  fc.record({ at_most: fc.integer({ min: 0, max: 3 }) }),
-)
-const textTest: fc.Arbitrary<Test> = fc.oneof(fc.record({ is: text }), fc.record({ not: text }))
-const listTest: fc.Arbitrary<Test> = fc.oneof(fc.record({ some: text }), fc.record({ every: text }))
-const presence: fc.Arbitrary<Test> = fc.record({
-  presence: fc.constantFrom('missing' as const, 'present' as const),
-})
-
-const conditionsOf = (withPresence: boolean): fc.Arbitrary<Condition> => {
-  const one = (field: Condition['field'], test: fc.Arbitrary<Test>) =>
-    fc.record({
-      field: fc.constant(field),
-      test: withPresence ? fc.oneof({ weight: 4, arbitrary: test }, presence) : test,
-      negated: fc.boolean(),
-    })
-  return fc.oneof(one('amount', numberTest), one('note', textTest), one('to', listTest))
-}
-const ruleOf = (withPresence: boolean): fc.Arbitrary<Rule> =>
-  fc.record({
-    verdict: fc.constantFrom(...VERDICTS),
-    any: fc.boolean(),
-    conditions: fc.array(conditionsOf(withPresence), { maxLength: 3 }),
-    unless: fc.option(conditionsOf(withPresence)),
-    risk: fc.option(fc.constantFrom(...RISKS)),
-    shadow: fc.nat(4).map((n) => n === 0),
-  })
-const policyOf = (withPresence = true): fc.Arbitrary<Policy> =>
-  fc.record({
-    rules: fc.array(ruleOf(withPresence), { minLength: 1, maxLength: 5 }),
-    star: fc.array(ruleOf(withPresence), { maxLength: 2 }),
-    unmatched: fc.constantFrom('review' as const, 'reject' as const),
-    allowUpTo: fc.constantFrom(...RISKS),
-    amountMeans: withPresence
-      ? fc.option(fc.oneof(fc.integer({ min: 0, max: 3 }), fc.constant('nothing' as const)))
-      : fc.constant(null),
-  })
-const value: fc.Arbitrary<JsonValue> = fc.oneof(
-  fc.integer({ min: 0, max: 4 }),
-  text,
-  fc.array(fc.oneof(text, fc.constant(1)), { maxLength: 3 }),
-  fc.constant(null),
-)
-const payloads: fc.Arbitrary<JsonObject> = fc.record(
-  {
-    amount: fc.oneof(fc.integer({ min: 0, max: 4 }), value),
-    note: fc.oneof(text, value),
-    to: fc.oneof(fc.array(text, { maxLength: 3 }), value),
-  },
-  { requiredKeys: [] },
-)
-const risks = fc.constantFrom(...RISKS)
-
-// ---- printing a policy as YAML (JSON is YAML) ----
-
-const OPEN_CONTRACT = 'tool: pay\ndescription: d\nrisk: low\ninput_schema: { type: object }\n'
-const matchOf = ({ field, test, negated }: Condition): object => {
-  const line = { [`payload.${field}`]: 'presence' in test ? test.presence : test }
-  return negated ? { not: line } : line
-}
-const ruleJson = (rule: Rule, id: string): object => ({
-  id,
-  [rule.verdict]: `Reason ${id}.`,
-  ...(rule.conditions.length > 0 && { when: { [rule.any ? 'any' : 'all']: rule.conditions.map(matchOf) } }),
-  ...(rule.unless && { unless: matchOf(rule.unless) }),
-  ...(rule.risk && { risk: rule.risk }),
-  ...(rule.shadow && { mode: 'shadow' }),
-})
-const means = (policy: Policy): object =>
-  policy.amountMeans === null ? {} : { missing_means: { 'payload.amount': policy.amountMeans } }
-const filesOf = (policy: Policy, order: (items: object[]) => object[] = (items) => items) => ({
-  'routing.yaml': ROUTING.replace('unmatched: reject', `unmatched: ${policy.unmatched}`).replace(
-    'allow_up_to: medium',
-    `allow_up_to: ${policy.allowUpTo}`,
-  ),
-  'tools/pay.yaml': OPEN_CONTRACT,
-  'rules/pay.yaml': JSON.stringify({
-    tool: 'pay',
-    ...means(policy),
-    rules: order(policy.rules.map((rule, n) => ruleJson(rule, `r${n}`))),
-  }),
-  'rules/star.yaml':
-    policy.star.length === 0
-      ? undefined
-      : JSON.stringify({
-          tools: ['*'],
-          ...means(policy),
-          rules: order(policy.star.map((rule, n) => ruleJson(rule, `s${n}`))),
-        }),
-})
-const decide = async (
-  policy: Policy,
-  payload: JsonObject,
-  risk: Risk = 'low',
-  order?: (items: object[]) => object[],
-): Promise<Outcome> =>
-  (await snapshotOf(bundle(filesOf(policy, order)))).decide(call(payload, { riskLevel: risk }))
+const BUNDLES = 1_000
+const CALLS_PER_BUNDLE = 20
+const CASES = 20_000
 
 // ---- the reference evaluator: 1 true, 0 unknown, -1 false; and is min, or is max, not is minus ----
 
@@ -201,41 +86,58 @@ function reference(policy: Policy, payload: JsonObject, agentRisk: Risk): Expect
   }
 }
 
-const check = (
-  property: fc.IAsyncPropertyWithHooks<never> | fc.IAsyncProperty<unknown>,
-  runs = RUNS,
-): Promise<void> => fc.assert(property as fc.IAsyncProperty<unknown>, { numRuns: runs })
+// ---- running a law ----
+
+const manyPayloads = fc.array(payloads, { minLength: CALLS_PER_BUNDLE, maxLength: CALLS_PER_BUNDLE })
+const snapshot = (policy: Policy, order?: (items: object[]) => object[]): Promise<CompiledSnapshot> =>
+  snapshotOf(bundle(filesOf(policy, order)))
+
+/** Checks a law on CASES calls at least: a failing one shrinks to the policy and the payloads that break it. */
+async function hold<A>(
+  parts: fc.Arbitrary<A>,
+  law: (part: A) => Promise<(payload: JsonObject) => Promise<void>>,
+): Promise<void> {
+  let cases = 0
+  await fc.assert(
+    fc.asyncProperty(parts, manyPayloads, async (part, many) => {
+      const judge = await law(part)
+      for (const payload of many) {
+        await judge(payload)
+        cases++
+      }
+    }),
+    { numRuns: BUNDLES },
+  )
+  expect(cases).toBeGreaterThanOrEqual(CASES)
+}
 
 describe('the laws of section 4', () => {
   it('a decision equals that of the reference evaluator', async () => {
-    await check(
-      fc.asyncProperty(policyOf(), payloads, risks, async (policy, payload, risk) => {
-        const { verdict, risk: found, by } = await decide(policy, payload, risk)
-        expect({ verdict, risk: found, by }).toEqual(reference(policy, payload, risk))
-      }),
-    )
+    await hold(fc.tuple(policyOf(), risks), async ([policy, riskLevel]) => {
+      const decided = await snapshot(policy)
+      return async (payload) => {
+        const { verdict, risk, by } = await decided.decide(call(payload, { riskLevel }))
+        expect({ verdict, risk, by }).toEqual(reference(policy, payload, riskLevel))
+      }
+    })
   }, 120_000)
 
   it('the order of rules and files changes nothing', async () => {
-    await check(
-      fc.asyncProperty(policyOf(), payloads, async (policy, payload) => {
-        const [one, other] = [
-          await decide(policy, payload),
-          await decide(policy, payload, 'low', (items) => items.toReversed()),
-        ]
-        const same = ({ fired, ...rest }: Outcome) => ({ ...rest, fired: fired.map((rule) => rule.id) })
-        expect(same(other)).toEqual(same(one))
-      }),
-      RUNS,
-    )
+    await hold(policyOf(), async (policy) => {
+      const one = await snapshot(policy)
+      const other = await snapshot(policy, (items) => items.toReversed())
+      const same = ({ fired, ...rest }: Outcome) => ({ ...rest, fired: fired.map((rule) => rule.id) })
+      return async (payload) =>
+        expect(same(await other.decide(call(payload)))).toEqual(same(await one.decide(call(payload))))
+    })
   }, 120_000)
 
   it('raising risk_level never loosens, and never swaps reviewers', async () => {
-    await check(
-      fc.asyncProperty(policyOf(), payloads, async (policy, payload) => {
-        const snapshot = await snapshotOf(bundle(filesOf(policy)))
+    await hold(policyOf(), async (policy) => {
+      const decided = await snapshot(policy)
+      return async (payload) => {
         const outcomes: Outcome[] = []
-        for (const riskLevel of RISKS) outcomes.push(await snapshot.decide(call(payload, { riskLevel })))
+        for (const riskLevel of RISKS) outcomes.push(await decided.decide(call(payload, { riskLevel })))
         outcomes.reduce((lower, higher) => {
           expect(rank(higher.verdict)).toBeGreaterThanOrEqual(rank(lower.verdict))
           if (lower.requirement && higher.requirement) {
@@ -245,9 +147,8 @@ describe('the laws of section 4', () => {
           }
           return higher
         })
-      }),
-      RUNS,
-    )
+      }
+    })
   }, 120_000)
 
   /** An allow rule above allow_up_to is a warning at load: when it cannot be checked, its risk does not count. */
@@ -257,67 +158,61 @@ describe('the laws of section 4', () => {
   }
 
   it('removing a field never allows, without presence tests, missing_means and defaults', async () => {
-    await check(
-      fc.asyncProperty(
-        policyOf(false).map(withinLimit),
-        payloads,
-        fc.constantFrom('amount', 'note', 'to'),
-        async (policy, payload, field) => {
+    await hold(policyOf(false).map(withinLimit), async (policy) => {
+      const decided = await snapshot(policy)
+      return async (payload) => {
+        const before = await decided.decide(call(payload))
+        for (const field of Object.keys(payload)) {
           const { [field]: _, ...less } = payload
-          const [before, after] = [await decide(policy, payload), await decide(policy, less)]
+          const after = await decided.decide(call(less))
           expect(before.verdict !== 'allow' && after.verdict === 'allow').toBe(false)
-        },
-      ),
-    )
+        }
+      }
+    })
   }, 120_000)
 
   it('adding a reject rule never loosens, adding a review rule never yields allow', async () => {
-    await check(
-      fc.asyncProperty(policyOf(), ruleOf(true), payloads, async (policy, added, payload) => {
-        const before = await decide(policy, payload)
-        const withRule = (verdict: Verdict) =>
-          decide({ ...policy, rules: [...policy.rules, { ...added, verdict, shadow: false }] }, payload)
-        expect(rank((await withRule('reject')).verdict)).toBeGreaterThanOrEqual(rank(before.verdict))
-        const reviewed = await withRule('review')
+    await hold(fc.tuple(policyOf(), ruleOf(true)), async ([policy, added]) => {
+      const adding = (verdict: Verdict) =>
+        snapshot({ ...policy, rules: [...policy.rules, { ...added, verdict, shadow: false }] })
+      const [plain, rejecting, reviewing] = [
+        await snapshot(policy),
+        await adding('reject'),
+        await adding('review'),
+      ]
+      return async (payload) => {
+        const before = await plain.decide(call(payload))
+        const rejected = await rejecting.decide(call(payload))
+        expect(rank(rejected.verdict)).toBeGreaterThanOrEqual(rank(before.verdict))
+        const reviewed = await reviewing.decide(call(payload))
         expect(before.verdict !== 'allow' && reviewed.verdict === 'allow').toBe(false)
-      }),
-      RUNS,
-    )
+      }
+    })
   }, 120_000)
 
   it('a shadow rule never changes verdict, risk, message or reviewers', async () => {
-    await check(
-      fc.asyncProperty(policyOf(), ruleOf(true), payloads, async (policy, added, payload) => {
-        const decisive = ({ verdict, risk, policyRisk, by, message, requirement }: Outcome) => ({
-          verdict,
-          risk,
-          policyRisk,
-          by,
-          message,
-          requirement,
-        })
-        const before = await decide(policy, payload)
-        const after = await decide(
-          { ...policy, rules: [...policy.rules, { ...added, shadow: true }] },
-          payload,
+    await hold(fc.tuple(policyOf(), ruleOf(true)), async ([policy, added]) => {
+      const plain = await snapshot(policy)
+      const shadowed = await snapshot({ ...policy, rules: [...policy.rules, { ...added, shadow: true }] })
+      const decisive = (outcome: Outcome) => ({ ...outcome, fired: undefined, reads: undefined })
+      return async (payload) =>
+        expect(decisive(await shadowed.decide(call(payload)))).toEqual(
+          decisive(await plain.decide(call(payload))),
         )
-        expect(decisive(after)).toEqual(decisive(before))
-      }),
-      RUNS,
-    )
+    })
   }, 120_000)
 
   it('what explains a decision, rule by rule, is what decided it', async () => {
-    await check(
-      fc.asyncProperty(policyOf(), payloads, async (policy, payload) => {
-        const snapshot = await snapshotOf(bundle(filesOf(policy)))
-        const { outcome, rules } = await snapshot.explain(call(payload))
+    await hold(policyOf(), async (policy) => {
+      const decided = await snapshot(policy)
+      return async (payload) => {
+        const { outcome, rules } = await decided.explain(call(payload))
         const shouldFire = rules.filter(
           ({ result, verdict }) => result === 'fired' || (result === 'cannot tell' && verdict !== 'allow'),
         )
         expect(rules.filter((rule) => rule.fired)).toEqual(shouldFire)
         expect(outcome.fired.map((rule) => rule.id)).toEqual(shouldFire.map((rule) => rule.id))
-      }),
-    )
+      }
+    })
   }, 120_000)
 })

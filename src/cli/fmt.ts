@@ -1,0 +1,52 @@
+import { realpath, rename, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { BundleText } from '../policy/check.ts'
+import { printDiagnostics } from '../policy/diagnostics.ts'
+import { readBundle } from '../policy/directory.ts'
+import { formatFile } from '../policy/format.ts'
+import { DEFAULT_POLICIES } from './check.ts'
+import { CliFailure, EXIT } from './failure.ts'
+
+export const FMT_USAGE = `countersign fmt [DIR] [--check]
+
+  Puts the keys of every file in the order of the grammar and removes blanks at the end of lines. Comments move with what they are
+  about; what a file means never changes. --check writes nothing and exits 5 when a file would change. A file
+  that does not parse stays as it is: exit 3.`
+
+/** `countersign fmt [DIR]`: every file of the bundle in the order of the grammar. */
+export async function fmt(args: readonly string[]): Promise<void> {
+  const options = { check: { type: 'boolean', default: false } } as const
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  const dir = positionals[0] ?? DEFAULT_POLICIES
+  const read = await readBundle(dir)
+  if (!read.ok) return refuse(printDiagnostics(read.diagnostics))
+  let changed = 0
+  for (const file of read.texts) {
+    const result = formatFile(file)
+    if (!result.ok) refuse(printDiagnostics(result.diagnostics))
+    else if (result.text !== file.text) {
+      changed++
+      if (!values.check) await replaceFile(dir, { path: file.path, text: result.text })
+      console.log(`${values.check ? 'would change' : 'changed'} ${file.path}`)
+    }
+  }
+  if (values.check && changed > 0) process.exitCode ??= EXIT.changed
+}
+
+function refuse(findings: string): void {
+  console.error(findings)
+  process.exitCode = EXIT.doesNotCheck
+}
+
+/** In one step: who reads the directory meanwhile sees the old file or the new one. Names with a dot in front are no part of a bundle. */
+export async function replaceFile(dir: string, { path, text }: BundleText): Promise<void> {
+  try {
+    const target = await realpath(join(dir, path)).catch(() => join(dir, path))
+    const fresh = join(dirname(target), `.${basename(target)}.${process.pid}`)
+    await writeFile(fresh, text)
+    await rename(fresh, target)
+  } catch (cause) {
+    throw new CliFailure(`cannot write \`${path}\``, { cause })
+  }
+}

@@ -1,0 +1,21 @@
+import { GatewayError } from '../contract/errors.ts'
+import type { Explanation } from '../policy/explain.ts'
+import { callOfRequest, type ExplainRequest, usedOf } from '../policy/explain-request.ts'
+import { callUnder } from '../policy/limits.ts'
+import type { Deps } from './deps.ts'
+
+/** How the bundle in force decides a request, rule by rule (design.md section 6). Nothing is executed, counted or recorded. */
+export async function explainPolicies(deps: Deps, request: ExplainRequest): Promise<Explanation> {
+  const snapshot = deps.policies.current()
+  if (snapshot === undefined) throw new GatewayError('not_ready', 'no policy is in force')
+  const call = callOfRequest(request, deps.store.now())
+  if (call === undefined) {
+    const errors = [{ pointer: '/time', message: 'must be a date and time as RFC 3339 has it' }]
+    throw new GatewayError('invalid_request', 'the request does not fit the contract', { errors })
+  }
+  const problems = snapshot.checkPayload(call.tool, call.payload)
+  if (problems.length === 0) return snapshot.explain(await callUnder(snapshot.judge, call, usedOf(request)))
+  const detail = `the payload does not fit the contract of \`${call.tool}\``
+  const errors = problems.map(({ pointer, message }) => ({ pointer: `/payload${pointer}`, message }))
+  throw new GatewayError('invalid_policy_input', detail, { errors })
+}

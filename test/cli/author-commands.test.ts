@@ -1,0 +1,84 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runCli } from './run.ts'
+
+const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
+let directory: string
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'cs-author-'))
+  await cp(STARTER, join(directory, 'policies'), { recursive: true })
+})
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+const inDirectory = (...args: string[]) => runCli(args, { cwd: directory })
+
+describe('countersign compile', () => {
+  it('exits 0 and prints every rule of every tool', async () => {
+    const { code, out } = await inDirectory('compile', '--json')
+    const { format, tools } = JSON.parse(out) as {
+      format: string
+      tools: { tool: string; rules: object[] }[]
+    }
+    expect(code).toBe(0)
+    expect(format).toBe('countersign-rules/1')
+    expect(tools.map(({ tool }) => tool)).toContain('ledger.transfer')
+    expect(tools.every(({ rules }) => rules.length > 0)).toBe(true)
+  })
+
+  it('exits 2 without --json, and 3 for a bundle that does not check', async () => {
+    expect((await inDirectory('compile')).code).toBe(2)
+    const { code, out, err } = await inDirectory('compile', '--json', 'nowhere')
+    expect([code, out]).toEqual([3, ''])
+    expect(err).toContain('bundle-unreadable')
+  })
+})
+
+describe('countersign schema', () => {
+  it('exits 0 and writes four schemas that name the tools, lists and groups of the bundle', async () => {
+    const { code, out } = await inDirectory('schema', '--out', '.schemas')
+    expect(code).toBe(0)
+    expect(out.trimEnd().split('\n')).toHaveLength(4)
+    const rules = await readFile(join(directory, '.schemas/rules.schema.json'), 'utf8')
+    expect(rules).toContain('payload.amount_cents')
+    expect(rules).toContain('"ledger.transfer"')
+    expect(await readFile(join(directory, '.schemas/routing.schema.json'), 'utf8')).toContain('security')
+  })
+
+  it('exits 2 without a folder, and 3 for a bundle that cannot be read', async () => {
+    expect((await inDirectory('schema')).code).toBe(2)
+    expect((await inDirectory('schema', 'nowhere', '--out', 'x')).code).toBe(3)
+  })
+})
+
+describe('countersign fmt', () => {
+  const unordered = 'rules:\n  - { allow: A., id: a }\ntool: web.fetch\n'
+
+  it('exits 5 with --check and changes nothing; then changes what is out of order, and after that nothing', async () => {
+    const own = join(directory, 'unordered')
+    await cp(STARTER, own, { recursive: true })
+    await inDirectory('fmt', own)
+    await writeFile(join(own, 'rules/web.fetch.yaml'), unordered)
+    const checked = await inDirectory('fmt', own, '--check')
+    expect([checked.code, checked.out]).toEqual([5, 'would change rules/web.fetch.yaml\n'])
+    expect(await readFile(join(own, 'rules/web.fetch.yaml'), 'utf8')).toBe(unordered)
+    const changed = await inDirectory('fmt', own)
+    expect([changed.code, changed.out]).toEqual([0, 'changed rules/web.fetch.yaml\n'])
+    const text = 'tool: web.fetch\nrules:\n  - { id: a, allow: A. }\n'
+    expect(await readFile(join(own, 'rules/web.fetch.yaml'), 'utf8')).toBe(text)
+    expect(await inDirectory('fmt', own, '--check')).toEqual({ code: 0, out: '', err: '' })
+  })
+
+  it('exits 3 for a file that does not parse, and leaves it', async () => {
+    const own = join(directory, 'unparsed')
+    await cp(STARTER, own, { recursive: true })
+    await writeFile(join(own, 'rules/web.fetch.yaml'), 'tool: [\n')
+    const { code, err } = await inDirectory('fmt', own)
+    expect(code).toBe(3)
+    expect(err).toContain('rules/web.fetch.yaml')
+    expect(await readFile(join(own, 'rules/web.fetch.yaml'), 'utf8')).toBe('tool: [\n')
+  })
+})

@@ -1,0 +1,244 @@
+import { Engine } from 'json-rules-engine'
+import { RE2JS } from 're2js'
+import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
+import {
+  joinRequirements,
+  RISKS,
+  VERDICTS,
+  type ReviewRequirement,
+  type Risk,
+  type Verdict,
+} from '../../src/domain/decision.ts'
+import { applyFunction } from '../../src/policy/functions.ts'
+import { MISSING, UNREADABLE } from '../../src/policy/fields.ts'
+import type { FunctionName } from '../../src/policy/ir.ts'
+import type { PortableBundle, PortableTool } from '../../src/policy/portable.ts'
+
+/**
+ * Runs portable rules on plain json-rules-engine, written from docs/portable-rules.md: the oracle of the differential test. It shares the
+ * four functions (`domain(...)` and the like) with the product, and nothing else that judges.
+ */
+export interface PortableOutcome {
+  readonly verdict: Verdict
+  readonly risk: Risk
+  readonly policyRisk: Risk
+  readonly by: readonly string[]
+  readonly fired: readonly string[]
+  readonly requirement?: ReviewRequirement
+}
+
+type Truth = 1 | 0 | -1
+const absent = Symbol('missing')
+const unreadable = Symbol('unreadable')
+type Value = JsonValue | typeof absent | typeof unreadable | readonly unknown[]
+
+interface Asked {
+  readonly keys: readonly (string | number)[]
+  readonly function?: FunctionName
+  readonly missing?: {
+    readonly is?: 'nothing'
+    readonly value?: JsonValue
+    readonly defaults?: readonly { readonly keys: readonly (string | number)[]; readonly value: JsonValue }[]
+  }
+  readonly test: Test
+}
+interface Test {
+  readonly op: string
+  readonly values?: readonly JsonValue[]
+  readonly value?: number
+  readonly test?: Test
+  readonly tests?: readonly Test[]
+}
+
+// ---- reading ----
+
+function read(fact: JsonObject, { keys, missing }: Asked, withDefaults: boolean): Value {
+  let here: JsonValue = fact
+  for (let n = 0; n < keys.length; n++) {
+    const key = keys[n] as string | number
+    if (here === null || typeof here !== 'object' || Array.isArray(here) !== (typeof key === 'number'))
+      return unreadable
+    const found: JsonValue | undefined = Object.hasOwn(here, key)
+      ? (here as Record<string, JsonValue>)[key]
+      : undefined
+    const standIn: JsonValue | undefined = withDefaults
+      ? missing?.defaults?.find((one) => one.keys.join('/') === keys.slice(0, n + 1).join('/'))?.value
+      : undefined
+    const next: JsonValue | undefined = found ?? (found === null ? null : standIn)
+    if (next === undefined) return absent
+    here = next
+  }
+  return here ?? unreadable
+}
+
+function answer(fact: JsonObject, asked: Asked): Truth {
+  let value = read(fact, asked, true)
+  if (value === absent && asked.missing?.is === 'nothing') return -1
+  if (value === absent && asked.missing?.value !== undefined) value = asked.missing.value
+  return judge(asked.test, asked.function === undefined ? value : applied(asked.function, value))
+}
+
+function applied(name: FunctionName, value: Value): Value {
+  if (value === absent || value === unreadable) return value
+  const result = applyFunction(name, value as JsonValue)
+  if (result === MISSING) return absent
+  if (result === UNREADABLE) return unreadable
+  return Array.isArray(result)
+    ? result.map((item: unknown) => (item === UNREADABLE ? unreadable : item))
+    : (result as JsonValue)
+}
+
+// ---- judging: 1 true, 0 unknown, -1 false ----
+
+const yes = (truth: boolean): Truth => (truth ? 1 : -1)
+const opposite = (truth: Truth): Truth => (0 - truth) as Truth
+const COMPARE: Record<string, (a: number, b: number) => boolean> = {
+  over: (a, b) => a > b,
+  at_least: (a, b) => a >= b,
+  under: (a, b) => a < b,
+  at_most: (a, b) => a <= b,
+}
+const TEXT: Record<string, (text: string, wanted: string) => boolean> = {
+  starts_with: (text, wanted) => text.startsWith(wanted),
+  ends_with: (text, wanted) => text.endsWith(wanted),
+  like: (text, wanted) =>
+    new RegExp(`^${wanted.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '[^]*')}$`).test(text),
+  matches: (text, wanted) => RE2JS.compile(wanted).matcher(text).find(),
+  contains: (text, wanted) => text.includes(wanted),
+}
+
+function judge(test: Test, value: Value): Truth {
+  const { op } = test
+  if (op === 'missing' || op === 'present')
+    return value === unreadable ? 0 : yes((value === absent) === (op === 'missing'))
+  if (op === 'not') return opposite(judge(test.test as Test, value))
+  if (op === 'and') return Math.min(...(test.tests ?? []).map((one) => judge(one, value))) as Truth
+  if (op === 'is') return judgeIs(test.values ?? [], value)
+  if (op in COMPARE)
+    return typeof value === 'number'
+      ? yes((COMPARE[op] as never as (a: number, b: number) => boolean)(value, test.value as number))
+      : 0
+  if (typeof value === 'string') return judgeText(test, value.normalize('NFC'))
+  if (!Array.isArray(value)) return 0
+  if (op === 'contains') return some(value, (item) => judgeIs(test.values ?? [], item))
+  return judgeList(test, value)
+}
+
+function judgeIs(values: readonly JsonValue[], value: Value): Truth {
+  if (!['string', 'number', 'boolean'].includes(typeof value)) return 0
+  if (!values.some((one) => typeof one === typeof value)) return 0
+  return yes(values.includes(typeof value === 'string' ? value.normalize('NFC') : (value as JsonValue)))
+}
+
+function judgeText({ op, values }: Test, text: string): Truth {
+  const wanted = (values ?? []).filter((one) => typeof one === 'string')
+  if (!(op in TEXT) || wanted.length === 0) return 0
+  return yes(wanted.some((one) => TEXT[op]?.(text, one)))
+}
+
+function judgeList({ op, test }: Test, list: readonly unknown[]): Truth {
+  const inner = test as Test
+  const each = (item: Value): Truth => judge(inner, item)
+  if (op === 'count') return judge(inner, list.length)
+  if (op === 'some') return some(list, each)
+  if (op === 'none') return opposite(some(list, each))
+  if (op === 'every')
+    return list.length === 0 ? 0 : (Math.min(...list.map((item) => each(elementOf(item)))) as Truth)
+  return 0
+}
+
+function some(list: readonly unknown[], each: (item: Value) => Truth): Truth {
+  return Math.max(-1, ...list.map((item) => each(elementOf(item)))) as Truth
+}
+
+function elementOf(item: unknown): Value {
+  return item === null ? unreadable : (item as Value)
+}
+
+// ---- running ----
+
+/** A function that decides one fact by the rules of a tool. One engine for each run: a plain one may not be shared by overlapping runs. */
+export function portableRunner(
+  bundle: PortableBundle,
+  name: string,
+): (fact: JsonObject, riskLevel?: Risk) => Promise<PortableOutcome> {
+  const tool = bundle.tools.find((one) => one.tool === name) as PortableTool
+  const engine = new Engine()
+  for (const operator of [
+    'equal',
+    'notEqual',
+    'in',
+    'notIn',
+    'contains',
+    'doesNotContain',
+    'lessThan',
+    'lessThanInclusive',
+    'greaterThan',
+    'greaterThanInclusive',
+  ])
+    engine.removeOperator(operator)
+  engine.addOperator('always', () => true)
+  engine.addOperator('before', (fact: { at: number }, at: number) => fact.at < at)
+  engine.addOperator('is_true', (fact: JsonObject, asked: Asked) => answer(fact, asked) === 1)
+  engine.addOperator('is_not_false', (fact: JsonObject, asked: Asked) => answer(fact, asked) !== -1)
+  for (const rule of tool.rules) engine.addRule(rule as never)
+  return async (call, riskLevel) => {
+    const { events } = await engine.run({ call })
+    return conclude(bundle, {
+      baseline: tool.risk as Risk,
+      riskLevel,
+      events: events as unknown as PortableEvent[],
+    })
+  }
+}
+
+interface PortableEvent {
+  readonly type: Verdict | 'match'
+  readonly params: {
+    readonly id: string
+    readonly mode: string
+    readonly risk?: Risk
+    readonly reviewers?: ReviewRequirement
+  }
+}
+
+const top = <T>(order: readonly T[], ...found: readonly T[]): T =>
+  order[Math.max(...found.map((one) => order.indexOf(one)))] as T
+
+function conclude(
+  { routing }: PortableBundle,
+  {
+    baseline,
+    riskLevel,
+    events,
+  }: { baseline: Risk; riskLevel: Risk | undefined; events: readonly PortableEvent[] },
+): PortableOutcome {
+  const { unmatched, allow_up_to, levels } = routing as unknown as {
+    unmatched: Verdict
+    allow_up_to: Risk
+    levels: Record<Risk, ReviewRequirement>
+  }
+  const fired = events.filter(({ type }) => type !== 'match')
+  const enforced = fired.filter(({ params }) => params.mode === 'enforced')
+  const matched = events.length > fired.length
+  const policyRisk = top(RISKS, baseline, ...enforced.flatMap(({ params }) => params.risk ?? []))
+  const risk = top(RISKS, policyRisk, riskLevel ?? 'low')
+  const voices = enforced.map(({ type, params }) => ({ type: type as Verdict, id: params.id }))
+  if (!matched) voices.push({ type: unmatched, id: 'unmatched' })
+  const ruled = top(VERDICTS, ...voices.map(({ type }) => type))
+  const by = voices.filter(({ type }) => type === ruled).map(({ id }) => id)
+  const capped = ruled === 'allow' && RISKS.indexOf(risk) > RISKS.indexOf(allow_up_to)
+  const outcome = {
+    verdict: capped ? 'review' : ruled,
+    risk,
+    policyRisk,
+    by: (capped ? [...by, 'allow_up_to'] : by).sort(),
+    fired: fired.map(({ params }) => params.id).sort(),
+  } as const
+  if (outcome.verdict !== 'review') return outcome
+  const asked = enforced
+    .filter(({ type }) => type === ruled)
+    .flatMap(({ params }) => params.reviewers ?? [])
+    .map((reviewers) => ({ ...reviewers, expires_ms: reviewers.expires_ms ?? Infinity }))
+  return { ...outcome, requirement: [levels[risk], ...asked].reduce(joinRequirements, levels[policyRisk]) }
+}
