@@ -229,7 +229,7 @@ async function wait(run: Run, decision: Decision, deadline: number): Promise<Dec
   const answer = await attempt(run, () => run.client.poll({ thread_id }, { waitSeconds, ...signalOf(run) }))
   // a gateway that does not hold the request is not asked in a tight loop
   const early = Math.min(LEAST_POLL_MS, deadline - Date.now()) - (Date.now() - asked)
-  if (answer.status === 'pending_review' && early > 0) await sleep(early)
+  if (answer.status === 'pending_review' && early > 0) await sleep(run, early)
   return answer
 }
 
@@ -312,10 +312,10 @@ async function attempt<T>(run: Run, call: () => Promise<T>, tries = TRIES): Prom
       return await call()
     } catch (error) {
       left--
-      if (run.guard.signal?.aborted) throw new NotExecuted('aborted', 'the caller gave up', { cause: error })
+      if (run.guard.signal?.aborted) throw gaveUp(error)
       if (left <= 0 || !retryable(error))
         throw new NotExecuted('gateway_error', messageOf(error), { cause: error })
-      await pause(error, tries - left)
+      await pause(run, error, tries - left)
     }
   }
 }
@@ -326,14 +326,30 @@ function retryable(error: unknown): boolean {
   )
 }
 
-function pause(error: unknown, attempts: number): Promise<void> {
+function pause(run: Run, error: unknown, attempts: number): Promise<void> {
   const asked = error instanceof CountersignError ? error.retryAfter : undefined
   const ms = asked === undefined ? 100 * 2 ** attempts : Math.min(asked, 30) * 1_000
-  return sleep(ms)
+  return sleep(run, ms)
 }
 
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
+/** @throws NotExecuted as soon as the caller gives up */
+function sleep({ guard: { signal } }: Run, ms: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer)
+      reject(gaveUp(signal?.reason))
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    }, ms)
+    if (signal?.aborted) abort()
+    else signal?.addEventListener('abort', abort, { once: true })
+  })
+}
+
+function gaveUp(cause: unknown): NotExecuted {
+  return new NotExecuted('aborted', 'the caller gave up', { cause })
 }
 
 function messageOf(error: unknown): string {

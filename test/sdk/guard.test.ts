@@ -281,6 +281,23 @@ describe('guard', () => {
     }
   })
 
+  it('does not sit out a pause of thirty seconds when the caller gives up', async () => {
+    const controller = new AbortController()
+    const problem = JSON.stringify({ status: 503, code: 'not_ready', title: 't', detail: 'd' })
+    const headers = { 'content-type': 'application/problem+json', 'retry-after': '30' }
+    const busy: typeof fetch = async () => {
+      setTimeout(() => controller.abort(), 20)
+      return new Response(problem, { status: 503, headers })
+    }
+    const execute = vi.fn()
+    const gate = createGate({ url: 'http://127.0.0.1:1', key: 'k', fetch: busy })
+    const refusal = await gate
+      .guard('pay', {}, execute, { signal: controller.signal })
+      .catch((error: unknown) => error)
+    expect((refusal as NotExecuted).outcome).toBe('aborted')
+    expect(execute).not.toHaveBeenCalled()
+  })
+
   it('runs nothing on a proof without a thread, even where approvals may be unsigned', async () => {
     const says = honest()
     const poll = () => {
