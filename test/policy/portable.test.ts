@@ -9,7 +9,7 @@ import { printDiagnostics } from '../../src/policy/diagnostics.ts'
 import { prepareDirectory } from '../../src/policy/directory.ts'
 import { prepareBundle, type PreparedBundle } from '../../src/policy/load.ts'
 import { portableBundle, type PortableBundle, type PortableCondition } from '../../src/policy/portable.ts'
-import type { Call, Outcome, ToolContract } from '../../src/policy/snapshot.ts'
+import { NO_HISTORY, type Call, type Outcome, type ToolContract } from '../../src/policy/snapshot.ts'
 import { createClock } from '../../src/policy/time.ts'
 import { portableRunner } from './portable-engine.ts'
 import { LANGUAGE_TOOL, languageBundles, languageCalls } from './random-language.ts'
@@ -31,12 +31,12 @@ const prepare = async (files: Files): Promise<Sound> =>
 
 /** The fact `call` as docs/portable-rules.md describes it. */
 function factOf(one: Call, tool: ToolContract, at: (at: number) => object = clock): JsonObject {
-  const { payload, agent, tenant, workflow, label, subject } = one
+  const { payload, agent, tenant, workflow, label, subject, history = NO_HISTORY } = one
   const fact = {
     payload,
-    agent: { id: agent, tenant },
+    agent: { id: agent, tenant, tools: history.agentTools, labels: history.agentLabels },
     tool: defined({ name: tool.name, labels: tool.labels, reversibility: tool.reversibility }),
-    task: defined({ workflow, label, subject }),
+    task: defined({ workflow, label, subject, tools: history.taskTools, labels: history.taskLabels }),
     time: at(one.at),
     at: one.at,
   }
@@ -76,10 +76,13 @@ describe('portable rules', () => {
     const { ir, snapshot, results } = sound(await prepareDirectory(STARTER))
     const portable = portableBundle(ir)
     const zone = createClock(ir.head.routing.timezone)
-    for (const { case: one, outcome } of results.filter((result) => result.case.time === undefined)) {
+    // Limits are not in the portable form.
+    const told = results.filter(({ case: { time, used } }) => time === undefined && used.size === 0)
+    for (const { case: one, outcome } of told) {
       const tool = snapshot.tools.get(one.tool) as ToolContract
       // The suite's own instant: a Monday at noon.
-      const asked = call(one.payload, { tool: one.tool, agent: one.agent, tenant: one.tenant, ...one.task })
+      const { agent, tenant, history } = one
+      const asked = call(one.payload, { tool: one.tool, agent, tenant, history, ...one.task })
       const run = portableRunner(portable, tool.name)
       const found = await run(
         factOf(asked, tool, () => zone(Date.UTC(2026, 10, 16, 12))),

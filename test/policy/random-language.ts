@@ -20,6 +20,16 @@ const CONTRACT = {
 
 const words = fc.constantFrom('a', 'b', 'ab', 'A', 'e\u0301'.normalize('NFC'))
 const numbers = fc.integer({ min: 0, max: 3 })
+/** Texts that a function can give: a literal that it never gives is an error. */
+const hosts = fc.constantFrom('a.io', 'b.io', 'acme.com')
+const paths = fc.constantFrom('/a', '/b', '/a/b')
+const verbs = fc.constantFrom('select', 'delete')
+const exactly = (texts: fc.Arbitrary<string>): fc.Arbitrary<JsonValue> =>
+  fc.oneof(
+    texts,
+    fc.record({ is: fc.array(texts, { minLength: 1, maxLength: 3 }) }),
+    texts.map((text) => ({ not: text })),
+  )
 const textTests = fc.oneof(
   fc.record({ starts_with: words }),
   fc.record({ ends_with: fc.array(words, { minLength: 1, maxLength: 2 }) }),
@@ -36,6 +46,11 @@ const numberTests = fc.oneof(
   ),
   fc.record({ is: numbers }),
   fc.record({ over: numbers, at_most: numbers }),
+)
+/** Of a list's length: what every length fits, or none, is an error. */
+const countTests = fc.oneof(
+  ...(['over', 'at_most'] as const).map((op) => numbers.map((limit) => ({ [op]: limit }))),
+  ...(['at_least', 'under'] as const).map((op) => numbers.map((limit) => ({ [op]: limit + 1 }))),
 )
 const anyValue = fc.oneof(words, numbers, fc.boolean())
 const plainTests: fc.Arbitrary<JsonValue> = fc.oneof(
@@ -58,7 +73,7 @@ const { any: anyTests } = fc.letrec<{ element: JsonValue; any: JsonValue }>((tie
     presence,
     tie('any').map((test) => ({ not: test })),
     fc.tuple(fc.constantFrom('some', 'every', 'none'), tie('element')).map(([op, test]) => ({ [op]: test })),
-    numberTests.map((test) => ({ count: test })),
+    countTests.map((test) => ({ count: test })),
     fc.tuple(plainTests.filter(isMapping), presence).map(([test, not]) => ({ ...(test as object), not })),
   ),
 }))
@@ -72,21 +87,29 @@ const line = (fields: readonly string[], tests: fc.Arbitrary<JsonValue>): fc.Arb
 const payloadFields = ['amount', 'note', 'to', 'to[0]', 'flag', 'meta.deep', 'meta'].map(
   (name) => `payload.${name}`,
 )
-const trustedTexts = ['agent.id', 'agent.tenant', 'tool.name', 'task.workflow', 'task.label', 'task.subject']
+const trustedTexts = ['agent.id', 'agent.tenant', 'task.workflow', 'task.label', 'task.subject']
+const historyLists = ['task.tools', 'task.labels', 'agent.tools', 'agent.labels']
 const listOf = (tests: fc.Arbitrary<JsonValue>): fc.Arbitrary<JsonValue> =>
   fc.oneof(
     fc.tuple(fc.constantFrom('some', 'every', 'none'), tests).map(([op, test]) => ({ [op]: test })),
-    numberTests.map((test) => ({ count: test })),
+    countTests.map((test) => ({ count: test })),
   )
 const lines = fc.oneof(
   { weight: 6, arbitrary: line(payloadFields, anyTests) },
   line(trustedTexts, fc.oneof(textTests, presence)),
-  line(['tool.labels'], fc.oneof(listOf(textTests), fc.constant({ contains: 'money' }))),
+  line(historyLists, listOf(textTests)),
+  line(['tool.name'], fc.constantFrom<JsonValue>('pay', { starts_with: 'p' })),
+  line(
+    ['tool.labels'],
+    fc.constantFrom<JsonValue>({ some: 'money' }, { none: 'outbound' }, { contains: 'money' }),
+  ),
   line(['tool.reversibility'], fc.oneof(presence, fc.constant('external'))),
   line(['time.weekday'], fc.constantFrom<JsonValue>('mon', ['sat', 'sun'], { not: 'mon' })),
   line(['time.hour'], fc.constantFrom<JsonValue>({ at_least: 12 }, { under: 12 })),
-  line(['domain(payload.note)', 'host(payload.note)', 'path(payload.note)'], textTests),
-  line(['domain(payload.to)', 'sql_verbs(payload.note)'], listOf(textTests)),
+  line(['domain(payload.note)', 'host(payload.note)'], exactly(hosts)),
+  line(['path(payload.note)'], exactly(paths)),
+  line(['domain(payload.to)'], listOf(exactly(hosts))),
+  line(['sql_verbs(payload.note)'], listOf(exactly(verbs))),
 )
 const { match } = fc.letrec<{ match: JsonObject }>((tie) => ({
   match: fc.oneof(
@@ -191,6 +214,7 @@ const payload: fc.Arbitrary<JsonObject> = fc.record(
 )
 
 /** Calls of the tool by an agent that the directory knows. */
+const someWords = fc.uniqueArray(words, { maxLength: 2 })
 export const languageCalls: fc.Arbitrary<Call> = fc
   .record(
     {
@@ -200,7 +224,13 @@ export const languageCalls: fc.Arbitrary<Call> = fc
       subject: words,
       riskLevel: fc.constantFrom(...RISKS),
       at: fc.constantFrom(NOON, NOON + 5 * 86_400_000, Date.UTC(2027, 5, 1)),
+      history: fc.record({
+        taskTools: someWords,
+        taskLabels: someWords,
+        agentTools: someWords,
+        agentLabels: someWords,
+      }),
     },
-    { requiredKeys: ['payload', 'at'] },
+    { requiredKeys: ['payload', 'at', 'history'] },
   )
   .map((given) => ({ tool: LANGUAGE_TOOL, tenant: 'acme', agent: 'bot', ...given }))
