@@ -53,6 +53,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'format the files of a policy bundle',
     load: () => import('./fmt.ts').then((it) => ({ run: it.fmt, usage: it.FMT_USAGE })),
   },
+  import: {
+    summary: 'write tool contracts from an MCP server or an OpenAPI document',
+    load: () => import('./import.ts').then((it) => ({ run: it.importContracts, usage: it.IMPORT_USAGE })),
+  },
   keys: {
     summary: 'issue and revoke keys',
     load: () => import('./keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),

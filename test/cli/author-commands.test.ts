@@ -82,3 +82,49 @@ describe('countersign fmt', () => {
     expect(await readFile(join(own, 'rules/web.fetch.yaml'), 'utf8')).toBe('tool: [\n')
   })
 })
+
+describe('countersign import', () => {
+  const list = JSON.stringify({
+    tools: [
+      {
+        name: 'notes.add',
+        description: 'Add a note.',
+        inputSchema: { type: 'object', 'x-a': 1 },
+        annotations: { readOnlyHint: false, destructiveHint: false },
+      },
+    ],
+  })
+
+  it('exits 0, writes contracts that check, and names what they cannot say', async () => {
+    const options = { cwd: directory, input: list }
+    const { code, out, err } = await runCli(['import', 'mcp', '-', '--prefix', 'mine.'], options)
+    expect([code, out]).toEqual([0, 'wrote policies/tools/mine.notes.add.yaml\n'])
+    expect(err).toContain('/tools/0/inputSchema/x-a: dropped')
+    expect((await inDirectory('check')).code).toBe(0)
+  })
+
+  it('exits 2 and overwrites nothing without --force', async () => {
+    const path = join(directory, 'policies/tools/mine.notes.add.yaml')
+    const before = await readFile(path, 'utf8')
+    await writeFile(path, before.replace('risk: medium', 'risk: high'))
+    const again = (...args: string[]) =>
+      runCli(['import', 'mcp', '-', '--prefix', 'mine.', ...args], { cwd: directory, input: list })
+    const { code, err } = await again()
+    expect(code).toBe(2)
+    expect(err).toContain('nothing was written: tools/mine.notes.add.yaml exists')
+    expect(await readFile(path, 'utf8')).toContain('risk: high')
+    expect((await again('--force')).code).toBe(0)
+    expect(await readFile(path, 'utf8')).toBe(before)
+  })
+
+  it('reads OpenAPI as YAML, and exits 2 for what is none', async () => {
+    const yaml =
+      'openapi: 3.1.0\ninfo: { title: t, version: "1" }\npaths: { /a: { get: { operationId: readA } } }\n'
+    await writeFile(join(directory, 'api.yaml'), yaml)
+    expect((await inDirectory('import', 'openapi', 'api.yaml', '--dir', 'imported')).out).toBe(
+      'wrote imported/tools/readA.yaml\n',
+    )
+    for (const args of [['mcp', 'api.yaml'], ['openapi', 'nowhere'], ['openapi'], ['other', 'api.yaml']])
+      expect((await inDirectory('import', ...args)).code).toBe(2)
+  })
+})
