@@ -57,6 +57,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'write tool contracts from an MCP server or an OpenAPI document',
     load: () => import('./import.ts').then((it) => ({ run: it.importContracts, usage: it.IMPORT_USAGE })),
   },
+  init: {
+    summary: 'write a starter bundle and a workflow that guards it',
+    load: () => import('./init.ts').then((it) => ({ run: it.init, usage: it.INIT_USAGE })),
+  },
   keys: {
     summary: 'issue and revoke keys',
     load: () => import('./keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),

@@ -1,8 +1,9 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse as parseYaml } from 'yaml'
 import { runCli } from './run.ts'
 
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
@@ -126,5 +127,42 @@ describe('countersign import', () => {
     )
     for (const args of [['mcp', 'api.yaml'], ['openapi', 'nowhere'], ['openapi'], ['other', 'api.yaml']])
       expect((await inDirectory('import', ...args)).code).toBe(2)
+  })
+})
+
+describe('countersign init', () => {
+  interface Step {
+    readonly name?: string
+    readonly run?: string
+  }
+
+  it('exits 0 and writes a bundle that checks, tests and formats green, by the steps of its own workflow', async () => {
+    expect((await inDirectory('init', 'fresh')).code).toBe(0)
+    const own = join(directory, 'fresh')
+    const text = await readFile(join(own, '.github/workflows/policies.yml'), 'utf8')
+    const { jobs } = parseYaml(text) as { jobs: { policies: { steps: readonly Step[] } } }
+    const steps = new Map(jobs.policies.steps.map(({ name = '', run = '' }) => [name, run]))
+    for (const name of ['Check', 'Test']) {
+      const [program, ...args] = steps.get(name)?.split(' ') ?? []
+      expect(program).toBe('$COUNTERSIGN')
+      expect([name, (await runCli(args, { cwd: own })).code]).toEqual([name, 0])
+    }
+    expect((await runCli(['fmt', '--check'], { cwd: own })).code).toBe(0)
+    expect(steps.get('Diff')).toMatch(/^\$COUNTERSIGN diff \S+ policies --fail-on loosens --format markdown /)
+    expect(steps.get('Backtest')).toMatch(/^\$COUNTERSIGN backtest --evidence \S+ \S+ policies /)
+    // What others choose must not be part of a script.
+    for (const run of steps.values()) expect(run).not.toContain('${{')
+    expect(text).toMatch(/npx --yes countersign@\d+\.\d+\.\d+\n/)
+  })
+
+  it('exits 2 for a directory that is not empty, and leaves it; .git is no matter', async () => {
+    await mkdir(join(directory, 'used'))
+    await writeFile(join(directory, 'used/notes.txt'), 'mine')
+    const { code, err } = await inDirectory('init', 'used')
+    expect(code).toBe(2)
+    expect(err).toContain('it holds `notes.txt`')
+    expect(await readdir(join(directory, 'used'))).toEqual(['notes.txt'])
+    await mkdir(join(directory, 'cloned/.git'), { recursive: true })
+    expect((await inDirectory('init', 'cloned')).code).toBe(0)
   })
 })
