@@ -19,7 +19,7 @@ export async function fmt(args: readonly string[]): Promise<void> {
   const options = { check: { type: 'boolean', default: false } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   const dir = positionals[0] ?? DEFAULT_POLICIES
-  const read = await readBundle(dir)
+  const read = await readBundle(dir, { ignoreLock: true })
   if (!read.ok) return refuse(printDiagnostics(read.diagnostics))
   let changed = 0
   for (const file of read.texts) {

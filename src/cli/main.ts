@@ -61,6 +61,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'write a starter bundle and a workflow that guards it',
     load: () => import('./init.ts').then((it) => ({ run: it.init, usage: it.INIT_USAGE })),
   },
+  lock: {
+    summary: 'write the digests of all policy files, checked at every load',
+    load: () => import('./lock.ts').then((it) => ({ run: it.lock, usage: it.LOCK_USAGE })),
+  },
   keys: {
     summary: 'issue and revoke keys',
     load: () => import('./keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),

@@ -166,3 +166,23 @@ describe('countersign init', () => {
     expect((await inDirectory('init', 'cloned')).code).toBe(0)
   })
 })
+
+describe('countersign lock', () => {
+  it('exits 0 and writes a manifest; after that a change exits 3 until it is locked again', async () => {
+    const own = join(directory, 'locked')
+    await cp(STARTER, own, { recursive: true })
+    const { code, out } = await inDirectory('lock', own)
+    expect([code, out]).toEqual([0, `wrote ${join(own, 'countersign.lock')}: 20 files\n`])
+    expect((await inDirectory('check', own)).code).toBe(0)
+    const path = join(own, 'rules/web.fetch.yaml')
+    await writeFile(path, `${await readFile(path, 'utf8')}# changed\n`)
+    const refused = await inDirectory('check', own)
+    expect([refused.code, refused.out.split('\n')[0]]).toEqual([
+      3,
+      'rules/web.fetch.yaml:1:1: error lock-mismatch: the file is not what countersign.lock says',
+    ])
+    expect((await inDirectory('lock', own)).code).toBe(0)
+    expect((await inDirectory('check', own)).code).toBe(0)
+    expect((await inDirectory('lock', 'nowhere')).code).toBe(3)
+  })
+})
