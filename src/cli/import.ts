@@ -4,7 +4,9 @@ import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { parseDocument } from 'yaml'
 import type { JsonValue } from '../contract/json.ts'
-import type { ImportResult } from '../policy/import-contract.ts'
+import type { BundleText } from '../policy/check.ts'
+import { readBundle } from '../policy/directory.ts'
+import { toolOfContract, type ImportResult } from '../policy/import-contract.ts'
 import { importMcp } from '../policy/import-mcp.ts'
 import { importOpenApi } from '../policy/import-openapi.ts'
 import { DEFAULT_POLICIES } from './check.ts'
@@ -72,12 +74,27 @@ async function write(dir: string, { files }: ImportResult, force: boolean): Prom
       hint: 'say --force to overwrite',
     })
   }
+  await refuseTwins(dir, files)
   for (const file of files) {
     await mkdir(dirname(join(dir, file.path)), { recursive: true })
     await replaceFile(dir, file)
     console.log(`wrote ${join(dir, file.path)}`)
   }
   if (files.length === 0) throw new CliFailure('no tool was found', { exit: EXIT.usage })
+}
+
+/** A tool has one contract. Another file that has it is somebody's work, and stays. */
+async function refuseTwins(dir: string, files: readonly BundleText[]): Promise<void> {
+  const read = await readBundle(dir, { ignoreLock: true })
+  const names = new Set(files.map(toolOfContract))
+  for (const other of read.ok ? read.texts : []) {
+    if (!other.path.startsWith('tools/') || files.some(({ path }) => path === other.path)) continue
+    const tool = toolOfContract(other)
+    if (tool !== undefined && names.has(tool))
+      throw new CliFailure(`nothing was written: \`${tool}\` has a contract in ${other.path}`, {
+        exit: EXIT.usage,
+      })
+  }
 }
 
 function exists(path: string): Promise<boolean> {

@@ -106,6 +106,13 @@ function inputSchema(task: SchemaImport, tool: ForeignTool): JsonObject {
   }
 }
 
+/** The tool that a contract is for; undefined when the file does not say. */
+export function toolOfContract({ path, text }: BundleText): string | undefined {
+  const doc = parseSource(createSource(path, text), createFindings())
+  const named = doc?.kind === 'map' ? doc.entries.find(({ key }) => key === 'tool')?.value : undefined
+  return named?.kind === 'text' ? named.value : undefined
+}
+
 /** The first thing `countersign check` would say about the contract. */
 function problemOf({ path, text }: BundleText): string | undefined {
   const findings = createFindings()

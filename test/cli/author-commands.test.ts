@@ -118,6 +118,18 @@ describe('countersign import', () => {
     expect(await readFile(path, 'utf8')).toBe(before)
   })
 
+  it('exits 2 for a tool that has a contract in another file, --force or not', async () => {
+    const input = JSON.stringify([{ name: 'fetch', inputSchema: { type: 'object' } }])
+    const other = join(directory, 'policies/tools/elsewhere.yaml')
+    await writeFile(other, 'tool: fetch\ndescription: Mine.\nrisk: low\ninput_schema: { type: object }\n')
+    const { code, err } = await runCli(['import', 'mcp', '-', '--force'], { cwd: directory, input })
+    expect([code, err.split('\n')[0]]).toEqual([
+      2,
+      'countersign: nothing was written: `fetch` has a contract in tools/elsewhere.yaml',
+    ])
+    await rm(other)
+  })
+
   it('reads OpenAPI as YAML, and exits 2 for what is none', async () => {
     const yaml =
       'openapi: 3.1.0\ninfo: { title: t, version: "1" }\npaths: { /a: { get: { operationId: readA } } }\n'
@@ -181,6 +193,7 @@ describe('countersign lock', () => {
       3,
       'rules/web.fetch.yaml:1:1: error lock-mismatch: the file is not what countersign.lock says',
     ])
+    expect((await inDirectory('fmt', own)).out).toContain('run `countersign lock`')
     expect((await inDirectory('lock', own)).code).toBe(0)
     expect((await inDirectory('check', own)).code).toBe(0)
     expect((await inDirectory('lock', 'nowhere')).code).toBe(3)
