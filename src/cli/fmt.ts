@@ -1,10 +1,11 @@
-import { realpath, rename, writeFile } from 'node:fs/promises'
+import { access, realpath, rename, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { BundleText } from '../policy/check.ts'
 import { printDiagnostics } from '../policy/diagnostics.ts'
 import { readBundle } from '../policy/directory.ts'
 import { formatFile } from '../policy/format.ts'
+import { LOCK_FILE } from '../policy/lock.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { CliFailure, EXIT } from './failure.ts'
 
@@ -19,7 +20,7 @@ export async function fmt(args: readonly string[]): Promise<void> {
   const options = { check: { type: 'boolean', default: false } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   const dir = positionals[0] ?? DEFAULT_POLICIES
-  const read = await readBundle(dir)
+  const read = await readBundle(dir, { ignoreLock: true })
   if (!read.ok) return refuse(printDiagnostics(read.diagnostics))
   let changed = 0
   for (const file of read.texts) {
@@ -31,7 +32,16 @@ export async function fmt(args: readonly string[]): Promise<void> {
       console.log(`${values.check ? 'would change' : 'changed'} ${file.path}`)
     }
   }
-  if (values.check && changed > 0) process.exitCode ??= EXIT.changed
+  if (changed === 0) return
+  if (values.check) process.exitCode ??= EXIT.changed
+  else if (await hasLock(dir)) console.log(`${LOCK_FILE} says otherwise now: run \`countersign lock\``)
+}
+
+function hasLock(dir: string): Promise<boolean> {
+  return access(join(dir, LOCK_FILE)).then(
+    () => true,
+    () => false,
+  )
 }
 
 function refuse(findings: string): void {

@@ -57,6 +57,18 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'format the files of a policy bundle',
     load: () => import('./fmt.ts').then((it) => ({ run: it.fmt, usage: it.FMT_USAGE })),
   },
+  import: {
+    summary: 'write tool contracts from an MCP server or an OpenAPI document',
+    load: () => import('./import.ts').then((it) => ({ run: it.importContracts, usage: it.IMPORT_USAGE })),
+  },
+  init: {
+    summary: 'write a starter bundle and a workflow that guards it',
+    load: () => import('./init.ts').then((it) => ({ run: it.init, usage: it.INIT_USAGE })),
+  },
+  lock: {
+    summary: 'write the digests of all policy files, checked at every load',
+    load: () => import('./lock.ts').then((it) => ({ run: it.lock, usage: it.LOCK_USAGE })),
+  },
   keys: {
     summary: 'issue and revoke keys',
     load: () => import('./keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),

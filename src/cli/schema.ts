@@ -31,7 +31,7 @@ export async function schema(args: readonly string[]): Promise<void> {
 }
 
 async function schemasOf(dir: string): Promise<EditorResult> {
-  const read = await readBundle(dir)
+  const read = await readBundle(dir, { ignoreLock: true })
   return read.ok ? editorSchemas(read.texts) : read
 }
 

@@ -3,6 +3,8 @@
 export const MAX_FILE_BYTES = 256 * 1024
 export const MAX_BUNDLE_BYTES = 4 * 1024 * 1024
 export const MAX_FILES = 5_000
+/** Of countersign.lock: a digest and a path for each file. */
+export const MAX_LOCK_BYTES = 2 * 1024 * 1024
 /** Folders below `tools/` and `rules/`. */
 export const MAX_FOLDER_DEPTH = 4
 

@@ -27,6 +27,8 @@ export const DIAGNOSTIC_CODES = {
   'file-unreadable': 'error',
   'file-too-large': 'error',
   'not-utf8': 'error',
+  'bad-lock': 'error',
+  'lock-mismatch': 'error',
   'hidden-character': 'error',
   'not-nfc': 'error',
   'empty-file': 'error',

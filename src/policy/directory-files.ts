@@ -1,8 +1,9 @@
 import { constants, type BigIntStats, type Dirent } from 'node:fs'
 import { lstat, open, readdir, readlink, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
-import { MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_DEPTH } from './bounds.ts'
+import { MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_DEPTH, MAX_LOCK_BYTES } from './bounds.ts'
 import type { Diagnostic, DiagnosticCode } from './diagnostics.ts'
+import { LOCK_FILE } from './lock.ts'
 import { fileDiagnostic } from './source.ts'
 import { nameOf, showHidden } from './text.ts'
 
@@ -21,6 +22,8 @@ export interface ListedFile {
 export interface Listing {
   readonly root: string
   readonly files: readonly ListedFile[]
+  /** The manifest, when there is one. */
+  readonly lock?: ListedFile
   readonly problems: readonly Diagnostic[]
 }
 
@@ -43,14 +46,15 @@ export async function listBundle(dir: string): Promise<Listing> {
 }
 
 /** One line per file; equal exactly when nothing can have changed between two listings. */
-export function fingerprint({ root, files, problems }: Listing): string {
-  const lines = files.map((file) => `${file.path}\0${file.real}\0${file.stamp}`)
+export function fingerprint({ root, files, lock, problems }: Listing): string {
+  const lines = [...files, ...(lock ? [lock] : [])].map((file) => `${file.path}\0${file.real}\0${file.stamp}`)
   return [root, ...lines, ...problems.map((problem) => `${problem.file}\0${problem.code}`)].join('\n')
 }
 
 interface MutableListing {
   readonly root: string
   readonly files: ListedFile[]
+  lock?: ListedFile
   readonly problems: Diagnostic[]
   entries: number
 }
@@ -65,6 +69,7 @@ async function resolveRoot(dir: string): Promise<string> {
 async function listTop(listing: MutableListing, entry: Dirent): Promise<void> {
   const { name } = entry
   if (name.startsWith('.')) return
+  if (name === LOCK_FILE) return listLock(listing, entry)
   if (TOP_FILES.includes(name) || FOLDERS.includes(name)) {
     return listEntry(listing, { path: name, real: join(listing.root, name), entry, depth: 1 })
   }
@@ -136,16 +141,34 @@ async function listFolder(listing: MutableListing, folder: Omit<Entry, 'entry'>)
 const AT_ONCE = 32
 
 async function listFile(listing: MutableListing, path: string, real: string): Promise<void> {
+  const file = await statFile(listing, { path, real, maxBytes: MAX_FILE_BYTES })
+  if (file) listing.files.push(file)
+}
+
+/** A manifest that is there and cannot be read is an error: ignored, it would guard nothing. */
+async function listLock(listing: MutableListing, entry: Dirent): Promise<void> {
+  const real = entry.isSymbolicLink() ? await inside(listing, LOCK_FILE) : join(listing.root, LOCK_FILE)
+  if (real === undefined) return
+  const file = await statFile(listing, { path: LOCK_FILE, real, maxBytes: MAX_LOCK_BYTES })
+  if (file) listing.lock = file
+}
+
+/** A regular file of bounded size; undefined, and reported, when it is none. */
+async function statFile(
+  listing: MutableListing,
+  { path, real, maxBytes }: { readonly path: string; readonly real: string; readonly maxBytes: number },
+): Promise<ListedFile | undefined> {
   const found = await lstat(real, { bigint: true }).catch(() => undefined)
+  const bytes = Number(found?.size)
   if (!found?.isFile())
-    return problem(listing, 'file-unreadable', { path, message: 'not a regular file that can be read' })
-  const bytes = Number(found.size)
-  if (bytes > MAX_FILE_BYTES)
+    problem(listing, 'file-unreadable', { path, message: 'not a regular file that can be read' })
+  else if (bytes > maxBytes)
     problem(listing, 'file-too-large', {
       path,
-      message: `the file has ${bytes} bytes, more than ${MAX_FILE_BYTES}`,
+      message: `the file has ${bytes} bytes, more than ${maxBytes}`,
     })
-  else listing.files.push({ path, real, bytes, stamp: stampOf(found), changedMs: Number(found.ctimeMs) })
+  else return { path, real, bytes, stamp: stampOf(found), changedMs: Number(found.ctimeMs) }
+  return undefined
 }
 
 /** The real path of an entry; undefined, and reported, when it is broken or leads out of the bundle. */

@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BundleText } from './check.ts'
 import type { Diagnostic } from './diagnostics.ts'
 import { readCommit } from './directory-commit.ts'
 import { fingerprint, listBundle, readListed, type ListedFile, type Listing } from './directory-files.ts'
 import { prepareBundle, type LoadResult, type PreparedBundle } from './load.ts'
+import { verifyLock } from './lock.ts'
 import type { PayloadChecks } from './payload.ts'
 import { fileDiagnostic } from './source.ts'
 
@@ -39,12 +41,17 @@ export type ReadResult =
   | { readonly ok: true; readonly texts: readonly BundleText[]; readonly commit: string | undefined }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
-/** The texts of a bundle, all of one moment; nothing is checked beyond that they are files and UTF-8. */
-export async function readBundle(dir: string): Promise<ReadResult> {
+export interface ReadOptions {
+  /** For what writes the files and their manifest itself. */
+  readonly ignoreLock?: boolean
+}
+
+/** The texts of a bundle, all of one moment and as its manifest has them; beyond that they are files and UTF-8 nothing is checked. */
+export async function readBundle(dir: string, options: ReadOptions = {}): Promise<ReadResult> {
   try {
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
       if (attempt > 0) await sleep(FIRST_PAUSE_MS * 2 ** attempt)
-      const result = await readOnce(dir)
+      const result = await readOnce(dir, options)
       if (result) return result
     }
   } catch (error) {
@@ -54,15 +61,35 @@ export async function readBundle(dir: string): Promise<ReadResult> {
 }
 
 /** One reading; undefined when anything changed between its beginning and its end. */
-async function readOnce(dir: string): Promise<ReadResult | undefined> {
+async function readOnce(dir: string, { ignoreLock = false }: ReadOptions): Promise<ReadResult | undefined> {
   const before = await listAtRest(dir)
   if (before.problems.length > 0) return { ok: false, diagnostics: before.problems }
   const contents: Content[] = []
   for (const file of before.files) contents.push({ file, bytes: await readListed(file).catch(asProblem) })
+  const lock = before.lock && !ignoreLock ? await readListed(before.lock).catch(asProblem) : undefined
   const commit = await readCommit(before.root)
   const after = await listBundle(dir)
   if (fingerprint(before) !== fingerprint(after)) return undefined
-  return decode(contents, commit)
+  const wrong = before.lock && !ignoreLock ? checkLock(before.lock, lock, contents) : []
+  return wrong && (wrong.length > 0 ? { ok: false, diagnostics: wrong } : decode(contents, commit))
+}
+
+/** What does not fit the manifest; undefined when something changed while it was read. */
+function checkLock(
+  { path }: ListedFile,
+  lock: Content['bytes'],
+  contents: readonly Content[],
+): readonly Diagnostic[] | undefined {
+  if (lock === undefined) return undefined
+  if (lock instanceof Error)
+    return [fileDiagnostic('file-unreadable', path, `the file cannot be read: ${describe(lock)}`)]
+  const digests = contents.flatMap(({ file, bytes }) =>
+    // A file that cannot be read has a diagnostic of its own.
+    bytes instanceof Buffer
+      ? [{ path: file.path, sha256: createHash('sha256').update(bytes).digest('hex') }]
+      : [],
+  )
+  return digests.length < contents.length ? [] : verifyLock(lock.toString('utf8'), digests)
 }
 
 interface Content {
@@ -72,7 +99,7 @@ interface Content {
 
 async function listAtRest(dir: string): Promise<Listing> {
   const listing = await listBundle(dir)
-  const newest = Math.max(0, ...listing.files.map((file) => file.changedMs))
+  const newest = Math.max(listing.lock?.changedMs ?? 0, ...listing.files.map((file) => file.changedMs))
   const age = Date.now() - newest
   if (age < 0 || age >= REST_MS) return listing
   await sleep(REST_MS)

@@ -1,8 +1,9 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse as parseYaml } from 'yaml'
 import { runCli } from './run.ts'
 
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
@@ -80,5 +81,121 @@ describe('countersign fmt', () => {
     expect(code).toBe(3)
     expect(err).toContain('rules/web.fetch.yaml')
     expect(await readFile(join(own, 'rules/web.fetch.yaml'), 'utf8')).toBe('tool: [\n')
+  })
+})
+
+describe('countersign import', () => {
+  const list = JSON.stringify({
+    tools: [
+      {
+        name: 'notes.add',
+        description: 'Add a note.',
+        inputSchema: { type: 'object', 'x-a': 1 },
+        annotations: { readOnlyHint: false, destructiveHint: false },
+      },
+    ],
+  })
+
+  it('exits 0, writes contracts that check, and names what they cannot say', async () => {
+    const options = { cwd: directory, input: list }
+    const { code, out, err } = await runCli(['import', 'mcp', '-', '--prefix', 'mine.'], options)
+    expect([code, out]).toEqual([0, 'wrote policies/tools/mine.notes.add.yaml\n'])
+    expect(err).toContain('/tools/0/inputSchema/x-a: dropped')
+    expect((await inDirectory('check')).code).toBe(0)
+  })
+
+  it('exits 2 and overwrites nothing without --force', async () => {
+    const path = join(directory, 'policies/tools/mine.notes.add.yaml')
+    const before = await readFile(path, 'utf8')
+    await writeFile(path, before.replace('risk: medium', 'risk: high'))
+    const again = (...args: string[]) =>
+      runCli(['import', 'mcp', '-', '--prefix', 'mine.', ...args], { cwd: directory, input: list })
+    const { code, err } = await again()
+    expect(code).toBe(2)
+    expect(err).toContain('nothing was written: tools/mine.notes.add.yaml exists')
+    expect(await readFile(path, 'utf8')).toContain('risk: high')
+    expect((await again('--force')).code).toBe(0)
+    expect(await readFile(path, 'utf8')).toBe(before)
+  })
+
+  it('exits 2 for a tool that has a contract in another file, --force or not', async () => {
+    const input = JSON.stringify([{ name: 'fetch', inputSchema: { type: 'object' } }])
+    const other = join(directory, 'policies/tools/elsewhere.yaml')
+    await writeFile(other, 'tool: fetch\ndescription: Mine.\nrisk: low\ninput_schema: { type: object }\n')
+    const { code, err } = await runCli(['import', 'mcp', '-', '--force'], { cwd: directory, input })
+    expect([code, err.split('\n')[0]]).toEqual([
+      2,
+      'countersign: nothing was written: `fetch` has a contract in tools/elsewhere.yaml',
+    ])
+    await rm(other)
+  })
+
+  it('reads OpenAPI as YAML, and exits 2 for what is none', async () => {
+    const yaml =
+      'openapi: 3.1.0\ninfo: { title: t, version: "1" }\npaths: { /a: { get: { operationId: readA } } }\n'
+    await writeFile(join(directory, 'api.yaml'), yaml)
+    expect((await inDirectory('import', 'openapi', 'api.yaml', '--dir', 'imported')).out).toBe(
+      'wrote imported/tools/readA.yaml\n',
+    )
+    for (const args of [['mcp', 'api.yaml'], ['openapi', 'nowhere'], ['openapi'], ['other', 'api.yaml']])
+      expect((await inDirectory('import', ...args)).code).toBe(2)
+  })
+})
+
+describe('countersign init', () => {
+  interface Step {
+    readonly name?: string
+    readonly run?: string
+  }
+
+  it('exits 0 and writes a bundle that checks, tests and formats green, by the steps of its own workflow', async () => {
+    expect((await inDirectory('init', 'fresh')).code).toBe(0)
+    const own = join(directory, 'fresh')
+    const text = await readFile(join(own, '.github/workflows/policies.yml'), 'utf8')
+    const { jobs } = parseYaml(text) as { jobs: { policies: { steps: readonly Step[] } } }
+    const steps = new Map(jobs.policies.steps.map(({ name = '', run = '' }) => [name, run]))
+    for (const name of ['Check', 'Test']) {
+      const [program, ...args] = steps.get(name)?.split(' ') ?? []
+      expect(program).toBe('$COUNTERSIGN')
+      expect([name, (await runCli(args, { cwd: own })).code]).toEqual([name, 0])
+    }
+    expect((await runCli(['fmt', '--check'], { cwd: own })).code).toBe(0)
+    expect(steps.get('Diff')).toMatch(/^\$COUNTERSIGN diff \S+ policies --fail-on loosens --format markdown /)
+    expect(steps.get('Backtest')).toMatch(/^\$COUNTERSIGN backtest --evidence \S+ \S+ policies /)
+    // What others choose must not be part of a script.
+    for (const run of steps.values()) expect(run).not.toContain('${{')
+    expect(text).toMatch(/npx --yes countersign@\d+\.\d+\.\d+\n/)
+  })
+
+  it('exits 2 for a directory that is not empty, and leaves it; .git is no matter', async () => {
+    await mkdir(join(directory, 'used'))
+    await writeFile(join(directory, 'used/notes.txt'), 'mine')
+    const { code, err } = await inDirectory('init', 'used')
+    expect(code).toBe(2)
+    expect(err).toContain('it holds `notes.txt`')
+    expect(await readdir(join(directory, 'used'))).toEqual(['notes.txt'])
+    await mkdir(join(directory, 'cloned/.git'), { recursive: true })
+    expect((await inDirectory('init', 'cloned')).code).toBe(0)
+  })
+})
+
+describe('countersign lock', () => {
+  it('exits 0 and writes a manifest; after that a change exits 3 until it is locked again', async () => {
+    const own = join(directory, 'locked')
+    await cp(STARTER, own, { recursive: true })
+    const { code, out } = await inDirectory('lock', own)
+    expect([code, out]).toEqual([0, `wrote ${join(own, 'countersign.lock')}: 20 files\n`])
+    expect((await inDirectory('check', own)).code).toBe(0)
+    const path = join(own, 'rules/web.fetch.yaml')
+    await writeFile(path, `${await readFile(path, 'utf8')}# changed\n`)
+    const refused = await inDirectory('check', own)
+    expect([refused.code, refused.out.split('\n')[0]]).toEqual([
+      3,
+      'rules/web.fetch.yaml:1:1: error lock-mismatch: the file is not what countersign.lock says',
+    ])
+    expect((await inDirectory('fmt', own)).out).toContain('run `countersign lock`')
+    expect((await inDirectory('lock', own)).code).toBe(0)
+    expect((await inDirectory('check', own)).code).toBe(0)
+    expect((await inDirectory('lock', 'nowhere')).code).toBe(3)
   })
 })

@@ -1,0 +1,60 @@
+/**
+ * What a pull request on policies goes through. Names of branches reach the shell as variables only: whoever opens a pull request chooses them.
+ * The base is checked out beside the change, because diff and backtest compare two directories.
+ */
+export function workflow(version: string): string {
+  return `# Checks, tests, diffs and backtests the policies on every pull request. Nothing here can reach a gateway.
+name: policies
+on:
+  pull_request:
+    paths: ['policies/**', '.github/workflows/policies.yml']
+  push:
+    branches: [main]
+
+permissions:
+  contents: read
+
+env:
+  COUNTERSIGN: npx --yes countersign@${version}
+
+jobs:
+  policies:
+    runs-on: ubuntu-latest
+    timeout-minutes: 10
+    steps:
+      - uses: actions/checkout@v4
+        with: { fetch-depth: 0, persist-credentials: false }
+      - uses: actions/setup-node@v4
+        with: { node-version: 22 }
+
+      - name: Check
+        shell: bash
+        run: $COUNTERSIGN check policies
+
+      - name: Test
+        shell: bash
+        run: $COUNTERSIGN test policies --junit policy-tests.xml
+
+      - name: Check out the base beside it
+        if: github.event_name == 'pull_request'
+        shell: bash
+        env: { BASE: '\${{ github.event.pull_request.base.sha }}' }
+        run: git worktree add --detach ../base "$BASE"
+
+      # Exit code 5, and a red check, when a call may now run that could not before, or with fewer eyes on it.
+      - name: Diff
+        if: github.event_name == 'pull_request'
+        shell: bash
+        run: $COUNTERSIGN diff ../base/policies policies --fail-on loosens --format markdown | tee -a "$GITHUB_STEP_SUMMARY"
+
+      # Recorded decisions (countersign evidence export) to replay on both; without a file there is nothing to replay.
+      - name: Backtest
+        if: \${{ !cancelled() && github.event_name == 'pull_request' && hashFiles('evidence.ndjson') != '' }}
+        shell: bash
+        run: $COUNTERSIGN backtest --evidence evidence.ndjson ../base/policies policies | tee -a "$GITHUB_STEP_SUMMARY"
+
+      - uses: actions/upload-artifact@v4
+        if: \${{ !cancelled() }}
+        with: { name: policy-tests, path: policy-tests.xml, if-no-files-found: ignore }
+`
+}

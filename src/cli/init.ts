@@ -1,0 +1,53 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { BundleText } from '../policy/check.ts'
+import { readBundle } from '../policy/directory.ts'
+import { formatFile } from '../policy/format.ts'
+import { packageVersion } from '../telemetry/version.ts'
+import { CliFailure, EXIT } from './failure.ts'
+import { workflow } from './init-workflow.ts'
+
+export const INIT_USAGE = `countersign init [DIR]
+
+  Writes a starter bundle (policies/) and a GitHub workflow that checks, tests, diffs and backtests it on every pull request.
+  DIR is the current directory unless said, and must be empty; .git is no matter.`
+
+const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
+/** What may be there already. */
+const NO_MATTER = ['.git']
+
+/** `countersign init [DIR]`: a repository for policies to start from. Exit 2 when the directory is not empty. */
+export async function init(args: readonly string[]): Promise<void> {
+  const { positionals } = parseArgs({ args: [...args], options: {}, allowPositionals: true })
+  const dir = positionals[0] ?? '.'
+  const there = await readdir(dir).catch(absentIsEmpty)
+  const [first] = there.filter((name) => !NO_MATTER.includes(name))
+  if (first !== undefined)
+    throw new CliFailure(`\`${dir}\` is not empty: it holds \`${first}\``, {
+      exit: EXIT.usage,
+      hint: 'name a new directory',
+    })
+  for (const { path, text } of await starterFiles()) {
+    await mkdir(dirname(join(dir, path)), { recursive: true })
+    await writeFile(join(dir, path), text, { flag: 'wx' })
+    console.log(`wrote ${join(dir, path)}`)
+  }
+  console.log(`\nnext: countersign test ${join(dir, 'policies')}`)
+}
+
+function absentIsEmpty(error: { readonly code?: string }): readonly string[] {
+  if (error.code === 'ENOENT') return []
+  throw new CliFailure('the directory cannot be read', { exit: EXIT.usage, cause: error })
+}
+
+async function starterFiles(): Promise<readonly BundleText[]> {
+  const read = await readBundle(STARTER)
+  if (!read.ok) throw new CliFailure('the starter policies of this package cannot be read')
+  const bundle = read.texts.map((file) => {
+    const formatted = formatFile(file)
+    return { path: `policies/${file.path}`, text: formatted.ok ? formatted.text : file.text }
+  })
+  return [...bundle, { path: '.github/workflows/policies.yml', text: workflow(packageVersion()) }]
+}
