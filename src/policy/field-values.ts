@@ -65,6 +65,11 @@ const FACTS: Readonly<Partial<Record<FieldRoot, (tool: ToolContract) => Values>>
   'time.hour': () => literalValues(HOURS),
 }
 
+/** Whatever any contract lets a field hold. */
+export function unconstrained(fn: FunctionName | undefined): Values {
+  return fn === undefined ? ANY_READING : applied(fn, ANY_READING)
+}
+
 /** The same field, read through a function: texts change, everything else becomes unreadable. */
 function applied(fn: FunctionName, values: Values): Values {
   const { missing, blocked, texts, lists } = values
