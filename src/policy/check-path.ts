@@ -74,6 +74,7 @@ function hintFor(context: PathContext, tool: ToolContract, { path }: FieldIr): s
 /** A contract that permits undeclared fields makes a misspelt one legal: say so when a declared one is near. */
 function checkDeclared(context: PathContext, field: FieldIr, at: { readonly mark: Mark }): void {
   for (const tool of context.tools) {
+    if (isPlainlyDeclared(tool, field)) continue
     for (const [depth, step] of field.path.entries()) {
       const parents = schemasAt(tool.inputSchema, field.path.slice(0, depth))
       const near = typeof step === 'string' ? misspelt(parents, step) : undefined
@@ -83,6 +84,15 @@ function checkDeclared(context: PathContext, field: FieldIr, at: { readonly mark
       return
     }
   }
+}
+
+/** The usual case, told without looking around: a property of the payload itself. */
+function isPlainlyDeclared({ inputSchema }: ToolContract, { path }: FieldIr): boolean {
+  const { properties } = inputSchema
+  const [only] = path
+  return (
+    path.length === 1 && isSchema(properties) && typeof only === 'string' && Object.hasOwn(properties, only)
+  )
 }
 
 function misspelt(parents: readonly JsonObject[], step: string): string | undefined {

@@ -1,7 +1,7 @@
 import { unconstrained, type FieldValues } from './field-values.ts'
 import { MISSING } from './fields.ts'
 import type { Applied } from './functions.ts'
-import type { FieldIr } from './ir.ts'
+import type { FieldIr, TestIr } from './ir.ts'
 import { UNKNOWN, type Truth } from './kleene.ts'
 import type { Cell, CellTruth, ExactCell } from './lint-cell.ts'
 import { cellsOf } from './lint-cells.ts'
@@ -30,8 +30,31 @@ export interface ChoiceContext {
   readonly tool: ToolContract
   readonly fieldValues: FieldValues
   readonly truth: CellTruth
+  readonly known: KnownChoices
   /** Whatever the contract says, a field can hold anything. */
   readonly anything?: boolean
+}
+
+/** Choices by the values of a field and its tests: tools of one schema, and rules that ask the same, share them. */
+export interface KnownChoices {
+  of(
+    values: Values,
+    tests: readonly TestIr[],
+    make: () => readonly Choice[] | undefined,
+  ): readonly Choice[] | undefined
+}
+
+export function createKnownChoices(): KnownChoices {
+  const byValues = new WeakMap<Values, Map<string, readonly Choice[] | undefined>>()
+  return {
+    of(values, tests, make) {
+      const known = byValues.get(values) ?? new Map<string, readonly Choice[] | undefined>()
+      byValues.set(values, known)
+      const key = JSON.stringify(tests)
+      if (!known.has(key)) known.set(key, make())
+      return known.get(key)
+    },
+  }
 }
 
 /** Of one field. */
@@ -61,8 +84,7 @@ function choicesOf(context: ChoiceContext, slots: readonly Slot[]): readonly Cho
   if (present === undefined) return undefined
   const { missing } = valuesFor(context, first.field)
   const all = missing ? [...missingChoices(context, slots), ...present] : present
-  const different = new Map(all.map((choice) => [`${choice.undecided} ${choice.truths.join('')}`, choice]))
-  return different.size > MAX_CHOICES ? undefined : [...different.values()]
+  return all.length > MAX_CHOICES ? undefined : all
 }
 
 function valuesFor({ tool, fieldValues, anything }: ChoiceContext, field: FieldIr): Values {
@@ -108,22 +130,31 @@ function presentChoices(context: ChoiceContext, slots: readonly Slot[]): readonl
 function groupChoices(context: ChoiceContext, group: readonly Slot[]): readonly Choice[] | undefined {
   const [first] = group
   if (first === undefined) return []
-  const { truth } = context
   const tests = group.map((slot) => slot.test)
-  const cells = cellsOf(valuesFor(context, first.field), tests, truth)
+  const values = valuesFor(context, first.field)
+  return context.known.of(values, tests, () => choicesAmong(context, values, group))
+}
+
+function choicesAmong(
+  { truth }: ChoiceContext,
+  values: Values,
+  group: readonly Slot[],
+): readonly Choice[] | undefined {
+  const tests = group.map((slot) => slot.test)
+  const cells = cellsOf(values, tests, truth)
   if (cells === undefined) return undefined
   const found = new Map<string, Choice>()
   for (const cell of cells) {
     const made = choice(tests.map((test) => truth.of(test, cell)))
     const key = made.truths.join('')
-    if (!found.has(key)) found.set(key, isSample(cell, first) ? { ...made, sample: cell.value } : made)
+    if (!found.has(key)) found.set(key, isSample(cell, group[0]) ? { ...made, sample: cell.value } : made)
   }
   return [...found.values()]
 }
 
 /** What a function gives is no value of the field itself. */
-function isSample(cell: Cell, { field }: Slot): cell is ExactCell {
-  return cell.kind === 'exact' && field.fn === undefined
+function isSample(cell: Cell, slot: Slot | undefined): cell is ExactCell {
+  return cell.kind === 'exact' && slot?.field.fn === undefined
 }
 
 /** More combinations of choices than this are not looked at. */

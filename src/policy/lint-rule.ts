@@ -31,7 +31,7 @@ export function factsOf(context: ChoiceContext, rule: RuleFormula): RuleFacts | 
       seen.fires = true
       if (truth === TRUE && witnesses.length < MAX_WITNESSES) witnesses.push(witnessOf(variables, chosen))
     } else seen.rests = true
-    if (truth === UNKNOWN) noteUndecided(variables, chosen, undecided)
+    if (truth === UNKNOWN && rule.rule.verdict !== 'allow') noteUndecided(variables, chosen, undecided)
     return true
   })
   if (!complete) return undefined
@@ -55,10 +55,10 @@ function noteUndecided(
   chosen: readonly Choice[],
   undecided: Set<string>,
 ): void {
-  const open = chosen.flatMap((choice, index) => (choice.unknown ? [index] : []))
-  const [only = -1] = open
-  const name = variables[only]?.name
-  if (open.length === 1 && name !== undefined && chosen[only]?.undecided === true) undecided.add(name)
+  const first = chosen.findIndex((choice) => choice.unknown)
+  const name = variables[first]?.name
+  if (name === undefined || chosen[first]?.undecided !== true) return
+  if (chosen.findLastIndex((choice) => choice.unknown) === first) undecided.add(name)
 }
 
 /** True when whenever `rule` fires, `other` fires as well, and makes it redundant: on TRUE it is a match as good as `rule` is. */

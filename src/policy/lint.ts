@@ -3,7 +3,7 @@ import type { CheckedTool } from './check-tool.ts'
 import type { FieldValues } from './field-values.ts'
 import { beaterOf, type Judged } from './lint-beaten.ts'
 import { createCellTruth } from './lint-cell.ts'
-import type { ChoiceContext } from './lint-choices.ts'
+import { createKnownChoices, type ChoiceContext } from './lint-choices.ts'
 import { formulaOf } from './lint-formula.ts'
 import { isTaskScoped } from './lint-history.ts'
 import { reportRule } from './lint-report.ts'
@@ -25,16 +25,16 @@ export interface LintedBundle {
  */
 export function lintBundle(bundle: LintedBundle): void {
   const standings = bundle.rules.map((file) => file.file.rules.map(() => createStanding()))
-  const truth = createCellTruth()
+  const shared = { fieldValues: bundle.fieldValues, truth: createCellTruth(), known: createKnownChoices() }
   const filesOf = filesByTool(bundle.rules)
   for (const { contract, nameAt, reader } of bundle.tools) {
     const files = filesOf.get(contract.name) ?? []
     if (files.length === 0)
       reader.report('tool-without-rule', nameAt, `no rule file applies to \`${contract.name}\``)
-    const context = { tool: contract, fieldValues: bundle.fieldValues, truth }
+    const context = { ...shared, tool: contract }
     lintTool(context, bundle, { files, standings })
   }
-  reportAll(bundle, standings, truth)
+  reportAll(bundle, standings, shared)
 }
 
 function filesByTool(rules: readonly CheckedRuleFile[]): ReadonlyMap<string, readonly number[]> {
@@ -76,9 +76,9 @@ function lintTool(
 }
 
 function reportAll(
-  { tools, rules, fieldValues }: LintedBundle,
+  { tools, rules }: LintedBundle,
   standings: Standings,
-  truth: ChoiceContext['truth'],
+  shared: Omit<ChoiceContext, 'tool'>,
 ): void {
   const contracts = new Map<string, ToolContract>(tools.map((tool) => [tool.contract.name, tool.contract]))
   for (const [index, file] of rules.entries()) {
@@ -89,7 +89,7 @@ function reportAll(
       if (!at || !standing || !tool) continue
       const contradicts = (): boolean => {
         const formula = formulaOf(tool, { file: file.file, rule })
-        return factsOf({ tool, fieldValues, truth, anything: true }, formula)?.neverTrue === true
+        return factsOf({ ...shared, tool, anything: true }, formula)?.neverTrue === true
       }
       const taskScoped = isTaskScoped(rule)
       reportRule({ reader: file.reader, at }, rule, { standing, contradicts, taskScoped })
