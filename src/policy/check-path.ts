@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
-import { fieldText } from './fields.ts'
+import type { CheckedTool } from './check-tool.ts'
+import { fieldText, isFieldProblem, parseField } from './fields.ts'
 import type { FieldValues } from './field-values.ts'
 import type { FieldIr } from './ir.ts'
 import { didYouMean, nearest } from './nearest.ts'
@@ -38,6 +39,21 @@ export function checkPayloadField(
   if (!wrong) return checkDeclared(context, field, at)
   const message = `\`${field.name}\` is not in the contract of \`${wrong.name}\``
   reader.report('unknown-field', at, message, hintFor(context, wrong, field))
+}
+
+/** A sensitive field that the contract does not have would hide nothing. */
+export function checkSensitiveFields(
+  { reader, contract, sensitiveAt }: CheckedTool,
+  fieldValues: FieldValues,
+): void {
+  for (const at of sensitiveAt) {
+    const field = at.kind === 'text' ? parseField(at.value) : undefined
+    if (field === undefined || isFieldProblem(field)) continue
+    checkPayloadField({ reader, tools: [contract], declared: new Set(), fieldValues }, field, {
+      at,
+      presence: false,
+    })
+  }
 }
 
 /** The contracts that have the field. */

@@ -3,6 +3,7 @@ import { MAX_FILE_BYTES } from './bounds.ts'
 import { checkDirectory } from './check-directory.ts'
 import type { CaseIr } from './check-case.ts'
 import { checkGroupNames, checkLevelQuorums, checkRuleQuorums } from './check-quorum.ts'
+import { checkSensitiveFields } from './check-path.ts'
 import { checkRouting, type CheckedRouting } from './check-routing.ts'
 import type { World } from './check-rule.ts'
 import { checkRuleFile, type CheckedRuleFile } from './check-rules.ts'
@@ -132,6 +133,7 @@ function checkParsed(parsed: readonly Parsed[]): Checked | undefined {
     (file) => checkFile(file, (reader, doc) => checkRuleFile(reader, doc, world)) ?? [],
   )
   checkLabels(tools)
+  for (const tool of tools) checkSensitiveFields(tool, world.fieldValues)
   if (!routing || !directory || !routingFile) return undefined
   checkGroupNames(routingFile.reader, routing.groups, directory)
   for (const file of rules) checkGroupNames(file.reader, file.groups, directory)

@@ -21,24 +21,28 @@ const MAX_WITNESSES = 3
 export function factsOf(context: ChoiceContext, rule: RuleFormula): RuleFacts | undefined {
   const variables = variablesOf(context, rule.slots)
   if (variables === undefined) return undefined
-  const seen = { fires: false, rests: false, [TRUE]: false }
+  const seen = { fires: false, rests: false, isTrue: false }
   const undecided = new Set<string>()
   const witnesses: Witness[] = []
+  const optional = variables.filter(({ choices }) => choices.some((one) => one.undecided)).length
+  const mayBeUndecided = rule.rule.verdict === 'allow' ? 0 : optional
   const complete = combine(variables, (truths, chosen) => {
     const truth = truthOfFormula(rule.formula, truths)
-    if (truth === TRUE) seen[TRUE] = true
-    if (fires(rule.rule, truth)) {
-      seen.fires = true
-      if (truth === TRUE && witnesses.length < MAX_WITNESSES) witnesses.push(witnessOf(variables, chosen))
-    } else seen.rests = true
-    if (truth === UNKNOWN && rule.rule.verdict !== 'allow') noteUndecided(variables, chosen, undecided)
-    return true
+    if (fires(rule.rule, truth)) seen.fires = true
+    else seen.rests = true
+    if (truth === TRUE) {
+      seen.isTrue = true
+      if (witnesses.length < MAX_WITNESSES) witnesses.push(witnessOf(variables, chosen))
+    }
+    if (truth === UNKNOWN && mayBeUndecided > 0) noteUndecided(variables, chosen, undecided)
+    const knowsAll = seen.fires && seen.rests && witnesses.length === MAX_WITNESSES
+    return !knowsAll || undecided.size < mayBeUndecided
   })
   if (!complete) return undefined
   return {
     neverFires: !seen.fires,
     alwaysFires: !seen.rests,
-    neverTrue: !seen[TRUE],
+    neverTrue: !seen.isTrue,
     undecidedBy: [...undecided],
     witnesses,
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { runCases, runFine, when, type Case } from './cases.ts'
+import { contract, runCases, runFine, when, type Case } from './cases.ts'
 import { bundle, diagnose, rules } from './support.ts'
 
 /** A contract with one of everything that section 5 names. */
@@ -84,6 +84,14 @@ const PATHS: readonly Case[] = [
     'a misspelt key of an open object',
     rich('{ payload.open.regoin: eu }'),
     'rules/pay.yaml:5:13 undeclared-field: `payload.open.regoin` is not declared in the contract of `pay`, which permits undeclared fields | did you mean `region`?',
+  ],
+]
+
+const SENSITIVE: readonly Case[] = [
+  [
+    'a sensitive field that the contract does not have',
+    contract('[payload.email]', '[payload.emial]'),
+    'tools/pay.yaml:6:13 unknown-field: `payload.emial` is not in the contract of `pay` | did you mean `email`?',
   ],
 ]
 
@@ -357,7 +365,7 @@ const CODES = [
   'missing-means-unused',
 ]
 
-describe('the type check of a path', () => runCases(PATHS))
+describe('the type check of a path', () => runCases([...PATHS, ...SENSITIVE]))
 describe('the type check of a test', () => runCases(TESTS))
 describe('the type check of a literal', () => runCases(LITERALS))
 describe('the type check of missing_means', () => runCases(MEANINGS))
