@@ -326,6 +326,24 @@ const LITERALS: readonly Case[] = [
   ],
 ]
 
+const PATTERNS: readonly Case[] = [
+  [
+    'look-around in a rule',
+    rich("{ payload.note: { matches: '(?<=a)b' } }"),
+    'rules/pay.yaml:5:38 bad-pattern: this pattern cannot be used: look-around cannot be matched in linear time',
+  ],
+  [
+    'a back-reference',
+    rich("{ payload.note: { matches: '(a)\\1' } }"),
+    'rules/pay.yaml:5:38 bad-pattern: this pattern cannot be used: invalid escape sequence: `\\1`',
+  ],
+  [
+    'repetitions of repetitions',
+    rich("{ payload.note: { matches: '((a{1,30}){1,30}){1,30}' } }"),
+    'rules/pay.yaml:5:38 bad-pattern: this pattern cannot be used: invalid repeat count: `{1,30}`',
+  ],
+]
+
 const MEANINGS: readonly Case[] = [
   [
     'a meaning of another type',
@@ -368,6 +386,7 @@ const CODES = [
 describe('the type check of a path', () => runCases([...PATHS, ...SENSITIVE]))
 describe('the type check of a test', () => runCases(TESTS))
 describe('the type check of a literal', () => runCases(LITERALS))
+describe('the check of a pattern', () => runCases(PATTERNS))
 describe('the type check of missing_means', () => runCases(MEANINGS))
 
 describe('a finding of the type check', () => {
