@@ -32,7 +32,7 @@ const MAX_ID = 100
 export function checkLimit(
   context: MatchContext,
   doc: Doc,
-  { world, shadow }: Omit<RuleContext, 'groups'>,
+  { world, shadow, places }: Omit<RuleContext, 'groups'>,
 ): LimitIr | undefined {
   const { reader } = context
   const map = readMap(reader, doc, 'a limit')
@@ -52,6 +52,7 @@ export function checkLimit(
   const per = given(keys.per, (at) => checkPer(context, at))
   if (id === undefined || !ruling || !measure || per === undefined) return undefined
   if (atMost === undefined || withinMs === undefined) return undefined
+  places.set(id, map)
   const mode = shadow || own ? 'shadow' : 'enforced'
   const line = lineOf(reader.source, map.mark.start)
   return { id, ...ruling, mode, line, ...measure, atMost, withinMs, per, ...defined({ risk }) }

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
-import { fieldText } from './fields.ts'
+import type { CheckedTool } from './check-tool.ts'
+import { fieldText, isFieldProblem, parseField } from './fields.ts'
 import type { FieldValues } from './field-values.ts'
 import type { FieldIr } from './ir.ts'
 import { didYouMean, nearest } from './nearest.ts'
@@ -40,6 +41,21 @@ export function checkPayloadField(
   reader.report('unknown-field', at, message, hintFor(context, wrong, field))
 }
 
+/** A sensitive field that the contract does not have would hide nothing. */
+export function checkSensitiveFields(
+  { reader, contract, sensitiveAt }: CheckedTool,
+  fieldValues: FieldValues,
+): void {
+  for (const at of sensitiveAt) {
+    const field = at.kind === 'text' ? parseField(at.value) : undefined
+    if (field === undefined || isFieldProblem(field)) continue
+    checkPayloadField({ reader, tools: [contract], declared: new Set(), fieldValues }, field, {
+      at,
+      presence: false,
+    })
+  }
+}
+
 /** The contracts that have the field. */
 export function toolsWith(context: PathContext, field: FieldIr): readonly ToolContract[] {
   return context.tools.filter((tool) => has(context, tool, field))
@@ -74,6 +90,7 @@ function hintFor(context: PathContext, tool: ToolContract, { path }: FieldIr): s
 /** A contract that permits undeclared fields makes a misspelt one legal: say so when a declared one is near. */
 function checkDeclared(context: PathContext, field: FieldIr, at: { readonly mark: Mark }): void {
   for (const tool of context.tools) {
+    if (isPlainlyDeclared(tool, field)) continue
     for (const [depth, step] of field.path.entries()) {
       const parents = schemasAt(tool.inputSchema, field.path.slice(0, depth))
       const near = typeof step === 'string' ? misspelt(parents, step) : undefined
@@ -83,6 +100,15 @@ function checkDeclared(context: PathContext, field: FieldIr, at: { readonly mark
       return
     }
   }
+}
+
+/** The usual case, told without looking around: a property of the payload itself. */
+function isPlainlyDeclared({ inputSchema }: ToolContract, { path }: FieldIr): boolean {
+  const { properties } = inputSchema
+  const [only] = path
+  return (
+    path.length === 1 && isSchema(properties) && typeof only === 'string' && Object.hasOwn(properties, only)
+  )
 }
 
 function misspelt(parents: readonly JsonObject[], step: string): string | undefined {

@@ -37,6 +37,8 @@ export interface RuleContext {
   /** The whole file is in shadow mode. */
   readonly shadow: boolean
   readonly groups: GroupUse[]
+  /** Where each rule stands, by id: for what is found when all rules are known. */
+  readonly places: Map<string, Doc>
 }
 
 const RULE_KEYS = ['when', 'unless', 'risk', 'reviewers', 'mode', 'until', ...VERDICTS] as const
@@ -46,7 +48,7 @@ type RuleKeys = Readonly<Partial<Record<(typeof RULE_KEYS)[number] | 'id', Doc>>
 export function checkRule(
   context: MatchContext,
   doc: Doc,
-  { world, shadow, groups }: RuleContext,
+  { world, shadow, groups, places }: RuleContext,
 ): RuleIr | undefined {
   const { reader } = context
   const map = readMap(reader, doc, 'a rule')
@@ -66,6 +68,7 @@ export function checkRule(
     checkUntil(reader, at, { world, tightens: mode === 'enforced' && ruling?.verdict !== 'allow' }),
   )
   if (id === undefined || !ruling) return undefined
+  places.set(id, map)
   const line = lineOf(reader.source, map.mark.start)
   return { id, ...ruling, mode, line, ...defined({ when, unless, risk, reviewers, untilMs }) }
 }

@@ -29,6 +29,8 @@ export interface CheckedRuleFile {
   readonly cases: readonly CaseIr[]
   readonly groups: readonly GroupUse[]
   readonly reader: Reader
+  /** Where each rule stands, by id. */
+  readonly places: ReadonlyMap<string, Doc>
 }
 
 /** Checks one rules/ file (section 3): tool or tools, and rules, are required. */
@@ -50,8 +52,9 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
   const missingMeans = given(keys.missing_means, (at) => checkMissingMeans(context, at)) ?? []
   const owner = given(keys.owner, (at) => readText(reader, at, '`owner`'))
   const groups: GroupUse[] = []
-  const rules = given(keys.rules, (at) => checkRules(context, at, { world, shadow, groups })) ?? []
-  const limits = given(keys.limits, (at) => checkLimits(context, at, { world, shadow })) ?? []
+  const places = new Map<string, Doc>()
+  const rules = given(keys.rules, (at) => checkRules(context, at, { world, shadow, groups, places })) ?? []
+  const limits = given(keys.limits, (at) => checkLimits(context, at, { world, shadow, places })) ?? []
   const file = {
     path: reader.source.path,
     catchAll: target.catchAll,
@@ -61,7 +64,7 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
     ...(owner === undefined ? {} : { owner }),
   }
   const tools = target.contracts.map((tool) => tool.name)
-  return { file, tools, cases: checkCases(reader, keys.tests, tools), groups, reader }
+  return { file, tools, cases: checkCases(reader, keys.tests, tools), groups, reader, places }
 }
 
 interface Target {

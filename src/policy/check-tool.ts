@@ -26,6 +26,7 @@ export interface CheckedTool {
   readonly contract: ToolContract
   readonly nameAt: Doc
   readonly labelsAt: readonly Doc[]
+  readonly sensitiveAt: readonly Doc[]
   readonly reader: Reader
 }
 
@@ -61,7 +62,8 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
     revision: sha256(reader.source.text),
     ...defined({ reversibility }),
   }
-  return { contract, nameAt: keys.tool, labelsAt, reader }
+  const sensitiveAt = keys.sensitive?.kind === 'list' ? keys.sensitive.items : []
+  return { contract, nameAt: keys.tool, labelsAt, sensitiveAt, reader }
 }
 
 function isComplete<T extends object>(facts: T): facts is { [K in keyof T]: Exclude<T[K], undefined> } {

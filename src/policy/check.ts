@@ -2,14 +2,17 @@ import { createHash } from 'node:crypto'
 import { MAX_FILE_BYTES } from './bounds.ts'
 import { checkDirectory } from './check-directory.ts'
 import type { CaseIr } from './check-case.ts'
-import { checkRouting, type CheckedRouting, type GroupUse } from './check-routing.ts'
+import { checkGroupNames, checkLevelQuorums, checkRuleQuorums } from './check-quorum.ts'
+import { checkSensitiveFields } from './check-path.ts'
+import { checkRouting, type CheckedRouting } from './check-routing.ts'
 import type { World } from './check-rule.ts'
 import { checkRuleFile, type CheckedRuleFile } from './check-rules.ts'
 import { checkTool, type CheckedTool } from './check-tool.ts'
 import type { Diagnostic } from './diagnostics.ts'
-import { createFieldValues } from './field-values.ts'
+import { createFieldValues, type FieldValues } from './field-values.ts'
 import type { BundleIr, ToolIr } from './ir.ts'
-import { didYouMean, editDistance } from './nearest.ts'
+import { lintBundle } from './lint.ts'
+import { editDistance } from './nearest.ts'
 import { parseSource, type Doc } from './parse.ts'
 import { createReader, type Reader } from './shape.ts'
 import type { BundleFile, Directory } from './snapshot.ts'
@@ -26,6 +29,8 @@ export interface CheckedBundle {
   readonly cases: readonly CaseIr[]
   /** For findings about the tests, which run after this. */
   readonly findings: Findings
+  /** The rule files with their places, in the order of `ir.ruleFiles`. */
+  readonly rules: readonly CheckedRuleFile[]
 }
 
 export type CheckResult =
@@ -55,6 +60,7 @@ export function checkBundle(texts: readonly BundleText[], commit?: string): Chec
     const absent = missing.map((path) => fileDiagnostic('missing-file', path, `a bundle needs ${path}`))
     return { ok: false, diagnostics: [...absent, ...findings.sorted()], revision }
   }
+  lintBundle(checked)
   const head = {
     revision,
     files,
@@ -67,7 +73,8 @@ export function checkBundle(texts: readonly BundleText[], commit?: string): Chec
     tools: linkTools(checked.tools, checked.rules),
     ruleFiles: checked.rules.map((rules) => rules.file),
   }
-  return { ok: true, bundle: { ir, cases: checked.rules.flatMap((rules) => rules.cases), findings } }
+  const cases = checked.rules.flatMap((rules) => rules.cases)
+  return { ok: true, bundle: { ir, cases, findings, rules: checked.rules } }
 }
 
 /** SHA-256 over the files in path order: for each, path, NUL, length of the content in bytes, NUL, content. */
@@ -103,6 +110,7 @@ interface Checked {
   readonly directory: Directory
   readonly tools: readonly CheckedTool[]
   readonly rules: readonly CheckedRuleFile[]
+  readonly fieldValues: FieldValues
 }
 
 function checkParsed(parsed: readonly Parsed[]): Checked | undefined {
@@ -125,10 +133,13 @@ function checkParsed(parsed: readonly Parsed[]): Checked | undefined {
     (file) => checkFile(file, (reader, doc) => checkRuleFile(reader, doc, world)) ?? [],
   )
   checkLabels(tools)
+  for (const tool of tools) checkSensitiveFields(tool, world.fieldValues)
   if (!routing || !directory || !routingFile) return undefined
-  checkGroups(routingFile.reader, routing.groups, directory)
-  for (const file of rules) checkGroups(file.reader, file.groups, directory)
-  return { routing, directory, tools, rules }
+  checkGroupNames(routingFile.reader, routing.groups, directory)
+  for (const file of rules) checkGroupNames(file.reader, file.groups, directory)
+  checkLevelQuorums(routingFile.reader, routing, directory)
+  checkRuleQuorums(rules, { tools: world.tools, routing: routing.routing, directory })
+  return { routing, directory, tools, rules, fieldValues: world.fieldValues }
 }
 
 function checkFile<T>(
@@ -151,32 +162,6 @@ function uniqueTools(tools: readonly CheckedTool[]): World['tools'] {
       )
   }
   return new Map([...unique].map(([name, tool]) => [name, tool.contract]))
-}
-
-/** Group names must be somebody's, and a level must be possible to satisfy in every tenant that has reviewers. */
-function checkGroups(reader: Reader, uses: readonly GroupUse[], directory: Directory): void {
-  const staffed = [...directory.tenants].filter(([, tenant]) => tenant.reviewers.size > 0)
-  const known = new Set(
-    staffed.flatMap(([, tenant]) => [...tenant.reviewers.values()].flatMap((person) => person.groups)),
-  )
-  if (known.size === 0 && staffed.length === 0) return
-  for (const { group, approvals, at, level } of uses) {
-    if (!known.has(group)) {
-      reader.report(
-        'unknown-group',
-        at,
-        `no reviewer is in a group named \`${group}\``,
-        didYouMean(group, known),
-      )
-      continue
-    }
-    for (const [name, tenant] of level === undefined ? [] : staffed) {
-      const members = [...tenant.reviewers.values()].filter((person) => person.groups.includes(group)).length
-      if (members >= approvals) continue
-      const message = `level ${level} needs ${approvals} of group \`${group}\`, but tenant \`${name}\` has ${members}`
-      reader.report('level-understaffed', at, message)
-    }
-  }
 }
 
 /** More distinct labels than this are not compared with each other. */

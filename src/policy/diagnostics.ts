@@ -70,11 +70,20 @@ export const DIAGNOSTIC_CODES = {
   'unknown-group': 'error',
   'unknown-owner': 'error',
   'level-understaffed': 'error',
+  'reviewers-understaffed': 'error',
   'level-order': 'error',
   'test-failed': 'error',
   'near-duplicate-label': 'warning',
   'reviewers-unused': 'warning',
   'allow-above-limit': 'warning',
+  'never-fires': 'warning',
+  'always-fires': 'warning',
+  'always-beaten': 'warning',
+  contradiction: 'warning',
+  'optional-field': 'warning',
+  'task-scoped-history': 'warning',
+  'tool-without-rule': 'warning',
+  'untested-rule': 'warning',
 } as const satisfies Record<string, Diagnostic['severity']>
 
 export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES

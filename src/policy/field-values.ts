@@ -1,4 +1,5 @@
 import { REVERSIBILITIES } from './check-tool.ts'
+import { fieldText } from './fields.ts'
 import { applyFunction } from './functions.ts'
 import type { FieldIr, FieldRoot, FunctionName } from './ir.ts'
 import { literalValues, schemaValues } from './schema-values.ts'
@@ -18,22 +19,40 @@ import {
 
 /** What the fields of a bundle can hold, each looked up once per contract. */
 export interface FieldValues {
-  /** Before `missing_means` and defaults, after the function. */
+  /** Before `missing_means` and defaults, after the function. Tools of one schema share what they answer for their payloads. */
   of(tool: ToolContract, field: FieldIr): Values
 }
 
 export function createFieldValues(): FieldValues {
-  const known = new WeakMap<ToolContract, Map<string, Values>>()
+  const bySchema = new Map<string, Map<string, Values>>()
+  const byTool = new WeakMap<ToolContract, ValuesOfTool>()
+
+  function valuesOfTool(tool: ToolContract): ValuesOfTool {
+    const schema = JSON.stringify(tool.inputSchema)
+    const payload = bySchema.get(schema) ?? new Map<string, Values>()
+    bySchema.set(schema, payload)
+    const made = { payload, facts: new Map<string, Values>() }
+    byTool.set(tool, made)
+    return made
+  }
+
   return {
     of(tool, field) {
-      const fields = known.get(tool) ?? new Map<string, Values>()
-      known.set(tool, fields)
-      const key = `${field.fn ?? ''} ${field.name}`
-      const values = fields.get(key) ?? valuesOf(tool, field)
-      fields.set(key, values)
+      const { payload, facts } = byTool.get(tool) ?? valuesOfTool(tool)
+      const known = field.root === 'payload' ? payload : facts
+      const key = field.fn === undefined ? field.name : fieldText(field)
+      const found = known.get(key)
+      if (found) return found
+      const values = valuesOf(tool, field)
+      known.set(key, values)
       return values
     },
   }
+}
+
+interface ValuesOfTool {
+  readonly payload: Map<string, Values>
+  readonly facts: Map<string, Values>
 }
 
 function valuesOf(tool: ToolContract, field: FieldIr): Values {
@@ -71,6 +90,11 @@ const FACTS: Readonly<Partial<Record<FieldRoot, (tool: ToolContract) => Values>>
   }),
   'time.weekday': () => literalValues(WEEKDAYS),
   'time.hour': () => literalValues(HOURS),
+}
+
+/** Whatever any contract lets a field hold. */
+export function unconstrained(fn: FunctionName | undefined): Values {
+  return fn === undefined ? ANY_READING : applied(fn, ANY_READING)
 }
 
 /** The same field, read through a function: texts change, everything else becomes unreadable. */

@@ -1,10 +1,10 @@
-import { checkBundle, type BundleText } from './check.ts'
+import { checkBundle, type BundleText, type CheckedBundle } from './check.ts'
 import { compileBundle, type CompiledSnapshot } from './compile.ts'
 import type { Diagnostic } from './diagnostics.ts'
 import type { BundleIr } from './ir.ts'
 import { createPayloadChecks, type PayloadChecks } from './payload.ts'
 import type { RuleSummary } from './snapshot.ts'
-import { runSuite, type CaseResult } from './suite.ts'
+import { runSuite, untestedRules, type CaseResult } from './suite.ts'
 
 export type LoadResult =
   | { readonly ok: true; readonly snapshot: CompiledSnapshot }
@@ -43,12 +43,19 @@ export async function prepareBundle(
     if (problems.length > 0)
       one.reader.report('test-failed', one.at, `test \`${one.name}\` failed: ${problems.join('; ')}`)
   }
-  if (!findings.failed) return { ok: true, ir, snapshot, results }
-  return {
-    ok: false,
-    diagnostics: findings.sorted(),
-    revision: ir.head.revision,
-    results,
-    rules: snapshot.rules,
+  reportUntested(checked.bundle, results)
+  const diagnostics = findings.sorted()
+  if (findings.failed)
+    return { ok: false, diagnostics, revision: ir.head.revision, results, rules: snapshot.rules }
+  const tested = { ...ir, head: { ...ir.head, diagnostics } }
+  return { ok: true, ir: tested, snapshot: compileBundle(tested, checks), results }
+}
+
+function reportUntested({ rules }: CheckedBundle, results: readonly CaseResult[]): void {
+  const all = rules.flatMap(({ file, reader, places }) =>
+    [...file.rules, ...file.limits].map(({ id }) => ({ id, reader, at: places.get(id) })),
+  )
+  for (const { id, reader, at } of untestedRules(results, all)) {
+    if (at) reader.report('untested-rule', at, `no test fires rule \`${id}\``, 'add one under `tests:`')
   }
 }

@@ -1,9 +1,12 @@
 import type { JsonValue } from '../contract/json.ts'
 import {
+  Composer,
   isMap,
   isScalar,
   isSeq,
-  parseDocument,
+  Parser,
+  type CST,
+  type Document,
   type Node,
   type Pair,
   type ParsedNode,
@@ -72,8 +75,9 @@ export const PARSE_OPTIONS = {
  * be used at all.
  */
 export function parseSource(source: Source, findings: Findings): Doc | undefined {
-  if (!scanTokens(source, findings)) return undefined
-  const document = parseDocument(source.text, PARSE_OPTIONS)
+  const lexemes = scanTokens(source, findings)
+  const document = lexemes && composeDocument(lexemes, source.text.length)
+  if (!document) return undefined
   for (const problem of [...document.errors, ...document.warnings]) {
     const mark = { start: problem.pos[0], end: Math.max(problem.pos[1], problem.pos[0] + 1) }
     findings.add('yaml-syntax', { source, mark }, sentence(problem.message))
@@ -85,6 +89,19 @@ export function parseSource(source: Source, findings: Findings): Doc | undefined
     return undefined
   }
   return readNode({ source, findings }, root)
+}
+
+/** What `parseDocument` of the library does, without reading the text a second time. */
+function composeDocument(lexemes: readonly string[], length: number): Document.Parsed | undefined {
+  // To its end: what follows the document may still be an error of it.
+  const documents = [...new Composer(PARSE_OPTIONS).compose(parseTokens(lexemes), true, length)]
+  return documents[0]
+}
+
+function* parseTokens(lexemes: readonly string[]): Generator<CST.Token> {
+  const parser = new Parser()
+  for (const lexeme of lexemes) yield* parser.next(lexeme)
+  yield* parser.end()
 }
 
 function readNode(reading: Reading, node: Node | null): Doc {

@@ -40,9 +40,10 @@ interface Scan {
 
 /**
  * One linear pass over the tokens, before the parser builds anything: refuses what is not part of the language and what
- * would cost the parser more than its size says (depth, nodes). False when the text must not be parsed.
+ * would cost the parser more than its size says (depth, nodes). Gives the tokens for the parser; undefined when the text must not be
+ * parsed.
  */
-export function scanTokens(source: Source, findings: Findings): boolean {
+export function scanTokens(source: Source, findings: Findings): readonly string[] | undefined {
   const scan: Scan = {
     source,
     findings,
@@ -56,14 +57,16 @@ export function scanTokens(source: Source, findings: Findings): boolean {
     lineStart: 0,
     clean: true,
   }
+  const lexemes: string[] = []
   for (const lexeme of new Lexer().lex(source.text)) {
+    lexemes.push(lexeme)
     const type = CST.tokenType(lexeme) ?? 'plain'
-    if (!scanToken(scan, type, lexeme)) return false
+    if (!scanToken(scan, type, lexeme)) return undefined
     // The lexer announces a document and a scalar by control characters that are not in the text.
     if (type === 'doc-mode' || type === 'flow-error-end' || (type === 'scalar' && lexeme === '\x1f')) continue
     advance(scan, lexeme)
   }
-  return scan.clean
+  return scan.clean ? lexemes : undefined
 }
 
 function scanToken(scan: Scan, type: string, lexeme: string): boolean {

@@ -47,17 +47,18 @@ export interface Place {
   readonly mark: Mark
 }
 
-/** More findings than this help nobody and would cost memory. */
+/** More findings of one severity than this help nobody and would cost memory. Warnings never crowd out an error. */
 const MAX_FINDINGS = 1_000
 
 export function createFindings(): Findings {
   const found: Diagnostic[] = []
+  const room = { error: MAX_FINDINGS, warning: MAX_FINDINGS }
   let failed = false
   return {
     add(code, place, message, hint) {
       const severity = DIAGNOSTIC_CODES[code]
       failed ||= severity === 'error'
-      if (found.length >= MAX_FINDINGS) return
+      if (--room[severity] < 0) return
       found.push({ code, severity, ...locate(place), message, ...(hint === undefined ? {} : { hint }) })
     },
     get failed() {

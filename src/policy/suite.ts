@@ -38,6 +38,15 @@ export async function runSuite(
   return results
 }
 
+/** The rules, shadow rules too, that no test made fire. */
+export function untestedRules<R extends { readonly id: string }>(
+  results: readonly CaseResult[],
+  rules: readonly R[],
+): readonly R[] {
+  const fired = new Set(results.flatMap(({ outcome }) => outcome?.fired.map((rule) => rule.id) ?? []))
+  return rules.filter((rule) => !fired.has(rule.id))
+}
+
 async function runCase(snapshot: CompiledSnapshot, one: CaseIr, at: number): Promise<CaseResult> {
   const misfits = snapshot.checkPayload(one.tool, one.payload)
   if (misfits.length > 0) {

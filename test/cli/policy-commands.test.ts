@@ -169,6 +169,11 @@ describe('countersign test', () => {
     expect(out).toContain('no test fires fetch-none (rules/web.fetch.yaml:3)')
     expect(code).toBe(4)
     expect((await inDirectory('test', untested, '--allow-untested')).code).toBe(0)
+    const checked = await inDirectory('check', untested)
+    expect(checked.out).toContain(
+      'rules/web.fetch.yaml:3:5: warning untested-rule: no test fires rule `fetch-none`',
+    )
+    expect(checked.code).toBe(0)
   })
 
   it('prints the same as JSON, and writes JUnit beside it', async () => {

@@ -457,7 +457,7 @@ describe('GET decisions, asking policy and people again', () => {
       const reviewer = await own.reviewer('ann')
       const { thread } = await held(agent)
       await reviewer.approve(thread)
-      await own.changePolicies(edited('tools/pay.yaml', 'minimum: 1 }', 'minimum: 1, maximum: 499 }'))
+      await own.changePolicies(edited('tools/pay.yaml', 'minimum: 1 }', 'minimum: 1, multipleOf: 7 }'))
       expect((await agent.poll({ thread_id: thread })).body.message).toMatch(/^policy_changed: /)
     }))
 

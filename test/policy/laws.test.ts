@@ -195,7 +195,8 @@ describe('the laws of section 4', () => {
       const plain = await snapshot(policy)
       const shadowed = await snapshot({ ...policy, rules: [...policy.rules, { ...added, shadow: true }] })
       // What is recorded beside the outcome differs, and only that.
-      const decisive = ({ fired: _, reads: __, shadow: ___, ...outcome }: Outcome) => outcome
+      const beside = { fired: undefined, reads: undefined, shadow: undefined }
+      const decisive = (outcome: Outcome) => ({ ...outcome, ...beside })
       return async (payload) =>
         expect(decisive(await shadowed.decide(call(payload)))).toEqual(
           decisive(await plain.decide(call(payload))),

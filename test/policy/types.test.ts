@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { runCases, runFine, when, type Case } from './cases.ts'
+import { contract, runCases, runFine, when, type Case } from './cases.ts'
 import { bundle, diagnose, rules } from './support.ts'
 
 /** A contract with one of everything that section 5 names. */
@@ -84,6 +84,14 @@ const PATHS: readonly Case[] = [
     'a misspelt key of an open object',
     rich('{ payload.open.regoin: eu }'),
     'rules/pay.yaml:5:13 undeclared-field: `payload.open.regoin` is not declared in the contract of `pay`, which permits undeclared fields | did you mean `region`?',
+  ],
+]
+
+const SENSITIVE: readonly Case[] = [
+  [
+    'a sensitive field that the contract does not have',
+    contract('[payload.email]', '[payload.emial]'),
+    'tools/pay.yaml:6:13 unknown-field: `payload.emial` is not in the contract of `pay` | did you mean `email`?',
   ],
 ]
 
@@ -318,6 +326,24 @@ const LITERALS: readonly Case[] = [
   ],
 ]
 
+const PATTERNS: readonly Case[] = [
+  [
+    'look-around in a rule',
+    rich("{ payload.note: { matches: '(?<=a)b' } }"),
+    'rules/pay.yaml:5:38 bad-pattern: this pattern cannot be used: look-around cannot be matched in linear time',
+  ],
+  [
+    'a back-reference',
+    rich("{ payload.note: { matches: '(a)\\1' } }"),
+    'rules/pay.yaml:5:38 bad-pattern: this pattern cannot be used: invalid escape sequence: `\\1`',
+  ],
+  [
+    'repetitions of repetitions',
+    rich("{ payload.note: { matches: '((a{1,30}){1,30}){1,30}' } }"),
+    'rules/pay.yaml:5:38 bad-pattern: this pattern cannot be used: invalid repeat count: `{1,30}`',
+  ],
+]
+
 const MEANINGS: readonly Case[] = [
   [
     'a meaning of another type',
@@ -357,9 +383,10 @@ const CODES = [
   'missing-means-unused',
 ]
 
-describe('the type check of a path', () => runCases(PATHS))
+describe('the type check of a path', () => runCases([...PATHS, ...SENSITIVE]))
 describe('the type check of a test', () => runCases(TESTS))
 describe('the type check of a literal', () => runCases(LITERALS))
+describe('the check of a pattern', () => runCases(PATTERNS))
 describe('the type check of missing_means', () => runCases(MEANINGS))
 
 describe('a finding of the type check', () => {
