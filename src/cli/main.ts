@@ -41,6 +41,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'show how a bundle decides one request, rule by rule',
     load: () => import('./explain.ts').then((it) => ({ run: it.explain, usage: it.EXPLAIN_USAGE })),
   },
+  diff: {
+    summary: 'show what another bundle would decide otherwise',
+    load: () => import('./diff.ts').then((it) => ({ run: it.diff, usage: it.DIFF_USAGE })),
+  },
   keys: {
     summary: 'issue and revoke keys',
     load: () => import('./keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),
@@ -61,7 +65,7 @@ const USAGE = [
   ...Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`),
   '',
   '`countersign <command> --help` says more of one.',
-  'Exit codes: 0 fine, 1 unexpected, 2 usage, 3 does not check, 4 tests failed.',
+  'Exit codes: 0 fine, 1 unexpected, 2 usage, 3 does not check, 4 tests failed, 5 loosened or changed.',
 ].join('\n')
 
 const HELP = ['--help', '-h']

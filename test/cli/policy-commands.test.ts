@@ -122,7 +122,7 @@ describe('the command line', () => {
   it('answers --help of every command with its usage', async () => {
     const { out } = await inDirectory('--help')
     const names = [...out.matchAll(/^ {2}(\w+) /gm)].map((match) => match[1] ?? '')
-    expect(names).toHaveLength(10)
+    expect(names).toHaveLength(11)
     const answers = await Promise.all(names.map((name) => inDirectory(name, '--help')))
     expect(answers.map(({ code }) => code)).toEqual(names.map(() => 0))
     expect(answers.map(({ out: text }) => text.split(' ', 2).join(' '))).toEqual(

@@ -3,7 +3,10 @@ import type { ToolContract } from '../snapshot.ts'
 import { partBelow, partOf, propertiesOf, requiredOf, type Part } from './subschema.ts'
 
 /** What two contracts of a tool say differently, one line each. What it does to decisions is found by asking, not read off here. */
-export function contractNotes(before: ToolContract | undefined, after: ToolContract | undefined): readonly string[] {
+export function contractNotes(
+  before: ToolContract | undefined,
+  after: ToolContract | undefined,
+): readonly string[] {
   if (!before || !after) return before || after ? [after ? 'the tool is new' : 'the tool is gone'] : []
   const said = [
     note('risk', before.risk, after.risk),
@@ -12,7 +15,10 @@ export function contractNotes(before: ToolContract | undefined, after: ToolContr
     note('sensitive', listed(before.sensitive), listed(after.sensitive)),
     note('description', before.description, after.description),
   ]
-  return [...said.filter((one) => one !== undefined), ...schemaNotes(partOf(before.inputSchema), partOf(after.inputSchema))]
+  return [
+    ...said.filter((one) => one !== undefined),
+    ...schemaNotes(partOf(before.inputSchema), partOf(after.inputSchema)),
+  ]
 }
 
 function note(what: string, before: string, after: string): string | undefined {
@@ -31,7 +37,9 @@ function schemaNotes(before: Part, after: Part): readonly string[] {
     const { properties: _, required: _required, ...others } = part.schema
     return others
   }
-  return isDeepStrictEqual(rest(before), rest(after)) ? notes : [...notes, 'input_schema differs beside its properties']
+  return isDeepStrictEqual(rest(before), rest(after))
+    ? notes
+    : [...notes, 'input_schema differs beside its properties']
 }
 
 function memberNote(name: string, before: Part, after: Part): string | undefined {

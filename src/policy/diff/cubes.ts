@@ -23,7 +23,7 @@ export function describeByTests(dimension: Dimension, chosen: ReadonlySet<number
     for (const number of best.holds) open.delete(number)
   }
   // Every class differs from every other by some answer; that one is only out of reach when it takes more than three.
-  if (open.size > 0) words.push(`${dimension.name} like ${exampleOf(dimension, open)}`)
+  if (open.size > 0) words.push(`${dimension.name} such as ${exampleOf(dimension, open)}`)
   const [only = ''] = words
   return words.length === 1 ? only : `(${words.join(' or ')})`
 }
@@ -34,7 +34,7 @@ interface Cube {
 }
 
 /** Answers to more questions than these are not combined by threes. */
-const MAX_FOR_TRIPLES = 18
+const MAX_FOR_TRIPLES = 45
 
 /** All conjunctions of up to three literals that hold for chosen classes only. */
 function cubesInside(
@@ -64,7 +64,8 @@ function pick(cubes: readonly Cube[], open: ReadonlySet<number>): Cube | undefin
   let best: { readonly cube: Cube; readonly gain: number } | undefined
   for (const cube of cubes) {
     const gain = cube.holds.filter((number) => open.has(number)).length
-    const shorter = best !== undefined && gain === best.gain && cube.literals.length < best.cube.literals.length
+    const shorter =
+      best !== undefined && gain === best.gain && cube.literals.length < best.cube.literals.length
     if (gain > 0 && (best === undefined || gain > best.gain || shorter)) best = { cube, gain }
   }
   return best?.cube
@@ -74,7 +75,9 @@ function literalsOf({ name, leaves, classes }: Dimension): readonly Literal[] {
   const isMissing = ({ members }: ValueClass): boolean => members.every((member) => member === MISSING)
   const missing = { text: `${name} missing`, holds: isMissing }
   const present = { text: `${name} present`, holds: (one: ValueClass) => !isMissing(one) }
-  const asked = leaves.flatMap((leaf) => [TRUE, FALSE, UNKNOWN].map((truth) => literalOf(leaf, truth as Truth)))
+  const asked = leaves.flatMap((leaf) =>
+    [TRUE, FALSE, UNKNOWN].map((truth) => literalOf(leaf, truth as Truth)),
+  )
   return classes.some(isMissing) ? [...asked, missing, present] : asked
 }
 
@@ -91,7 +94,11 @@ function describeAnswer({ field, test, untilMs }: Leaf, truth: Truth): string {
   const text = fieldText(field)
   if (truth === TRUE) return `${text} ${asked}`
   if (truth === UNKNOWN) return `${text} cannot be checked (${asked})`
-  return test.op === 'missing' ? `${text} present` : test.op === 'present' ? `${text} missing` : negated(text, asked)
+  return test.op === 'missing'
+    ? `${text} present`
+    : test.op === 'present'
+      ? `${text} missing`
+      : negated(text, asked)
 }
 
 function negated(text: string, asked: string): string {

@@ -121,7 +121,9 @@ export function buildDiagram(plan: Plan, maxSteps: number = MAX_STEPS): Diagram 
 
   const given = (state: SidesState, depth: number, one: PlanClass): SidesState => {
     const side = (pending: SideState | undefined, fits: boolean): SideState | undefined =>
-      pending && fits ? settle(pending.map((rule) => ({ ...rule, term: terms.given(rule.term, depth, one) }))) : undefined
+      pending && fits
+        ? settle(pending.map((rule) => ({ ...rule, term: terms.given(rule.term, depth, one) })))
+        : undefined
     return [side(state[0], one.fits[0]), side(state[1], one.fits[1])]
   }
 
@@ -131,9 +133,7 @@ export function buildDiagram(plan: Plan, maxSteps: number = MAX_STEPS): Diagram 
 
 /** Without the rules that cannot fire any more, and each kind of rest once. */
 function settle(rules: SideState): SideState {
-  const open = rules.filter(
-    ({ term, allows }) => term !== FALSE_TERM && !(allows && term === UNKNOWN_TERM),
-  )
+  const open = rules.filter(({ term, allows }) => term !== FALSE_TERM && !(allows && term === UNKNOWN_TERM))
   const unique = new Map(open.map((rule) => [`${rule.effect}:${rule.term}`, rule]))
   return [...unique].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rule]) => rule)
 }

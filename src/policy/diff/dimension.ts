@@ -35,7 +35,11 @@ export type Fit = readonly [old: boolean, current: boolean]
 /** Sorts values into classes; those that neither contract accepts are left out. */
 export function classify(
   values: readonly Value[],
-  { leaves, callWith, fits }: {
+  {
+    leaves,
+    callWith,
+    fits,
+  }: {
     readonly leaves: readonly Leaf[]
     readonly callWith: (value: Value) => Call
     readonly fits: (value: Value) => Fit

@@ -76,7 +76,12 @@ function riskDimension(): Dimension {
   return {
     name: 'risk_level',
     leaves: [],
-    classes: RISKS.map((risk, number) => ({ number, members: [risk], truths: new Map(), fits: [true, true] })),
+    classes: RISKS.map((risk, number) => ({
+      number,
+      members: [risk],
+      truths: new Map(),
+      fits: [true, true],
+    })),
     named: new Set<string>(RISKS),
     doubts: [],
     place: (call, risk) => {

@@ -45,12 +45,18 @@ function diffAgent(before: AgentEntry, after: AgentEntry): readonly DirectoryCha
   return [
     ...gained(before.tools, after.tools).map((tool) => loosens(`may use ${tool}`)),
     ...gained(after.tools, before.tools).map((tool) => tightens(`may no longer use ${tool} by that name`)),
-    ...gained(after.owners, before.owners).map((owner) => loosens(`${owner} is no owner any more, and may vote`)),
-    ...gained(before.owners, after.owners).map((owner) => tightens(`${owner} is an owner, and does not vote`)),
+    ...gained(after.owners, before.owners).map((owner) =>
+      loosens(`${owner} is no owner any more, and may vote`),
+    ),
+    ...gained(before.owners, after.owners).map((owner) =>
+      tightens(`${owner} is an owner, and does not vote`),
+    ),
     ...flag('approvals need a signature', before.signedApprovals, after.signedApprovals),
     ...flag('nobody reviews a call that they caused', before.preventSelfReview, after.preventSelfReview),
     ...amount('token_ttl', [before.tokenTtlMs, after.tokenTtlMs], duration),
-    ...amount('rate', [rateOf(before), rateOf(after)], (rate) => (rate === Infinity ? 'none' : `${rate} calls/h`)),
+    ...amount('rate', [rateOf(before), rateOf(after)], (rate) =>
+      rate === Infinity ? 'none' : `${rate} calls/h`,
+    ),
   ]
 }
 
@@ -60,7 +66,9 @@ function diffReviewer(before: ReviewerEntry, after: ReviewerEntry): readonly Dir
     ...gained(after.groups, before.groups).map((group) => tightens(`no longer votes for group ${group}`)),
     ...gained(before.roles, after.roles).map((role) => loosens(`has the role ${role}`)),
     ...gained(after.roles, before.roles).map((role) => tightens(`no longer has the role ${role}`)),
-    ...(before.email === after.email ? [] : [{ direction: 'changes', text: 'has another e-mail address' } as const]),
+    ...(before.email === after.email
+      ? []
+      : [{ direction: 'changes', text: 'has another e-mail address' } as const]),
   ]
 }
 

@@ -46,8 +46,7 @@ export function factDimension(
   const wanted = createPlace()
   for (const { field, test } of leaves) if (field !== 'until' && test) addTest(wanted, field, test)
   const { values, exact } = valuesFor(wanted, [partOf({ ...fact.schema })])
-  const place = (call: Call, value: Value): Call =>
-    typeof value === 'string' ? fact.put(call, value) : call
+  const place = (call: Call, value: Value): Call => (typeof value === 'string' ? fact.put(call, value) : call)
   const classes = classify(fact.optional ? [...values, MISSING] : values, {
     leaves,
     callWith: (value) => place(base, value),

@@ -23,7 +23,8 @@ export function inputsOf(
   raw: readonly string[],
 ): readonly string[] {
   const wanted = [...results, ...SEEDS[fn]]
-  return [...wanted.flatMap((result) => INPUTS[fn](result, raw)), ...UNREADABLE[fn]]
+  const unreadable = few(raw).map((text) => `${text} '`)
+  return [...wanted.flatMap((result) => INPUTS[fn](result, raw)), ...UNREADABLE[fn], ...unreadable]
 }
 
 type Inputs = (result: string, raw: readonly string[]) => readonly string[]
@@ -32,7 +33,10 @@ type Inputs = (result: string, raw: readonly string[]) => readonly string[]
 const MAX_COMPANIONS = 24
 
 const INPUTS: Readonly<Record<FunctionName, Inputs>> = {
-  domain: (result, raw) => [`a@${result}`, ...few(raw).map((text) => `${text.replace(/@.*/s, '')}@${result}`)],
+  domain: (result, raw) => [
+    `a@${result}`,
+    ...few(raw).map((text) => `${text.replace(/@.*/s, '')}@${result}`),
+  ],
   host: (result, raw) => [
     ...['https', 'http', 'ftp'].map((scheme) => `${scheme}://${result}/`),
     ...few(raw).flatMap((text) => [`https://${result}/${text}`, `http://${result}/${text}`]),

@@ -68,7 +68,10 @@ function closed(positions: readonly number[], tokens: readonly (number | undefin
 /** What is in front of the last `*` that a glob has reached accepts nothing that the `*` does not. */
 function prune(
   positions: readonly number[],
-  { tokens, owners }: { readonly tokens: readonly (number | undefined)[]; readonly owners: readonly number[] },
+  {
+    tokens,
+    owners,
+  }: { readonly tokens: readonly (number | undefined)[]; readonly owners: readonly number[] },
 ): State {
   const floor = new Map<number, number>()
   for (const position of positions) {

@@ -41,7 +41,10 @@ export function payloadDimension(
   const root = wantedOf(name, leaves)
   const { values, exact } = valuesFor(root, distinct)
   const shown = `payload.${name}`
-  const place = (call: Call, value: Value): Call => ({ ...call, payload: withMember(call.payload, name, value) })
+  const place = (call: Call, value: Value): Call => ({
+    ...call,
+    payload: withMember(call.payload, name, value),
+  })
   const classes = classify([...values, MISSING], {
     leaves,
     callWith: (value) => place(base, value),
@@ -51,10 +54,17 @@ export function payloadDimension(
     name: shown,
     leaves,
     classes,
-    named: new Set<Value>([...root.looks.texts, ...root.looks.numbers, ...literalsOf(distinct), ...distinct.flatMap(boundsOf)]),
+    named: new Set<Value>([
+      ...root.looks.texts,
+      ...root.looks.numbers,
+      ...literalsOf(distinct),
+      ...distinct.flatMap(boundsOf),
+    ]),
     doubts: [
       ...(exact ? [] : [`not every kind of ${shown} has an example`]),
-      ...(distinct.length > 1 && distinct.some(isDeep) ? [`the contracts may differ deep inside ${shown}`] : []),
+      ...(distinct.length > 1 && distinct.some(isDeep)
+        ? [`the contracts may differ deep inside ${shown}`]
+        : []),
     ],
     place,
   }

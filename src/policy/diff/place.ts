@@ -96,7 +96,9 @@ function pointsOf(test: TestIr): readonly number[] {
   if ('tests' in test) return test.tests.flatMap(pointsOf)
   if ('test' in test) return pointsOf(test.test)
   if ('value' in test) return [test.value]
-  return 'values' in test ? (test.values as readonly Scalar[]).filter((value) => typeof value === 'number') : []
+  return 'values' in test
+    ? (test.values as readonly Scalar[]).filter((value) => typeof value === 'number')
+    : []
 }
 
 function lookFor(looks: Looks, { op, values }: Extract<TestIr, { readonly values: unknown }>): void {

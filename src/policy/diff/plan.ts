@@ -19,14 +19,20 @@ export function planOf(sides: readonly [Side, Side], { all, constants }: Dimensi
   }
   const termOf = (leaf: Leaf): Term => numbers.get(leaf.key) ?? TRUE
   const effects = new Map<string, string>()
-  const state = (side: Side): SideState => side.rules.map((rule) => pendingOf(rule, { terms, termOf, effects }))
+  const state = (side: Side): SideState =>
+    side.rules.map((rule) => pendingOf(rule, { terms, termOf, effects }))
   const classes = all.map(({ classes: own }) =>
     own.map(({ number, truths, fits }): PlanClass => {
       const known = [...truths].map(([key, truth]): [number, Truth] => [leafNumbers.get(key) ?? -1, truth])
       return { number, truths: new Map(known), fits }
     }),
   )
-  return { terms, classes, start: [state(sides[0]), state(sides[1])], alike: routesOf(sides[0]) === routesOf(sides[1]) }
+  return {
+    terms,
+    classes,
+    start: [state(sides[0]), state(sides[1])],
+    alike: routesOf(sides[0]) === routesOf(sides[1]),
+  }
 }
 
 /** All that a decision depends on beside the rules that fire. */

@@ -8,14 +8,21 @@ const MAX_PLACES = 8
 /** The difference as text: loosened first, a summary at the end. */
 export function printDiff(diff: BundleDiff): string {
   const entries = [
-    ...diff.tools.flatMap((tool) => shownChanges(tool).map((change) => ({ order: rank(change), text: changeText(tool, change) }))),
-    ...diff.directory.map((change) => ({ order: rank(change), text: [`${change.direction.toUpperCase()} ${change.text}`] })),
+    ...diff.tools.flatMap((tool) =>
+      shownChanges(tool).map((change) => ({ order: rank(change), text: changeText(tool, change) })),
+    ),
+    ...diff.directory.map((change) => ({
+      order: rank(change),
+      text: [`${change.direction.toUpperCase()} ${change.text}`],
+    })),
   ].sort((a, b) => a.order - b.order)
   const notes = diff.tools.flatMap((tool) => [
     ...tool.notes.map((note) => `${tool.tool}: ${note}`),
     ...hiddenText(tool),
   ])
-  const doubts = diff.tools.flatMap((tool) => tool.doubts.map((doubt) => `${tool.tool}: not complete: ${doubt}`))
+  const doubts = diff.tools.flatMap((tool) =>
+    tool.doubts.map((doubt) => `${tool.tool}: not complete: ${doubt}`),
+  )
   return [...entries.flatMap(({ text }) => text), ...notes, ...doubts, summaryOf(diff)].join('\n')
 }
 
@@ -26,18 +33,20 @@ export function rank({ direction }: Pick<Change, 'direction'>): number {
 }
 
 /**
- * What an agent sees only when it claims a higher risk_level mostly repeats what holds without: it is shown where no change of the same
- * direction is.
+ * What shows only when an agent claims a higher risk_level mostly repeats what holds without: it is printed where it is worse than
+ * everything that holds without.
  */
 export function shownChanges({ changes }: ToolDiff): readonly Change[] {
-  const plain = changes.filter(({ raised }) => !raised)
-  return changes.filter(({ raised, direction }) => !raised || plain.every((one) => one.direction !== direction))
+  const worst = Math.min(...changes.filter(({ raised }) => !raised).map(rank))
+  return changes.filter((change) => !change.raised || rank(change) < worst)
 }
 
 export function hiddenText(tool: ToolDiff): readonly string[] {
   const hidden = tool.changes.length - shownChanges(tool).length
   const changes = hidden === 1 ? '1 more change shows' : `${hidden} more changes show`
-  return hidden === 0 ? [] : [`${tool.tool}: ${changes} only when the agent claims a higher risk_level (--format json lists all)`]
+  return hidden === 0
+    ? []
+    : [`${tool.tool}: ${changes} only when the agent claims a higher risk_level (--format json lists all)`]
 }
 
 export function headline(tool: string, { direction, before, after }: Change): string {

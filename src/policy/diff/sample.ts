@@ -16,19 +16,26 @@ export function sampleOf(
 ): JsonValue | undefined {
   if (depth > MAX_DEPTH) return undefined
   const fitting = parts.map(compileFits)
-  const fits = (value: JsonValue): boolean => fitting.every((fit) => fit(value))
-  const compound = function* (): Generator<JsonValue> {
-    for (const part of parts) {
-      if (type !== 'object') yield listSample(part, depth)
-      if (type !== 'array') yield objectSample(part, depth)
-    }
+  for (const value of candidates(parts, type, depth)) {
+    if (fitting.every((fit) => fit(value))) return value
   }
-  for (const value of compound()) if (type !== undefined && fits(value)) return value
-  if (type !== undefined) return undefined
-  return [...parts.flatMap(plainSamples), ...compound()].find(fits)
+  return undefined
 }
 
-function* plainSamplesOf(part: Part): Generator<JsonValue> {
+/** Lazily: most of them are never looked at. */
+function* candidates(
+  parts: readonly Part[],
+  type: 'array' | 'object' | undefined,
+  depth: number,
+): Generator<JsonValue> {
+  if (type === undefined) for (const part of parts) yield* plainSamples(part)
+  for (const part of parts) {
+    if (type !== 'object') yield listSample(part, depth)
+    if (type !== 'array') yield objectSample(part, depth)
+  }
+}
+
+function* plainSamples(part: Part): Generator<JsonValue> {
   for (const name of ['const', 'default']) {
     const value = keyword(part, name)
     if (value !== undefined) yield value
@@ -47,10 +54,6 @@ function* plainSamplesOf(part: Part): Generator<JsonValue> {
   if (typeof pattern === 'string') yield* matching(pattern, Math.max(1, ...numberKeyword(part, 'minLength')))
 }
 
-function plainSamples(part: Part): readonly JsonValue[] {
-  return [...plainSamplesOf(part)]
-}
-
 /** Texts of which the shortest that match a pattern are some. */
 function matching(pattern: string, length: number): readonly string[] {
   const machine = patternMachine(pattern)
@@ -59,6 +62,7 @@ function matching(pattern: string, length: number): readonly string[] {
 
 function listSample(part: Part, depth: number): JsonValue {
   const length = Math.max(0, ...numberKeyword(part, 'minItems'))
+  if (length === 0) return []
   const item = sampleOf([partBelow(part, 0)], undefined, depth + 1)
   return item === undefined ? [] : Array.from({ length: Math.min(length, 1_000) }, () => item)
 }

@@ -12,7 +12,9 @@ import { searchTexts } from './texts.ts'
 export function textsFor(place: Place, parts: readonly Part[]): Found<string> {
   const raw = textsOf(place.looks, parts)
   const results = [...place.functions].map(([fn, looks]) => resultsOf(place, fn, looks))
-  const inputs = [...place.functions.keys()].flatMap((fn, i) => inputsOf(fn, results[i]?.values ?? [], raw.values))
+  const inputs = [...place.functions.keys()].flatMap((fn, i) =>
+    inputsOf(fn, results[i]?.values ?? [], raw.values),
+  )
   return {
     values: [...new Set([...raw.values, ...inputs, ...FORMAT_SAMPLES, ...edgeTexts(parts)])],
     exact: [raw, ...results].every(({ exact }) => exact),
@@ -22,8 +24,12 @@ export function textsFor(place: Place, parts: readonly Part[]): Found<string> {
 /** Where two contracts differ, texts at the lengths at which they may do so. */
 function edgeTexts(parts: readonly Part[]): readonly string[] {
   if (parts.length < 2) return []
-  const bounds = parts.flatMap((part) => ['minLength', 'maxLength'].flatMap((name) => numberKeyword(part, name)))
-  return around(new Set(bounds.filter((bound) => bound <= MAX_EDGE_LENGTH))).map((length) => 'x'.repeat(length))
+  const bounds = parts.flatMap((part) =>
+    ['minLength', 'maxLength'].flatMap((name) => numberKeyword(part, name)),
+  )
+  return around(new Set(bounds.filter((bound) => bound <= MAX_EDGE_LENGTH))).map((length) =>
+    'x'.repeat(length),
+  )
 }
 
 const MAX_EDGE_LENGTH = 50_000
@@ -61,16 +67,24 @@ function resultsOf(place: Place, fn: FunctionName, looks: Looks): Found<string> 
 /** Statements with every set of verbs that the tests can tell apart. */
 function statementsOf(place: Place, { counts }: Looks, verbs: Found<string>): Found<string> {
   const items = createPlace()
-  for (const { fn, test } of place.items?.tests ?? []) if (fn === 'sql_verbs') items.tests.push({ fn: undefined, test, each: true })
+  for (const { fn, test } of place.items?.tests ?? [])
+    if (fn === 'sql_verbs') items.tests.push({ fn: undefined, test, each: true })
   const known = verbs.values.filter((verb) => sqlVerbs(verb)?.join() === verb)
   const elements = { values: known, exact: verbs.exact }
   const { values, exact } = listsFor({ items, elements, fixed: [], lengths: around(counts) })
-  return { values: values.flatMap((list) => (Array.isArray(list) && list.length > 0 ? [list.join('; ')] : [])), exact }
+  return {
+    values: values.flatMap((list) => (Array.isArray(list) && list.length > 0 ? [list.join('; ')] : [])),
+    exact,
+  }
 }
 
 /** Lengths on both sides of, and at, those that are asked about. */
 export function around(counts: ReadonlySet<number>): readonly number[] {
-  const near = [...counts].flatMap((count) => [Math.ceil(count) - 1, Math.floor(count), Math.floor(count) + 1])
+  const near = [...counts].flatMap((count) => [
+    Math.ceil(count) - 1,
+    Math.floor(count),
+    Math.floor(count) + 1,
+  ])
   return [...new Set(near)].filter((length) => length >= 0).sort((a, b) => a - b)
 }
 

@@ -23,7 +23,13 @@ export function partOf(root: JsonObject, schema: JsonValue | undefined = root): 
 
 /** Keywords that let one member of an object decide about another, or that say in several places what a value must be. */
 const COUPLING = ['allOf', 'anyOf', 'oneOf', 'not', 'if', '$ref', 'dependentRequired', 'dependentSchemas']
-const OBJECT_COUPLING = ['minProperties', 'maxProperties', 'propertyNames', 'patternProperties', 'unevaluatedProperties']
+const OBJECT_COUPLING = [
+  'minProperties',
+  'maxProperties',
+  'propertyNames',
+  'patternProperties',
+  'unevaluatedProperties',
+]
 const LIST_COUPLING = ['uniqueItems', 'contains', 'minContains', 'maxContains', 'unevaluatedItems']
 
 function hasAny(schema: JsonObject, keywords: readonly string[]): boolean {
@@ -77,6 +83,9 @@ export function keyword(part: Part, name: string): JsonValue | undefined {
   return typeof part.schema === 'boolean' ? undefined : part.schema[name]
 }
 
+/** Compiled parts by their text: the same ones are asked for again and again. */
+const CHECKS = createPayloadChecks()
+
 /** Does a value fit: asked of the same checker that answers 400 to a real payload. */
 export type Fits = (value: JsonValue) => boolean
 
@@ -86,6 +95,6 @@ export function compileFits({ root, schema }: Part): Fits {
     ['$defs', 'definitions'].flatMap((key) => (root[key] === undefined ? [] : [[key, root[key]]])),
   )
   const wrapped: JsonObject = { type: 'object', properties: { value: schema }, ...definitions }
-  const check = createPayloadChecks().of('part', wrapped)
+  const check = CHECKS.of(JSON.stringify(wrapped), wrapped)
   return (value) => check({ value }).length === 0
 }

@@ -45,8 +45,11 @@ export function createTerms(): Terms {
     return intern(`! ${item}`, { kind: 'not', item, asks: asksOf(item) })
   }
   const join = (kind: 'all' | 'any', terms: readonly Term[]): Term => {
-    const [fold, neutral, final] = kind === 'all' ? ([and, TRUE, FALSE] as const) : ([or, FALSE, TRUE] as const)
-    const known = terms.filter((term) => term <= UNKNOWN).reduce<Truth>((a, b) => fold(a, b as Truth), neutral)
+    const [fold, neutral, final] =
+      kind === 'all' ? ([and, TRUE, FALSE] as const) : ([or, FALSE, TRUE] as const)
+    const known = terms
+      .filter((term) => term <= UNKNOWN)
+      .reduce<Truth>((a, b) => fold(a, b as Truth), neutral)
     if (known === final) return final
     const open = [...new Set(terms.filter((term) => term > UNKNOWN))].sort((a, b) => a - b)
     const items = known === neutral ? open : [known, ...open]

@@ -7,7 +7,14 @@ import { buildDiagram, type Diagram, type Ending } from './diagram.ts'
 import type { Dimension } from './dimension.ts'
 import { dimensionsOf, type Dimensions } from './dimensions.ts'
 import { callAt, resultOf } from './judge.ts'
-import { compareResults, describeResult, resultKey, tellsReviewers, type Direction, type Result } from './outcome.ts'
+import {
+  compareResults,
+  describeResult,
+  resultKey,
+  tellsReviewers,
+  type Direction,
+  type Result,
+} from './outcome.ts'
 import { wholeParts } from './payload-dimension.ts'
 import { planOf } from './plan.ts'
 import { sampleOf } from './sample.ts'
@@ -27,6 +34,8 @@ export interface Change {
   readonly rough: boolean
   /** It takes a risk_level above low, which an agent may claim, to see it. */
   readonly raised: boolean
+  /** False when neither bundle lets the call through: a reject has become an invalid payload, or the other way round. */
+  readonly opening: boolean
   readonly cells: number
   readonly example: Example
 }
@@ -59,7 +68,10 @@ export async function diffTool(bundles: readonly [Bundle, Bundle], tool: string)
   const diagram = buildDiagram(planOf(sides, dimensions, base))
   const space = { sides, base, dimensions: dimensions.all, oneSided: presence !== 'both' }
   const { changes, doubts } = diagram ? await readDiagram(space, diagram) : await readSamples(space)
-  const cells = countCells(new Map(), dimensions.all.map(({ classes }) => classes.length))
+  const cells = countCells(
+    new Map(),
+    dimensions.all.map(({ classes }) => classes.length),
+  )
   const own = changes.length > 0 || dimensions.all.length > 1 ? doubtsOf(dimensions) : []
   return { tool, presence, changes, cells, doubts: [...own, ...doubts] }
 }
@@ -74,7 +86,10 @@ function baseCall(sides: Sides, tool: string): Call {
   const payload = sampleOf(parts, 'object') ?? sampleOf(parts.slice(-1), 'object') ?? {}
   const untils = sides.flatMap(({ rules }) => rules.flatMap(({ rule }) => rule.untilMs ?? []))
   const { timezone } = sides[1].bundle.ir.head.routing
-  const at = weekdayBefore(timezone, Math.min(...untils, Number.MAX_SAFE_INTEGER), { weekday: 'mon', hour: 12 })
+  const at = weekdayBefore(timezone, Math.min(...untils, Number.MAX_SAFE_INTEGER), {
+    weekday: 'mon',
+    hour: 12,
+  })
   return { tool, payload: payload as JsonObject, tenant: 'test', agent: 'test', at }
 }
 
@@ -109,7 +124,10 @@ async function readDiagram(space: Space, { root, endings }: Diagram): Promise<Re
 async function readSamples(space: Space): Promise<Read> {
   const sizes = space.dimensions.map(({ classes }) => classes.length)
   const paths = samplePaths(sizes)
-  const { changed, doubts } = await judgeAll(space, paths.map((path) => ({ path })))
+  const { changed, doubts } = await judgeAll(
+    space,
+    paths.map((path) => ({ path })),
+  )
   const drawn = new Map<string, Box[]>()
   for (const [path, judged] of changed) {
     const label = labelOf(judged) ?? ''
@@ -118,7 +136,10 @@ async function readSamples(space: Space): Promise<Read> {
   }
   const byLabel = new Map([...drawn].map(([label, boxes]) => [label, [trimmed(boundingBox(boxes), sizes)]]))
   const told = `${paths.length} calls were drawn out of ${countCells(new Map(), sizes)} cells`
-  return { changes: changesOf(space, changed, { byLabel, rough: new Set(byLabel.keys()) }), doubts: [told, ...doubts] }
+  return {
+    changes: changesOf(space, changed, { byLabel, rough: new Set(byLabel.keys()) }),
+    doubts: [told, ...doubts],
+  }
 }
 
 type Changed = ReadonlyMap<readonly number[], Judged>
@@ -191,6 +212,7 @@ function changeOf(space: Space, judged: Judged, boxes: readonly Box[]): Omit<Cha
     after: describeResult(after, reviewers),
     where: boxes.map((box) => describeBox(box, dimensions)).sort(),
     raised: riskOf(space, judged) > RISKS.indexOf('low'),
+    opening: !(isRefusal(before) && isRefusal(after) && before.kind !== after.kind),
     cells,
     example: { call, beforeBy: byOf(before), afterBy: byOf(after) },
   }

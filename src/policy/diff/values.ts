@@ -18,7 +18,16 @@ export function valuesFor(place: Place, parts: readonly Part[]): Found<JsonValue
   const lists = listValues(place, parts)
   const objects = objectValues(place, parts)
   const numbers = numbersAround(new Set([...place.looks.numbers]), parts)
-  const all = [...literalsOf(parts), true, false, ...numbers, ...texts.values, ...lists.values, ...objects.values, null]
+  const all = [
+    ...literalsOf(parts),
+    true,
+    false,
+    ...numbers,
+    ...texts.values,
+    ...lists.values,
+    ...objects.values,
+    null,
+  ]
   const fitting = parts.map(compileFits)
   const signature = signatureOf(place)
   const fits = (value: JsonValue): string => fitting.map((fit) => (fit(value) ? 1 : 0)).join('')
@@ -85,7 +94,11 @@ function mayBe(part: Part, type: string): boolean {
   if (part.schema === false) return false
   const types = keyword(part, 'type')
   if (keyword(part, 'enum') !== undefined || keyword(part, 'const') !== undefined) return false
-  return types === undefined || types === type || (Array.isArray(types) && (types as readonly unknown[]).includes(type))
+  return (
+    types === undefined ||
+    types === type ||
+    (Array.isArray(types) && (types as readonly unknown[]).includes(type))
+  )
 }
 
 /** The values that a contract names. */
@@ -93,7 +106,10 @@ export function literalsOf(parts: readonly Part[]): readonly JsonValue[] {
   return parts.flatMap((part) => {
     const named = keyword(part, 'enum')
     const only = keyword(part, 'const')
-    return [...(Array.isArray(named) ? (named as readonly JsonValue[]) : []), ...(only === undefined ? [] : [only])]
+    return [
+      ...(Array.isArray(named) ? (named as readonly JsonValue[]) : []),
+      ...(only === undefined ? [] : [only]),
+    ]
   })
 }
 
@@ -111,7 +127,8 @@ export function signatureOf(place: Place): (value: JsonValue) => string {
 }
 
 function member(value: JsonValue, step: string | number): JsonValue | undefined {
-  if (Array.isArray(value)) return typeof step === 'number' ? (value as readonly JsonValue[])[step] : undefined
+  if (Array.isArray(value))
+    return typeof step === 'number' ? (value as readonly JsonValue[])[step] : undefined
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, step)) return undefined
   return (value as JsonObject)[step]
 }
@@ -134,14 +151,18 @@ function listValues(place: Place, parts: readonly Part[]): Found<JsonValue> {
     exact: elements.exact,
   })
   const last = Math.max(-1, ...indexes)
-  const fixed = Array.from({ length: last + 1 }, (_, index) => distinct(merge([asked, place.steps.get(index) ?? asked])))
+  const fixed = Array.from({ length: last + 1 }, (_, index) =>
+    distinct(merge([asked, place.steps.get(index) ?? asked])),
+  )
   const { values, exact } = listsFor({ items: asked, elements: distinct(asked), fixed, lengths })
   return { values: [...samples, ...values], exact }
 }
 
 function lengthsOf({ looks, functions }: Place, parts: readonly Part[]): readonly number[] {
   const counts = [looks, ...functions.values()].flatMap((one: Looks) => [...one.counts])
-  const bounds = parts.flatMap((part) => ['minItems', 'maxItems'].flatMap((name) => numberKeyword(part, name)))
+  const bounds = parts.flatMap((part) =>
+    ['minItems', 'maxItems'].flatMap((name) => numberKeyword(part, name)),
+  )
   return counts.length === 0 && parts.length < 2 ? [] : around(new Set([...counts, ...bounds]))
 }
 
@@ -157,7 +178,10 @@ function objectValues(place: Place, parts: readonly Part[]): Found<JsonValue> {
     const below = parts.map((part) => partBelow(part, key))
     const child = valuesFor(place.steps.get(key) ?? createPlace(), below)
     exact &&= child.exact
-    const next = built.flatMap((base) => [without(base, key), ...child.values.map((value) => ({ ...base, [key]: value }))])
+    const next = built.flatMap((base) => [
+      without(base, key),
+      ...child.values.map((value) => ({ ...base, [key]: value })),
+    ])
     built = uniqueBy(next, (value) => JSON.stringify(value))
     if (built.length <= MAX_OBJECTS) continue
     built = built.slice(0, MAX_OBJECTS)
@@ -183,7 +207,11 @@ function merge(places: readonly Place[]): Place {
 
 function addAll(whole: Place, place: Place): void {
   addLooks(whole.looks, place.looks)
-  for (const [fn, looks] of place.functions) addLooks(getOrAdd(whole.functions, fn, () => createPlace().looks), looks)
+  for (const [fn, looks] of place.functions)
+    addLooks(
+      getOrAdd(whole.functions, fn, () => createPlace().looks),
+      looks,
+    )
   whole.tests.push(...place.tests)
   for (const [step, child] of place.steps) addAll(getOrAdd(whole.steps, step, createPlace), child)
   if (place.items) addAll((whole.items ??= createPlace()), place.items)

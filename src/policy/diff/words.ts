@@ -10,10 +10,14 @@ import { numberRanges } from './ranges.ts'
 export function describeBox(box: Box, dimensions: readonly Dimension[]): string {
   const parts = dimensions.flatMap((dimension, i) => {
     const classes = box.get(i)
+    if (dimension.name === 'risk_level' && classes?.join() === LOW) return []
     return classes ? [describeClasses(dimension, new Set(classes))] : []
   })
   return parts.length === 0 ? 'always' : `when ${parts.join(' and ')}`
 }
+
+/** What holds for a call without a risk_level is said without one. */
+const LOW = '0'
 
 export function describeClasses(dimension: Dimension, chosen: ReadonlySet<number>): string {
   return isPlain(dimension) ? describeValues(dimension, chosen) : describeByTests(dimension, chosen)
@@ -22,7 +26,8 @@ export function describeClasses(dimension: Dimension, chosen: ReadonlySet<number
 /** True when all that is asked of the value is what it is equal to, and how large. */
 function isPlain({ name, leaves }: Dimension): boolean {
   return leaves.every(
-    ({ field, test }) => field !== 'until' && field.name === name && field.fn === undefined && test && isPlainTest(test),
+    ({ field, test }) =>
+      field !== 'until' && field.name === name && field.fn === undefined && test && isPlainTest(test),
   )
 }
 
