@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ToolContract } from '../snapshot.ts'
-import { partBelow, partOf, propertiesOf, requiredOf, type Part } from './subschema.ts'
+import { partBelow, wholePart, propertiesOf, requiredOf, type Part } from './subschema.ts'
 
 /** What two contracts of a tool say differently, one line each. What it does to decisions is found by asking, not read off here. */
 export function contractNotes(
@@ -17,7 +17,7 @@ export function contractNotes(
   ]
   return [
     ...said.filter((one) => one !== undefined),
-    ...schemaNotes(partOf(before.inputSchema), partOf(after.inputSchema)),
+    ...schemaNotes(wholePart(before.inputSchema), wholePart(after.inputSchema)),
   ]
 }
 

@@ -60,7 +60,7 @@ const UNKNOWN_TERM = 2
 
 /** Undefined when the diagram would become too large. */
 export function buildDiagram(plan: Plan, maxSteps: number = MAX_STEPS): Diagram | undefined {
-  const { terms, classes } = plan
+  const { classes } = plan
   const same: Ending = { kind: 'same', path: [], number: 0 }
   const impossible: Ending = { kind: 'impossible', path: [], number: 1 }
   const known = new Map<string, Node>()
@@ -90,10 +90,10 @@ export function buildDiagram(plan: Plan, maxSteps: number = MAX_STEPS): Diagram 
     const next: Node[] = []
     // The last dimension is the agent's risk_level: no rule reads it, and it bears on every decision.
     const isLast = depth === classes.length - 1
-    for (const one of isLast || matters(depth, state) ? own : own.slice(0, 1)) {
+    for (const one of isLast || matters(plan, depth, state) ? own : own.slice(0, 1)) {
       if (++steps > maxSteps) return undefined
       path[depth] = one.number
-      const node = build(depth + 1, isLast ? state : given(state, depth, one))
+      const node = build(depth + 1, isLast ? state : given(plan.terms, state, { depth, one }))
       if (!node) return undefined
       next.push(node)
     }
@@ -115,20 +115,29 @@ export function buildDiagram(plan: Plan, maxSteps: number = MAX_STEPS): Diagram 
     return made
   }
 
-  const matters = (depth: number, state: SidesState): boolean =>
-    (classes[depth] ?? []).some(({ fits }) => !fits[0] || !fits[1]) ||
-    state.some((side) => side?.some(({ term }) => terms.asks(term, depth)))
-
-  const given = (state: SidesState, depth: number, one: PlanClass): SidesState => {
-    const side = (pending: SideState | undefined, fits: boolean): SideState | undefined =>
-      pending && fits
-        ? settle(pending.map((rule) => ({ ...rule, term: terms.given(rule.term, depth, one) })))
-        : undefined
-    return [side(state[0], one.fits[0]), side(state[1], one.fits[1])]
-  }
-
   const root = build(0, [plan.start[0] && settle(plan.start[0]), plan.start[1] && settle(plan.start[1])])
   return root && { root, endings }
+}
+
+/** Does anything that is still open depend on the dimension. */
+function matters({ terms, classes }: Plan, depth: number, state: SidesState): boolean {
+  return (
+    (classes[depth] ?? []).some(({ fits }) => !fits[0] || !fits[1]) ||
+    state.some((side) => side?.some(({ term }) => terms.asks(term, depth)))
+  )
+}
+
+/** What is left to decide when the dimension is in one of its classes. */
+function given(
+  terms: Terms,
+  state: SidesState,
+  { depth, one }: { readonly depth: number; readonly one: PlanClass },
+): SidesState {
+  const side = (pending: SideState | undefined, fits: boolean): SideState | undefined => {
+    if (!pending || !fits) return undefined
+    return settle(pending.map((rule) => ({ ...rule, term: terms.given(rule.term, depth, one) })))
+  }
+  return [side(state[0], one.fits[0]), side(state[1], one.fits[1])]
 }
 
 /** Without the rules that cannot fire any more, and each kind of rest once. */

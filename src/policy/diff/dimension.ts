@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../contract/json.ts'
-import { MISSING } from '../fields.ts'
+import type { MISSING } from '../fields.ts'
 import type { Truth } from '../kleene.ts'
 import type { Call } from '../snapshot.ts'
 import type { Leaf } from './side.ts'

@@ -91,6 +91,7 @@ function riskDimension(): Dimension {
   }
 }
 
-function withoutRisk({ riskLevel: _, ...call }: Call): Call {
-  return call
+function withoutRisk(call: Call): Call {
+  const { riskLevel: _, ...others } = call
+  return others
 }

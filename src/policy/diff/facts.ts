@@ -4,7 +4,7 @@ import type { Call } from '../snapshot.ts'
 import { classify, type Dimension, type Value } from './dimension.ts'
 import { addTest, createPlace } from './place.ts'
 import type { Leaf } from './side.ts'
-import { partOf } from './subschema.ts'
+import { wholePart } from './subschema.ts'
 import { valuesFor } from './values.ts'
 
 /** A trusted fact of a call: what it may be, and how a call gets it. */
@@ -45,7 +45,7 @@ export function factDimension(
 ): Dimension {
   const wanted = createPlace()
   for (const { field, test } of leaves) if (field !== 'until' && test) addTest(wanted, field, test)
-  const { values, exact } = valuesFor(wanted, [partOf({ ...fact.schema })])
+  const { values, exact } = valuesFor(wanted, [wholePart({ ...fact.schema })])
   const place = (call: Call, value: Value): Call => (typeof value === 'string' ? fact.put(call, value) : call)
   const classes = classify(fact.optional ? [...values, MISSING] : values, {
     leaves,

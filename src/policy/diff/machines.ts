@@ -24,7 +24,7 @@ export const likeGlob = (glob: string): Glob =>
 const STAR = 0x2a
 
 function codePoints(text: string): number[] {
-  return [...text].map((character) => character.codePointAt(0) ?? 0)
+  return Array.from(text).map((character) => character.codePointAt(0) ?? 0)
 }
 
 /** All globs of a field at once: the state is the set of positions that are still possible in any of them. */

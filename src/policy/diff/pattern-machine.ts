@@ -51,8 +51,7 @@ function programOf(source: string): Program | undefined {
   if (typeof prog?.start !== 'number' || !Array.isArray(prog.inst)) return undefined
   const inst = prog.inst as readonly Instruction[]
   const known = inst.every(
-    ({ op, runes, matchRune }) =>
-      op >= ALT && op <= RUNE_ANY_NOT_NL && runes !== undefined && typeof matchRune === 'function',
+    (one) => one.op >= ALT && one.op <= RUNE_ANY_NOT_NL && one.runes !== undefined && 'matchRune' in one,
   )
   return known ? { start: prog.start, inst } : undefined
 }

@@ -5,7 +5,7 @@ import { classify, type Dimension, type Fit, type Value } from './dimension.ts'
 import { boundsOf } from './numbers.ts'
 import { addTest, createPlace, placeAt, type Place } from './place.ts'
 import type { Leaf, Side } from './side.ts'
-import { compileFits, partBelow, partOf, propertiesOf, requiredOf, type Part } from './subschema.ts'
+import { compileFits, partBelow, wholePart, propertiesOf, requiredOf, type Part } from './subschema.ts'
 import { literalsOf, uniqueBy, valuesFor } from './values.ts'
 
 type Sides = readonly [Side, Side]
@@ -28,7 +28,7 @@ function textOf(part: Part, name: string): string {
 
 /** The whole input_schema of each side that has the tool. */
 export function wholeParts(sides: Sides): readonly Part[] {
-  return sides.flatMap(({ contract }) => (contract ? [partOf(contract.inputSchema)] : []))
+  return sides.flatMap(({ contract }) => (contract ? [wholePart(contract.inputSchema)] : []))
 }
 
 export function payloadDimension(
@@ -90,7 +90,7 @@ function withMember(payload: JsonObject, name: string, value: Value): JsonObject
 function fitsOf(sides: Sides, name: string): (value: Value) => Fit {
   const checks = sides.map(({ contract }) => {
     if (!contract) return undefined
-    const whole = partOf(contract.inputSchema)
+    const whole = wholePart(contract.inputSchema)
     const fits = compileFits(partBelow(whole, name))
     const required = requiredOf(whole).includes(name)
     return (value: Value): boolean => (value === MISSING ? !required : fits(value))

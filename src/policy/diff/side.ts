@@ -28,7 +28,7 @@ export interface Side {
 export interface SideRule {
   readonly rule: CompiledRule
   readonly condition: ConditionNode
-  leafOf(node: LeafNode): Leaf
+  readonly leafOf: (node: LeafNode) => Leaf
   readonly until: Leaf | undefined
 }
 

@@ -10,7 +10,12 @@ export interface Part {
   readonly exact: boolean
 }
 
-export function partOf(root: JsonObject, schema: JsonValue | undefined = root): Part {
+/** The part that is the whole contract. */
+export function wholePart(root: JsonObject): Part {
+  return partOf(root, root)
+}
+
+function partOf(root: JsonObject, schema: JsonValue | undefined): Part {
   if (schema === false) return { root, schema, exact: true }
   if (!isObject(schema)) return { root, schema: true, exact: true }
   const { $ref, ...beside } = schema

@@ -37,7 +37,7 @@ function keyOf(states: readonly State[]): string {
 
 const LAST_CODE_POINT = 0x10ffff
 /** Shown to people, so plain ones are taken where any would do. */
-const PLAIN = [...'xa0A-_./@ ~'].map((character) => character.codePointAt(0) ?? 0)
+const PLAIN = Array.from('xa0A-_./@ ~').map((character) => character.codePointAt(0) ?? 0)
 /** Below, a text is its own NFC whatever stands beside it. */
 const FIRST_COMBINING = 0x300
 const MAX_TRIED = 512

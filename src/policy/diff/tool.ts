@@ -59,21 +59,37 @@ export interface ToolDiff {
 
 type Sides = readonly [Side, Side]
 
+/** A change with the combinations of classes in which it shows. */
+export interface FoundChange {
+  readonly change: Change
+  readonly boxes: readonly Box[]
+}
+
+export interface ToolAnalysis extends Omit<ToolDiff, 'changes'> {
+  readonly dimensions: readonly Dimension[]
+  readonly found: readonly FoundChange[]
+}
+
 /** Every change of a tool's verdict, risk, reviewers or time, for all its calls. */
 export async function diffTool(bundles: readonly [Bundle, Bundle], tool: string): Promise<ToolDiff> {
+  const { dimensions: _, found, ...rest } = await analyzeTool(bundles, tool)
+  return { ...rest, changes: found.map(({ change }) => change) }
+}
+
+export async function analyzeTool(bundles: readonly [Bundle, Bundle], tool: string): Promise<ToolAnalysis> {
   const sides = bundles.map((bundle) => createSide(bundle, tool)) as unknown as Sides
   const presence = !sides[0].contract ? 'added' : !sides[1].contract ? 'removed' : 'both'
   const base = baseCall(sides, tool)
   const dimensions = dimensionsOf(sides, base)
   const diagram = buildDiagram(planOf(sides, dimensions, base))
   const space = { sides, base, dimensions: dimensions.all, oneSided: presence !== 'both' }
-  const { changes, doubts } = diagram ? await readDiagram(space, diagram) : await readSamples(space)
+  const { found, doubts } = diagram ? await readDiagram(space, diagram) : await readSamples(space)
   const cells = countCells(
     new Map(),
     dimensions.all.map(({ classes }) => classes.length),
   )
-  const own = changes.length > 0 || dimensions.all.length > 1 ? doubtsOf(dimensions) : []
-  return { tool, presence, changes, cells, doubts: [...own, ...doubts] }
+  const all = [...doubtsOf(dimensions), ...doubts]
+  return { tool, presence, dimensions: dimensions.all, found, cells, doubts: all }
 }
 
 function doubtsOf({ all }: Dimensions): readonly string[] {
@@ -102,7 +118,7 @@ interface Space {
 }
 
 interface Read {
-  readonly changes: readonly Change[]
+  readonly found: readonly FoundChange[]
   readonly doubts: readonly string[]
 }
 
@@ -118,7 +134,7 @@ async function readDiagram(space: Space, { root, endings }: Diagram): Promise<Re
   const { changed, doubts } = await judgeAll(space, endings)
   const labels = new Map(endings.map((ending) => [ending, labelOf(changed.get(ending.path))]))
   const covers = boxesOf(root, (ending: Ending) => labels.get(ending))
-  return { changes: changesOf(space, changed, covers), doubts }
+  return { found: changesOf(space, changed, covers), doubts }
 }
 
 async function readSamples(space: Space): Promise<Read> {
@@ -137,7 +153,7 @@ async function readSamples(space: Space): Promise<Read> {
   const byLabel = new Map([...drawn].map(([label, boxes]) => [label, [trimmed(boundingBox(boxes), sizes)]]))
   const told = `${paths.length} calls were drawn out of ${countCells(new Map(), sizes)} cells`
   return {
-    changes: changesOf(space, changed, { byLabel, rough: new Set(byLabel.keys()) }),
+    found: changesOf(space, changed, { byLabel, rough: new Set(byLabel.keys()) }),
     doubts: [told, ...doubts],
   }
 }
@@ -184,18 +200,18 @@ function labelOf(judged: Judged | undefined): string | undefined {
   return judged && `${resultKey(judged.before)} ${resultKey(judged.after)}`
 }
 
-function changesOf(space: Space, changed: Changed, { byLabel, rough }: Covers): readonly Change[] {
+function changesOf(space: Space, changed: Changed, { byLabel, rough }: Covers): readonly FoundChange[] {
   const examples = new Map<string, Judged>()
   for (const judged of changed.values()) {
     const label = labelOf(judged) ?? ''
     const known = examples.get(label)
     if (!known || riskOf(space, judged) < riskOf(space, known)) examples.set(label, judged)
   }
-  const changes = [...examples].map(([label, judged]) => ({
-    ...changeOf(space, judged, byLabel.get(label) ?? []),
-    rough: rough.has(label),
-  }))
-  return changes.sort((a, b) => orderOf(a) - orderOf(b) || compareText(a, b))
+  const found = [...examples].map(([label, judged]) => {
+    const boxes = byLabel.get(label) ?? []
+    return { change: { ...changeOf(space, judged, boxes), rough: rough.has(label) }, boxes }
+  })
+  return found.sort((a, b) => orderOf(a.change) - orderOf(b.change) || compareText(a.change, b.change))
 }
 
 const riskOf = ({ dimensions }: Space, { path }: Judged): number => path[dimensions.length - 1] ?? 0

@@ -17,7 +17,7 @@ export function valuesFor(place: Place, parts: readonly Part[]): Found<JsonValue
   const texts = textsFor(place, parts)
   const lists = listValues(place, parts)
   const objects = objectValues(place, parts)
-  const numbers = numbersAround(new Set([...place.looks.numbers]), parts)
+  const numbers = numbersAround(place.looks.numbers, parts)
   const all = [
     ...literalsOf(parts),
     true,
