@@ -11,6 +11,7 @@ export function patternMachine(source: string): Machine | undefined {
   if (program === undefined) return undefined
   const { start, inst } = program
   const matched: State = [MATCHED]
+  const cares = inst.reduce((all, { op, arg }) => (op === EMPTY_WIDTH ? all | arg : all), 0)
   return {
     start: [BEGIN],
     step(state, character) {
@@ -19,7 +20,7 @@ export function patternMachine(source: string): Machine | undefined {
       const runes = reach(inst, [...waiting, start], emptyWidths(before, character))
       if (runes === undefined) return matched
       const next = runes.flatMap((at) => (inst[at]?.matchRune(character) === true ? [inst[at].out] : []))
-      return [kindOf(character), ...[...new Set(next)].sort((a, b) => a - b)]
+      return [kindSeen(character, cares), ...[...new Set(next)].sort((a, b) => a - b)]
     },
     boundaries: [...inst.flatMap(boundariesOf), ...WORD_BOUNDARIES],
   }
@@ -96,12 +97,26 @@ function kindOf(character: number): number {
   return /\w/.test(String.fromCodePoint(character)) ? WORD : OTHER
 }
 
-/** The conditions between two characters that hold, as the library numbers them. */
+/** What the pattern will have to know about a character once it is behind: nothing, when it has no such condition. */
+function kindSeen(character: number, cares: number): number {
+  const kind = kindOf(character)
+  if (kind === WORD) return (cares & (WORD_BOUNDARY | NO_WORD_BOUNDARY)) === 0 ? OTHER : WORD
+  return kind === NEWLINE && (cares & BEGIN_LINE) === 0 ? OTHER : kind
+}
+
+/** The library's numbers of conditions between two characters. */
+const BEGIN_LINE = 1
+const END_LINE = 2
+const BEGIN_TEXT = 4
+const WORD_BOUNDARY = 16
+const NO_WORD_BOUNDARY = 32
+
+/** The conditions between two characters that hold. */
 function emptyWidths(before: number, character: number): number {
-  const beginLine = before === BEGIN || before === NEWLINE ? 1 : 0
-  const endLine = character === LINE_FEED ? 2 : 0
-  const beginText = before === BEGIN ? 4 : 0
-  const boundary = (before === WORD) !== (kindOf(character) === WORD) ? 16 : 32
+  const beginLine = before === BEGIN || before === NEWLINE ? BEGIN_LINE : 0
+  const endLine = character === LINE_FEED ? END_LINE : 0
+  const beginText = before === BEGIN ? BEGIN_TEXT : 0
+  const boundary = (before === WORD) !== (kindOf(character) === WORD) ? WORD_BOUNDARY : NO_WORD_BOUNDARY
   return beginLine | endLine | beginText | boundary
 }
 

@@ -14,14 +14,15 @@ const MAX_STATES = 4_000
 /** One example text for everything that the machines, asked together, can tell apart. */
 export function searchTexts(machines: readonly Machine[], maxStates: number = MAX_STATES): FoundTexts {
   const alphabet = alphabetOf(machines)
-  const start = machines.map((machine) => machine.start)
-  const seen = new Set([keyOf(start)])
-  const found: { readonly text: string; readonly states: readonly State[] }[] = [{ text: '', states: start }]
+  const tables = machines.map((machine) => createTable(machine, alphabet))
+  const start = tables.map(() => 0)
+  const seen = new Set([start.join()])
+  const found: { readonly text: string; readonly states: readonly number[] }[] = [{ text: '', states: start }]
   for (let at = 0; at < found.length; at++) {
     const { text, states } = found[at] as (typeof found)[number]
-    for (const character of alphabet) {
-      const next = machines.map((machine, i) => machine.step(states[i] ?? [], character))
-      const key = keyOf(next)
+    for (const [letter, character] of alphabet.entries()) {
+      const next = tables.map((table, i) => table(states[i] ?? 0, letter))
+      const key = next.join()
       if (seen.has(key)) continue
       if (seen.size >= maxStates) return { texts: found.map((one) => one.text), complete: false }
       seen.add(key)
@@ -31,8 +32,25 @@ export function searchTexts(machines: readonly Machine[], maxStates: number = MA
   return { texts: found.map((one) => one.text), complete: true }
 }
 
-function keyOf(states: readonly State[]): string {
-  return states.map((state) => state.join(',')).join(';')
+/** The steps of one machine between numbered states, each made once: together with other machines it takes them again and again. */
+function createTable(
+  machine: Machine,
+  alphabet: readonly number[],
+): (state: number, letter: number) => number {
+  const states: State[] = [machine.start]
+  const numbers = new Map([[machine.start.join(), 0]])
+  const steps: (number | undefined)[] = []
+  return (state, letter) => {
+    const at = state * alphabet.length + letter
+    const known = steps[at]
+    if (known !== undefined) return known
+    const next = machine.step(states[state] ?? [], alphabet[letter] ?? 0)
+    const key = next.join()
+    const number = numbers.get(key) ?? states.push(next) - 1
+    numbers.set(key, number)
+    steps[at] = number
+    return number
+  }
 }
 
 const LAST_CODE_POINT = 0x10ffff

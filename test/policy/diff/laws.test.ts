@@ -10,7 +10,7 @@ import type { Call, Outcome } from '../../../src/policy/snapshot.ts'
 import { filesOf, payloads, policyOf, risks, ruleOf, type Policy } from '../random-policies.ts'
 import { bundle, call } from '../support.ts'
 
-const RUNS = 60
+const RUNS = 2_000
 const CALLS = 12
 
 async function bundleOf(policy: Policy): Promise<Bundle> {
