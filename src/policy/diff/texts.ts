@@ -9,7 +9,7 @@ export interface FoundTexts {
 }
 
 /** States after which the search for example texts is given up. */
-const MAX_STATES = 4_000
+const MAX_STATES = 10_000
 
 /** One example text for everything that the machines, asked together, can tell apart. */
 export function searchTexts(machines: readonly Machine[], maxStates: number = MAX_STATES): FoundTexts {
