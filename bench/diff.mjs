@@ -16,14 +16,10 @@ import { writeBundle } from './policies.mjs'
 const [rounds = 5] = process.argv.slice(2).map(Number)
 const STARTER = fileURLToPath(new URL('../policies', import.meta.url))
 const EDITS = {
-  'threshold of payments.refund': ['rules/payments.refund.yaml', 'at_most: 5000 }', 'at_most: 20000 }'],
+  'threshold of payments.refund': ['rules/payments.refund.yaml', 'over: 500000 }', 'over: 400000 }'],
   'reject rule of ledger.transfer': ['rules/ledger.transfer.yaml', 'reject: Transfers', 'review: Transfers'],
   'list entry of shell.run': ['rules/shell.run.yaml', '[ls, cat,', '[ls, cat, git,'],
-  'host of web.fetch': [
-    'rules/web.fetch.yaml',
-    '[developer.mozilla.org,',
-    '[example.org, developer.mozilla.org,',
-  ],
+  'host of web.fetch': ['rules/web.fetch.yaml', '.internal, .local]', '.internal, .local, .example]'],
   'list of mail domains': ['routing.yaml', '[acme.com, acme.io]', '[acme.com, acme.io, acme.org]'],
   'unmatched: review, for all nine tools': ['routing.yaml', 'unmatched: reject', 'unmatched: review'],
 }

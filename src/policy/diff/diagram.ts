@@ -54,7 +54,7 @@ export interface Diagram {
 }
 
 /** Steps after which a tool is sampled instead. */
-const MAX_STEPS = 300_000
+const MAX_STEPS = 50_000
 const FALSE_TERM = 0
 const UNKNOWN_TERM = 2
 

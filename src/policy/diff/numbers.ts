@@ -15,6 +15,10 @@ export function numbersAround(points: ReadonlySet<number>, parts: readonly Part[
     // The nearest whole numbers, where a contract wants whole ones.
     found.add(Math.ceil(point) - 1)
     found.add(Math.floor(point) + 1)
+    for (const step of parts.flatMap(stepOf)) {
+      const below = Math.floor(point / step) * step
+      for (const multiple of [below - step, below, below + step, below + 2 * step]) found.add(multiple)
+    }
     if (next !== undefined && !parts.every(isWhole)) found.add(point + (next - point) / 2)
   }
   if (!parts.every(isWhole)) addOuter(sorted, found)
@@ -35,12 +39,16 @@ export function isWhole(part: Part): boolean {
 
 const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum']
 
-/** Where a contract begins and ends, and 0 where it asks for multiples. */
+/** Where the numbers of a contract begin and end. */
 export function boundsOf(part: Part): readonly number[] {
   const bounds = BOUNDS.flatMap((name) => {
     const bound = keyword(part, name)
     return typeof bound === 'number' ? [bound] : []
   })
+  return bounds
+}
+
+function stepOf(part: Part): readonly number[] {
   const step = keyword(part, 'multipleOf')
-  return typeof step === 'number' ? [...bounds, 0, step, -step] : bounds
+  return typeof step === 'number' ? [step] : []
 }

@@ -43,10 +43,25 @@ const MAX_COUNTED_LENGTH = 8
 function textsOf(looks: Looks, parts: readonly Part[]): Found<string> {
   const patterns = [...looks.patterns, ...parts.flatMap((part) => textKeyword(part, 'pattern'))]
   const least = Math.max(1, ...parts.flatMap((part) => numberKeyword(part, 'minLength')))
-  const found = search(looks, patterns, [lengthMachine(Math.min(least, MAX_COUNTED_LENGTH))])
-  if (least <= MAX_COUNTED_LENGTH) return found
-  const longer = found.values.map((text) => text.padEnd(least, 'x'))
-  return { values: [...found.values, ...longer], exact: found.exact && !parts.some(hasFormat) }
+  const counted = Math.min(least, MAX_COUNTED_LENGTH)
+  const found = search(looks, patterns, [lengthMachine(counted)])
+  const formats = parts.flatMap((part) => textKeyword(part, 'format'))
+  const shaped = formats.flatMap((format) =>
+    found.values.slice(0, MAX_SHAPED).flatMap(SHAPES[format] ?? (() => [])),
+  )
+  const longer = least > counted ? found.values.map((text) => text.padEnd(least, 'x')) : []
+  // No automaton knows what a format accepts, nor a long shortest length.
+  const followed = formats.length === 0 && least === counted
+  const asked = looks.globs.length > 0 || looks.patterns.size > 0
+  return { values: [...found.values, ...shaped, ...longer], exact: found.exact && (followed || !asked) }
+}
+
+const MAX_SHAPED = 200
+
+/** Texts of a format in which another text stands. */
+const SHAPES: Readonly<Record<string, ((text: string) => readonly string[]) | undefined>> = {
+  email: (text) => [`a${text}`, `${text}@example.com`, `a@${text}`],
+  uri: (text) => [`https://${text}/`, `https://example.com/${text}`],
 }
 
 function search({ globs }: Looks, patterns: readonly string[], more: readonly Machine[]): Found<string> {
@@ -86,10 +101,6 @@ export function around(counts: ReadonlySet<number>): readonly number[] {
     Math.floor(count) + 1,
   ])
   return [...new Set(near)].filter((length) => length >= 0).sort((a, b) => a - b)
-}
-
-function hasFormat(part: Part): boolean {
-  return keyword(part, 'format') !== undefined
 }
 
 function textKeyword(part: Part, name: string): readonly string[] {

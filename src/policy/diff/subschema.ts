@@ -35,7 +35,14 @@ const OBJECT_COUPLING = [
   'patternProperties',
   'unevaluatedProperties',
 ]
-const LIST_COUPLING = ['uniqueItems', 'contains', 'minContains', 'maxContains', 'unevaluatedItems']
+const LIST_COUPLING = [
+  'prefixItems',
+  'uniqueItems',
+  'contains',
+  'minContains',
+  'maxContains',
+  'unevaluatedItems',
+]
 
 function hasAny(schema: JsonObject, keywords: readonly string[]): boolean {
   return keywords.some((keyword) => keyword in schema)

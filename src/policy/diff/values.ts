@@ -41,27 +41,28 @@ export function valuesFor(place: Place, parts: readonly Part[]): Found<JsonValue
     values: uniqueBy(usable, (value) => JSON.stringify(value)).filter(isNew),
     exact:
       parts.every((part) => part.exact) &&
-      allPaired(place, usable) &&
-      (texts.exact || !allow('string')) &&
+      ((texts.exact && allPaired(place, texts.values, usable)) || !allow('string')) &&
       (lists.exact || !allow('array')) &&
       (objects.exact || !allow('object')),
   }
 }
 
 /**
- * A text's own tests, and those of each function of it, were looked at apart. Unless all their answers have met, some combination may be
- * possible of which there is no example.
+ * A text's own tests, and those of each function of it, were looked at apart. Unless all their answers have met in a text that fits, some
+ * combination may be possible of which there is no example.
  */
-function allPaired(place: Place, values: readonly JsonValue[]): boolean {
+function allPaired(place: Place, texts: readonly string[], fitting: readonly JsonValue[]): boolean {
   if (place.functions.size === 0) return true
-  const groups = [undefined, ...place.functions.keys()].map((fn) => {
+  const signatures = [undefined, ...place.functions.keys()].map((fn) => {
     const answers = answersOf({ ...place, tests: place.tests.filter((one) => one.fn === fn) })
     return (value: JsonValue) => answers(value).join()
   })
-  const texts = values.filter((value) => typeof value === 'string')
-  const kinds = (signature: (value: JsonValue) => string): number => new Set(texts.map(signature)).size
-  const apart = groups.reduce((product, signature) => product * kinds(signature), 1)
-  return kinds((value) => groups.map((signature) => signature(value)).join(' ')) === apart
+  const usable = fitting.filter((value) => typeof value === 'string')
+  const kinds = (values: readonly string[], signature: (value: JsonValue) => string): number =>
+    new Set(values.map(signature)).size
+  // What the contract leaves of a text's own answers is known for sure; what it leaves of a function's is not.
+  const apart = signatures.reduce((product, one, i) => product * kinds(i === 0 ? usable : texts, one), 1)
+  return kinds(usable, (value) => signatures.map((one) => one(value)).join(' ')) === apart
 }
 
 /** Numbers are all kept: their order is shown. Of other values one of each kind is enough, and those that a test or contract names. */
@@ -160,10 +161,9 @@ function listValues(place: Place, parts: readonly Part[]): Found<JsonValue> {
 
 function lengthsOf({ looks, functions }: Place, parts: readonly Part[]): readonly number[] {
   const counts = [looks, ...functions.values()].flatMap((one: Looks) => [...one.counts])
-  const bounds = parts.flatMap((part) =>
-    ['minItems', 'maxItems'].flatMap((name) => numberKeyword(part, name)),
-  )
-  return counts.length === 0 && parts.length < 2 ? [] : around(new Set([...counts, ...bounds]))
+  const least = parts.flatMap((part) => numberKeyword(part, 'minItems'))
+  const most = parts.flatMap((part) => numberKeyword(part, 'maxItems'))
+  return counts.length === 0 && parts.length < 2 ? least : around(new Set([...counts, ...least, ...most]))
 }
 
 /** Objects with every combination of the members that are tested. */

@@ -49,6 +49,7 @@ function describeValues(dimension: Dimension, chosen: ReadonlySet<number>): stri
   const { name } = dimension
   const inside = sortOut(dimension, (number) => chosen.has(number))
   const outside = sortOut(dimension, (number) => !chosen.has(number))
+  if (holdsOnlyMissing(outside)) return `${name} present`
   const hasNamed = inside.named.size + outside.named.size > 0
   const others = otherKinds(inside, hasNamed)
   const ranges = numberRanges({
@@ -66,6 +67,10 @@ function describeValues(dimension: Dimension, chosen: ReadonlySet<number>): stri
 }
 
 const MAX_EXCEPTIONS = 12
+
+function holdsOnlyMissing({ named, numbers, kinds }: Sorted): boolean {
+  return named.size + numbers.length === 0 && kinds.size === 1 && kinds.has('missing')
+}
 
 function otherKinds({ kinds }: Sorted, hasNamed: boolean): readonly string[] {
   return [...kinds].map((kind) => (kind === 'text' ? (hasNamed ? 'any other text' : 'text') : kind))

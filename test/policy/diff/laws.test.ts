@@ -1,14 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { RISKS, VERDICTS } from '../../../src/domain/decision.ts'
-import type { Box } from '../../../src/policy/diff/boxes.ts'
-import type { Dimension } from '../../../src/policy/diff/dimension.ts'
+import { VERDICTS } from '../../../src/domain/decision.ts'
 import type { Bundle } from '../../../src/policy/diff/side.ts'
 import { analyzeTool } from '../../../src/policy/diff/tool.ts'
 import { prepareBundle } from '../../../src/policy/load.ts'
 import type { Call, Outcome } from '../../../src/policy/snapshot.ts'
 import { filesOf, payloads, policyOf, risks, ruleOf, type Policy } from '../random-policies.ts'
 import { bundle, call } from '../support.ts'
+import { holds } from './cells.ts'
 
 const RUNS = 2_000
 const CALLS = 12
@@ -38,21 +37,6 @@ function outcomeKey({ verdict, risk, requirement }: Outcome): string {
 }
 
 const rankOf = ({ verdict }: Outcome): number => VERDICTS.indexOf(verdict)
-
-/** The class of a call, by the answers of the tests alone. */
-function classOf(dimension: Dimension, at: Call): number | undefined {
-  if (dimension.name === 'risk_level') return RISKS.indexOf(at.riskLevel ?? 'low')
-  return dimension.classes.find(({ truths }) =>
-    dimension.leaves.every((leaf) => truths.get(leaf.key) === leaf.truth(at)),
-  )?.number
-}
-
-function holds(box: Box, dimensions: readonly Dimension[], at: Call): boolean {
-  return [...box].every(([number, classes]) => {
-    const found = classOf(dimensions[number] as Dimension, at)
-    return found !== undefined && classes.includes(found)
-  })
-}
 
 describe('the difference of two random bundles', () => {
   it('covers every call that they decide differently, in the right direction, and no other; every example shows it', async () => {
