@@ -149,7 +149,9 @@ async function readSamples(space: Space): Promise<Read> {
   for (const [path, judged] of changed) {
     const label = labelOf(judged) ?? ''
     const box = new Map(path.map((number, i): [number, readonly number[]] => [i, [number]]))
-    drawn.set(label, [...(drawn.get(label) ?? []), box])
+    const known = drawn.get(label) ?? []
+    known.push(box)
+    drawn.set(label, known)
   }
   const byLabel = new Map([...drawn].map(([label, boxes]) => [label, [trimmed(boundingBox(boxes), sizes)]]))
   const told = `${paths.length} calls were drawn out of ${countCells(new Map(), sizes)} cells`

@@ -77,5 +77,5 @@ describe('the difference of two random bundles', () => {
     )
     // The law says nothing when no drawn call differs.
     expect(differing).toBeGreaterThan(RUNS)
-  }, 180_000)
+  }, 400_000)
 })

@@ -193,5 +193,5 @@ describe('the difference of rules with every kind of test', () => {
     )
     expect(tally.complete).toBeGreaterThan(RUNS * 0.8)
     expect(tally.differing).toBeGreaterThan(RUNS)
-  }, 180_000)
+  }, 400_000)
 })
