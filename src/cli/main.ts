@@ -45,6 +45,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'show how a bundle decides one request, rule by rule',
     load: () => import('./explain.ts').then((it) => ({ run: it.explain, usage: it.EXPLAIN_USAGE })),
   },
+  diff: {
+    summary: 'show what another bundle would decide otherwise',
+    load: () => import('./diff.ts').then((it) => ({ run: it.diff, usage: it.DIFF_USAGE })),
+  },
   compile: {
     summary: 'print the rules as json-rules-engine JSON',
     load: () => import('./compile.ts').then((it) => ({ run: it.compile, usage: it.COMPILE_USAGE })),

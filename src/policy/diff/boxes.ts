@@ -1,0 +1,125 @@
+import type { Branch, Ending, Node } from './diagram.ts'
+
+/** A set of calls: for each of these dimensions one of these classes. A dimension that is not named does not matter. */
+export type Box = ReadonlyMap<number, readonly number[]>
+
+type ByLabel = ReadonlyMap<string, readonly Box[]>
+
+export interface Covers {
+  readonly byLabel: ByLabel
+  /** Labels whose boxes were too many: one box holds them all, and others beside. */
+  readonly rough: ReadonlySet<string>
+}
+
+/** Boxes of one label after which they are described by one that holds them all. */
+const MAX_BOXES = 600
+
+/** For each label the calls that end in it, in as few boxes as merging neighbours gives. */
+export function boxesOf(root: Node, labelOf: (ending: Ending) => string | undefined): Covers {
+  const rough = new Set<string>()
+  const known = new Map<Node, ByLabel>()
+  const visit = (node: Node): ByLabel => {
+    const found = known.get(node)
+    if (found) return found
+    const made = node.kind === 'branch' ? joinBranch(node, visit, rough) : ending(node, labelOf)
+    known.set(node, made)
+    return made
+  }
+  return { byLabel: new Map([...visit(root)].map(([label, boxes]) => [label, mergeBoxes(boxes)])), rough }
+}
+
+function ending(node: Ending, labelOf: (ending: Ending) => string | undefined): ByLabel {
+  const label = node.kind === 'judged' ? labelOf(node) : undefined
+  return label === undefined ? new Map() : new Map([[label, [new Map()]]])
+}
+
+/** Classes that lead to the same box are joined; all classes together are no condition. */
+function joinBranch(
+  { dimension, next }: Branch,
+  visit: (node: Node) => ByLabel,
+  rough: Set<string>,
+): ByLabel {
+  const byLabel = new Map<string, Map<string, { box: Box; classes: number[] }>>()
+  for (const [number, node] of next.entries()) {
+    for (const [label, boxes] of visit(node)) {
+      const rests = byLabel.get(label) ?? new Map<string, { box: Box; classes: number[] }>()
+      byLabel.set(label, rests)
+      for (const box of boxes) addClass(rests, box, number)
+    }
+  }
+  const result = new Map<string, readonly Box[]>()
+  for (const [label, rests] of byLabel) {
+    const boxes = [...rests.values()].map(({ box, classes }) => {
+      if (classes.length === next.length) return box
+      return new Map([[dimension, classes], ...box])
+    })
+    if (boxes.length > MAX_BOXES) rough.add(label)
+    result.set(label, boxes.length > MAX_BOXES ? [boundingBox(boxes)] : boxes)
+  }
+  return result
+}
+
+function addClass(rests: Map<string, { box: Box; classes: number[] }>, box: Box, number: number): void {
+  const key = keyOf(box)
+  const rest = rests.get(key) ?? { box, classes: [] }
+  rest.classes.push(number)
+  rests.set(key, rest)
+}
+
+function keyOf(box: Box): string {
+  return [...box]
+    .sort(([a], [b]) => a - b)
+    .map(([dimension, classes]) => `${dimension}:${classes.join()}`)
+    .join(' ')
+}
+
+/** One box that holds them all. */
+export function boundingBox(boxes: readonly Box[]): Box {
+  const [first = new Map<number, readonly number[]>(), ...others] = boxes
+  const shared = [...first.keys()].filter((dimension) => others.every((box) => box.has(dimension)))
+  return new Map(
+    shared.map((dimension) => {
+      const classes = new Set(boxes.flatMap((box) => box.get(dimension) ?? []))
+      return [dimension, [...classes].sort((a, b) => a - b)]
+    }),
+  )
+}
+
+/** Without the dimensions of which the box has every class. */
+export function trimmed(box: Box, sizes: readonly number[]): Box {
+  return new Map([...box].filter(([dimension, classes]) => classes.length < (sizes[dimension] ?? 0)))
+}
+
+/** Above this many boxes, looking for neighbours among them would cost more than it gives. */
+const MAX_MERGED = 200
+
+/** Joins boxes that differ in one dimension only, until none do. */
+export function mergeBoxes(boxes: readonly Box[]): readonly Box[] {
+  if (boxes.length > MAX_MERGED) return boxes
+  const merged = [...boxes]
+  for (let at = 0; at < merged.length; at++) {
+    for (let other = at + 1; other < merged.length; other++) {
+      const joined = join(merged[at] as Box, merged[other] as Box)
+      if (!joined) continue
+      merged.splice(other, 1)
+      merged[at] = joined
+      at = -1
+      break
+    }
+  }
+  return merged
+}
+
+function join(a: Box, b: Box): Box | undefined {
+  if (a.size !== b.size || [...a.keys()].some((dimension) => !b.has(dimension))) return undefined
+  const different = [...a].filter(([dimension, classes]) => classes.join() !== b.get(dimension)?.join())
+  const [only] = different
+  if (different.length !== 1 || !only) return undefined
+  const classes = [...new Set([...only[1], ...(b.get(only[0]) ?? [])])].sort((x, y) => x - y)
+  return new Map([...a, [only[0], classes]])
+}
+
+/** How many combinations of classes a box holds. */
+export function countCells(box: Box, sizes: readonly number[]): number {
+  return sizes.reduce((product, size, dimension) => product * (box.get(dimension)?.length ?? size), 1)
+}

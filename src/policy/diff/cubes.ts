@@ -1,0 +1,111 @@
+import { describeTest } from '../describe.ts'
+import { fieldText, MISSING } from '../fields.ts'
+import { FALSE, TRUE, UNKNOWN, type Truth } from '../kleene.ts'
+import type { Dimension, ValueClass } from './dimension.ts'
+import type { Leaf } from './side.ts'
+
+/** One answer to one question: a step of a description. */
+interface Literal {
+  readonly text: string
+  holds(one: ValueClass): boolean
+}
+
+/** Classes of a dimension by the answers of its tests, in as few words as a greedy cover finds. */
+export function describeByTests(dimension: Dimension, chosen: ReadonlySet<number>): string {
+  const { classes } = dimension
+  const cubes = cubesInside(literalsOf(dimension), classes, chosen)
+  const open = new Set(chosen)
+  const words: string[] = []
+  while (open.size > 0) {
+    const best = pick(cubes, open)
+    if (!best) break
+    words.push(best.literals.map(({ text }) => text).join(' and '))
+    for (const number of best.holds) open.delete(number)
+  }
+  // Every class differs from every other by some answer; that one is only out of reach when it takes more than three.
+  if (open.size > 0) words.push(`${dimension.name} such as ${exampleOf(dimension, open)}`)
+  const [only = ''] = words
+  return words.length === 1 ? only : `(${words.join(' or ')})`
+}
+
+interface Cube {
+  readonly literals: readonly Literal[]
+  readonly holds: readonly number[]
+}
+
+/** Answers to more questions than these are not combined by threes. */
+const MAX_FOR_TRIPLES = 45
+
+/** All conjunctions of up to three literals that hold for chosen classes only. */
+function cubesInside(
+  literals: readonly Literal[],
+  classes: readonly ValueClass[],
+  chosen: ReadonlySet<number>,
+): readonly Cube[] {
+  const cubes: Cube[] = []
+  const depth = literals.length <= MAX_FOR_TRIPLES ? 3 : 2
+  const extend = (taken: readonly Literal[], from: number, holds: readonly ValueClass[]): void => {
+    for (let i = from; i < literals.length; i++) {
+      const literal = literals[i] as Literal
+      const left = holds.filter((one) => literal.holds(one))
+      if (left.length === 0 || (left.length === holds.length && taken.length > 0)) continue
+      const next = [...taken, literal]
+      if (left.every(({ number }) => chosen.has(number))) {
+        cubes.push({ literals: next, holds: left.map(({ number }) => number) })
+      } else if (next.length < depth) extend(next, i + 1, left)
+    }
+  }
+  extend([], 0, classes)
+  return cubes
+}
+
+/** The one that covers most of what is open; of equals the shortest. */
+function pick(cubes: readonly Cube[], open: ReadonlySet<number>): Cube | undefined {
+  let best: { readonly cube: Cube; readonly gain: number } | undefined
+  for (const cube of cubes) {
+    const gain = cube.holds.filter((number) => open.has(number)).length
+    const shorter =
+      best !== undefined && gain === best.gain && cube.literals.length < best.cube.literals.length
+    if (gain > 0 && (best === undefined || gain > best.gain || shorter)) best = { cube, gain }
+  }
+  return best?.cube
+}
+
+function literalsOf({ name, leaves, classes }: Dimension): readonly Literal[] {
+  const isMissing = ({ members }: ValueClass): boolean => members.every((member) => member === MISSING)
+  const missing = { text: `${name} missing`, holds: isMissing }
+  const present = { text: `${name} present`, holds: (one: ValueClass) => !isMissing(one) }
+  const asked = leaves.flatMap((leaf) =>
+    [TRUE, FALSE, UNKNOWN].map((truth) => literalOf(leaf, truth as Truth)),
+  )
+  return classes.some(isMissing) ? [...asked, missing, present] : asked
+}
+
+function literalOf(leaf: Leaf, truth: Truth): Literal {
+  return { text: describeAnswer(leaf, truth), holds: ({ truths }) => truths.get(leaf.key) === truth }
+}
+
+function describeAnswer({ field, test, untilMs }: Leaf, truth: Truth): string {
+  if (field === 'until' || !test) {
+    const day = new Date(untilMs ?? 0).toISOString()
+    return truth === TRUE ? `time before ${day}` : `time from ${day} on`
+  }
+  const asked = describeTest(test)
+  const text = fieldText(field)
+  if (truth === TRUE) return `${text} ${asked}`
+  if (truth === UNKNOWN) return `${text} cannot be checked (${asked})`
+  return test.op === 'missing'
+    ? `${text} present`
+    : test.op === 'present'
+      ? `${text} missing`
+      : negated(text, asked)
+}
+
+function negated(text: string, asked: string): string {
+  return asked.startsWith('not ') ? `${text} ${asked.slice('not '.length)}` : `${text} not ${asked}`
+}
+
+function exampleOf({ classes }: Dimension, open: ReadonlySet<number>): string {
+  const examples = classes.filter(({ number }) => open.has(number)).map(({ members }) => members[0])
+  return examples.map((value) => (value === MISSING ? 'missing' : JSON.stringify(value))).join(' or ')
+}

@@ -1,0 +1,60 @@
+import type { BundleIr } from '../ir.ts'
+import { contractNotes } from './contracts.ts'
+import { diffDirectories, type DirectoryChange } from './directories.ts'
+import { diffLimits, type LimitChange } from './limits.ts'
+import type { Bundle } from './side.ts'
+import { diffTool, type ToolDiff } from './tool.ts'
+
+/** What another bundle would decide otherwise. Plain data: `countersign diff --format json` prints it. */
+export interface BundleDiff {
+  readonly before: BundleName
+  readonly after: BundleName
+  /** True when no change can be missing. */
+  readonly complete: boolean
+  readonly cells: number
+  /** Those about which anything differs, in code unit order. */
+  readonly tools: readonly (ToolDiff & { readonly notes: readonly string[] })[]
+  readonly limits: readonly LimitChange[]
+  readonly directory: readonly DirectoryChange[]
+}
+
+export interface BundleName {
+  readonly revision: string
+  readonly commit?: string
+}
+
+/** The difference in meaning of two bundles. Asks their own evaluators, of one example for every kind of call. */
+export async function diffBundles(before: Bundle, after: Bundle): Promise<BundleDiff> {
+  const names = [before, after].flatMap(({ ir }) => ir.tools.map(({ contract }) => contract.name))
+  const tools: (ToolDiff & { readonly notes: readonly string[] })[] = []
+  for (const tool of [...new Set(names)].sort()) {
+    if (fingerprint(before.ir, tool) === fingerprint(after.ir, tool)) continue
+    const notes = contractNotes(before.snapshot.tools.get(tool), after.snapshot.tools.get(tool))
+    tools.push({ ...(await diffTool([before, after], tool)), notes })
+  }
+  return {
+    before: nameOf(before.ir),
+    after: nameOf(after.ir),
+    complete: tools.every(({ doubts }) => doubts.length === 0),
+    cells: tools.reduce((sum, { cells }) => sum + cells, 0),
+    tools: tools.filter(({ changes, notes, doubts }) => changes.length + notes.length + doubts.length > 0),
+    limits: diffLimits(before.ir, after.ir),
+    directory: diffDirectories(before.ir.head.directory, after.ir.head.directory),
+  }
+}
+
+function nameOf({ head: { revision, commit } }: BundleIr): BundleName {
+  return commit === undefined ? { revision } : { revision, commit }
+}
+
+/** Everything that bears on the decisions of one tool: of tools that agree in it nothing needs to be asked. */
+function fingerprint(ir: BundleIr, name: string): string {
+  const tool = ir.tools.find(({ contract }) => contract.name === name)
+  if (!tool) return ''
+  const { revision: _, ...contract } = tool.contract
+  const files = tool.ruleFiles.map((index) => {
+    const file = ir.ruleFiles[index]
+    return file && { ...file, path: '', rules: file.rules.map((rule) => ({ ...rule, line: 0 })), limits: [] }
+  })
+  return JSON.stringify([contract, files, ir.head.routing])
+}

@@ -1,0 +1,97 @@
+import { RISKS } from '../../domain/decision.ts'
+import type { FieldRoot } from '../ir.ts'
+import type { Call } from '../snapshot.ts'
+import { classify, type Dimension } from './dimension.ts'
+import { FACTS, factDimension } from './facts.ts'
+import { instantsFor } from './instants.ts'
+import { payloadDimension, payloadNames } from './payload-dimension.ts'
+import { leavesOf, type Leaf, type Side } from './side.ts'
+import { uniqueBy } from './values.ts'
+
+/** The dimensions of the calls of one tool, the agent's own risk_level last; and the questions that do not depend on the call. */
+export interface Dimensions {
+  readonly all: readonly Dimension[]
+  readonly constants: readonly Leaf[]
+}
+
+/** Everything about a call of the tool on which a rule of either bundle, or either contract, makes something depend. */
+export function dimensionsOf(sides: readonly [Side, Side], base: Call): Dimensions {
+  const leaves = uniqueBy(sides.flatMap(leavesOf), (leaf) => leaf.key)
+  const byName = new Map<string, Leaf[]>(payloadNames(sides).map((name) => [`payload.${name}`, []]))
+  const constants: Leaf[] = []
+  for (const leaf of leaves) {
+    const name = dimensionName(leaf)
+    if (name === undefined) constants.push(leaf)
+    else byName.set(name, [...(byName.get(name) ?? []), leaf])
+  }
+  const varied = [...byName].sort(([a], [b]) => orderOf(a) - orderOf(b) || (a < b ? -1 : 1))
+  const all = varied.map(([name, own]) => create(name, own, { sides, base }))
+  return { all: [...all, riskDimension()], constants }
+}
+
+/** Undefined for what is the same for every call of the tool. */
+function dimensionName({ field }: Leaf): string | undefined {
+  if (field === 'until') return 'time'
+  if (field.root === 'payload') return `payload.${String(field.path[0])}`
+  if (field.root.startsWith('tool.')) return undefined
+  return field.root.startsWith('time.') ? 'time' : field.root
+}
+
+/** What the payload says is read first, then who asks, then when. */
+function orderOf(name: string): number {
+  return name.startsWith('payload.') ? 0 : name === 'time' ? 2 : 1
+}
+
+interface World {
+  readonly sides: readonly [Side, Side]
+  readonly base: Call
+}
+
+function create(name: string, leaves: readonly Leaf[], world: World): Dimension {
+  if (name === 'time') return timeDimension(leaves, world)
+  if (name.startsWith('payload.')) return payloadDimension(name.slice('payload.'.length), leaves, world)
+  const root = name as FieldRoot
+  const fact = FACTS[root]
+  if (fact) return factDimension({ root, fact, leaves }, world.base)
+  const classes = classify([null], { leaves, callWith: () => world.base, fits: () => [true, true] })
+  const doubts = [`values of ${name} are not varied`]
+  return { name, leaves, classes, named: new Set(), doubts, place: (call) => call }
+}
+
+function timeDimension(leaves: readonly Leaf[], { sides, base }: World): Dimension {
+  const untils = leaves.flatMap(({ untilMs }) => untilMs ?? [])
+  const zones = sides.map(({ bundle }) => bundle.ir.head.routing.timezone)
+  const asks = leaves.some(({ field }) => field !== 'until')
+  const place: Dimension['place'] = (call, at) => ({ ...call, at: Number(at) })
+  const classes = classify(instantsFor(untils, zones, asks), {
+    leaves,
+    callWith: (at) => place(base, at),
+    fits: () => [true, true],
+  })
+  return { name: 'time', leaves, classes, named: new Set(), doubts: [], place }
+}
+
+/** No risk_level is as good as `low`: the agent can only raise the risk. */
+function riskDimension(): Dimension {
+  return {
+    name: 'risk_level',
+    leaves: [],
+    classes: RISKS.map((risk, number) => ({
+      number,
+      members: [risk],
+      truths: new Map(),
+      fits: [true, true],
+    })),
+    named: new Set<string>(RISKS),
+    doubts: [],
+    place: (call, risk) => {
+      const found = RISKS.find((one) => one === risk)
+      return found === undefined || found === 'low' ? withoutRisk(call) : { ...call, riskLevel: found }
+    },
+  }
+}
+
+function withoutRisk(call: Call): Call {
+  const { riskLevel: _, ...others } = call
+  return others
+}

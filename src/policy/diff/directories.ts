@@ -1,0 +1,99 @@
+import type { AgentEntry, Directory, ReviewerEntry } from '../snapshot.ts'
+import { duration, type Direction } from './outcome.ts'
+
+/** A change of who may do what, one line: it bears on every tool, so it is read off the directories. */
+export interface DirectoryChange {
+  readonly direction: Direction
+  /** `acme agent billing-bot: may use ledger.*`. */
+  readonly text: string
+}
+
+/** Agents and reviewers of both directories, loosened first. */
+export function diffDirectories(before: Directory, after: Directory): readonly DirectoryChange[] {
+  const names = [...new Set([...before.tenants.keys(), ...after.tenants.keys()])].sort()
+  const changes = names.flatMap((name) => {
+    const [old, current] = [before.tenants.get(name), after.tenants.get(name)]
+    return [
+      ...diffEntries(`${name} agent`, [old?.agents, current?.agents], diffAgent),
+      ...diffEntries(`${name} reviewer`, [old?.reviewers, current?.reviewers], diffReviewer),
+    ]
+  })
+  return changes.sort((a, b) => ORDER.indexOf(a.direction) - ORDER.indexOf(b.direction))
+}
+
+const ORDER: readonly Direction[] = ['loosens', 'changes', 'tightens']
+
+type Entries<T> = ReadonlyMap<string, T> | undefined
+
+function diffEntries<T>(
+  what: string,
+  [before, after]: readonly [Entries<T>, Entries<T>],
+  diff: (before: T, after: T) => readonly DirectoryChange[],
+): readonly DirectoryChange[] {
+  const ids = [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])].sort()
+  return ids.flatMap((id) => {
+    const [old, current] = [before?.get(id), after?.get(id)]
+    const changes = old && current ? diff(old, current) : [old ? tightens('removed') : loosens('added')]
+    return changes.map(({ direction, text }) => ({ direction, text: `${what} ${id}: ${text}` }))
+  })
+}
+
+const loosens = (text: string): DirectoryChange => ({ direction: 'loosens', text })
+const tightens = (text: string): DirectoryChange => ({ direction: 'tightens', text })
+
+function diffAgent(before: AgentEntry, after: AgentEntry): readonly DirectoryChange[] {
+  return [
+    ...gained(before.tools, after.tools).map((tool) => loosens(`may use ${tool}`)),
+    ...gained(after.tools, before.tools).map((tool) => tightens(`may no longer use ${tool} by that name`)),
+    ...gained(after.owners, before.owners).map((owner) =>
+      loosens(`${owner} is no owner any more, and may vote`),
+    ),
+    ...gained(before.owners, after.owners).map((owner) =>
+      tightens(`${owner} is an owner, and does not vote`),
+    ),
+    ...flag('approvals need a signature', before.signedApprovals, after.signedApprovals),
+    ...flag('nobody reviews a call that they caused', before.preventSelfReview, after.preventSelfReview),
+    ...amount('token_ttl', [before.tokenTtlMs, after.tokenTtlMs], duration),
+    ...amount('rate', [rateOf(before), rateOf(after)], (rate) =>
+      rate === Infinity ? 'none' : `${rate} calls/h`,
+    ),
+  ]
+}
+
+function diffReviewer(before: ReviewerEntry, after: ReviewerEntry): readonly DirectoryChange[] {
+  return [
+    ...gained(before.groups, after.groups).map((group) => loosens(`votes for group ${group}`)),
+    ...gained(after.groups, before.groups).map((group) => tightens(`no longer votes for group ${group}`)),
+    ...gained(before.roles, after.roles).map((role) => loosens(`has the role ${role}`)),
+    ...gained(after.roles, before.roles).map((role) => tightens(`no longer has the role ${role}`)),
+    ...(before.email === after.email
+      ? []
+      : [{ direction: 'changes', text: 'has another e-mail address' } as const]),
+  ]
+}
+
+function gained(before: readonly string[], after: readonly string[]): readonly string[] {
+  return after.filter((one) => !before.includes(one)).toSorted()
+}
+
+/** A safeguard that is on or off. */
+function flag(text: string, before: boolean, after: boolean): readonly DirectoryChange[] {
+  if (before === after) return []
+  return [after ? tightens(`from now on ${text}`) : loosens(`no longer: ${text}`)]
+}
+
+/** More of it is looser. */
+function amount(
+  what: string,
+  [before, after]: readonly [number, number],
+  show: (value: number) => string,
+): readonly DirectoryChange[] {
+  if (before === after) return []
+  return [(after > before ? loosens : tightens)(`${what} ${show(before)} -> ${show(after)}`)]
+}
+
+const HOUR_MS = 3_600_000
+
+function rateOf({ rate }: AgentEntry): number {
+  return rate ? (rate.calls / rate.withinMs) * HOUR_MS : Infinity
+}

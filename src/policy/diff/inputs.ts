@@ -1,0 +1,66 @@
+import type { FunctionName } from '../ir.ts'
+
+/** What the results of a function look like: wider than the truth, never narrower, as every example is put to the function itself. */
+export const LANGUAGES: Readonly<Record<FunctionName, string>> = {
+  domain: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$',
+  host: '^(\\[[0-9a-f:]*\\]|[a-z0-9_-]+(\\.[a-z0-9_-]+)*|[0-9]+\\.[0-9]+\\.[0-9]+\\.[0-9]+)$',
+  path: '^/([^/]+(/[^/]+)*)?$',
+  sql_verbs: '^[a-z_][a-z0-9_]*$',
+}
+
+/** Results that a search by characters would not hit on. */
+const SEEDS: Readonly<Record<FunctionName, readonly string[]>> = {
+  domain: ['example.com'],
+  host: ['example.com', '192.0.2.1', '[2001:db8::1]'],
+  path: ['/', '/x'],
+  sql_verbs: ['select', 'update'],
+}
+
+/** Texts from which the function reads these results, in the company of what else is asked of the text; and one it cannot read. */
+export function inputsOf(
+  fn: FunctionName,
+  results: readonly string[],
+  raw: readonly string[],
+): readonly string[] {
+  const wanted = [...results, ...SEEDS[fn]]
+  const unreadable = few(raw).map((text) => `${text} '`)
+  return [...wanted.flatMap((result) => INPUTS[fn](result, raw)), ...UNREADABLE[fn], ...unreadable]
+}
+
+type Inputs = (result: string, raw: readonly string[]) => readonly string[]
+
+/** Raw texts combined with every result: more would multiply out of hand. */
+const MAX_COMPANIONS = 24
+
+const INPUTS: Readonly<Record<FunctionName, Inputs>> = {
+  domain: (result, raw) => [
+    `a@${result}`,
+    ...few(raw).map((text) => `${text.replace(/@.*/s, '')}@${result}`),
+  ],
+  host: (result, raw) => [
+    ...['https', 'http', 'ftp'].map((scheme) => `${scheme}://${result}/`),
+    ...few(raw).flatMap((text) => [`https://${result}/${text}`, `http://${result}/${text}`]),
+  ],
+  path: (result, raw) => [
+    result,
+    `${result}/`,
+    `/.${result}`,
+    ...few(raw).map((text) => `/${text.replaceAll('/', '')}/..${result}`),
+  ],
+  sql_verbs: (result, raw) => [
+    result,
+    `${result} x`,
+    ...few(raw).flatMap((text) => [`${result} x ${text}`, `${result} x /* ${text} */`, `${text};${result}`]),
+  ],
+}
+
+const UNREADABLE: Readonly<Record<FunctionName, readonly string[]>> = {
+  domain: ['nobody'],
+  host: ['nowhere', 'https://user@example.com/', 'http://user@example.com/'],
+  path: ['relative', '/\\'],
+  sql_verbs: ["'", "select '"],
+}
+
+function few(raw: readonly string[]): readonly string[] {
+  return raw.slice(0, MAX_COMPANIONS)
+}

@@ -1,0 +1,19 @@
+import type { Call } from '../snapshot.ts'
+import type { Dimension } from './dimension.ts'
+import type { Result } from './outcome.ts'
+import type { Side } from './side.ts'
+
+/** The call of a cell: for each dimension the first example of a class. */
+export function callAt(base: Call, dimensions: readonly Dimension[], path: readonly number[]): Call {
+  return dimensions.reduce<Call>((call, dimension, i) => {
+    const [value = null] = dimension.classes[path[i] ?? 0]?.members ?? []
+    return dimension.place(call, value)
+  }, base)
+}
+
+/** What one bundle makes of a call: its own contract check and its own evaluator, nothing else. */
+export async function resultOf({ bundle: { snapshot } }: Side, call: Call): Promise<Result> {
+  if (snapshot.checkPayload(call.tool, call.payload).length > 0) return { kind: 'refused' }
+  const { verdict, risk, requirement, by } = await snapshot.judge(call)
+  return { kind: 'decided', verdict, risk, by, ...(requirement && { requirement }) }
+}

@@ -1,0 +1,102 @@
+import { RISKS, VERDICTS } from '../../domain/decision.ts'
+import { fieldText } from '../fields.ts'
+import type { BundleIr, LimitIr } from '../ir.ts'
+import { duration, type Direction } from './outcome.ts'
+
+/** A change of a limit, one line. Limits depend on what was charged before, so they are compared as they are written. */
+export interface LimitChange {
+  readonly direction: Direction
+  /** `limit refund-daily: at most 200000 instead of 100000`. */
+  readonly text: string
+  /** False for a limit that was and is only counted. */
+  readonly enforced: boolean
+}
+
+type Finding = Omit<LimitChange, 'enforced'>
+
+/** The limits of both bundles, loosened first. */
+export function diffLimits(before: BundleIr, after: BundleIr): readonly LimitChange[] {
+  const [old, current] = [limitsOf(before), limitsOf(after)]
+  const ids = [...new Set([...old.keys(), ...current.keys()])].sort()
+  const changes = ids.flatMap((id) => {
+    const [one, other] = [old.get(id), current.get(id)]
+    const enforced = [one, other].some((placed) => placed?.limit.mode === 'enforced')
+    return diffLimit(one, other).map(({ direction, text }) => ({
+      direction: enforced ? direction : 'changes',
+      text: `limit ${id}${enforced ? '' : ' (shadow)'}: ${text}`,
+      enforced,
+    }))
+  })
+  return changes.sort((a, b) => ORDER.indexOf(a.direction) - ORDER.indexOf(b.direction))
+}
+
+const ORDER: readonly Direction[] = ['loosens', 'changes', 'tightens']
+
+/** A limit with the tools that it applies to. */
+interface Placed {
+  readonly limit: LimitIr
+  readonly tools: readonly string[]
+}
+
+function limitsOf({ tools, ruleFiles }: BundleIr): ReadonlyMap<string, Placed> {
+  const placed = ruleFiles.flatMap((file, index) =>
+    file.limits.map((limit): [string, Placed] => {
+      const using = tools.filter((tool) => tool.ruleFiles.includes(index))
+      return [limit.id, { limit, tools: using.map(({ contract }) => contract.name) }]
+    }),
+  )
+  return new Map(placed)
+}
+
+function diffLimit(before: Placed | undefined, after: Placed | undefined): readonly Finding[] {
+  if (before === undefined || after === undefined) {
+    return [before ? loosens('removed') : tightens('added')]
+  }
+  const [one, other] = [before.limit, after.limit]
+  if (one.mode !== other.mode)
+    return [other.mode === 'shadow' ? loosens('only counted') : tightens('enforced')]
+  return [...byScale(one, other), ...byMeaning(before, after)]
+}
+
+/** What is more or less strict. */
+function byScale(before: LimitIr, after: LimitIr): readonly Finding[] {
+  return [
+    ...along(VERDICTS.indexOf(after.verdict) - VERDICTS.indexOf(before.verdict), () => [
+      `${after.verdict} instead of ${before.verdict}`,
+    ]),
+    ...along(rankOf(after) - rankOf(before), () => [
+      `risk ${after.risk ?? 'of the call'} instead of ${before.risk ?? 'of the call'}`,
+    ]),
+    ...along(before.atMost - after.atMost, () => [`at most ${after.atMost} instead of ${before.atMost}`]),
+    ...along(after.withinMs - before.withinMs, () => [
+      `within ${duration(after.withinMs)} instead of ${duration(before.withinMs)}`,
+    ]),
+  ]
+}
+
+const rankOf = ({ risk }: LimitIr): number => (risk === undefined ? -1 : RISKS.indexOf(risk))
+
+function along(stricter: number, say: () => readonly string[]): readonly Finding[] {
+  if (stricter === 0) return []
+  return say().map(stricter > 0 ? tightens : loosens)
+}
+
+/** What makes it another limit. */
+function byMeaning(before: Placed, after: Placed): readonly Finding[] {
+  const differing = (
+    [
+      ['counts', measureOf(before.limit), measureOf(after.limit)],
+      ['per', scopeOf(before.limit), scopeOf(after.limit)],
+      ['applies to', before.tools.join(', '), after.tools.join(', ')],
+    ] as const
+  ).filter(([, one, other]) => one !== other)
+  return differing.map(([what, one, other]) => ({
+    direction: 'changes',
+    text: `${what} ${other} instead of ${one}`,
+  }))
+}
+
+const measureOf = ({ sum }: LimitIr): string => (sum ? fieldText(sum) : 'calls')
+const scopeOf = ({ per }: LimitIr): string => (typeof per === 'string' ? per : fieldText(per))
+const loosens = (text: string): Finding => ({ direction: 'loosens', text })
+const tightens = (text: string): Finding => ({ direction: 'tightens', text })

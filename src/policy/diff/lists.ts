@@ -1,0 +1,106 @@
+import type { JsonValue } from '../../contract/json.ts'
+import { applyFunction, type Applied } from '../functions.ts'
+import { UNREADABLE } from '../fields.ts'
+import { compileTest } from '../tests.ts'
+import type { Place, PlaceTest } from './place.ts'
+
+/** Examples. */
+export interface Found<T> {
+  readonly values: readonly T[]
+  /** False when there may be values that behave like none of these. */
+  readonly exact: boolean
+}
+
+/** Sets of kinds of elements after which no more are built. */
+const MAX_SETS = 400
+const MAX_LISTS = 12_000
+/** Longer lists are not built. */
+const MAX_LENGTH = 1_000
+
+export interface ListPlan {
+  readonly items: Place
+  /** One element of every kind. */
+  readonly elements: Found<JsonValue>
+  /** For the places with an index: the kinds that can be told apart there. */
+  readonly fixed: readonly Found<JsonValue>[]
+  /** Lengths that tests or the contracts ask about. */
+  readonly lengths: readonly number[]
+}
+
+/**
+ * Lists of every set of kinds of elements that `some`, `every` and `none` can tell apart, behind every combination of elements at the
+ * tested indexes, in every length that matters.
+ */
+export function listsFor({ items, elements, fixed, lengths }: ListPlan): Found<JsonValue> {
+  const sets = setsOf(items, elements.values)
+  const heads = headsOf(fixed)
+  const lists: JsonValue[] = []
+  let exact = elements.exact && sets.exact && heads.exact && fixed.every((one) => one.exact)
+  for (const head of heads.values) {
+    const tails = head.length < fixed.length ? [[]] : sets.values
+    for (const tail of tails) lists.push(...grown([...head, ...tail], tail.length > 0 ? lengths : []))
+    if (lists.length <= MAX_LISTS) continue
+    exact = false
+    break
+  }
+  return { values: lists, exact: exact && lengths.every((length) => length <= MAX_LENGTH) }
+}
+
+/** The list, and the list grown to every length by repeating its last element: what it holds stays the same. */
+function grown(list: readonly JsonValue[], lengths: readonly number[]): readonly JsonValue[] {
+  const last = list.at(-1) ?? null
+  const longer = lengths.filter((length) => length > list.length && length <= MAX_LENGTH)
+  return [list, ...longer.map((length) => [...list, ...Array<JsonValue>(length - list.length).fill(last)])]
+}
+
+/** All beginnings: shorter ones too, so that an index can be behind the end. */
+function headsOf(fixed: readonly Found<JsonValue>[]): Found<readonly JsonValue[]> {
+  let full: readonly (readonly JsonValue[])[] = [[]]
+  const heads: (readonly JsonValue[])[] = [[]]
+  for (const { values } of fixed) {
+    if (full.length * values.length > MAX_LISTS) return { values: heads, exact: false }
+    full = full.flatMap((head) => values.map((value) => [...head, value]))
+    heads.push(...full)
+  }
+  return { values: fixed.length === 0 ? full : heads, exact: true }
+}
+
+/** For each test: bits for "some element is false, true, unknown". A set is as good as another with the same bits. */
+function setsOf(items: Place, elements: readonly JsonValue[]): Found<readonly JsonValue[]> {
+  const answers = answersOf(items)
+  const kinds = elements.map((value) => ({ value, bits: answers(value) }))
+  const seen = new Set<string>()
+  const sets: { readonly members: readonly JsonValue[]; readonly bits: readonly number[] }[] = [
+    { members: [], bits: kinds[0]?.bits.map(() => 0) ?? [] },
+  ]
+  for (let at = 0; at < sets.length; at++) {
+    const { members, bits } = sets[at] as (typeof sets)[number]
+    for (const kind of kinds) {
+      const joined = bits.map((bit, i) => bit | (kind.bits[i] ?? 0))
+      const key = joined.join()
+      if (seen.has(key)) continue
+      if (sets.length >= MAX_SETS) return { values: sets.map((set) => set.members), exact: false }
+      seen.add(key)
+      sets.push({ members: [...members, kind.value], bits: joined })
+    }
+  }
+  return { values: sets.map((set) => set.members), exact: true }
+}
+
+/** For each test of a place: the bits of its answers to a value that is there. */
+export function answersOf(place: Place): (value: JsonValue) => readonly number[] {
+  const tests = place.tests.map((one) => ({ ...one, check: compileTest(one.test) }))
+  return (value) =>
+    tests.map((one) =>
+      readAs(one, value).reduce<number>((bits, reading) => bits | (1 << one.check(reading)), 0),
+    )
+}
+
+/** As an element of a list a text has all the verbs of its statements: each is asked about by itself. */
+function readAs({ fn, each }: PlaceTest, value: JsonValue): readonly Applied[] {
+  const reading = value === null ? UNREADABLE : value
+  if (fn === undefined) return [reading]
+  const applied = applyFunction(fn, reading)
+  const isText = typeof value === 'string'
+  return each && isText && Array.isArray(applied) ? (applied as readonly Applied[]) : [applied]
+}

@@ -1,0 +1,92 @@
+/**
+ * A finite automaton over texts. Two texts that lead it to the same state are told apart by no continuation: one example per
+ * state is enough to see everything that the tests it was made of can see.
+ */
+export interface Machine {
+  readonly start: State
+  step(state: State, character: number): State
+  /** Code points at which its behaviour may change: it treats all characters between two of them alike. */
+  readonly boundaries: readonly number[]
+}
+export type State = readonly number[]
+
+/** A glob as code points, with ANY_RUN for `*`: a literal `*` stays a character. */
+export type Glob = readonly number[]
+export const ANY_RUN = -1
+
+export const exactly = (text: string): Glob => codePoints(text)
+export const beginning = (text: string): Glob => [...codePoints(text), ANY_RUN]
+export const ending = (text: string): Glob => [ANY_RUN, ...codePoints(text)]
+export const holding = (text: string): Glob => [ANY_RUN, ...codePoints(text), ANY_RUN]
+export const likeGlob = (glob: string): Glob =>
+  codePoints(glob).map((character) => (character === STAR ? ANY_RUN : character))
+
+const STAR = 0x2a
+
+function codePoints(text: string): number[] {
+  return Array.from(text).map((character) => character.codePointAt(0) ?? 0)
+}
+
+/** All globs of a field at once: the state is the set of positions that are still possible in any of them. */
+export function globMachine(globs: readonly Glob[]): Machine {
+  const starts: number[] = []
+  const tokens: (number | undefined)[] = []
+  const owners: number[] = []
+  for (const [owner, glob] of globs.entries()) {
+    starts.push(tokens.length)
+    for (const token of [...glob, undefined]) {
+      tokens.push(token)
+      owners.push(owner)
+    }
+  }
+  const settle = (positions: readonly number[]): State => prune(closed(positions, tokens), { tokens, owners })
+  return {
+    start: settle(starts),
+    step(state, character) {
+      const next = state.flatMap((position) => {
+        const token = tokens[position]
+        if (token === ANY_RUN) return [position]
+        return token === character ? [position + 1] : []
+      })
+      return settle(next)
+    },
+    boundaries: globs.flat().flatMap((token) => (token === ANY_RUN ? [] : [token, token + 1])),
+  }
+}
+
+function closed(positions: readonly number[], tokens: readonly (number | undefined)[]): number[] {
+  const found = new Set<number>()
+  for (const first of positions) {
+    for (let position = first; !found.has(position); position++) {
+      found.add(position)
+      if (tokens[position] !== ANY_RUN) break
+    }
+  }
+  return [...found].sort((a, b) => a - b)
+}
+
+/** What is in front of the last `*` that a glob has reached accepts nothing that the `*` does not. */
+function prune(
+  positions: readonly number[],
+  {
+    tokens,
+    owners,
+  }: { readonly tokens: readonly (number | undefined)[]; readonly owners: readonly number[] },
+): State {
+  const floor = new Map<number, number>()
+  for (const position of positions) {
+    if (tokens[position] === ANY_RUN) floor.set(owners[position] ?? 0, position)
+  }
+  const kept = positions.filter((position) => position >= (floor.get(owners[position] ?? 0) ?? 0))
+  // A `*` at the end accepts whatever follows: the end behind it says no more.
+  return kept.filter((position) => tokens[position] !== undefined || tokens[position - 1] !== ANY_RUN)
+}
+
+/** Tells texts apart by their length, up to `most` characters. */
+export function lengthMachine(most: number): Machine {
+  return {
+    start: [0],
+    step: ([length = 0]) => [Math.min(length + 1, most)],
+    boundaries: [],
+  }
+}

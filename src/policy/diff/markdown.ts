@@ -1,0 +1,43 @@
+import type { BundleDiff } from './diff.ts'
+import { exampleText, hiddenText, placesOf, rank, shownChanges, summaryOf } from './print.ts'
+
+const TITLES = ['Loosened', 'Changed otherwise', 'Tightened']
+
+/** The difference as a comment on a pull request: one list for each direction, loosened first. */
+export function printMarkdown(diff: BundleDiff): string {
+  const entries = [
+    ...diff.tools.flatMap((tool) =>
+      shownChanges(tool).map((change) => ({
+        order: rank(change),
+        lines: [
+          `- ${code(tool.tool)} **${change.before} → ${change.after}**`,
+          ...placesOf(change).map((place) => `  - ${code(place)}`),
+          `  - ${code(exampleText(change))}`,
+        ],
+      })),
+    ),
+    ...diff.limits.map((change) => ({ order: rank(change), lines: [`- ${code(change.text)}`] })),
+    ...diff.directory.map((change) => ({
+      order: rank(change),
+      lines: [`- directory: ${code(change.text)}`],
+    })),
+  ]
+  const sections = TITLES.flatMap((title, order) => {
+    const own = entries.filter((entry) => entry.order === order)
+    return own.length === 0 ? [] : ['', `### ${title}`, '', ...own.flatMap(({ lines }) => lines)]
+  })
+  const notes = diff.tools.flatMap(({ tool, notes: said, doubts, ...rest }) => [
+    ...said.map((note) => `- ${code(tool)}: ${code(note)}`),
+    ...hiddenText({ tool, doubts, ...rest }).map((text) => `- ${text}`),
+    ...doubts.map((doubt) => `- ${code(tool)} is not complete: ${doubt}`),
+  ])
+  const told = notes.length === 0 ? [] : ['', '### Notes', '', ...notes]
+  return ['## Policy difference', '', `**${summaryOf(diff)}**`, ...sections, ...told].join('\n')
+}
+
+/** Text of the bundle, which its author chose: a longer fence than any run of backticks in it keeps it text. */
+function code(text: string): string {
+  const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
+  const fence = '`'.repeat(longest + 1)
+  return longest === 0 ? `${fence}${text}${fence}` : `${fence} ${text} ${fence}`
+}

@@ -1,0 +1,54 @@
+import { keyword, type Part } from './subschema.ts'
+
+/**
+ * Numbers on both sides of, and at, everything that a number is compared with: tests, and the bounds of the contracts. Between
+ * two neighbours every test has the same answer.
+ */
+export function numbersAround(points: ReadonlySet<number>, parts: readonly Part[]): readonly number[] {
+  const all = new Set([...points, ...parts.flatMap(boundsOf)])
+  if (all.size === 0) all.add(0)
+  const sorted = [...all].sort((a, b) => a - b)
+  const found = new Set<number>()
+  for (const [i, point] of sorted.entries()) {
+    const next = sorted[i + 1]
+    found.add(point)
+    // The nearest whole numbers, where a contract wants whole ones.
+    found.add(Math.ceil(point) - 1)
+    found.add(Math.floor(point) + 1)
+    for (const step of parts.flatMap(stepOf)) {
+      const below = Math.floor(point / step) * step
+      for (const multiple of [below - step, below, below + step, below + 2 * step]) found.add(multiple)
+    }
+    if (next !== undefined && !parts.every(isWhole)) found.add(point + (next - point) / 2)
+  }
+  if (!parts.every(isWhole)) addOuter(sorted, found)
+  return [...found].filter((number) => Number.isFinite(number)).sort((a, b) => a - b)
+}
+
+function addOuter(sorted: readonly number[], found: Set<number>): void {
+  found.add((sorted[0] ?? 0) - 0.5)
+  found.add((sorted.at(-1) ?? 0) + 0.5)
+}
+
+/** True when only whole numbers fit. */
+export function isWhole(part: Part): boolean {
+  const type = keyword(part, 'type')
+  const types = Array.isArray(type) ? (type as readonly unknown[]) : [type]
+  return types.includes('integer') && !types.includes('number')
+}
+
+const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum']
+
+/** Where the numbers of a contract begin and end. */
+export function boundsOf(part: Part): readonly number[] {
+  const bounds = BOUNDS.flatMap((name) => {
+    const bound = keyword(part, name)
+    return typeof bound === 'number' ? [bound] : []
+  })
+  return bounds
+}
+
+function stepOf(part: Part): readonly number[] {
+  const step = keyword(part, 'multipleOf')
+  return typeof step === 'number' ? [step] : []
+}

@@ -1,0 +1,111 @@
+import { RISKS, VERDICTS, type ReviewRequirement, type Risk, type Verdict } from '../../domain/decision.ts'
+
+/** What becomes of a call under one bundle. */
+export type Result =
+  | { readonly kind: 'refused' }
+  | {
+      readonly kind: 'decided'
+      readonly verdict: Verdict
+      readonly risk: Risk
+      readonly requirement?: ReviewRequirement
+      readonly by: readonly string[]
+    }
+
+export type Direction = 'loosens' | 'tightens' | 'changes'
+
+/** How much one result is stricter than another: -1 looser, 0 alike, 1 stricter; undefined when neither. */
+type Comparison = -1 | 0 | 1 | undefined
+
+/** Which way a decision moved; undefined when it did not. */
+export function compareResults(before: Result, after: Result): Direction | undefined {
+  if (before.kind === 'refused' || after.kind === 'refused') return compareRefusals(before, after)
+  const verdict = sign(VERDICTS.indexOf(after.verdict) - VERDICTS.indexOf(before.verdict))
+  if (verdict !== 0) return directionOf(verdict)
+  const risk = sign(RISKS.indexOf(after.risk) - RISKS.indexOf(before.risk))
+  const reviewers = compareRequirements(before.requirement, after.requirement)
+  // Levels are ordered by the author: that another level has other reviewers does not make its order less clear.
+  if (risk !== 0 && reviewers === undefined) return directionOf(risk)
+  if (risk === 0) return reviewers === 0 ? undefined : directionOf(reviewers)
+  return directionOf(reviewers === 0 || reviewers === risk ? risk : undefined)
+}
+
+/** A payload that the contract refuses gets no decision, and its call is not made: as strict as a reject, and yet another answer. */
+function compareRefusals(before: Result, after: Result): Direction | undefined {
+  if (before.kind === after.kind) return undefined
+  if (before.kind === 'decided') return before.verdict === 'reject' ? 'changes' : 'tightens'
+  return after.kind === 'decided' && after.verdict !== 'reject' ? 'loosens' : 'changes'
+}
+
+function directionOf(comparison: Comparison): Direction {
+  return comparison === undefined ? 'changes' : comparison < 0 ? 'loosens' : 'tightens'
+}
+
+function sign(difference: number): -1 | 0 | 1 {
+  return difference < 0 ? -1 : difference > 0 ? 1 : 0
+}
+
+/** Stricter: every seat at least as hard to fill, and no more time. */
+function compareRequirements(
+  before: ReviewRequirement | undefined,
+  after: ReviewRequirement | undefined,
+): Comparison {
+  if (!before || !after) return 0
+  const looser = isLooser(after, before)
+  const stricter = isLooser(before, after)
+  if (looser && stricter) return undefined
+  return looser ? -1 : stricter ? 1 : 0
+}
+
+/** True when in some respect `a` asks less than `b`. */
+function isLooser(a: ReviewRequirement, b: ReviewRequirement): boolean {
+  if (a.expires_ms > b.expires_ms) return true
+  return b.seats.some((seat) => {
+    const other = a.seats.find(({ group }) => group === seat.group)
+    if (!other || other.approvals < seat.approvals) return true
+    return other.escalate.some((one) => {
+      const known = seat.escalate.find(({ group }) => group === one.group)
+      return !known || one.after_ms < known.after_ms
+    })
+  })
+}
+
+/** `review/medium`, and who reviews when `reviewers` is asked for. */
+export function describeResult(result: Result, reviewers: boolean): string {
+  if (result.kind === 'refused') return 'invalid'
+  const { verdict, risk, requirement } = result
+  return `${verdict}/${risk}${reviewers && requirement ? ` (${describeRequirement(requirement)})` : ''}`
+}
+
+/** Are the people who review worth telling: not when a verdict changes, where they are new or gone anyway. */
+export function tellsReviewers(before: Result, after: Result): boolean {
+  return before.kind === 'decided' && after.kind === 'decided' && !!before.requirement && !!after.requirement
+}
+
+function describeRequirement({ seats, expires_ms }: ReviewRequirement): string {
+  const who = seats.map(({ group, approvals, escalate }) => {
+    const later = escalate.map((one) => `, after ${duration(one.after_ms)} also ${one.group}`)
+    return `${approvals} of ${group}${later.join('')}`
+  })
+  return `${who.join(' and ')} within ${duration(expires_ms)}`
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+] as const
+
+/** The duration as a policy writes it. */
+export function duration(ms: number): string {
+  const [unit, size] = UNITS.find(([, each]) => ms % each === 0) ?? ['s', 1_000]
+  return `${ms / size}${unit}`
+}
+
+/** Equal exactly when a reader of the difference would see the same results. */
+export function resultKey(result: Result): string {
+  if (result.kind === 'refused') return 'invalid'
+  const { verdict, risk, requirement } = result
+  const told = requirement && { seats: requirement.seats, expires_ms: requirement.expires_ms }
+  return JSON.stringify([verdict, risk, told])
+}

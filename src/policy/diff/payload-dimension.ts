@@ -1,0 +1,100 @@
+import type { JsonObject } from '../../contract/json.ts'
+import { MISSING } from '../fields.ts'
+import type { Call } from '../snapshot.ts'
+import { classify, type Dimension, type Fit, type Value } from './dimension.ts'
+import { boundsOf } from './numbers.ts'
+import { addTest, createPlace, placeAt, type Place } from './place.ts'
+import type { Leaf, Side } from './side.ts'
+import { compileFits, partBelow, wholePart, propertiesOf, requiredOf, type Part } from './subschema.ts'
+import { literalsOf, uniqueBy, valuesFor } from './values.ts'
+
+type Sides = readonly [Side, Side]
+
+/** A name that stands for every field that no contract and no rule names. */
+export const UNNAMED = 'another_field'
+
+/** Members of the payload about which the two contracts disagree; UNNAMED when one is closed and the other is not. */
+export function payloadNames(sides: Sides): readonly string[] {
+  const parts = wholeParts(sides)
+  const [before, after] = parts
+  if (!before || !after) return []
+  const names = [...new Set([...propertiesOf(before), ...propertiesOf(after), UNNAMED])]
+  return names.filter((name) => textOf(before, name) !== textOf(after, name))
+}
+
+function textOf(part: Part, name: string): string {
+  return JSON.stringify([partBelow(part, name).schema, requiredOf(part).includes(name)])
+}
+
+/** The whole input_schema of each side that has the tool. */
+export function wholeParts(sides: Sides): readonly Part[] {
+  return sides.flatMap(({ contract }) => (contract ? [wholePart(contract.inputSchema)] : []))
+}
+
+export function payloadDimension(
+  name: string,
+  leaves: readonly Leaf[],
+  { sides, base }: { readonly sides: Sides; readonly base: Call },
+): Dimension {
+  const below = wholeParts(sides).map((part) => partBelow(part, name))
+  const distinct = uniqueBy(below, ({ schema }) => JSON.stringify(schema))
+  const root = wantedOf(name, leaves)
+  const { values, exact } = valuesFor(root, distinct)
+  const shown = `payload.${name}`
+  const place = (call: Call, value: Value): Call => ({
+    ...call,
+    payload: withMember(call.payload, name, value),
+  })
+  const classes = classify([...values, MISSING], {
+    leaves,
+    callWith: (value) => place(base, value),
+    fits: fitsOf(sides, name),
+  })
+  return {
+    name: shown,
+    leaves,
+    classes,
+    named: new Set<Value>([
+      ...root.looks.texts,
+      ...root.looks.numbers,
+      ...literalsOf(distinct),
+      ...distinct.flatMap(boundsOf),
+    ]),
+    doubts: [
+      ...(exact ? [] : [`not every kind of ${shown} has an example`]),
+      ...(distinct.length > 1 && distinct.some(isDeep)
+        ? [`the contracts may differ deep inside ${shown}`]
+        : []),
+    ],
+    place,
+  }
+}
+
+function wantedOf(name: string, leaves: readonly Leaf[]): Place {
+  const root = createPlace()
+  for (const { field, test } of leaves)
+    if (field !== 'until' && test) addTest(placeAt(root, field.path), field, test)
+  return root.steps.get(name) ?? createPlace()
+}
+
+function isDeep({ schema }: Part): boolean {
+  return typeof schema === 'object' && ('properties' in schema || 'items' in schema)
+}
+
+function withMember(payload: JsonObject, name: string, value: Value): JsonObject {
+  if (value !== MISSING) return { ...payload, [name]: value }
+  return Object.fromEntries(Object.entries(payload).filter(([key]) => key !== name))
+}
+
+/** A side without the tool accepts what the other does: it has no contract to refuse by. */
+function fitsOf(sides: Sides, name: string): (value: Value) => Fit {
+  const checks = sides.map(({ contract }) => {
+    if (!contract) return undefined
+    const whole = wholePart(contract.inputSchema)
+    const fits = compileFits(partBelow(whole, name))
+    const required = requiredOf(whole).includes(name)
+    return (value: Value): boolean => (value === MISSING ? !required : fits(value))
+  })
+  const [before, after] = checks
+  return (value) => [(before ?? after)?.(value) ?? true, (after ?? before)?.(value) ?? true]
+}

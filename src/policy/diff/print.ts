@@ -1,0 +1,84 @@
+import type { BundleDiff } from './diff.ts'
+import type { Change, ToolDiff } from './tool.ts'
+import { showExample } from './words.ts'
+
+/** Places of one change after which the text says how many more there are. */
+const MAX_PLACES = 8
+
+/** The difference as text: loosened first, a summary at the end. */
+export function printDiff(diff: BundleDiff): string {
+  const entries = [
+    ...diff.tools.flatMap((tool) =>
+      shownChanges(tool).map((change) => ({ order: rank(change), text: changeText(tool, change) })),
+    ),
+    ...[...diff.limits, ...diff.directory].map((change) => ({
+      order: rank(change),
+      text: [`${change.direction.toUpperCase()} ${change.text}`],
+    })),
+  ].sort((a, b) => a.order - b.order)
+  const notes = diff.tools.flatMap((tool) => [
+    ...tool.notes.map((note) => `${tool.tool}: ${note}`),
+    ...hiddenText(tool),
+  ])
+  const doubts = diff.tools.flatMap((tool) =>
+    tool.doubts.map((doubt) => `${tool.tool}: not complete: ${doubt}`),
+  )
+  return [...entries.flatMap(({ text }) => text), ...notes, ...doubts, summaryOf(diff)].join('\n')
+}
+
+const RANKS = ['loosens', 'changes', 'tightens'] as const
+
+export function rank({ direction }: Pick<Change, 'direction'>): number {
+  return RANKS.indexOf(direction)
+}
+
+/**
+ * What shows only when an agent claims a higher risk_level mostly repeats what holds without: it is printed where it is worse than
+ * everything that holds without.
+ */
+export function shownChanges({ changes }: ToolDiff): readonly Change[] {
+  const worst = Math.min(...changes.filter(({ raised }) => !raised).map(rank))
+  return changes.filter((change) => !change.raised || rank(change) < worst)
+}
+
+export function hiddenText(tool: ToolDiff): readonly string[] {
+  const hidden = tool.changes.length - shownChanges(tool).length
+  const changes = hidden === 1 ? '1 more change shows' : `${hidden} more changes show`
+  return hidden === 0
+    ? []
+    : [`${tool.tool}: ${changes} only when the agent claims a higher risk_level (--format json lists all)`]
+}
+
+export function headline(tool: string, { direction, before, after }: Change): string {
+  return `${tool} ${direction.toUpperCase()} ${before} -> ${after}`
+}
+
+function changeText({ tool }: ToolDiff, change: Change): readonly string[] {
+  const [first = 'always', ...others] = placesOf(change)
+  const head = `${headline(tool, change)} ${first}`
+  return [head, ...others.map((place) => `    or ${place}`), `    ${exampleText(change)}`]
+}
+
+export function placesOf({ where, rough }: Change): readonly string[] {
+  const told = where.slice(0, MAX_PLACES)
+  const more = where.length - told.length
+  const all = more > 0 ? [...told, `in ${more} more places (--format json lists them)`] : told
+  return rough ? all.map((place) => `in some calls ${place}`) : all
+}
+
+export function exampleText({ example: { call, beforeBy, afterBy } }: Change): string {
+  const facts = [call.riskLevel && `risk_level ${call.riskLevel}`].filter((fact) => fact !== undefined)
+  const by = [beforeBy, afterBy].map((ids) => ids.join(', ') || 'contract')
+  return `e.g. ${[showExample(call.payload), ...facts].join(', ')}: by ${by.join(' -> ')}`
+}
+
+export function summaryOf({ complete, cells, tools, limits, directory }: BundleDiff): string {
+  const changes = [...tools.flatMap((tool) => tool.changes), ...limits, ...directory]
+  const count = (direction: Change['direction']): number =>
+    changes.filter((change) => change.direction === direction).length
+  const found =
+    changes.length === 0
+      ? 'no change of any decision'
+      : `${count('loosens')} loosened, ${count('tightens')} tightened, ${count('changes')} changed otherwise`
+  return `${found}; ${complete ? 'complete' : 'sampled'}: ${cells.toLocaleString('en-US')} cells`
+}

@@ -1,0 +1,76 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { lengthMachine } from './machines.ts'
+import { patternMachine } from './pattern-machine.ts'
+import { FORMAT_SAMPLES, numberKeyword } from './strings.ts'
+import { compileFits, keyword, partBelow, requiredOf, type Part } from './subschema.ts'
+import { searchTexts } from './texts.ts'
+
+/** A contract that nests deeper gets no sample. */
+const MAX_DEPTH = 8
+
+/** The first plain value that fits all parts, of one JSON type when it is named; undefined when none was found. */
+export function sampleOf(
+  parts: readonly Part[],
+  type?: 'array' | 'object',
+  depth: number = 0,
+): JsonValue | undefined {
+  if (depth > MAX_DEPTH) return undefined
+  const fitting = parts.map(compileFits)
+  for (const value of candidates(parts, type, depth)) {
+    if (fitting.every((fit) => fit(value))) return value
+  }
+  return undefined
+}
+
+/** Lazily: most of them are never looked at. */
+function* candidates(
+  parts: readonly Part[],
+  type: 'array' | 'object' | undefined,
+  depth: number,
+): Generator<JsonValue> {
+  if (type === undefined) for (const part of parts) yield* plainSamples(part)
+  for (const part of parts) {
+    if (type !== 'object') yield listSample(part, depth)
+    if (type !== 'array') yield objectSample(part, depth)
+  }
+}
+
+function* plainSamples(part: Part): Generator<JsonValue> {
+  for (const name of ['const', 'default']) {
+    const value = keyword(part, name)
+    if (value !== undefined) yield value
+  }
+  for (const name of ['enum', 'examples']) {
+    const values = keyword(part, name)
+    if (Array.isArray(values)) yield* values as readonly JsonValue[]
+  }
+  yield* ['x', 'example', 0, 1, true, false, null]
+  yield* ['minimum', 'maximum', 'multipleOf'].flatMap((name) => numberKeyword(part, name))
+  yield* numberKeyword(part, 'exclusiveMinimum').map((bound) => bound + 1)
+  yield* numberKeyword(part, 'exclusiveMaximum').map((bound) => bound - 1)
+  yield* numberKeyword(part, 'minLength').map((length) => 'x'.repeat(length))
+  yield* FORMAT_SAMPLES
+  const pattern = keyword(part, 'pattern')
+  if (typeof pattern === 'string') yield* matching(pattern, Math.max(1, ...numberKeyword(part, 'minLength')))
+}
+
+/** Texts of which the shortest that match a pattern are some. */
+function matching(pattern: string, length: number): readonly string[] {
+  const machine = patternMachine(pattern)
+  return machine === undefined ? [] : searchTexts([machine, lengthMachine(Math.min(length, 64))]).texts
+}
+
+function listSample(part: Part, depth: number): JsonValue {
+  const length = Math.max(0, ...numberKeyword(part, 'minItems'))
+  if (length === 0) return []
+  const item = sampleOf([partBelow(part, 0)], undefined, depth + 1)
+  return item === undefined ? [] : Array.from({ length: Math.min(length, 1_000) }, () => item)
+}
+
+function objectSample(part: Part, depth: number): JsonObject {
+  const members = requiredOf(part).flatMap((key): [string, JsonValue][] => {
+    const value = sampleOf([partBelow(part, key)], undefined, depth + 1)
+    return value === undefined ? [] : [[key, value]]
+  })
+  return Object.fromEntries(members)
+}

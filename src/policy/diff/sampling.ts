@@ -1,0 +1,22 @@
+/** Calls that are drawn when there are too many kinds of them. */
+const DRAWN = 10_000
+/** The same bundles give the same answer every time. */
+const SEED = 0x5eed
+
+/** Paths through the dimensions, drawn evenly, each once. */
+export function samplePaths(sizes: readonly number[]): readonly (readonly number[])[] {
+  const draw = createGenerator(SEED)
+  const paths = Array.from({ length: DRAWN }, () => sizes.map((size) => Math.floor(draw() * size)))
+  return [...new Map(paths.map((path) => [path.join(), path])).values()]
+}
+
+/** Mulberry32: small, and good enough to draw examples. */
+function createGenerator(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,98 @@
+import { isOver } from '../plan.ts'
+import { compileProgram, createProgramParts } from '../program.ts'
+import type { CompiledSnapshot } from '../compile.ts'
+import type { ConditionNode, LeafNode } from '../conditions.ts'
+import { NOTHING, truthOfLeaf } from '../conditions.ts'
+import { fieldText } from '../fields.ts'
+import type { BundleIr, FieldIr, TestIr } from '../ir.ts'
+import { FALSE, TRUE, type Truth } from '../kleene.ts'
+import type { CompiledRule, Facts } from '../run.ts'
+import type { Call, ToolContract } from '../snapshot.ts'
+import { createClock } from '../time.ts'
+
+/** One of the two bundles, as data and as what decides. */
+export interface Bundle {
+  readonly ir: BundleIr
+  readonly snapshot: CompiledSnapshot
+}
+
+/** One tool in one of the two bundles. */
+export interface Side {
+  readonly bundle: Bundle
+  /** Absent when the bundle does not have the tool: every call of it is rejected. */
+  readonly contract: ToolContract | undefined
+  /** The enforced rules: a shadow rule decides nothing. */
+  readonly rules: readonly SideRule[]
+}
+
+export interface SideRule {
+  readonly rule: CompiledRule
+  readonly condition: ConditionNode
+  readonly leafOf: (node: LeafNode) => Leaf
+  readonly until: Leaf | undefined
+}
+
+/** A question about a call that a rule asks. Leaves of equal keys give equal answers. */
+export interface Leaf {
+  readonly key: string
+  readonly field: FieldIr | 'until'
+  /** Absent for `until`. */
+  readonly test?: TestIr
+  readonly untilMs?: number
+  truth(call: Call): Truth
+}
+
+export function createSide(bundle: Bundle, tool: string): Side {
+  const ir = bundle.ir.tools.find(({ contract }) => contract.name === tool)
+  if (ir === undefined) return { bundle, contract: undefined, rules: [] }
+  const files = ir.ruleFiles.flatMap((index) => bundle.ir.ruleFiles[index] ?? [])
+  const { rules } = compileProgram(ir.contract, files, createProgramParts())
+  const { timezone } = bundle.ir.head.routing
+  const facts = { tool: ir.contract, clock: createClock(timezone) }
+  const leaves = new Map<LeafNode, Leaf>()
+  const leafOf = (node: LeafNode): Leaf => {
+    const leaf = leaves.get(node) ?? createLeaf(node, facts, timezone)
+    leaves.set(node, leaf)
+    return leaf
+  }
+  const enforced = rules.filter((rule) => rule.enforced)
+  return {
+    bundle,
+    contract: ir.contract,
+    rules: enforced.map((rule) => ({ rule, condition: rule.condition, leafOf, until: untilLeaf(rule) })),
+  }
+}
+
+function createLeaf(node: LeafNode, facts: Omit<Facts, 'call'>, timezone: string): Leaf {
+  const { field, test, standIn } = node
+  const told = field.root.startsWith('time.') ? timezone : field.root.startsWith('tool.') ? facts.tool : ''
+  const key = JSON.stringify([fieldText(field), test, standIn, told], (_, value: unknown) =>
+    value === NOTHING ? { nothing: true } : value,
+  )
+  return { key, field, test, truth: (call) => truthOfLeaf(node, { ...facts, call }) }
+}
+
+function untilLeaf({ untilMs }: CompiledRule): Leaf | undefined {
+  if (untilMs === undefined) return undefined
+  return {
+    key: `until ${untilMs}`,
+    field: 'until',
+    untilMs,
+    truth: ({ at }) => (isOver({ untilMs }, at) ? FALSE : TRUE),
+  }
+}
+
+/** Every leaf of the rules, once. */
+export function leavesOf({ rules }: Side): readonly Leaf[] {
+  const found = new Set<Leaf>()
+  const visit = (node: ConditionNode, leafOf: SideRule['leafOf']): void => {
+    if (node.kind === 'leaf') found.add(leafOf(node))
+    else if (node.kind === 'not') visit(node.item, leafOf)
+    else for (const item of node.items) visit(item, leafOf)
+  }
+  for (const { condition, leafOf, until } of rules) {
+    visit(condition, leafOf)
+    if (until) found.add(until)
+  }
+  return [...found]
+}

@@ -1,0 +1,114 @@
+import type { FunctionName } from '../ir.ts'
+import { inputsOf, LANGUAGES } from './inputs.ts'
+import { globMachine, lengthMachine, type Machine } from './machines.ts'
+import { patternMachine } from './pattern-machine.ts'
+import { sqlVerbs } from '../sql.ts'
+import { listsFor, type Found } from './lists.ts'
+import { createPlace, type Looks, type Place } from './place.ts'
+import { keyword, type Part } from './subschema.ts'
+import { searchTexts } from './texts.ts'
+
+/** One text for everything that the tests of a place, and the contracts, can tell apart in it. */
+export function textsFor(place: Place, parts: readonly Part[]): Found<string> {
+  const raw = textsOf(place.looks, parts)
+  const results = [...place.functions].map(([fn, looks]) => resultsOf(place, fn, looks))
+  const inputs = [...place.functions.keys()].flatMap((fn, i) =>
+    inputsOf(fn, results[i]?.values ?? [], raw.values),
+  )
+  return {
+    values: [...new Set([...raw.values, ...inputs, ...FORMAT_SAMPLES, ...edgeTexts(parts)])],
+    exact: [raw, ...results].every(({ exact }) => exact),
+  }
+}
+
+/** Where two contracts differ, texts at the lengths at which they may do so. */
+function edgeTexts(parts: readonly Part[]): readonly string[] {
+  if (parts.length < 2) return []
+  const bounds = parts.flatMap((part) =>
+    ['minLength', 'maxLength'].flatMap((name) => numberKeyword(part, name)),
+  )
+  return around(new Set(bounds.filter((bound) => bound <= MAX_EDGE_LENGTH))).map((length) =>
+    'x'.repeat(length),
+  )
+}
+
+const MAX_EDGE_LENGTH = 50_000
+
+/** A text of each format of contracts that has one. */
+export const FORMAT_SAMPLES = ['a@example.com', 'https://example.com/', '2027-01-31', '2027-01-31T12:00:00Z']
+
+/** Longer texts than this are not built character by character. */
+const MAX_COUNTED_LENGTH = 8
+
+function textsOf(looks: Looks, parts: readonly Part[]): Found<string> {
+  const patterns = [...looks.patterns, ...parts.flatMap((part) => textKeyword(part, 'pattern'))]
+  const least = Math.max(1, ...parts.flatMap((part) => numberKeyword(part, 'minLength')))
+  const counted = Math.min(least, MAX_COUNTED_LENGTH)
+  const found = search(looks, patterns, [lengthMachine(counted)])
+  const formats = parts.flatMap((part) => textKeyword(part, 'format'))
+  const shaped = formats.flatMap((format) =>
+    found.values.slice(0, MAX_SHAPED).flatMap(SHAPES[format] ?? (() => [])),
+  )
+  const longer = least > counted ? found.values.map((text) => text.padEnd(least, 'x')) : []
+  // No automaton knows what a format accepts, nor a long shortest length.
+  const followed = formats.length === 0 && least === counted
+  const asked = looks.globs.length > 0 || looks.patterns.size > 0
+  return { values: [...found.values, ...shaped, ...longer], exact: found.exact && (followed || !asked) }
+}
+
+const MAX_SHAPED = 200
+
+/** Texts of a format in which another text stands. */
+const SHAPES: Readonly<Record<string, ((text: string) => readonly string[]) | undefined>> = {
+  email: (text) => [`a${text}`, `${text}@example.com`, `a@${text}`],
+  uri: (text) => [`https://${text}/`, `https://example.com/${text}`],
+}
+
+function search({ globs }: Looks, patterns: readonly string[], more: readonly Machine[]): Found<string> {
+  const machines = [...new Set(patterns)].map(patternMachine)
+  const known = machines.filter((machine) => machine !== undefined)
+  const { texts, complete } = searchTexts([globMachine(globs), ...known, ...more])
+  return { values: texts, exact: complete && known.length === machines.length }
+}
+
+/** Texts that the function can give, one for everything that the tests of its result can tell apart. */
+function resultsOf(place: Place, fn: FunctionName, looks: Looks): Found<string> {
+  const language = patternMachine(LANGUAGES[fn])
+  if (language === undefined) return { values: [], exact: false }
+  const found = search(looks, [...looks.patterns], [language])
+  return fn === 'sql_verbs' ? statementsOf(place, looks, found) : found
+}
+
+/** Statements with every set of verbs that the tests can tell apart. */
+function statementsOf(place: Place, { counts }: Looks, verbs: Found<string>): Found<string> {
+  const items = createPlace()
+  for (const { fn, test } of place.items?.tests ?? [])
+    if (fn === 'sql_verbs') items.tests.push({ fn: undefined, test, each: true })
+  const known = verbs.values.filter((verb) => sqlVerbs(verb)?.join() === verb)
+  const elements = { values: known, exact: verbs.exact }
+  const { values, exact } = listsFor({ items, elements, fixed: [], lengths: around(counts) })
+  return {
+    values: values.flatMap((list) => (Array.isArray(list) && list.length > 0 ? [list.join('; ')] : [])),
+    exact,
+  }
+}
+
+/** Lengths on both sides of, and at, those that are asked about. */
+export function around(counts: ReadonlySet<number>): readonly number[] {
+  const near = [...counts].flatMap((count) => [
+    Math.ceil(count) - 1,
+    Math.floor(count),
+    Math.floor(count) + 1,
+  ])
+  return [...new Set(near)].filter((length) => length >= 0).sort((a, b) => a - b)
+}
+
+function textKeyword(part: Part, name: string): readonly string[] {
+  const value = keyword(part, name)
+  return typeof value === 'string' ? [value] : []
+}
+
+export function numberKeyword(part: Part, name: string): readonly number[] {
+  const value = keyword(part, name)
+  return typeof value === 'number' ? [value] : []
+}

@@ -1,0 +1,112 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { createPayloadChecks } from '../payload.ts'
+
+/** The part of a contract's input_schema that one place of the payload must fit: a schema, or true (anything) or false (nothing). */
+export interface Part {
+  /** Of the whole contract, for local references. */
+  readonly root: JsonObject
+  readonly schema: JsonObject | boolean
+  /** False when other keywords of the contract bear on the same place, which the part does not show. */
+  readonly exact: boolean
+}
+
+/** The part that is the whole contract. */
+export function wholePart(root: JsonObject): Part {
+  return partOf(root, root)
+}
+
+function partOf(root: JsonObject, schema: JsonValue | undefined): Part {
+  if (schema === false) return { root, schema, exact: true }
+  if (!isObject(schema)) return { root, schema: true, exact: true }
+  const { $ref, ...beside } = schema
+  if (typeof $ref !== 'string') return { root, schema, exact: !hasAny(schema, COUPLING) }
+  const target = resolve(root, $ref)
+  const known = target !== undefined && !('$ref' in target)
+  const whole = known ? { ...target, ...beside } : schema
+  return { root, schema: whole, exact: known && !hasAny(whole, COUPLING) }
+}
+
+/** Keywords that let one member of an object decide about another, or that say in several places what a value must be. */
+const COUPLING = ['allOf', 'anyOf', 'oneOf', 'not', 'if', '$ref', 'dependentRequired', 'dependentSchemas']
+const OBJECT_COUPLING = [
+  'minProperties',
+  'maxProperties',
+  'propertyNames',
+  'patternProperties',
+  'unevaluatedProperties',
+]
+const LIST_COUPLING = [
+  'prefixItems',
+  'uniqueItems',
+  'contains',
+  'minContains',
+  'maxContains',
+  'unevaluatedItems',
+]
+
+function hasAny(schema: JsonObject, keywords: readonly string[]): boolean {
+  return keywords.some((keyword) => keyword in schema)
+}
+
+function resolve(root: JsonObject, ref: string): JsonObject | undefined {
+  const match = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(ref)
+  const defs = root[match?.[1] ?? '']
+  const target = isObject(defs) ? defs[match?.[2] ?? ''] : undefined
+  return isObject(target) ? target : undefined
+}
+
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+/** The part below a key or an index. */
+export function partBelow(part: Part, step: string | number): Part {
+  const { root, schema } = part
+  if (typeof schema === 'boolean') return part
+  const coupling = typeof step === 'number' ? LIST_COUPLING : OBJECT_COUPLING
+  const below = partOf(root, typeof step === 'number' ? itemSchema(schema, step) : memberSchema(schema, step))
+  return { ...below, exact: below.exact && part.exact && !hasAny(schema, coupling) }
+}
+
+function itemSchema(schema: JsonObject, index: number): JsonValue | undefined {
+  const prefix = schema['prefixItems']
+  const fixed = Array.isArray(prefix) ? (prefix as readonly JsonValue[])[index] : undefined
+  return fixed ?? schema['items']
+}
+
+function memberSchema(schema: JsonObject, key: string): JsonValue | undefined {
+  const properties = schema['properties']
+  if (isObject(properties) && Object.hasOwn(properties, key)) return properties[key]
+  return schema['additionalProperties'] ?? (schema['unevaluatedProperties'] === false ? false : undefined)
+}
+
+export function requiredOf({ schema }: Part): readonly string[] {
+  const required = typeof schema === 'boolean' ? undefined : schema['required']
+  return Array.isArray(required) ? (required as readonly string[]) : []
+}
+
+export function propertiesOf({ schema }: Part): readonly string[] {
+  const properties = typeof schema === 'boolean' ? undefined : schema['properties']
+  return isObject(properties) ? Object.keys(properties) : []
+}
+
+/** A keyword of the part, undefined for the boolean schemas. */
+export function keyword(part: Part, name: string): JsonValue | undefined {
+  return typeof part.schema === 'boolean' ? undefined : part.schema[name]
+}
+
+/** Compiled parts by their text: the same ones are asked for again and again. */
+const CHECKS = createPayloadChecks()
+
+/** Does a value fit: asked of the same checker that answers 400 to a real payload. */
+export type Fits = (value: JsonValue) => boolean
+
+export function compileFits({ root, schema }: Part): Fits {
+  if (typeof schema === 'boolean') return () => schema
+  const definitions = Object.fromEntries(
+    ['$defs', 'definitions'].flatMap((key) => (root[key] === undefined ? [] : [[key, root[key]]])),
+  )
+  const wrapped: JsonObject = { type: 'object', properties: { value: schema }, ...definitions }
+  const check = CHECKS.of(JSON.stringify(wrapped), wrapped)
+  return (value) => check({ value }).length === 0
+}

@@ -1,0 +1,85 @@
+import { hasHidden } from '../text.ts'
+import type { Machine, State } from './machines.ts'
+
+export interface FoundTexts {
+  /** Shortest first; one for each state that the machines can be in together. */
+  readonly texts: readonly string[]
+  /** False when the search was given up: there may be texts that behave like none of these. */
+  readonly complete: boolean
+}
+
+/** States after which the search for example texts is given up. */
+const MAX_STATES = 10_000
+
+/** One example text for everything that the machines, asked together, can tell apart. */
+export function searchTexts(machines: readonly Machine[], maxStates: number = MAX_STATES): FoundTexts {
+  const alphabet = alphabetOf(machines)
+  const tables = machines.map((machine) => createTable(machine, alphabet))
+  const start = tables.map(() => 0)
+  const seen = new Set([start.join()])
+  const found: { readonly text: string; readonly states: readonly number[] }[] = [{ text: '', states: start }]
+  for (let at = 0; at < found.length; at++) {
+    const { text, states } = found[at] as (typeof found)[number]
+    for (const [letter, character] of alphabet.entries()) {
+      const next = tables.map((table, i) => table(states[i] ?? 0, letter))
+      const key = next.join()
+      if (seen.has(key)) continue
+      if (seen.size >= maxStates) return { texts: found.map((one) => one.text), complete: false }
+      seen.add(key)
+      found.push({ text: text + String.fromCodePoint(character), states: next })
+    }
+  }
+  return { texts: found.map((one) => one.text), complete: true }
+}
+
+/** The steps of one machine between numbered states, each made once: together with other machines it takes them again and again. */
+function createTable(
+  machine: Machine,
+  alphabet: readonly number[],
+): (state: number, letter: number) => number {
+  const states: State[] = [machine.start]
+  const numbers = new Map([[machine.start.join(), 0]])
+  const steps: (number | undefined)[] = []
+  return (state, letter) => {
+    const at = state * alphabet.length + letter
+    const known = steps[at]
+    if (known !== undefined) return known
+    const next = machine.step(states[state] ?? [], alphabet[letter] ?? 0)
+    const key = next.join()
+    const number = numbers.get(key) ?? states.push(next) - 1
+    numbers.set(key, number)
+    steps[at] = number
+    return number
+  }
+}
+
+const LAST_CODE_POINT = 0x10ffff
+/** Shown to people, so plain ones are taken where any would do. */
+const PLAIN = Array.from('xa0A-_./@ ~').map((character) => character.codePointAt(0) ?? 0)
+/** Below, a text is its own NFC whatever stands beside it. */
+const FIRST_COMBINING = 0x300
+const MAX_TRIED = 512
+
+/** One character of each interval in which all machines treat characters alike. */
+function alphabetOf(machines: readonly Machine[]): readonly number[] {
+  const bounds = new Set([0, FIRST_COMBINING, ...machines.flatMap((machine) => machine.boundaries)])
+  const sorted = [...bounds].filter((bound) => bound <= LAST_CODE_POINT).sort((a, b) => a - b)
+  const chosen = sorted.flatMap((low, i) => choose(low, (sorted[i + 1] ?? LAST_CODE_POINT + 1) - 1) ?? [])
+  // Plain ones first: the first text that reaches a state is the one that is shown.
+  return chosen.sort((a, b) => rankOf(a) - rankOf(b))
+}
+
+function rankOf(character: number): number {
+  const plain = PLAIN.indexOf(character)
+  return plain >= 0 ? plain : PLAIN.length + character
+}
+
+function choose(low: number, high: number): number | undefined {
+  const plain = PLAIN.find((character) => character >= low && character <= high)
+  if (plain !== undefined) return plain
+  for (let character = low; character <= Math.min(high, low + MAX_TRIED); character++) {
+    const text = String.fromCodePoint(character)
+    if (!hasHidden(text) && text.normalize('NFC') === text && !/\s/.test(text)) return character
+  }
+  return low >= 0xd800 && low <= 0xdfff ? undefined : low
+}

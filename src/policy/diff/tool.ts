@@ -1,0 +1,253 @@
+import type { JsonObject } from '../../contract/json.ts'
+import { RISKS } from '../../domain/decision.ts'
+import { type Call, NO_HISTORY } from '../snapshot.ts'
+import { weekdayBefore } from '../time.ts'
+import { boundingBox, boxesOf, countCells, trimmed, type Box, type Covers } from './boxes.ts'
+import { buildDiagram, type Diagram, type Ending } from './diagram.ts'
+import type { Dimension } from './dimension.ts'
+import { dimensionsOf, type Dimensions } from './dimensions.ts'
+import { callAt, resultOf } from './judge.ts'
+import {
+  compareResults,
+  describeResult,
+  resultKey,
+  tellsReviewers,
+  type Direction,
+  type Result,
+} from './outcome.ts'
+import { wholeParts } from './payload-dimension.ts'
+import { planOf } from './plan.ts'
+import { sampleOf } from './sample.ts'
+import { samplePaths } from './sampling.ts'
+import { createSide, type Bundle, type Side } from './side.ts'
+import { describeBox } from './words.ts'
+
+/** A set of calls of one tool that the two bundles decide differently, all in the same way. */
+export interface Change {
+  readonly direction: Direction
+  /** `review/medium`; `invalid` when the contract refuses the payload. */
+  readonly before: string
+  readonly after: string
+  /** Together they hold exactly the calls that changed so; each begins with `when`, or is `always`. */
+  readonly where: readonly string[]
+  /** True when `where` was drawn too wide: not every call in it changed so. */
+  readonly rough: boolean
+  /** It takes a risk_level above low, which an agent may claim, to see it. */
+  readonly raised: boolean
+  /** False when neither bundle lets the call through: a reject has become an invalid payload, or the other way round. */
+  readonly opening: boolean
+  readonly cells: number
+  readonly example: Example
+}
+
+/** A call on which the product itself was asked, with both answers. */
+export interface Example {
+  readonly call: Call
+  readonly beforeBy: readonly string[]
+  readonly afterBy: readonly string[]
+}
+
+export interface ToolDiff {
+  readonly tool: string
+  readonly presence: 'both' | 'added' | 'removed'
+  readonly changes: readonly Change[]
+  /** Combinations of kinds of values that were told apart; 0 when nothing about the tool differs. */
+  readonly cells: number
+  /** Why there may be changes that are not listed. Empty when the difference is complete. */
+  readonly doubts: readonly string[]
+}
+
+type Sides = readonly [Side, Side]
+
+/** A change with the combinations of classes in which it shows. */
+export interface FoundChange {
+  readonly change: Change
+  readonly boxes: readonly Box[]
+}
+
+export interface ToolAnalysis extends Omit<ToolDiff, 'changes'> {
+  readonly dimensions: readonly Dimension[]
+  readonly found: readonly FoundChange[]
+}
+
+/** Every change of a tool's verdict, risk, reviewers or time, for all its calls. */
+export async function diffTool(bundles: readonly [Bundle, Bundle], tool: string): Promise<ToolDiff> {
+  const { dimensions: _, found, ...rest } = await analyzeTool(bundles, tool)
+  return { ...rest, changes: found.map(({ change }) => change) }
+}
+
+export async function analyzeTool(bundles: readonly [Bundle, Bundle], tool: string): Promise<ToolAnalysis> {
+  const sides = bundles.map((bundle) => createSide(bundle, tool)) as unknown as Sides
+  const presence = !sides[0].contract ? 'added' : !sides[1].contract ? 'removed' : 'both'
+  const base = baseCall(sides, tool)
+  const dimensions = dimensionsOf(sides, base)
+  const diagram = buildDiagram(planOf(sides, dimensions, base))
+  const space = { sides, base, dimensions: dimensions.all, oneSided: presence !== 'both' }
+  const { found, doubts } = diagram ? await readDiagram(space, diagram) : await readSamples(space)
+  const cells = countCells(
+    new Map(),
+    dimensions.all.map(({ classes }) => classes.length),
+  )
+  // Where nothing differs in what is asked, no value can make a difference.
+  const all = diagram?.root.kind === 'same' ? [] : [...doubtsOf(dimensions), ...doubts]
+  return { tool, presence, dimensions: dimensions.all, found, cells, doubts: all }
+}
+
+function doubtsOf({ all }: Dimensions): readonly string[] {
+  return all.flatMap(({ doubts }) => doubts)
+}
+
+/** The call that all examples are variations of: a payload that fits, as agent `test`, on a Monday at noon before every `until`. */
+function baseCall(sides: Sides, tool: string): Call {
+  const parts = wholeParts(sides)
+  const payload = sampleOf(parts, 'object') ?? sampleOf(parts.slice(-1), 'object') ?? {}
+  const untils = sides.flatMap(({ rules }) => rules.flatMap(({ rule }) => rule.untilMs ?? []))
+  const { timezone } = sides[1].bundle.ir.head.routing
+  const at = weekdayBefore(timezone, Math.min(...untils, Number.MAX_SAFE_INTEGER), {
+    weekday: 'mon',
+    hour: 12,
+  })
+  return { tool, payload: payload as JsonObject, tenant: 'test', agent: 'test', at, history: NO_HISTORY }
+}
+
+interface Space {
+  readonly sides: Sides
+  readonly base: Call
+  readonly dimensions: readonly Dimension[]
+  /** One bundle does not have the tool. */
+  readonly oneSided: boolean
+}
+
+interface Read {
+  readonly found: readonly FoundChange[]
+  readonly doubts: readonly string[]
+}
+
+interface Judged {
+  readonly call: Call
+  readonly path: readonly number[]
+  readonly before: Result
+  readonly after: Result
+  readonly direction: Direction
+}
+
+async function readDiagram(space: Space, { root, endings }: Diagram): Promise<Read> {
+  const { changed, doubts } = await judgeAll(space, endings)
+  const labels = new Map(endings.map((ending) => [ending, labelOf(changed.get(ending.path))]))
+  const covers = boxesOf(root, (ending: Ending) => labels.get(ending))
+  return { found: changesOf(space, changed, covers), doubts }
+}
+
+async function readSamples(space: Space): Promise<Read> {
+  const sizes = space.dimensions.map(({ classes }) => classes.length)
+  const paths = samplePaths(sizes)
+  const { changed, doubts } = await judgeAll(
+    space,
+    paths.map((path) => ({ path })),
+  )
+  const drawn = new Map<string, Box[]>()
+  for (const [path, judged] of changed) {
+    const label = labelOf(judged) ?? ''
+    const box = new Map(path.map((number, i): [number, readonly number[]] => [i, [number]]))
+    const known = drawn.get(label) ?? []
+    known.push(box)
+    drawn.set(label, known)
+  }
+  const byLabel = new Map([...drawn].map(([label, boxes]) => [label, [trimmed(boundingBox(boxes), sizes)]]))
+  const told = `${paths.length} calls were drawn out of ${countCells(new Map(), sizes)} cells`
+  return {
+    found: changesOf(space, changed, { byLabel, rough: new Set(byLabel.keys()) }),
+    doubts: [told, ...doubts],
+  }
+}
+
+type Changed = ReadonlyMap<readonly number[], Judged>
+
+/** Asks both bundles about a call for each path. */
+async function judgeAll(
+  { sides, base, dimensions, oneSided }: Space,
+  paths: readonly { readonly path: readonly number[] }[],
+): Promise<{ readonly changed: Changed; readonly doubts: readonly string[] }> {
+  const changed = new Map<readonly number[], Judged>()
+  let unfit = 0
+  for (const { path } of paths) {
+    const call = callAt(base, dimensions, path)
+    const before = await resultOf(sides[0], call)
+    const after = await resultOf(sides[1], call)
+    if (!fitsAsExpected(dimensions, path, [before, after])) unfit++
+    const direction = compareResults(before, after)
+    if (direction && !(oneSided && isRefusal(before) && isRefusal(after)))
+      changed.set(path, { call, path, before, after, direction })
+  }
+  const doubts = unfit === 0 ? [] : [`${unfit} examples do not fit the contract as a whole`]
+  return { changed, doubts }
+}
+
+function fitsAsExpected(
+  dimensions: readonly Dimension[],
+  path: readonly number[],
+  results: readonly Result[],
+): boolean {
+  return results.every(({ kind }, side) => {
+    const expected = dimensions.every(({ classes }, i) => classes[path[i] ?? 0]?.fits[side === 0 ? 0 : 1])
+    return expected === (kind === 'decided')
+  })
+}
+
+/** The call is not made, whatever it is called. */
+function isRefusal(result: Result): boolean {
+  return result.kind === 'refused' || result.verdict === 'reject'
+}
+
+function labelOf(judged: Judged | undefined): string | undefined {
+  return judged && `${resultKey(judged.before)} ${resultKey(judged.after)}`
+}
+
+function changesOf(space: Space, changed: Changed, { byLabel, rough }: Covers): readonly FoundChange[] {
+  const examples = new Map<string, Judged>()
+  for (const judged of changed.values()) {
+    const label = labelOf(judged) ?? ''
+    const known = examples.get(label)
+    if (!known || riskOf(space, judged) < riskOf(space, known)) examples.set(label, judged)
+  }
+  const found = [...examples].map(([label, judged]) => {
+    const boxes = byLabel.get(label) ?? []
+    return { change: { ...changeOf(space, judged, boxes), rough: rough.has(label) }, boxes }
+  })
+  return found.sort((a, b) => orderOf(a.change) - orderOf(b.change) || compareText(a.change, b.change))
+}
+
+const riskOf = ({ dimensions }: Space, { path }: Judged): number => path[dimensions.length - 1] ?? 0
+
+function changeOf(space: Space, judged: Judged, boxes: readonly Box[]): Omit<Change, 'rough'> {
+  const { before, after, direction, call } = judged
+  const { dimensions } = space
+  const reviewers = tellsReviewers(before, after)
+  const sizes = dimensions.map(({ classes }) => classes.length)
+  const cells = boxes.reduce((sum, box) => sum + countCells(box, sizes), 0)
+  return {
+    direction,
+    before: describeResult(before, reviewers),
+    after: describeResult(after, reviewers),
+    where: boxes.map((box) => describeBox(box, dimensions)).sort(),
+    raised: riskOf(space, judged) > RISKS.indexOf('low'),
+    opening: !(isRefusal(before) && isRefusal(after) && before.kind !== after.kind),
+    cells,
+    example: { call, beforeBy: byOf(before), afterBy: byOf(after) },
+  }
+}
+
+function byOf(result: Result): readonly string[] {
+  return result.kind === 'decided' ? result.by : []
+}
+
+const DIRECTIONS: readonly Direction[] = ['loosens', 'changes', 'tightens']
+
+function orderOf({ direction, raised }: Change): number {
+  return DIRECTIONS.indexOf(direction) * 2 + (raised ? 1 : 0)
+}
+
+function compareText(a: Change, b: Change): number {
+  const [left, right] = [a, b].map((one) => [one.before, one.after, ...one.where].join('\n'))
+  return (left ?? '') < (right ?? '') ? -1 : 1
+}

@@ -1,0 +1,110 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runCli } from './run.ts'
+
+const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
+const LOOSENED = 'ledger.transfer LOOSENS reject/low -> review/low when payload.amount_cents in {1000001..}'
+let directory: string
+
+const git = (...args: string[]) => execFileSync('git', args, { cwd: directory })
+const diff = (...args: string[]) => runCli(['diff', ...args], { cwd: directory })
+const edit = (bundle: string, path: string, passage: string, by: string): void => {
+  const file = join(directory, bundle, path)
+  writeFileSync(file, readFileSync(file, 'utf8').replace(passage, by))
+}
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'cs-diff-'))
+  cpSync(STARTER, join(directory, 'policies'), { recursive: true })
+  git('init', '-q', '-b', 'main')
+  git('add', '.')
+  git('-c', 'user.name=t', '-c', 'user.email=t@example.com', 'commit', '-q', '-m', 'first')
+  edit('policies', 'rules/ledger.transfer.yaml', 'reject: Transfers above', 'review: Transfers above')
+  edit('policies', 'rules/ledger.transfer.yaml', '- reject: a fortune', '- review: a fortune')
+  cpSync(STARTER, join(directory, 'old'), { recursive: true })
+})
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+describe('countersign diff', () => {
+  it('exits 0 and shows what is decided otherwise, loosened first, with a summary', async () => {
+    const { code, out } = await diff('old', 'policies')
+    expect(out).toContain(LOOSENED)
+    expect(out).toMatch(/\n6 loosened, 0 tightened, 0 changed otherwise; complete: 48 cells\n$/)
+    expect(code).toBe(0)
+  })
+
+  it('reads a git revision of the same directory, or the one named behind a colon', async () => {
+    const answers = [
+      await diff('main', 'policies'),
+      await diff('HEAD:policies'),
+      await diff('old', 'policies'),
+    ]
+    expect(new Set(answers.map(({ out }) => out)).size).toBe(1)
+    expect(answers.map(({ code }) => code)).toEqual([0, 0, 0])
+  })
+
+  it('says that nothing differs', async () => {
+    expect(await diff('main:policies', 'old')).toMatchObject({
+      code: 0,
+      out: 'no change of any decision; complete: 0 cells\n',
+    })
+  })
+
+  it('exits 5 with --fail-on loosens only when something is loosened', async () => {
+    expect((await diff('old', 'policies', '--fail-on', 'loosens')).code).toBe(5)
+    expect((await diff('policies', 'old', '--fail-on', 'loosens')).code).toBe(0)
+    expect((await diff('policies', 'old', '--fail-on', 'changes')).code).toBe(5)
+    expect((await diff('main:policies', 'old', '--fail-on', 'changes')).code).toBe(0)
+  })
+
+  it('prints JSON with an example for every change', async () => {
+    const { out } = await diff('old', 'policies', '--format', 'json')
+    const { complete, tools } = JSON.parse(out) as {
+      complete: boolean
+      tools: { tool: string; changes: { direction: string; example: { call: { payload: object } } }[] }[]
+    }
+    expect(complete).toBe(true)
+    expect(tools.map(({ tool }) => tool)).toEqual(['ledger.transfer'])
+    expect(tools[0]?.changes.map(({ direction }) => direction)).toEqual(Array(6).fill('loosens'))
+    expect(tools[0]?.changes[0]?.example.call.payload).toHaveProperty('amount_cents', 1000001)
+  })
+
+  it('prints markdown for a pull request', async () => {
+    const { out } = await diff('old', 'policies', '--format', 'markdown')
+    expect(out).toMatch(/^## Policy difference\n\n\*\*6 loosened/)
+    expect(out).toContain('### Loosened\n\n- `ledger.transfer` **reject/high → review/high**')
+  })
+
+  it('exits 3 when a bundle would not be loaded, and points at the place', async () => {
+    cpSync(STARTER, join(directory, 'broken'), { recursive: true })
+    writeFileSync(join(directory, 'broken/rules/web.fetch.yaml'), 'tool: web.fetch\nrulez: []\n')
+    const { code, out } = await diff('old', 'broken')
+    expect(out).toMatch(/`broken` would not be loaded:\n[^]*rules\/web\.fetch\.yaml:2:1/)
+    expect(code).toBe(3)
+  })
+
+  it('exits 2 for what is neither a directory nor a revision, and for a revision that looks like an option', async () => {
+    const unknown = await diff('nowhere', 'policies')
+    expect(unknown.err).toContain('`nowhere` is neither a directory nor a git revision')
+    const nested = await diff('main:nothing/here', 'policies')
+    expect(nested.err).toContain('revision `main` has no directory `nothing/here`')
+    const option = await diff('policies', '--', '--output=x')
+    expect(option.err).toContain('`--output=x` is neither')
+    const none = await diff()
+    expect([unknown, nested, option, none].map(({ code }) => code)).toEqual([2, 2, 2, 2])
+    expect((await diff('old', 'policies', '--format', 'xml')).code).toBe(2)
+  })
+
+  it('says so when git is not installed', async () => {
+    const { code, err } = await runCli(['diff', 'main', 'policies'], {
+      cwd: directory,
+      env: { PATH: directory },
+    })
+    expect(err).toContain('git, which would know it as a revision, is not installed')
+    expect(code).toBe(1)
+  })
+})

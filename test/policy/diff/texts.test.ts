@@ -1,0 +1,74 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { globMachine, likeGlob } from '../../../src/policy/diff/machines.ts'
+import { patternMachine } from '../../../src/policy/diff/pattern-machine.ts'
+import { searchTexts } from '../../../src/policy/diff/texts.ts'
+import { compilePattern } from '../../../src/policy/patterns.ts'
+import { compileGlob } from '../../../src/policy/text.ts'
+
+const PATTERNS = [
+  '^a+$',
+  '\\bab\\b',
+  '[^a-c]',
+  '(?i)ab$',
+  '^(a|b){2}$',
+  '^.b',
+  '\\d',
+  '(?m)^b$',
+  '\\Bb',
+  '^(?:[^\\n]*\\n){3}',
+  'a|^$',
+  '[[:alpha:]]{2,}',
+]
+const GLOBS = ['a*', '*a*b*', '*ab', 'a*a', 'ab', '*', 'a**b', '*aab*']
+const near = fc
+  .array(fc.constantFrom('a', 'b', 'A', 'B', ' ', '1', '\n', 'é', 'c', '-'), { maxLength: 7 })
+  .map((parts) => parts.join(''))
+
+/** Is every text told apart by the examples: each has one that every test answers alike. */
+function covers(
+  texts: readonly string[],
+  tests: readonly ((text: string) => boolean)[],
+  text: string,
+): boolean {
+  return texts.some((example) => tests.every((test) => test(example) === test(text)))
+}
+
+describe('the examples of texts', () => {
+  it('answer every combination of patterns that any text can', () => {
+    const patterns = fc.uniqueArray(fc.constantFrom(...PATTERNS), { minLength: 1, maxLength: 3 })
+    fc.assert(
+      fc.property(patterns, fc.array(near, { minLength: 20, maxLength: 20 }), (sources, drawn) => {
+        const machines = sources.map((source) => patternMachine(source)).filter((one) => one !== undefined)
+        expect(machines).toHaveLength(sources.length)
+        const { texts, complete } = searchTexts(machines)
+        expect(complete).toBe(true)
+        const tests = sources.map((source) => {
+          const compiled = compilePattern(source)
+          if (!compiled.ok) throw new Error(compiled.problem)
+          return (text: string) => compiled.pattern.test(text)
+        })
+        for (const text of drawn) expect(covers(texts, tests, text)).toBe(true)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('answer every combination of globs that any text can', () => {
+    const globs = fc.uniqueArray(fc.constantFrom(...GLOBS), { minLength: 1, maxLength: 4 })
+    fc.assert(
+      fc.property(globs, fc.array(near, { minLength: 20, maxLength: 20 }), (sources, drawn) => {
+        const { texts, complete } = searchTexts([globMachine(sources.map(likeGlob))])
+        expect(complete).toBe(true)
+        const tests = sources.map(compileGlob)
+        for (const text of drawn) expect(covers(texts, tests, text)).toBe(true)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('are given up, and said not to be complete, when there are too many', () => {
+    const machine = patternMachine('^(?:[^\\n]*\\n){20}')
+    expect(machine && searchTexts([machine], 10)).toMatchObject({ complete: false })
+  })
+})
