@@ -118,7 +118,7 @@ function misspelt(parents: readonly JsonObject[], step: string): string | undefi
 }
 
 /** Every schema that may apply at a path. */
-function schemasAt(root: JsonObject, path: FieldIr['path']): readonly JsonObject[] {
+export function schemasAt(root: JsonObject, path: FieldIr['path']): readonly JsonObject[] {
   let here: readonly JsonObject[] = sameValueParts(root, root)
   for (const step of path) {
     const children: readonly JsonValue[] = here.flatMap((part) => childOf(root, part, step).schemas)

@@ -1,3 +1,4 @@
+import { MISSING } from './fields.ts'
 import type { RuleIr } from './ir.ts'
 import { FALSE, TRUE, UNKNOWN } from './kleene.ts'
 import { combine, variablesOf, type Choice, type ChoiceContext, type Variable } from './lint-choices.ts'
@@ -62,7 +63,16 @@ function noteUndecided(
   const first = chosen.findIndex((choice) => choice.unknown)
   const name = variables[first]?.name
   if (name === undefined || chosen[first]?.undecided !== true) return
-  if (chosen.findLastIndex((choice) => choice.unknown) === first) undecided.add(name)
+  if (chosen.findLastIndex((choice) => choice.unknown) !== first) return
+  // Fields are taken to be independent; of one inside another that is there, perhaps it cannot be missing.
+  const inside = variables.some(
+    (outer, index) => isInside(name, outer.name) && chosen[index]?.sample !== MISSING,
+  )
+  if (!inside) undecided.add(name)
+}
+
+function isInside(name: string, outer: string): boolean {
+  return name.startsWith(`${outer}.`) || name.startsWith(`${outer}[`)
 }
 
 /** True when whenever `rule` fires, `other` fires as well, and makes it redundant: on TRUE it is a match as good as `rule` is. */

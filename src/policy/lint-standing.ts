@@ -1,4 +1,6 @@
 import type { RuleIr } from './ir.ts'
+import type { RuleFormula } from './lint-formula.ts'
+import { undecidedFields } from './lint-optional.ts'
 import type { RuleFacts } from './lint-rule.ts'
 import type { ToolContract } from './snapshot.ts'
 
@@ -24,11 +26,16 @@ export function createStanding(): Standing {
 }
 
 /** Joins what is known for one more tool; nothing known leaves no claim standing. */
-export function addFacts(standing: Standing, tool: ToolContract, facts: RuleFacts | undefined): void {
+export function addFacts(
+  standing: Standing,
+  tool: ToolContract,
+  rule: RuleFormula,
+  facts: RuleFacts | undefined,
+): void {
   standing.neverFires &&= facts?.neverFires === true
   standing.alwaysFires &&= facts?.alwaysFires === true
   standing.neverTrue &&= facts?.neverTrue === true
-  for (const field of facts?.undecidedBy ?? []) {
+  for (const field of undecidedFields(tool, rule, facts)) {
     if (!standing.undecidedBy.has(field)) standing.undecidedBy.set(field, tool.name)
   }
 }

@@ -64,7 +64,7 @@ function lintTool(
       if (!file || !standing) continue
       const formula = formulaOf(context.tool, { file, rule })
       const facts = factsOf(context, formula)
-      addFacts(standing, context.tool, facts)
+      addFacts(standing, context.tool, formula, facts)
       all.push({ rule: formula, facts, standing })
     }
   }

@@ -21,6 +21,44 @@ export const contract = (from: string, to: string): Record<string, string> => ({
 export const schema = (property: string): Record<string, string> =>
   contract('flag: { type: boolean, default: false }', property)
 
+/** A contract with one of everything that section 5 names. */
+export const RICH = `tool: pay
+description: Pay somebody.
+risk: low
+input_schema:
+  type: object
+  additionalProperties: false
+  required: [amount]
+  $defs:
+    money: { type: integer, minimum: 1, maximum: 1000 }
+    tree: { type: object, additionalProperties: false, properties: { name: { type: string }, kids: { type: array, items: { $ref: '#/$defs/tree' } } } }
+  properties:
+    amount: { $ref: '#/$defs/money' }
+    share: { type: number, exclusiveMinimum: 0, exclusiveMaximum: 1 }
+    currency: { enum: [usd, eur, gbp] }
+    kind: { const: refund }
+    level: { enum: [1, 2, 3] }
+    note: { type: string, minLength: 3, maxLength: 10 }
+    code: { type: string, pattern: '^ch_[0-9]+$' }
+    mail: { type: string, format: email }
+    on: { const: true }
+    tags: { type: array, minItems: 1, maxItems: 3, items: { enum: [red, green] } }
+    grid: { type: array, items: { type: array, items: { type: integer, minimum: 0 } } }
+    pair: { type: array, prefixItems: [{ type: string }, { type: integer }], items: false }
+    who: { anyOf: [{ type: string, maxLength: 4 }, { type: integer, minimum: 10 }] }
+    both: { allOf: [{ type: integer }, { minimum: 5 }, { maximum: 9 }] }
+    one: { oneOf: [{ enum: [a, b] }, { const: c }] }
+    tree: { $ref: '#/$defs/tree' }
+    to: { type: array, items: { type: string } }
+    url: { type: string }
+    sql: { type: string }
+    open: { type: object, properties: { region: { type: string } } }
+    map: { type: object, additionalProperties: { type: integer }, patternProperties: { '^x_': { type: string } } }
+    maybe: { type: [integer, 'null'] }
+    never: false
+`
+export const rich = (match: string): Record<string, string> => ({ 'tools/pay.yaml': RICH, ...when(match) })
+
 /** Golden cases: each changes a fine bundle, and one finding must be there to the letter. */
 export function runCases(cases: readonly Case[]): void {
   for (const [title, changes, expected] of cases) {

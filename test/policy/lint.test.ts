@@ -213,6 +213,26 @@ describe('a finding of the analysis', () => {
         one('review', 'when: { any: [{ payload.kind: a }, { payload.kind: missing }] }'),
       ],
       [
+        'a field that is required inside one that is asked to be present',
+        {
+          ...one('review', 'when: { payload.meta: present, payload.meta.order: { starts_with: x } }'),
+          'tools/pay.yaml': TIGHT.replace(
+            'meta: { type: object }',
+            'meta: { type: object, required: [order], properties: { order: { type: string } } }',
+          ),
+        },
+      ],
+      [
+        'a field that the contract requires under a condition',
+        {
+          ...one('review', 'when: { payload.kind: present, payload.email: x@acme.com }'),
+          'tools/pay.yaml': TIGHT.replace(
+            '  properties:',
+            '  if: { required: [kind] }\n  then: { required: [email] }\n  properties:',
+          ),
+        },
+      ],
+      [
         'a rule about labels that all tools of today have',
         tight('  - { id: a, review: A., when: { tool.labels: { some: money } } }\n', "tools: ['*']"),
       ],
