@@ -86,9 +86,8 @@ describe('contracts that differ', () => {
 
   it('a field that only one of them has', async () => {
     const n = 'n: { type: integer }'
-    expect(
-      await between(object(`{ ${n} }`), object(`{ ${n}, memo: { type: string } }`)),
-    ).toMatchInlineSnapshot(`
+    expect(await between(object(`{ ${n} }`), object(`{ ${n}, memo: { type: string } }`)))
+      .toMatchInlineSnapshot(`
       "pay LOOSENS invalid -> allow/low when payload.memo present and payload.n in {4..}
           e.g. {"memo":"","n":4}: by contract -> pay-this
       pay CHANGES invalid -> reject/low when payload.memo present and payload.n in {..3, missing}
