@@ -100,5 +100,7 @@ function describe(
     )
   if (problem === 'no-revision') return usage(`\`${name}\` is neither a directory nor a git revision`)
   if (problem === 'no-directory') return usage(`revision \`${revision}\` has no directory \`${dir}\``)
+  if (problem === 'has-links')
+    return new CliFailure(`\`${name}\` holds links, which are followed in a directory only`)
   return new CliFailure(`git could not read \`${name}\``)
 }

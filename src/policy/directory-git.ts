@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { prepareDirectory } from './directory.ts'
 import type { PreparedBundle } from './load.ts'
 
 /** Why a revision could not be read. */
-export type GitProblem = 'no-git' | 'no-revision' | 'no-directory' | 'unreadable'
+export type GitProblem = 'no-git' | 'no-revision' | 'no-directory' | 'has-links' | 'unreadable'
 
 export type GitBundle =
   | { readonly ok: true; readonly commit: string; readonly bundle: PreparedBundle }
@@ -28,7 +28,9 @@ export async function prepareRevision(revision: string, dir: string, cwd: string
     if (commit === undefined) return { ok: false, problem: 'no-revision' }
     const tree = await nameObject(cwd, `${commit}:${dir}`)
     if (tree === undefined) return { ok: false, problem: 'no-directory' }
-    await layOut(await listTree(cwd, tree), { cwd, place })
+    const files = await listTree(cwd, tree)
+    if (files === undefined) return { ok: false, problem: 'has-links' }
+    await layOut(files, { cwd, place })
     return { ok: true, commit, bundle: await prepareDirectory(place) }
   } catch (error) {
     return { ok: false, problem: isMissingProgram(error) ? 'no-git' : 'unreadable' }
@@ -57,16 +59,17 @@ interface TreeFile {
   readonly path: string
 }
 
-/** Regular files only: a link in a revision may point anywhere. */
-async function listTree(cwd: string, tree: string): Promise<readonly TreeFile[]> {
+/** Undefined when there is a link among the files: where it leads is not in the tree, and without it the bundle would be another. */
+async function listTree(cwd: string, tree: string): Promise<readonly TreeFile[] | undefined> {
   const listing = await git(cwd, ['ls-tree', '-r', '-z', '--full-tree', tree, '--'])
-  return listing
+  const entries = listing
     .toString()
     .split('\0')
     .flatMap((line) => {
-      const match = /^100\d{3} blob ([0-9a-f]{40,64})\t(.+)$/s.exec(line)
-      return match ? [{ id: match[1] ?? '', path: match[2] ?? '' }] : []
+      const match = /^(\d{6}) \w+ ([0-9a-f]{40,64})\t(.+)$/s.exec(line)
+      return match ? [{ mode: match[1] ?? '', id: match[2] ?? '', path: match[3] ?? '' }] : []
     })
+  return entries.every(({ mode }) => mode.startsWith('100')) ? entries : undefined
 }
 
 async function layOut(
@@ -80,7 +83,7 @@ async function layOut(
     const size = Number(answer.subarray(at, headEnd).toString().split(' ')[2])
     if (headEnd < 0 || !Number.isInteger(size)) throw new Error('git answered with something else')
     const target = join(place, path)
-    if (!target.startsWith(place)) throw new Error('a path leads out of the tree')
+    if (!target.startsWith(place + sep)) throw new Error('a path leads out of the tree')
     await mkdir(dirname(target), { recursive: true })
     await writeFile(target, answer.subarray(headEnd + 1, headEnd + 1 + size))
     at = headEnd + 1 + size + 1

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -97,6 +97,16 @@ describe('countersign diff', () => {
     const none = await diff()
     expect([unknown, nested, option, none].map(({ code }) => code)).toEqual([2, 2, 2, 2])
     expect((await diff('old', 'policies', '--format', 'xml')).code).toBe(2)
+  })
+
+  it('refuses a revision that holds links', async () => {
+    git('checkout', '-q', '-b', 'linked')
+    symlinkSync('web.fetch.yaml', join(directory, 'policies/rules/other.yaml'))
+    git('add', 'policies/rules/other.yaml')
+    git('-c', 'user.name=t', '-c', 'user.email=t@example.com', 'commit', '-q', '-m', 'link')
+    const { code, err } = await diff('linked:policies', 'old')
+    expect(err).toContain('`linked:policies` holds links')
+    expect(code).toBe(1)
   })
 
   it('says so when git is not installed', async () => {
