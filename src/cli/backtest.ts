@@ -3,15 +3,14 @@ import { parseArgs } from 'node:util'
 import { backtest as replay, type Backtest } from '../policy/backtest/compare.ts'
 import { printBacktest, printBacktestMarkdown } from '../policy/backtest/print.ts'
 import { ExportError, readExport, type Export } from '../policy/backtest/records.ts'
-import type { CompiledSnapshot } from '../policy/compile.ts'
-import { printDiagnostics } from '../policy/diagnostics.ts'
-import { prepareDirectory } from '../policy/directory.ts'
-import { CliFailure, EXIT, usage } from './failure.ts'
+import { EXIT, usage } from './failure.ts'
+import { loadTwo } from './two-bundles.ts'
 
 export const BACKTEST_USAGE = `countersign backtest --evidence FILE OLD NEW [--format text|json|markdown] [--fail-on loosens|changes]
 
   Replays recorded decisions on two policy bundles, history and limits included, and reports what NEW decides otherwise than OLD, the loosened
-  first. FILE is what \`countersign evidence export --tenant TENANT\` prints (of several tenants one after the other); OLD and NEW are directories.
+  first. FILE is what \`countersign evidence export --tenant TENANT\` prints (of several tenants one after the other); OLD and NEW are directories or git
+  revisions, as \`countersign diff\` takes them.
   What the evidence does not hold is reported as "cannot tell". Exits 5 with --fail-on when a call is loosened, or changed at all.`
 
 const FORMATS = ['text', 'json', 'markdown'] as const
@@ -33,7 +32,9 @@ export async function backtest(args: readonly string[]): Promise<void> {
   if (values['fail-on'] !== undefined && !failOn)
     throw usage(`\`${values['fail-on']}\` is nothing to fail on`, BACKTEST_USAGE)
   const evidence = await readEvidence(values.evidence)
-  const report = await replay(evidence, await openBundle(before), await openBundle(after))
+  const bundles = await loadTwo(before, after)
+  if (bundles === undefined) return
+  const report = await replay(evidence, bundles[0].snapshot, bundles[1].snapshot)
   process.stdout.write(PRINT[format](report))
   const failing = report.flips.some(({ direction }) => failOn === 'changes' || direction === failOn)
   if (failOn !== undefined && failing) process.exitCode = EXIT.changed
@@ -54,12 +55,4 @@ async function readEvidence(file: string): Promise<Export> {
     if (error instanceof ExportError) throw usage(`\`${file}\`: ${error.message}`)
     throw error
   }
-}
-
-async function openBundle(directory: string): Promise<CompiledSnapshot> {
-  const bundle = await prepareDirectory(directory)
-  if (bundle.ok) return bundle.snapshot
-  throw new CliFailure(`\`${directory}\` does not check:\n${printDiagnostics(bundle.diagnostics)}`, {
-    exit: EXIT.doesNotCheck,
-  })
 }

@@ -291,7 +291,6 @@ describe('untested-rule', () => {
 })
 
 describe('task-scoped-history', () => {
-  // The fields come with `limits:`; the analysis knows them by name.
   const field = (root: string): NodeIr => ({
     kind: 'leaf',
     field: { name: root, root, path: [] } as unknown as FieldIr,
@@ -308,5 +307,10 @@ describe('task-scoped-history', () => {
     expect(isTaskScoped({ verdict: 'allow', when: field('task.labels') })).toBe(false)
     expect(isTaskScoped({ verdict: 'review', when: both('task.labels', 'agent.labels') })).toBe(false)
     expect(isTaskScoped({ verdict: 'review', when: field('task.workflow') })).toBe(false)
+  })
+
+  it('is said of a rule in a bundle', async () => {
+    const text = '  - { id: open, allow: Open. }\n  - id: seen\n    review: Seen.\n    when: { task.tools: { some: pay } }\n'
+    expect((await diagnose(bundle({ 'rules/pay.yaml': rules(text) }))).map(({ code }) => code)).toContain('task-scoped-history')
   })
 })

@@ -125,10 +125,10 @@ describe('one edit of the starter bundle', () => {
       await edit(
         'rules/github.merge_pr.yaml',
         'reviewers: { group: security-leads, approvals: 2 }',
-        'reviewers: { group: fraud-desk, approvals: 1 }',
+        'reviewers: { group: team-leads, approvals: 1 }',
       ),
     ).toMatchInlineSnapshot(`
-      "github.merge_pr TIGHTENS review/critical (2 of security-leads within 30m) -> review/critical (1 of fraud-desk and 2 of security-leads within 30m) when payload.bypass_checks is false and payload.repo like */agent-policies
+      "github.merge_pr TIGHTENS review/critical (2 of security-leads within 30m) -> review/critical (2 of security-leads and 1 of team-leads within 30m) when payload.bypass_checks is false and payload.repo like */agent-policies
           e.g. {"repo":"x/agent-policies","number":1,"base":"x","method":"merge","bypass_checks":false}: by merge-policy-repo -> merge-policy-repo
       0 loosened, 1 tightened, 0 changed otherwise; complete: 72 cells"
     `)
@@ -262,22 +262,25 @@ describe('one edit of the starter bundle', () => {
     `)
   })
 
-  it('missing_means added', async () => {
-    expect(
-      await edit(
-        'rules/github.merge_pr.yaml',
-        /^rules:/m,
-        'missing_means:\n  payload.bypass_checks: false\nrules:',
-      ),
-    ).toMatchInlineSnapshot(`
-      "github.merge_pr LOOSENS reject/critical -> review/critical when payload.bypass_checks missing and payload.repo like */agent-policies
-          e.g. {"repo":"x/agent-policies","number":1,"base":"x","method":"merge"}: by merge-bypass -> merge-policy-repo
-      github.merge_pr LOOSENS reject/high -> review/high when payload.base is one of main, master, production and payload.bypass_checks missing and payload.repo not like */agent-policies and risk_level in {low, medium, high}
-          e.g. {"repo":"x/x","number":1,"base":"main","method":"merge"}: by merge-bypass -> merge-main
-      github.merge_pr LOOSENS reject/medium -> allow/medium when payload.base like feature/* and payload.bypass_checks missing and payload.repo not like */agent-policies and risk_level in {low, medium}
-          e.g. {"repo":"x/x","number":1,"base":"feature/","method":"merge"}: by merge-bypass, unmatched -> merge-feature-branch
-      github.merge_pr: 3 more changes show only when the agent claims a higher risk_level (--format json lists all)
-      6 loosened, 0 tightened, 0 changed otherwise; complete: 72 cells"
+  it('missing_means changed', async () => {
+    expect(await edit(REFUND, 'payload.reason: nothing', 'payload.reason: fraudulent'))
+      .toMatchInlineSnapshot(`
+      "payments.refund CHANGES review/critical (1 of on-call and 2 of security-leads within 30m) -> review/critical (1 of fraud-desk and 1 of security, after 30m also security-leads and 2 of security-leads within 30m) when payload.amount_cents in {1..5000} and payload.reason missing and risk_level is critical
+          e.g. {"charge":"ch_x","amount_cents":1,"currency":"usd"}, risk_level critical: by allow_up_to, refund-small -> refund-fraud
+      payments.refund CHANGES review/critical (2 of security-leads and 1 of team-leads within 30m) -> review/critical (1 of fraud-desk and 1 of security, after 30m also security-leads and 2 of security-leads within 30m) when payload.amount_cents in {5001..500000} and payload.reason missing and risk_level is critical
+          e.g. {"charge":"ch_x","amount_cents":5001,"currency":"usd"}, risk_level critical: by refund-medium -> refund-fraud, refund-medium
+      payments.refund CHANGES review/high (1 of on-call and 1 of security, after 30m also security-leads within 1h) -> review/high (1 of fraud-desk and 1 of security, after 30m also security-leads within 1h) when payload.amount_cents in {1..5000} and payload.reason missing and risk_level is high
+          e.g. {"charge":"ch_x","amount_cents":1,"currency":"usd"}, risk_level high: by allow_up_to, refund-small -> refund-fraud
+      payments.refund CHANGES review/high (1 of security, after 30m also security-leads and 1 of team-leads within 1h) -> review/high (1 of fraud-desk and 1 of security, after 30m also security-leads within 1h) when payload.amount_cents in {5001..500000} and payload.reason missing and risk_level is high
+          e.g. {"charge":"ch_x","amount_cents":5001,"currency":"usd"}, risk_level high: by refund-medium -> refund-fraud, refund-medium
+      payments.refund TIGHTENS allow/low -> review/high when payload.amount_cents in {1..5000} and payload.reason missing
+          e.g. {"charge":"ch_x","amount_cents":1,"currency":"usd"}: by refund-small -> refund-fraud
+      payments.refund TIGHTENS reject/medium -> reject/high when payload.amount_cents in {500001..} and payload.reason missing and risk_level in {low, medium}
+          e.g. {"charge":"ch_x","amount_cents":500001,"currency":"usd"}: by refund-over-limit -> refund-over-limit
+      payments.refund TIGHTENS review/medium (1 of team-leads within 4h) -> review/high (1 of fraud-desk and 1 of security, after 30m also security-leads within 1h) when payload.amount_cents in {5001..500000} and payload.reason missing and risk_level in {low, medium}
+          e.g. {"charge":"ch_x","amount_cents":5001,"currency":"usd"}: by refund-medium -> refund-fraud, refund-medium
+      payments.refund: 1 more change shows only when the agent claims a higher risk_level (--format json lists all)
+      0 loosened, 4 tightened, 4 changed otherwise; complete: 36 cells"
     `)
   })
 

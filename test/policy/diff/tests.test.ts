@@ -73,7 +73,7 @@ const line: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
     'sql_verbs(payload.sql)': fc.oneof(fc.record({ some: verbs }), fc.record({ every: verbs })),
     'agent.id': fc.oneof(fc.record({ is: fc.constantFrom('bot', 'ab') }), textTest),
     'task.workflow': fc.oneof(textTest, presence),
-    'tool.labels': fc.record({ some: fc.constantFrom('money', 'x') }),
+    'tool.labels': fc.record({ some: fc.constantFrom('money', ['money', 'x']) }),
     'time.weekday': fc.constantFrom('mon', ['sat', 'sun']),
     'time.hour': fc.record({ at_least: fc.constantFrom(9, 12), under: fc.constantFrom(13, 18) }),
   }).map(([field, test]) => fc.record({ [field]: test as fc.Arbitrary<unknown> })),
@@ -99,7 +99,7 @@ input_schema:
     flag: { type: boolean, default: false }
     n: { type: number, maximum: 10 }
     list: { type: array, items: { type: string } }
-    deep: { type: object, properties: { in: { type: string }, n: { type: integer } } }
+    deep: { type: object, properties: { in: { type: string }, n: { type: number } } }
     mail: { type: string }
     url: { type: string }
     file: { type: string }

@@ -1,0 +1,73 @@
+import { stat } from 'node:fs/promises'
+import { printDiagnostics } from '../policy/diagnostics.ts'
+import { prepareDirectory } from '../policy/directory.ts'
+import { prepareRevision, type GitProblem } from '../policy/directory-git.ts'
+import type { PreparedBundle } from '../policy/load.ts'
+import { DEFAULT_POLICIES } from './check.ts'
+import { CliFailure, EXIT, usage } from './failure.ts'
+
+type Sound = Extract<PreparedBundle, { ok: true }>
+
+/**
+ * The bundles OLD and NEW of `diff` and `backtest`, each a directory or a git revision. Undefined when one would not be loaded: that is
+ * said, and the exit code set.
+ */
+export async function loadTwo(before: string, after: string): Promise<readonly [Sound, Sound] | undefined> {
+  const old = await loadSound(before, after)
+  const current = old && (await loadSound(after, before))
+  return old && current && [old, current]
+}
+
+async function loadSound(name: string, other: string): Promise<Sound | undefined> {
+  const bundle = await load(name, other)
+  if (bundle.ok) return bundle
+  console.log(`\`${name}\` would not be loaded:\n${printDiagnostics(bundle.diagnostics)}`)
+  process.exitCode = EXIT.doesNotCheck
+  return undefined
+}
+
+async function load(name: string, other: string): Promise<PreparedBundle> {
+  if (await isDirectory(name)) return prepareDirectory(name)
+  const { revision, dir } = await revisionOf(name, other)
+  const read = await prepareRevision(revision, dir, process.cwd())
+  if (!read.ok) throw describe(read.problem, { name, revision, dir })
+  return read.bundle.ok ? withCommit(read.bundle, read.commit) : read.bundle
+}
+
+function withCommit(bundle: Extract<PreparedBundle, { ok: true }>, commit: string): PreparedBundle {
+  const { ir } = bundle
+  return { ...bundle, ir: { ...ir, head: { ...ir.head, commit } } }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+}
+
+/** `REVISION:PATH` as git means it; of a bare revision the directory that the other argument names. */
+async function revisionOf(
+  name: string,
+  other: string,
+): Promise<{ readonly revision: string; readonly dir: string }> {
+  const colon = name.indexOf(':')
+  if (colon >= 0) return { revision: name.slice(0, colon), dir: name.slice(colon + 1) }
+  const dir = (await isDirectory(other)) ? other : DEFAULT_POLICIES
+  return { revision: name, dir: dir.startsWith('./') || dir.startsWith('../') ? dir : `./${dir}` }
+}
+
+function describe(
+  problem: GitProblem,
+  { name, revision, dir }: { readonly name: string; readonly revision: string; readonly dir: string },
+): CliFailure {
+  if (problem === 'no-git')
+    return new CliFailure(
+      `\`${name}\` is no directory, and git, which would know it as a revision, is not installed`,
+    )
+  if (problem === 'no-revision') return usage(`\`${name}\` is neither a directory nor a git revision`)
+  if (problem === 'no-directory') return usage(`revision \`${revision}\` has no directory \`${dir}\``)
+  if (problem === 'has-links')
+    return new CliFailure(`\`${name}\` holds links, which are followed in a directory only`)
+  return new CliFailure(`git could not read \`${name}\``)
+}
