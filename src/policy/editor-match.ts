@@ -10,7 +10,7 @@ interface FieldSchemas {
 
 /** A match: the fields of one tool with the tests that fit them, and any, all, not. */
 export function matchSchema(schemas: TestSchemas, name: string, paths: readonly PayloadPath[]): JsonObject {
-  const self = { $ref: `#/definitions/match ${name.replaceAll('~', '~0').replaceAll('/', '~1')}` }
+  const self = schemas.definitions.named(`match ${name}`, () => ({}))
   const fields: FieldSchemas = { properties: {}, patternProperties: {} }
   for (const path of paths.slice(1)) addField(schemas, fields, path)
   for (const root of FIELD_ROOTS) {

@@ -190,11 +190,7 @@ function limitSchema(paths: readonly PayloadPath[]): JsonObject {
 function caseSchema({ tools }: EditorWorld, tool: ToolContract | undefined): JsonObject {
   const { properties, oneOf } = verdicts(VERDICTS, 'test')
   const text = { type: 'string' }
-  const facts = (names: readonly string[]): JsonObject => ({
-    type: 'object',
-    additionalProperties: false,
-    properties: Object.fromEntries(names.map((name) => [name, text])),
-  })
+  const texts = { type: 'array', items: text }
   return {
     type: 'object',
     additionalProperties: false,
@@ -203,9 +199,26 @@ function caseSchema({ tools }: EditorWorld, tool: ToolContract | undefined): Jso
       ...properties,
       payload: tool ? embedSchema(tool.inputSchema) : { type: 'object' },
       tool: { enum: tool ? [tool.name] : tools.map(({ name }) => name) },
-      agent: { anyOf: [text, facts(['id', 'tenant'])] },
-      // The history that a test may begin with belongs to the checker; an editor lets it be.
-      task: { type: 'object' },
+      agent: {
+        anyOf: [
+          text,
+          {
+            type: 'object',
+            additionalProperties: false,
+            properties: { id: text, tenant: text, tools: texts, labels: texts },
+          },
+        ],
+      },
+      task: {
+        type: 'object',
+        additionalProperties: false,
+        properties: { workflow: text, label: text, subject: text, tools: texts, labels: texts },
+      },
+      used: {
+        type: 'object',
+        additionalProperties: { type: 'number', minimum: 0 },
+        description: 'What is charged to limits already, by their ids.',
+      },
       risk_level: { ...RISK, description: 'What the agent claims.' },
       time: {
         anyOf: [

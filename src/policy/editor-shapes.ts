@@ -160,7 +160,8 @@ function kindsOf(part: JsonObject): readonly Kind[] {
     return names.flatMap((name) => (typeof name === 'string' ? (KIND_OF_TYPE[name] ?? []) : []))
   const values = valuesOf([part])
   if (values) return values.map((value) => (typeof value === 'string' ? 'text' : (typeof value as Kind)))
-  return 'properties' in part ? ['object'] : 'items' in part ? ['list'] : []
+  // `properties` without a type lets anything else pass.
+  return []
 }
 
 /** The scalars of `enum` and `const`, when one part names them and no other opens them again. */

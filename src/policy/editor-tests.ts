@@ -10,15 +10,19 @@ export interface Definitions {
 
 export function createDefinitions(): Definitions {
   const all: Record<string, JsonObject> = {}
+  const keys = new Map<string, string>()
   return {
     all,
     named(name, make) {
-      if (!Object.hasOwn(all, name)) {
-        // First a place, so that a definition may refer to itself.
-        all[name] = {}
-        all[name] = make()
-      }
-      return { $ref: `#/definitions/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` }
+      const known = keys.get(name)
+      if (known !== undefined) return { $ref: `#/definitions/${known}` }
+      // A plain word and a number: a reference is a URI, in which a name of a tool may not stand as it is.
+      const key = `${name.split(' ')[0] ?? ''}-${keys.size + 1}`
+      keys.set(name, key)
+      // First a place, so that a definition may refer to itself.
+      all[key] = {}
+      all[key] = make()
+      return { $ref: `#/definitions/${key}` }
     },
   }
 }

@@ -17,9 +17,9 @@ const RULE: KeyOrder = {
 }
 const LIMIT: KeyOrder = { keys: ['id', ...VERDICTS, ...keys('risk mode count sum at_most within per')] }
 const CASE: KeyOrder = {
-  keys: [...VERDICTS, ...keys('payload agent task risk_level time tool risk by')],
+  keys: [...VERDICTS, ...keys('payload agent task used risk_level time tool risk by')],
   inside: {
-    agent: { keys: keys('id tenant') },
+    agent: { keys: keys('id tenant tools labels') },
     task: { keys: keys('workflow label subject tools labels') },
     time: { keys: keys('weekday hour') },
   },

@@ -2,11 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Ajv } from 'ajv'
+import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type * as server from 'yaml-language-server'
 import { readBundle } from '../../src/policy/directory.ts'
 import { editorSchemas, type EditorSchemas } from '../../src/policy/editor.ts'
-import { bundle, CONTRACT } from './support.ts'
+import { languageBundles } from './random-language.ts'
+import { bundle, CONTRACT, diagnose } from './support.ts'
 
 /** The schemas as the YAML language server uses them: what it underlines and what it completes. */
 const { getLanguageService, TextDocument } = createRequire(import.meta.url)(
@@ -233,6 +235,25 @@ describe('a rule file', () => {
     const text = `tool: pay\nrules:\n  - { id: a, allow: A. }\nlimits:\n${LIMIT}${sum}`
     expect(await editor.findings('rules/a.yaml', text)).toEqual([])
   })
+})
+
+describe('the schema of rule files', () => {
+  it('is never stricter than the checker: whatever checks fits', async () => {
+    await fc.assert(
+      fc.asyncProperty(languageBundles, async (made) => {
+        const files = bundle(made)
+        expect((await diagnose(files)).filter(({ severity }) => severity === 'error')).toEqual([])
+        const schema = JSON.parse(JSON.stringify(schemasFor(files)['rules.schema.json'])) as object
+        const validate = new Ajv({ strict: false, validateFormats: false }).compile(schema)
+        for (const path of ['rules/pay.yaml', 'rules/star.yaml']) {
+          if (files[path] === undefined) continue
+          validate(JSON.parse(files[path]))
+          expect(validate.errors ?? []).toEqual([])
+        }
+      }),
+      { numRuns: 60 },
+    )
+  }, 60_000)
 })
 
 describe('the other files', () => {
