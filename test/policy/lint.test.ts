@@ -310,7 +310,10 @@ describe('task-scoped-history', () => {
   })
 
   it('is said of a rule in a bundle', async () => {
-    const text = '  - { id: open, allow: Open. }\n  - id: seen\n    review: Seen.\n    when: { task.tools: { some: pay } }\n'
-    expect((await diagnose(bundle({ 'rules/pay.yaml': rules(text) }))).map(({ code }) => code)).toContain('task-scoped-history')
+    const text =
+      '  - { id: open, allow: Open. }\n  - id: seen\n    review: Seen.\n    when: { task.tools: { some: pay } }\n'
+    expect((await diagnose(bundle({ 'rules/pay.yaml': rules(text) }))).map(({ code }) => code)).toContain(
+      'task-scoped-history',
+    )
   })
 })
