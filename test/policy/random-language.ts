@@ -18,6 +18,16 @@ const CONTRACT = {
   },
 }
 
+/** Enough people for every seat of every rule. */
+const GROUPS = 'groups: [on-call, team-leads, security, security-leads, fraud-desk]'
+const PEOPLE = `tenants:
+  acme:
+    agents:
+      bot: { owners: [dana] }
+    reviewers:
+${['ann', 'bob', 'cat', 'dan', 'eve', 'dana'].map((name) => `      ${name}: { ${GROUPS} }`).join('\n')}
+`
+
 const words = fc.constantFrom('a', 'b', 'ab', 'A', 'e\u0301'.normalize('NFC'))
 const numbers = fc.integer({ min: 0, max: 3 })
 /** Texts that a function can give: a literal that it never gives is an error. */
@@ -176,6 +186,7 @@ export const languageBundles: fc.Arbitrary<Files> = fc
       'allow_up_to: medium',
       `allow_up_to: ${allowUpTo}`,
     ),
+    'directory.yaml': PEOPLE,
     'tools/pay.yaml': JSON.stringify({ ...CONTRACT, reversibility }),
     'rules/pay.yaml': pay,
     ...(star !== undefined && { 'rules/star.yaml': star }),
