@@ -64,8 +64,7 @@ export async function readBundle(dir: string, options: ReadOptions = {}): Promis
 async function readOnce(dir: string, { ignoreLock = false }: ReadOptions): Promise<ReadResult | undefined> {
   const before = await listAtRest(dir)
   if (before.problems.length > 0) return { ok: false, diagnostics: before.problems }
-  const contents: Content[] = []
-  for (const file of before.files) contents.push({ file, bytes: await readListed(file).catch(asProblem) })
+  const contents = await readAll(before.files)
   const lock = before.lock && !ignoreLock ? await readListed(before.lock).catch(asProblem) : undefined
   const commit = await readCommit(before.root)
   const after = await listBundle(dir)
@@ -90,6 +89,22 @@ function checkLock(
       : [],
   )
   return digests.length < contents.length ? [] : verifyLock(lock.toString('utf8'), digests)
+}
+
+/** A few files at a time: one after the other, a bundle of thousands would wait for the disk most of the time. */
+const READ_AT_ONCE = 32
+
+async function readAll(files: readonly ListedFile[]): Promise<readonly Content[]> {
+  const contents: Content[] = []
+  for (let first = 0; first < files.length; first += READ_AT_ONCE) {
+    const some = files.slice(first, first + READ_AT_ONCE)
+    contents.push(
+      ...(await Promise.all(
+        some.map(async (file) => ({ file, bytes: await readListed(file).catch(asProblem) })),
+      )),
+    )
+  }
+  return contents
 }
 
 interface Content {
