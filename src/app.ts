@@ -254,7 +254,7 @@ function noteLoads({ loads, metrics, policies }: Gateway, log: Logger): (report:
         'policies not loaded: the last good bundle stays in force',
       )
     const snapshot = policies.current()
-    const facts = ok && snapshot ? { files: snapshot.files.length, rules: snapshot.rules.length } : {}
+    const facts = ok && snapshot ? { files: snapshot.files.length, rules: snapshot.ruleCount } : {}
     const said = ok ? {} : { errors: places.slice(0, 20) }
     const label = ok && snapshot?.commit !== undefined ? { commit: snapshot.commit } : {}
     const load = { ok, ...(revision === undefined ? {} : { revision }), ...label, ...facts, ...said }

@@ -54,7 +54,7 @@ async function demoCredentials(app: App, directory: string): Promise<DemoCredent
 function banner(config: Config, app: App, credentials: DemoCredentials): string {
   const snapshot = app.deps.policies.current()
   const tools = snapshot?.tools.size ?? 0
-  const rules = snapshot?.rules.length ?? 0
+  const rules = snapshot?.ruleCount ?? 0
   const admin =
     app.newAdminKey === undefined
       ? []

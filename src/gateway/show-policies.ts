@@ -17,7 +17,7 @@ export function showPolicies(deps: Deps, shadow: ReadonlyMap<string, number>): P
     }),
     files: (snapshot?.files ?? []).map((file) => ({ ...file })),
     tools: snapshot?.tools.size ?? 0,
-    rules: snapshot?.rules.length ?? 0,
+    rules: snapshot?.ruleCount ?? 0,
     last_load: lastLoad === undefined ? { ok: false, diagnostics: [] } : loadView(lastLoad),
     shadow: Object.fromEntries(shadow),
   }

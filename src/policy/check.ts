@@ -67,6 +67,7 @@ export function checkBundle(texts: readonly BundleText[], commit?: string): Chec
     diagnostics: findings.sorted(),
     directory: checked.directory,
     routing: checked.routing.routing,
+    ruleCount: checked.rules.reduce((sum, { file }) => sum + file.rules.length + file.limits.length, 0),
   }
   const ir: BundleIr = {
     head: commit === undefined ? head : { ...head, commit },

@@ -48,6 +48,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     diagnostics: head.diagnostics,
     directory: head.directory,
     tools: contracts,
+    ruleCount: head.ruleCount,
     get rules() {
       return (rules ??= ir.ruleFiles.flatMap((file) =>
         [...file.rules, ...file.limits].map(({ id, verdict, mode, line }) => ({

@@ -17,6 +17,8 @@ export interface BundleHead {
   readonly revision: string
   readonly commit?: string
   readonly files: readonly BundleFile[]
+  /** Rules and limits. */
+  readonly ruleCount: number
   readonly diagnostics: readonly Diagnostic[]
   readonly directory: Directory
   readonly routing: RoutingIr

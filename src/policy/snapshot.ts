@@ -15,6 +15,8 @@ export interface Snapshot {
   readonly tools: ReadonlyMap<string, ToolContract>
   /** Every rule and every limit of the bundle, for metrics and for the admin view. */
   readonly rules: readonly RuleSummary[]
+  /** How many they are, without looking at them. */
+  readonly ruleCount: number
   /** Decides one call. Never rejects: an engine error or mismatch is an outcome with verdict `reject`. */
   decide(call: Call): Promise<Outcome>
   /** What a decision about the tool reads of earlier calls. */
