@@ -121,13 +121,11 @@ describe('colour', () => {
 
   it('is off with NO_COLOR, by what Node says of a terminal', () => {
     const stream = Object.create(WriteStream.prototype) as WriteStream
-    const terminal = { isTTY: true, hasColors: () => stream.hasColors() }
-    vi.stubEnv('TERM', 'xterm-256color')
-    vi.stubEnv('FORCE_COLOR', undefined)
-    vi.stubEnv('NO_COLOR', undefined)
-    vi.stubEnv('NODE_DISABLE_COLORS', undefined)
+    // Its own environment: that of a CI service has a say, too.
+    const env: Record<string, string> = { TERM: 'xterm-256color' }
+    const terminal = { isTTY: true, hasColors: () => stream.hasColors(16, env) }
     expect(wantsColor(terminal)).toBe(true)
-    vi.stubEnv('NO_COLOR', '1')
+    env['NO_COLOR'] = '1'
     expect(wantsColor(terminal)).toBe(false)
   })
 })
