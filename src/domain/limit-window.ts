@@ -49,6 +49,11 @@ export function charged(
   return buckets.size === 0 ? undefined : { width, buckets }
 }
 
+/** How far back it reaches, ms; 0 when nothing is in it. */
+export function spanOf(window: LimitWindow | undefined): number {
+  return window === undefined ? 0 : window.width * BUCKETS
+}
+
 export function encodeWindow({ width, buckets }: LimitWindow): string {
   return JSON.stringify([width, ...buckets])
 }

@@ -29,7 +29,7 @@ export function historyFor(
   deps: Deps,
   snapshot: Snapshot | undefined,
   doer: Doer,
-): Promise<History> | undefined {
+): Promise<History | undefined> | undefined {
   const needs = snapshot?.historyNeeds(doer.tool)
   if (snapshot === undefined || needs === undefined || (!needs.task && !needs.agent)) return undefined
   return readHistory(deps, snapshot, { doer, needs })
@@ -39,12 +39,14 @@ async function readHistory(
   deps: Deps,
   snapshot: Snapshot,
   { doer: { tenant, agent, task }, needs }: { readonly doer: Doer; readonly needs: HistoryNeeds },
-): Promise<History> {
+): Promise<History | undefined> {
   const since = deps.store.now() - AGENT_WINDOW_MS - REFRESH_MS
   const [ofTask, ofAgent] = await Promise.all([
     needs.task ? members(deps, tenant, INDEX.taskHistory(agent, task)) : [],
     needs.agent ? members(deps, tenant, INDEX.agentHistory(agent), since) : [],
   ])
+  // A history that was not read to its end cannot be checked, and what cannot be checked counts against the agent.
+  if (ofTask.length >= MOST_ENTRIES || ofAgent.length >= MOST_ENTRIES) return undefined
   const [taskFacts, agentFacts] = [factsOf(snapshot, ofTask), factsOf(snapshot, ofAgent)]
   return {
     taskTools: taskFacts.tools,

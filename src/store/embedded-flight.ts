@@ -1,4 +1,4 @@
-import { amountIn, charged, type LimitWindow } from '../domain/limit-window.ts'
+import { amountIn, charged, type LimitWindow, spanOf } from '../domain/limit-window.ts'
 import type { Claim, Commit, CommitResult, Guard, IndexEntry, LimitGuard, Write } from './store.ts'
 
 /**
@@ -159,7 +159,7 @@ function applyWrites(
     else if (write.op === 'mark') {
       if (first !== undefined) moveMember(flight, [partition, write.index, commit.commitId], first)
     } else if (write.op === 'charge') {
-      charge(flight, partition, write)
+      charge(flight, partition, asCharged(flight, partition, { commit, write }))
     } else {
       const body = write.op === 'put' ? bodies[puts++] : undefined
       changeRecord(recordState(flight, partition, write.type, write.id), body)
@@ -167,7 +167,26 @@ function applyWrites(
   }
 }
 
-function charge(flight: Flight, partition: string, write: Write & { readonly op: 'charge' }): void {
+type Charge = Write & { readonly op: 'charge' }
+
+/**
+ * Only a commit that guards the limit says how long its window is today. Others may be older than the policy in force (an approval that
+ * ends, a thread that was opened before): they never make a window forget what a longer one still counts.
+ */
+function asCharged(
+  flight: Flight,
+  partition: string,
+  { commit, write }: { readonly commit: CommitTask['commit']; readonly write: Charge },
+): Charge {
+  const guards = commit.guards.some(
+    (guard) => 'limit' in guard && guard.limit === write.limit && guard.windowMs === write.windowMs,
+  )
+  if (guards) return write
+  const span = spanOf(windowState(flight, partition, write.limit).window)
+  return { ...write, windowMs: Math.max(write.windowMs, span) }
+}
+
+function charge(flight: Flight, partition: string, write: Charge): void {
   const state = windowState(flight, partition, write.limit)
   state.window = charged(state.window, write, flight.time)
   state.changed = true

@@ -23,7 +23,8 @@
  * S17 mark        a mark indexes the commit's first event by its number, in the same commit; a commit without events has no mark.
  * S18 limit       a commit with a limit guard applies only when what is charged to the limit in the window that ends with it, and the guard's
  *                 amount more, is `atMost` at the most: so commits that guard a limit and charge it never exceed it together. A window never
- *                 counts less than was charged in it, and what has left it for a 24th of its length longer. A charge is unconditional.
+ *                 counts less than was charged in it, and what has left it for a 24th of its length longer. A charge is unconditional, and
+ *                 shortens the limit's window only in a commit that guards it.
  */
 export interface Store {
   readonly durability: Durability

@@ -159,6 +159,14 @@ export const LIMIT_LAWS: Record<string, Law> = {
     expect(await held(store, 'l', 3_600_000)).toBeGreaterThanOrEqual(8)
   },
 
+  async 'S18 a charge that does not guard the limit never shortens its window'({ store }) {
+    const now = store.now()
+    await chargeAt(store, charge(now - DAY / 2, 40), charge(now - 60_000, 5))
+    // Approvals of an older policy, with a window of an hour: one ends, another one ends, a third is given.
+    for (const amount of [-2, -2, 7]) await chargeAt(store, charge(now - 60_000, amount, 'l', 3_600_000))
+    expect(await held(store)).toBe(48)
+  },
+
   async 'S18 limits of other names and other partitions are apart'({ store }) {
     await chargeAt(store, charge(store.now(), 1, 'a'), charge(store.now(), 2, 'a b'))
     expect([await held(store, 'a'), await held(store, 'a b'), await held(store, 'a', DAY, 'other')]).toEqual([

@@ -19,7 +19,7 @@ const member =
   (name: 'agent' | 'tenant' | 'workflow' | 'label' | 'subject'): Fact['put'] =>
   (call, value) => ({ ...call, [name]: value })
 
-/** Tools, or labels, of earlier calls: any texts, also such as no call of one and the same bundle would leave. */
+/** Tools, or labels, of earlier calls; all texts are tried, also such as no call of one and the same bundle would leave. */
 function earlier(name: keyof History): Fact {
   const put: Fact['put'] = (call, value) => ({
     ...call,
