@@ -381,6 +381,7 @@ export function overriding(store: Store, methods: Partial<Store>): Store {
     get: (...args) => store.get(...args),
     range: (...args) => store.range(...args),
     events: (...args) => store.events(...args),
+    epoch: (...args) => store.epoch(...args),
     watch: (...args) => store.watch(...args),
     commit: (...args) => store.commit(...args),
     claimDue: (...args) => store.claimDue(...args),

@@ -47,7 +47,9 @@ export function checkCommit(partition: string, commit: Commit): number {
 }
 
 function checkGuard(guard: Guard): void {
-  if ('limit' in guard) {
+  if ('epoch' in guard) {
+    checkText('epoch', guard.epoch, STORE_LIMITS.idLength)
+  } else if ('limit' in guard) {
     checkLimit(guard.limit, guard.windowMs)
     checkCount('amount', guard.amount)
     checkCount('atMost', guard.atMost)

@@ -29,6 +29,8 @@ export interface Flight {
 export interface StateBefore {
   /** From here on reads see all that has landed. */
   refresh(): void
+  /** The store's id: a restore makes another store (S19). */
+  readonly epoch: string
   /** 0 when absent. */
   revision(partition: string, type: string, id: string): number
   score(partition: string, index: string, member: string): number | undefined
@@ -133,13 +135,15 @@ export function planClaim(
 function failedGuards(flight: Flight, partition: string, guards: readonly Guard[]): number[] {
   const failed: number[] = []
   for (const [position, guard] of guards.entries()) {
-    const holds =
-      'limit' in guard
-        ? hasRoom(flight, partition, guard)
-        : recordState(flight, partition, guard.type, guard.id).revision === guard.revision
-    if (!holds) failed.push(position)
+    if (!holds(flight, partition, guard)) failed.push(position)
   }
   return failed
+}
+
+function holds(flight: Flight, partition: string, guard: Guard): boolean {
+  if ('epoch' in guard) return guard.epoch === flight.before.epoch
+  if ('limit' in guard) return hasRoom(flight, partition, guard)
+  return recordState(flight, partition, guard.type, guard.id).revision === guard.revision
 }
 
 function hasRoom(flight: Flight, partition: string, guard: LimitGuard): boolean {

@@ -167,6 +167,13 @@ class Embedded implements EmbeddedStore {
     })
   }
 
+  epoch(partition: string): Promise<string> {
+    return this.#read(() => {
+      checkPartition(partition)
+      return this.#stamp.storeId
+    })
+  }
+
   watch(partition: string, signal: AbortSignal, record?: RecordName): Promise<void> {
     return this.#read(() => {
       checkPartition(partition)
@@ -227,7 +234,7 @@ class Embedded implements EmbeddedStore {
   async #persistTime(): Promise<void> {
     const { db, clock } = this.#parts
     try {
-      await writeFlight(db, createFlight(stateBefore(db, this.#lastNumbers), clock.now()), this.#stamp)
+      await writeFlight(db, createFlight(this.#before(), clock.now()), this.#stamp)
     } catch (error) {
       await failureCause(error) // nothing was lost: the store is closing, and every commit has had its answer
     }
@@ -243,11 +250,15 @@ class Embedded implements EmbeddedStore {
     }
   }
 
+  #before(): StateBefore {
+    return stateBefore(this.#parts.db, this.#lastNumbers, this.#parts.stamp.storeId)
+  }
+
   #ports({ db, clock, disk }: Parts): RunwayPorts {
     return {
       clock,
       disk,
-      before: stateBefore(db, this.#lastNumbers),
+      before: this.#before(),
       write: (flight) => writeFlight(db, flight, this.#stamp),
       leftNothing: () => this.#stampIsUnchanged(),
       landed: (flight) => {
@@ -261,8 +272,9 @@ class Embedded implements EmbeddedStore {
   }
 }
 
-function stateBefore(db: Database, lastNumbers: ReadonlyMap<string, number>): StateBefore {
+function stateBefore(db: Database, lastNumbers: ReadonlyMap<string, number>, epoch: string): StateBefore {
   return {
+    epoch,
     refresh: () => db.resetReadTxn(),
     revision: (partition, type, id) => readRevision(db, partition, type, id),
     score: (partition, index, member) => readScore(db, partition, index, member),

@@ -1,5 +1,5 @@
 /**
- * The store port: one mini-transaction, four reads, one lease. Adapters hold no business rule; verbs in gateway/ hold no store detail.
+ * The store port: one mini-transaction, five reads, one lease. Adapters hold no business rule; verbs in gateway/ hold no store detail.
  *
  * Laws (each has a test of the same id in test/store/conformance.ts, run on every adapter):
  *
@@ -25,6 +25,8 @@
  *                 amount more, is `atMost` at the most: so commits that guard a limit and charge it never exceed it together. A window never
  *                 counts less than was charged in it, and what has left it for a 24th of its length longer. A charge is unconditional, and
  *                 shortens the limit's window only in a commit that guards it.
+ * S19 epoch       the epoch of a partition changes whenever the store may have forgotten what it acknowledged: when a replica takes over, when a
+ *                 server comes back that others may outrun, and with every restore. A commit with an epoch guard applies only in that epoch.
  */
 export interface Store {
   readonly durability: Durability
@@ -34,6 +36,8 @@ export interface Store {
   range(partition: string, index: string, bounds: RangeBounds): Promise<IndexEntry[]>
   /** Events with number > `after`, at most `limit`, in order. */
   events(partition: string, after: number, limit: number): Promise<StoredEvent[]>
+  /** Opaque text (S19): what was promised in another epoch is not to be honoured. */
+  epoch(partition: string): Promise<string>
   /**
    * Resolves when something was committed to `partition` after the call, or when `signal` aborts (S11). With `record`, only a commit
    * that wrote that record counts: a thousand waiting callers are not woken by every other one's commit.
@@ -116,7 +120,12 @@ export interface Commit {
   readonly events: readonly string[]
 }
 
-export type Guard = RecordGuard | LimitGuard
+export type Guard = RecordGuard | LimitGuard | EpochGuard
+
+/** The partition's epoch must still be this one (S19). */
+export interface EpochGuard {
+  readonly epoch: string
+}
 
 /** The record's revision must equal `revision`; 0 means it must be absent. */
 export interface RecordGuard {

@@ -514,6 +514,7 @@ const LAWS: Record<string, Law> = {
       store.get('t', 'thread', 'a'),
       store.range('t', 'x', { limit: 1 }),
       store.events('t', 0, 1),
+      store.epoch('t'),
       store.watch('t', signal),
       store.commit('t', commit),
       store.claimDue('t', 'x', { now: 1, lease: 1, limit: 1 }),
@@ -597,6 +598,31 @@ const LAWS: Record<string, Law> = {
       expect(log.find(({ commitId }) => commitId === member)?.number).toBe(score)
   },
 
+  async 'S19 a commit with an epoch guard applies in its epoch only'({ store }) {
+    const epoch = await store.epoch('t')
+    expect(epoch).not.toBe('')
+    const record = { type: 'token', id: 'x', revision: 0 }
+    const other = await store.commit(
+      't',
+      commitOf(store, { guards: [record, { epoch: `${epoch}x` }], events: ['no'] }),
+    )
+    expect(other).toEqual({ ok: false, reason: 'guard', failed: [1] })
+    expect(
+      await store.commit('t', commitOf(store, { guards: [record, { epoch }], events: ['yes'] })),
+    ).toEqual({
+      ok: true,
+      numbers: [1],
+    })
+  },
+
+  async 'S19 an epoch lasts while nothing is forgotten'({ store, reopen }) {
+    const before = await store.epoch('t')
+    await put(store, 'a', 'x')
+    expect(await store.epoch('t')).toBe(before)
+    if (reopen === undefined) return
+    expect(await (await reopen()).epoch('t')).toBe(before)
+  },
+
   async 'S16 arguments at the limits work'({ store }) {
     const wide = (length: number): string => '\uffff'.repeat(length)
     const partition = wide(STORE_LIMITS.partitionLength)
@@ -670,6 +696,7 @@ const LAWS: Record<string, Law> = {
       () => store.range('t', 'x', { limit: 1, after: { score: Number.NaN, member: 'a' } }),
       () => store.events('t', -1, 1),
       () => store.events('t', 0, 0.5),
+      () => store.epoch(long),
       () => store.watch(long, AbortSignal.timeout(1)),
       () => store.commit(long, commitOf(store, {})),
       () => store.claimDue('t', 'x', { now: Number.NaN, lease: 1, limit: 1 }),

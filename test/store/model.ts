@@ -12,6 +12,9 @@ import type {
  * The store port as simply as it can be said: the oracle of the differential tests. One partition, in memory, synchronous,
  * no care for speed.
  */
+/** A model forgets nothing. */
+export const MODEL_EPOCH = 'model'
+
 export class ModelPartition {
   readonly records = new Map<string, StoredRecord>()
   readonly indexes = new Map<string, Map<string, number>>()
@@ -21,6 +24,7 @@ export class ModelPartition {
   commit(commit: Commit, now: number): CommitResult {
     if (now > commit.deadline) return { ok: false, reason: 'late' }
     const failed = commit.guards.flatMap((guard, position) => {
+      if ('epoch' in guard) return guard.epoch === MODEL_EPOCH ? [] : [position]
       const holds =
         'limit' in guard
           ? this.charged(guard.limit, guard.windowMs, now) + guard.amount <= guard.atMost

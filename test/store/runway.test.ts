@@ -20,6 +20,7 @@ function airport({ leftNothing = true, nearlyFull = false } = {}) {
     clock: { now: () => time },
     disk: { refusal: () => full, isFull: () => nearlyFull, reportFull: () => (full = 'the disk is full') },
     before: {
+      epoch: 'e',
       refresh: () => {},
       revision: () => 0,
       score: () => undefined,

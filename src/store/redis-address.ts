@@ -1,0 +1,101 @@
+/** Where Redis is, read from `COUNTERSIGN_STORE`. */
+export interface RedisAddress {
+  readonly kind: 'single' | 'cluster' | 'sentinel'
+  readonly tls: boolean
+  readonly hosts: readonly Host[]
+  readonly username?: string
+  readonly password?: string
+  /** `single` and `sentinel` only; clusters have one database. */
+  readonly database?: number
+  /** `sentinel` only: the name under which the sentinels watch the primary. */
+  readonly master?: string
+}
+
+export interface Host {
+  readonly host: string
+  readonly port: number
+}
+
+export const REDIS_FORMS =
+  'redis://host:6379, redis+cluster://host1:6379,host2:6379 or redis+sentinel://host1:26379,host2:26379/<master name>; with rediss for TLS'
+
+const SCHEME = /^(rediss?)(?:\+(cluster|sentinel))?:\/\/(.*)$/s
+const PORT = 6379
+const SENTINEL_PORT = 26379
+
+export function isRedisAddress(text: string): boolean {
+  return SCHEME.test(text)
+}
+
+/** @throws RangeError that says what is wrong with the address, without its password */
+export function parseRedisAddress(text: string): RedisAddress {
+  const [, scheme, form, rest = ''] = SCHEME.exec(text) ?? []
+  if (scheme === undefined) throw new RangeError(`expected ${REDIS_FORMS}`)
+  const kind = form === undefined ? 'single' : (form as 'cluster' | 'sentinel')
+  const at = rest.lastIndexOf('@')
+  const slash = rest.indexOf('/', at + 1)
+  const path = slash < 0 ? '' : decoded(rest.slice(slash + 1))
+  const hosts = rest
+    .slice(at + 1, slash < 0 ? undefined : slash)
+    .split(',')
+    .map((host) => parseHost(host, kind === 'sentinel' ? SENTINEL_PORT : PORT))
+  if (kind === 'single' && hosts.length > 1)
+    throw new RangeError(`several hosts need redis+cluster or redis+sentinel; expected ${REDIS_FORMS}`)
+  return {
+    kind,
+    tls: scheme === 'rediss',
+    hosts,
+    ...credentialsIn(at < 0 ? '' : rest.slice(0, at)),
+    ...placeIn(kind, path),
+  }
+}
+
+function parseHost(text: string, port: number): Host {
+  const [, bracketed, plain, given] =
+    /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s[\]/?#]+))(?::(\d{1,5}))?$/.exec(text) ?? []
+  const host = bracketed ?? plain
+  const number = given === undefined ? port : Number(given)
+  if (host === undefined || number < 1 || number > 65_535)
+    throw new RangeError(`\`${text}\` is no host and port; expected ${REDIS_FORMS}`)
+  return { host, port: number }
+}
+
+function credentialsIn(text: string): { username?: string; password?: string } {
+  if (text === '') return {}
+  const colon = text.indexOf(':')
+  const username = decoded(colon < 0 ? text : text.slice(0, colon))
+  const password = colon < 0 ? '' : decoded(text.slice(colon + 1))
+  return { ...(username === '' ? {} : { username }), ...(password === '' ? {} : { password }) }
+}
+
+function placeIn(kind: RedisAddress['kind'], path: string): { database?: number; master?: string } {
+  if (kind === 'sentinel') {
+    if (path === '') throw new RangeError(`the name of the primary is missing; expected ${REDIS_FORMS}`)
+    return { master: path }
+  }
+  if (path === '') return {}
+  if (kind === 'cluster' || !/^\d{1,4}$/.test(path))
+    throw new RangeError(
+      kind === 'cluster'
+        ? 'a cluster has one database: leave the path out'
+        : 'the path must be the number of a database',
+    )
+  return { database: Number(path) }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (cause) {
+    throw new RangeError('a % in the address must be followed by two hex digits', { cause })
+  }
+}
+
+/** The address as it may be shown. */
+export function withoutPassword(text: string): string {
+  const [, head = '', rest = ''] = /^([a-z+]+:\/\/)(.*)$/s.exec(text) ?? []
+  const at = rest.lastIndexOf('@')
+  if (at < 0) return text
+  const user = rest.slice(0, at).split(':', 1)[0] ?? ''
+  return `${head}${user}:********@${rest.slice(at + 1)}`
+}

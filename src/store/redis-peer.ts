@@ -1,0 +1,299 @@
+import { createClient } from '@redis/client'
+import type { Host } from './redis-address.ts'
+import { CONFIG_NAMES, type ServerFacts, problemsOf, readFacts, type Wanted } from './redis-settings.ts'
+
+/*
+ * One Redis server, kept connected. A server that stops answering is as good as gone: it is dropped after `SILENCE_MS`, which ends all
+ * calls in flight, and connected anew. Nothing is queued while there is no connection.
+ */
+
+/** A connection of node-redis, as plainly as it is used here. */
+export interface Connection {
+  sendCommand(args: readonly string[]): Promise<unknown>
+  sSubscribe(channel: string, listener: () => void): Promise<void>
+  sUnsubscribe(channel: string): Promise<void>
+  destroy(): void
+}
+
+export interface PeerOptions {
+  readonly host: Host
+  readonly tls: boolean
+  readonly username?: string
+  readonly password?: string
+  readonly database?: number
+  readonly wanted: Wanted
+  /** Called after each change between usable and not. */
+  readonly onChange: (peer: Peer) => void
+}
+
+export interface Peer {
+  readonly host: Host
+  /** Undefined while it is not connected, does not answer, is not a primary or has unsafe settings: then `reason` says why. */
+  connection(): Connection | undefined
+  /** A connection of its own for WAIT, which holds up whatever follows it. */
+  waiter(): Promise<Connection>
+  subscribe(channel: string, listener: () => void): Promise<void>
+  unsubscribe(channel: string): Promise<void>
+  reason(): string | undefined
+  facts(): ServerFacts | undefined
+  /** What the server's clock is ahead of `performance.now()`, ms: never more than it is. Undefined before the first answer. */
+  clockOffset(): number | undefined
+  /** Resolves when the first attempt to connect is over. */
+  readonly tried: Promise<void>
+  /** Drops the connection and makes a new one: the server was demoted, or behaves oddly. */
+  renew(reason: string): void
+  close(): void
+}
+
+const CONNECT_MS = 1_000
+const HEARTBEAT_MS = 250
+export const SILENCE_MS = 1_000
+const FIRST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 1_000
+/** Settings may be changed while the server runs. */
+const PROBE_EVERY_MS = 10_000
+const OFFSET_SAMPLES = 8
+
+export function createPeer(options: PeerOptions): Peer {
+  return new RedisPeer(options)
+}
+
+/** One connection that does not reconnect by itself; `onEnd` is called once when it is gone. */
+export async function connect(
+  options: Omit<PeerOptions, 'wanted' | 'onChange'>,
+  onEnd: () => void,
+): Promise<Connection> {
+  const { host, port } = options.host
+  const client = createClient({
+    RESP: 2,
+    socket: {
+      host,
+      port,
+      connectTimeout: CONNECT_MS,
+      reconnectStrategy: false,
+      ...(options.tls ? { tls: true as const } : {}),
+    },
+    ...(options.username === undefined ? {} : { username: options.username }),
+    ...(options.password === undefined ? {} : { password: options.password }),
+    ...(options.database === undefined ? {} : { database: options.database }),
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    commandOptions: { timeout: 0 },
+  })
+  let ended = false
+  const end = (): void => {
+    if (ended) return
+    ended = true
+    onEnd()
+  }
+  client.on('error', end)
+  client.on('end', end)
+  try {
+    await within(client.connect(), CONNECT_MS)
+  } catch (error) {
+    client.destroy()
+    throw error
+  }
+  return {
+    sendCommand: (args) => client.sendCommand(args),
+    sSubscribe: (channel, listener) => client.sSubscribe(channel, listener),
+    sUnsubscribe: (channel) => client.sUnsubscribe(channel),
+    destroy: () => {
+      if (client.isOpen) client.destroy()
+      end()
+    },
+  }
+}
+
+/** Rejects when `work` is not done in `ms`; what it does later is of no interest then. */
+export async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
+  })
+  try {
+    return await Promise.race([work, silence])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+class RedisPeer implements Peer {
+  readonly host: Host
+  readonly tried: Promise<void>
+  readonly #options: PeerOptions
+  readonly #channels = new Map<string, () => void>()
+  #main: Connection | undefined
+  #waiter: Promise<Connection> | undefined
+  #subscriber: Promise<Connection> | undefined
+  #facts: ServerFacts | undefined
+  #reason: string | undefined = 'not connected yet'
+  #offsets: number[] = []
+  #failures = 0
+  #probedAt = -Infinity
+  #timer: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(options: PeerOptions) {
+    this.#options = options
+    this.host = options.host
+    this.tried = this.#open()
+  }
+
+  connection(): Connection | undefined {
+    return this.#reason === undefined ? this.#main : undefined
+  }
+
+  reason(): string | undefined {
+    return this.#reason
+  }
+
+  facts(): ServerFacts | undefined {
+    return this.#facts
+  }
+
+  clockOffset(): number | undefined {
+    return this.#offsets.length === 0 ? undefined : Math.max(...this.#offsets)
+  }
+
+  waiter(): Promise<Connection> {
+    this.#waiter ??= this.#aside(() => (this.#waiter = undefined))
+    return this.#waiter
+  }
+
+  async subscribe(channel: string, listener: () => void): Promise<void> {
+    this.#channels.set(channel, listener)
+    await (await this.#listening()).sSubscribe(channel, listener)
+  }
+
+  async unsubscribe(channel: string): Promise<void> {
+    this.#channels.delete(channel)
+    if (this.#subscriber !== undefined) await (await this.#subscriber).sUnsubscribe(channel)
+  }
+
+  renew(reason: string): void {
+    if (this.#main !== undefined) this.#drop(reason)
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    this.#drop('closed')
+  }
+
+  async #open(): Promise<void> {
+    try {
+      const main: Connection = await connect(this.#options, () => {
+        if (this.#main === main || this.#main === undefined) this.#drop('the connection was lost')
+      })
+      if (this.#closed) return main.destroy()
+      this.#main = main
+      await this.#probe()
+      this.#failures = 0
+      this.#heartbeatLater()
+      await this.#resubscribe()
+    } catch (error) {
+      this.#drop(`no connection: ${(error as Error).message}`)
+    }
+  }
+
+  /** Ends all calls in flight; unless closed, tries again after a pause. */
+  #drop(reason: string): void {
+    const [main, aside] = [this.#main, [this.#waiter, this.#subscriber]]
+    this.#main = undefined
+    this.#waiter = undefined
+    this.#subscriber = undefined
+    this.#offsets = []
+    this.#state(reason)
+    main?.destroy()
+    for (const one of aside) void one?.then((connection) => connection.destroy()).catch(() => undefined)
+    clearTimeout(this.#timer)
+    if (this.#closed) return
+    this.#timer = setTimeout(() => void this.#open(), this.#pause())
+  }
+
+  /** Doubles up to a second, and is drawn from its upper half: many gateways do not come back at once. */
+  #pause(): number {
+    const longest = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, LONGEST_PAUSE_MS)
+    this.#failures += 1
+    return longest * (0.5 + Math.random() / 2)
+  }
+
+  #state(reason: string | undefined): void {
+    if (this.#reason === reason) return
+    this.#reason = reason
+    this.#options.onChange(this)
+  }
+
+  async #probe(): Promise<void> {
+    const main = this.#main
+    if (main === undefined) return
+    const info = String(await within(main.sendCommand(['INFO']), SILENCE_MS))
+    const config = await within(readConfig(main), SILENCE_MS)
+    await this.#beat(main)
+    if (main !== this.#main) return
+    this.#probedAt = performance.now()
+    this.#facts = readFacts(info, config)
+    this.#state(problemsOf(this.#facts, this.#options.wanted)[0])
+  }
+
+  #heartbeatLater(): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => void this.#heartbeat(), HEARTBEAT_MS)
+  }
+
+  async #heartbeat(): Promise<void> {
+    const main = this.#main
+    if (main === undefined) return
+    try {
+      await this.#beat(main)
+      if (performance.now() - this.#probedAt > PROBE_EVERY_MS || this.#reason !== undefined)
+        await this.#probe()
+      if (main === this.#main) this.#heartbeatLater()
+    } catch (error) {
+      if (main === this.#main) this.#drop(`the server does not answer: ${(error as Error).message}`)
+    }
+  }
+
+  /** The server's time was read before its answer came, so what is kept is never ahead of the server (S08, S12). */
+  async #beat(main: Connection): Promise<void> {
+    const [seconds, micros] = (await within(main.sendCommand(['TIME']), SILENCE_MS)) as [string, string]
+    if (main !== this.#main) return
+    this.#offsets.push(Number(seconds) * 1_000 + Number(micros) / 1_000 - performance.now())
+    if (this.#offsets.length > OFFSET_SAMPLES) this.#offsets.shift()
+  }
+
+  #listening(): Promise<Connection> {
+    this.#subscriber ??= this.#aside(() => {
+      this.#subscriber = undefined
+      if (this.#main !== undefined) void this.#resubscribe().catch(() => undefined)
+    })
+    return this.#subscriber
+  }
+
+  /** After a new connection: whoever waits looks again, because messages were lost meanwhile. */
+  async #resubscribe(): Promise<void> {
+    for (const [channel, listener] of this.#channels) {
+      await (await this.#listening()).sSubscribe(channel, listener)
+      listener()
+    }
+  }
+
+  #aside(onEnd: () => void): Promise<Connection> {
+    const opened = connect(this.#options, onEnd)
+    opened.catch(onEnd)
+    return opened
+  }
+}
+
+/** Undefined when the user may not. */
+async function readConfig(main: Connection): Promise<Record<string, string> | undefined> {
+  try {
+    const pairs = (await main.sendCommand(['CONFIG', 'GET', ...CONFIG_NAMES])) as string[]
+    return Object.fromEntries(pairs.flatMap((name, i) => (i % 2 === 0 ? [[name, pairs[i + 1] ?? '']] : [])))
+  } catch (error) {
+    if (/^(NOPERM|ERR)/.test((error as Error).message)) return undefined
+    throw error
+  }
+}
