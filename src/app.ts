@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { type Config, storePath } from './config.ts'
+import { acceptedOf, type Config, isEmbedded, redisAddressOf, storePath } from './config.ts'
 import { successor, timeOrderedId } from './domain/id.ts'
 import { type Bucket, takeToken } from './domain/rate.ts'
 import { type Census, census } from './gateway/census.ts'
@@ -82,8 +82,20 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   }
 }
 
-function openStore(config: Config): Promise<Store> {
-  return openEmbeddedStore({ path: storePath(config), minFreeBytes: config.storeMinFree })
+/** The adapter for Redis is read only when it is asked for: it would cost every start. */
+async function openStore(config: Config): Promise<Store> {
+  if (isEmbedded(config))
+    return openEmbeddedStore({ path: storePath(config), minFreeBytes: config.storeMinFree })
+  const { openRedisStore } = await import('./store/redis.ts')
+  const { sentinelPassword, durability } = config
+  return openRedisStore({
+    address: redisAddressOf(config),
+    replicas: config.storeReplicas,
+    accept: acceptedOf(config),
+    callMs: config.storeDeadline,
+    ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
+    ...(durability === undefined ? {} : { durability }),
+  })
 }
 
 function loaderOf(config: Config, { loadPolicies, bundleWorker }: AppParts): () => Promise<LoadResult> {

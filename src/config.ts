@@ -2,12 +2,23 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { LIMITS } from './contract/limits.ts'
+import { isRedisAddress, parseRedisAddress, REDIS_FORMS, withoutPassword } from './store/redis-address.ts'
+import { ACCEPTABLE, type Acceptable } from './store/redis-settings.ts'
 
 /** Configuration: flags > environment > countersign.yaml > defaults (design.md section 11). The only reader of process.env. */
 export interface Config {
   readonly host: string
   readonly port: number
   readonly store: string
+  /** These and those below are for Redis only. */
+  readonly storeUsername?: string
+  readonly storePassword?: string
+  readonly sentinelPassword?: string
+  /** Replicas that must confirm each commit. */
+  readonly storeReplicas: number
+  readonly durability?: 'async'
+  /** Unsafe settings of the server accepted by name, separated by commas. */
+  readonly storeAccept: string
   readonly policies: string
   /** Absent: generated and printed once when the store is new. */
   readonly adminKey?: string
@@ -45,7 +56,36 @@ const PORT = { type: 'integer', minimum: 0, maximum: 65_535 } as const
 export const SETTINGS: readonly Setting[] = [
   { key: 'host', type: 'string', default: '127.0.0.1', help: 'address to listen on' },
   { key: 'port', ...PORT, default: 8787, help: 'port of the agent, review and admin API' },
-  { key: 'store', type: 'string', default: 'file:./data', help: 'where state lives: file:<directory>' },
+  {
+    key: 'store',
+    type: 'string',
+    default: 'file:./data',
+    help: 'where state lives: file:<directory> or redis://host:port',
+  },
+  { key: 'storeUsername', type: 'string', help: 'user of Redis, when not in the address' },
+  { key: 'storePassword', type: 'string', secret: true, help: 'password of Redis, when not in the address' },
+  { key: 'sentinelPassword', type: 'string', secret: true, help: 'password of the sentinels' },
+  {
+    key: 'storeReplicas',
+    type: 'integer',
+    default: 0,
+    minimum: 0,
+    maximum: 16,
+    help: 'replicas of Redis that must confirm each commit',
+  },
+  {
+    key: 'durability',
+    type: 'string',
+    oneOf: ['async'],
+    help: 'async: accept a Redis that may lose the last seconds',
+  },
+  {
+    key: 'storeAccept',
+    type: 'string',
+    default: '',
+    minLength: 0,
+    help: `unsafe settings of Redis accepted by name: ${ACCEPTABLE.join(', ')}`,
+  },
   { key: 'policies', type: 'string', default: './policies', help: 'directory of the policy bundle' },
   {
     key: 'adminKey',
@@ -230,8 +270,17 @@ function textOf(path: string): string {
 
 /** Combinations that would break a promise of the product. */
 function refuseUnsafe(config: Config, env: Readonly<Record<string, string | undefined>>): void {
+  if (/json-rules-engine|\*/.test(env['DEBUG'] ?? '')) {
+    throw new ConfigError('DEBUG: the rules engine would print payloads to the log; unset it')
+  }
+  acceptedOf(config)
+  if (isRedisAddress(config.store)) {
+    redisAddressOf(config)
+    return
+  }
   if (!config.store.startsWith('file:')) {
-    throw new ConfigError(`store: \`${config.store}\` is not known here; use file:<directory>`)
+    const shown = withoutPassword(config.store)
+    throw new ConfigError(`store: \`${shown}\` is not known here; use file:<directory> or ${REDIS_FORMS}`)
   }
   if (storePath(config) === '')
     throw new ConfigError('store: `file:` names no directory; use file:<directory>')
@@ -240,11 +289,43 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
   if (data === policies || data.startsWith(`${policies}/`)) {
     throw new ConfigError('store: state must not lie inside the policy directory')
   }
-  if (/json-rules-engine|\*/.test(env['DEBUG'] ?? '')) {
-    throw new ConfigError('DEBUG: the rules engine would print payloads to the log; unset it')
+}
+
+/** The server of the address, with the credentials that stand beside it. @throws ConfigError */
+export function redisAddressOf(config: Config): ReturnType<typeof parseRedisAddress> {
+  const { store, storeUsername: username, storePassword: password } = config
+  try {
+    const address = parseRedisAddress(store)
+    return {
+      ...(username === undefined ? {} : { username }),
+      ...(password === undefined ? {} : { password }),
+      ...address,
+    }
+  } catch (cause) {
+    throw new ConfigError(`store: ${(cause as Error).message}`, { cause })
   }
 }
 
+/** @throws ConfigError for a name that nothing has */
+export function acceptedOf({ storeAccept }: Config): Acceptable[] {
+  return storeAccept
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+    .map((name) => {
+      const known = ACCEPTABLE.find((one) => one === name)
+      if (known === undefined)
+        throw new ConfigError(`store_accept: \`${name}\` is no name; known are ${ACCEPTABLE.join(', ')}`)
+      return known
+    })
+}
+
+/** Where the store is, as it may be shown. */
+export const shownStore = (config: Config): string => withoutPassword(config.store)
+
+export const isEmbedded = (config: Config): boolean => config.store.startsWith('file:')
+
+/** The directory of the embedded store. */
 export function storePath(config: Config): string {
   return config.store.slice('file:'.length)
 }
@@ -256,9 +337,13 @@ export function describeConfig({
 }: LoadedConfig): { name: string; value: string; origin: Origin }[] {
   return SETTINGS.map((setting) => {
     const value = config[setting.key]
-    const shown = value === undefined ? '' : setting.secret ? '********' : String(value)
+    const shown = value === undefined ? '' : setting.secret ? '********' : shownValue(setting, value)
     return { name: variableOf(setting.key), value: shown, origin: origins[setting.key] }
   })
+}
+
+function shownValue({ key }: Setting, value: string | number | readonly string[]): string {
+  return key === 'store' ? withoutPassword(String(value)) : String(value)
 }
 
 export const kebab = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)

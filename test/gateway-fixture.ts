@@ -18,11 +18,11 @@ import { leafHash } from '../src/domain/digest.ts'
 import { issueKey } from '../src/gateway/keys.ts'
 import { runDue } from '../src/gateway/run-due.ts'
 import { loadBundle } from '../src/policy/directory.ts'
-import { openEmbeddedStore } from '../src/store/embedded.ts'
 import type { Store } from '../src/store/store.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import { BUNDLE } from './bundle.ts'
 import { checkDocumented } from './documented.ts'
+import { openTestStore } from './test-store.ts'
 
 /** A whole gateway in this process, with a clock that tests move: nothing here waits for time to pass. */
 
@@ -272,6 +272,8 @@ export class World {
       host: '127.0.0.1',
       port: 0,
       store: `file:${this.#directory}/data`,
+      storeReplicas: 0,
+      storeAccept: '',
       policies: this.policies,
       adminKey: ADMIN_KEY,
       metricsHost: '127.0.0.1',
@@ -289,8 +291,7 @@ export class World {
       log: createLog('trace', { write: (line: string) => void logged.push(line) }),
       loadPolicies: (dir) => loadBundle(dir),
       openStore: async () => {
-        const path = join(this.#directory, 'data')
-        return wrapStore(this.#counting(await openEmbeddedStore({ path, minFreeBytes: 0, clock })))
+        return wrapStore(this.#counting(await openTestStore(join(this.#directory, 'data'), clock)))
       },
       timerEveryMs: NEVER_MS,
     })

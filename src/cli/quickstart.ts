@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App } from '../app.ts'
-import { type Config, storePath } from '../config.ts'
+import { type Config, isEmbedded, storePath } from '../config.ts'
 import { issueKey } from '../gateway/keys.ts'
 import { DEMO_FILE, type DemoCredentials, readDemoCredentials, writeDemoCredentials } from './credentials.ts'
-import { CliFailure } from './failure.ts'
+import { CliFailure, usage } from './failure.ts'
 import { closeInTime, readConfig, startOrExplain, untilAskedToStop } from './serve.ts'
 
 const TENANT = 'acme'
@@ -19,6 +19,8 @@ export const QUICKSTART_USAGE = `countersign quickstart [--policies DIR] [--stor
 /** `npm start`: a gateway with the starter policies and demo credentials in a file that only the owner can read. */
 export async function quickstart(args: readonly string[]): Promise<void> {
   const { config } = readConfig(args)
+  if (!isEmbedded(config))
+    throw usage('the demo keeps its keys beside the embedded store', 'for Redis use `countersign serve`')
   const { app } = await startOrExplain(config, config.logLevel === 'info' ? 'warn' : config.logLevel)
   const credentials = await demoCredentials(app, storePath(config))
   console.log(banner(config, app, credentials))

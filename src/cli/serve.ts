@@ -2,11 +2,11 @@ import { createRequire } from 'node:module'
 import type { Logger } from 'pino'
 import type * as Yaml from 'yaml'
 import type { App } from '../app.ts'
-import { type Config, ConfigError, loadConfig, type LoadedConfig } from '../config.ts'
+import { type Config, ConfigError, loadConfig, type LoadedConfig, shownStore } from '../config.ts'
 import { startBundleWorker } from '../policy/directory-start.ts'
 import { CliFailure, EXIT } from './failure.ts'
 
-export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--store file:DIR] [--policies DIR] ...
+export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--store file:DIR|redis://HOST] [--policies DIR] ...
 
   Runs the gateway until SIGTERM or SIGINT. \`countersign config\` lists every setting with its value and origin.`
 
@@ -21,7 +21,13 @@ export async function serve(args: readonly string[]): Promise<void> {
     console.error(`admin key (shown once, keep it): ${app.newAdminKey}`)
   }
   log.info(
-    { url: app.url, metrics: app.metricsUrl, store: config.store, policies: config.policies },
+    {
+      url: app.url,
+      metrics: app.metricsUrl,
+      store: shownStore(config),
+      durability: app.deps.store.durability,
+      policies: config.policies,
+    },
     'listening',
   )
   const readiness = await app.health.ready()

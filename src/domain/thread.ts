@@ -61,6 +61,8 @@ export interface LimitCharge {
 
 export interface Approval {
   readonly at: number
+  /** Of the store when it was given: an approval of another epoch may have been used, and the store forgot it. */
+  readonly epoch: string
   /** When the agent first read it. */
   readonly collected_at?: number
   /** SHA-256 of the token; absent where the agent uses unsigned approvals. */

@@ -14,6 +14,8 @@ export interface ApprovalToken {
   readonly key_hash: string
   /** ms since 1970, by the store's clock. */
   readonly expires_at: number
+  /** Of the store when it was minted (design.md section 4): in another epoch it may have been used, and the store forgot it. */
+  readonly epoch: string
   readonly used_at?: number
 }
 

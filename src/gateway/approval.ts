@@ -10,8 +10,14 @@ import { callOf, decide } from './submit.ts'
 
 /** Why an approval no longer holds: the stable code that its message starts with. */
 export interface Lapse {
-  readonly code: 'policy_changed' | 'reviewer_removed'
+  readonly code: 'policy_changed' | 'reviewer_removed' | 'store_changed'
   readonly sentence: string
+}
+
+/** What was promised in another epoch of the store may have been kept already, and forgotten. */
+export const STORE_CHANGED: Lapse = {
+  code: 'store_changed',
+  sentence: 'the store was restarted, restored or taken over since the approval; ask for a new one',
 }
 
 const NOT_READY_SECONDS = 5

@@ -6,7 +6,7 @@ import { TASK_ID, THREAD_ID } from '../domain/id.ts'
 import { pollAfterSeconds, type Thread } from '../domain/thread.ts'
 import type { ApprovalToken } from '../domain/token.ts'
 import type { AgentEntry } from '../policy/snapshot.ts'
-import { type Lapse, lapseOf } from './approval.ts'
+import { type Lapse, lapseOf, STORE_CHANGED } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { closingMessage, expiry } from './expire.ts'
@@ -132,11 +132,16 @@ async function approvedRead(
     revisionId(value.thread_id, value.revision),
   )
   if (revision === undefined) throw new TypeError('a thread without its revision')
-  const lapse = await lapseOf(deps, value, revision.value)
-  const guards = [unchanged('thread', value.thread_id, thread), keyGuard(caller)]
+  const epoch = await deps.store.epoch(value.tenant)
+  const lapse = value.approval?.epoch === epoch ? await lapseOf(deps, value, revision.value) : STORE_CHANGED
+  const guards = [unchanged('thread', value.thread_id, thread), keyGuard(caller), { epoch }]
   if (lapse) return { ...revoke(deps, value, lapse), guards }
-  if (value.approval?.collected_at !== undefined) return { answer: decisionOn(value, deps.store.now()) }
-  const plan = entry?.signedApprovals === false ? collect(deps, value) : mint(deps, caller, value, entry)
+  if (value.approval?.collected_at !== undefined)
+    return { answer: decisionOn(value, deps.store.now()), guards, confirmed: true }
+  const plan =
+    entry?.signedApprovals === false
+      ? collect(deps, value, epoch)
+      : mint(deps, caller, value, { entry, epoch })
   return {
     ...plan,
     guards: [...guards, ...(plan.guards ?? [])],
@@ -155,9 +160,9 @@ function revoke(deps: Deps, thread: Thread, lapse: Lapse): Plan<Decision> {
 }
 
 /** An agent with unsigned approvals needs no proof: the first read is only noted. */
-function collect(deps: Deps, thread: Thread): Plan<Decision> {
+function collect(deps: Deps, thread: Thread, epoch: string): Plan<Decision> {
   const collected_at = deps.store.now()
-  const approval = { ...thread.approval, at: thread.approval?.at ?? collected_at, collected_at }
+  const approval = { ...thread.approval, at: thread.approval?.at ?? collected_at, epoch, collected_at }
   const written = writeThread(thread, moved(thread, 'collect', { approval }))
   return {
     answer: decisionOn(written.thread, collected_at),
@@ -166,13 +171,20 @@ function collect(deps: Deps, thread: Thread): Plan<Decision> {
   }
 }
 
-function mint(deps: Deps, caller: Caller, thread: Thread, entry: AgentEntry | undefined): Plan<Decision> {
+interface Minting {
+  readonly entry: AgentEntry | undefined
+  readonly epoch: string
+}
+
+function mint(deps: Deps, caller: Caller, thread: Thread, { entry, epoch }: Minting): Plan<Decision> {
   const now = deps.store.now()
   const raw = composeCredential('approval', deps.random(SECRET_BYTES))
   const token_hash = hashCredential(raw)
-  const token = tokenOf(caller, thread, now + (entry?.tokenTtlMs ?? LIMITS.TOKEN_TTL_MS))
+  const expires_at = now + (entry?.tokenTtlMs ?? LIMITS.TOKEN_TTL_MS)
+  const token = tokenOf(caller, thread, { expires_at, epoch })
   const approval = {
     at: thread.approval?.at ?? now,
+    epoch,
     collected_at: now,
     token_hash,
     token_expires_at: token.expires_at,
@@ -193,7 +205,11 @@ function mint(deps: Deps, caller: Caller, thread: Thread, entry: AgentEntry | un
   }
 }
 
-function tokenOf(caller: Caller, thread: Thread, expires_at: number): ApprovalToken {
+function tokenOf(
+  caller: Caller,
+  thread: Thread,
+  life: Pick<ApprovalToken, 'expires_at' | 'epoch'>,
+): ApprovalToken {
   return {
     tenant: thread.tenant,
     agent: thread.agent,
@@ -204,7 +220,7 @@ function tokenOf(caller: Caller, thread: Thread, expires_at: number): ApprovalTo
     payload_digest: thread.payload_digest,
     ...(thread.action_hash === undefined ? {} : { action_hash: thread.action_hash }),
     key_hash: caller.keyHash,
-    expires_at,
+    ...life,
   }
 }
 

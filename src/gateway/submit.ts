@@ -66,7 +66,8 @@ async function evaluateOnce(
   const replay = replayable(attempt, deps.store.now(), bundle)
   if (replay) {
     await keyInForce(deps, caller)
-    return { answer: replay }
+    const guards = [unchanged('answer', attempt.id, attempt.known)]
+    return { answer: replay, guards, ...(replay.status === 'allow' ? { confirmed: true } : {}) }
   }
   return remembering(await evaluate(deps, caller, submission, world), attempt, deps.store.now(), bundle)
 }

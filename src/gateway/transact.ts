@@ -11,6 +11,8 @@ export interface Plan<T> {
   readonly guards?: readonly Guard[]
   readonly writes?: readonly Write[]
   readonly evidence?: readonly EvidenceRecord[]
+  /** The answer lets the caller act on what was read: it must be as durable as what is written, so it is committed even with nothing to write. */
+  readonly confirmed?: boolean
   /** The commit happens before this moment (ms since 1970) or not at all; after it the verb decides afresh. */
   readonly before?: number
   /** Called when the commit is durable. */
@@ -64,8 +66,8 @@ interface Outdated {
 
 /** One commit. */
 async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Committed<T> | Outdated> {
-  const { guards = [], writes = [], evidence = [], before = Infinity } = plan
-  if (writes.length === 0 && evidence.length === 0) return { answer: plan.answer }
+  const { guards = [], writes = [], evidence = [], before = Infinity, confirmed = false } = plan
+  if (writes.length === 0 && evidence.length === 0 && !confirmed) return { answer: plan.answer }
   const events = evidence.map(encodeEvidence)
   const deadline = Math.min(deps.store.now() + deps.storeDeadlineMs, before - 1)
   const commit = { commitId: deps.nextCommitId(), deadline, guards, writes, events }

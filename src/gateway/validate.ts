@@ -4,7 +4,7 @@ import type { JsonObject } from '../contract/json.ts'
 import { hashCredential, parseCredential } from '../domain/credential.ts'
 import { digestOf } from '../domain/digest.ts'
 import { type ApprovalToken, type Redemption, type RefusalReason, refusalOf } from '../domain/token.ts'
-import { lapseOf } from './approval.ts'
+import { lapseOf, STORE_CHANGED } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
@@ -87,16 +87,24 @@ async function redeem(
   if (deps.policies.current() === undefined) return refuse(deps, caller, { ...refused, because: 'no_policy' })
   const lapse = await lapseOf(deps, thread.value, approved.value).catch(notJudged)
   if (lapse) return refuse(deps, caller, { ...refused, because: lapse.code })
+  const epoch = await deps.store.epoch(caller.tenant)
+  if (token.value.epoch !== epoch) return refuse(deps, caller, { ...refused, because: STORE_CHANGED.code })
   const used_at = deps.store.now()
   const approval = {
     ...thread.value.approval,
     at: thread.value.approval?.at ?? used_at,
+    epoch,
     redeemed_at: used_at,
   }
   const written = writeThread(thread.value, moved(thread.value, 'redeem', { approval }))
   return {
     answer: { valid: true, ...(action_hash === undefined ? {} : { task_id, thread_id, action_hash }) },
-    guards: [unchanged('token', token_hash, token), unchanged('thread', thread_id, thread), keyGuard(caller)],
+    guards: [
+      unchanged('token', token_hash, token),
+      unchanged('thread', thread_id, thread),
+      keyGuard(caller),
+      { epoch },
+    ],
     writes: [...written.writes, put('token', token_hash, { ...token.value, used_at })],
     evidence: [recordOf(deps, caller, 'token.redeemed', { token_hash, token })],
     before: expires_at,

@@ -3,6 +3,7 @@ import { type ErrorCode, GatewayError } from '../contract/errors.ts'
 import { THREAD_ID } from '../domain/id.ts'
 import { eligible, quorum } from '../domain/quorum.ts'
 import {
+  type Approval,
   currentVotes,
   isExpired,
   type Thread,
@@ -49,9 +50,10 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     const obstacle = obstacleTo(thread.value, reviewer, tenant, deps.store.now())
     if (obstacle) throw new GatewayError(obstacle.code, obstacle.reason)
     const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller)]
+    const epoch = await deps.store.epoch(caller.tenant)
     const inTime = beforeDeadline(thread.value)
-    const plan = count(deps, thread.value, { ballot, reviewer, tenant })
-    return { ...approving(deps, snapshot, plan), guards, ...inTime }
+    const plan = count(deps, thread.value, { ballot, reviewer, tenant, epoch })
+    return { ...approving(deps, snapshot, plan), guards: [...guards, { epoch }], ...inTime }
   })
 }
 
@@ -124,9 +126,11 @@ interface Counting {
   readonly ballot: Ballot
   readonly reviewer: ReviewerEntry
   readonly tenant: Tenant | undefined
+  /** The store's, at the vote. */
+  readonly epoch: string
 }
 
-function count(deps: Deps, thread: Thread, { ballot, reviewer, tenant }: Counting): Plan<Thread> {
+function count(deps: Deps, thread: Thread, { ballot, reviewer, tenant, epoch }: Counting): Plan<Thread> {
   const at = deps.store.now()
   const { decision, comment } = ballot.vote
   const cast: Vote = {
@@ -138,7 +142,7 @@ function count(deps: Deps, thread: Thread, { ballot, reviewer, tenant }: Countin
     ...(comment === undefined ? {} : { comment }),
   }
   const counted = { ...thread, votes: [...thread.votes, cast] }
-  const after = decided(counted, tenant, at)
+  const after = decided(counted, tenant, { at, epoch })
   const written = writeThread(thread, after)
   const records = [castRecord(counted, cast), ...outcomeRecord(thread, after, cast)]
   return { answer: written.thread, writes: written.writes, evidence: records }
@@ -156,16 +160,16 @@ function approving(deps: Deps, snapshot: Snapshot | undefined, plan: Plan<Thread
 }
 
 /** What the thread becomes with the vote counted. One reject ends it; an approval needs every seat filled. */
-function decided(thread: Thread, tenant: Tenant | undefined, at: number): Thread {
+function decided(thread: Thread, tenant: Tenant | undefined, now: Pick<Approval, 'at' | 'epoch'>): Thread {
   const cast = thread.votes.at(-1)
   if (cast?.decision === 'reject') return moved(thread, 'vote_reject', { message: said(cast, 'rejected') })
   if (cast?.decision === 'request_changes') {
     return moved(thread, 'vote_changes', { message: said(cast, 'asked for changes') })
   }
-  const elapsed = at - thread.submitted_at
+  const elapsed = now.at - thread.submitted_at
   const met = quorum(thread.requirement, approversOf(tenant, thread), elapsed).met
   const trigger: ThreadTrigger = met ? 'quorum_met' : 'vote_counted'
-  const change = met ? { approval: { at }, deadline: at + thread.requirement.expires_ms } : {}
+  const change = met ? { approval: now, deadline: now.at + thread.requirement.expires_ms } : {}
   return moved(thread, trigger, change)
 }
 

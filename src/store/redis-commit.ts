@@ -15,17 +15,25 @@ export type CommitReply =
 /** Lua has no infinity that is written the same way everywhere. */
 const FOREVER = 1e300
 
-export function commitArguments(partition: string, commit: Commit, askEpoch: boolean): CommitArguments {
+export interface CommitOptions {
+  /** The answer names the partition's epoch. */
+  readonly askEpoch: boolean
+  /** ms since 1970; the server's when absent. */
+  readonly time?: number
+}
+
+export function commitArguments(partition: string, commit: Commit, options: CommitOptions): CommitArguments {
   const names = keysOf(partition)
   const keys = new KeyList(names)
   const args = [
     String(Math.max(-FOREVER, Math.min(FOREVER, commit.deadline))),
     commit.commitId,
     encodeMember(commit.commitId),
-    askEpoch ? '1' : '0',
+    options.askEpoch ? '1' : '0',
     names.channel,
     String(commit.guards.length),
     String(commit.events.length),
+    options.time === undefined ? '' : String(options.time),
   ]
   for (const guard of commit.guards) pushGuard(args, keys, guard)
   for (const write of commit.writes) pushWrite(args, keys, commit, write)

@@ -18,11 +18,10 @@ export interface Script {
 const PRELUDE = `#!lua
 local call, num = redis.call, tonumber
 local function int(x) return string.format('%.0f', x) end
-local function clock(head)
+local function clock(head, given)
   local t = call('TIME')
-  local now, seen = t[1] * 1000 + math.floor(t[2] / 1000), num(call('HGET', head, 't') or '0')
-  if seen > now then return seen end
-  return now
+  local now = num(given) or t[1] * 1000 + math.floor(t[2] / 1000)
+  return math.max(now, num(call('HGET', head, 't') or '0'))
 end
 local function epoch(head)
   return (call('HGET', head, 'g') or '') .. '.' .. string.match(call('INFO', 'replication'), 'master_replid:(%x+)')
@@ -34,7 +33,7 @@ end
  *
  * KEYS  1 head, 2 events, then what the parts name by position
  * ARGV  1 deadline in ms by the server's clock, 2 commit id, 3 commit id as a member, 4 '1' to be told the epoch, 5 the partition's channel,
- *       6 number of guards, 7 number of events, then the guards, then the writes and events, each a letter and its arguments:
+ *       6 number of guards, 7 number of events, 8 the time where it is not the server's, else '', then the guards, then the writes and events, each a letter and its arguments:
  *   guards  r key revision | l key windowMs amount atMost | e epoch
  *   writes  p key channel body | d key channel | i key score member | x key member | m key | c key windowMs at amount guarded('1'|'0')
  *   events  e body
@@ -43,7 +42,7 @@ end
  * A limit's window is the ring of src/domain/limit-window.ts, said once more; test/store/redis-window.test.ts holds the two together.
  */
 const COMMIT = `${PRELUDE}
-local head, now = KEYS[1], clock(KEYS[1])
+local head, now = KEYS[1], clock(KEYS[1], ARGV[8])
 if now > num(ARGV[1]) then return {'late', now} end
 local cid, LARGEST = ARGV[2], 9007199254740991
 
@@ -107,7 +106,7 @@ local function charge(k, ms, at, amount, guarded)
   if next(kept) == nil then windows[k].width = nil end
 end
 
-local i, failed = 8, {}
+local i, failed = 9, {}
 for g = 1, num(ARGV[6]) do
   local op, k, holds = ARGV[i], num(ARGV[i + 1]), nil
   if op == 'r' then

@@ -1,6 +1,6 @@
 import { checkClaim, checkCommit, checkCount, checkPartition, checkRange, checkRecordName } from './check.ts'
 import { createClock } from './clock.ts'
-import type { Clock } from './clock.ts'
+import type { Clock, ClockSources } from './clock.ts'
 import { type RedisAddress } from './redis-address.ts'
 import { type Answer, type Calls, createCalls, scriptArguments } from './redis-calls.ts'
 import { type Confirmations, createConfirmations } from './redis-confirm.ts'
@@ -36,7 +36,12 @@ export interface RedisOptions {
   readonly accept?: Wanted['accept']
   /** Longest time of a read, a claim, and of a wait for replicas, ms. */
   readonly callMs?: number
+  /** Another clock than the server's; all who open the store must share it. */
+  readonly clock?: ClockSources
 }
+
+/** An answer that left the server in time may still be on its way. */
+const GRACE_MS = 50
 
 /** The settings of the server do not let the store keep its promises. */
 export class UnsafeRedis extends Error {
@@ -87,6 +92,7 @@ class RedisStore implements Store {
   readonly #waking: Waking
   readonly #clock: Clock
   readonly #callMs: number
+  readonly #ownTime: boolean
   #lastOffset = Date.now() - performance.now()
   #closed = false
   /** Commits; each ends by its deadline. */
@@ -96,17 +102,18 @@ class RedisStore implements Store {
   constructor(
     topology: Topology,
     durability: Durability,
-    { replicas = 0, callMs = STORE_LIMITS.callMs }: RedisOptions,
+    { replicas = 0, callMs = STORE_LIMITS.callMs, clock }: RedisOptions,
   ) {
     this.durability = durability
     this.#topology = topology
     this.#callMs = callMs
     this.#calls = createCalls(topology)
     this.#confirmations = replicas > 0 ? createConfirmations(replicas, Math.ceil(callMs / 2)) : undefined
-    this.#clock = createClock(0, {
-      wall: () => performance.now() + this.#offset(),
-      monotonic: () => performance.now(),
-    })
+    this.#ownTime = clock !== undefined
+    this.#clock = createClock(
+      0,
+      clock ?? { wall: () => performance.now() + this.#offset(), monotonic: () => performance.now() },
+    )
     this.#waking = createWaking({
       topology,
       version: (partition, record) => this.#version(partition, record),
@@ -190,8 +197,11 @@ class RedisStore implements Store {
   async #commit(partition: string, commit: Commit): Promise<CommitResult> {
     const now = this.now()
     if (now > commit.deadline) return { ok: false, reason: 'late' }
-    const end = performance.now() + Math.min(commit.deadline - now, STORE_LIMITS.callMs)
-    const { keys, args } = commitArguments(partition, commit, this.#confirmations !== undefined)
+    const end = performance.now() + Math.min(commit.deadline - now, STORE_LIMITS.callMs) + GRACE_MS
+    const { keys, args } = commitArguments(partition, commit, {
+      askEpoch: this.#confirmations !== undefined,
+      ...(this.#ownTime ? { time: now } : {}),
+    })
     const script = SCRIPTS.commit
     const answer = await this.#calls.run({
       key: keys[0] as string,

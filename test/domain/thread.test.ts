@@ -122,7 +122,7 @@ const threads = fc
       deadline: submitted_at + required.expires_ms,
       announced,
       ...(status === 'approved'
-        ? { approval: { at: submitted_at, ...(collected ? { collected_at: submitted_at } : {}) } }
+        ? { approval: { at: submitted_at, epoch: 'e', ...(collected ? { collected_at: submitted_at } : {}) } }
         : {}),
     }),
   )
@@ -134,7 +134,7 @@ describe('time', () => {
       expect(isExpired(thread({ status }), 3 * HOUR)).toBe(true)
     }
     expect(isExpired(thread({ status: 'rejected' }), 9 * HOUR)).toBe(false)
-    const collected = thread({ status: 'approved', approval: { at: 0, collected_at: 1 } })
+    const collected = thread({ status: 'approved', approval: { at: 0, epoch: 'e', collected_at: 1 } })
     expect(isExpired(collected, 9 * HOUR)).toBe(false)
     const { deadline: _, ...endless } = thread()
     expect(isExpired(endless, Number.MAX_SAFE_INTEGER)).toBe(false)

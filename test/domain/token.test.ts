@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { type ApprovalToken, type Redemption, refusalOf } from '../../src/domain/token.ts'
 
 const BOUND = { tenant: 'acme', agent: 'bot', key_hash: 'k', task_id: 't', payload_digest: 'p' }
-const v1: ApprovalToken = { ...BOUND, thread_id: 'thr_1', revision: 1, tool: 'pay', expires_at: 1_000 }
+const v1: ApprovalToken = {
+  ...BOUND,
+  thread_id: 'thr_1',
+  revision: 1,
+  tool: 'pay',
+  expires_at: 1_000,
+  epoch: 'e',
+}
 const v2: ApprovalToken = { ...v1, action_hash: 'h' }
 const forV2: Redemption = { ...BOUND, thread_id: 'thr_1', action_hash: 'h' }
 

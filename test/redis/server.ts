@@ -184,7 +184,10 @@ export function freePort(): Promise<number> {
     server.listen(0, '127.0.0.1', () => {
       const { port } = server.address() as { port: number }
       // a cluster node listens on port + 10,000, too
-      server.close(() => (port > 50_000 ? freePort().then(resolve, reject) : resolve(port)))
+      server.close(() => {
+        if (port > 50_000) freePort().then(resolve, reject)
+        else resolve(port)
+      })
     })
   })
 }

@@ -1,0 +1,26 @@
+import { afterAll } from 'vitest'
+import type { ClockSources } from '../src/store/clock.ts'
+import { openEmbeddedStore } from '../src/store/embedded.ts'
+import { parseRedisAddress } from '../src/store/redis-address.ts'
+import { openRedisStore } from '../src/store/redis.ts'
+import type { Store } from '../src/store/store.ts'
+import { type RedisServer, startRedis } from './redis/server.ts'
+
+/*
+ * The store that a test's gateway runs on. The same tests run on each: vitest.config.ts starts them once more with
+ * COUNTERSIGN_TEST_STORE=redis, where each directory stands for a database of one server.
+ */
+const databases = new Map<string, number>()
+let server: Promise<RedisServer> | undefined
+
+export async function openTestStore(directory: string, clock: ClockSources): Promise<Store> {
+  if (process.env['COUNTERSIGN_TEST_STORE'] !== 'redis')
+    return openEmbeddedStore({ path: directory, minFreeBytes: 0, clock })
+  server ??= startRedis({ config: { databases: '2000' } })
+  const { url } = await server
+  const database = databases.get(directory) ?? databases.size
+  databases.set(directory, database)
+  return openRedisStore({ address: parseRedisAddress(`${url}/${database}`), clock })
+}
+
+if (process.env['COUNTERSIGN_TEST_STORE'] === 'redis') afterAll(async () => (await server)?.dispose())
