@@ -53,7 +53,7 @@ export async function startCluster(
 /** A primary, its replicas, and three sentinels that agree by two. */
 export interface Sentinels extends Servers {
   readonly sentinels: readonly RedisServer[]
-  /** Who the sentinels say is the primary. */
+  /** Who is the primary; rejects while the sentinels do not agree, or it does not know yet. */
   primary(): Promise<RedisServer>
 }
 
@@ -123,10 +123,13 @@ export async function startSentinels({
     servers,
     sentinels,
     primary: async () => {
-      const answer = await (sentinels[0] as RedisServer).ask('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'main')
-      const name = Number(answer.split('\n').at(-1))
-      const server = servers.find(({ port }) => port === names.get(name))
-      if (server === undefined) throw new Error(`no server has the name ${answer}`)
+      const answers = await Promise.all(
+        sentinels.map((sentinel) => sentinel.ask('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'main')),
+      )
+      const said = new Set(answers.map((answer) => names.get(Number(answer.split('\n').at(-1)))))
+      const server = servers.find(({ port }) => said.has(port))
+      if (server === undefined || said.size > 1) throw new Error('the sentinels do not agree')
+      if (!(await server.ask('ROLE')).includes('master')) throw new Error('it is not yet the primary')
       return server
     },
     dispose: () => disposeAll(all),
