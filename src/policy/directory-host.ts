@@ -24,7 +24,7 @@ export interface WorkerLoadOptions {
  */
 export async function loadBundleInWorker(dir: string, options: WorkerLoadOptions = {}): Promise<LoadResult> {
   const { timeoutMs = DEFAULT_LOAD_TIMEOUT_MS, checks = createPayloadChecks() } = options
-  const running = options.started ?? startBundleWorker(dir, options.workerUrl)
+  const running = options.started ?? startBundleWorker(dir, { url: options.workerUrl, inBackground: true })
   const parts = new Promise<LoadResult>((resolve) => receive(running, checks, resolve))
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<LoadResult>((resolve) => {

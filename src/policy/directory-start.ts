@@ -15,13 +15,25 @@ const MAX_HEAP_MB = 256
 /** Reading YAML makes much that is thrown away at once: with the usual 16 MB a tenth of the time goes into collecting it. */
 const YOUNG_HEAP_MB = 64
 
-/** `url` is the built directory-worker.js; default: beside this module. */
+export interface BundleWorkerData {
+  readonly dir: string
+  /** This process has other work that must not wait. */
+  readonly inBackground: boolean
+}
+
+export interface BundleWorkerOptions {
+  /** The built directory-worker.js. Default: beside this module. */
+  readonly url?: URL | undefined
+  /** Default: not. */
+  readonly inBackground?: boolean
+}
+
 export function startBundleWorker(
   dir: string,
-  url: URL = new URL('./directory-worker.js', import.meta.url),
+  { url = new URL('./directory-worker.js', import.meta.url), inBackground = false }: BundleWorkerOptions = {},
 ): BundleWorker {
   const worker = new Worker(url, {
-    workerData: { dir },
+    workerData: { dir, inBackground } satisfies BundleWorkerData,
     execArgv: [],
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: YOUNG_HEAP_MB },

@@ -12,47 +12,13 @@ import {
   type ParsedNode,
   type Scalar,
 } from 'yaml'
+import type { Doc, DocEntry } from './doc.ts'
+import { parsePlain } from './parse-plain.ts'
 import type { Findings, Mark, Source } from './source.ts'
 import { scanTokens } from './scan.ts'
 import { findHidden, nameOf } from './text.ts'
 
-/** A YAML document reduced to what a policy may contain, every part with its place. */
-export type Doc = DocText | DocNumber | DocBoolean | DocNull | DocList | DocMap
-
-export interface DocText {
-  readonly kind: 'text'
-  readonly value: string
-  readonly mark: Mark
-}
-export interface DocNumber {
-  readonly kind: 'number'
-  readonly value: number
-  readonly mark: Mark
-}
-export interface DocBoolean {
-  readonly kind: 'boolean'
-  readonly value: boolean
-  readonly mark: Mark
-}
-export interface DocNull {
-  readonly kind: 'null'
-  readonly mark: Mark
-}
-export interface DocList {
-  readonly kind: 'list'
-  readonly items: readonly Doc[]
-  readonly mark: Mark
-}
-export interface DocMap {
-  readonly kind: 'map'
-  readonly entries: readonly DocEntry[]
-  readonly mark: Mark
-}
-export interface DocEntry {
-  readonly key: string
-  readonly keyMark: Mark
-  readonly value: Doc
-}
+export type { Doc, DocBoolean, DocEntry, DocList, DocMap, DocNull, DocNumber, DocText } from './doc.ts'
 
 interface Reading {
   readonly source: Source
@@ -75,6 +41,11 @@ export const PARSE_OPTIONS = {
  * be used at all.
  */
 export function parseSource(source: Source, findings: Findings): Doc | undefined {
+  return parsePlain(source.text) ?? parseWithLibrary(source, findings)
+}
+
+/** What the plain reader leaves: everything that is not plain, and all that is wrong. */
+export function parseWithLibrary(source: Source, findings: Findings): Doc | undefined {
   const lexemes = scanTokens(source, findings)
   const document = lexemes && composeDocument(lexemes, source.text.length)
   if (!document) return undefined

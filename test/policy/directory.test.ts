@@ -1,11 +1,22 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Diagnostic } from '../../src/policy/diagnostics.ts'
 import { loadBundle } from '../../src/policy/directory.ts'
 import { loadBundleInWorker } from '../../src/policy/directory-host.ts'
+import { startBundleWorker } from '../../src/policy/directory-start.ts'
 import { watchBundle, type BundleWatch, type WatchOptions } from '../../src/policy/directory-watch.ts'
 import type { LoadResult } from '../../src/policy/load.ts'
 import { bundle, call, rules, tempDir, until, writeFiles, type Files } from './support.ts'
@@ -192,6 +203,22 @@ describe('the worker', () => {
     ).toEqual(['. load-crashed'])
   })
 
+  it.skipIf(process.platform !== 'linux')(
+    'gives way to every other thread of the process when it works in the background, and is the only one that does',
+    async () => {
+      const usual = getPriority(process.pid)
+      const lowered = (): readonly number[] => priorities().filter((priority) => priority > usual)
+      const before = lowered()
+      const { worker, ended } = startBundleWorker(dirWith(bundle()), { url: WORKER, inBackground: true })
+      // It waits for the first `next` with what it found.
+      await until(() => lowered().length > before.length, 'the worker to give way')
+      expect(lowered()).toEqual([...before, Math.min(usual + 5, 19)])
+      expect(getPriority(process.pid)).toBe(usual)
+      await worker.terminate()
+      await ended
+    },
+  )
+
   it('never stalls this thread, whatever the size of the bundle', async () => {
     const tool = (n: number): string =>
       `tool: t${n}\ndescription: d\nrisk: low\ninput_schema: { type: object, properties: { amount: { type: integer } } }\n`
@@ -227,6 +254,17 @@ describe('the worker', () => {
     expect(longest).toBeLessThan(100)
   }, 90_000)
 })
+
+/** The nice value of each thread of this process: field 19 of its stat. */
+function priorities(): readonly number[] {
+  return readdirSync('/proc/self/task').flatMap((thread) => {
+    try {
+      return [Number(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ')[1]?.split(' ')[16])]
+    } catch {
+      return []
+    }
+  })
+}
 
 interface Watched {
   readonly watch: BundleWatch

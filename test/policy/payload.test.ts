@@ -100,6 +100,18 @@ describe('checking a payload', () => {
     expect(performance.now() - begun).toBeLessThan(500)
   })
 
+  it('compiles equal schemas once, also when one of their contracts is gone', () => {
+    const checks = createPayloadChecks()
+    const one = checks.of('r1', property({ type: 'integer' }))
+    expect(checks.of('r2', property({ type: 'integer' }))).toBe(one)
+    const other = checks.of('r3', property({ type: 'string' }))
+    expect(other).not.toBe(one)
+    checks.keep(new Set(['r2']))
+    expect(checks.of('r1', property({ type: 'integer' }))).toBe(one)
+    expect(checks.of('r3', property({ type: 'string' }))).not.toBe(other)
+    expect(checks.of('r3', property({ type: 'string' }))({ x: 1 })).toHaveLength(1)
+  })
+
   it('compiles an unchanged contract once, and forgets a changed one', async () => {
     const checks = createPayloadChecks()
     const one = checks.of('r1', { type: 'object' })
