@@ -80,6 +80,7 @@ describe('redis.conf and users.acl', () => {
     ['SUBSCRIBE', 'cs:wake'],
     ['SSUBSCRIBE', 'cs:wake'],
     ['PUBLISH', 'cs:wake', '1'],
+    ['CLUSTER', 'INFO'],
     ['CLUSTER', 'SLOTS'],
     ['CLUSTER', 'SHARDS'],
     ['CLUSTER', 'MYID'],
