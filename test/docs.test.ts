@@ -11,6 +11,7 @@ const documents = [
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
+  'deploy/README.md',
 ]
 
 describe('the documents', () => {

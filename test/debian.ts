@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process'
+
+/** Looks for a program, also where administrators' programs are. */
+const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`
+
+/** How long a test file should let its set-up take when it may have to install something, ms. */
+export const INSTALL_MS = 300_000
+
+/*
+ * $1 the program, $2 its package. Nothing that is installed may start a service: policy-rc.d says so to Debian's scripts, and is gone
+ * afterwards when it was not there before. A machine without lists, or with old ones, fetches them and tries once more.
+ */
+const INSTALL = `
+set -eu
+command -v "$1" >/dev/null && exit 0
+if [ ! -e /usr/sbin/policy-rc.d ]; then
+  trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+  printf '#!/bin/sh\\nexit 101\\n' >/usr/sbin/policy-rc.d
+  chmod 0755 /usr/sbin/policy-rc.d
+fi
+install() { apt-get install --yes --quiet --no-install-recommends -o DPkg::Lock::Timeout=120 "$1"; }
+install "$2" || { apt-get update --quiet && install "$2"; }
+command -v "$1" >/dev/null
+`
+
+/**
+ * Makes sure that a program of a Debian package is there: installs the package when it is missing, once, however many test files ask
+ * at the same time. Throws with what apt said when it cannot: a check that needs the program is never skipped.
+ */
+export function ensureProgram(program: string, fromPackage: string): void {
+  if (has(program)) return
+  const env = { ...process.env, PATH, DEBIAN_FRONTEND: 'noninteractive' }
+  const args = ['/tmp/countersign-apt.lock', 'sh', '-c', INSTALL, 'sh', program, fromPackage]
+  const { status, stdout, stderr, error } = spawnSync('flock', args, { env, encoding: 'utf8' })
+  if (status === 0) return
+  const said = error?.message ?? `${stdout}${stderr}`
+  throw new Error(
+    `\`${program}\` is needed and \`apt-get install ${fromPackage}\` failed; install it and try again:\n${said}`,
+  )
+}
+
+const has = (program: string): boolean =>
+  spawnSync('sh', ['-c', 'command -v "$1"', 'sh', program], { env: { ...process.env, PATH } }).status === 0
+
+export interface Ran {
+  readonly status: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs a program to its end. */
+export function run(
+  program: string,
+  args: readonly string[],
+  { cwd, env = {}, input = '' }: { cwd?: string; env?: Record<string, string>; input?: string } = {},
+): Ran {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    encoding: 'utf8',
+    env: { ...process.env, PATH, ...env },
+    input,
+    ...(cwd === undefined ? {} : { cwd }),
+  })
+  if (error) throw error
+  return { status, out: stdout, err: stderr }
+}

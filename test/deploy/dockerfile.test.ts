@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { SETTINGS } from '../../src/config.ts'
+import { isSentToBuilder, stages } from './dockerfile.ts'
+import { at, lines, read } from './files.ts'
+
+const [build, runtime] = stages()
+const packaged = JSON.parse(read('package.json')) as { version: string; license: string; files: string[] }
+const defaultOf = (key: string): unknown => SETTINGS.find((setting) => setting.key === key)?.default
+
+describe('the Dockerfile', () => {
+  it('builds in one stage and runs in another, both on the same pinned Debian', () => {
+    expect(stages()).toHaveLength(2)
+    expect(runtime.image).toMatch(/^node:22\.\d+\.\d+-bookworm-slim$/)
+    expect(build.image).toBe(runtime.image)
+  })
+
+  it('fetches nothing by address', () => {
+    const all = [...build.instructions, ...runtime.instructions]
+    expect(all.filter(({ keyword }) => keyword === 'ADD')).toEqual([])
+    const running = all.filter(({ keyword }) => keyword === 'RUN' || keyword === 'COPY')
+    expect(running.filter(({ args }) => /https?:|curl|wget/.test(args.join(' ')))).toEqual([])
+  })
+
+  it('installs what the lock file says, and ships it without what is for development', () => {
+    const commands = build.instructions
+      .filter(({ keyword }) => keyword === 'RUN')
+      .map(({ args }) => args.join(' '))
+    expect(commands).toEqual(['npm ci', 'npm run build', 'npm prune --omit=dev'])
+  })
+
+  it('copies only what exists and what is sent to the builder', () => {
+    const sources = [...build.instructions, ...runtime.instructions]
+      .filter(({ keyword, from }) => keyword === 'COPY' && from === undefined)
+      .flatMap(({ args }) => args.slice(0, -1))
+    expect(sources.length).toBeGreaterThan(10)
+    for (const source of sources) {
+      expect(existsSync(at(source)), source).toBe(true)
+      expect(isSentToBuilder(source), source).toBe(true)
+    }
+  })
+
+  it('sends nothing else to the builder', () => {
+    const allowed = lines(read('.dockerignore')).filter((line) => !line.startsWith('#'))
+    expect(allowed[0]).toBe('*')
+    const copied = [...build.instructions, ...runtime.instructions].flatMap(({ args }) => args)
+    for (const line of allowed.slice(1)) expect(copied, line).toContain(line.replace(/^!/, ''))
+  })
+
+  it('ships what the npm package ships', () => {
+    const shipped = runtime.instructions
+      .filter(({ keyword }) => keyword === 'COPY')
+      .flatMap(({ args }) => args.slice(0, -1).map((source) => source.replace(/^\/src\//, '')))
+    const always = ['package.json', 'LICENSE', 'README.md']
+    expect(shipped.toSorted()).toEqual([...packaged.files, ...always, 'node_modules'].toSorted())
+  })
+
+  it('runs as a user who is not root and has no name to be looked up', () => {
+    const users = runtime.instructions.filter(({ keyword }) => keyword === 'USER')
+    expect(users.at(-1)?.args).toEqual(['10001:10001'])
+    const [data] = runtime.instructions.filter(({ keyword }) => keyword === 'RUN')
+    expect(data?.args.join(' ')).toBe('install -d -o 10001 -g 10001 -m 0700 /var/lib/countersign')
+    expect(runtime.env['COUNTERSIGN_STORE']).toBe('file:/var/lib/countersign')
+  })
+
+  it('starts the program itself, so that it gets the signals', () => {
+    expect(runtime.json('ENTRYPOINT')).toEqual(['node', '/opt/countersign/dist/bin/main.js'])
+    expect(runtime.json('CMD')).toEqual(['serve'])
+    expect(runtime.instructions.find(({ keyword }) => keyword === 'STOPSIGNAL')?.args).toEqual(['SIGTERM'])
+  })
+
+  it('exposes the ports that are the defaults', () => {
+    const exposed = runtime.instructions.find(({ keyword }) => keyword === 'EXPOSE')?.args
+    expect(exposed).toEqual([String(defaultOf('port')), String(defaultOf('metricsPort'))])
+  })
+
+  it('says what it is', () => {
+    const label = runtime.labels
+    expect(label['org.opencontainers.image.version']).toBe(packaged.version)
+    expect(label['org.opencontainers.image.licenses']).toBe(packaged.license)
+  })
+})

@@ -1,0 +1,179 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../fault/gateway.ts'
+import { healthCommand, isSentToBuilder, type Instruction, stages } from './dockerfile.ts'
+import { at, freePort, lines, read, ROOT, temporaryDirectory } from './files.ts'
+
+/*
+ * What the Dockerfile does, done without an engine: its COPY and RUN instructions, in its order, in two directories that stand for the
+ * file systems of its two stages. The tree of the second is then made read-only and run as the image's user.
+ */
+const [build, runtime] = stages()
+const USER = 10_001
+const isRoot = process.getuid?.() === 0
+const asUser = isRoot ? { uid: USER, gid: USER } : {}
+
+let place: string
+let program: string
+let data: string
+
+/** The files that are sent to the builder: those of the repository, as they are now, that .dockerignore lets through. */
+function contextFiles(): string[] {
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+    cwd: ROOT,
+  })
+  return lines(listed.toString()).filter(
+    (path) => isSentToBuilder(path.split('/')[0] ?? '') && existsSync(at(path)),
+  )
+}
+
+function perform(
+  instructions: readonly Instruction[],
+  roots: { own: string; build: string; context: string },
+): void {
+  let directory = '/'
+  for (const { keyword, args, from } of instructions) {
+    if (keyword === 'WORKDIR') directory = resolve(directory, args[0] ?? '')
+    else if (keyword === 'COPY')
+      copy(args, join(roots.own, directory), from === undefined ? roots.context : roots.build)
+    else if (keyword === 'RUN' && roots.own === roots.build)
+      inShell(args.join(' '), join(roots.own, directory))
+  }
+}
+
+function copy(args: readonly string[], directory: string, root: string): void {
+  const to = args.at(-1) ?? ''
+  for (const source of args.slice(0, -1)) {
+    const target = join(directory, to.endsWith('/') ? join(to, basename(source)) : to)
+    mkdirSync(dirname(target), { recursive: true })
+    cpSync(join(root, source), target, { recursive: true, verbatimSymlinks: true })
+  }
+}
+
+function inShell(command: string, cwd: string): void {
+  const { PATH = '', HOME = '/' } = process.env
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', command], {
+    cwd,
+    env: { PATH, HOME },
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(`\`${command}\` failed:\n${stdout}${stderr}`)
+}
+
+beforeAll(async () => {
+  place = await temporaryDirectory()
+  chmodSync(place, 0o755)
+  const roots = {
+    context: join(place, 'context'),
+    build: join(place, 'build'),
+    runtime: join(place, 'runtime'),
+  }
+  for (const path of contextFiles()) {
+    mkdirSync(join(roots.context, dirname(path)), { recursive: true })
+    cpSync(at(path), join(roots.context, path))
+  }
+  perform(build.instructions, { ...roots, own: roots.build })
+  perform(runtime.instructions, { ...roots, own: roots.runtime })
+  data = join(place, 'data')
+  mkdirSync(data, { mode: 0o700 })
+  if (isRoot) chownSync(data, USER, USER)
+  execFileSync('chmod', ['-R', 'a-w,a+rX', roots.runtime])
+  program = join(roots.runtime, runtime.json('ENTRYPOINT')[1] ?? '')
+}, 120_000)
+
+/** Runs what the image would run, as its user, in a tree that nobody can write to. */
+function start(args: readonly string[], env: Record<string, string> = {}) {
+  return spawn(process.execPath, [program, ...args], {
+    cwd: dirname(program),
+    env: { ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...asUser,
+  })
+}
+
+describe('the tree of the image', () => {
+  it('runs with its production dependencies alone', async () => {
+    const child = start(['--version'])
+    const [version] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
+    expect(version).toBe((JSON.parse(read('package.json')) as { version: string }).version)
+  })
+
+  it('holds no sources, no tests and nothing that only development needs', () => {
+    const top = readdirSync(join(place, 'runtime/opt/countersign'))
+    expect(top.filter((name) => ['src', 'test', 'bench', 'deploy', '.git'].includes(name))).toEqual([])
+    const { devDependencies } = JSON.parse(read('package.json')) as {
+      devDependencies: Record<string, string>
+    }
+    const modules = join(place, 'runtime/opt/countersign/node_modules')
+    expect(Object.keys(devDependencies).filter((name) => existsSync(join(modules, name)))).toEqual([])
+  })
+
+  it('holds exactly the production packages of the lock file for this platform', () => {
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      packages: Record<string, { version: string; dev?: boolean; optional?: boolean }>
+    }
+    const modules = join(place, 'runtime/opt/countersign')
+    for (const [path, { version, dev = false, optional = false }] of Object.entries(packages)) {
+      if (path === '') continue
+      const manifest = join(modules, path, 'package.json')
+      if (dev) expect(existsSync(manifest), path).toBe(false)
+      else if (existsSync(manifest)) {
+        expect((JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version, path).toBe(
+          version,
+        )
+      } else expect(optional, path).toBe(true)
+    }
+  })
+
+  it('serves as a user who may write to the data directory only, is healthy, and ends at SIGTERM', async () => {
+    const [port, metricsPort] = [await freePort(), await freePort()]
+    const env = {
+      ...runtime.env,
+      COUNTERSIGN_STORE: `file:${data}`,
+      COUNTERSIGN_POLICIES: join(place, 'runtime/opt/countersign/policies'),
+      COUNTERSIGN_PORT: String(port),
+      COUNTERSIGN_METRICS_PORT: String(metricsPort),
+      COUNTERSIGN_ADMIN_KEY: 'an-admin-key-for-tests-on-the-loopback-only',
+    }
+    const [command = '', ...args] = healthCommand()
+    expect(command).toBe('node')
+    const healthy = (): boolean => spawnSync(process.execPath, args, { env, ...asUser }).status === 0
+    expect(healthy()).toBe(false)
+    const child = start(runtime.json('CMD'), env)
+    let said = ''
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
+    await until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok)
+    expect(healthy()).toBe(true)
+    expect((await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).status).toBe(200)
+    expect(readdirSync(data)).toContain('store.mdb')
+    const signal = runtime.instructions.find(({ keyword }) => keyword === 'STOPSIGNAL')?.args[0]
+    child.kill(signal as NodeJS.Signals)
+    const [code] = (await once(child, 'close')) as [number | null]
+    expect({ code, said }).toEqual({ code: 0, said: '' })
+    expect(healthy()).toBe(false)
+  })
+
+  it('rejects everything until policies are mounted: the image brings none into force', async () => {
+    const port = await freePort()
+    const child = start(runtime.json('CMD'), {
+      ...runtime.env,
+      COUNTERSIGN_STORE: `file:${data}`,
+      COUNTERSIGN_POLICIES: join(place, 'runtime/etc/countersign/policies'),
+      COUNTERSIGN_PORT: String(port),
+      COUNTERSIGN_METRICS_PORT: '0',
+      COUNTERSIGN_ADMIN_KEY: 'an-admin-key-for-tests-on-the-loopback-only',
+    })
+    await until(async () => (await fetch(`http://127.0.0.1:${port}/livez`)).ok)
+    const ready = await fetch(`http://127.0.0.1:${port}/readyz`)
+    expect([ready.status, ((await ready.json()) as { policies: string }).policies]).toEqual([
+      503,
+      'no valid bundle was loaded yet',
+    ])
+    child.kill('SIGTERM')
+    await once(child, 'close')
+  })
+})
