@@ -362,6 +362,16 @@ export class World {
     return parsed
   }
 
+  /** All evidence of a tenant, page by page. */
+  async allEvidence(tenant = 'acme'): Promise<EvidenceLine[]> {
+    const all: EvidenceLine[] = []
+    for (;;) {
+      const page = await this.evidence(tenant, all.length)
+      if (page.length === 0) return all
+      all.push(...page)
+    }
+  }
+
   /** What `act` leaves in the evidence of a tenant. */
   async evidenceOf(act: () => Promise<unknown>, tenant = 'acme'): Promise<EvidenceLine[]> {
     const before = (await this.evidence(tenant)).length

@@ -11,7 +11,7 @@ import { writeThread } from './threads.ts'
 import { type Plan, storeCall, transact } from './transact.ts'
 
 /** An item is given to one worker at a time; if that worker dies, another takes it over after the lease. */
-const LEASE_MS = 30_000
+const LEASE_MS = 5_000
 const BATCH = 100
 const MAX_TENANTS = 10_000
 

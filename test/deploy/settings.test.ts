@@ -4,21 +4,9 @@ import { deploymentFiles, read, yamlDocuments } from './files.ts'
 
 const variableOf = (key: string): string => `COUNTERSIGN_${kebab(key).replaceAll('-', '_').toUpperCase()}`
 
-/** Settings of the Redis adapter, which is built beside this: to be taken off the list when src/config.ts knows them. */
-const comingSettings = [
-  'COUNTERSIGN_STORE_USERNAME',
-  'COUNTERSIGN_STORE_PASSWORD',
-  'COUNTERSIGN_STORE_PASSWORD_FILE',
-  'COUNTERSIGN_SENTINEL_PASSWORD',
-  'COUNTERSIGN_SENTINEL_PASSWORD_FILE',
-  'COUNTERSIGN_STORE_REPLICAS',
-  'COUNTERSIGN_STORE_ACCEPT',
-  'COUNTERSIGN_DURABILITY',
-]
 const known = new Set([
   'COUNTERSIGN_CONFIG',
   ...SETTINGS.flatMap(({ key, secret }) => [variableOf(key), ...(secret ? [`${variableOf(key)}_FILE`] : [])]),
-  ...comingSettings,
 ])
 
 describe('the files of a deployment', () => {

@@ -112,7 +112,7 @@ describe('a primary that is lost', () => {
       for (const proof of proofs) await redeemTwice(proof)
       const valid = proofs.map(({ answers }) => answers.filter((answer) => answer === 'valid').length)
       expect(Math.max(...valid)).toBe(1)
-      const evidence = await gateways[0].evidence()
+      const evidence = await gateways[0].allEvidence()
       const recorded = new Set(evidence.map(({ record }) => record.task_id))
       expect([...acknowledged].filter((task) => !recorded.has(task))).toEqual([])
       expect(acknowledged.size).toBeGreaterThan(FAILOVERS * CALLERS)

@@ -1,9 +1,10 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ensureProgram } from '../debian.ts'
 
 /*
  * Real redis-server processes: on free ports of the loopback, in directories of their own, ended by their process id. Where the program is
@@ -49,7 +50,7 @@ export async function startRedis({
   lines = [],
   sentinel = false,
 }: RedisSettings = {}): Promise<RedisServer> {
-  install()
+  ensureProgram('redis-server', 'redis-server')
   const port = await freePort()
   const directory = mkdtempSync(join(tmpdir(), 'countersign-redis-'))
   const file = join(directory, 'redis.conf')
@@ -62,24 +63,6 @@ export async function startRedis({
   const server = new Server(port, directory, [file, ...(sentinel ? ['--sentinel'] : [])])
   await server.start()
   return server
-}
-
-let installed = false
-
-function install(): void {
-  if (installed) return
-  installed = true
-  try {
-    execFileSync('redis-server', ['--version'], { stdio: 'ignore' })
-  } catch {
-    execFileSync('apt-get', ['update', '-qq'], { stdio: 'inherit' })
-    // the tests start their own servers: the package must not start one
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
-    execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'redis-server'], {
-      stdio: 'inherit',
-      env,
-    })
-  }
 }
 
 class Server implements RedisServer {

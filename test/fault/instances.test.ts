@@ -1,0 +1,227 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseRedisAddress } from '../../src/store/redis-address.ts'
+import { openRedisStore } from '../../src/store/redis.ts'
+import type { Store } from '../../src/store/store.ts'
+import {
+  Agent,
+  edited,
+  type EvidenceLine,
+  newTask,
+  openWorld,
+  overriding,
+  Reviewer,
+  REVIEWED,
+  type World,
+  type WorldOptions,
+} from '../gateway-fixture.ts'
+import { checkLinearizable, type Model, type Operation } from '../linearizable.ts'
+import { type RedisServer, startRedis } from '../redis/server.ts'
+import { eventually } from '../redis/topologies.ts'
+
+/** Several gateways on one Redis: they share the work, and none of them promises what another one has kept. */
+const SOAK = process.env['COUNTERSIGN_SOAK'] === '1'
+const TOKENS = Number(process.env['COUNTERSIGN_TOKENS'] ?? (SOAK ? 10_000 : 150))
+const RACERS = 64
+const INSTANCES = 4
+const DEADLINE_MS = 1_000
+/** How often a waiting poll looks by itself (src/gateway/poll.ts). */
+const SAFETY_NET_MS = 1_000
+
+let redis: RedisServer
+let worlds: World[]
+let agents: Agent[]
+let reviewers: Reviewer[]
+
+const openStore = (): Promise<Store> =>
+  openRedisStore({ address: parseRedisAddress(redis.url), callMs: DEADLINE_MS })
+const options: WorldOptions = {
+  openStore,
+  timerEveryMs: 100,
+  config: { storeDeadline: DEADLINE_MS },
+  files: edited('rules/brief.yaml', 'expires: 1m', 'expires: 2s'),
+}
+
+beforeAll(async () => {
+  redis = await startRedis()
+  worlds = []
+  for (let i = 0; i < INSTANCES; i++) worlds.push(await openWorld(options))
+  const [first] = worlds as [World]
+  const [agent, reviewer] = [await first.agent(), await first.reviewer('ann')]
+  agents = worlds.map((world) => new Agent(world, agent.key))
+  reviewers = worlds.map((world) => new Reviewer(world, reviewer.key))
+}, 60_000)
+
+afterAll(async () => {
+  for (const world of worlds) await world.close()
+  await redis.dispose()
+})
+
+const of = <T>(all: readonly T[], i: number): T => all[i % all.length] as T
+
+async function held(
+  agent: Agent,
+  payload: object = REVIEWED,
+): Promise<{ task_id: string; thread_id: string }> {
+  const task_id = newTask()
+  const { body } = await agent.submit(task_id, { tool_name: 'pay', payload })
+  expect(body.status).toBe('pending_review')
+  return { task_id, thread_id: body.thread_id as string }
+}
+
+describe('a vote on one instance', () => {
+  it('answers a waiting poll on another at once: not when it would have looked again by itself', async () => {
+    const late: number[] = []
+    for (let i = 0; i < 9; i++) {
+      const { thread_id } = await held(of(agents, i))
+      const poll = of(agents, i + 1).poll({ thread_id }, { headers: { prefer: 'wait=30' } })
+      const watching = of(worlds, i + 1)
+      await eventually(async () => watching.watches > 0)
+      await pause(30 + i * 97)
+      expect((await of(reviewers, i).approve(thread_id)).status).toBe(200)
+      const voted = performance.now()
+      expect((await poll).body.status).toBe('approved')
+      late.push(performance.now() - voted)
+    }
+    expect(late.toSorted((a, b) => a - b)[4]).toBeLessThan(SAFETY_NET_MS / 4)
+  }, 60_000)
+
+  it('is found by a poll whose message was lost', async () => {
+    const deaf = (store: Store): Store => overriding(store, { watch: (_, signal) => aborted(signal) })
+    const world = await openWorld({ ...options, wrapStore: deaf })
+    const { thread_id } = await held(of(agents, 0))
+    const poll = new Agent(world, of(agents, 0).key).poll({ thread_id }, { headers: { prefer: 'wait=30' } })
+    expect((await of(reviewers, 1).approve(thread_id)).status).toBe(200)
+    expect((await poll).body.status).toBe('approved')
+    await world.close()
+  })
+})
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+describe('one-time proofs over four instances', () => {
+  type Said = 'valid' | 'used'
+  const proof: Model<'fresh' | 'used', 'redeem', Said> = {
+    initial: 'fresh',
+    next: (state, _, output) => (output === (state === 'fresh' ? 'valid' : 'used') ? ['used'] : []),
+  }
+
+  it(
+    `${TOKENS} tokens, each raced for by ${RACERS} callers: one valid each, and every history linearizable`,
+    async () => {
+      let answers = 0
+      for (let t = 0; t < TOKENS; t++) {
+        const { task_id, thread_id } = await held(of(agents, t))
+        await of(reviewers, t + 1).approve(thread_id)
+        const { body } = await of(agents, t + 2).poll({ thread_id })
+        const history: Operation<'redeem', Said>[] = []
+        await Promise.all(
+          Array.from({ length: RACERS }, async (_, i) => {
+            const call = performance.now()
+            const answer = await of(agents, i).validate({
+              signature: body.approval_token,
+              task_id,
+              request_payload: REVIEWED,
+            })
+            const output = answer.body.valid ? 'valid' : (answer.body.reason as Said)
+            history.push({ call, return: performance.now(), input: 'redeem', output })
+          }),
+        )
+        expect(history.filter(({ output }) => output === 'valid')).toHaveLength(1)
+        expect(checkLinearizable(history, proof)).toMatchObject({ linearizable: true })
+        answers += history.length
+      }
+      console.log(
+        `${TOKENS} tokens, ${answers} redemptions over ${INSTANCES} instances, each token valid once`,
+      )
+    },
+    TOKENS * 2_000,
+  )
+})
+
+describe('what happens by time alone', () => {
+  it('is done by exactly one instance, and by the others when one is gone', async () => {
+    const [first] = worlds as [World]
+    const before = (await first.allEvidence()).length
+    const threads = await Promise.all(
+      Array.from({ length: 40 }, async (_, i) => {
+        const { body } = await of(agents, i).submit(newTask(), { tool_name: 'brief', payload: {} })
+        return body.thread_id as string
+      }),
+    )
+    const leaving = await openWorld(options)
+    await leaving.close()
+    await eventually(async () => {
+      const records = await first.evidence('acme', before)
+      return threads.every((id) =>
+        records.some(({ record }) => record.thread_id === id && isExpiry(record.type)),
+      )
+    })
+    const expiries = (await first.evidence('acme', before)).filter(({ record }) => isExpiry(record.type))
+    expect(expiries.map(({ record }) => record.thread_id).toSorted()).toEqual(threads.toSorted())
+  }, 60_000)
+
+  it('is taken over when the lease of an instance that died has ended', async () => {
+    const [first] = worlds as [World]
+    const { store } = first.app.deps
+    const before = (await first.allEvidence()).length
+    const { body } = await of(agents, 0).submit(newTask(), { tool_name: 'brief', payload: {} })
+    const due = await store.range('acme', 'due', { limit: 1_000 })
+    const score = due.find(({ member }) => member === body.thread_id)?.score as number
+    const lease = 2_000
+    const claimed = await store.claimDue('acme', 'due', { now: score, lease, limit: 1_000 })
+    expect(claimed.map(({ member }) => member)).toContain(body.thread_id)
+    let expired: EvidenceLine | undefined
+    await eventually(async () => {
+      expired = (await first.evidence('acme', before)).find(({ record }) => isExpiry(record.type))
+      return expired !== undefined
+    })
+    expect(Date.parse(expired?.record.at as string)).toBeGreaterThanOrEqual(score + lease)
+  }, 60_000)
+})
+
+const isExpiry = (type: string): boolean => type === 'review.expired'
+
+describe('a redis that dies under load', () => {
+  it('is survived by ten instances: every request is answered in time, no allow without its evidence, and all are ready again', async () => {
+    const more: World[] = []
+    for (let i = INSTANCES; i < 10; i++) more.push(await openWorld(options))
+    const all = [...worlds, ...more]
+    const key = of(agents, 0).key
+    const acknowledged: string[] = []
+    const slow: number[] = []
+    let running = true
+    const load = all.map(async (world, caller) => {
+      const agent = new Agent(world, key)
+      for (let i = 0; running; i++) {
+        const task = `storm-${caller}-${i}`
+        const start = performance.now()
+        const { status, headers } = await agent.submit(task, { tool_name: 't', payload: {} })
+        slow.push(performance.now() - start)
+        if (status === 200) acknowledged.push(task)
+        else expect([status, Number(headers.get('retry-after')) > 0]).toEqual([503, true])
+        if (status !== 200) await pause(10)
+      }
+    })
+    await eventually(async () => acknowledged.length > 300)
+    await redis.kill()
+    await eventually(async () =>
+      (await Promise.all(all.map((world) => world.app.health.ready()))).every(({ ready }) => !ready),
+    )
+    await pause(1_500)
+    await redis.start()
+    await eventually(async () =>
+      (await Promise.all(all.map((world) => world.app.health.ready()))).every(({ ready }) => ready),
+    )
+    const connections = Number(/total_connections_received:(\d+)/.exec(await redis.ask('INFO', 'stats'))?.[1])
+    running = false
+    await Promise.all(load)
+    expect(connections).toBeLessThan(all.length * 8)
+    expect(Math.max(...slow)).toBeLessThan(2 * DEADLINE_MS + 100)
+    const recorded = new Set((await (worlds[0] as World).allEvidence()).map(({ record }) => record.task_id))
+    expect(acknowledged.filter((task) => !recorded.has(task))).toEqual([])
+    for (const world of more) await world.close()
+  }, 90_000)
+})
