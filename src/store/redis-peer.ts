@@ -195,7 +195,8 @@ class RedisPeer implements Peer {
       this.#heartbeatLater()
       await this.#resubscribe()
     } catch (error) {
-      this.#drop(`no connection: ${(error as Error).message}`)
+      const { host, port } = this.host
+      this.#drop(`no connection to ${host}:${port}: ${(error as Error).message}`)
     }
   }
 

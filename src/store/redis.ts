@@ -40,6 +40,13 @@ export interface RedisOptions {
   readonly clock?: ClockSources
 }
 
+/** Why no server is known that holds keys. */
+const NOBODY = {
+  single: 'no server is known',
+  sentinel: 'no sentinel that answers knows the primary by this name',
+  cluster: 'no node of the cluster answers, or it is no cluster',
+} as const
+
 /** An answer that left the server in time may still be on its way. */
 const GRACE_MS = 50
 
@@ -72,11 +79,11 @@ export async function openRedisStore(options: RedisOptions): Promise<Store> {
   const peers = topology.peers()
   const facts = peers.map((peer) => peer.facts()).filter((one) => one !== undefined)
   const [problem] = facts.flatMap((one) => problemsOf(one, wanted))
-  const silent = peers.find((peer) => peer.connection() === undefined)
-  if (problem !== undefined || peers.length === 0 || silent !== undefined) {
+  const silence =
+    peers.length === 0 ? NOBODY[address.kind] : peers.find((peer) => peer.reason() !== undefined)?.reason()
+  if (problem !== undefined || silence !== undefined) {
     topology.close()
-    if (problem !== undefined) throw new UnsafeRedis(problem)
-    throw new StoreUnavailable(silent?.reason() ?? 'nobody told where the primary is')
+    throw problem === undefined ? new StoreUnavailable(silence) : new UnsafeRedis(problem)
   }
   const levels = facts.map((one) => durabilityOf(one, wanted))
   const weakest =

@@ -160,7 +160,7 @@ describe('what happens by time alone', () => {
       )
     })
     const expiries = (await first.evidence('acme', before)).filter(({ record }) => isExpiry(record.type))
-    expect(expiries.map(({ record }) => record.thread_id).toSorted()).toEqual(threads.toSorted())
+    expect(expiries.map(({ record }) => String(record.thread_id)).toSorted()).toEqual(threads.toSorted())
   }, 60_000)
 
   it('is taken over when the lease of an instance that died has ended', async () => {
