@@ -1,0 +1,138 @@
+import { cpSync, existsSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { parseRedisAddress } from '../../src/store/redis-address.ts'
+import { openRedisStore, type RedisOptions } from '../../src/store/redis.ts'
+import { type Agent, newTask, openWorld, type Reviewer, REVIEWED, type World } from '../gateway-fixture.ts'
+import { type RedisServer, type RedisSettings, startRedis } from '../redis/server.ts'
+import { eventually } from '../redis/topologies.ts'
+
+/*
+ * A Redis that comes back without what it had acknowledged: a torn file, an older copy of its files, records that were evicted. A token that was
+ * redeemed is never redeemable again, and an approval that was used gives no second token (docs/operations.md).
+ */
+const endings: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end()
+})
+
+interface Scene {
+  readonly redis: RedisServer
+  readonly world: World
+  readonly agent: Agent
+  readonly reviewer: Reviewer
+}
+
+async function scene(settings: RedisSettings = {}, options: Partial<RedisOptions> = {}): Promise<Scene> {
+  const redis = await startRedis(settings)
+  endings.push(() => redis.dispose())
+  const openStore = (): ReturnType<typeof openRedisStore> =>
+    openRedisStore({ address: parseRedisAddress(redis.url), callMs: 1_000, ...options })
+  const world = await openWorld({ openStore })
+  endings.push(() => world.close())
+  return { redis, world, agent: await world.agent(), reviewer: await world.reviewer('ann') }
+}
+
+async function approved({ agent, reviewer }: Scene): Promise<{ task_id: string; thread_id: string }> {
+  const task_id = newTask()
+  const { body } = await agent.submit(task_id, { tool_name: 'pay', payload: REVIEWED })
+  const thread_id = body.thread_id as string
+  expect((await reviewer.approve(thread_id)).status).toBe(200)
+  return { task_id, thread_id }
+}
+
+async function redeem(agent: Agent, task_id: string, signature: unknown): Promise<unknown> {
+  return (await agent.validate({ signature, task_id, request_payload: REVIEWED })).body
+}
+
+const ready = (world: World): Promise<void> => eventually(async () => (await world.app.health.ready()).ready)
+
+/** The file that Redis appends to. */
+function appended(redis: RedisServer): string {
+  const directory = join(redis.directory, 'appendonlydir')
+  const names = existsSync(directory) ? readdirSync(directory) : []
+  return join(directory, names.find((name) => name.endsWith('.incr.aof')) ?? '')
+}
+
+describe('a redis that forgot', () => {
+  it.each(['after the redemption', 'after the minting', 'after the approval'] as const)(
+    'everything %s: the token reads invalid, and the approval gives no other',
+    async (moment) => {
+      const all = await scene()
+      const { redis, world, agent } = all
+      const { task_id, thread_id } = await approved(all)
+      const sizes = { 'after the approval': statSync(appended(redis)).size } as Record<typeof moment, number>
+      const { approval_token } = (await agent.poll({ thread_id })).body
+      sizes['after the minting'] = statSync(appended(redis)).size
+      expect(await redeem(agent, task_id, approval_token)).toEqual({ valid: true })
+      sizes['after the redemption'] = statSync(appended(redis)).size
+      await redis.kill()
+      truncateSync(appended(redis), sizes[moment])
+      await redis.start()
+      await ready(world)
+      const expected = moment === 'after the redemption' ? 'used' : 'invalid'
+      expect(await redeem(agent, task_id, approval_token)).toEqual({ valid: false, reason: expected })
+      const { body } = await agent.poll({ thread_id })
+      expect(body.approval_token).toBeUndefined()
+      if (moment !== 'after the redemption')
+        expect([body.status, body.message]).toEqual(['rejected', expect.stringMatching(/^store_changed: /)])
+      expect(await redeem(agent, task_id, approval_token)).toMatchObject({ valid: false })
+    },
+  )
+
+  it('because an older copy of its files was put back', async () => {
+    const all = await scene()
+    const { redis, world, agent } = all
+    const { task_id, thread_id } = await approved(all)
+    const { approval_token } = (await agent.poll({ thread_id })).body
+    const [files, copy] = [join(redis.directory, 'appendonlydir'), join(redis.directory, 'copy')]
+    cpSync(files, copy, { recursive: true })
+    expect(await redeem(agent, task_id, approval_token)).toEqual({ valid: true })
+    await redis.kill()
+    rmSync(files, { recursive: true })
+    cpSync(copy, files, { recursive: true })
+    await redis.start()
+    await ready(world)
+    expect(await redeem(agent, task_id, approval_token)).toEqual({ valid: false, reason: 'invalid' })
+    const refusals = (await world.allEvidence()).filter(({ record }) => record.type === 'token.refused')
+    expect(refusals.at(-1)?.record.details).toMatchObject({ reason: 'invalid', because: 'store_changed' })
+  })
+
+  it('because it evicted the records: a token that is missing is invalid', async () => {
+    const all = await scene(
+      { config: { maxmemory: '200mb', 'maxmemory-policy': 'allkeys-lru' } },
+      { accept: ['eviction'] },
+    )
+    const { redis, agent } = all
+    const { task_id, thread_id } = await approved(all)
+    const { approval_token } = (await agent.poll({ thread_id })).body
+    expect(await redeem(agent, task_id, approval_token)).toEqual({ valid: true })
+    const keys = (await redis.ask('KEYS', 'cs:{acme}:r:token:*'))
+      .split('\n')
+      .filter((line) => line.startsWith('cs:'))
+    expect(keys).toHaveLength(1)
+    await redis.ask('DEL', ...keys)
+    expect(await redeem(agent, task_id, approval_token)).toEqual({ valid: false, reason: 'invalid' })
+    expect((await agent.poll({ thread_id })).body.approval_token).toBeUndefined()
+  })
+})
+
+describe('a plain restart of redis', () => {
+  it('ends approvals that were not redeemed yet, and leaves threads that wait alone', async () => {
+    const all = await scene()
+    const { redis, world, agent, reviewer } = all
+    const { thread_id } = await approved(all)
+    const waiting = (await agent.submit(newTask(), { tool_name: 'pay', payload: REVIEWED })).body
+    await redis.kill('SIGTERM')
+    await redis.start()
+    await ready(world)
+    expect((await agent.poll({ thread_id })).body).toMatchObject({
+      status: 'rejected',
+      message:
+        'store_changed: the store was restarted, restored or taken over since the approval; ask for a new one',
+    })
+    expect((await reviewer.approve(waiting.thread_id as string)).status).toBe(200)
+    const { body } = await agent.poll({ thread_id: waiting.thread_id as string })
+    expect(await redeem(agent, waiting.task_id, body.approval_token)).toEqual({ valid: true })
+  })
+})
