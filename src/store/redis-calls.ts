@@ -36,7 +36,7 @@ export interface Answer {
 }
 
 /** Given before a command runs: it changed nothing, and a moment later it may work. */
-const PASSING = /^(TRYAGAIN|CLUSTERDOWN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|BUSY) /
+const PASSING = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|BUSY) /
 /** Given before a command runs, and likely to stay. */
 const REFUSED = /^(OOM|MISCONF|NOPERM|NOAUTH|WRONGPASS|CROSSSLOT|NOSCRIPT) ?/
 const PAUSE_MS = 25
@@ -64,7 +64,10 @@ export function createCalls(topology: Topology): Calls {
     const left = end - performance.now()
     if (redirection.ask) {
       const connection = connectionOf(other)
-      const asked = Promise.all([connection.sendCommand(['ASKING']), raced(connection, call, left)])
+      const asked = Promise.all([
+        connection.sendCommand(['ASKING']),
+        raced(connection, withSource(call), left),
+      ])
       return { reply: (await asked)[1], peer: other }
     }
     return { reply: await sent(other, call, left), peer: other }
@@ -94,6 +97,16 @@ export function scriptArguments(script: Script, keys: readonly string[], args: r
   return ['EVALSHA', script.sha, String(keys.length), ...keys, ...args]
 }
 
+/** Only the next command may follow ASKING, so it must not need a second try. */
+function withSource(call: Call): Call {
+  const { script, ...plain } = call
+  return script === undefined ? call : { ...plain, args: sourceArguments(script, call.args) }
+}
+
+function sourceArguments(script: Script, args: readonly string[]): string[] {
+  return ['EVAL', script.source, ...args.slice(2)]
+}
+
 function connectionOf(peer: Peer | undefined): Connection {
   const connection = peer?.connection()
   if (connection !== undefined) return connection
@@ -109,6 +122,7 @@ function raced(connection: Connection, call: Call, ms: number): Promise<unknown>
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(silence(call)), Math.max(ms, 0))
     const done = (reply: unknown): void => {
+      connection.heardAt = performance.now()
       clearTimeout(timer)
       resolve(reply)
     }
@@ -119,7 +133,7 @@ function raced(connection: Connection, call: Call, ms: number): Promise<unknown>
     connection.sendCommand(call.args).then(done, (error: Error) => {
       const { script } = call
       if (script === undefined || !error.message.startsWith('NOSCRIPT')) return failed(error)
-      connection.sendCommand(['EVAL', script.source, ...call.args.slice(2)]).then(done, failed)
+      connection.sendCommand(sourceArguments(script, call.args)).then(done, failed)
     })
   })
 }

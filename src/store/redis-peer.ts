@@ -9,6 +9,8 @@ import { CONFIG_NAMES, type ServerFacts, problemsOf, readFacts, type Wanted } fr
 
 /** A connection of node-redis, as plainly as it is used here. */
 export interface Connection {
+  /** When something was last heard, by `performance.now()`; kept by those who send. */
+  heardAt: number
   sendCommand(args: readonly string[]): Promise<unknown>
   sSubscribe(channel: string, listener: () => void): Promise<void>
   sUnsubscribe(channel: string): Promise<void>
@@ -96,6 +98,7 @@ export async function connect(
     throw error
   }
   return {
+    heardAt: performance.now(),
     sendCommand: (args) => client.sendCommand(args),
     sSubscribe: (channel, listener) => client.sSubscribe(channel, listener),
     sUnsubscribe: (channel) => client.sUnsubscribe(channel),
@@ -164,7 +167,12 @@ class RedisPeer implements Peer {
 
   async subscribe(channel: string, listener: () => void): Promise<void> {
     this.#channels.set(channel, listener)
-    await (await this.#listening()).sSubscribe(channel, listener)
+    try {
+      await (await this.#listening()).sSubscribe(channel, listener)
+    } catch (error) {
+      this.#channels.delete(channel)
+      throw error
+    }
   }
 
   async unsubscribe(channel: string): Promise<void> {
@@ -254,7 +262,10 @@ class RedisPeer implements Peer {
         await this.#probe()
       if (main === this.#main) this.#heartbeatLater()
     } catch (error) {
-      if (main === this.#main) this.#drop(`the server does not answer: ${(error as Error).message}`)
+      if (main !== this.#main) return
+      // a busy server answers what came before: as long as it does, it is not gone
+      if (performance.now() - main.heardAt < SILENCE_MS) this.#heartbeatLater()
+      else this.#drop(`the server does not answer: ${(error as Error).message}`)
     }
   }
 

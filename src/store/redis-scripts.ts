@@ -121,7 +121,11 @@ for g = 1, num(ARGV[6]) do
   else return redis.error_reply('UNKNOWN guard') end
   if not holds then failed[#failed + 1] = g - 1 end
 end
-if #failed > 0 then return {'guard', now, unpack(failed)} end
+if #failed > 0 then
+  table.insert(failed, 1, 'guard')
+  table.insert(failed, 2, now)
+  return failed
+end
 
 local first, last, events = 0, 0, num(ARGV[7])
 if events > 0 then

@@ -1,4 +1,5 @@
 import { keysOf } from './redis-keys.ts'
+import type { Peer } from './redis-peer.ts'
 import type { Topology } from './redis-topology.ts'
 import type { RecordName } from './store.ts'
 import { createWatchers } from './watchers.ts'
@@ -12,6 +13,8 @@ export interface Waking {
   wait(partition: string, signal: AbortSignal, record?: RecordName): Promise<void>
   /** A commit of this process: its own waiters need no message. */
   landed(partition: string, records: readonly RecordName[]): void
+  /** Listens where the partitions are now. */
+  serversChanged(): void
   close(): void
 }
 
@@ -22,72 +25,94 @@ export interface WakingOptions {
 }
 
 interface Subscription {
+  readonly channel: string
+  readonly partition: string
+  readonly record: RecordName | undefined
   waiting: number
+  /** Where it listens; undefined while it cannot. */
+  peer: Peer | undefined
   lingering: NodeJS.Timeout | undefined
 }
 
 /** Who waits in rounds subscribes once. */
 const LINGER_MS = 3_000
 
-export function createWaking({ topology, version }: WakingOptions): Waking {
-  const watchers = createWatchers()
-  const subscriptions = new Map<string, Subscription>()
+export function createWaking(options: WakingOptions): Waking {
+  return new RedisWaking(options)
+}
 
-  const subscribe = async (
-    channel: string,
-    partition: string,
-    record: RecordName | undefined,
-  ): Promise<void> => {
-    const before = version(partition, record)
-    before.catch(() => undefined)
-    await topology.peerOf(keysOf(partition).head)?.subscribe(channel, () => watchers.wake(partition, record))
-    if ((await version(partition, record)) !== (await before)) watchers.wake(partition, record)
+class RedisWaking implements Waking {
+  readonly #options: WakingOptions
+  readonly #watchers = createWatchers()
+  readonly #subscriptions = new Map<string, Subscription>()
+
+  constructor(options: WakingOptions) {
+    this.#options = options
   }
 
-  const join = (channel: string, partition: string, record: RecordName | undefined): void => {
-    const known = subscriptions.get(channel)
-    if (known !== undefined) {
-      clearTimeout(known.lingering)
-      known.waiting += 1
-      return
+  async wait(partition: string, signal: AbortSignal, record?: RecordName): Promise<void> {
+    if (signal.aborted) return
+    const keys = keysOf(partition)
+    const channel = record === undefined ? keys.channel : keys.recordChannel(record.type, record.id)
+    const woken = this.#watchers.wait(partition, signal, record)
+    this.#join(channel, partition, record)
+    await woken
+    this.#leave(channel)
+  }
+
+  landed(partition: string, records: readonly RecordName[]): void {
+    this.#watchers.wake(partition)
+    for (const record of records) this.#watchers.wake(partition, record)
+  }
+
+  serversChanged(): void {
+    for (const subscription of this.#subscriptions.values()) void this.#listen(subscription)
+  }
+
+  close(): void {
+    this.#watchers.wakeAll()
+    for (const { lingering } of this.#subscriptions.values()) clearTimeout(lingering)
+    this.#subscriptions.clear()
+  }
+
+  #join(channel: string, partition: string, record: RecordName | undefined): void {
+    let subscription = this.#subscriptions.get(channel)
+    if (subscription === undefined) {
+      subscription = { channel, partition, record, waiting: 0, peer: undefined, lingering: undefined }
+      this.#subscriptions.set(channel, subscription)
     }
-    subscriptions.set(channel, { waiting: 1, lingering: undefined })
-    subscribe(channel, partition, record).catch(() => subscriptions.delete(channel))
+    clearTimeout(subscription.lingering)
+    subscription.waiting += 1
+    void this.#listen(subscription)
   }
 
-  const leave = (channel: string, partition: string): void => {
-    const subscription = subscriptions.get(channel)
+  #leave(channel: string): void {
+    const subscription = this.#subscriptions.get(channel)
     if (subscription === undefined) return
     subscription.waiting -= 1
     if (subscription.waiting > 0) return
     subscription.lingering = setTimeout(() => {
-      subscriptions.delete(channel)
-      topology
-        .peerOf(keysOf(partition).head)
-        ?.unsubscribe(channel)
-        .catch(() => undefined)
+      this.#subscriptions.delete(channel)
+      subscription.peer?.unsubscribe(channel).catch(() => undefined)
     }, LINGER_MS)
     subscription.lingering.unref()
   }
 
-  return {
-    async wait(partition, signal, record) {
-      if (signal.aborted) return
-      const keys = keysOf(partition)
-      const channel = record === undefined ? keys.channel : keys.recordChannel(record.type, record.id)
-      const woken = watchers.wait(partition, signal, record)
-      join(channel, partition, record)
-      await woken
-      leave(channel, partition)
-    },
-    landed(partition, records) {
-      watchers.wake(partition)
-      for (const record of records) watchers.wake(partition, record)
-    },
-    close() {
-      watchers.wakeAll()
-      for (const { lingering } of subscriptions.values()) clearTimeout(lingering)
-      subscriptions.clear()
-    },
+  /** Where the partition is now, unless it listens there already. */
+  async #listen(subscription: Subscription): Promise<void> {
+    const { topology, version } = this.#options
+    const { channel, partition, record } = subscription
+    const peer = topology.peerOf(keysOf(partition).head)
+    if (peer === undefined || peer === subscription.peer) return
+    const moved = subscription.peer !== undefined
+    subscription.peer = peer
+    const wake = (): void => this.#watchers.wake(partition, record)
+    try {
+      const before = moved ? undefined : await version(partition, record)
+      await peer.subscribe(channel, wake)
+      if (moved || (await version(partition, record)) !== before) wake()
+    } catch {
+      if (subscription.peer === peer) subscription.peer = undefined
+    }
   }
 }

@@ -40,6 +40,9 @@ export interface RedisOptions {
   readonly clock?: ClockSources
 }
 
+/** The servers' clocks are looked at this often; in between ours goes on. */
+const OFFSET_EVERY_MS = 100
+
 /** Why no server is known that holds keys. */
 const NOBODY = {
   single: 'no server is known',
@@ -69,10 +72,11 @@ export async function openRedisStore(options: RedisOptions): Promise<Store> {
     failover: address.kind !== 'single',
     ...(durability === undefined ? {} : { durability }),
   }
+  let changed = (): void => undefined
   const topology = createTopology({
     address,
     wanted,
-    onChange: () => undefined,
+    onChange: () => changed(),
     ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
   })
   await topology.tried
@@ -88,7 +92,9 @@ export async function openRedisStore(options: RedisOptions): Promise<Store> {
   const levels = facts.map((one) => durabilityOf(one, wanted))
   const weakest =
     (['async', 'replicated', 'fsync'] as const).find((level) => levels.includes(level)) ?? 'async'
-  return new RedisStore(topology, weakest, options)
+  const store = new RedisStore(topology, weakest, options)
+  changed = () => store.serversChanged()
+  return store
 }
 
 class RedisStore implements Store {
@@ -101,6 +107,7 @@ class RedisStore implements Store {
   readonly #callMs: number
   readonly #ownTime: boolean
   #lastOffset = Date.now() - performance.now()
+  #offsetAt = -Infinity
   #closed = false
   /** Commits; each ends by its deadline. */
   #underWay = 0
@@ -125,6 +132,11 @@ class RedisStore implements Store {
       topology,
       version: (partition, record) => this.#version(partition, record),
     })
+  }
+
+  /** Another server may hold what somebody here waits for. */
+  serversChanged(): void {
+    this.#waking.serversChanged()
   }
 
   now(): number {
@@ -235,9 +247,9 @@ class RedisStore implements Store {
   async health(): Promise<StoreHealth> {
     if (this.#closed) return { ready: false, reason: 'the store is closed' }
     const peers = this.#topology.peers()
-    const reason =
-      peers.length === 0 ? 'no server is known' : peers.find((peer) => peer.reason() !== undefined)?.reason()
-    return reason === undefined ? { ready: true } : { ready: false, reason }
+    // where one node of a cluster is away, the tenants on the others must not be
+    if (peers.some((peer) => peer.reason() === undefined)) return { ready: true }
+    return { ready: false, reason: peers[0]?.reason() ?? 'no server is known' }
   }
 
   async close(): Promise<void> {
@@ -250,6 +262,9 @@ class RedisStore implements Store {
 
   /** The latest of the servers' clocks: expiring early is the safe side. */
   #offset(): number {
+    const now = performance.now()
+    if (now - this.#offsetAt < OFFSET_EVERY_MS) return this.#lastOffset
+    this.#offsetAt = now
     const offsets = this.#topology.peers().map((peer) => peer.clockOffset())
     const known = offsets.filter((offset) => offset !== undefined)
     if (known.length > 0) this.#lastOffset = Math.max(...known)

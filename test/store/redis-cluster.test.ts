@@ -89,6 +89,13 @@ describe('a node of a cluster with replicas that is killed', () => {
     for (let i = 0; i < 50; i++) if (((await commit(`${i}`)) as { ok?: boolean }).ok) confirmed.push(`${i}`)
     const epoch = await store.epoch('t')
     const slot = slotOf(keysOf('t').head)
+    const other = await openRedisStore({ address: parseRedisAddress(own.url), replicas: 1, callMs: 1_000 })
+    const record = { type: 'thread', id: 'watched' }
+    let woken = 0
+    const watching = async (): Promise<void> => {
+      for (; woken < 100; woken++) await other.watch('t', AbortSignal.timeout(60_000), record)
+    }
+    void watching()
     const owner = await ownerOf(slot, own.servers.slice(0, 3))
     await owner.kill()
     await eventually(async () => (await store.epoch('t')) !== epoch)
@@ -97,6 +104,11 @@ describe('a node of a cluster with replicas that is killed', () => {
     await eventually(async () => ((await commit('again')) as { ok?: boolean }).ok === true)
     const bodies = new Set((await allEvents(store, 't')).map(({ body }) => body))
     expect(confirmed.filter((body) => !bodies.has(body))).toEqual([])
+    const before = woken
+    await store.commit('t', commitOf(store, { writes: [{ op: 'put', ...record, body: 'x' }] }))
+    await eventually(async () => woken > before)
+    woken = 100
+    await other.close()
     await store.close()
     await own.dispose()
   }, 90_000)
