@@ -25,6 +25,7 @@ import type { Store } from './store/store.ts'
 import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import { timerNotes } from './telemetry/timer-notes.ts'
 import { packageVersion } from './telemetry/version.ts'
 
 /** A running gateway. */
@@ -158,7 +159,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
   const { server, health } = serverOf(config, { deps, metrics, log, adminKeyHash })
   const timer = startTimer(deps, {
     everyMs: parts.timerEveryMs ?? TIMER_EVERY_MS,
-    onError: (error) => log.error({ err: error }, 'a round of the timer failed; the next one tries again'),
+    ...timerNotes(log),
   })
   const loads = createLoadNotes(deps, {
     retryMs: NOTE_RETRY_MS,

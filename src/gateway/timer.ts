@@ -12,17 +12,26 @@ export interface TimerOptions {
   readonly everyMs: number
   /** A round that failed; the next one tries again. */
   readonly onError: (error: unknown) => void
+  /** A round that went through. */
+  readonly onDone?: () => void
 }
 
-export function startTimer(deps: Deps, { everyMs, onError }: TimerOptions): Timer {
+export function startTimer(deps: Deps, { everyMs, onError, onDone }: TimerOptions): Timer {
   let closed = false
   let timer: NodeJS.Timeout | undefined
   let running = Promise.resolve()
-  const round = async (): Promise<void> => {
-    const done = await runDue(deps).catch((error: unknown) => {
+  const attempt = async (): Promise<number> => {
+    try {
+      const done = await runDue(deps)
+      onDone?.()
+      return done
+    } catch (error) {
       onError(error)
       return 0
-    })
+    }
+  }
+  const round = async (): Promise<void> => {
+    const done = await attempt()
     if (!closed) timer = setTimeout(start, done > 0 ? 0 : everyMs)
   }
   const start = (): void => {

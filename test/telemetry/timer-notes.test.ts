@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest'
+import { GatewayError } from '../../src/contract/errors.ts'
+import { timerNotes } from '../../src/telemetry/timer-notes.ts'
+
+describe('what the log says of the timer', () => {
+  const said: unknown[] = []
+  const note = (...parts: unknown[]): void => void said.push(parts.at(-1))
+  const notes = timerNotes({ info: note, error: note } as never)
+  const unavailable = new GatewayError('store_unavailable', 'away', { cause: new Error('refused') })
+
+  it('names a store that is away once, and once more when it is back', () => {
+    for (let i = 0; i < 3; i++) notes.onError(unavailable)
+    notes.onDone()
+    notes.onDone()
+    notes.onError(unavailable)
+    expect(said.splice(0)).toEqual([
+      'the store cannot answer',
+      'the store answers again',
+      'the store cannot answer',
+    ])
+  })
+
+  it('names every other failure, each time', () => {
+    notes.onError(new Error('x'))
+    notes.onError(new Error('x'))
+    expect(said).toHaveLength(2)
+    expect(said[0]).toContain('a round of the timer failed')
+  })
+})
