@@ -5,7 +5,7 @@ import { type RedisAddress } from './redis-address.ts'
 import { type Answer, type Calls, createCalls, scriptArguments } from './redis-calls.ts'
 import { type Confirmations, createConfirmations } from './redis-confirm.ts'
 import { commitArguments, readCommitReply } from './redis-commit.ts'
-import { decodeMember, encodeMember, keysOf } from './redis-keys.ts'
+import { decodeMember, encodeMember, keysOf, RESTORING_KEY } from './redis-keys.ts'
 import { type Script, SCRIPTS } from './redis-scripts.ts'
 import { durabilityOf, problemsOf, type Wanted } from './redis-settings.ts'
 import { createTopology, type Topology } from './redis-topology.ts'
@@ -52,9 +52,26 @@ export class UnsafeRedis extends Error {
  * Connects to Redis 7.0 or later, or Valkey: one server, a cluster, or a primary behind sentinels. Every instance of the gateway may
  * open the same one.
  *
- * @throws UnsafeRedis naming the setting, StoreUnavailable when no server answers
+ * @throws UnsafeRedis naming the setting, StoreUnavailable when no server answers, or when a restore has not been completed
  */
 export async function openRedisStore(options: RedisOptions): Promise<Store> {
+  const { topology, durability } = await connectRedis(options)
+  try {
+    await refuseUnfinished(topology, options)
+  } catch (error) {
+    topology.close()
+    throw error
+  }
+  return new RedisStore(topology, durability, options)
+}
+
+export interface ConnectedRedis {
+  readonly topology: Topology
+  readonly durability: Durability
+}
+
+/** The servers, connected, and with settings under which the promises of the store hold. @throws UnsafeRedis, StoreUnavailable */
+export async function connectRedis(options: RedisOptions): Promise<ConnectedRedis> {
   const { address, sentinelPassword, durability } = options
   const wanted: Wanted = {
     replicas: options.replicas ?? 0,
@@ -81,7 +98,15 @@ export async function openRedisStore(options: RedisOptions): Promise<Store> {
   const levels = facts.map((one) => durabilityOf(one, wanted))
   const weakest =
     (['async', 'replicated', 'fsync'] as const).find((level) => levels.includes(level)) ?? 'async'
-  return new RedisStore(topology, weakest, options)
+  return { topology, durability: weakest }
+}
+
+/** Half a store must never be taken for a whole one. @throws StoreUnavailable while a restore is under way, or was broken off */
+export async function refuseUnfinished(topology: Topology, { callMs }: RedisOptions): Promise<void> {
+  const call = { key: RESTORING_KEY, args: ['EXISTS', RESTORING_KEY], reads: true }
+  const { reply } = await createCalls(topology).run({ ...call, ms: callMs ?? STORE_LIMITS.callMs })
+  if (Number(reply) > 0)
+    throw new StoreUnavailable('a restore into this store is under way, or was broken off: complete it first')
 }
 
 class RedisStore implements Store {
@@ -302,7 +327,7 @@ function edge(score: number | undefined, otherwise: string): string {
   return String(score)
 }
 
-function readRecord(reply: unknown): StoredRecord | undefined {
+export function readRecord(reply: unknown): StoredRecord | undefined {
   if (typeof reply !== 'string') return undefined
   const blank = reply.indexOf(' ')
   const line = reply.indexOf('\n')
@@ -313,7 +338,7 @@ function readRecord(reply: unknown): StoredRecord | undefined {
   }
 }
 
-function readEntries(reply: unknown): IndexEntry[] {
+export function readEntries(reply: unknown): IndexEntry[] {
   const flat = reply as string[]
   const entries: IndexEntry[] = []
   for (let i = 0; i < flat.length; i += 2)
