@@ -235,6 +235,8 @@ export interface WorldOptions {
   /** Files that differ from the bundle of the tests; null leaves one out. */
   readonly files?: Readonly<Record<string, string | null>>
   readonly config?: Partial<Config>
+  /** Another store than that of the tests. */
+  readonly openStore?: (clock: ManualClock) => Promise<Store>
   /** Puts a double before the store. */
   readonly wrapStore?: (store: Store) => Store
 }
@@ -287,11 +289,12 @@ export class World {
     }
     const { clock, logged } = this
     const { wrapStore = (store: Store) => store } = this.#options
+    const { openStore: open = () => openTestStore(join(this.#directory, 'data'), clock) } = this.#options
     this.#app = await startApp(config, {
       log: createLog('trace', { write: (line: string) => void logged.push(line) }),
       loadPolicies: (dir) => loadBundle(dir),
       openStore: async () => {
-        return wrapStore(this.#counting(await openTestStore(join(this.#directory, 'data'), clock)))
+        return wrapStore(this.#counting(await open(clock)))
       },
       timerEveryMs: NEVER_MS,
     })

@@ -15,7 +15,7 @@ export interface RedisRestoreOptions extends RedisOptions {
 
 /** What a command of the pipeline holds, and all of them, in code units. */
 const PIPELINE_UNITS = 500_000
-const PIPELINE_COMMANDS = 500
+const PIPELINE_COMMANDS = 2_000
 const MEMBERS_PER_COMMAND = 200
 /** A difference between two machines' clocks; not more, because every commit would be late until the server's clock has caught up. */
 const CLOCK_TOLERANCE_MS = 5_000

@@ -17,7 +17,7 @@ interface Sortable {
   readonly parts: readonly string[]
 }
 
-const RUN_KEYS = 100_000
+const RUN_KEYS = 25_000
 
 export async function* sortedKeys(
   pages: AsyncIterable<readonly string[]>,
