@@ -4,7 +4,7 @@ import { type CheckReport, checkStore } from '../../src/gateway/check-store.ts'
 import type { DumpEntry, RecordEntry, StoreArchive } from '../../src/store/archive.ts'
 import { entryKey, eventKey, keep, memberKey, numberKey } from '../../src/store/embedded-keys.ts'
 import { openDatabase } from '../../src/store/embedded-tables.ts'
-import { approved, held, openWorld, type World } from '../gateway-fixture.ts'
+import { approved, edited, held, HOUR, openWorld, type World } from '../gateway-fixture.ts'
 import { Places, type Place, type RedisPlace } from '../store/places.ts'
 import { playHistory } from './random-history.ts'
 
@@ -56,6 +56,25 @@ describe('a store that only a gateway has written', () => {
       expect(report.findings).toEqual([])
       expect(report.counts.events).toBeGreaterThan(30)
     })
+  })
+
+  it('breaks none when an approval lapses whose token is in hand, nor when tokens are forgotten', async () => {
+    const place = places.embedded()
+    const now = await played(place, async (world) => {
+      const agent = await world.agent()
+      const { thread } = await approved(agent, await world.reviewer('ann'))
+      await approved(agent, await world.reviewer('ann'))
+      await world.changePolicies(
+        edited('rules/pay.yaml', 'review: More than pocket money.', 'reject: No more.'),
+      )
+      expect((await agent.poll({ thread_id: thread })).body.status).toBe('rejected')
+      await world.stop()
+      expect((await checked(await place.archive(world.clock))).findings).toEqual([])
+      await world.start()
+      world.clock.advance(100 * HOUR)
+      await world.due()
+    })
+    expect((await checked(await place.archive(clockAt(now)))).findings).toEqual([])
   })
 
   it('breaks none with an item that a timer has claimed', async () => {

@@ -31,13 +31,16 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     if (decision.thread_id !== undefined)
       threads.push({ agent, task, thread: decision.thread_id, payload: body.payload })
   }
+  const recent = (): (typeof threads)[number] | undefined => one(threads.slice(-4))
   const vote = async (): Promise<void> => {
-    const thread = one(threads)
-    const decision = ['approve', 'approve', 'approve', 'reject', 'request_changes'][below(5)] as string
-    if (thread) await one(people)?.vote(thread.thread, { decision, revision: 1 + below(2), comment: 'said' })
+    const thread = recent()
+    const decisions = ['approve', 'approve', 'approve', 'approve', 'approve', 'reject', 'request_changes']
+    const decision = one(decisions) as string
+    const revision = 1 + (below(4) === 0 ? 1 : 0)
+    if (thread) await one(people)?.vote(thread.thread, { decision, revision, comment: 'said' })
   }
   const poll = async (): Promise<void> => {
-    const thread = one(threads)
+    const thread = below(4) === 0 ? one(threads) : recent()
     const { body } = (await thread?.agent.poll({ thread_id: thread.thread })) ?? {}
     if (thread && body?.approval_token !== undefined) thread.token = body.approval_token
   }
@@ -48,7 +51,7 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     await thread.agent.validate({ task_id: task, request_payload: payload, signature })
   }
   const revise = async (): Promise<void> => {
-    const thread = one(threads)
+    const thread = recent()
     if (thread === undefined) return
     const revision = {
       revision_id: `r${below(4)}`,
@@ -58,15 +61,32 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     await thread.agent.revise(thread.task, thread.thread, revision)
   }
   const pass = async (): Promise<void> => {
-    world.clock.advance([1_000, MINUTE, 20 * MINUTE, 5 * HOUR, 60 * HOUR][below(5)] as number)
+    const steps = [1, 1_000, 1_000, MINUTE, MINUTE, 5 * MINUTE, 20 * MINUTE, 5 * HOUR, 60 * HOUR]
+    world.clock.advance(one(steps) as number)
     if (below(4) > 0) await world.due()
   }
   const rotate = async (): Promise<void> => {
+    if (below(4) > 0) return
     agents[0] = await world.agent('bot')
     if (below(2) === 0) await world.admin('DELETE', 'agents/acme/short/key')
     else agents[3] = await world.agent('short')
   }
-  const acts = [submit, submit, submit, vote, vote, vote, poll, poll, redeem, revise, pass, rotate]
+  const acts = [
+    submit,
+    submit,
+    vote,
+    vote,
+    vote,
+    vote,
+    poll,
+    poll,
+    poll,
+    redeem,
+    redeem,
+    revise,
+    pass,
+    rotate,
+  ]
   for (let step = 0; step < steps; step++) await one(acts)?.()
 }
 
