@@ -18,7 +18,7 @@ export interface Config {
   readonly storeReplicas: number
   readonly durability?: 'async'
   /** Unsafe settings of the server accepted by name, separated by commas. */
-  readonly storeAccept: string
+  readonly storeAccept?: string
   readonly policies: string
   /** Absent: generated and printed once when the store is new. */
   readonly adminKey?: string
@@ -82,8 +82,6 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'storeAccept',
     type: 'string',
-    default: '',
-    minLength: 0,
     help: `unsafe settings of Redis accepted by name: ${ACCEPTABLE.join(', ')}`,
   },
   { key: 'policies', type: 'string', default: './policies', help: 'directory of the policy bundle' },
@@ -307,7 +305,7 @@ export function redisAddressOf(config: Config): ReturnType<typeof parseRedisAddr
 }
 
 /** @throws ConfigError for a name that nothing has */
-export function acceptedOf({ storeAccept }: Config): Acceptable[] {
+export function acceptedOf({ storeAccept = '' }: Config): Acceptable[] {
   return storeAccept
     .split(',')
     .map((name) => name.trim())

@@ -9,6 +9,7 @@ import {
   describeConfig,
   kebab,
   loadConfig,
+  redisAddressOf,
   SETTINGS,
   storePath,
 } from '../src/config.ts'
@@ -46,6 +47,7 @@ describe('where a setting comes from', () => {
       host: '127.0.0.1',
       port: 8787,
       store: 'file:./data',
+      storeReplicas: 0,
       policies: './policies',
       metricsHost: '127.0.0.1',
       metricsPort: 9464,
@@ -85,8 +87,10 @@ describe('where a setting comes from', () => {
   it.each(SETTINGS.map((setting) => [setting.key, setting] as const))(
     '%s by flag, environment and file',
     (key, setting) => {
+      const { type, maximum = Infinity, oneOf = [] } = setting
+      const texts: Partial<Record<keyof Config, string>> = { store: 'file:x', storeAccept: 'eviction' }
       const value =
-        setting.type === 'integer' ? '2000' : (setting.oneOf?.[1] ?? (key === 'store' ? 'file:x' : SECRET))
+        type === 'integer' ? String(Math.min(2_000, maximum)) : (oneOf.at(-1) ?? texts[key] ?? SECRET)
       const snake = kebab(key).replaceAll('-', '_')
       const of = (args: string[], env: Record<string, string>) =>
         String(load(args, env).config[key as keyof Config])
@@ -203,8 +207,73 @@ describe('what is refused', () => {
     expect(load([], { DEBUG: 'http' }).config.port).toBe(8787)
   })
 
+  it.each([
+    ['redis://h:0', 'no host and port'],
+    ['redis://h:6379,i:6379', 'redis+cluster'],
+    ['redis://h/x', 'number of a database'],
+    ['redis+cluster://h/0', 'leave the path out'],
+    ['redis+sentinel://h', 'name of the primary'],
+    ['redis://:p%zz@h', 'hex digits'],
+    ['mysql://u:secret-canary@h', 'not known'],
+  ])('the store %s', (store, why) => {
+    expect(failure(['--store', store])).toContain(why)
+    expect(failure(['--store', store])).not.toContain('secret-canary')
+  })
+
+  it('an unsafe setting of Redis accepted by a name that nothing has', () => {
+    expect(failure(['--store', 'redis://h', '--store-accept', 'everything'])).toContain('known are eviction')
+  })
+
   it('a store without a directory', () => {
     expect(failure(['--store', 'file:'])).toContain('store')
     expect(storePath(load(['--store', 'file:/var/lib/x']).config)).toBe('/var/lib/x')
+  })
+})
+
+describe('where Redis is', () => {
+  const address = (args: string[]): unknown => redisAddressOf(load(args).config)
+
+  it('one server, a cluster, or sentinels, with and without TLS, ports and passwords', () => {
+    expect(address(['--store', 'redis://h'])).toEqual({
+      kind: 'single',
+      tls: false,
+      hosts: [{ host: 'h', port: 6379 }],
+    })
+    expect(address(['--store', 'rediss+cluster://u:p%40ss@a:1,[::1]:2'])).toEqual({
+      kind: 'cluster',
+      tls: true,
+      hosts: [
+        { host: 'a', port: 1 },
+        { host: '::1', port: 2 },
+      ],
+      username: 'u',
+      password: 'p@ss',
+    })
+    expect(address(['--store', 'redis+sentinel://a,b:7/main'])).toEqual({
+      kind: 'sentinel',
+      tls: false,
+      hosts: [
+        { host: 'a', port: 26_379 },
+        { host: 'b', port: 7 },
+      ],
+      master: 'main',
+    })
+    expect(
+      address(['--store', 'redis://h/3', '--store-username', 'u', '--store-password', 's']),
+    ).toMatchObject({
+      database: 3,
+      username: 'u',
+      password: 's',
+    })
+  })
+
+  it('is never shown with its password', () => {
+    const lines = describeConfig(load(['--store', 'redis://u:p@ss@h:1/2', '--store-password', 'canary']))
+    expect(lines).toContainEqual({
+      name: 'COUNTERSIGN_STORE',
+      value: 'redis://u:********@h:1/2',
+      origin: 'flag',
+    })
+    expect(JSON.stringify(lines)).not.toMatch(/p@ss|canary/)
   })
 })

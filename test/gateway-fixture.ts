@@ -235,8 +235,10 @@ export interface WorldOptions {
   /** Files that differ from the bundle of the tests; null leaves one out. */
   readonly files?: Readonly<Record<string, string | null>>
   readonly config?: Partial<Config>
-  /** Another store than that of the tests. */
+  /** Another store than that of the tests: with the clock of the world, or, for several gateways on one store, with its own time. */
   readonly openStore?: (clock: ManualClock) => Promise<Store>
+  /** Time between two rounds of the timer, ms; the tests do them by `due` when absent. */
+  readonly timerEveryMs?: number
   /** Puts a double before the store. */
   readonly wrapStore?: (store: Store) => Store
 }
@@ -275,7 +277,6 @@ export class World {
       port: 0,
       store: `file:${this.#directory}/data`,
       storeReplicas: 0,
-      storeAccept: '',
       policies: this.policies,
       adminKey: ADMIN_KEY,
       metricsHost: '127.0.0.1',
@@ -288,22 +289,22 @@ export class World {
       ...this.#options.config,
     }
     const { clock, logged } = this
-    const { wrapStore = (store: Store) => store } = this.#options
-    const { openStore: open = () => openTestStore(join(this.#directory, 'data'), clock) } = this.#options
+    const { wrapStore = (store: Store) => store, timerEveryMs = NEVER_MS } = this.#options
+    const open = this.#options.openStore ?? (() => openTestStore(join(this.#directory, 'data'), clock))
     this.#app = await startApp(config, {
       log: createLog('trace', { write: (line: string) => void logged.push(line) }),
       loadPolicies: (dir) => loadBundle(dir),
       openStore: async () => {
         return wrapStore(this.#counting(await open(clock)))
       },
-      timerEveryMs: NEVER_MS,
+      timerEveryMs,
     })
   }
 
   #counting(store: Store): Store {
-    const watch = async (partition: string, signal: AbortSignal): Promise<void> => {
+    const watch: Store['watch'] = async (...args) => {
       this.watches++
-      await store.watch(partition, signal).finally(() => this.watches--)
+      await store.watch(...args).finally(() => this.watches--)
     }
     return overriding(store, { watch })
   }

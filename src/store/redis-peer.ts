@@ -184,8 +184,9 @@ class RedisPeer implements Peer {
 
   async #open(): Promise<void> {
     try {
-      const main: Connection = await connect(this.#options, () => {
-        if (this.#main === main || this.#main === undefined) this.#drop('the connection was lost')
+      let main: Connection | undefined
+      main = await connect(this.#options, () => {
+        if (main !== undefined && this.#main === main) this.#drop('the connection was lost')
       })
       if (this.#closed) return main.destroy()
       this.#main = main

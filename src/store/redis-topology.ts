@@ -70,11 +70,9 @@ class Peers {
 
   keepOnly(hosts: readonly Host[]): void {
     const kept = new Set(hosts.map(nameOf))
-    for (const [name, peer] of this.#peers)
-      if (!kept.has(name)) {
-        this.#peers.delete(name)
-        peer.close()
-      }
+    const gone = [...this.#peers].filter(([name]) => !kept.has(name))
+    for (const [name] of gone) this.#peers.delete(name)
+    for (const [, peer] of gone) peer.close()
   }
 
   close(): void {
@@ -105,7 +103,8 @@ class Lookout {
   readonly #calm: () => boolean
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
-  #closed = false
+  /** What was found since then is of no use. */
+  closed = false
 
   constructor(look: () => Promise<void>, calm: () => boolean) {
     this.#look = look
@@ -113,7 +112,7 @@ class Lookout {
   }
 
   now(): Promise<void> {
-    if (this.#closed) return Promise.resolve()
+    if (this.closed) return Promise.resolve()
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined
       this.#later()
@@ -122,13 +121,13 @@ class Lookout {
   }
 
   close(): void {
-    this.#closed = true
+    this.closed = true
     clearTimeout(this.#timer)
   }
 
   #later(): void {
     clearTimeout(this.#timer)
-    if (this.#closed) return
+    if (this.closed) return
     const pause = this.#calm() ? LOOK_EVERY_MS : LOOK_AGAIN_MS
     this.#timer = setTimeout(() => void this.now(), pause * (0.5 + Math.random() / 2))
   }
@@ -165,12 +164,13 @@ class SentinelTopology implements Topology {
   close(): void {
     this.#lookout.close()
     this.#sentinels.close()
+    this.#primary = undefined
     this.#peers.close()
   }
 
   async #look(): Promise<void> {
     const host = await this.#sentinels.primary()
-    if (host === undefined) return
+    if (host === undefined || this.#lookout.closed) return
     const primary = this.#peers.at(host)
     if (primary === this.#primary) return
     this.#primary = primary
@@ -262,6 +262,8 @@ class ClusterTopology implements Topology {
 
   close(): void {
     this.#lookout.close()
+    this.#slots = []
+    this.#primaries = []
     this.#peers.close()
   }
 
@@ -271,7 +273,7 @@ class ClusterTopology implements Topology {
 
   async #look(): Promise<void> {
     const slots = await this.#ask()
-    if (slots === undefined) return
+    if (slots === undefined || this.#lookout.closed) return
     this.#slots = slots.bySlot
     this.#primaries = slots.primaries
     this.#peers.keepOnly(slots.primaries)
@@ -285,7 +287,7 @@ class ClusterTopology implements Topology {
       const connection = peer.connection()
       return connection && viewFrom(connection, peer.host)
     })
-    return newest(await Promise.all(connected)) ?? newest(await Promise.all(this.#seeds()))
+    return newest(await Promise.all(connected)) ?? firstHealthy(this.#seeds())
   }
 
   #seeds(): Promise<View | undefined>[] {
@@ -315,6 +317,16 @@ function newest(views: readonly (View | undefined)[]): Slots | undefined {
   const rank = (view: View): number => view.epoch + (view.healthy ? 0.5 : 0)
   const known = views.filter((view) => view !== undefined)
   return known.toSorted((a, b) => rank(b) - rank(a))[0]?.slots
+}
+
+/** The first node that is well connected; one that is frozen holds up nobody. */
+async function firstHealthy(views: readonly Promise<View | undefined>[]): Promise<Slots | undefined> {
+  const healthy = views.map(async (view) => {
+    const known = await view
+    if (known?.healthy !== true) throw new Error('knows nothing')
+    return known.slots
+  })
+  return Promise.any(healthy).catch(async () => newest(await Promise.all(views)))
 }
 
 async function viewFrom(connection: Connection, host: Host): Promise<View | undefined> {

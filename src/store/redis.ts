@@ -303,7 +303,9 @@ class RedisStore implements Store {
     })
     const confirmed = await Promise.race([this.#confirmations.confirmed(peer, headKey, epoch), tooLate])
     clearTimeout(timer)
-    if (!confirmed) throw new StoreIndeterminate('the replicas did not confirm in time')
+    if (confirmed) return
+    this.#topology.refresh() // another server may have taken over, with the replicas
+    throw new StoreIndeterminate('the replicas did not confirm in time')
   }
 
   /** A record's revision, or the time of the partition's last commit. */

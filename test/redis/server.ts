@@ -43,6 +43,7 @@ const DEFAULTS = {
   appendfsync: 'always',
   'maxmemory-policy': 'noeviction',
   'protected-mode': 'no',
+  'repl-diskless-sync-delay': '0',
 }
 
 export async function startRedis({

@@ -4,37 +4,28 @@ import { openRedisArchive } from '../../src/store/redis-archive.ts'
 import { openRedisRestore } from '../../src/store/redis-restore.ts'
 import { openRedisStore } from '../../src/store/redis.ts'
 import { backupOf, restoreFrom } from '../backup/file-of.ts'
-import { type RedisServer, startRedis } from '../redis/server.ts'
+import { type Servers, startCluster, startSentinels } from '../redis/topologies.ts'
 import { commitOf } from './commit-of.ts'
 import { Places } from './places.ts'
 
 /** Partitions of a cluster lie on several servers; a backup holds them all. */
 
 const places = new Places()
-let nodes: RedisServer[] = []
-const SLOTS = [0, 5_461, 10_923, 16_384] as const
+let cluster: Servers
+let sentinels: Servers
 
 beforeAll(async () => {
-  nodes = await Promise.all([0, 1, 2].map(() => startRedis({ config: { 'cluster-enabled': 'yes' } })))
-  for (const [i, node] of nodes.entries()) {
-    await node.ask('CLUSTER', 'ADDSLOTSRANGE', String(SLOTS[i]), String((SLOTS[i + 1] ?? 0) - 1))
-    await node.ask('CLUSTER', 'SET-CONFIG-EPOCH', String(i + 1))
-    await nodes[0]?.ask('CLUSTER', 'MEET', '127.0.0.1', String(node.port))
-  }
-  for (const node of nodes)
-    while (!/cluster_state:ok[^]*cluster_known_nodes:3/.test(await node.ask('CLUSTER', 'INFO')))
-      await new Promise((resolve) => setTimeout(resolve, 50))
+  ;[cluster, sentinels] = await Promise.all([startCluster(), startSentinels()])
 })
 afterAll(async () => {
-  for (const node of nodes) await node.dispose()
+  await cluster.dispose()
+  await sentinels.dispose()
   await places.dispose()
 })
 
 describe('a backup of a cluster', () => {
   it('holds the partitions of every server, and comes back on one, and on a cluster again', async () => {
-    const address = parseRedisAddress(
-      `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
-    )
+    const address = parseRedisAddress(cluster.url)
     const options = { address, accept: ['unconfirmed-failover'] as const }
     const store = await openRedisStore(options)
     const partitions = Array.from({ length: 20 }, (_, i) => `tenant${i}`)
@@ -47,7 +38,7 @@ describe('a backup of a cluster', () => {
     }
     const before = await store.epoch('tenant0')
     await store.close()
-    const sizes = await Promise.all(nodes.map((node) => node.ask('DBSIZE')))
+    const sizes = await Promise.all(cluster.servers.map((node) => node.ask('DBSIZE')))
     expect(sizes.every((size) => Number(size) > 0)).toBe(true)
 
     const backup = await backupOf(await openRedisArchive(options))
@@ -57,7 +48,7 @@ describe('a backup of a cluster', () => {
     expect(await backupOf(await embedded.archive())).toBe(backup)
 
     await expect(openRedisRestore(options)).rejects.toThrow('already')
-    for (const node of nodes) await node.ask('FLUSHALL')
+    for (const node of cluster.servers) await node.ask('FLUSHALL')
     const restore = await openRedisRestore(options)
     await expect(openRedisStore(options)).rejects.toThrow('under way')
     await restoreFrom(backup, restore)
@@ -66,5 +57,23 @@ describe('a backup of a cluster', () => {
     expect(await again.get('tenant7', 't', 'i')).toMatchObject({ body: 'tenant7' })
     expect(await again.epoch('tenant0')).not.toBe(before)
     await again.close()
+  })
+
+  it('comes back behind sentinels, with the replica confirming it before anybody may open the store', async () => {
+    const from = places.embedded()
+    const store = await from.open()
+    await store.commit(
+      'p',
+      commitOf(store, { events: ['e'], writes: [{ op: 'put', type: 't', id: 'i', body: 'b' }] }),
+    )
+    await store.close()
+    const backup = await backupOf(await from.archive())
+    const options = { address: parseRedisAddress(sentinels.url), replicas: 1 }
+    await restoreFrom(backup, await openRedisRestore(options))
+    expect(await backupOf(await openRedisArchive(options))).toBe(backup)
+    for (const server of sentinels.servers) expect(await server.ask('HGET', 'cs:{p}:h', 'n')).toBe('1')
+    const tooMany = { ...options, replicas: 2, callMs: 100 }
+    for (const server of sentinels.servers) await server.ask('FLUSHALL').catch(() => undefined)
+    await expect(restoreFrom(backup, await openRedisRestore(tooMany))).rejects.toThrow('did not confirm')
   })
 })
