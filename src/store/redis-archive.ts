@@ -1,4 +1,4 @@
-import { compareText, type DumpEntry, type StoreArchive, StoreMoved } from './archive.ts'
+import { compareText, type DumpEntry, type StoreArchive, StoreMoved, WrongPlace } from './archive.ts'
 import { connectRedis, type RedisOptions, refuseUnfinished } from './redis.ts'
 import { dumpPartition, keysLike } from './redis-dump.ts'
 import { HEADS_PATTERN, keysOf, readKey } from './redis-keys.ts'
@@ -67,9 +67,8 @@ export class RedisArchive implements StoreArchive {
     try {
       yield* dumpPartition(this.connectionOf(partition), partition)
     } catch (error) {
-      const { message } = error as Error
-      if (error instanceof StoreMoved || error instanceof StoreUnavailable) throw error
-      if (!ELSEWHERE.test(message)) throw new StoreUnavailable(`redis: ${message}`, { cause: error })
+      if (!ELSEWHERE.test((error as Error).message))
+        return await orUnavailable(Promise.reject(error as Error))
       this.#topology.refresh()
       throw new StoreMoved(`partition \`${partition}\` went to another server`, { cause: error })
     }
@@ -90,6 +89,18 @@ export class RedisArchive implements StoreArchive {
     return this.#topology.peers().map(connected)
   }
 }
+
+/** What goes wrong between us and the server becomes one sentence. @throws StoreUnavailable, and what this code throws itself */
+export async function orUnavailable<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (OURS.some((kind) => error instanceof kind)) throw error
+    throw new StoreUnavailable(`redis: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+const OURS = [StoreMoved, WrongPlace, StoreUnavailable, RangeError]
 
 /** @throws StoreUnavailable */
 export function connected(peer: Peer | undefined): Connection {

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { type StoredEntry, type StoreRestore, WrongPlace } from './archive.ts'
-import { connected, RedisArchive } from './redis-archive.ts'
+import { connected, orUnavailable, RedisArchive } from './redis-archive.ts'
 import { keysLike } from './redis-dump.ts'
 import { encodeMember, keysOf, RESTORING_KEY } from './redis-keys.ts'
-import type { Connection } from './redis-peer.ts'
+import { createConfirmations } from './redis-confirm.ts'
+import type { Connection, Peer } from './redis-peer.ts'
+import { SCRIPTS } from './redis-scripts.ts'
 import { connectRedis, type RedisOptions } from './redis.ts'
 import type { Topology } from './redis-topology.ts'
 import { STORE_LIMITS, StoreUnavailable } from './store.ts'
@@ -29,7 +31,7 @@ export async function openRedisRestore(options: RedisRestoreOptions): Promise<St
   const { topology } = await connectRedis(options)
   const restore = new RedisRestore(topology, options)
   try {
-    await restore.begin(options.restart ?? false)
+    await orUnavailable(restore.begin(options.restart ?? false))
     return restore
   } catch (error) {
     topology.close()
@@ -73,14 +75,19 @@ class RedisRestore extends RedisArchive implements StoreRestore {
   }
 
   async load(partition: string, entry: StoredEntry): Promise<void> {
-    if (partition !== this.#partition) await this.#flush()
+    if (partition !== this.#partition) await orUnavailable(this.#flush())
     this.#partition = partition
     this.#lastNumbers.set(partition, entry.kind === 'event' ? entry.number : this.#last(partition))
     this.#push(partition, entry)
-    if (this.#units >= PIPELINE_UNITS || this.#commands.length >= PIPELINE_COMMANDS) await this.#flush()
+    if (this.#units >= PIPELINE_UNITS || this.#commands.length >= PIPELINE_COMMANDS)
+      await orUnavailable(this.#flush())
   }
 
-  async settle(time: number): Promise<void> {
+  settle(time: number): Promise<void> {
+    return orUnavailable(this.#settle(time))
+  }
+
+  async #settle(time: number): Promise<void> {
     await this.#flush()
     const ahead = time - this.now()
     if (ahead > CLOCK_TOLERANCE_MS)
@@ -93,18 +100,19 @@ class RedisRestore extends RedisArchive implements StoreRestore {
   }
 
   async publish(): Promise<void> {
-    const removed = await this.#removeMarker()
-    await this.close()
+    const removed = await orUnavailable(this.#removeMarker()).finally(() => this.close())
     if (!removed) throw new WrongPlace('another restore took the place of this one')
   }
 
+  /** When the server is gone, the marker stays: nobody opens what is there, and the next restore can begin anew. */
   async abandon(): Promise<void> {
     this.#commands = []
     try {
       const own = await this.#markerServer().sendCommand(['GET', RESTORING_KEY])
-      if (own !== this.#id) return
-      await this.#removeAll()
+      if (own === this.#id) await this.#removeAll()
       await this.#removeMarker()
+    } catch {
+      // what made the restore fail is reported by whoever abandons it
     } finally {
       await this.close()
     }
@@ -138,13 +146,21 @@ class RedisRestore extends RedisArchive implements StoreRestore {
     await Promise.all(commands.map((command) => connection.sendCommand(command)))
   }
 
-  /** Whatever was loaded was written before the heads, on the same connections: who confirms these has it all. */
+  /** On each server: its replicas have all that was loaded once they have what is written after it. */
   async #confirm(): Promise<void> {
     const { replicas = 0, callMs = STORE_LIMITS.callMs } = this.#options
     if (replicas === 0) return
-    for (const connection of this.connections()) {
-      const confirmed = await connection.sendCommand(['WAIT', String(replicas), String(callMs)])
-      if (Number(confirmed) < replicas) throw new StoreUnavailable('the replicas did not confirm in time')
+    const confirmations = createConfirmations(replicas, callMs)
+    const heads = new Map<Peer, string>()
+    for (const partition of this.#lastNumbers.keys()) {
+      const { head } = keysOf(partition)
+      const peer = this.#topology.peerOf(head)
+      if (peer !== undefined) heads.set(peer, head)
+    }
+    for (const [peer, head] of heads) {
+      const epoch = await connected(peer).sendCommand(['EVAL', SCRIPTS.epoch.source, '1', head])
+      if (!(await confirmations.confirmed(peer, head, String(epoch))))
+        throw new StoreUnavailable('the replicas did not confirm in time')
     }
   }
 
