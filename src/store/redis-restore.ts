@@ -57,14 +57,14 @@ class RedisRestore extends RedisArchive implements StoreRestore {
 
   async begin(restart: boolean): Promise<void> {
     const marker = this.#markerServer()
-    if (restart && (await marker.sendCommand(['EXISTS', RESTORING_KEY])) === 1) {
+    if ((await marker.sendCommand(['EXISTS', RESTORING_KEY])) === 1) {
+      if (!restart) throw unfinished()
       await marker.sendCommand(['SET', RESTORING_KEY, this.#id])
       await this.#removeAll()
     } else {
       await this.#refuseStore()
       const set = await marker.sendCommand(['SET', RESTORING_KEY, this.#id, 'NX'])
-      if (set === null)
-        throw new WrongPlace('another restore into this store is under way, or was broken off')
+      if (set === null) throw unfinished()
     }
     try {
       await this.#refuseStore()
@@ -188,6 +188,10 @@ class RedisRestore extends RedisArchive implements StoreRestore {
     const script = `return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0`
     return (await this.#markerServer().sendCommand(['EVAL', script, '1', RESTORING_KEY, this.#id])) === 1
   }
+}
+
+function unfinished(): WrongPlace {
+  return new WrongPlace('another restore into this store is under way, or was broken off')
 }
 
 function commandOf(keys: ReturnType<typeof keysOf>, entry: StoredEntry): string[] {

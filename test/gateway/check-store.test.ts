@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { GATEWAY_RULES } from '../../src/gateway/check-part.ts'
 import { type CheckReport, checkStore } from '../../src/gateway/check-store.ts'
@@ -322,6 +323,12 @@ describe('what is broken', () => {
     }
     expect((await checkStore(behind)).findings.map((one) => one.law)).toEqual(['S12'])
     await archive.close()
+  })
+
+  it('is listed in docs/store.md, rule by rule', () => {
+    const page = readFileSync(new URL('../../docs/store.md', import.meta.url), 'utf8')
+    const rows = [...page.matchAll(/^\| (G\d\d) \| (.*) \|$/gm)].map(([, rule, text]) => [rule, text])
+    expect(rows).toEqual(Object.entries(GATEWAY_RULES))
   })
 
   it('covers every rule of the gateway', () => {
