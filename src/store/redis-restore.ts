@@ -57,7 +57,7 @@ class RedisRestore extends RedisArchive implements StoreRestore {
 
   async begin(restart: boolean): Promise<void> {
     const marker = this.#markerServer()
-    if ((await marker.sendCommand(['EXISTS', RESTORING_KEY])) === 1) {
+    if ((await marker.sendCommand(['GET', RESTORING_KEY])) !== null) {
       if (!restart) throw unfinished()
       await marker.sendCommand(['SET', RESTORING_KEY, this.#id])
       await this.#removeAll()
@@ -100,7 +100,12 @@ class RedisRestore extends RedisArchive implements StoreRestore {
   }
 
   async publish(): Promise<void> {
-    const removed = await orUnavailable(this.#removeMarker()).finally(() => this.close())
+    let removed: boolean
+    try {
+      removed = await orUnavailable(this.#removeMarker())
+    } finally {
+      await this.close()
+    }
     if (!removed) throw new WrongPlace('another restore took the place of this one')
   }
 

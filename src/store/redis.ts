@@ -103,9 +103,9 @@ export async function connectRedis(options: RedisOptions): Promise<ConnectedRedi
 
 /** Half a store must never be taken for a whole one. @throws StoreUnavailable while a restore is under way, or was broken off */
 export async function refuseUnfinished(topology: Topology, { callMs }: RedisOptions): Promise<void> {
-  const call = { key: RESTORING_KEY, args: ['EXISTS', RESTORING_KEY], reads: true }
+  const call = { key: RESTORING_KEY, args: ['GET', RESTORING_KEY], reads: true }
   const { reply } = await createCalls(topology).run({ ...call, ms: callMs ?? STORE_LIMITS.callMs })
-  if (Number(reply) > 0)
+  if (reply !== null)
     throw new StoreUnavailable('a restore into this store is under way, or was broken off: complete it first')
 }
 

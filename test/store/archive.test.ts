@@ -1,8 +1,14 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type DumpEntry, type StoreArchive, StoreMoved } from '../../src/store/archive.ts'
 import { createLawCheck } from '../../src/store/archive-laws.ts'
+import { parseRedisAddress } from '../../src/store/redis-address.ts'
+import { openRedisArchive } from '../../src/store/redis-archive.ts'
+import { openRedisRestore } from '../../src/store/redis-restore.ts'
+import { openRedisStore } from '../../src/store/redis.ts'
 import type { Store, Write } from '../../src/store/store.ts'
 import { backupOf, restoreFrom } from '../backup/file-of.ts'
+import { startRedis } from '../redis/server.ts'
 import { commitOf } from './commit-of.ts'
 import { type Place, Places } from './places.ts'
 
@@ -198,6 +204,37 @@ describe.each(PAIRS)('a backup from %s to %s', (one, other) => {
     expect(after.now()).toBeGreaterThanOrEqual(Number(/"time":(\d+)/.exec(first)?.[1]))
     await before.close()
     await after.close()
+  })
+})
+
+describe('a user of Redis who may do only what the gateway does', () => {
+  const GATEWAY =
+    '~cs:* &cs:* -@all +evalsha +eval +get +getrange +set +del +hget +hset +xadd +xrange +zadd +zrem +zcount +zrange +spublish +ssubscribe +sunsubscribe +info +time +wait +config|get +select +asking +cluster|slots +cluster|info'
+  const page = readFileSync(new URL('../../docs/store.md', import.meta.url), 'utf8')
+  const more = /`(\+scan [^`]*)`/.exec(page)?.[1] ?? ''
+
+  it('can open a store; exporting and restoring take what docs/store.md says, and no more', async () => {
+    const server = await startRedis()
+    const rules = (text: string) => ['on', '>sesame', ...text.split(' ')]
+    await server.ask('ACL', 'SETUSER', 'gateway', ...rules(GATEWAY))
+    await server.ask('ACL', 'SETUSER', 'backup', ...rules(`${GATEWAY} ${more}`))
+    const as = (user: string) => ({
+      address: parseRedisAddress(`redis://${user}:sesame@127.0.0.1:${server.port}`),
+    })
+    const store = await openRedisStore(as('gateway'))
+    await committed(store, 'p', { writes: [{ op: 'put', type: 't', id: 'i', body: 'b' }], events: ['e'] })
+    await store.close()
+    await expect(backupOf(await openRedisArchive(as('gateway')))).rejects.toThrow('NOPERM')
+    const backup = await backupOf(await openRedisArchive(as('backup')))
+    await server.ask('FLUSHALL')
+    const broken = await openRedisRestore(as('backup'))
+    await broken.load('p', { kind: 'record', type: 't', id: 'i', revision: 1, commitId: 'c', body: 'b' })
+    await broken.settle(1)
+    await broken.abandon()
+    await restoreFrom(backup, await openRedisRestore(as('backup')))
+    expect(await backupOf(await openRedisArchive(as('backup')))).toBe(backup)
+    expect(await server.ask('ACL', 'LOG')).not.toContain('backup')
+    await server.dispose()
   })
 })
 
