@@ -10,7 +10,11 @@ export async function backupOf(archive: StoreArchive): Promise<string> {
     position: () => bytes.length,
     rewind: async (position) => void (bytes = bytes.subarray(0, position)),
   }
-  await writeBackup(archive, sink).finally(() => archive.close())
+  try {
+    await writeBackup(archive, sink)
+  } finally {
+    await archive.close()
+  }
   return bytes.toString()
 }
 

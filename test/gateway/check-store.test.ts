@@ -35,7 +35,11 @@ async function checked(
       for await (const entry of archive.dump(partition)) yield* doctor(entry, partition)
     },
   }
-  return checkStore(doctored).finally(() => archive.close())
+  try {
+    return await checkStore(doctored)
+  } finally {
+    await archive.close()
+  }
 }
 
 describe('a store that only a gateway has written', () => {
