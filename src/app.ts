@@ -2,7 +2,8 @@ import { randomFillSync } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { acceptedOf, type Config, isEmbedded, redisAddressOf, storePath } from './config.ts'
+import { openStore } from './app-store.ts'
+import type { Config } from './config.ts'
 import { successor, timeOrderedId } from './domain/id.ts'
 import { type Bucket, takeToken } from './domain/rate.ts'
 import { type Census, census } from './gateway/census.ts'
@@ -20,7 +21,6 @@ import { loadBundleInWorker } from './policy/directory-host.ts'
 import type { BundleWorker } from './policy/directory-start.ts'
 import type { LoadResult } from './policy/load.ts'
 import { createPayloadChecks } from './policy/payload.ts'
-import { openEmbeddedStore } from './store/embedded.ts'
 import type { Store } from './store/store.ts'
 import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
@@ -81,22 +81,6 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     await store?.close()
     throw error
   }
-}
-
-/** The adapter for Redis is read only when it is asked for: it would cost every start. */
-async function openStore(config: Config): Promise<Store> {
-  if (isEmbedded(config))
-    return openEmbeddedStore({ path: storePath(config), minFreeBytes: config.storeMinFree })
-  const { openRedisStore } = await import('./store/redis.ts')
-  const { sentinelPassword, durability } = config
-  return openRedisStore({
-    address: redisAddressOf(config),
-    replicas: config.storeReplicas,
-    accept: acceptedOf(config),
-    callMs: config.storeDeadline,
-    ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
-    ...(durability === undefined ? {} : { durability }),
-  })
 }
 
 function loaderOf(config: Config, { loadPolicies, bundleWorker }: AppParts): () => Promise<LoadResult> {

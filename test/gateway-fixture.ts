@@ -235,8 +235,8 @@ export interface WorldOptions {
   /** Files that differ from the bundle of the tests; null leaves one out. */
   readonly files?: Readonly<Record<string, string | null>>
   readonly config?: Partial<Config>
-  /** Another store than that of the tests, with its own time: for several gateways on one store. */
-  readonly openStore?: () => Promise<Store>
+  /** Another store than that of the tests: with the clock of the world, or, for several gateways on one store, with its own time. */
+  readonly openStore?: (clock: ManualClock) => Promise<Store>
   /** Time between two rounds of the timer, ms; the tests do them by `due` when absent. */
   readonly timerEveryMs?: number
   /** Puts a double before the store. */
@@ -295,7 +295,7 @@ export class World {
       log: createLog('trace', { write: (line: string) => void logged.push(line) }),
       loadPolicies: (dir) => loadBundle(dir),
       openStore: async () => {
-        return wrapStore(this.#counting(await open()))
+        return wrapStore(this.#counting(await open(clock)))
       },
       timerEveryMs,
     })

@@ -81,6 +81,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'export evidence as NDJSON',
     load: () => import('./evidence.ts').then((it) => ({ run: it.evidence, usage: it.EVIDENCE_USAGE })),
   },
+  store: {
+    summary: 'check, back up, restore and move the store',
+    load: () => import('./store.ts').then((it) => ({ run: it.store, usage: it.STORE_USAGE })),
+  },
   config: {
     summary: 'print every setting with its value and origin',
     load: () => import('./config.ts').then((it) => ({ run: it.config, usage: it.CONFIG_USAGE })),

@@ -11,8 +11,8 @@ import { attempted, remembering, replayable } from './idempotency.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
 import { charge, chargesOf, exceededBy, limitGuards } from './limits.ts'
-import { INDEX, put, revisionId, unchanged } from './records.ts'
-import { claimsOf, currentRevision, nonceOf, revisionRecord, writeThread } from './threads.ts'
+import { put, revisionId, unchanged } from './records.ts'
+import { claimsOf, currentRevision, listThread, nonceOf, revisionRecord, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
 
 export interface Submission {
@@ -186,7 +186,7 @@ function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
 }
 
 function openThread(evaluation: Evaluation): Plan<Decision> {
-  const { deps, submission, outcome, at } = evaluation
+  const { deps, submission, outcome } = evaluation
   const thread_id = `thr_${deps.nextId()}`
   const { thread, revision } = newThread(evaluation, thread_id)
   const { writes } = writeThread(undefined, thread)
@@ -197,12 +197,7 @@ function openThread(evaluation: Evaluation): Plan<Decision> {
       recommended_poll_after_seconds: pollAfterSeconds(0),
     },
     guards: [unchanged('thread', thread_id, undefined)],
-    writes: [
-      ...writes,
-      put('revision', revisionId(thread_id, 1), revision),
-      { op: 'index', index: INDEX.threads, member: thread_id, to: at },
-      { op: 'index', index: INDEX.task(thread.agent, thread.task_id), member: thread_id, to: at },
-    ],
+    writes: [...writes, put('revision', revisionId(thread_id, 1), revision), ...listThread(thread)],
     evidence: [{ ...evidenceOf(evaluation, 'review.pending'), thread_id, revision: 1 }],
   }
 }

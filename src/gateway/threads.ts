@@ -142,6 +142,16 @@ export function writeThread(before: Thread | undefined, after: Thread): { thread
   }
 }
 
+/** Where a thread is found from its birth on: in the list of all, and in that of its task. */
+export function listThread({ thread_id: member, agent, task_id, created_at: to }: Thread): Write[] {
+  return [INDEX.threads, INDEX.task(agent, task_id)].map((index): Write => ({
+    op: 'index',
+    index,
+    member,
+    to,
+  }))
+}
+
 /** The indexes a thread stands in, scored by its creation. */
 function indexesOf(thread: Thread | undefined): string[] {
   if (thread === undefined) return []

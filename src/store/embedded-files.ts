@@ -138,7 +138,7 @@ function parseMarker(text: string): Marker {
   throw new Error(`${MARKER_FILE} is damaged: restore it from a backup`)
 }
 
-function syncDirectory(directory: string): void {
+export function syncDirectory(directory: string): void {
   const descriptor = openSync(directory, 'r')
   try {
     fsyncSync(descriptor)

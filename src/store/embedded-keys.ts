@@ -191,3 +191,24 @@ function readUnit(key: Buffer, at: number): [unit: number, length: number] {
   if (first < 0xe0) return [((first & 0x1f) << 6) | (second & 0x3f), 2]
   return [((first & 0x0f) << 12) | ((second & 0x3f) << 6) | ((key[at + 2] as number) & 0x3f), 3]
 }
+
+/** The bounds of all keys of one kind in one partition. */
+export function allIn(tag: Tag, partition: string): { start: Buffer; end: Buffer } {
+  const length = writePrefix(tag, partition)
+  const start = keep(scratch.subarray(0, length))
+  scratch[length] = AFTER_TEXT
+  return { start, end: keep(scratch.subarray(0, length + 1)) }
+}
+
+/** The names in the key of a record, member, limit or number: the partition first. */
+export function readNames(key: Buffer): string[] {
+  const names: string[] = []
+  for (let at = 1; at < key.length; at = key.indexOf(0, at) + 1) names.push(readText(key, at))
+  return names
+}
+
+/** Index, score and member of an entry key. */
+export function readWholeEntry(key: Buffer): { index: string; score: number; member: string } {
+  const index = key.indexOf(0, 1) + 1
+  return { index: readText(key, index), ...readEntry(key, key.indexOf(0, index) + 1) }
+}

@@ -21,6 +21,7 @@ import {
   stampKey,
 } from './embedded-keys.ts'
 import { decodeWindow, encodeWindow, type LimitWindow } from '../domain/limit-window.ts'
+import type { StoredEntry } from './archive.ts'
 import type { Flight } from './embedded-flight.ts'
 import type { IndexEntry, RangeBounds, StoredEvent, StoredRecord } from './store.ts'
 
@@ -167,6 +168,32 @@ export function writeFirstStamp(db: Database, time: number, storeId: string): Pr
   return db.ifNoExists(keep(stampKey()), () => put(db, stampKey(), stampValue(time, storeId), 1))
 }
 
+/** One entry as it was dumped. To be called inside a batch. */
+export function writeEntry(db: Database, partition: string, entry: StoredEntry): void {
+  switch (entry.kind) {
+    case 'event':
+      put(db, eventKey(partition, entry.number), Buffer.from(`${entry.commitId}\n${entry.body}`), 0)
+      return
+    case 'index':
+      put(db, entryKey(partition, entry.index, entry.score, entry.member), EMPTY, 0)
+      put(db, memberKey(partition, entry.index, entry.member), EMPTY, entry.score)
+      return
+    case 'limit': {
+      const window = { width: entry.width, buckets: new Map(entry.buckets) }
+      put(db, limitKey(partition, entry.limit), Buffer.from(encodeWindow(window)), 0)
+      return
+    }
+    case 'record': {
+      const value = Buffer.from(`${entry.commitId}\n${entry.body}`)
+      put(db, recordKey(partition, entry.type, entry.id), value, entry.revision)
+    }
+  }
+}
+
+export function writeLastNumber(db: Database, partition: string, last: number): void {
+  put(db, numberKey(partition), EMPTY, last)
+}
+
 function writeRecords(db: Database, flight: Flight): void {
   for (const record of flight.records.values()) {
     if (!record.changed) continue
@@ -230,7 +257,8 @@ function earlier(a: Buffer, b: Buffer): Buffer {
   return Buffer.compare(a, b) <= 0 ? a : b
 }
 
-function split(value: string): [line: string, rest: string] {
+/** What stands in front of the first line end, and behind it; nothing in front where there is none. */
+export function split(value: string): [line: string, rest: string] {
   const end = value.indexOf('\n')
-  return [value.slice(0, end), value.slice(end + 1)]
+  return [value.slice(0, Math.max(end, 0)), value.slice(end + 1)]
 }

@@ -7,13 +7,19 @@
  *   cs:{<partition>}:i:<index>         sorted set: an index
  *   cs:{<partition>}:l:<limit>         a limit's window, a string: `<width> <bucket> <amount> <bucket> <amount> ...` (S18)
  *
- * and channels: cs:{<partition>}:w (every commit) and cs:{<partition>}:w:<type>:<id> (commits that wrote the record).
+ * and `cs:restoring` while a restore is not complete, and channels: cs:{<partition>}:w (every commit) and cs:{<partition>}:w:<type>:<id> (commits that wrote the record).
  *
  * Names may hold any code units, lone surrogates included, and sorted sets compare bytes: so text is escaped to ASCII in a way
  * that keeps code unit order (S05).
  */
 
 const PREFIX = 'cs:{'
+
+/** Everything that is ours. */
+export const ALL_PATTERN = 'cs:*'
+
+/** There while a restore is not complete (redis-restore.ts): nobody may open the store. Its value names the restore. */
+export const RESTORING_KEY = 'cs:restoring'
 
 /** A unit that would be misread, or that is not below DEL, becomes DEL and four hex digits. Nothing below DEL sorts behind it. */
 const ESCAPE = '\x7f'
@@ -83,6 +89,11 @@ function newKeys(prefix: string): PartitionKeys {
     limit: (limit) => `${prefix}l:${encodeName(limit)}`,
     recordChannel: (type, id) => `${prefix}w:${encodeName(type)}:${encodeName(id)}`,
   }
+}
+
+/** For a scan: all keys of one partition. */
+export function partitionPattern(partition: string): string {
+  return `${partitionPrefix(partition).replace(/[\\*?[\]^-]/g, '\\$&')}*`
 }
 
 /** For a scan over everything: the heads of all partitions. */

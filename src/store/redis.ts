@@ -5,7 +5,7 @@ import { type RedisAddress } from './redis-address.ts'
 import { type Answer, type Calls, createCalls, scriptArguments } from './redis-calls.ts'
 import { type Confirmations, createConfirmations } from './redis-confirm.ts'
 import { commitArguments, readCommitReply } from './redis-commit.ts'
-import { decodeMember, encodeMember, keysOf } from './redis-keys.ts'
+import { decodeMember, encodeMember, keysOf, RESTORING_KEY } from './redis-keys.ts'
 import { type Script, SCRIPTS } from './redis-scripts.ts'
 import { durabilityOf, problemsOf, type Wanted } from './redis-settings.ts'
 import { createTopology, type Topology } from './redis-topology.ts'
@@ -62,9 +62,32 @@ export class UnsafeRedis extends Error {
  * Connects to Redis 7.0 or later, or Valkey: one server, a cluster, or a primary behind sentinels. Every instance of the gateway may
  * open the same one.
  *
- * @throws UnsafeRedis naming the setting, StoreUnavailable when no server answers
+ * @throws UnsafeRedis naming the setting, StoreUnavailable when no server answers, or when a restore has not been completed
  */
 export async function openRedisStore(options: RedisOptions): Promise<Store> {
+  let changed = (): void => undefined
+  const { topology, durability } = await connectRedis(options, () => changed())
+  try {
+    await refuseUnfinished(topology, options)
+  } catch (error) {
+    topology.close()
+    throw error
+  }
+  const store = new RedisStore(topology, durability, options)
+  changed = () => store.serversChanged()
+  return store
+}
+
+export interface ConnectedRedis {
+  readonly topology: Topology
+  readonly durability: Durability
+}
+
+/** The servers, connected, and with settings under which the promises of the store hold. @throws UnsafeRedis, StoreUnavailable */
+export async function connectRedis(
+  options: RedisOptions,
+  onChange: () => void = () => undefined,
+): Promise<ConnectedRedis> {
   const { address, sentinelPassword, durability } = options
   const wanted: Wanted = {
     replicas: options.replicas ?? 0,
@@ -72,11 +95,10 @@ export async function openRedisStore(options: RedisOptions): Promise<Store> {
     failover: address.kind !== 'single',
     ...(durability === undefined ? {} : { durability }),
   }
-  let changed = (): void => undefined
   const topology = createTopology({
     address,
     wanted,
-    onChange: () => changed(),
+    onChange,
     ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
   })
   await topology.tried
@@ -92,9 +114,15 @@ export async function openRedisStore(options: RedisOptions): Promise<Store> {
   const levels = facts.map((one) => durabilityOf(one, wanted))
   const weakest =
     (['async', 'replicated', 'fsync'] as const).find((level) => levels.includes(level)) ?? 'async'
-  const store = new RedisStore(topology, weakest, options)
-  changed = () => store.serversChanged()
-  return store
+  return { topology, durability: weakest }
+}
+
+/** Half a store must never be taken for a whole one. @throws StoreUnavailable while a restore is under way, or was broken off */
+export async function refuseUnfinished(topology: Topology, { callMs }: RedisOptions): Promise<void> {
+  const call = { key: RESTORING_KEY, args: ['GET', RESTORING_KEY], reads: true }
+  const { reply } = await createCalls(topology).run({ ...call, ms: callMs ?? STORE_LIMITS.callMs })
+  if (reply !== null)
+    throw new StoreUnavailable('a restore into this store is under way, or was broken off: complete it first')
 }
 
 class RedisStore implements Store {
@@ -326,7 +354,7 @@ function edge(score: number | undefined, otherwise: string): string {
   return String(score)
 }
 
-function readRecord(reply: unknown): StoredRecord | undefined {
+export function readRecord(reply: unknown): StoredRecord | undefined {
   if (typeof reply !== 'string') return undefined
   const blank = reply.indexOf(' ')
   const line = reply.indexOf('\n')
@@ -337,7 +365,7 @@ function readRecord(reply: unknown): StoredRecord | undefined {
   }
 }
 
-function readEntries(reply: unknown): IndexEntry[] {
+export function readEntries(reply: unknown): IndexEntry[] {
   const flat = reply as string[]
   const entries: IndexEntry[] = []
   for (let i = 0; i < flat.length; i += 2)

@@ -17,6 +17,8 @@ export interface RedisServer {
   pid(): number
   /** One command, as text. */
   ask(...command: readonly string[]): Promise<string>
+  /** The same, on another database than 0. */
+  askIn(database: number, ...command: readonly string[]): Promise<string>
   signal(signal: NodeJS.Signals): void
   /** Ends the process and waits for it. */
   kill(signal?: NodeJS.Signals): Promise<void>
@@ -98,6 +100,12 @@ class Server implements RedisServer {
 
   ask(...command: readonly string[]): Promise<string> {
     return ask(this.port, command)
+  }
+
+  /** In a script, because each command has a connection of its own. */
+  askIn(database: number, ...command: readonly string[]): Promise<string> {
+    const script = "redis.call('SELECT', ARGV[1]) return redis.call(unpack(ARGV, 2))"
+    return this.ask('EVAL', script, '0', String(database), ...command)
   }
 
   signal(signal: NodeJS.Signals): void {

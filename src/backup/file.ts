@@ -1,0 +1,63 @@
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Sink, Written } from './write.ts'
+
+/**
+ * Lets `write` fill a file that gets its name when it is whole and on disk: who finds the name finds a complete backup. For the owner's eyes
+ * only, because of what is in it.
+ */
+export async function writeFileWhole(
+  path: string,
+  write: (sink: Sink) => Promise<Written>,
+): Promise<Written> {
+  const partial = join(dirname(path), `.${basename(path)}.${process.pid}`)
+  const file = await open(partial, 'wx', 0o600)
+  try {
+    const written = await write(new FileSink(file))
+    await file.sync()
+    await file.close()
+    await rename(partial, path)
+    await syncDirectory(dirname(path))
+    return written
+  } catch (error) {
+    await file.close().catch(() => undefined)
+    await rm(partial, { force: true })
+    throw error
+  }
+}
+
+class FileSink implements Sink {
+  readonly #file: FileHandle
+  #position = 0
+
+  constructor(file: FileHandle) {
+    this.#file = file
+  }
+
+  position(): number {
+    return this.#position
+  }
+
+  async write(text: string): Promise<void> {
+    const bytes = Buffer.from(text)
+    for (let done = 0; done < bytes.length;) {
+      const { bytesWritten } = await this.#file.write(bytes, done, bytes.length - done, this.#position)
+      done += bytesWritten
+      this.#position += bytesWritten
+    }
+  }
+
+  async rewind(position: number): Promise<void> {
+    await this.#file.truncate(position)
+    this.#position = position
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}

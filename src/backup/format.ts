@@ -1,0 +1,137 @@
+import type { StoredEntry } from '../store/archive.ts'
+
+/*
+ * The file of a backup: one JSON value per line, always the same for the same content.
+ *
+ *   {"format":"countersign-store","version":1}
+ *   {"partition":"acme"}                                                 what follows belongs to it, in the order of an archive
+ *   {"event":1,"commit":"c1","body":"..."}
+ *   {"index":"due","score":1767225600000,"member":"thr_..."}
+ *   {"limit":"...","width":3600000,"buckets":[[490896,2]]}
+ *   {"record":"thread","id":"thr_...","revision":3,"commit":"c1","body":"..."}
+ *   {"time":1767225600000}                                               the latest time that the store has seen
+ *   {"end":[{"partition":"acme","last":1,"events":1,"index":1,"limits":1,"records":1}],"sha256":"<of all lines before, ends included>"}
+ *
+ * The last line is compared whole with what the lines before it call for, so no byte of the file can be another one unnoticed.
+ */
+export const FORMAT = 'countersign-store'
+export const VERSION = 1
+export const HEADER = JSON.stringify({ format: FORMAT, version: VERSION })
+
+/** Of one partition. */
+export interface Totals {
+  readonly partition: string
+  /** Number of the last event. */
+  last: number
+  events: number
+  index: number
+  limits: number
+  records: number
+}
+
+export type BackupLine =
+  | { readonly line: 'partition'; readonly partition: string }
+  | { readonly line: 'entry'; readonly entry: StoredEntry }
+  | { readonly line: 'time'; readonly time: number }
+  | { readonly line: 'footer' }
+
+/** What is said of a backup that is none, or not whole any more. */
+export class DamagedBackup extends Error {
+  override readonly name = 'DamagedBackup'
+}
+
+export function newTotals(partition: string): Totals {
+  return { partition, last: 0, events: 0, index: 0, limits: 0, records: 0 }
+}
+
+const COUNTED = { event: 'events', index: 'index', limit: 'limits', record: 'records' } as const
+
+export function countEntry(totals: Totals, entry: StoredEntry): void {
+  totals[COUNTED[entry.kind]] += 1
+  if (entry.kind === 'event') totals.last = entry.number
+}
+
+export const partitionLine = (partition: string): string => JSON.stringify({ partition })
+export const timeLine = (time: number): string => JSON.stringify({ time })
+export const footerLine = (totals: readonly Totals[], sha256: string): string =>
+  JSON.stringify({ end: totals, sha256 })
+
+export function entryLine(entry: StoredEntry): string {
+  switch (entry.kind) {
+    case 'event':
+      return JSON.stringify({ event: entry.number, commit: entry.commitId, body: entry.body })
+    case 'index':
+      return JSON.stringify({ index: entry.index, score: entry.score, member: entry.member })
+    case 'limit':
+      return JSON.stringify({ limit: entry.limit, width: entry.width, buckets: entry.buckets })
+    case 'record': {
+      const { type, id, revision, commitId, body } = entry
+      return JSON.stringify({ record: type, id, revision, commit: commitId, body })
+    }
+  }
+}
+
+/** @throws DamagedBackup for a line that is none of a backup's */
+export function readLine(text: string): BackupLine {
+  const value = parse(text)
+  if ('partition' in value) return { line: 'partition', partition: textIn(value, 'partition') }
+  if ('time' in value) return { line: 'time', time: numberIn(value, 'time') }
+  if ('end' in value) return { line: 'footer' }
+  return { line: 'entry', entry: readEntry(value) }
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+function readEntry(value: Members): StoredEntry {
+  if ('event' in value) return { kind: 'event', number: numberIn(value, 'event'), ...writtenIn(value) }
+  if ('index' in value) {
+    const score = numberIn(value, 'score')
+    return { kind: 'index', index: textIn(value, 'index'), score, member: textIn(value, 'member') }
+  }
+  if ('limit' in value) {
+    const width = numberIn(value, 'width')
+    return { kind: 'limit', limit: textIn(value, 'limit'), width, buckets: bucketsIn(value['buckets']) }
+  }
+  const type = textIn(value, 'record')
+  const revision = numberIn(value, 'revision')
+  return { kind: 'record', type, id: textIn(value, 'id'), revision, ...writtenIn(value) }
+}
+
+function writtenIn(value: Members): { commitId: string; body: string } {
+  return { commitId: textIn(value, 'commit'), body: textIn(value, 'body') }
+}
+
+function bucketsIn(value: unknown): [number, number][] {
+  if (!Array.isArray(value)) throw unknownLine()
+  return value.map((pair: unknown): [number, number] => {
+    const [number, amount] = Array.isArray(pair) ? (pair as unknown[]) : []
+    if (typeof number !== 'number' || typeof amount !== 'number') throw unknownLine()
+    return [number, amount]
+  })
+}
+
+function textIn(value: Members, name: string): string {
+  const text = value[name]
+  if (typeof text !== 'string') throw unknownLine()
+  return text
+}
+
+function numberIn(value: Members, name: string): number {
+  const number = value[name]
+  if (typeof number !== 'number') throw unknownLine()
+  return number
+}
+
+function parse(text: string): Members {
+  try {
+    const value = JSON.parse(text) as unknown
+    if (typeof value === 'object' && value !== null) return value as Members
+  } catch {
+    // the same message as for a value of another kind
+  }
+  throw unknownLine()
+}
+
+function unknownLine(): DamagedBackup {
+  return new DamagedBackup('the line is none of a backup')
+}

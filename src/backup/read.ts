@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto'
+import { createLawCheck, type LawCheck } from '../store/archive-laws.ts'
+import { compareText, type Fault, type StoredEntry } from '../store/archive.ts'
+import {
+  countEntry,
+  DamagedBackup,
+  FORMAT,
+  footerLine,
+  HEADER,
+  newTotals,
+  readLine,
+  type Totals,
+  VERSION,
+} from './format.ts'
+import { type Line, linesOf } from './lines.ts'
+
+/** What a backup holds, in its order. */
+export type Item =
+  | { readonly item: 'entry'; readonly partition: string; readonly entry: StoredEntry }
+  /** Comes once, last, and only when every byte before it is the one that was written. */
+  | {
+      readonly item: 'end'
+      readonly time: number
+      readonly totals: readonly Totals[]
+      readonly footer: string
+    }
+
+/**
+ * Reads a backup. What is yielded before the item `end` may be from a file that is damaged: nothing of it may be used until then.
+ *
+ * @throws DamagedBackup naming the line
+ */
+export async function* readBackup(source: AsyncIterable<Uint8Array>): AsyncGenerator<Item> {
+  const reader = new BackupReader()
+  for await (const line of linesOf(source)) {
+    const item = reader.take(line)
+    if (item !== undefined) yield item
+  }
+  yield reader.end()
+}
+
+class BackupReader {
+  readonly #hash = createHash('sha256')
+  readonly #totals: Totals[] = []
+  #laws: LawCheck = createLawCheck()
+  #lines = 0
+  #time: number | undefined
+  #footer: string | undefined
+
+  take(line: Line): Item | undefined {
+    this.#lines += 1
+    try {
+      return this.#take(line)
+    } catch (error) {
+      if (!(error instanceof DamagedBackup)) throw error
+      throw new DamagedBackup(`line ${this.#lines}: ${error.message}`)
+    }
+  }
+
+  end(): Item {
+    if (this.#time === undefined || this.#footer === undefined)
+      throw new DamagedBackup(`the file was cut off after line ${this.#lines}`)
+    return { item: 'end', time: this.#time, totals: this.#totals, footer: this.#footer }
+  }
+
+  #take({ bytes, ended }: Line): Item | undefined {
+    if (this.#footer !== undefined) throw new DamagedBackup('something stands behind the end')
+    if (!ended) throw new DamagedBackup('the file was cut off here')
+    const text = bytes.toString('utf8')
+    if (this.#lines === 1) return this.#header(text, bytes)
+    const read = readLine(text)
+    if (read.line === 'footer') return this.#end(text)
+    if (this.#time !== undefined) throw new DamagedBackup('something stands where the end should be')
+    this.#hash.update(bytes).update('\n')
+    if (read.line === 'entry') return this.#entry(read.entry)
+    this.#finishPartition()
+    if (read.line === 'partition') this.#startPartition(read.partition)
+    else this.#time = read.time
+    return undefined
+  }
+
+  #header(text: string, bytes: Buffer): undefined {
+    if (text !== HEADER) throw new DamagedBackup(`this is no backup of format ${FORMAT}, version ${VERSION}`)
+    this.#hash.update(bytes).update('\n')
+  }
+
+  #startPartition(partition: string): void {
+    const before = this.#totals.at(-1)
+    if (before !== undefined && compareText(before.partition, partition) >= 0)
+      throw new DamagedBackup('a partition is out of order, or there twice')
+    this.#totals.push(newTotals(partition))
+    this.#laws = createLawCheck()
+  }
+
+  #entry(entry: StoredEntry): Item {
+    const totals = this.#totals.at(-1)
+    if (totals === undefined) throw new DamagedBackup('an entry stands outside of a partition')
+    refuse(this.#laws.take(entry))
+    countEntry(totals, entry)
+    return { item: 'entry', partition: totals.partition, entry }
+  }
+
+  /** There is no head in the file: the last event says what it was. */
+  #finishPartition(): void {
+    const last = this.#totals.at(-1)?.last ?? 0
+    refuse([...this.#laws.take({ kind: 'head', last }), ...this.#laws.end()])
+  }
+
+  #end(text: string): undefined {
+    if (this.#time === undefined) throw new DamagedBackup('the end stands too early')
+    const expected = footerLine(this.#totals, this.#hash.digest('hex'))
+    if (text !== expected)
+      throw new DamagedBackup('what stands before does not add up to the end: the file was altered')
+    this.#footer = text
+  }
+}
+
+function refuse(faults: readonly Fault[]): void {
+  if (faults[0] !== undefined) throw new DamagedBackup(`it breaks law ${faults[0].law}: ${faults[0].what}`)
+}

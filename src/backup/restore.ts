@@ -1,0 +1,60 @@
+import type { StoreRestore } from '../store/archive.ts'
+import { DamagedBackup, type Totals } from './format.ts'
+import { type Item, readBackup } from './read.ts'
+import { footerOf } from './write.ts'
+
+/** What was loaded is not what stands in the store. */
+export class LostInRestore extends Error {
+  override readonly name = 'LostInRestore'
+}
+
+/**
+ * Brings a backup back into an empty store: loads it, lets the store begin another epoch (S19), reads all of it again and compares. Only then anybody can
+ * open the store; after a failure it is as empty as before.
+ *
+ * @throws DamagedBackup, LostInRestore, and what the store throws
+ */
+export async function restoreBackup(
+  source: AsyncIterable<Uint8Array>,
+  restore: StoreRestore,
+): Promise<readonly Totals[]> {
+  let end: Item & { readonly item: 'end' }
+  try {
+    end = await load(source, restore)
+    await restore.settle(end.time)
+    await compare(restore, end)
+  } catch (error) {
+    await restore.abandon()
+    throw error
+  }
+  await restore.publish()
+  return end.totals
+}
+
+/** Reads a backup to its end and forgets it. @throws DamagedBackup */
+export async function verifyBackup(source: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of readBackup(source));
+}
+
+async function load(
+  source: AsyncIterable<Uint8Array>,
+  restore: StoreRestore,
+): Promise<Item & { readonly item: 'end' }> {
+  for await (const item of readBackup(source)) {
+    if (item.item === 'end') return item
+    await restore.load(item.partition, item.entry)
+  }
+  throw new DamagedBackup('the file was cut off')
+}
+
+/** The same content is the same file: the store is written out once more, to nowhere, and has to end with the same line. */
+async function compare(restore: StoreRestore, { totals, footer }: Item & { item: 'end' }): Promise<void> {
+  const found = await footerOf(restore)
+  if (found.footer === footer) return
+  const same = JSON.stringify(found.totals) === JSON.stringify(totals)
+  throw new LostInRestore(
+    same
+      ? 'the counts and evidence numbers are those of the backup, but not all of the content'
+      : 'the counts or evidence numbers in the store are not those of the backup',
+  )
+}

@@ -1,0 +1,146 @@
+import { createHash, type Hash } from 'node:crypto'
+import { createLawCheck } from '../store/archive-laws.ts'
+import { type StoreArchive, untilStill } from '../store/archive.ts'
+import {
+  countEntry,
+  entryLine,
+  footerLine,
+  HEADER,
+  newTotals,
+  partitionLine,
+  timeLine,
+  type Totals,
+} from './format.ts'
+
+/** Where a backup is written to. */
+export interface Sink {
+  write(text: string): Promise<void>
+  /** Where the next byte goes. */
+  position(): number
+  /** Takes back what was written behind `position`. */
+  rewind(position: number): Promise<void>
+}
+
+export interface Written {
+  readonly totals: readonly Totals[]
+  /** The last line: it stands for all of them. */
+  readonly footer: string
+}
+
+/** The store breaks its own laws: what is in it cannot be promised to come back. */
+export class UnsoundStore extends Error {
+  override readonly name = 'UnsoundStore'
+}
+
+const CHUNK_UNITS = 64 * 1024
+
+/**
+ * Writes everything that is in a store, a partition at a time, each as it was at one moment. Partitions do not see one another, so they may
+ * differ in that moment.
+ *
+ * @throws StoreMoved when a partition was never still, UnsoundStore when it breaks a law
+ */
+export async function writeBackup(archive: StoreArchive, sink: Sink): Promise<Written> {
+  const out = new HashedLines(sink)
+  await out.line(HEADER)
+  const totals: Totals[] = []
+  for (const partition of await archive.partitions()) {
+    const found = await writePartition(archive, out, partition)
+    if (found !== undefined) totals.push(found)
+  }
+  await out.line(timeLine(totals.length === 0 ? 0 : await archive.time()))
+  const footer = footerLine(totals, await out.digest())
+  await sink.write(`${footer}\n`)
+  return { totals, footer }
+}
+
+/** Reads a store and forgets what it read: what its footer would be. */
+export async function footerOf(archive: StoreArchive): Promise<Written> {
+  const nowhere: Sink = {
+    write: () => Promise.resolve(),
+    position: () => 0,
+    rewind: () => Promise.resolve(),
+  }
+  return writeBackup(archive, nowhere)
+}
+
+/** Undefined when nothing is in it. */
+async function writePartition(
+  archive: StoreArchive,
+  out: HashedLines,
+  partition: string,
+): Promise<Totals | undefined> {
+  const mark = await out.mark()
+  return untilStill(async () => {
+    await out.backTo(mark)
+    return writeOnce(archive, out, partition)
+  })
+}
+
+async function writeOnce(
+  archive: StoreArchive,
+  out: HashedLines,
+  partition: string,
+): Promise<Totals | undefined> {
+  const totals = newTotals(partition)
+  const laws = createLawCheck()
+  // A fault in a picture that was not still may be no fault: it counts only once the dump has ended well.
+  const faults: string[] = []
+  let empty = true
+  for await (const entry of archive.dump(partition)) {
+    for (const { law, what } of laws.take(entry)) if (faults.length === 0) faults.push(`${law}: ${what}`)
+    if (entry.kind === 'head' || entry.kind === 'fault') continue
+    if (empty) await out.line(partitionLine(partition))
+    empty = false
+    countEntry(totals, entry)
+    await out.line(entryLine(entry))
+  }
+  for (const { law, what } of laws.end()) faults.push(`${law}: ${what}`)
+  if (faults[0] !== undefined) throw new UnsoundStore(`partition \`${partition}\` breaks law ${faults[0]}`)
+  return empty ? undefined : totals
+}
+
+interface Mark {
+  readonly position: number
+  readonly hash: Hash
+}
+
+/** Lines on their way to a sink, in pieces of a good size, and the hash of all of them. */
+class HashedLines {
+  readonly #sink: Sink
+  #hash = createHash('sha256')
+  #waiting = ''
+
+  constructor(sink: Sink) {
+    this.#sink = sink
+  }
+
+  async line(text: string): Promise<void> {
+    this.#waiting += `${text}\n`
+    if (this.#waiting.length >= CHUNK_UNITS) await this.#flush()
+  }
+
+  async digest(): Promise<string> {
+    await this.#flush()
+    return this.#hash.copy().digest('hex')
+  }
+
+  async mark(): Promise<Mark> {
+    await this.#flush()
+    return { position: this.#sink.position(), hash: this.#hash.copy() }
+  }
+
+  async backTo({ position, hash }: Mark): Promise<void> {
+    this.#waiting = ''
+    this.#hash = hash.copy()
+    await this.#sink.rewind(position)
+  }
+
+  async #flush(): Promise<void> {
+    const text = this.#waiting
+    this.#waiting = ''
+    if (text === '') return
+    this.#hash.update(text)
+    await this.#sink.write(text)
+  }
+}

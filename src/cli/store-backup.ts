@@ -1,0 +1,75 @@
+import { createReadStream, existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { openArchive, openRestore, type RestoreOptions } from '../app-store.ts'
+import { writeFileWhole } from '../backup/file.ts'
+import type { Totals } from '../backup/format.ts'
+import { restoreBackup, verifyBackup } from '../backup/restore.ts'
+import { writeBackup } from '../backup/write.ts'
+import { type Config, shownStore } from '../config.ts'
+import { CliFailure, usage } from './failure.ts'
+import { orExplain } from './store-failure.ts'
+
+const STANDARD = '-'
+
+/** `countersign store export FILE`. Standard output gets the backup only once it is whole. */
+export async function exportStore(config: Config, file: string): Promise<void> {
+  if (file === STANDARD) return exportToStandardOutput(config)
+  if (existsSync(file)) throw usage(`\`${file}\` exists already`, 'name another file, or move it away')
+  const { totals } = await orExplain('export the store', () => exportTo(config, file))
+  console.log(`wrote ${file}: ${counted(totals)}`)
+  for (const line of listed(totals)) console.log(line)
+}
+
+async function exportToStandardOutput(config: Config): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'countersign-export-'))
+  const file = join(directory, 'backup')
+  try {
+    const { totals } = await orExplain('export the store', () => exportTo(config, file))
+    await pipeline(createReadStream(file), process.stdout)
+    console.error(`wrote ${counted(totals)}`)
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+async function exportTo(config: Config, file: string): ReturnType<typeof writeFileWhole> {
+  const archive = await openArchive(config)
+  try {
+    return await writeFileWhole(file, (sink) => writeBackup(archive, sink))
+  } finally {
+    await archive.close()
+  }
+}
+
+/** `countersign store restore FILE`. A file is read to its end before the store is touched; what comes by standard input cannot be. */
+export async function restoreStore(config: Config, file: string, options: RestoreOptions): Promise<void> {
+  if (file !== STANDARD && !existsSync(file)) throw new CliFailure(`there is no file \`${file}\``)
+  const totals = await orExplain('restore', async () => {
+    if (file !== STANDARD) await verifyBackup(createReadStream(file))
+    const restore = await openRestore(config, options)
+    return restoreBackup(file === STANDARD ? process.stdin : createReadStream(file), restore)
+  })
+  console.log(`restored into ${shownStore(config)}, read back and compared: ${counted(totals)}`)
+  for (const line of listed(totals)) console.log(line)
+  console.log('every approval and token of before is void; threads that wait can still be decided')
+}
+
+const MOST_LISTED = 20
+
+function listed(totals: readonly Totals[]): string[] {
+  const lines = totals
+    .slice(0, MOST_LISTED)
+    .map(
+      ({ partition, last, records, index, limits }) =>
+        `  ${JSON.stringify(partition).slice(1, -1)}: evidence 1 to ${last}, ${records} records, ${index} index entries, ${limits} limits`,
+    )
+  return totals.length > MOST_LISTED ? [...lines, `  ... and ${totals.length - MOST_LISTED} more`] : lines
+}
+
+function counted(totals: readonly Totals[]): string {
+  const sum = (kind: 'events' | 'records'): number => totals.reduce((all, one) => all + one[kind], 0)
+  return `${totals.length} partitions, ${sum('events')} evidence records, ${sum('records')} records`
+}

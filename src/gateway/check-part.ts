@@ -1,0 +1,31 @@
+import type { EventEntry, Fault, MemberEntry } from '../store/archive.ts'
+
+/*
+ * The rules that the gateway itself keeps in the store, on top of the store's laws: `countersign store check` reports by these ids, and
+ * docs/store.md lists them.
+ */
+export const GATEWAY_RULES = {
+  G01: 'a thread stands in exactly the indexes that its state calls for',
+  G02: 'what an index of threads names is a thread',
+  G03: 'the revisions 1 to n of a thread are there, and the thread shows the last one',
+  G04: 'a token is the one that its thread names, and a thread that names one has it',
+  G05: 'a token is used exactly when the approval of its thread is redeemed',
+  G06: 'every key has its holder, and every holder its key',
+  G07: 'every tenant with keys or threads is in the index of tenants',
+  G08: 'every evidence record is JSON and names its tenant',
+  G09: 'every record can be understood',
+} as const
+
+/** One part of the check of a partition. Entries come in the order of an archive: events, members, records by type. */
+export interface PartCheck {
+  readonly event?: (entry: EventEntry) => Fault[]
+  readonly member?: (entry: MemberEntry) => Fault[]
+  /** `value` is the parsed body. */
+  readonly record?: (type: string, id: string, value: unknown) => Fault[]
+  /** What is only known at the end. */
+  readonly end?: () => Fault[]
+}
+
+export function fault(law: keyof typeof GATEWAY_RULES | 'S12' | 'S17', what: string): Fault {
+  return { law, what }
+}

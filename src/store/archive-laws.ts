@@ -1,0 +1,161 @@
+import { compareText } from './archive.ts'
+import type { DumpEntry, EventEntry, Fault, LimitEntry, MemberEntry, RecordEntry } from './archive.ts'
+import { STORE_LIMITS } from './store.ts'
+
+/*
+ * The laws of store.ts that can be checked on data at rest, over the stream of one partition: no memory grows with it. `check` reports what is
+ * found; `export` and `restore` refuse it, because what the port would not have taken cannot be promised to come back.
+ */
+export interface LawCheck {
+  take(entry: DumpEntry): Fault[]
+  /** What is only known at the end. */
+  end(): Fault[]
+}
+
+/**
+ * A window holds 24 buckets and the partial one. When a limit's window is made shorter, a bucket of before may be counted at a moment that is
+ * still to come (src/domain/limit-window.ts), so a few more are in order.
+ */
+const MOST_BUCKETS = 24 + 1 + 7
+const WIDEST_BUCKET_MS = Math.ceil(STORE_LIMITS.windowMs / 24)
+
+const RANKS = { head: 0, fault: 0, event: 1, index: 2, limit: 3, record: 4 } as const
+
+export function createLawCheck(): LawCheck {
+  let last = 0
+  let events = 0
+  let before: DumpEntry | undefined
+
+  const order = (entry: DumpEntry): Fault[] => {
+    const fits = before === undefined || compareEntries(before, entry) < 0
+    before = entry
+    return fits ? [] : [{ law: 'S05', what: `${nameOf(entry)} is out of order, or there twice` }]
+  }
+
+  const number = ({ number: found }: EventEntry): Fault[] => {
+    events += 1
+    if (found === events) return []
+    const what = `event ${events} is missing: event ${found} follows ${events - 1}`
+    if (found > events) events = found
+    return [{ law: 'S06', what }]
+  }
+
+  return {
+    take(entry) {
+      switch (entry.kind) {
+        case 'head':
+          last = entry.last
+          return isCount(last) ? [] : [{ law: 'S06', what: `the last number is \`${last}\`` }]
+        case 'fault':
+          return [{ law: entry.law, what: entry.what }]
+        case 'event':
+          return [...number(entry), ...writtenProblems(entry)]
+        case 'index':
+          return [...order(entry), ...memberProblems(entry)]
+        case 'limit':
+          return [...order(entry), ...limitProblems(entry)]
+        case 'record':
+          return [...order(entry), ...recordProblems(entry)]
+      }
+    },
+    end() {
+      if (events === last) return []
+      return [{ law: 'S06', what: `the last event is ${events}, but ${last} were given out` }]
+    },
+  }
+}
+
+/** What an entry is called in a sentence. */
+export function nameOf(entry: DumpEntry): string {
+  switch (entry.kind) {
+    case 'event':
+      return `event ${entry.number}`
+    case 'index':
+      return `member ${shown(entry.member)} of index ${shown(entry.index)}`
+    case 'limit':
+      return `limit ${shown(entry.limit)}`
+    case 'record':
+      return `record ${shown(entry.type)} ${shown(entry.id)}`
+    case 'head':
+    case 'fault':
+      return `the ${entry.kind}`
+  }
+}
+
+/** Names may hold any characters; a terminal should not get them as they are. */
+export function shown(text: string): string {
+  return `\`${JSON.stringify(text).slice(1, -1)}\``
+}
+
+function compareEntries(a: DumpEntry, b: DumpEntry): number {
+  const rank = RANKS[a.kind] - RANKS[b.kind]
+  if (rank !== 0) return rank
+  if (a.kind === 'index' && b.kind === 'index')
+    return compareText(a.index, b.index) || a.score - b.score || compareText(a.member, b.member)
+  if (a.kind === 'limit' && b.kind === 'limit') return compareText(a.limit, b.limit)
+  if (a.kind === 'record' && b.kind === 'record')
+    return compareText(a.type, b.type) || compareText(a.id, b.id)
+  return -1
+}
+
+function writtenProblems(entry: EventEntry | RecordEntry): Fault[] {
+  const faults: Fault[] = []
+  const { commitId, body } = entry
+  if (!isLine(commitId)) faults.push({ law: 'S14', what: `${nameOf(entry)} carries no commit id` })
+  if (!body.isWellFormed())
+    faults.push({ law: 'S16', what: `the body of ${nameOf(entry)} holds a lone surrogate` })
+  return faults
+}
+
+function isLine(text: string): boolean {
+  return (
+    text.length > 0 &&
+    text.length <= STORE_LIMITS.commitIdLength &&
+    !text.includes('\n') &&
+    text.isWellFormed()
+  )
+}
+
+function recordProblems(entry: RecordEntry): Fault[] {
+  const faults = [...writtenProblems(entry), ...tooLong(entry, entry.type, entry.id)]
+  if (!isCount(entry.revision) || entry.revision < 1)
+    faults.push({ law: 'S10', what: `${nameOf(entry)} has revision \`${entry.revision}\`` })
+  return faults
+}
+
+function memberProblems(entry: MemberEntry): Fault[] {
+  const faults = tooLong(entry, entry.index, entry.member)
+  if (!Number.isFinite(entry.score))
+    faults.push({ law: 'S16', what: `${nameOf(entry)} has the score \`${entry.score}\`` })
+  return faults
+}
+
+function tooLong(entry: DumpEntry, name: string, id: string): Fault[] {
+  if (name.length <= STORE_LIMITS.nameLength && id.length <= STORE_LIMITS.idLength) return []
+  return [{ law: 'S16', what: `the name of ${nameOf(entry)} is too long` }]
+}
+
+function limitProblems(entry: LimitEntry): Fault[] {
+  const { limit, width, buckets } = entry
+  const what = [
+    ...(limit.length <= STORE_LIMITS.idLength ? [] : ['has a name that is too long']),
+    ...(isCount(width) && width >= 1 && width <= WIDEST_BUCKET_MS ? [] : [`has buckets of \`${width}\` ms`]),
+    ...(buckets.length <= MOST_BUCKETS ? [] : [`has ${buckets.length} buckets`]),
+    ...(buckets.length > 0 ? [] : ['is empty']),
+    ...(buckets.every(([, amount]) => isCount(amount) && amount > 0)
+      ? []
+      : ['holds an amount that is no positive whole number']),
+    ...(areAscending(buckets) ? [] : ['has a bucket twice, or one without a number']),
+  ]
+  return what.map((one) => ({ law: 'S18', what: `${nameOf(entry)} ${one}` }))
+}
+
+function areAscending(buckets: LimitEntry['buckets']): boolean {
+  return buckets.every(
+    ([number], i) => Number.isSafeInteger(number) && (i === 0 || number > (buckets[i - 1]?.[0] ?? Infinity)),
+  )
+}
+
+function isCount(number: number): boolean {
+  return Number.isSafeInteger(number) && number >= 0
+}

@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { linesOf } from '../../src/backup/lines.ts'
+import { readBackup } from '../../src/backup/read.ts'
+import { verifyBackup } from '../../src/backup/restore.ts'
+import { commitOf } from '../store/commit-of.ts'
+import { type Place, Places } from '../store/places.ts'
+import { backupOf, inPieces, restoreFrom } from './file-of.ts'
+
+/** A backup that is not the one that was written is refused, whatever is wrong with it, and nothing of it can be used. */
+
+const places = new Places()
+afterAll(() => places.dispose())
+
+let from: Place
+let backup: Buffer
+
+beforeAll(async () => {
+  from = places.embedded()
+  const store = await from.open()
+  for (const partition of ['acme', 'globex'])
+    for (let i = 0; i < 3; i++)
+      await store.commit(
+        partition,
+        commitOf(store, {
+          writes: [
+            { op: 'put', type: 'thread', id: `t${i}`, body: `{"at":${i},"é":"\u2028"}` },
+            { op: 'index', index: 'due', member: `t${i}`, to: i },
+            { op: 'charge', limit: 'sum', windowMs: 60_000, at: store.now(), amount: 5 },
+            { op: 'mark', index: 'evidence/t' },
+          ],
+          events: ['{"n":1}', '{"n":2}'],
+        }),
+      )
+  await store.close()
+  backup = Buffer.from(await backupOf(await from.archive()))
+})
+
+const refusal = (bytes: Buffer): Promise<string> =>
+  verifyBackup(inPieces(bytes, 77)).then(
+    () => 'accepted',
+    (error: Error) => error.name,
+  )
+
+describe('a damaged backup', () => {
+  it('is whole before it is damaged', async () => {
+    expect(await refusal(backup)).toBe('accepted')
+  })
+
+  it('is refused with each single byte altered', async () => {
+    const accepted: number[] = []
+    for (let at = 0; at < backup.length; at++) {
+      const altered = Buffer.from(backup)
+      altered[at] = (altered[at] ?? 0) ^ 0x01
+      if ((await refusal(altered)) !== 'DamagedBackup') accepted.push(at)
+    }
+    expect(accepted).toEqual([])
+  })
+
+  it('is refused cut off at each byte', async () => {
+    const accepted: number[] = []
+    for (let end = 0; end < backup.length; end++)
+      if ((await refusal(backup.subarray(0, end))) !== 'DamagedBackup') accepted.push(end)
+    expect(accepted).toEqual([])
+  })
+
+  it('is refused with each line left out, said twice, or changed places with the next', async () => {
+    const lines = backup.toString().trimEnd().split('\n')
+    const joined = (some: readonly string[]): Buffer => Buffer.from(`${some.join('\n')}\n`)
+    for (const [i, line] of lines.entries()) {
+      const next = lines[i + 1]
+      expect(await refusal(joined(lines.toSpliced(i, 1))), `without line ${i + 1}`).toBe('DamagedBackup')
+      expect(await refusal(joined(lines.toSpliced(i, 0, line))), `line ${i + 1} twice`).toBe('DamagedBackup')
+      if (next !== undefined)
+        expect(await refusal(joined(lines.toSpliced(i, 2, next, line)))).toBe('DamagedBackup')
+    }
+  })
+
+  it('names the line', async () => {
+    const text = backup.toString().replace('"event":2', '"event":7')
+    await expect(verifyBackup(inPieces(text))).rejects.toThrow(
+      'line 4: it breaks law S06: event 2 is missing: event 7 follows 1',
+    )
+    await expect(verifyBackup(inPieces('hello\n'))).rejects.toThrow('line 1: this is no backup')
+    await expect(verifyBackup(inPieces(''))).rejects.toThrow('cut off after line 0')
+  })
+
+  it('of another version is refused by name', async () => {
+    const text = backup.toString().replace('"version":1', '"version":2')
+    await expect(verifyBackup(inPieces(text))).rejects.toThrow('version 1')
+  })
+
+  it.each(['embedded', 'redis'] as const)('leaves an empty %s place empty', async (kind) => {
+    const place = await places.of(kind)
+    const altered = Buffer.from(backup)
+    const at = altered.indexOf('"body":"{') + 12
+    altered[at] = (altered[at] ?? 0) ^ 0x01
+    await expect(restoreFrom(altered, await place.restore())).rejects.toThrow()
+    await expect(restoreFrom(backup.subarray(0, 900), await place.restore())).rejects.toThrow('cut off')
+    await restoreFrom(backup, await place.restore())
+    expect(await backupOf(await place.archive())).toBe(backup.toString())
+  })
+})
+
+describe('a backup that was written by hand', () => {
+  /** With an end that adds up. */
+  const sealed = (lines: readonly string[], totals: string): string => {
+    const text = lines.map((line) => `${line}\n`).join('')
+    return `${text}{"end":${totals},"sha256":"${createHash('sha256').update(text).digest('hex')}"}\n`
+  }
+  const header = '{"format":"countersign-store","version":1}'
+  const totals = '[{"partition":"a","last":0,"events":0,"index":1,"limits":0,"records":0}]'
+
+  it.each([
+    ['{"record":"t","id":"i","revision":0,"commit":"c","body":""}', 'S10'],
+    ['{"record":"t","id":"i","revision":1,"commit":"","body":""}', 'S14'],
+    ['{"index":"i","score":1e999,"member":"m"}', 'S16'],
+    [`{"index":"${'i'.repeat(300)}","score":1,"member":"m"}`, 'S16'],
+    ['{"limit":"l","width":0,"buckets":[[1,1]]}', 'S18'],
+    ['{"limit":"l","width":1,"buckets":[[1,-1]]}', 'S18'],
+    ['{"limit":"l","width":1,"buckets":[1]}', 'none of a backup'],
+    ['{"event":"1","commit":"c","body":""}', 'none of a backup'],
+    ['{"nothing":1}', 'none of a backup'],
+    ['[]', 'none of a backup'],
+  ])('is refused for %s', async (line, what) => {
+    const text = sealed([header, '{"partition":"a"}', line, '{"time":1}'], totals)
+    await expect(verifyBackup(inPieces(text))).rejects.toThrow(what)
+  })
+
+  it('is accepted when it is right', async () => {
+    const line = '{"index":"i","score":1,"member":"m"}'
+    await verifyBackup(inPieces(sealed([header, '{"partition":"a"}', line, '{"time":1}'], totals)))
+  })
+})
+
+describe('lines', () => {
+  it('are the same however the bytes arrive', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ unit: fc.constantFrom('a', '\n', '\r', '\u2028', 'é') }),
+        fc.integer({ min: 1, max: 9 }),
+        async (text, size) => {
+          const found: string[] = []
+          for await (const line of linesOf(inPieces(text, size)))
+            found.push(line.bytes.toString() + (line.ended ? '\n' : ''))
+          expect(found.join('')).toBe(text)
+          expect(found).toHaveLength(text.split('\n').length - (text.endsWith('\n') || text === '' ? 1 : 0))
+        },
+      ),
+    )
+  })
+
+  it('an empty backup says what it holds: nothing', async () => {
+    const items: unknown[] = []
+    const text = `{"format":"countersign-store","version":1}\n{"time":0}\n`
+    const end = `{"end":[],"sha256":"${createHash('sha256').update(text).digest('hex')}"}\n`
+    for await (const item of readBackup(inPieces(text + end))) items.push(item)
+    expect(items).toMatchObject([{ item: 'end', totals: [], time: 0 }])
+  })
+})

@@ -1,0 +1,225 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { keep, memberKey } from '../../src/store/embedded-keys.ts'
+import { openDatabase } from '../../src/store/embedded-tables.ts'
+import { startProcess } from '../crash.ts'
+import { held, openWorld, until } from '../gateway-fixture.ts'
+import { playHistory } from '../gateway/random-history.ts'
+import { Places } from '../store/places.ts'
+import { runCli } from './run.ts'
+
+const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
+
+const places = new Places()
+const from = places.embedded()
+let directory: string
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'cs-cli-store-'))
+  const world = await openWorld({ openStore: (clock) => from.open(clock) })
+  await playHistory(world, 3, 60)
+  await held(await world.agent())
+  await world.close()
+})
+afterAll(async () => {
+  rmSync(directory, { recursive: true, force: true })
+  await places.dispose()
+})
+
+const store = (args: readonly string[], input?: string, env: Record<string, string> = {}) =>
+  runCli(['store', ...args], { cwd: directory, env, ...(input === undefined ? {} : { input }) })
+const at = (name: string): string => join(directory, name)
+
+describe('countersign store check', () => {
+  it('exits 0 and counts what it has read', async () => {
+    const { code, out } = await store(['check', '--store', from.address])
+    expect(out).toMatch(
+      /^fine: nothing found in file:.*: 2 partitions, \d+ evidence records, \d+ records, \d+ index entries, \d+ limits\n$/,
+    )
+    expect(code).toBe(0)
+  })
+
+  it('exits 3 and names law, partition and what, as text and as JSON', async () => {
+    const broken = places.embedded()
+    expect((await store(['export', at('sound'), '--store', from.address])).code).toBe(0)
+    expect((await store(['restore', at('sound'), '--store', broken.address])).code).toBe(0)
+    const opened = await broken.open()
+    const [{ member } = { member: '' }] = await opened.range('acme', 'threads', { limit: 1 })
+    await opened.close()
+    const db = openDatabase(join(broken.path, 'store.mdb'))
+    await db.remove(keep(memberKey('acme', 'threads', member)))
+    await db.close()
+    const { code, out } = await store(['check', '--store', broken.address])
+    expect(out).toContain(
+      `S15 acme: member "${member}" stands in \`threads\` where it is not known to be\n1 violation found`,
+    )
+    expect(code).toBe(3)
+    const json = await store(['check', '--format', 'json', '--store', broken.address])
+    expect(JSON.parse(json.out)).toMatchObject({
+      ok: false,
+      findings: [{ law: 'S15', partition: 'acme' }],
+      counts: { partitions: 2 },
+    })
+    expect(json.code).toBe(3)
+    const refused = await store(['export', at('unsound'), '--store', broken.address])
+    expect(refused.err).toMatch(/breaks law S15[^]*store check/)
+    expect([refused.code, existsSync(at('unsound'))]).toEqual([3, false])
+  })
+
+  it('says in one sentence that there is no store', async () => {
+    const { code, err } = await store(['check', '--store', `file:${at('nowhere')}`])
+    expect(err).toMatch(/^countersign: cannot check the store: there is no store in/)
+    expect([code, existsSync(at('nowhere'))]).toEqual([1, false])
+  })
+})
+
+describe('countersign store export and restore', () => {
+  it('moves a gateway from embedded to Redis and back, and the backup is the same file', async () => {
+    const [redis, back] = [await places.redis(), places.embedded()]
+    const exported = await store(['export', at('one'), '--store', from.address])
+    expect(exported.out).toMatch(
+      /^wrote .*one: 2 partitions, .*\n {2}_system: evidence 1 to \d+, .*\n {2}acme: evidence 1 to \d+/,
+    )
+    expect(statSync(at('one')).mode & 0o777).toBe(0o600)
+    const moved = await store(['restore', at('one'), '--store', redis.address])
+    expect(moved.out).toMatch(/^restored into redis:.*, read back and compared: 2 partitions/)
+    expect((await store(['check', '--store', redis.address])).out).toContain('fine: nothing found')
+    expect((await store(['export', at('two'), '--store', redis.address])).code).toBe(0)
+    expect((await store(['restore', at('two'), '--store', back.address])).code).toBe(0)
+    expect((await store(['export', at('three'), '--store', back.address])).code).toBe(0)
+    expect(readFileSync(at('two'))).toEqual(readFileSync(at('one')))
+    expect(readFileSync(at('three'))).toEqual(readFileSync(at('one')))
+    expect(readdirSync(back.path).filter((name) => name.startsWith('restore.'))).toEqual([])
+  })
+
+  it('writes to standard output and reads from standard input', async () => {
+    const to = places.embedded()
+    const { out } = await store(['export', '-', '--store', from.address])
+    const { code } = await store(['restore', '-', '--store', to.address], out)
+    expect(code).toBe(0)
+    expect((await store(['export', '-', '--store', to.address])).out).toBe(out)
+    const cut = await store(['restore', '-', '--store', places.embedded().address], out.slice(0, 5_000))
+    expect([cut.code, cut.err]).toEqual([3, expect.stringContaining('cut off')])
+  })
+
+  it('says to stop the gateway first, and writes nothing', async () => {
+    const running = await from.open()
+    const { code, err } = await store(['export', at('running'), '--store', from.address])
+    await running.close()
+    expect(err).toBe(
+      'countersign: cannot export the store: the data directory is in use by another process\n\nstop the gateway first\n',
+    )
+    expect([code, readdirSync(directory).filter((name) => name.includes('running'))]).toEqual([1, []])
+  })
+
+  it('overwrites neither a file nor a store', async () => {
+    writeFileSync(at('mine'), 'mine')
+    expect(await store(['export', at('mine'), '--store', from.address])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('exists already'),
+    })
+    await store(['export', at('again'), '--store', from.address])
+    expect(await store(['restore', at('again'), '--store', from.address])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('there is a store in'),
+    })
+    expect(readFileSync(at('mine'), 'utf8')).toBe('mine')
+  })
+
+  it('refuses an altered backup before it touches the store', async () => {
+    await store(['export', at('whole'), '--store', from.address])
+    writeFileSync(at('altered'), readFileSync(at('whole'), 'utf8').replace('"revision":1', '"revision":2'))
+    const to = places.embedded()
+    const { code, err } = await store(['restore', at('altered'), '--store', to.address])
+    expect(err).toMatch(/^countersign: cannot restore: line \d+: .*altered\n\nnothing was restored/)
+    expect([code, existsSync(to.path)]).toEqual([3, false])
+  })
+
+  it.each([[['export']], [['restore']], [['check', 'x']], [['mend']], [[]], [['export', 'a', 'b']]])(
+    'exits 2 for %j',
+    async (args) => {
+      const { code, err } = await store(args)
+      expect([code, err]).toEqual([2, expect.stringContaining('countersign store export FILE')])
+    },
+  )
+})
+
+describe('a large store', () => {
+  const large = places.embedded()
+  const ENTRIES = 40_000
+  const BODY = 3_000_000
+
+  beforeAll(async () => {
+    const restore = await large.restore()
+    for (let i = 1; i <= ENTRIES; i++)
+      await restore.load('p', {
+        kind: 'event',
+        number: i,
+        commitId: `c${i}`,
+        body: `{"tenant":"p","at":"2026-01-01T00:00:00Z"}`,
+      })
+    for (let i = 0; i < ENTRIES; i++) {
+      const member = `m${i}`
+      await restore.load('p', { kind: 'index', index: `purge`, score: i, member })
+    }
+    for (let i = 0; i < ENTRIES; i++) {
+      const body = i % 2_000 === 0 ? JSON.stringify('x'.repeat(BODY)) : `"${i}"`
+      await restore.load('p', {
+        kind: 'record',
+        type: 't',
+        id: String(i).padStart(6, '0'),
+        revision: 1,
+        commitId: 'c',
+        body,
+      })
+    }
+    await restore.settle(1)
+    await restore.publish()
+    await store(['export', at('small'), '--store', from.address])
+    await store(['export', at('small'), '--store', from.address])
+  }, 60_000)
+
+  it('is exported, restored and checked in a heap much smaller than it is', async () => {
+    const small = { NODE_OPTIONS: '--max-old-space-size=100' }
+    const redis = await places.redis()
+    expect((await store(['export', at('large'), '--store', large.address], '', small)).err).toBe('')
+    expect(statSync(at('large')).size).toBeGreaterThan(65_000_000)
+    expect((await store(['restore', at('large'), '--store', redis.address], '', small)).err).toBe('')
+    expect(await store(['check', '--store', redis.address], '', small)).toMatchObject({ code: 0, err: '' })
+  }, 60_000)
+
+  it('that is being restored when the process is killed is as good as none', async () => {
+    const [embedded, redis] = [places.embedded(), await places.redis()]
+    const killed = async (address: string, begun: () => boolean | Promise<boolean>): Promise<void> => {
+      const child = startProcess(MAIN, ['store', 'restore', at('large'), '--store', address])
+      await until(begun)
+      await child.kill()
+    }
+    await killed(
+      embedded.address,
+      () =>
+        existsSync(embedded.path) && readdirSync(embedded.path).some((name) => name.startsWith('restore.')),
+    )
+    expect(existsSync(join(embedded.path, 'store.mdb'))).toBe(false)
+    await killed(redis.address, async () => (await redis.ask('EXISTS', 'cs:{p}:e')) === '1')
+    const serve = await runCli(['serve', '--port', '0', '--metrics-port', '0', '--store', redis.address], {
+      cwd: directory,
+    })
+    expect([serve.code, serve.err]).toEqual([
+      1,
+      expect.stringContaining('a restore into this store is under way, or was broken off'),
+    ])
+    const again = await store(['restore', at('small'), '--store', redis.address])
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining('--restart')])
+    expect((await store(['restore', at('small'), '--restart', '--store', redis.address])).code).toBe(0)
+    expect((await store(['restore', at('small'), '--store', embedded.address])).code).toBe(0)
+    for (const { address } of [redis, embedded]) {
+      await store(['export', at('proof'), '--store', address])
+      expect(readFileSync(at('proof'))).toEqual(readFileSync(at('small')))
+      rmSync(at('proof'))
+    }
+  }, 60_000)
+})

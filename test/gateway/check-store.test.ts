@@ -1,0 +1,413 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { GATEWAY_RULES } from '../../src/gateway/check-part.ts'
+import { type CheckReport, checkStore } from '../../src/gateway/check-store.ts'
+import type { DumpEntry, RecordEntry, StoreArchive } from '../../src/store/archive.ts'
+import { entryKey, eventKey, keep, memberKey, numberKey } from '../../src/store/embedded-keys.ts'
+import { openDatabase } from '../../src/store/embedded-tables.ts'
+import { approved, edited, held, HOUR, openWorld, type World } from '../gateway-fixture.ts'
+import { Places, type Place, type RedisPlace } from '../store/places.ts'
+import { playHistory } from './random-history.ts'
+
+const places = new Places()
+afterAll(() => places.dispose())
+
+async function played(place: Place, act: (world: World) => Promise<unknown>): Promise<number> {
+  const world = await openWorld({ openStore: (clock) => place.open(clock) })
+  await act(world)
+  const { now } = world.clock
+  await world.close()
+  return now
+}
+
+const clockAt = (now: number) => ({ wall: () => now, monotonic: () => now })
+
+async function checked(
+  archive: StoreArchive,
+  doctor: (entry: DumpEntry, partition: string) => readonly DumpEntry[] = (entry) => [entry],
+): Promise<CheckReport> {
+  const doctored: StoreArchive = {
+    now: () => archive.now(),
+    time: () => archive.time(),
+    partitions: () => archive.partitions(),
+    close: () => archive.close(),
+    async *dump(partition) {
+      for await (const entry of archive.dump(partition)) yield* doctor(entry, partition)
+    },
+  }
+  try {
+    return await checkStore(doctored)
+  } finally {
+    await archive.close()
+  }
+}
+
+describe('a store that only a gateway has written', () => {
+  it.each([1, 2, 3, 4, 5, 6])('breaks no law and no rule after random history %i', async (seed) => {
+    const place = places.embedded()
+    const now = await played(place, (world) => playHistory(world, seed, 150))
+    const report = await checked(await place.archive(clockAt(now)))
+    expect(report.findings).toEqual([])
+    expect(report.counts.partitions).toBe(2)
+    expect(report.counts.events).toBeGreaterThan(40)
+    expect(report.counts.records).toBeGreaterThan(20)
+  })
+
+  it('breaks none in Redis either, also while a gateway uses it', async () => {
+    const place = await places.redis()
+    await played(place, async (world) => {
+      await playHistory(world, 7, 120)
+      const report = await checked(await place.archive(world.clock))
+      expect(report.findings).toEqual([])
+      expect(report.counts.events).toBeGreaterThan(30)
+    })
+  })
+
+  it('breaks none when an approval lapses whose token is in hand, nor when tokens are forgotten', async () => {
+    const place = places.embedded()
+    const now = await played(place, async (world) => {
+      const agent = await world.agent()
+      const { thread } = await approved(agent, await world.reviewer('ann'))
+      await approved(agent, await world.reviewer('ann'))
+      await world.changePolicies(
+        edited('rules/pay.yaml', 'review: More than pocket money.', 'reject: No more.'),
+      )
+      expect((await agent.poll({ thread_id: thread })).body.status).toBe('rejected')
+      await world.stop()
+      expect((await checked(await place.archive(world.clock))).findings).toEqual([])
+      await world.start()
+      world.clock.advance(100 * HOUR)
+      await world.due()
+    })
+    expect((await checked(await place.archive(clockAt(now)))).findings).toEqual([])
+  })
+
+  it('breaks none with an item that a timer has claimed', async () => {
+    const place = places.embedded()
+    const now = await played(place, async (world) => {
+      const agent = await world.agent()
+      const { thread } = await held(agent)
+      const { store } = world.app.deps
+      const [{ score } = { score: 0 }] = await store.range('acme', 'due', { limit: 1 })
+      const [claimed] = await store.claimDue('acme', 'due', { now: score, lease: 30_000, limit: 1 })
+      expect(claimed?.member).toBe(thread)
+    })
+    expect((await checked(await place.archive(clockAt(now)))).findings).toEqual([])
+  })
+})
+
+/** A store with one of everything. */
+async function furnish(place: Place): Promise<number> {
+  return played(place, async (world) => {
+    const agent = await world.agent()
+    const ann = await world.reviewer('ann')
+    await held(agent)
+    const { task, payload, token } = await approved(agent, ann)
+    await agent.validate({ task_id: task, request_payload: payload, signature: token })
+    await approved(agent, ann)
+    await agent.submit('idem', { tool_name: 't' }, { 'idempotency-key': 'k' })
+    await world.app.deps.store.commit('acme', {
+      commitId: 'charged',
+      deadline: Infinity,
+      guards: [],
+      writes: [{ op: 'charge', limit: 'l', windowMs: 60_000, at: world.clock.now, amount: 3 }],
+      events: [],
+    })
+  })
+}
+
+type Doctor = (entry: DumpEntry, partition: string) => readonly DumpEntry[]
+
+/** Changes the first entry that fits. */
+function first<K extends DumpEntry['kind']>(
+  kind: K,
+  fits: (entry: DumpEntry & { kind: K }) => boolean,
+  change: (entry: DumpEntry & { kind: K }) => readonly DumpEntry[],
+): Doctor {
+  let done = false
+  return (entry, partition) => {
+    if (done || partition !== 'acme' || entry.kind !== kind || !fits(entry as DumpEntry & { kind: K }))
+      return [entry]
+    done = true
+    return change(entry as DumpEntry & { kind: K })
+  }
+}
+
+const isType = (type: string) => (entry: RecordEntry) => entry.type === type
+/** The record with members of its JSON replaced. */
+const withMembers = (entry: RecordEntry, members: object): RecordEntry => ({
+  ...entry,
+  body: JSON.stringify({ ...(JSON.parse(entry.body) as object), ...members }),
+})
+const always = (): boolean => true
+
+const DOCTORED: readonly [law: string, what: string, doctor: () => Doctor][] = [
+  ['S05', 'an index entry out of order', () => first('index', always, (one) => [one, one])],
+  [
+    'S06',
+    'an event left out',
+    () =>
+      first(
+        'event',
+        ({ number }) => number === 2,
+        () => [],
+      ),
+  ],
+  [
+    'S06',
+    'a head that gave out more',
+    () => first('head', always, (one) => [{ ...one, last: one.last + 1 }]),
+  ],
+  ['S10', 'revision 0', () => first('record', always, (one) => [{ ...one, revision: 0 }])],
+  [
+    'S12',
+    'evidence of the future',
+    () => first('event', always, (one) => [{ ...one, body: one.body.replace(/"at":"2026/, '"at":"2027') }]),
+  ],
+  [
+    'S12',
+    'a thread of the future',
+    () => first('record', isType('thread'), (one) => [withMembers(one, { submitted_at: 9e12 })]),
+  ],
+  ['S14', 'an event without a commit id', () => first('event', always, (one) => [{ ...one, commitId: '' }])],
+  ['S14', 'a record without a commit id', () => first('record', always, (one) => [{ ...one, commitId: '' }])],
+  [
+    'S17',
+    'a mark that points elsewhere',
+    () =>
+      first(
+        'index',
+        ({ index }) => index.startsWith('evidence/'),
+        (one) => [{ ...one, score: one.score + 1 }],
+      ),
+  ],
+  ['S18', 'a bucket of nothing', () => first('limit', always, (one) => [{ ...one, buckets: [[1, 0]] }])],
+  ['S18', 'half an amount', () => first('limit', always, (one) => [{ ...one, buckets: [[1, 0.5]] }])],
+  [
+    'S18',
+    'too many buckets',
+    () =>
+      first('limit', always, (one) => [
+        { ...one, buckets: Array.from({ length: 60 }, (_, i): [number, number] => [i, 1]) },
+      ]),
+  ],
+  [
+    'G01',
+    'a thread out of its index',
+    () =>
+      first(
+        'index',
+        ({ index }) => index.startsWith('status/'),
+        () => [],
+      ),
+  ],
+  [
+    'G01',
+    'a thread at another score',
+    () =>
+      first(
+        'index',
+        ({ index }) => index === 'threads',
+        (one) => [{ ...one, score: one.score - 1 }],
+      ),
+  ],
+  [
+    'G01',
+    'a timer that was lost',
+    () =>
+      first(
+        'index',
+        ({ index }) => index === 'due',
+        () => [],
+      ),
+  ],
+  [
+    'G01',
+    'a thread of another status',
+    () => first('record', isType('thread'), (one) => [withMembers(one, { status: 'changes_requested' })]),
+  ],
+  [
+    'G02',
+    'an index entry of no thread',
+    () =>
+      first(
+        'index',
+        ({ index }) => index === 'threads',
+        (one) => [one, { ...one, member: `${one.member}x` }],
+      ),
+  ],
+  ['G03', 'a revision that was lost', () => first('record', isType('revision'), () => [])],
+  [
+    'G03',
+    'a revision of no thread',
+    () =>
+      first('record', isType('revision'), (one) => [
+        one,
+        { ...withMembers(one, { number: 7 }), id: `${one.id}x/7` },
+      ]),
+  ],
+  [
+    'G03',
+    'a thread that shows another digest',
+    () => first('record', isType('thread'), (one) => [withMembers(one, { digest: 'x' })]),
+  ],
+  [
+    'G04',
+    'a token of no thread',
+    () => first('record', isType('token'), (one) => [withMembers(one, { thread_id: 'thr_x' })]),
+  ],
+  ['G04', 'a token that was lost', () => first('record', isType('token'), () => [])],
+  [
+    'G05',
+    'a token that was used and is not redeemed',
+    () =>
+      first(
+        'record',
+        (one) => one.type === 'token' && !one.body.includes('used_at'),
+        (one) => [withMembers(one, { used_at: 1 })],
+      ),
+  ],
+  ['G06', 'a key without a holder', () => first('record', isType('holder'), () => [])],
+  ['G06', 'a holder without a key', () => first('record', isType('key'), () => [])],
+  [
+    'G08',
+    'evidence of another tenant',
+    () =>
+      first('event', always, (one) => [
+        { ...one, body: one.body.replace('"tenant":"acme"', '"tenant":"globex"') },
+      ]),
+  ],
+  ['G08', 'evidence that is no JSON', () => first('event', always, (one) => [{ ...one, body: 'x' }])],
+  [
+    'G09',
+    'a record that is no JSON',
+    () => first('record', isType('thread'), (one) => [{ ...one, body: 'x' }]),
+  ],
+  [
+    'G09',
+    'a thread under another id',
+    () => first('record', isType('thread'), (one) => [withMembers(one, { thread_id: 'thr_x' })]),
+  ],
+]
+
+describe('what is broken', () => {
+  const place = places.embedded()
+  let now: number
+  beforeAll(async () => {
+    now = await furnish(place)
+  })
+
+  it('is nothing at first', async () => {
+    expect((await checked(await place.archive(clockAt(now)))).findings).toEqual([])
+  })
+
+  it.each(DOCTORED)('%s: %s', async (law, _, doctor) => {
+    const { findings } = await checked(await place.archive(clockAt(now)), doctor())
+    expect(findings.map((one) => one.law)).toContain(law)
+    expect(findings.every(({ partition, what }) => partition === 'acme' && what.length > 10)).toBe(true)
+  })
+
+  it('G07: a tenant that the index of tenants does not name', async () => {
+    const doctor: Doctor = (entry) => (entry.kind === 'index' && entry.index === 'tenants' ? [] : [entry])
+    const { findings } = await checked(await place.archive(clockAt(now)), doctor)
+    expect(findings).toEqual([
+      { law: 'G07', partition: '_system', what: 'tenant `acme` is not in the index of tenants' },
+    ])
+  })
+
+  it('S12: a store that is ahead of its clock', async () => {
+    const archive = await place.archive(clockAt(now))
+    const behind: StoreArchive = {
+      now: () => now - 60_000,
+      time: () => archive.time(),
+      partitions: () => Promise.resolve([]),
+      close: () => archive.close(),
+      dump: (partition) => archive.dump(partition),
+    }
+    expect((await checkStore(behind)).findings.map((one) => one.law)).toEqual(['S12'])
+    await archive.close()
+  })
+
+  it('is listed in docs/store.md, rule by rule', () => {
+    const page = readFileSync(new URL('../../docs/store.md', import.meta.url), 'utf8')
+    const rows = [...page.matchAll(/^\| (G\d\d) \| (.*) \|$/gm)].map(([, rule, text]) => [rule, text])
+    expect(rows).toEqual(Object.entries(GATEWAY_RULES))
+  })
+
+  it('covers every rule of the gateway', () => {
+    const covered = [...DOCTORED.map(([law]) => law), 'G07']
+    expect(Object.keys(GATEWAY_RULES).filter((rule) => !covered.includes(rule))).toEqual([])
+  })
+})
+
+describe('what was broken in the embedded store itself', () => {
+  const breaks: readonly [
+    law: string,
+    what: string,
+    act: (db: ReturnType<typeof openDatabase>, thread: string, at: number) => Promise<unknown>,
+  ][] = [
+    ['S06', 'an event is gone', (db) => db.remove(keep(eventKey('acme', 2)))],
+    ['S06', 'the last number is gone', (db) => db.remove(keep(numberKey('acme')))],
+    [
+      'S15',
+      'the place of a member is gone',
+      (db, thread) => db.remove(keep(memberKey('acme', 'threads', thread))),
+    ],
+    ['S15', 'an entry is gone', (db, thread, at) => db.remove(keep(entryKey('acme', 'threads', at, thread)))],
+    [
+      'S15',
+      'an entry is there twice',
+      (db, thread, at) =>
+        db.put(keep(entryKey('acme', 'threads', at + 1, thread)), Buffer.from('0') as unknown as string, 0),
+    ],
+  ]
+  it.each(breaks)('%s: %s', async (law, _, act) => {
+    const place = places.embedded()
+    const now = await furnish(place)
+    const store = await place.open(clockAt(now))
+    const [{ member, score } = { member: '', score: 0 }] = await store.range('acme', 'threads', { limit: 1 })
+    await store.close()
+    const db = openDatabase(`${place.path}/store.mdb`)
+    await act(db, member, score)
+    await db.close()
+    const { findings } = await checked(await place.archive(clockAt(now)))
+    expect(findings.map((one) => one.law)).toContain(law)
+  })
+})
+
+describe('what was broken in Redis itself', () => {
+  const breaks: readonly [law: string, what: string, act: (ask: RedisPlace['ask']) => Promise<unknown>][] = [
+    ['S06', 'an event is gone', (ask) => ask('XDEL', 'cs:{acme}:e', '2-0')],
+    ['S06', 'an event has no number', (ask) => ask('XADD', 'cs:{acme}:e', '99-1', 'c', 'c', 'b', '{}')],
+    ['S06', 'the head is gone', (ask) => ask('DEL', 'cs:{acme}:h')],
+    [
+      'S06',
+      'the events are something else',
+      async (ask) => [await ask('DEL', 'cs:{acme}:e'), await ask('SET', 'cs:{acme}:e', 'x')],
+    ],
+    ['S10', 'a record is something else', (ask) => ask('SET', 'cs:{acme}:r:thread:x', 'x')],
+    ['S10', 'a record is a list', (ask) => ask('LPUSH', 'cs:{acme}:r:thread:x', 'x')],
+    ['S14', 'a record without a commit id', (ask) => ask('SET', 'cs:{acme}:r:answer:x', '1 \n{}')],
+    ['S15', 'a member in two spellings', (ask) => ask('ZADD', 'cs:{acme}:i:purge', '1', '\x7f0041')],
+    ['S05', 'an index is something else', (ask) => ask('SET', 'cs:{acme}:i:x', 'x')],
+    [
+      'S05',
+      'a record in two spellings',
+      async (ask) => [
+        await ask('SET', 'cs:{acme}:r:secret:A', '1 c\n{}'),
+        await ask('SET', 'cs:{acme}:r:secret:\x7f0041', '1 c\n{}'),
+      ],
+    ],
+    ['S12', 'the head is ahead of the clock', (ask) => ask('HSET', 'cs:{acme}:h', 't', '9000000000000')],
+    ['S16', 'a key that is none', (ask) => ask('SET', 'cs:{acme}:x', 'x')],
+    ['S18', 'a limit is something else', (ask) => ask('SET', 'cs:{acme}:l:l', '60 1')],
+  ]
+  it.each(breaks)('%s: %s', async (law, _, act) => {
+    const place = await places.redis()
+    const now = await furnish(place)
+    expect((await checked(await place.archive(clockAt(now)))).findings).toEqual([])
+    await act((...command) => place.ask(...command))
+    const { findings } = await checked(await place.archive(clockAt(now)))
+    expect(findings.map((one) => one.law)).toContain(law)
+  })
+})

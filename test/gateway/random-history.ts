@@ -1,0 +1,101 @@
+import {
+  type Agent,
+  type Held,
+  HOUR,
+  MINUTE,
+  newTask,
+  type Reviewer,
+  type World,
+} from '../gateway-fixture.ts'
+
+/** Calls of agents and reviewers, of the timer and of an administrator, in a random order that the seed decides. */
+export async function playHistory(world: World, seed: number, steps: number): Promise<void> {
+  const random = mulberry32(seed)
+  const below = (count: number): number => Math.floor(random() * count)
+  const one = <T>(list: readonly T[]): T | undefined => list[below(list.length)]
+  const people: Reviewer[] = []
+  for (const id of ['ann', 'ben', 'eve', 'olga']) people.push(await world.reviewer(id))
+  const agents: Agent[] = []
+  for (const id of ['bot', 'other', 'unsigned', 'short']) agents.push(await world.agent(id))
+  const threads: (Held & { agent: Agent; token?: string })[] = []
+  const tasks = [newTask(), newTask(), newTask()]
+
+  const submit = async (): Promise<void> => {
+    const agent = one(agents) as Agent
+    const payload = { amount: [50, 500, 20_000, 60_000, 999_999][below(5)] as number }
+    const tool_name = ['pay', 'pay', 'hold', 't', 'brief', 'nothing'][below(6)] as string
+    const body = tool_name === 'pay' ? { tool_name, payload } : { tool_name, payload: {} }
+    const task = one(tasks) as string
+    const headers: Record<string, string> = below(3) === 0 ? { 'idempotency-key': `k${below(5)}` } : {}
+    const { body: decision } = await agent.submit(task, body, headers)
+    if (decision.thread_id !== undefined)
+      threads.push({ agent, task, thread: decision.thread_id, payload: body.payload })
+  }
+  const recent = (): (typeof threads)[number] | undefined => one(threads.slice(-4))
+  const vote = async (): Promise<void> => {
+    const thread = recent()
+    const decisions = ['approve', 'approve', 'approve', 'approve', 'approve', 'reject', 'request_changes']
+    const decision = one(decisions) as string
+    const revision = 1 + (below(4) === 0 ? 1 : 0)
+    if (thread) await one(people)?.vote(thread.thread, { decision, revision, comment: 'said' })
+  }
+  const poll = async (): Promise<void> => {
+    const thread = below(4) === 0 ? one(threads) : recent()
+    const { body } = (await thread?.agent.poll({ thread_id: thread.thread })) ?? {}
+    if (thread && body?.approval_token !== undefined) thread.token = body.approval_token
+  }
+  const redeem = async (): Promise<void> => {
+    const thread = one(threads.filter(({ token }) => token !== undefined))
+    if (thread === undefined) return
+    const { task, payload, token: signature } = thread
+    await thread.agent.validate({ task_id: task, request_payload: payload, signature })
+  }
+  const revise = async (): Promise<void> => {
+    const thread = recent()
+    if (thread === undefined) return
+    const revision = {
+      revision_id: `r${below(4)}`,
+      tool_name: 'pay',
+      request_payload: { amount: 200 + below(9) },
+    }
+    await thread.agent.revise(thread.task, thread.thread, revision)
+  }
+  const pass = async (): Promise<void> => {
+    const steps = [1, 1_000, 1_000, MINUTE, MINUTE, 5 * MINUTE, 20 * MINUTE, 5 * HOUR, 60 * HOUR]
+    world.clock.advance(one(steps) as number)
+    if (below(4) > 0) await world.due()
+  }
+  const rotate = async (): Promise<void> => {
+    if (below(4) > 0) return
+    agents[0] = await world.agent('bot')
+    if (below(2) === 0) await world.admin('DELETE', 'agents/acme/short/key')
+    else agents[3] = await world.agent('short')
+  }
+  const acts = [
+    submit,
+    submit,
+    vote,
+    vote,
+    vote,
+    vote,
+    poll,
+    poll,
+    poll,
+    redeem,
+    redeem,
+    revise,
+    pass,
+    rotate,
+  ]
+  for (let step = 0; step < steps; step++) await one(acts)?.()
+}
+
+function mulberry32(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
