@@ -105,13 +105,15 @@ describe('one-time proofs over four instances', () => {
   type Said = 'valid' | 'used'
   const proof: Model<'fresh' | 'used', 'redeem', Said> = {
     initial: 'fresh',
-    next: (state, _, output) => (output === (state === 'fresh' ? 'valid' : 'used') ? ['used'] : []),
+    next: (state, _, output) =>
+      output === undefined || output === (state === 'fresh' ? 'valid' : 'used') ? ['used'] : [],
   }
 
   it(
-    `${TOKENS} tokens, each raced for by ${RACERS} callers: one valid each, and every history linearizable`,
+    `${TOKENS} tokens, each raced for by ${RACERS} callers: one valid each unless the winner's answer was lost, and every history linearizable`,
     async () => {
       let answers = 0
+      let unconfirmed = 0
       for (let t = 0; t < TOKENS; t++) {
         const { task_id, thread_id } = await held(of(agents, t))
         await of(reviewers, t + 1).approve(thread_id)
@@ -120,21 +122,27 @@ describe('one-time proofs over four instances', () => {
         await Promise.all(
           Array.from({ length: RACERS }, async (_, i) => {
             const call = performance.now()
-            const answer = await of(agents, i).validate({
+            const { status, body: said } = await of(agents, i).validate({
               signature: body.approval_token,
               task_id,
               request_payload: REVIEWED,
             })
-            const output = answer.body.valid ? 'valid' : (answer.body.reason as Said)
-            history.push({ call, return: performance.now(), input: 'redeem', output })
+            const output = said.valid ? 'valid' : (said.reason as Said)
+            if (status === 503) history.push({ call, return: undefined, input: 'redeem' })
+            else history.push({ call, return: performance.now(), input: 'redeem', output })
           }),
         )
-        expect(history.filter(({ output }) => output === 'valid')).toHaveLength(1)
+        const unknown = history.filter((one) => one.return === undefined).length
+        const valid = history.filter(({ output }) => output === 'valid').length
+        expect([valid, unknown > 0]).toEqual(
+          unknown > 0 ? [expect.toSatisfy((n) => n < 2), true] : [1, false],
+        )
         expect(checkLinearizable(history, proof)).toMatchObject({ linearizable: true })
+        unconfirmed += unknown
         answers += history.length
       }
       console.log(
-        `${TOKENS} tokens, ${answers} redemptions over ${INSTANCES} instances, each token valid once`,
+        `${TOKENS} tokens, ${answers} redemptions over ${INSTANCES} instances, ${unconfirmed} of them answered 503, no token valid twice`,
       )
     },
     TOKENS * 2_000,

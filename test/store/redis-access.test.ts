@@ -53,6 +53,13 @@ describe('the user of docs/operations.md', () => {
     await store.close()
   })
 
+  it('is the user of deploy/redis/users.acl', () => {
+    const deployed = /^user countersign .* (-@all .*)$/m.exec(
+      readFileSync(join(root, 'deploy/redis/users.acl'), 'utf8'),
+    )
+    expect(deployed?.[1]).toBe(rules.slice(rules.indexOf('-@all')).join(' '))
+  })
+
   it('can do nothing else', async () => {
     for (const command of [
       ['FLUSHALL'],
