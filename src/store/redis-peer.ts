@@ -130,6 +130,7 @@ class RedisPeer implements Peer {
   #facts: ServerFacts | undefined
   #reason: string | undefined = 'not connected yet'
   #offsets: number[] = []
+  #offset: number | undefined
   #failures = 0
   #probedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
@@ -154,7 +155,7 @@ class RedisPeer implements Peer {
   }
 
   clockOffset(): number | undefined {
-    return this.#offsets.length === 0 ? undefined : Math.max(...this.#offsets)
+    return this.#offset
   }
 
   waiter(): Promise<Connection> {
@@ -207,6 +208,7 @@ class RedisPeer implements Peer {
     this.#waiter = undefined
     this.#subscriber = undefined
     this.#offsets = []
+    this.#offset = undefined
     this.#state(reason)
     main?.destroy()
     for (const one of aside) void one?.then((connection) => connection.destroy()).catch(() => undefined)
@@ -264,6 +266,7 @@ class RedisPeer implements Peer {
     if (main !== this.#main) return
     this.#offsets.push(Number(seconds) * 1_000 + Number(micros) / 1_000 - performance.now())
     if (this.#offsets.length > OFFSET_SAMPLES) this.#offsets.shift()
+    this.#offset = Math.max(...this.#offsets)
   }
 
   #listening(): Promise<Connection> {
