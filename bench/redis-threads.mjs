@@ -105,15 +105,18 @@ async function settled(redis) {
   return redis.usedMemory()
 }
 
-/** What the keys that belong to one thread alone take. */
+/** What the keys that belong to one thread alone take; the rest are entries of indexes and of the evidence. */
 async function partsOf(redis, id) {
-  const all = await redis.ask('KEYS', `*${id}*`)
-  const { task_id } = JSON.parse((await redis.ask('GET', `cs:{acme}:r:thread:${id}`)).replace(/^.*\n/, ''))
+  const ask = (command, key) => redis.ask(...command, `cs:{acme}:${key}`)
+  const { task_id } = JSON.parse((await ask(['GET'], `r:thread:${id}`)).replace(/^.*\n/, ''))
+  const keys = {
+    thread: `r:thread:${id}`,
+    revision: `r:revision:${id}/1`,
+    'index of its evidence': `i:evidence/${id}`,
+    'index of its task': `i:task/demo-agent/${task_id}`,
+  }
   const parts = {}
-  for (const key of [...all, `cs:{acme}:i:task/demo-agent/${task_id}`])
-    parts[key.replace('cs:{acme}:', '').replace(id, '<id>').replace(task_id, '<task>')] = Number(
-      await redis.ask('MEMORY', 'USAGE', key),
-    )
+  for (const [name, key] of Object.entries(keys)) parts[name] = Number(await ask(['MEMORY', 'USAGE'], key))
   return parts
 }
 
@@ -146,7 +149,13 @@ async function comparePolls({ few, many, ids, rounds }) {
     )
   }
   console.table(rows)
-  for (const side of Object.values(sides)) await side.gateway.stop()
+  for (const [name, { gateway }] of Object.entries(sides)) {
+    const started = performance.now()
+    await (await fetch(gateway.metrics)).text()
+    const ms = Math.round(performance.now() - started)
+    console.log(`a scrape of /metrics counts what waits: ${ms} ms with ${ids[name].length} threads`)
+    await gateway.stop()
+  }
 }
 
 async function pollerOf(redis, ids) {

@@ -2,7 +2,7 @@
  * The gateway on Redis: beside the embedded store, two gateways, a replica that confirms, memory and polls with many waiting threads, and
  * what is answered when Redis is killed or frozen. It starts its own redis-server processes on free ports. Read the ratios.
  *
- *   npm run build && node bench/redis.mjs [--only stores,two,threads,faults] [--seconds 2] [--rounds 5] [--connections 64]
+ *   npm run build && node bench/redis.mjs [--only stores,two,threads,faults] [--seconds 2] [--rounds 3] [--connections 64]
  *                                         [--threads 10000] [--deadline 500]      (Linux; redis-server 7.0 or later)
  */
 import { availableParallelism } from 'node:os'
@@ -17,12 +17,10 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', default: 'stores,two,threads,faults' },
     seconds: { type: 'string', default: '2' },
-    rounds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '64' },
     threads: { type: 'string', default: '10000' },
     deadline: { type: 'string', default: '500' },
-    pinned: { type: 'string', default: 'yes' },
-    awake: { type: 'string', default: 'yes' },
   },
 })
 const [seconds, rounds, connections] = [values.seconds, values.rounds, values.connections].map(Number)
@@ -41,12 +39,6 @@ if (parts.includes('faults')) {
   await measureFaults({ deadline: Number(values.deadline), connections })
 }
 if (parts.includes('stores')) {
-  if (values.pinned === 'yes') pinThisProcess()
-  await measureStores({
-    seconds,
-    rounds,
-    connections,
-    pinned: values.pinned === 'yes',
-    awake: values.awake === 'yes',
-  })
+  pinThisProcess() // and Redis with it; last, because it stays
+  await measureStores({ seconds, rounds, connections, pinned: true })
 }
