@@ -15,9 +15,17 @@ export const STARTER_POLICIES = fileURLToPath(new URL('../policies', import.meta
 const ADMIN_KEY = 'an-admin-key-for-benchmarks-on-loopback-only'
 const READY_WITHIN_MS = 20_000
 
+const running = new Set()
+process.once('exit', () => running.forEach((child) => child().kill('SIGKILL')))
+
+/** Nothing outlives a benchmark that fails. */
+export function endWithUs(child) {
+  running.add(child)
+}
+
 const hasTaskset = spawnSync('taskset', ['--version']).status === 0
 
-/** Servers get core 0, this process core 1: where that is not possible, says so and goes on. */
+/** Servers get core 0, this process (and what it starts unpinned) core 1: where that is not possible, says so and goes on. */
 export function pinThisProcess() {
   if (!hasTaskset) {
     console.log('taskset is not there: server and load share the cores, so read the ratios with care')
@@ -46,16 +54,26 @@ export function lineOf(child, fits) {
   })
 }
 
-export async function startGateway({ policies = STARTER_POLICIES, directory, pinned, flags, logLevel } = {}) {
+/** With `store` (and what goes with it in `settings`) on Redis, else on the embedded store in `directory`. */
+export async function startGateway({
+  policies = STARTER_POLICIES,
+  directory,
+  store,
+  settings = [],
+  pinned,
+  flags,
+  logLevel,
+} = {}) {
   const own = directory ?? mkdtempSync(join(tmpdir(), 'countersign-bench-'))
-  const args = ['serve', '--port', '0', '--metrics-port', '0', '--store', `file:${own}/data`]
+  const place = store ?? `file:${own}/data`
+  const args = ['serve', '--port', '0', '--metrics-port', '0', '--store', place, ...settings]
   const started = performance.now()
   const child = startNode([MAIN, ...args, '--policies', policies, '--log-level', logLevel ?? 'info'], {
     pinned,
     flags,
     env: { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY },
   })
-  process.once('exit', () => child.kill('SIGKILL')) // nothing outlives a benchmark that fails
+  endWithUs(() => child)
   const line = await lineOf(child, (text) => text.includes('"listening"'))
   const { url, metrics } = JSON.parse(line)
   await untilReady(url, started)

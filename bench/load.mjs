@@ -21,20 +21,25 @@ export function requestBytes(url, { method = 'POST', path, key, body, headers = 
 
 /**
  * Sends what `next()` gives until it gives undefined or `seconds` are over, over `connections` connections.
- * `onBody` is handed the body of every answer, when it is set.
+ * `onBody` is handed the body of every answer, when it is set; `onAnswer` all of it, what was asked, when, and how long it took.
+ * `awake: false` lets this process sleep: for when something else needs its core.
  */
-export async function load(url, { next, connections = 64, seconds = Infinity, expect = 200, onBody }) {
+export async function load(
+  url,
+  { next, connections = 64, seconds = Infinity, expect = 200, onBody, onAnswer, awake = true },
+) {
   const { hostname, port } = new URL(url)
   const run = {
     next,
     expect,
     onBody,
+    onAnswer,
     times: [],
     unexpected: new Map(),
     until: performance.now() + seconds * 1000,
   }
   const started = performance.now()
-  const rest = stayAwake()
+  const rest = awake ? stayAwake() : () => undefined
   await Promise.all(Array.from({ length: connections }, () => drive(connect(Number(port), hostname), run)))
   rest()
   const elapsed = (performance.now() - started) / 1000
@@ -65,8 +70,9 @@ function drive(socket, run) {
   return new Promise((resolve, reject) => {
     let received = ''
     let sentAt = 0
+    let bytes
     const send = () => {
-      const bytes = performance.now() < run.until ? run.next() : undefined
+      bytes = performance.now() < run.until ? run.next() : undefined
       if (bytes === undefined) return socket.end()
       sentAt = performance.now()
       socket.write(bytes)
@@ -81,7 +87,7 @@ function drive(socket, run) {
       if (head < 0) return
       const length = lengthOf(received)
       if (received.length < head + 4 + length) return
-      finish(run, received, head + 4, sentAt)
+      finish(run, received, head + 4, { bytes, sentAt })
       received = ''
       send()
     })
@@ -93,9 +99,11 @@ function lengthOf(answer) {
   return at < 0 ? 0 : Number.parseInt(answer.slice(at + 15, at + 25), 10)
 }
 
-function finish(run, answer, bodyAt, sentAt) {
-  run.times.push(performance.now() - sentAt)
+function finish(run, answer, bodyAt, { bytes, sentAt }) {
+  const ms = performance.now() - sentAt
+  run.times.push(ms)
   const status = Number(answer.slice(9, 12))
   if (status !== run.expect) run.unexpected.set(status, (run.unexpected.get(status) ?? 0) + 1)
   run.onBody?.(answer.slice(bodyAt))
+  run.onAnswer?.({ status, answer, body: () => answer.slice(bodyAt), bytes, sentAt, ms })
 }

@@ -133,6 +133,7 @@ class RedisPeer implements Peer {
   #facts: ServerFacts | undefined
   #reason: string | undefined = 'not connected yet'
   #offsets: number[] = []
+  #offset: number | undefined
   #failures = 0
   #probedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
@@ -157,7 +158,7 @@ class RedisPeer implements Peer {
   }
 
   clockOffset(): number | undefined {
-    return this.#offsets.length === 0 ? undefined : Math.max(...this.#offsets)
+    return this.#offset
   }
 
   waiter(): Promise<Connection> {
@@ -215,6 +216,7 @@ class RedisPeer implements Peer {
     this.#waiter = undefined
     this.#subscriber = undefined
     this.#offsets = []
+    this.#offset = undefined
     this.#state(reason)
     main?.destroy()
     for (const one of aside) void one?.then((connection) => connection.destroy()).catch(() => undefined)
@@ -275,6 +277,7 @@ class RedisPeer implements Peer {
     if (main !== this.#main) return
     this.#offsets.push(Number(seconds) * 1_000 + Number(micros) / 1_000 - performance.now())
     if (this.#offsets.length > OFFSET_SAMPLES) this.#offsets.shift()
+    this.#offset = Math.max(...this.#offsets)
   }
 
   #listening(): Promise<Connection> {

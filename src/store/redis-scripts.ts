@@ -11,25 +11,21 @@ export interface Script {
 }
 
 /**
- * Time and epoch, in front of every script that needs them. Time is the server's, and never before what the partition has seen (S12).
- * The epoch is the partition's generation (changed by a restore) and the replication id of the server that runs the script: Redis draws
- * a new one when a replica is promoted and when a primary starts, so it changes whenever commits may have been lost (S19).
+ * In front of every script that needs the epoch: the partition's generation (changed by a restore) and the replication id of the server
+ * that runs the script. Redis draws a new one when a replica is promoted and when a primary starts, so it changes whenever commits may
+ * have been lost (S19).
  */
 const PRELUDE = `#!lua
 local call, num = redis.call, tonumber
-local function int(x) return string.format('%.0f', x) end
-local function clock(head, given)
-  local t = call('TIME')
-  local now = num(given) or t[1] * 1000 + math.floor(t[2] / 1000)
-  return math.max(now, num(call('HGET', head, 't') or '0'))
-end
 local function epoch(head)
   return (call('HGET', head, 'g') or '') .. '.' .. string.match(call('INFO', 'replication'), 'master_replid:(%x+)')
 end
 `
 
 /**
- * One commit (S01, S03, S06, S08, S10, S14, S15, S17, S18, S19). All guards are checked before anything is written.
+ * One commit (S01, S03, S06, S08, S10, S14, S15, S17, S18, S19). All guards are checked before anything is written. Time is the server's, and
+ * never before what the partition has seen (S12). What most commits have no use for is made only when it is needed: Redis runs the text from the
+ * top each time, and to make a function costs more than to call it.
  *
  * KEYS  1 head, 2 events, then what the parts name by position
  * ARGV  1 deadline in ms by the server's clock, 2 commit id, 3 commit id as a member, 4 '1' to be told the epoch, 5 the partition's channel,
@@ -42,9 +38,17 @@ end
  * A limit's window is the ring of src/domain/limit-window.ts, said once more; test/store/redis-window.test.ts holds the two together.
  */
 const COMMIT = `${PRELUDE}
-local head, now = KEYS[1], clock(KEYS[1], ARGV[8])
+local function int(x) return string.format('%.0f', x) end
+local head = KEYS[1]
+local seen = call('HMGET', head, 't', 'n')
+local now = num(ARGV[8])
+if now == nil then
+  local t = call('TIME')
+  now = t[1] * 1000 + math.floor(t[2] / 1000)
+end
+now = math.max(now, num(seen[1] or '0'))
 if now > num(ARGV[1]) then return {'late', now} end
-local cid, LARGEST = ARGV[2], 9007199254740991
+local cid = ARGV[2]
 
 local revisions = {}
 local function revision(k)
@@ -56,54 +60,74 @@ local function revision(k)
   return known
 end
 
-local windows = {}
-local function window(k)
-  local w = windows[k]
-  if w == nil then
-    w = { buckets = {} }
-    local text, bucket = call('GET', KEYS[k]), nil
-    if text then
-      for part in string.gmatch(text, '%S+') do
-        if w.width == nil then w.width = num(part)
-        elseif bucket == nil then bucket = num(part)
-        else w.buckets[bucket] = num(part) bucket = nil end
+local limits
+local function newLimits()
+  local LARGEST, windows = 9007199254740991, {}
+  local function window(k)
+    local w = windows[k]
+    if w == nil then
+      w = { buckets = {} }
+      local text, bucket = call('GET', KEYS[k]), nil
+      if text then
+        for part in string.gmatch(text, '%S+') do
+          if w.width == nil then w.width = num(part)
+          elseif bucket == nil then bucket = num(part)
+          else w.buckets[bucket] = num(part) bucket = nil end
+        end
+      end
+      windows[k] = w
+    end
+    return w
+  end
+  local function widthOf(ms) return math.ceil(ms / 24) end
+  local function oldest(width, ms) return math.floor((now - ms) / width) end
+  local function fitted(w, ms)
+    local width = widthOf(ms)
+    if w.width == nil or w.width == width then return width, w.buckets end
+    local poured = {}
+    for bucket, amount in pairs(w.buckets) do
+      local last = math.floor(((bucket + 1) * w.width - 1) / width)
+      poured[last] = math.min((poured[last] or 0) + amount, LARGEST)
+    end
+    return width, poured
+  end
+  local made = {}
+  function made.held(k, ms)
+    local width, buckets = fitted(window(k), ms)
+    local from, sum = oldest(width, ms), 0
+    for bucket, amount in pairs(buckets) do if bucket >= from then sum = sum + amount end end
+    return math.min(sum, LARGEST)
+  end
+  function made.charge(k, ms, at, amount, guarded)
+    local w = window(k)
+    if not guarded and w.width then ms = math.max(ms, w.width * 24) end
+    local width, buckets = fitted(w, ms)
+    local from, kept = oldest(width, ms), {}
+    for bucket, sum in pairs(buckets) do if bucket >= from then kept[bucket] = sum end end
+    local bucket = math.floor(at / width)
+    if bucket >= from then
+      local sum = math.min((kept[bucket] or 0) + amount, LARGEST)
+      if sum > 0 then kept[bucket] = sum else kept[bucket] = nil end
+    end
+    windows[k] = { width = width, buckets = kept, changed = true }
+    if next(kept) == nil then windows[k].width = nil end
+  end
+  function made.write()
+    for k, w in pairs(windows) do
+      if w.changed then
+        if w.width == nil then call('DEL', KEYS[k])
+        else
+          local text = { int(w.width) }
+          for bucket, amount in pairs(w.buckets) do
+            text[#text + 1] = int(bucket)
+            text[#text + 1] = int(amount)
+          end
+          call('SET', KEYS[k], table.concat(text, ' '))
+        end
       end
     end
-    windows[k] = w
   end
-  return w
-end
-local function widthOf(ms) return math.ceil(ms / 24) end
-local function oldest(width, ms) return math.floor((now - ms) / width) end
-local function fitted(w, ms)
-  local width = widthOf(ms)
-  if w.width == nil or w.width == width then return width, w.buckets end
-  local poured = {}
-  for bucket, amount in pairs(w.buckets) do
-    local last = math.floor(((bucket + 1) * w.width - 1) / width)
-    poured[last] = math.min((poured[last] or 0) + amount, LARGEST)
-  end
-  return width, poured
-end
-local function held(w, ms)
-  local width, buckets = fitted(w, ms)
-  local from, sum = oldest(width, ms), 0
-  for bucket, amount in pairs(buckets) do if bucket >= from then sum = sum + amount end end
-  return math.min(sum, LARGEST)
-end
-local function charge(k, ms, at, amount, guarded)
-  local w = window(k)
-  if not guarded and w.width then ms = math.max(ms, w.width * 24) end
-  local width, buckets = fitted(w, ms)
-  local from, kept = oldest(width, ms), {}
-  for bucket, sum in pairs(buckets) do if bucket >= from then kept[bucket] = sum end end
-  local bucket = math.floor(at / width)
-  if bucket >= from then
-    local sum = math.min((kept[bucket] or 0) + amount, LARGEST)
-    if sum > 0 then kept[bucket] = sum else kept[bucket] = nil end
-  end
-  windows[k] = { width = width, buckets = kept, changed = true }
-  if next(kept) == nil then windows[k].width = nil end
+  return made
 end
 
 local i, failed = 9, {}
@@ -113,7 +137,8 @@ for g = 1, num(ARGV[6]) do
     holds = revision(k) == ARGV[i + 2]
     i = i + 3
   elseif op == 'l' then
-    holds = held(window(k), num(ARGV[i + 2])) <= num(ARGV[i + 4]) - num(ARGV[i + 3])
+    limits = limits or newLimits()
+    holds = limits.held(k, num(ARGV[i + 2])) <= num(ARGV[i + 4]) - num(ARGV[i + 3])
     i = i + 5
   elseif op == 'e' then
     holds = epoch(head) == ARGV[i + 1]
@@ -129,7 +154,7 @@ end
 
 local first, last, events = 0, 0, num(ARGV[7])
 if events > 0 then
-  last = num(call('HGET', head, 'n') or '0')
+  last = num(seen[2] or '0')
   first = last + 1
 end
 while ARGV[i] do
@@ -162,24 +187,13 @@ while ARGV[i] do
       if events > 0 then call('ZADD', key, int(first), ARGV[3]) end
       i = i + 2
     elseif op == 'c' then
-      charge(k, num(ARGV[i + 2]), num(ARGV[i + 3]), num(ARGV[i + 4]), ARGV[i + 5] == '1')
+      limits = limits or newLimits()
+      limits.charge(k, num(ARGV[i + 2]), num(ARGV[i + 3]), num(ARGV[i + 4]), ARGV[i + 5] == '1')
       i = i + 6
     else return redis.error_reply('UNKNOWN write') end
   end
 end
-for k, w in pairs(windows) do
-  if w.changed then
-    if w.width == nil then call('DEL', KEYS[k])
-    else
-      local text = { int(w.width) }
-      for bucket, amount in pairs(w.buckets) do
-        text[#text + 1] = int(bucket)
-        text[#text + 1] = int(amount)
-      end
-      call('SET', KEYS[k], table.concat(text, ' '))
-    end
-  end
-end
+if limits then limits.write() end
 if last > 0 then call('HSET', head, 'n', int(last), 't', int(now)) else call('HSET', head, 't', int(now)) end
 call('SPUBLISH', ARGV[5], '')
 return {'ok', now, first, ARGV[4] == '1' and epoch(head) or ''}

@@ -40,9 +40,6 @@ export interface RedisOptions {
   readonly clock?: ClockSources
 }
 
-/** The servers' clocks are looked at this often; in between ours goes on. */
-const OFFSET_EVERY_MS = 100
-
 /** Why no server is known that holds keys. */
 const NOBODY = {
   single: 'no server is known',
@@ -135,7 +132,6 @@ class RedisStore implements Store {
   readonly #callMs: number
   readonly #ownTime: boolean
   #lastOffset = Date.now() - performance.now()
-  #offsetAt = -Infinity
   #closed = false
   /** Commits; each ends by its deadline. */
   #underWay = 0
@@ -288,14 +284,14 @@ class RedisStore implements Store {
     this.#topology.close()
   }
 
-  /** The latest of the servers' clocks: expiring early is the safe side. */
+  /** The latest of the servers' clocks: expiring early is the safe side. A request asks several times. */
   #offset(): number {
-    const now = performance.now()
-    if (now - this.#offsetAt < OFFSET_EVERY_MS) return this.#lastOffset
-    this.#offsetAt = now
-    const offsets = this.#topology.peers().map((peer) => peer.clockOffset())
-    const known = offsets.filter((offset) => offset !== undefined)
-    if (known.length > 0) this.#lastOffset = Math.max(...known)
+    let latest: number | undefined
+    for (const peer of this.#topology.peers()) {
+      const offset = peer.clockOffset()
+      if (offset !== undefined && (latest === undefined || offset > latest)) latest = offset
+    }
+    if (latest !== undefined) this.#lastOffset = latest
     return this.#lastOffset
   }
 
