@@ -183,6 +183,7 @@ class Sentinels {
   readonly #options: TopologyOptions
   #hosts: readonly Host[]
   #talking: Promise<Connection> | undefined
+  #closed = false
 
   constructor(options: TopologyOptions) {
     this.#options = options
@@ -191,14 +192,14 @@ class Sentinels {
 
   /** What the first sentinel says that answers; it is asked first the next time, too. */
   async primary(): Promise<Host | undefined> {
-    for (let i = 0; i < this.#hosts.length; i++) {
+    for (let i = 0; i < this.#hosts.length && !this.#closed; i++) {
       try {
         const answer = await within(this.#ask(), SILENCE_MS)
         if (answer !== undefined) return answer
       } catch {
         // the next one may know
       }
-      this.close()
+      this.#hangUp()
       this.#hosts = [...this.#hosts.slice(1), ...this.#hosts.slice(0, 1)]
     }
     return undefined
@@ -206,14 +207,14 @@ class Sentinels {
 
   async #ask(): Promise<Host | undefined> {
     const { address, sentinelPassword } = this.#options
-    this.#talking ??= connect(
-      {
-        host: this.#hosts[0] as Host,
-        tls: address.tls,
-        ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }),
-      },
-      () => (this.#talking = undefined),
-    )
+    const credentials = sentinelPassword === undefined ? {} : { password: sentinelPassword }
+    const opening = (): Promise<Connection> => {
+      const opened = connect({ host: this.#hosts[0] as Host, tls: address.tls, ...credentials }, () => {
+        if (this.#talking === opened) this.#talking = undefined
+      })
+      return opened
+    }
+    this.#talking ??= opening()
     const sentinel = await this.#talking
     const answer = await sentinel.sendCommand(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', address.master ?? ''])
     if (!Array.isArray(answer)) return undefined
@@ -221,6 +222,11 @@ class Sentinels {
   }
 
   close(): void {
+    this.#closed = true
+    this.#hangUp()
+  }
+
+  #hangUp(): void {
     const talking = this.#talking
     this.#talking = undefined
     void talking?.then((connection) => connection.destroy()).catch(() => undefined)
