@@ -10,12 +10,16 @@ export interface Script {
   readonly sha: string
 }
 
+/** The first line of a script. One that reads runs where none may write: out of memory, or without enough replicas. */
+const WRITES = '#!lua'
+const READS = '#!lua flags=no-writes'
+
 /**
  * Time and epoch, in front of every script that needs them. Time is the server's, and never before what the partition has seen (S12).
  * The epoch is the partition's generation (changed by a restore) and the replication id of the server that runs the script: Redis draws
  * a new one when a replica is promoted and when a primary starts, so it changes whenever commits may have been lost (S19).
  */
-const PRELUDE = `#!lua
+const PRELUDE = `
 local call, num = redis.call, tonumber
 local function int(x) return string.format('%.0f', x) end
 local function clock(head, given)
@@ -33,7 +37,7 @@ end
  *
  * KEYS  1 head, 2 events, then what the parts name by position
  * ARGV  1 deadline in ms by the server's clock, 2 commit id, 3 commit id as a member, 4 '1' to be told the epoch, 5 the partition's channel,
- *       6 number of guards, 7 number of events, 8 the time where it is not the server's, else '', then the guards, then the writes and events, each a letter and its arguments:
+ *       6 number of guards, 7 number of events, 8 the time where it is not the server's, else '', then the guards, then the events and writes, each a letter and its arguments:
  *   guards  r key revision | l key windowMs amount atMost | e epoch
  *   writes  p key channel body | d key channel | i key score member | x key member | m key | c key windowMs at amount guarded('1'|'0')
  *   events  e body
@@ -41,7 +45,7 @@ end
  *
  * A limit's window is the ring of src/domain/limit-window.ts, said once more; test/store/redis-window.test.ts holds the two together.
  */
-const COMMIT = `${PRELUDE}
+const COMMIT = `${WRITES}${PRELUDE}
 local head, now = KEYS[1], clock(KEYS[1], ARGV[8])
 if now > num(ARGV[1]) then return {'late', now} end
 local cid, LARGEST = ARGV[2], 9007199254740991
@@ -191,7 +195,7 @@ return {'ok', now, first, ARGV[4] == '1' and epoch(head) or ''}
  * KEYS  1 index.  ARGV  1 min, 2 max, 3 score and 4 member behind which to go on, 5 '1' for reverse, 6 limit
  * Returns  member, score, member, score, ... in ascending order, also in reverse: the caller turns it.
  */
-const BEHIND = `#!lua
+const BEHIND = `${READS}
 local call, num, key = redis.call, tonumber, KEYS[1]
 local function less(a, b)
   for i = 1, math.min(#a, #b) do
@@ -227,14 +231,14 @@ return call('ZRANGE', key, from, to - 1, 'WITHSCORES')
  *
  * KEYS  1 index.  ARGV  1 now, 2 end of the lease, 3 limit.  Returns  member, score, member, score, ...
  */
-const CLAIM = `#!lua
+const CLAIM = `${WRITES}
 local due = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, ARGV[3], 'WITHSCORES')
 for i = 1, #due, 2 do redis.call('ZADD', KEYS[1], 'XX', ARGV[2], due[i]) end
 return due
 `
 
 /** KEYS  1 head.  Returns the partition's epoch (S19). */
-const EPOCH = `${PRELUDE}
+const EPOCH = `${READS}${PRELUDE}
 return epoch(KEYS[1])
 `
 
@@ -243,7 +247,7 @@ return epoch(KEYS[1])
  *
  * KEYS  1 head.  ARGV  1 some text.  Returns the epoch: another one than the commit's means another server, which may not have the commit.
  */
-const BARRIER = `${PRELUDE}
+const BARRIER = `${WRITES}${PRELUDE}
 call('HSET', KEYS[1], 'w', ARGV[1])
 return epoch(KEYS[1])
 `
