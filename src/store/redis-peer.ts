@@ -1,6 +1,14 @@
 import { createClient } from '@redis/client'
 import type { Host } from './redis-address.ts'
-import { CONFIG_NAMES, type ServerFacts, problemsOf, readFacts, type Wanted } from './redis-settings.ts'
+import { SCRIPTS } from './redis-scripts.ts'
+import {
+  CONFIG_NAMES,
+  isNewEnough,
+  type ServerFacts,
+  problemsOf,
+  readFacts,
+  type Wanted,
+} from './redis-settings.ts'
 
 /*
  * One Redis server, kept connected. A server that stops answering is as good as gone: it is dropped after `SILENCE_MS`, which ends all
@@ -248,10 +256,12 @@ class RedisPeer implements Peer {
     if (main === undefined) return
     const info = String(await within(main.sendCommand(['INFO']), SILENCE_MS))
     const config = await within(readConfig(main), SILENCE_MS)
+    const facts = readFacts(info, config)
+    const forbidden = await within(readForbidden(main, facts), SILENCE_MS)
     await this.#beat(main)
     if (main !== this.#main) return
     this.#probedAt = performance.now()
-    this.#facts = readFacts(info, config)
+    this.#facts = { ...facts, forbidden }
     this.#state(problemsOf(this.#facts, this.#options.wanted)[0])
   }
 
@@ -332,6 +342,12 @@ class RedisPeer implements Peer {
 function pauseAfter(failures: number): number {
   const longest = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS)
   return longest * (0.5 + Math.random() / 2)
+}
+
+/** What only a primary that is new enough is asked; others are refused for that. */
+async function readForbidden(main: Connection, { role, version }: ServerFacts): Promise<string[]> {
+  if (role !== 'master' || !isNewEnough(version)) return []
+  return (await main.sendCommand(['EVAL', SCRIPTS.rights.source, '0'])) as string[]
 }
 
 /** Undefined when the user may not. */

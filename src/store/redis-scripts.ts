@@ -252,12 +252,30 @@ call('HSET', KEYS[1], 'w', ARGV[1])
 return epoch(KEYS[1])
 `
 
+/**
+ * What the user may not do of all that the scripts do: Redis would end a commit half-way where a right is missing.
+ *
+ * Returns  names of commands
+ */
+const RIGHTS = `${READS}
+local key, missing = 'cs:{t}:h', {}
+for _, command in ipairs({
+  { 'GET', key }, { 'GETRANGE', key, '0', '1' }, { 'SET', key, '' }, { 'DEL', key }, { 'HGET', key, 'n' }, { 'HSET', key, 'n', '1' },
+  { 'XADD', key, '1-0', 'c', '' }, { 'ZADD', key, '1', 'm' }, { 'ZREM', key, 'm' }, { 'ZCOUNT', key, '1', '1' }, { 'ZRANGE', key, '1', '1' },
+  { 'SPUBLISH', 'cs:{t}:w', '' }, { 'EVALSHA', '', '1', key }, { 'INFO', 'replication' }, { 'TIME' },
+}) do
+  if not redis.acl_check_cmd(unpack(command)) then missing[#missing + 1] = command[1] end
+end
+return missing
+`
+
 export const SCRIPTS = {
   commit: script(COMMIT),
   behind: script(BEHIND),
   claim: script(CLAIM),
   epoch: script(EPOCH),
   barrier: script(BARRIER),
+  rights: script(RIGHTS),
 } as const
 
 function script(source: string): Script {
