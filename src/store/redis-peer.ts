@@ -63,8 +63,8 @@ const LONGEST_PAUSE_MS = 1_000
 /** Settings may be changed while the server runs. */
 const PROBE_EVERY_MS = 10_000
 const OFFSET_SAMPLES = 8
-/** The slot of a channel went to another node: it is of no use here. */
-const ELSEWHERE = /^(MOVED|ASK) /
+/** The slot of a key or channel went to another node, or is on its way. */
+export const ELSEWHERE = /^(MOVED|ASK) /
 
 export function createPeer(options: PeerOptions): Peer {
   return new RedisPeer(options)
