@@ -36,8 +36,9 @@ export function commitArguments(partition: string, commit: Commit, options: Comm
     options.time === undefined ? '' : String(options.time),
   ]
   for (const guard of commit.guards) pushGuard(args, keys, guard)
-  for (const write of commit.writes) pushWrite(args, keys, commit, write)
+  // what a stream that is not as it should be refuses, is refused before anything is written
   for (const event of commit.events) args.push('e', event)
+  for (const write of commit.writes) pushWrite(args, keys, commit, write)
   return { keys: keys.all, args }
 }
 

@@ -1,4 +1,4 @@
-import { type Peer, SILENCE_MS, within } from './redis-peer.ts'
+import { type Connection, ELSEWHERE, type Peer, SILENCE_MS, within } from './redis-peer.ts'
 import { SCRIPTS } from './redis-scripts.ts'
 
 /*
@@ -17,6 +17,13 @@ interface Passenger {
   readonly settle: (confirmed: boolean) => void
 }
 
+interface Confirmed {
+  /** The server's part of it. */
+  readonly epoch: string
+  /** Heads that another node has by now. */
+  readonly elsewhere: ReadonlySet<string>
+}
+
 interface Line {
   waiting: Passenger[]
   busy: boolean
@@ -30,24 +37,52 @@ export function createConfirmations(replicas: number, waitMs: number): Confirmat
     while (line.waiting.length > 0) {
       const group = line.waiting
       line.waiting = []
-      const epoch = await barrier(peer, (group[0] as Passenger).headKey).catch(() => undefined)
-      for (const { settle, epoch: own } of group) settle(serverOf(own) === epoch)
+      const server = await barrier(peer, new Set(group.map(({ headKey }) => headKey))).catch(() => undefined)
+      for (const { settle, headKey, epoch } of group)
+        settle(server?.epoch === serverOf(epoch) && !server.elsewhere.has(headKey))
     }
     line.busy = false
   }
 
-  /** The server's part of the epoch, when enough replicas confirmed. The script goes with its text: nothing may come between it and WAIT. */
-  const barrier = async (peer: Peer, headKey: string): Promise<string | undefined> => {
+  /**
+   * One barrier is enough for all, at the first head that is still here: a slot that moved to another node holds up nobody else. Undefined
+   * when too few replicas confirmed.
+   */
+  const barrier = async (peer: Peer, headKeys: ReadonlySet<string>): Promise<Confirmed | undefined> => {
     const connection = await peer.waiter()
+    const elsewhere = new Set<string>()
     try {
-      const asked = Promise.all([
-        connection.sendCommand(['EVAL', SCRIPTS.barrier.source, '1', headKey, '']),
-        connection.sendCommand(['WAIT', String(replicas), String(waitMs)]),
-      ])
-      const [epoch, count] = await within(asked, waitMs + SILENCE_MS)
-      return Number(count) >= replicas ? serverOf(String(epoch)) : undefined
+      for (const headKey of headKeys) {
+        const answer =
+          (await written(connection, headKey, [])) ?? (await written(connection, headKey, [['ASKING']]))
+        if (answer !== undefined)
+          return answer.replicas >= replicas ? { epoch: answer.epoch, elsewhere } : undefined
+        elsewhere.add(headKey)
+      }
+      return undefined
     } catch (error) {
       connection.destroy()
+      throw error
+    }
+  }
+
+  /** Undefined when the key is not here: a slot that is just arriving has to be asked for. The script goes with its text: nothing may come between it and WAIT. */
+  const written = async (
+    connection: Connection,
+    headKey: string,
+    before: readonly (readonly string[])[],
+  ): Promise<{ epoch: string; replicas: number } | undefined> => {
+    const commands = [
+      ...before,
+      ['EVAL', SCRIPTS.barrier.source, '1', headKey, ''],
+      ['WAIT', String(replicas), String(waitMs)],
+    ]
+    try {
+      const asked = Promise.all(commands.map((command) => connection.sendCommand(command)))
+      const [epoch, count] = (await within(asked, waitMs + SILENCE_MS)).slice(-2)
+      return { epoch: serverOf(String(epoch)), replicas: Number(count) }
+    } catch (error) {
+      if (ELSEWHERE.test((error as Error).message)) return undefined
       throw error
     }
   }

@@ -1,6 +1,14 @@
 import { createClient } from '@redis/client'
 import type { Host } from './redis-address.ts'
-import { CONFIG_NAMES, type ServerFacts, problemsOf, readFacts, type Wanted } from './redis-settings.ts'
+import { SCRIPTS } from './redis-scripts.ts'
+import {
+  CONFIG_NAMES,
+  isNewEnough,
+  type ServerFacts,
+  problemsOf,
+  readFacts,
+  type Wanted,
+} from './redis-settings.ts'
 
 /*
  * One Redis server, kept connected. A server that stops answering is as good as gone: it is dropped after `SILENCE_MS`, which ends all
@@ -55,12 +63,14 @@ const LONGEST_PAUSE_MS = 1_000
 /** Settings may be changed while the server runs. */
 const PROBE_EVERY_MS = 10_000
 const OFFSET_SAMPLES = 8
+/** The slot of a key or channel went to another node, or is on its way. */
+export const ELSEWHERE = /^(MOVED|ASK) /
 
 export function createPeer(options: PeerOptions): Peer {
   return new RedisPeer(options)
 }
 
-/** One connection that does not reconnect by itself; `onEnd` is called once when it is gone. */
+/** One connection that does not reconnect by itself; `onEnd` is called once, when it is gone or did not come about. */
 export async function connect(
   options: Omit<PeerOptions, 'wanted' | 'onChange'>,
   onEnd: () => void,
@@ -95,6 +105,7 @@ export async function connect(
     await within(client.connect(), CONNECT_MS)
   } catch (error) {
     client.destroy()
+    end()
     throw error
   }
   return {
@@ -137,6 +148,9 @@ class RedisPeer implements Peer {
   #failures = 0
   #probedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
+  #unheard = 0
+  /** Set while no connection for messages is to be tried. */
+  #listenTimer: NodeJS.Timeout | undefined
   #closed = false
 
   constructor(options: PeerOptions) {
@@ -162,7 +176,9 @@ class RedisPeer implements Peer {
   }
 
   waiter(): Promise<Connection> {
-    this.#waiter ??= this.#aside(() => (this.#waiter = undefined))
+    this.#waiter ??= this.#aside((gone) => {
+      if (this.#waiter === gone) this.#waiter = undefined
+    })
     return this.#waiter
   }
 
@@ -192,18 +208,21 @@ class RedisPeer implements Peer {
   }
 
   async #open(): Promise<void> {
+    let main: Connection | undefined
     try {
-      let main: Connection | undefined
       main = await connect(this.#options, () => {
         if (main !== undefined && this.#main === main) this.#drop('the connection was lost')
       })
       if (this.#closed) return main.destroy()
       this.#main = main
       await this.#probe()
+      if (main !== this.#main) return
       this.#failures = 0
       this.#heartbeatLater()
-      await this.#resubscribe()
+      void this.#resubscribe()
     } catch (error) {
+      // dropped meanwhile: the next attempt is on its way
+      if (main !== this.#main) return
       const { host, port } = this.host
       this.#drop(`no connection to ${host}:${port}: ${(error as Error).message}`)
     }
@@ -221,15 +240,11 @@ class RedisPeer implements Peer {
     main?.destroy()
     for (const one of aside) void one?.then((connection) => connection.destroy()).catch(() => undefined)
     clearTimeout(this.#timer)
+    clearTimeout(this.#listenTimer)
+    this.#listenTimer = undefined
     if (this.#closed) return
-    this.#timer = setTimeout(() => void this.#open(), this.#pause())
-  }
-
-  /** Doubles up to a second, and is drawn from its upper half: many gateways do not come back at once. */
-  #pause(): number {
-    const longest = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, LONGEST_PAUSE_MS)
+    this.#timer = setTimeout(() => void this.#open(), pauseAfter(this.#failures))
     this.#failures += 1
-    return longest * (0.5 + Math.random() / 2)
   }
 
   #state(reason: string | undefined): void {
@@ -243,10 +258,12 @@ class RedisPeer implements Peer {
     if (main === undefined) return
     const info = String(await within(main.sendCommand(['INFO']), SILENCE_MS))
     const config = await within(readConfig(main), SILENCE_MS)
+    const facts = readFacts(info, config)
+    const forbidden = await within(readForbidden(main, facts), SILENCE_MS)
     await this.#beat(main)
     if (main !== this.#main) return
     this.#probedAt = performance.now()
-    this.#facts = readFacts(info, config)
+    this.#facts = { ...facts, forbidden }
     this.#state(problemsOf(this.#facts, this.#options.wanted)[0])
   }
 
@@ -281,26 +298,59 @@ class RedisPeer implements Peer {
   }
 
   #listening(): Promise<Connection> {
-    this.#subscriber ??= this.#aside(() => {
+    if (this.#listenTimer !== undefined) return Promise.reject(new Error('no messages for a moment'))
+    this.#subscriber ??= this.#aside((gone) => {
+      if (this.#subscriber !== gone) return
       this.#subscriber = undefined
-      if (this.#main !== undefined) void this.#resubscribe().catch(() => undefined)
+      this.#resubscribeLater()
     })
     return this.#subscriber
   }
 
-  /** After a new connection: whoever waits looks again, because messages were lost meanwhile. */
+  #resubscribeLater(): void {
+    if (this.#main === undefined || this.#listenTimer !== undefined) return
+    this.#listenTimer = setTimeout(() => {
+      this.#listenTimer = undefined
+      void this.#resubscribe()
+    }, pauseAfter(this.#unheard))
+    this.#unheard += 1
+  }
+
+  /** After a new connection: whoever waits looks again, because messages were lost meanwhile. Without messages, commits and reads go on. */
   async #resubscribe(): Promise<void> {
-    for (const [channel, listener] of this.#channels) {
-      await (await this.#listening()).sSubscribe(channel, listener)
-      listener()
+    try {
+      for (const [channel, listener] of this.#channels) {
+        const connection = await this.#listening()
+        await connection.sSubscribe(channel, listener).catch((error: unknown) => {
+          if (!ELSEWHERE.test((error as Error).message)) throw error
+          this.#channels.delete(channel)
+        })
+        listener()
+      }
+      this.#unheard = 0
+    } catch {
+      this.#resubscribeLater()
     }
   }
 
-  #aside(onEnd: () => void): Promise<Connection> {
-    const opened = connect(this.#options, onEnd)
-    opened.catch(onEnd)
+  #aside(onEnd: (gone: Promise<Connection>) => void): Promise<Connection> {
+    if (this.#closed) return Promise.reject(new Error('closed'))
+    const opened = connect(this.#options, () => onEnd(opened))
+    opened.catch(() => undefined)
     return opened
   }
+}
+
+/** Doubles up to a second, and is drawn from its upper half: many gateways do not come back at once. */
+function pauseAfter(failures: number): number {
+  const longest = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS)
+  return longest * (0.5 + Math.random() / 2)
+}
+
+/** What only a primary that is new enough is asked; others are refused for that. */
+async function readForbidden(main: Connection, { role, version }: ServerFacts): Promise<string[]> {
+  if (role !== 'master' || !isNewEnough(version)) return []
+  return (await main.sendCommand(['EVAL', SCRIPTS.rights.source, '0'])) as string[]
 }
 
 /** Undefined when the user may not. */

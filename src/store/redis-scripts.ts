@@ -10,12 +10,16 @@ export interface Script {
   readonly sha: string
 }
 
+/** The first line of a script. One that reads runs where none may write: out of memory, or without enough replicas. */
+const WRITES = '#!lua'
+const READS = '#!lua flags=no-writes'
+
 /**
  * In front of every script that needs the epoch: the partition's generation (changed by a restore) and the replication id of the server
  * that runs the script. Redis draws a new one when a replica is promoted and when a primary starts, so it changes whenever commits may
  * have been lost (S19).
  */
-const PRELUDE = `#!lua
+const PRELUDE = `
 local call, num = redis.call, tonumber
 local function epoch(head)
   return (call('HGET', head, 'g') or '') .. '.' .. string.match(call('INFO', 'replication'), 'master_replid:(%x+)')
@@ -29,7 +33,7 @@ end
  *
  * KEYS  1 head, 2 events, then what the parts name by position
  * ARGV  1 deadline in ms by the server's clock, 2 commit id, 3 commit id as a member, 4 '1' to be told the epoch, 5 the partition's channel,
- *       6 number of guards, 7 number of events, 8 the time where it is not the server's, else '', then the guards, then the writes and events, each a letter and its arguments:
+ *       6 number of guards, 7 number of events, 8 the time where it is not the server's, else '', then the guards, then the events and writes, each a letter and its arguments:
  *   guards  r key revision | l key windowMs amount atMost | e epoch
  *   writes  p key channel body | d key channel | i key score member | x key member | m key | c key windowMs at amount guarded('1'|'0')
  *   events  e body
@@ -37,7 +41,7 @@ end
  *
  * A limit's window is the ring of src/domain/limit-window.ts, said once more; test/store/redis-window.test.ts holds the two together.
  */
-const COMMIT = `${PRELUDE}
+const COMMIT = `${WRITES}${PRELUDE}
 local function int(x) return string.format('%.0f', x) end
 local head = KEYS[1]
 local seen = call('HMGET', head, 't', 'n')
@@ -205,7 +209,7 @@ return {'ok', now, first, ARGV[4] == '1' and epoch(head) or ''}
  * KEYS  1 index.  ARGV  1 min, 2 max, 3 score and 4 member behind which to go on, 5 '1' for reverse, 6 limit
  * Returns  member, score, member, score, ... in ascending order, also in reverse: the caller turns it.
  */
-const BEHIND = `#!lua
+const BEHIND = `${READS}
 local call, num, key = redis.call, tonumber, KEYS[1]
 local function less(a, b)
   for i = 1, math.min(#a, #b) do
@@ -241,14 +245,14 @@ return call('ZRANGE', key, from, to - 1, 'WITHSCORES')
  *
  * KEYS  1 index.  ARGV  1 now, 2 end of the lease, 3 limit.  Returns  member, score, member, score, ...
  */
-const CLAIM = `#!lua
+const CLAIM = `${WRITES}
 local due = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, ARGV[3], 'WITHSCORES')
 for i = 1, #due, 2 do redis.call('ZADD', KEYS[1], 'XX', ARGV[2], due[i]) end
 return due
 `
 
 /** KEYS  1 head.  Returns the partition's epoch (S19). */
-const EPOCH = `${PRELUDE}
+const EPOCH = `${READS}${PRELUDE}
 return epoch(KEYS[1])
 `
 
@@ -257,9 +261,26 @@ return epoch(KEYS[1])
  *
  * KEYS  1 head.  ARGV  1 some text.  Returns the epoch: another one than the commit's means another server, which may not have the commit.
  */
-const BARRIER = `${PRELUDE}
+const BARRIER = `${WRITES}${PRELUDE}
 call('HSET', KEYS[1], 'w', ARGV[1])
 return epoch(KEYS[1])
+`
+
+/**
+ * What the user may not do of all that the scripts do: Redis would end a commit half-way where a right is missing.
+ *
+ * Returns  names of commands
+ */
+const RIGHTS = `${READS}
+local key, missing = 'cs:{t}:h', {}
+for _, command in ipairs({
+  { 'GET', key }, { 'GETRANGE', key, '0', '1' }, { 'SET', key, '' }, { 'DEL', key }, { 'HGET', key, 'n' }, { 'HMGET', key, 'n' }, { 'HSET', key, 'n', '1' },
+  { 'XADD', key, '1-0', 'c', '' }, { 'ZADD', key, '1', 'm' }, { 'ZREM', key, 'm' }, { 'ZCOUNT', key, '1', '1' }, { 'ZRANGE', key, '1', '1' },
+  { 'SPUBLISH', 'cs:{t}:w', '' }, { 'EVALSHA', '', '1', key }, { 'INFO', 'replication' }, { 'TIME' },
+}) do
+  if not redis.acl_check_cmd(unpack(command)) then missing[#missing + 1] = command[1] end
+end
+return missing
 `
 
 export const SCRIPTS = {
@@ -268,6 +289,7 @@ export const SCRIPTS = {
   claim: script(CLAIM),
   epoch: script(EPOCH),
   barrier: script(BARRIER),
+  rights: script(RIGHTS),
 } as const
 
 function script(source: string): Script {

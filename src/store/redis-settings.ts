@@ -11,6 +11,8 @@ export interface ServerFacts {
   readonly version: string
   readonly role: string
   readonly replicas: number
+  /** Commands that our scripts need and the user may not run. */
+  readonly forbidden: readonly string[]
   /** Undefined where CONFIG GET is not allowed, as with some hosted servers. */
   readonly config?: Readonly<Record<string, string>>
 }
@@ -38,6 +40,7 @@ export function readFacts(info: string, config: Readonly<Record<string, string>>
     version: field('redis_version'),
     role: field('role'),
     replicas: Number(field('connected_slaves') || 0),
+    forbidden: [],
     ...(config === undefined ? {} : { config }),
   }
 }
@@ -56,6 +59,10 @@ export function problemsOf(facts: ServerFacts, wanted: Wanted): string[] {
     problems.push(`the server is Redis ${facts.version || 'of an unknown version'}: 7.0 or later is needed`)
   if (facts.role !== 'master')
     problems.push(`the server is a ${facts.role || 'server of an unknown role'}, not a primary`)
+  if (facts.forbidden.length > 0)
+    problems.push(
+      `the user may not run ${facts.forbidden.join(', ')} on what begins with cs:, so a commit would end half-way: give it the rights of docs/operations.md`,
+    )
   if (config === undefined) {
     if (!wanted.accept.includes('unread-settings'))
       problems.push(
@@ -93,7 +100,7 @@ function lossProblems(
   return problems
 }
 
-function isNewEnough(version: string): boolean {
+export function isNewEnough(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
 }

@@ -1,5 +1,6 @@
 import { type Host, type RedisAddress } from './redis-address.ts'
 import { type Connection, connect, createPeer, type Peer, SILENCE_MS, within } from './redis-peer.ts'
+import { createSentinels, type Sentinels } from './redis-sentinels.ts'
 import { parseSlots, type Slots, slotOf } from './redis-slots.ts'
 import type { Wanted } from './redis-settings.ts'
 
@@ -144,7 +145,7 @@ class SentinelTopology implements Topology {
 
   constructor(options: TopologyOptions) {
     this.#options = options
-    this.#sentinels = new Sentinels(options)
+    this.#sentinels = createSentinels(options)
     this.#peers = new Peers(options, () => {
       if (this.#primary?.reason() !== undefined) this.refresh()
       options.onChange()
@@ -176,54 +177,6 @@ class SentinelTopology implements Topology {
     this.#primary = primary
     this.#peers.keepOnly([host])
     this.#options.onChange()
-  }
-}
-
-class Sentinels {
-  readonly #options: TopologyOptions
-  #hosts: readonly Host[]
-  #talking: Promise<Connection> | undefined
-
-  constructor(options: TopologyOptions) {
-    this.#options = options
-    this.#hosts = options.address.hosts
-  }
-
-  /** What the first sentinel says that answers; it is asked first the next time, too. */
-  async primary(): Promise<Host | undefined> {
-    for (let i = 0; i < this.#hosts.length; i++) {
-      try {
-        const answer = await within(this.#ask(), SILENCE_MS)
-        if (answer !== undefined) return answer
-      } catch {
-        // the next one may know
-      }
-      this.close()
-      this.#hosts = [...this.#hosts.slice(1), ...this.#hosts.slice(0, 1)]
-    }
-    return undefined
-  }
-
-  async #ask(): Promise<Host | undefined> {
-    const { address, sentinelPassword } = this.#options
-    this.#talking ??= connect(
-      {
-        host: this.#hosts[0] as Host,
-        tls: address.tls,
-        ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }),
-      },
-      () => (this.#talking = undefined),
-    )
-    const sentinel = await this.#talking
-    const answer = await sentinel.sendCommand(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', address.master ?? ''])
-    if (!Array.isArray(answer)) return undefined
-    return { host: String(answer[0]), port: Number(answer[1]) }
-  }
-
-  close(): void {
-    const talking = this.#talking
-    this.#talking = undefined
-    void talking?.then((connection) => connection.destroy()).catch(() => undefined)
   }
 }
 

@@ -104,12 +104,16 @@ class RedisWaking implements Waking {
     const { channel, partition, record } = subscription
     const peer = topology.peerOf(keysOf(partition).head)
     if (peer === undefined || peer === subscription.peer) return
-    const moved = subscription.peer !== undefined
+    const former = subscription.peer
+    const moved = former !== undefined
     subscription.peer = peer
+    former?.unsubscribe(channel).catch(() => undefined)
     const wake = (): void => this.#watchers.wake(partition, record)
     try {
       const before = moved ? undefined : await version(partition, record)
       await peer.subscribe(channel, wake)
+      // everybody went while it was being made
+      if (!this.#subscriptions.has(channel)) return await peer.unsubscribe(channel)
       if (moved || (await version(partition, record)) !== before) wake()
     } catch {
       if (subscription.peer === peer) subscription.peer = undefined

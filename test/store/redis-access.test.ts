@@ -60,6 +60,15 @@ describe('the user of docs/operations.md', () => {
     expect(deployed?.[1]).toBe(rules.slice(rules.indexOf('-@all')).join(' '))
   })
 
+  it.each(['-evalsha', '-xadd', '-zadd', '-hset', '-spublish', 'resetchannels', 'resetkeys'])(
+    'is refused with %s: a commit would end half-way',
+    async (without) => {
+      await server.ask('ACL', 'SETUSER', 'poor', 'reset', ...rules.slice(1), without)
+      const address = parseRedisAddress(`redis://poor:sesame@127.0.0.1:${server.port}`)
+      await expect(openRedisStore({ address })).rejects.toThrow('the user may not run')
+    },
+  )
+
   it('can do nothing else', async () => {
     for (const command of [
       ['FLUSHALL'],

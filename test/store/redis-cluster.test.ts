@@ -77,6 +77,35 @@ describe('a cluster', () => {
   }, 60_000)
 })
 
+describe('a slot that is being moved while replicas confirm', () => {
+  it('is confirmed where its keys are, and holds up no other tenant of its node', async () => {
+    const own = await startCluster(2, 2)
+    const store = await openRedisStore({ address: parseRedisAddress(own.url), replicas: 1, callMs: 1_000 })
+    const commit = (tenant: string): Promise<unknown> =>
+      store
+        .commit(tenant, commitOf(store, { deadline: store.now() + 900, events: ['e'] }))
+        .catch((error: unknown) => error)
+    const ok = { ok: true, numbers: [expect.any(Number)] }
+    const nodeOf = (tenant: string): number => Math.floor(slotOf(keysOf(tenant).head) / 8_192)
+    const neighbours = Array.from({ length: 99 }, (_, i) => `t${i}`).filter(
+      (tenant) => nodeOf(tenant) === nodeOf('moving'),
+    )
+    const tenants = ['moving', ...neighbours.slice(0, 4)]
+    for (const tenant of tenants)
+      await eventually(async () => ((await commit(tenant)) as { ok?: boolean }).ok === true)
+    const [from, to] = [nodeOf('moving'), 1 - nodeOf('moving')].map((i) => own.servers[i]) as [
+      RedisServer,
+      RedisServer,
+    ]
+    const slot = slotOf(keysOf('moving').head)
+    await beginMove(slot, from, to)
+    await moveKeys(slot, from, to)
+    for (let i = 0; i < 10; i++) expect(await Promise.all(tenants.map(commit))).toEqual(tenants.map(() => ok))
+    await store.close()
+    await own.dispose()
+  }, 90_000)
+})
+
 describe('a node of a cluster with replicas that is killed', () => {
   it('is replaced: what was confirmed is there, what was promised in the old epoch is not', async () => {
     const own = await startCluster(3, 3)
@@ -134,11 +163,23 @@ function within(slot: number, range: string): boolean {
 
 /** As redis-cli does it: importing, migrating, keys in small steps, then the new owner is told. */
 async function migrate(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
-  const [fromId, toId] = await Promise.all(
+  const toId = await beginMove(slot, from, to)
+  await moveKeys(slot, from, to)
+  await to.ask('CLUSTER', 'SETSLOT', String(slot), 'NODE', toId)
+  await from.ask('CLUSTER', 'SETSLOT', String(slot), 'NODE', toId)
+}
+
+/** Returns the id of the new owner. */
+async function beginMove(slot: number, from: RedisServer, to: RedisServer): Promise<string> {
+  const [fromId = '', toId = ''] = await Promise.all(
     [from, to].map(async (one) => (await one.ask('CLUSTER', 'MYID')).split('\n').at(-1) ?? ''),
   )
-  await to.ask('CLUSTER', 'SETSLOT', String(slot), 'IMPORTING', fromId as string)
-  await from.ask('CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', toId as string)
+  await to.ask('CLUSTER', 'SETSLOT', String(slot), 'IMPORTING', fromId)
+  await from.ask('CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', toId)
+  return toId
+}
+
+async function moveKeys(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
   for (;;) {
     const keys = (await from.ask('CLUSTER', 'GETKEYSINSLOT', String(slot), '10'))
       .split('\n')
@@ -146,6 +187,4 @@ async function migrate(slot: number, from: RedisServer, to: RedisServer): Promis
     if (keys.length === 0) break
     await from.ask('MIGRATE', '127.0.0.1', String(to.port), '', '0', '5000', 'KEYS', ...keys)
   }
-  await to.ask('CLUSTER', 'SETSLOT', String(slot), 'NODE', toId as string)
-  await from.ask('CLUSTER', 'SETSLOT', String(slot), 'NODE', toId as string)
 }

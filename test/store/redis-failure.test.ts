@@ -154,6 +154,15 @@ describe('the epoch (S19)', () => {
     expect(await store.epoch('t')).not.toBe(epoch)
   })
 
+  it('changes when a server gets its first replica', async () => {
+    const [first, second] = [await serve(), await serve()]
+    const store = await open(first, { accept: ['unconfirmed-failover'] })
+    const epoch = await store.epoch('t')
+    await second.ask('REPLICAOF', '127.0.0.1', String(first.port))
+    await eventually(async () => (await second.ask('INFO', 'replication')).includes('master_link_status:up'))
+    expect(await store.epoch('t')).not.toBe(epoch)
+  })
+
   it('changes when a replica takes over, and again when the first server does', async () => {
     const [first, second] = [await serve(), await serve()]
     await second.ask('REPLICAOF', '127.0.0.1', String(first.port))
@@ -241,6 +250,8 @@ describe('replicas that confirm (WAIT)', () => {
     await second.ask('REPLICAOF', '127.0.0.1', String(first.port))
     await eventually(async () => (await second.ask('INFO', 'replication')).includes('master_link_status:up'))
     const store = await open(first, { replicas: 1 })
+    // up to a second after its link is up, a new replica is sent nothing yet
+    await eventually(async () => ((await put(store, 'first')) as { ok?: boolean }).ok === true)
     expect(await Promise.all(Array.from({ length: 64 }, (_, i) => put(store, `${i}`)))).toEqual(
       Array.from({ length: 64 }, () => ({ ok: true, numbers: [expect.any(Number)] })),
     )
@@ -254,11 +265,24 @@ describe('replicas that confirm (WAIT)', () => {
   })
 })
 
+describe('evidence that its numbers do not fit to', () => {
+  it('refuses a commit as a whole', async () => {
+    const server = await serve()
+    const store = await open(server)
+    await put(store, 'a')
+    await server.ask('HDEL', 'cs:{t}:h', 'n')
+    expect(await put(store, 'b')).toBeInstanceOf(StoreIndeterminate)
+    expect(await store.get('t', 'thread', 'b')).toBeUndefined()
+  })
+})
+
 describe('memory that is full', () => {
   it('refuses commits as a whole, and reads go on', async () => {
     const server = await serve({ config: { maxmemory: '3mb' } })
     const store = await open(server)
     const body = 'x'.repeat(50_000)
+    const entry = { op: 'index', index: 'i', member: 'm', to: 1 } as const
+    await store.commit('t', commitOf(store, { writes: [entry] }))
     let refused: unknown
     for (let i = 0; i < 200 && refused === undefined; i++) {
       const writes = [{ op: 'put', type: 'blob', id: `${i}`, body } as const]
@@ -272,5 +296,8 @@ describe('memory that is full', () => {
     expect(events.length % 2).toBe(0)
     expect(await store.get('t', 'blob', String(events.length / 2))).toBeUndefined()
     expect(await store.get('t', 'blob', String(events.length / 2 - 1))).toMatchObject({ body })
+    await server.ask('CONFIG', 'SET', 'maxmemory', '1')
+    expect(await store.epoch('t')).not.toBe('')
+    expect(await store.range('t', 'i', { limit: 9, after: { score: 0, member: '' } })).toHaveLength(1)
   })
 })
