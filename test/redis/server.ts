@@ -36,6 +36,10 @@ export interface RedisSettings {
   readonly sentinel?: boolean
 }
 
+/** Another one, such as another version or `valkey-server`, is named by the environment. */
+const DEFAULT_PROGRAM = 'redis-server'
+const PROGRAM = process.env['COUNTERSIGN_TEST_REDIS'] ?? DEFAULT_PROGRAM
+
 /** Each commit is on disk before its answer; nothing is evicted. */
 const DEFAULTS = {
   bind: '127.0.0.1',
@@ -52,7 +56,7 @@ export async function startRedis({
   lines = [],
   sentinel = false,
 }: RedisSettings = {}): Promise<RedisServer> {
-  ensureProgram('redis-server', 'redis-server')
+  if (PROGRAM === DEFAULT_PROGRAM) ensureProgram(PROGRAM, 'redis-server')
   const port = await freePort()
   const directory = mkdtempSync(join(tmpdir(), 'countersign-redis-'))
   const file = join(directory, 'redis.conf')
@@ -88,7 +92,7 @@ class Server implements RedisServer {
   }
 
   async start(): Promise<void> {
-    this.#child = spawn('redis-server', this.#args, { stdio: 'ignore' })
+    this.#child = spawn(PROGRAM, this.#args, { stdio: 'ignore' })
     for (let tries = 0; tries < 1_000; tries++) {
       const answer = await this.ask('PING').catch(() => '')
       if (answer === 'PONG' || answer.startsWith('NOAUTH')) return
