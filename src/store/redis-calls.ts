@@ -39,6 +39,8 @@ export interface Answer {
 const PASSING = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|BUSY) /
 /** Given before a command runs, and likely to stay. */
 const REFUSED = /^(OOM|MISCONF|NOPERM|NOAUTH|WRONGPASS|CROSSSLOT|NOSCRIPT) ?/
+/** What Redis adds to an error from inside a script: it ran, up to there. Newer servers give the same codes as before it runs. */
+const FROM_INSIDE = / script: [0-9a-f]{40}/
 const PAUSE_MS = 25
 /** The server is not what we took it for. */
 const MOVED_ON = /^(READONLY|CLUSTERDOWN|MASTERDOWN) /
@@ -82,7 +84,7 @@ export function createCalls(topology: Topology): Calls {
         } catch (error) {
           const failure = error as Error
           if (failure instanceof StoreUnavailable || failure instanceof StoreIndeterminate) throw failure
-          const passing = PASSING.test(failure.message)
+          const passing = isBefore(PASSING, failure)
           if (MOVED_ON.test(failure.message)) movedOn(topology, call.key, failure)
           if (!passing || end - performance.now() < 2 * PAUSE_MS) throw meaningOf(failure, call)
           await pause(PAUSE_MS * (0.5 + Math.random()))
@@ -144,10 +146,15 @@ function silence({ reads }: Call): Error {
     : new StoreIndeterminate('the server did not answer in time')
 }
 
+/** Whether Redis gave an error of this kind before it ran anything. */
+function isBefore(kind: RegExp, { message }: Error): boolean {
+  return kind.test(message) && !FROM_INSIDE.test(message)
+}
+
 /** What a failure means for the caller. */
 function meaningOf(error: Error, { reads }: Call): Error {
   const offline = /^(ClientOffline|ClientClosed)Error$/.test(error.constructor.name)
-  if (reads || offline || PASSING.test(error.message) || REFUSED.test(error.message))
+  if (reads || offline || isBefore(PASSING, error) || isBefore(REFUSED, error))
     return new StoreUnavailable(`redis: ${error.message}`, { cause: error })
   return new StoreIndeterminate(`redis: ${error.message}`, { cause: error })
 }

@@ -37,6 +37,8 @@ end
  *   guards  r key revision | l key windowMs amount atMost | e epoch
  *   writes  p key channel body | d key channel | i key score member | x key member | m key | c key windowMs at amount guarded('1'|'0')
  *   events  e body
+ * A message that cannot be published is lost, not the commit: callers look again.
+ *
  * Returns  {'late', time} | {'guard', time, position...} from 0 | {'ok', time, first number or 0, epoch or ''}
  *
  * A limit's window is the ring of src/domain/limit-window.ts, said once more; test/store/redis-window.test.ts holds the two together.
@@ -174,12 +176,12 @@ while ARGV[i] do
       local next = int(num(revision(k)) + 1)
       revisions[k] = next
       call('SET', key, next .. ' ' .. cid .. '\\n' .. ARGV[i + 3])
-      call('SPUBLISH', ARGV[i + 2], '')
+      redis.pcall('SPUBLISH', ARGV[i + 2], '')
       i = i + 4
     elseif op == 'd' then
       revisions[k] = '0'
       call('DEL', key)
-      call('SPUBLISH', ARGV[i + 2], '')
+      redis.pcall('SPUBLISH', ARGV[i + 2], '')
       i = i + 3
     elseif op == 'i' then
       call('ZADD', key, ARGV[i + 2], ARGV[i + 3])
@@ -199,7 +201,7 @@ while ARGV[i] do
 end
 if limits then limits.write() end
 if last > 0 then call('HSET', head, 'n', int(last), 't', int(now)) else call('HSET', head, 't', int(now)) end
-call('SPUBLISH', ARGV[5], '')
+redis.pcall('SPUBLISH', ARGV[5], '')
 return {'ok', now, first, ARGV[4] == '1' and epoch(head) or ''}
 `
 

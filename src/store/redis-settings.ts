@@ -31,7 +31,13 @@ export interface Wanted {
   readonly failover: boolean
 }
 
-export const CONFIG_NAMES = ['appendonly', 'appendfsync', 'maxmemory', 'maxmemory-policy'] as const
+export const CONFIG_NAMES = [
+  'appendonly',
+  'appendfsync',
+  'no-appendfsync-on-rewrite',
+  'maxmemory',
+  'maxmemory-policy',
+] as const
 const OLDEST = [7, 0] as const
 
 export function readFacts(info: string, config: Readonly<Record<string, string>> | undefined): ServerFacts {
@@ -45,10 +51,16 @@ export function readFacts(info: string, config: Readonly<Record<string, string>>
   }
 }
 
+/** Under these, and no others, each command is on disk before its answer, also while Redis writes its file anew. */
+const SYNCED = [
+  ['appendonly', 'yes'],
+  ['appendfsync', 'always'],
+  ['no-appendfsync-on-rewrite', 'no'],
+] as const
+
 export function durabilityOf(facts: ServerFacts, wanted: Wanted): Durability {
   if (wanted.replicas > 0 && facts.config?.['appendonly'] !== 'no') return 'replicated'
-  const { appendonly, appendfsync } = facts.config ?? {}
-  return appendonly === 'yes' && appendfsync === 'always' ? 'fsync' : 'async'
+  return SYNCED.every(([name, value]) => facts.config?.[name] === value) ? 'fsync' : 'async'
 }
 
 /** Sentences for the operator: why the promises cannot be kept, and what to do. None: all is well. */
@@ -90,7 +102,7 @@ function lossProblems(
   const problems: string[] = []
   if (durabilityOf(facts, wanted) === 'async' && wanted.durability !== 'async')
     problems.push(
-      `appendonly is ${config['appendonly']} and appendfsync ${config['appendfsync']}: the last seconds may be lost; set both to yes and always, or have replicas confirm, or ask for it by COUNTERSIGN_DURABILITY=async`,
+      `${SYNCED.map(([name]) => `${name} is ${config[name]}`).join(', ')}: the last seconds may be lost; they must be ${SYNCED.map(([, value]) => value).join(', ')}; or have replicas confirm, or ask for it by COUNTERSIGN_DURABILITY=async`,
     )
   const policy = config['maxmemory-policy'] ?? ''
   if (config['maxmemory'] !== '0' && policy !== 'noeviction' && !wanted.accept.includes('eviction'))

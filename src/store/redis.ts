@@ -240,7 +240,10 @@ class RedisStore implements Store {
   async #commit(partition: string, commit: Commit): Promise<CommitResult> {
     const now = this.now()
     if (now > commit.deadline) return { ok: false, reason: 'late' }
-    const end = performance.now() + Math.min(commit.deadline - now, STORE_LIMITS.callMs) + GRACE_MS
+    const end =
+      performance.now() +
+      Math.min(commit.deadline - now, Math.max(this.#callMs, STORE_LIMITS.callMs)) +
+      GRACE_MS
     const { keys, args } = commitArguments(partition, commit, {
       askEpoch: this.#confirmations !== undefined,
       ...(this.#ownTime ? { time: now } : {}),

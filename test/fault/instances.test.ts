@@ -87,10 +87,18 @@ describe('a vote on one instance', () => {
   }, 60_000)
 
   it('is found by a poll whose message was lost', async () => {
-    const deaf = (store: Store): Store => overriding(store, { watch: (_, signal) => aborted(signal) })
+    let looks = 0
+    const get = async (store: Store, ...name: Parameters<Store['get']>): ReturnType<Store['get']> => {
+      const found = await store.get(...name)
+      if (name[1] === 'thread') looks += 1
+      return found
+    }
+    const deaf = (store: Store): Store =>
+      overriding(store, { watch: (_, signal) => aborted(signal), get: (...name) => get(store, ...name) })
     const world = await openWorld({ ...options, wrapStore: deaf })
     const { thread_id } = await held(of(agents, 0))
     const poll = new Agent(world, of(agents, 0).key).poll({ thread_id }, { headers: { prefer: 'wait=30' } })
+    await eventually(async () => looks > 0)
     expect((await of(reviewers, 1).approve(thread_id)).status).toBe(200)
     expect((await poll).body.status).toBe('approved')
     await world.close()

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type DumpEntry, type StoreArchive, StoreMoved } from '../../src/store/archive.ts'
 import { createLawCheck } from '../../src/store/archive-laws.ts'
 import { parseRedisAddress } from '../../src/store/redis-address.ts'
@@ -215,6 +215,7 @@ describe('a user of Redis who may do only what the gateway does', () => {
 
   it('can open a store; exporting and restoring take what docs/store.md says, and no more', async () => {
     const server = await startRedis()
+    onTestFinished(() => server.dispose())
     const rules = (text: string) => ['on', '>sesame', ...text.split(' ')]
     await server.ask('ACL', 'SETUSER', 'gateway', ...rules(GATEWAY))
     await server.ask('ACL', 'SETUSER', 'backup', ...rules(`${GATEWAY} ${more}`))
@@ -234,7 +235,6 @@ describe('a user of Redis who may do only what the gateway does', () => {
     await restoreFrom(backup, await openRedisRestore(as('backup')))
     expect(await backupOf(await openRedisArchive(as('backup')))).toBe(backup)
     expect(await server.ask('ACL', 'LOG')).not.toContain('backup')
-    await server.dispose()
   })
 })
 

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../src/store/redis-address.ts'
 import { openRedisStore } from '../../src/store/redis.ts'
+import { StoreIndeterminate } from '../../src/store/store.ts'
 import { ensureProgram } from '../debian.ts'
 import { freePort, type RedisServer, startRedis } from '../redis/server.ts'
 import { commitOf } from './commit-of.ts'
@@ -68,6 +69,34 @@ describe('the user of docs/operations.md', () => {
       await expect(openRedisStore({ address })).rejects.toThrow('the user may not run')
     },
   )
+
+  it('that loses a right while the store is open leaves the outcome of a commit unknown, never "nothing was changed"', async () => {
+    await server.ask('ACL', 'SETUSER', 'losing', 'reset', ...rules.slice(1))
+    const store = await openRedisStore({
+      address: parseRedisAddress(`redis://losing:sesame@127.0.0.1:${server.port}/2`),
+    })
+    await server.ask('ACL', 'SETUSER', 'losing', '-zadd')
+    const writes = [
+      { op: 'put', type: 'thread', id: 'a', body: 'x' },
+      { op: 'index', index: 'i', member: 'm', to: 1 },
+    ] as const
+    await expect(store.commit('t', commitOf(store, { writes }))).rejects.toBeInstanceOf(StoreIndeterminate)
+    await store.close()
+  })
+
+  it('that may not publish any more commits all the same: a message may be lost', async () => {
+    await server.ask('ACL', 'SETUSER', 'mute', 'reset', ...rules.slice(1))
+    const store = await openRedisStore({
+      address: parseRedisAddress(`redis://mute:sesame@127.0.0.1:${server.port}/3`),
+    })
+    await server.ask('ACL', 'SETUSER', 'mute', '-spublish')
+    const writes = [{ op: 'put', type: 'thread', id: 'a', body: 'x' }] as const
+    expect(await store.commit('t', commitOf(store, { writes, events: ['e'] }))).toEqual({
+      ok: true,
+      numbers: [1],
+    })
+    await store.close()
+  })
 
   it('can do nothing else', async () => {
     for (const command of [

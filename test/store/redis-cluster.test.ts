@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { parseRedisAddress } from '../../src/store/redis-address.ts'
 import { keysOf } from '../../src/store/redis-keys.ts'
 import { slotOf } from '../../src/store/redis-slots.ts'
@@ -7,6 +7,7 @@ import { type Store, StoreIndeterminate } from '../../src/store/store.ts'
 import type { RedisServer } from '../redis/server.ts'
 import { eventually, type Servers, startCluster } from '../redis/topologies.ts'
 import { commitOf } from './commit-of.ts'
+import { openedEmpty } from '../redis/opened.ts'
 import { storeConformance } from './conformance.ts'
 
 let cluster: Servers
@@ -18,21 +19,9 @@ afterAll(() => cluster.dispose())
 const open = (): Promise<Store> =>
   openRedisStore({ address: parseRedisAddress(cluster.url), accept: ['unconfirmed-failover'] })
 
-storeConformance('redis cluster of three', async () => {
-  for (const server of cluster.servers) await server.ask('FLUSHALL')
-  const stores = [await open()]
-  return {
-    store: stores[0] as Store,
-    reopen: async () => {
-      await stores.at(-1)?.close()
-      stores.push(await open())
-      return stores.at(-1) as Store
-    },
-    cleanup: async () => {
-      for (const store of stores) await store.close()
-    },
-  }
-})
+storeConformance('redis cluster of three', () =>
+  openedEmpty(() => Promise.all(cluster.servers.map((one) => one.ask('FLUSHALL'))), open),
+)
 
 describe('a cluster', () => {
   it('agrees with us on the slot of every key', async () => {
@@ -80,6 +69,7 @@ describe('a cluster', () => {
 describe('a slot that is being moved while replicas confirm', () => {
   it('is confirmed where its keys are, and holds up no other tenant of its node', async () => {
     const own = await startCluster(2, 2)
+    onTestFinished(() => own.dispose())
     const store = await openRedisStore({ address: parseRedisAddress(own.url), replicas: 1, callMs: 1_000 })
     const commit = (tenant: string): Promise<unknown> =>
       store
@@ -102,13 +92,13 @@ describe('a slot that is being moved while replicas confirm', () => {
     await moveKeys(slot, from, to)
     for (let i = 0; i < 10; i++) expect(await Promise.all(tenants.map(commit))).toEqual(tenants.map(() => ok))
     await store.close()
-    await own.dispose()
   }, 90_000)
 })
 
 describe('a node of a cluster with replicas that is killed', () => {
   it('is replaced: what was confirmed is there, what was promised in the old epoch is not', async () => {
     const own = await startCluster(3, 3)
+    onTestFinished(() => own.dispose())
     const store = await openRedisStore({ address: parseRedisAddress(own.url), replicas: 1, callMs: 1_000 })
     const commit = (id: string): Promise<unknown> =>
       store
@@ -139,7 +129,6 @@ describe('a node of a cluster with replicas that is killed', () => {
     woken = 100
     await other.close()
     await store.close()
-    await own.dispose()
   }, 90_000)
 })
 

@@ -196,6 +196,7 @@ describe('settings under which the promise cannot be kept', () => {
   it.each([
     [{ appendfsync: 'everysec' }, 'appendfsync', { durability: 'async' }, 'async'],
     [{ appendonly: 'no' }, 'appendonly', { durability: 'async' }, 'async'],
+    [{ 'no-appendfsync-on-rewrite': 'yes' }, 'no-appendfsync-on-rewrite', { durability: 'async' }, 'async'],
     [
       { maxmemory: '100mb', 'maxmemory-policy': 'allkeys-lru' },
       'noeviction',

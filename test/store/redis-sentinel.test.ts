@@ -3,6 +3,7 @@ import { parseRedisAddress } from '../../src/store/redis-address.ts'
 import { openRedisStore } from '../../src/store/redis.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Sentinels, startSentinels } from '../redis/topologies.ts'
+import { openedEmpty } from '../redis/opened.ts'
 import { storeConformance } from './conformance.ts'
 
 let redis: Sentinels
@@ -13,18 +14,6 @@ afterAll(() => redis.dispose())
 
 const open = (): Promise<Store> => openRedisStore({ address: parseRedisAddress(redis.url), replicas: 1 })
 
-storeConformance('redis behind sentinels, each commit confirmed by a replica', async () => {
-  await (await redis.primary()).ask('FLUSHALL')
-  const stores = [await open()]
-  return {
-    store: stores[0] as Store,
-    reopen: async () => {
-      await stores.at(-1)?.close()
-      stores.push(await open())
-      return stores.at(-1) as Store
-    },
-    cleanup: async () => {
-      for (const store of stores) await store.close()
-    },
-  }
-})
+storeConformance('redis behind sentinels, each commit confirmed by a replica', () =>
+  openedEmpty(async () => (await redis.primary()).ask('FLUSHALL'), open),
+)

@@ -3,6 +3,7 @@ import { parseRedisAddress } from '../../src/store/redis-address.ts'
 import { openRedisStore } from '../../src/store/redis.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
+import { openedEmpty } from '../redis/opened.ts'
 import { storeConformance } from './conformance.ts'
 import { compareWithModel } from './differential.ts'
 
@@ -16,21 +17,7 @@ async function open(): Promise<Store> {
   return openRedisStore({ address: parseRedisAddress(server.url) })
 }
 
-storeConformance('redis', async () => {
-  await server.ask('FLUSHALL')
-  const stores = [await open()]
-  return {
-    store: stores[0] as Store,
-    reopen: async () => {
-      await stores.at(-1)?.close()
-      stores.push(await open())
-      return stores.at(-1) as Store
-    },
-    cleanup: async () => {
-      for (const store of stores) await store.close()
-    },
-  }
-})
+storeConformance('redis', () => openedEmpty(() => server.ask('FLUSHALL'), open))
 
 describe('the redis store against the model', () => {
   it('gives the same answers and holds the same data after 200 random histories of 45 steps', async () => {
