@@ -1,4 +1,5 @@
-import type { Me, ThreadList, ThreadSummary, ThreadView } from '../contract/reviewer.ts'
+import type { ThreadList, ThreadSummary, ThreadView } from '../contract/reviewer.ts'
+import type { Me } from '../contract/session.ts'
 
 /** Terminal views of threads. Whatever an agent wrote is printed with control and bidi characters made visible. */
 

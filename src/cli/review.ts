@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import type { Me, ThreadList, ThreadView } from '../contract/reviewer.ts'
+import type { ThreadList, ThreadView } from '../contract/reviewer.ts'
+import type { Me } from '../contract/session.ts'
 import { type Api, createApi } from './api.ts'
 import { reachAsReviewer } from './credentials.ts'
 import { usage } from './failure.ts'

@@ -19,6 +19,20 @@ export const LIMITS = {
   REVISION_ID_CHARS: 128,
   IDEMPOTENCY_KEY_CHARS: 255,
   COMMENT_CHARS: 4_000,
+  /** Most comments of one thread (409 above it). */
+  COMMENTS: 200,
+  /** Longest search text, in characters. */
+  SEARCH_CHARS: 200,
+  /** Largest image that the console shows, in bytes, and its longest side in pixels. */
+  IMAGE_BYTES: 512 * 1024,
+  IMAGE_SIDE_PIXELS: 4_096,
+  /** A claim ends by itself. */
+  CLAIM_MS: 15 * 60_000,
+  /** A one-time sign-in link. */
+  LINK_MS: 10 * 60_000,
+  /** A session ends when nothing is asked for so long, and in the end whatever happens. Both configurable. */
+  SESSION_IDLE_MS: 30 * 60_000,
+  SESSION_MS: 8 * 60 * 60_000,
   /** Most revisions of one thread (409 above it). */
   REVISIONS: 20,
   /** Longest `Prefer: wait`, in seconds. */

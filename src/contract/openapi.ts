@@ -5,6 +5,7 @@ import * as agent from './agent.ts'
 import { ERRORS } from './errors.ts'
 import { LIMITS } from './limits.ts'
 import * as reviewer from './reviewer.ts'
+import * as session from './session.ts'
 
 const Problem = Type.Object({
   type: Type.String(),
@@ -22,6 +23,7 @@ const Readiness = Type.Object({ ready: Type.Boolean(), store: Type.String(), pol
 const COMPONENTS: Record<string, TSchema> = {
   ...schemasOf(agent),
   ...schemasOf(reviewer),
+  ...schemasOf(session),
   ...schemasOf(admin),
   Problem,
   Readiness,
@@ -58,6 +60,10 @@ const IDEMPOTENCY: Header = {
 const PREFER: Header = {
   name: 'Prefer',
   description: `\`wait=N\` (RFC 7240) holds the poll up to N <= ${LIMITS.WAIT_SECONDS} seconds while the thread is pending_review.`,
+}
+const LAST_EVENT_ID: Header = {
+  name: 'Last-Event-ID',
+  description: 'Number of the last event that was seen: what came after it follows.',
 }
 const IF_MATCH: Header = { name: 'If-Match', description: 'The ETag of the thread you looked at.' }
 
@@ -153,6 +159,149 @@ const OPERATIONS: readonly Operation[] = [
     answers: { 200: 'ThreadView' },
     refusals: [400, 401, 403, 404, 409, 412, 413, 415, 428, 503],
   },
+  {
+    method: 'post',
+    path: '/api/review/threads/{thread_id}/comments',
+    id: 'comment',
+    plane: 'review',
+    summary: 'Say something about a thread; changes no decision',
+    body: 'CommentRequest',
+    answers: { 201: 'ThreadView' },
+    refusals: [400, 401, 403, 404, 409, 413, 415, 503],
+  },
+  {
+    method: 'post',
+    path: '/api/review/threads/{thread_id}/claim',
+    id: 'claim',
+    plane: 'review',
+    summary: 'Tell the others that I am looking at it; ends by itself',
+    body: 'ClaimRequest',
+    answers: { 200: 'ThreadView' },
+    refusals: [400, 401, 403, 404, 409, 413, 415, 503],
+  },
+  {
+    method: 'post',
+    path: '/api/review/threads/{thread_id}/release',
+    id: 'release',
+    plane: 'review',
+    summary: 'End my claim',
+    answers: { 200: 'ThreadView' },
+    refusals: [401, 403, 404, 503],
+  },
+  {
+    method: 'post',
+    path: '/api/review/threads/{thread_id}/reveal',
+    id: 'reveal',
+    plane: 'review',
+    summary: 'The payload of a revision with its sensitive values; recorded',
+    body: 'RevealRequest',
+    answers: { 200: 'Revealed' },
+    refusals: [400, 401, 403, 404, 413, 415, 503],
+  },
+  {
+    method: 'get',
+    path: '/api/review/threads/{thread_id}/images/{revision}/{index}',
+    id: 'image',
+    plane: 'review',
+    summary: 'A checked image of a revision, counted from 0',
+    answers: { 200: null },
+    refusals: [401, 404, 503],
+  },
+  {
+    method: 'get',
+    path: '/api/review/counts',
+    id: 'countThreads',
+    plane: 'review',
+    summary: 'How many threads wait',
+    answers: { 200: 'ThreadCounts' },
+    refusals: [401, 503],
+  },
+  {
+    method: 'get',
+    path: '/api/review/agents',
+    id: 'listAgents',
+    plane: 'review',
+    summary: 'The agents of the tenant and who answers for them',
+    answers: { 200: 'AgentList' },
+    refusals: [401, 503],
+  },
+  {
+    method: 'get',
+    path: '/api/review/stream',
+    id: 'stream',
+    plane: 'review',
+    summary:
+      'Server-sent events: `thread` (ThreadChange) for each change, `reset` when too much was missed, `signed_out` at the end of the session',
+    headers: [LAST_EVENT_ID],
+    answers: { 200: null },
+    refusals: [400, 401, 429, 503],
+  },
+  {
+    method: 'get',
+    path: '/api/review/session',
+    id: 'signInOptions',
+    plane: 'public',
+    summary: 'How one signs in here',
+    answers: { 200: 'SignInOptions' },
+    refusals: [503],
+  },
+  {
+    method: 'post',
+    path: '/api/review/session',
+    id: 'signIn',
+    plane: 'public',
+    summary: 'Sign in by a one-time link',
+    body: 'SignIn',
+    answers: { 200: 'Me' },
+    refusals: [400, 401, 403, 413, 415, 429, 503],
+  },
+  {
+    method: 'delete',
+    path: '/api/review/session',
+    id: 'signOut',
+    plane: 'review',
+    summary: 'Sign out, here or everywhere',
+    query: 'SignOutQuery',
+    answers: { 204: null },
+    refusals: [400, 401, 403, 503],
+  },
+  {
+    method: 'get',
+    path: '/api/review/oidc/start',
+    id: 'startSingleSignOn',
+    plane: 'public',
+    summary: 'Go to the identity provider (OpenID Connect, code flow with PKCE)',
+    answers: { 302: null },
+    refusals: [404, 429, 503],
+  },
+  {
+    method: 'get',
+    path: '/api/review/oidc/callback',
+    id: 'endSingleSignOn',
+    plane: 'public',
+    summary:
+      'Where the identity provider sends people back to: signed in, or with a reason to the sign-in page',
+    answers: { 303: null },
+    refusals: [404, 429, 503],
+  },
+  {
+    method: 'post',
+    path: '/api/admin/reviewers/{tenant}/{id}/login-link',
+    id: 'issueLoginLink',
+    plane: 'admin',
+    summary: 'A link that signs the reviewer in once, within ten minutes',
+    answers: { 201: 'LoginLink' },
+    refusals: [401, 403, 404, 503],
+  },
+  {
+    method: 'delete',
+    path: '/api/admin/reviewers/{tenant}/{id}/sessions',
+    id: 'endSessions',
+    plane: 'admin',
+    summary: 'Sign the reviewer out everywhere',
+    answers: { 204: null },
+    refusals: [401, 403, 404, 503],
+  },
   ...(['agent', 'reviewer'] as const).flatMap((kind): Operation[] => [
     {
       method: 'post',
@@ -225,8 +374,8 @@ const OPERATIONS: readonly Operation[] = [
 
 const SECURITY = {
   agent: [{ agentKey: [] }],
-  review: [{ reviewerKey: [] }],
-  admin: [{ adminKey: [] }],
+  review: [{ reviewerKey: [] }, { session: [] }],
+  admin: [{ adminKey: [] }, { reviewerKey: [] }, { session: [] }],
   public: [],
 }
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
@@ -251,6 +400,12 @@ export function openApiDocument(version: string): object {
       securitySchemes: {
         agentKey: { type: 'http', scheme: 'bearer', description: 'csk_<tenant>_...' },
         reviewerKey: { type: 'http', scheme: 'bearer', description: 'csr_<tenant>_...' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: '__Host-countersign',
+          description: 'Set by signing in. What changes something must come from our own pages.',
+        },
         adminKey: { type: 'http', scheme: 'bearer', description: 'COUNTERSIGN_ADMIN_KEY' },
       },
     },

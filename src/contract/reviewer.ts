@@ -32,12 +32,30 @@ export const ThreadsQuery = Type.Object(
     group: Type.Optional(Type.String({ minLength: 1 })),
     agent: Type.Optional(Type.String({ minLength: 1 })),
     task_id: Type.Optional(Type.String({ minLength: 1 })),
+    mine: Type.Optional(Type.Enum(['true'], { description: 'Only those on which I may vote now.' })),
+    claimed: Type.Optional(Type.Enum(['me', 'nobody'])),
+    since: Type.Optional(Type.String({ format: 'date-time', description: 'Opened at or after.' })),
+    until: Type.Optional(Type.String({ format: 'date-time', description: 'Opened before.' })),
+    q: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: LIMITS.SEARCH_CHARS,
+        description:
+          'Words that all stand in subject, tool, agent, task, message or thread id; case does not matter.',
+      }),
+    ),
     cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
     limit: Type.Optional(Type.String({ pattern: '^(100|[1-9][0-9]?)$' })),
   },
   closed,
 )
 export type ThreadsQuery = Static<typeof ThreadsQuery>
+
+export const Claim = Type.Object(
+  { reviewer: Type.String(), name: Type.Optional(Type.String()), expires_at: Instant },
+  { description: 'Who is looking at it. A courtesy: it keeps nobody from voting, and ends by itself.' },
+)
+export type Claim = Static<typeof Claim>
 
 export const ThreadSummary = Type.Object({
   thread_id: Type.String(),
@@ -53,6 +71,9 @@ export const ThreadSummary = Type.Object({
   deadline: Type.Optional(Instant),
   groups: Type.Array(Type.String()),
   approvals: Type.Object({ given: Type.Integer(), required: Type.Integer() }),
+  updated_at: Type.String({ format: 'date-time', description: 'Of the last revision, vote or end.' }),
+  claim: Type.Optional(Claim),
+  mine: Type.Boolean({ description: 'I may vote on it now.' }),
 })
 export type ThreadSummary = Static<typeof ThreadSummary>
 
@@ -61,6 +82,18 @@ export const ThreadList = Type.Object({
   next_cursor: Type.Optional(Type.String()),
 })
 export type ThreadList = Static<typeof ThreadList>
+
+const Count = Type.Integer({ minimum: 0 })
+
+export const ThreadCounts = Type.Object({
+  pending: Type.Object(
+    { low: Count, medium: Count, high: Count, critical: Count },
+    { description: 'Waiting threads by assessed risk.' },
+  ),
+  changes_requested: Count,
+  complete: Type.Boolean({ description: 'False when there are more than were counted.' }),
+})
+export type ThreadCounts = Static<typeof ThreadCounts>
 
 const Rule = Type.Object({
   id: Type.String(),
@@ -82,12 +115,29 @@ const Claims = {
   images: Type.Optional(Type.Array(Type.String())),
 }
 
+/** What became of one entry of `images`: checked bytes that GET .../images/{revision}/{index} serves, or a reason to show it as text only. */
+export const Picture = Type.Object({
+  shown: Type.Boolean(),
+  type: Type.Optional(Type.String()),
+  width: Type.Optional(Type.Integer()),
+  height: Type.Optional(Type.Integer()),
+  reason: Type.Optional(Type.String()),
+})
+export type Picture = Static<typeof Picture>
+
+const Masked = Type.Array(Type.String(), {
+  description:
+    'JSON Pointers into payload of values replaced by a tag, `[hidden 1a2b3c4d]`. Equal values of a thread have equal tags. Empty for a reviewer key.',
+})
+
 export const ThreadRevision = Type.Object({
   number: Type.Integer(),
   revision_id: Type.Optional(Type.String()),
   digest: Type.String(),
   submitted_at: Instant,
   payload: Type.Object({}, { additionalProperties: true }),
+  masked: Masked,
+  pictures: Type.Array(Picture, { description: 'One for each entry of `images`.' }),
   payload_digest: Type.String(),
   action_hash: Type.Optional(ActionHash),
   ...Claims,
@@ -120,6 +170,44 @@ export const SeatView = Type.Object({
 })
 export type SeatView = Static<typeof SeatView>
 
+export const CommentView = Type.Object({
+  reviewer: Type.String(),
+  name: Type.Optional(Type.String()),
+  comment: Type.String(),
+  revision: Type.Integer(),
+  at: Instant,
+  via: Type.String(),
+})
+export type CommentView = Static<typeof CommentView>
+
+export const EarlierCall = Type.Object({
+  tool: Type.String(),
+  outcome: Type.Enum(['allow', 'reject', 'pending_review', 'changes_requested', 'approved', 'rejected']),
+  at: Instant,
+  thread_id: Type.Optional(Type.String()),
+  subject: Type.Optional(Type.String()),
+  message: Type.Optional(Type.String()),
+})
+export type EarlierCall = Static<typeof EarlierCall>
+
+export const LimitState = Type.Object({
+  id: Type.String(),
+  mode: Type.Enum(['enforced', 'shadow']),
+  per: Type.String({ description: '`agent`, `tenant`, `task`, or a field.' }),
+  within_ms: Type.Integer(),
+  at_most: Type.Integer(),
+  used: Type.Integer({ description: 'Charged in the window that ends now.' }),
+  amount: Type.Optional(Type.Integer({ description: 'What this call would add; left out when sensitive.' })),
+})
+export type LimitState = Static<typeof LimitState>
+
+export const Upcoming = Type.Object({
+  kind: Type.Enum(['reminder', 'escalation']),
+  at: Instant,
+  group: Type.Optional(Type.String({ description: 'That may fill seats from then on.' })),
+})
+export type Upcoming = Static<typeof Upcoming>
+
 export const ThreadView = Type.Object({
   thread_id: Type.String(),
   task_id: Type.String(),
@@ -133,6 +221,8 @@ export const ThreadView = Type.Object({
   labels: Type.Array(Type.String()),
   sensitive: Type.Array(Type.String({ description: 'Fields to mask until somebody asks to see them.' })),
   payload: Type.Object({}, { additionalProperties: true }),
+  masked: Masked,
+  pictures: ThreadRevision.properties.pictures,
   action_hash: Type.Optional(ActionHash),
   ...Claims,
   agent: Type.String(),
@@ -141,11 +231,21 @@ export const ThreadView = Type.Object({
   deadline: Type.Optional(Instant),
   groups: ThreadSummary.properties.groups,
   approvals: ThreadSummary.properties.approvals,
+  updated_at: ThreadSummary.properties.updated_at,
+  claim: Type.Optional(Claim),
+  mine: ThreadSummary.properties.mine,
+  interactive: Type.Boolean({ description: 'Only somebody who signed in to the console may vote, no key.' }),
   digest: Type.String({ description: 'Of the current revision; the ETag.' }),
   rules: Type.Array(Rule),
   policy_revision: Type.String(),
   revisions: Type.Array(ThreadRevision),
   votes: Type.Array(VoteView),
+  comments: Type.Array(CommentView),
+  earlier: Type.Array(EarlierCall, {
+    description: 'Other calls of the task, latest first; of those allowed at once, the last of each tool.',
+  }),
+  limits: Type.Array(LimitState),
+  upcoming: Type.Array(Upcoming),
   seats: Type.Array(SeatView),
   who_can_vote: Type.Array(
     Type.Object({ reviewer: Type.String(), name: Type.String(), groups: Type.Array(Type.String()) }),
@@ -167,13 +267,48 @@ export const ThreadView = Type.Object({
 })
 export type ThreadView = Static<typeof ThreadView>
 
-export const Me = Type.Object({
-  tenant: Type.String(),
-  reviewer: Type.String(),
-  name: Type.String(),
-  email: Type.Optional(Type.String()),
-  groups: Type.Array(Type.String()),
-  roles: Type.Array(Type.String()),
-  owns: Type.Array(Type.String({ description: 'Agents on whose threads you never vote.' })),
+export const CommentRequest = Type.Object(
+  { comment: Type.String({ minLength: 1, maxLength: LIMITS.COMMENT_CHARS }) },
+  closed,
+)
+export type CommentRequest = Static<typeof CommentRequest>
+
+export const ClaimRequest = Type.Object(
+  { take_over: Type.Optional(Type.Boolean({ description: 'Also when somebody else has claimed it.' })) },
+  closed,
+)
+export type ClaimRequest = Static<typeof ClaimRequest>
+
+export const RevealRequest = Type.Object({ revision: Type.Integer({ minimum: 1 }) }, closed)
+export type RevealRequest = Static<typeof RevealRequest>
+
+export const Revealed = Type.Object({
+  revision: Type.Integer(),
+  payload: Type.Object({}, { additionalProperties: true }),
 })
-export type Me = Static<typeof Me>
+export type Revealed = Static<typeof Revealed>
+
+/** Data of an event `thread` of GET stream; its id is the number of the evidence record. */
+export const ThreadChange = Type.Object({
+  number: Type.Integer(),
+  type: Type.String({ description: 'Of the evidence record, such as `review.pending`.' }),
+  at: Instant,
+  actor: Type.String(),
+  thread: ThreadSummary,
+})
+export type ThreadChange = Static<typeof ThreadChange>
+
+export const AgentView = Type.Object({
+  id: Type.String(),
+  owners: Type.Array(Type.Object({ reviewer: Type.String(), name: Type.Optional(Type.String()) })),
+  tools: Type.Array(Type.String(), { description: 'Globs.' }),
+  signed_approvals: Type.Boolean(),
+  prevent_self_review: Type.Boolean(),
+  token_ttl_ms: Type.Integer(),
+  rate: Type.Optional(Type.Object({ calls: Type.Integer(), within_ms: Type.Integer() })),
+  key_issued_at: Type.Optional(Instant),
+})
+export type AgentView = Static<typeof AgentView>
+
+export const AgentList = Type.Object({ agents: Type.Array(AgentView) })
+export type AgentList = Static<typeof AgentList>

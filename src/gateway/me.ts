@@ -1,4 +1,4 @@
-import type { Me } from '../contract/reviewer.ts'
+import type { Me } from '../contract/session.ts'
 import type { Deps } from './deps.ts'
 import type { Caller } from './caller.ts'
 import { reviewerEntry } from './identify.ts'

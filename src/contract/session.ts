@@ -1,0 +1,61 @@
+/** Signing in to the console, on the wire (design.md section 5). Loaded only to generate schemas/openapi.json. */
+import { Type, type Static } from 'typebox'
+
+const closed = { additionalProperties: false } as const
+const Instant = Type.String({ format: 'date-time' })
+
+export const SignIn = Type.Object(
+  {
+    link: Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description: 'The token of a one-time link: `csl_...`.',
+    }),
+  },
+  closed,
+)
+export type SignIn = Static<typeof SignIn>
+
+/** What a page needs to know before anybody has signed in. */
+export const SignInOptions = Type.Object({
+  signed_in: Type.Boolean(),
+  single_sign_on: Type.Optional(
+    Type.Object({
+      label: Type.String({ description: 'Of the identity provider, for a button.' }),
+      url: Type.String({ description: 'Path to go to.' }),
+    }),
+  ),
+})
+export type SignInOptions = Static<typeof SignInOptions>
+
+export const SignOutQuery = Type.Object(
+  { everywhere: Type.Optional(Type.Enum(['true'], { description: 'All sessions of this reviewer.' })) },
+  closed,
+)
+export type SignOutQuery = Static<typeof SignOutQuery>
+
+export const Me = Type.Object({
+  tenant: Type.String(),
+  reviewer: Type.String(),
+  name: Type.String(),
+  email: Type.Optional(Type.String()),
+  groups: Type.Array(Type.String()),
+  roles: Type.Array(Type.String()),
+  owns: Type.Array(Type.String({ description: 'Agents on whose threads you never vote.' })),
+  via: Type.Enum(['key', 'link', 'oidc'], {
+    description: 'How you proved who you are; recorded with your votes.',
+  }),
+  session: Type.Optional(
+    Type.Object({
+      idle_ms: Type.Integer({ description: 'It ends when nothing is asked for so long.' }),
+      expires_at: Instant,
+    }),
+  ),
+})
+export type Me = Static<typeof Me>
+
+export const LoginLink = Type.Object({
+  url: Type.String({ description: 'Shown once. The token stands in the fragment, which no server sees.' }),
+  expires_at: Instant,
+})
+export type LoginLink = Static<typeof LoginLink>
