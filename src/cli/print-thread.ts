@@ -1,5 +1,6 @@
 import type { ThreadList, ThreadSummary, ThreadView } from '../contract/reviewer.ts'
 import type { Me } from '../contract/session.ts'
+import { segmentsOf } from '../domain/hidden-characters.ts'
 
 /** Terminal views of threads. Whatever an agent wrote is printed with control and bidi characters made visible. */
 
@@ -88,10 +89,12 @@ function indent(text: string): string {
   return text.replace(/^/gm, '  ')
 }
 
-/** Controls (but for line breaks), format characters, and lone surrogates stand as their code points. */
+/** Hidden characters stand as their code points, as in the console. */
 export function visible(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu, (character) => {
-    if (character === '\n') return character
-    return `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`
-  })
+  return segmentsOf(text)
+    .map(({ text: run, hidden }) => {
+      if (hidden === undefined) return run
+      return hidden.count === 1 ? `<${hidden.code}>` : `<${hidden.code} x${hidden.count}>`
+    })
+    .join('')
 }

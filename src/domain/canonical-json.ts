@@ -1,0 +1,88 @@
+import type { JsonObject, JsonValue } from '../contract/json.ts'
+
+/**
+ * RFC 8785 text of a JSON value: the one form in which equal values are equal bytes. Members that are undefined are left out.
+ * Written here because every decision needs it several times and this is a fraction of the price of the package `canonicalize`, which
+ * test/sdk/canonical.test.ts holds it equal to.
+ *
+ * @throws TypeError for what JSON cannot hold, lone surrogates included: it must never be hashed as something else
+ */
+export function canonicalJson(value: JsonValue): string {
+  // RFC 8785 prints strings and numbers as ECMAScript does: what is in order already is the engine's own work.
+  return isInOrder(value) ? JSON.stringify(value) : sortedText(value)
+}
+
+/** True when `JSON.stringify` gives the canonical text; false also for what is no JSON value. */
+function isInOrder(value: JsonValue | undefined): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (value === null || typeof value === 'boolean') return true
+  if (typeof value !== 'object') return false
+  return Array.isArray(value)
+    ? areInOrder(value as readonly JsonValue[])
+    : hasKeysInOrder(value as JsonObject)
+}
+
+/** A loop, because `every` does not see the holes of a sparse array. */
+function areInOrder(list: readonly JsonValue[]): boolean {
+  for (let i = 0; i < list.length; i++) if (!isInOrder(list[i])) return false
+  return true
+}
+
+function hasKeysInOrder(object: JsonObject): boolean {
+  let before = ''
+  for (const key of Object.keys(object)) {
+    const member = object[key]
+    if (key < before || !key.isWellFormed() || (member !== undefined && !isInOrder(member))) return false
+    before = key
+  }
+  return true
+}
+
+function sortedText(value: JsonValue): string {
+  if (typeof value === 'string') return quoted(value)
+  if (typeof value === 'number' && Number.isFinite(value)) return JSON.stringify(value)
+  if (value === null || typeof value === 'boolean') return String(value)
+  if (typeof value !== 'object') throw new TypeError(`not a JSON value: ${typeof value}`)
+  return Array.isArray(value) ? listText(value as readonly JsonValue[]) : objectText(value as JsonObject)
+}
+
+function listText(list: readonly JsonValue[]): string {
+  let text = '['
+  for (let i = 0; i < list.length; i++) text += (i > 0 ? ',' : '') + sortedText(list[i] as JsonValue)
+  return `${text}]`
+}
+
+function objectText(object: JsonObject): string {
+  let text = '{'
+  for (const key of sorted(Object.keys(object))) {
+    const member = object[key]
+    if (member === undefined) continue
+    text += `${text.length > 1 ? ',' : ''}${quoted(key)}:${sortedText(member)}`
+  }
+  return `${text}}`
+}
+
+/** Printable ASCII without quote and backslash stands for itself. */
+const PLAIN = /^[ !#-[\]-~]*$/
+
+function quoted(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`
+  if (!text.isWellFormed()) throw new TypeError('not a JSON value: a string with a lone surrogate')
+  return JSON.stringify(text)
+}
+
+/** Above this length sorting by insertion no longer pays. */
+const FEW = 24
+
+/** By UTF-16 code units, in place. */
+function sorted(keys: string[]): string[] {
+  if (keys.length > FEW) return keys.sort()
+  for (let i = 1; i < keys.length; i++) {
+    const key = keys[i] as string
+    let at = i
+    for (; at > 0 && (keys[at - 1] as string) > key; at--) keys[at] = keys[at - 1] as string
+    keys[at] = key
+  }
+  return keys
+}

@@ -1,0 +1,183 @@
+/**
+ * Characters that a reader does not see, or that change what is seen around them. Some of them belong to how a living
+ * script or an emoji is written: those are left alone where they are at home, and nowhere else.
+ */
+
+/** A run of one hidden character, to be drawn as a box. */
+export interface HiddenCharacter {
+  /** Such as `U+202E`. */
+  readonly code: string
+  readonly name: string
+  readonly kind: HiddenKind
+  readonly count: number
+}
+
+export type HiddenKind = 'direction' | 'control' | 'invisible' | 'space' | 'unknown'
+
+export interface Segment {
+  readonly text: string
+  /** The text is a run of this character: show a box in its place. */
+  readonly hidden?: HiddenCharacter
+}
+
+/** The flags of RGI_Emoji_Tag_Sequence: England, Scotland, Wales. Every other use of tag characters hides something. */
+const TAG_FLAGS = ['gbeng', 'gbsct', 'gbwls'].map((region) => `\\u{1f3f4}${tags(region)}\\u{e007f}`)
+
+/** U+2800, U+FFFC, U+1D159 and U+16FE4 are blank by their looks, not by their properties. */
+const SUSPECT =
+  '[\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800\\ufffc\\u{1d159}\\u{16fe4}]|(?! )\\p{Zs}'
+
+/** Scripts whose letters join, or form conjuncts: ZWNJ and ZWJ are part of their spelling. */
+const JOINING =
+  'Arab Syrc Mong Nkoo Mand Rohg Adlm Phag Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Mymr Khmr Limb Mtei Java Bali Cakm Tibt'
+/** Scripts written without spaces: ZWSP says where a line may break. */
+const UNSPACED = 'Khmr Thai Laoo Mymr Lana Tibt Java Bali'
+const CJK = 'Hani Hira Kana Hang Bopo'
+
+const scripts = (names: string): string =>
+  names
+    .split(' ')
+    .map((name) => `\\p{scx=${name}}`)
+    .join('')
+const letterOf = (names: string): string => `(?=[\\p{L}\\p{M}])[${scripts(names)}]`
+
+/** Where a character is at home: what stands before it and after it. */
+type Habitat = readonly [characters: string, before: string, after: string]
+
+const HABITATS: readonly Habitat[] = [
+  ['[\\n\\t]', '', ''],
+  ['[\\u200c\\u200d]', letterOf(JOINING), `${letterOf(JOINING)}|[^\\p{L}\\p{N}\\p{Cf}]|$`],
+  ['\\u200d', '\\p{Extended_Pictographic}[\\ufe0f\\u{1f3fb}-\\u{1f3ff}]?', '\\p{Extended_Pictographic}'],
+  ['[\\ufe0e\\ufe0f]', '(?!\\p{Emoji_Component})\\p{Emoji}', ''],
+  ['\\ufe0f', '[0-9#*]', '\\u20e3'],
+  ['[\\ufe00-\\ufe02\\u{e0100}-\\u{e010f}]', '\\p{Script=Han}', ''],
+  ['\\ufe00', '[\\p{Script=Mymr}\\p{Script=Phag}]', ''],
+  ['[\\u180b-\\u180d\\u180f\\u202f]', letterOf('Mong'), ''],
+  ['\\u180e', letterOf('Mong'), letterOf('Mong')],
+  ['\\u200b', letterOf(UNSPACED), letterOf(UNSPACED)],
+  ['[\\u0600-\\u0605\\u{110bd}\\u{110cd}]', '(?:^|\\P{Cf})', '\\p{Nd}'],
+  ['[\\u06dd\\u08e2]', '(?:^|\\P{Cf})', '\\p{Nd}|\\s|$'],
+  ['\\u070f', '(?:^|\\P{Cf})', letterOf('Syrc')],
+  ['[\\u00a0\\u2009\\u202f]', '[\\p{N}\\p{Sc}\\p{Pi}.§№°%&]', '\\S'],
+  ['[\\u00a0\\u2009\\u202f]', '\\S', '[\\p{N}\\p{Sc}\\p{Pf}\\p{Pd}:;!?%‰°]'],
+  ['\\u3000', `(?:^|\\n|[${scripts(CJK)}\\uff01-\\uff9f])`, ''],
+  ['\\u3000', '', `[${scripts(CJK)}\\uff01-\\uff9f]`],
+  ['\\u1680', '\\p{Script=Ogam}', ''],
+  ['\\u2800', '[\\u2801-\\u28ff]', '[\\u2801-\\u28ff]'],
+]
+
+interface Home {
+  readonly character: RegExp
+  readonly before: RegExp
+  readonly after: RegExp
+}
+
+const homeOf = ([characters, before, after]: Habitat): Home => ({
+  character: new RegExp(`^(?:${characters})$`, 'u'),
+  before: new RegExp(`(?:${before})$`, 'u'),
+  after: new RegExp(`^(?:${after})`, 'u'),
+})
+
+const HOMES = HABITATS.map(homeOf)
+const FLAG_OR_SUSPECT = new RegExp(`${TAG_FLAGS.join('|')}|(${SUSPECT})`, 'gu')
+/** How far a habitat looks, in UTF-16 code units. */
+const REACH = 4
+
+function tags(ascii: string): string {
+  return [...ascii].map((one) => `\\u{e00${one.charCodeAt(0).toString(16)}}`).join('')
+}
+
+/** The text in pieces: as it is, and hidden characters, equal ones that follow each other as one. */
+export function segmentsOf(text: string): Segment[] {
+  const segments: Segment[] = []
+  let done = 0
+  for (const { index, character } of hiddenIn(text)) {
+    if (index > done) segments.push({ text: text.slice(done, index) })
+    const last = segments.at(-1)
+    if (last?.hidden !== undefined && last.text.startsWith(character)) {
+      segments[segments.length - 1] = longer(last, last.hidden, character)
+    } else {
+      segments.push({ text: character, hidden: describe(character) })
+    }
+    done = index + character.length
+  }
+  if (done < text.length) segments.push({ text: text.slice(done) })
+  return segments
+}
+
+const longer = (segment: Segment, hidden: HiddenCharacter, character: string): Segment => ({
+  text: segment.text + character,
+  hidden: { ...hidden, count: hidden.count + 1 },
+})
+
+function* hiddenIn(text: string): Generator<{ index: number; character: string }> {
+  for (const { index, 1: character } of text.matchAll(FLAG_OR_SUSPECT)) {
+    if (character !== undefined && !isAtHome(text, index, character)) yield { index, character }
+  }
+}
+
+function isAtHome(text: string, index: number, character: string): boolean {
+  const before = text.slice(Math.max(0, index - REACH), index)
+  const end = index + character.length
+  const after = text.slice(end, end + REACH)
+  return HOMES.some(
+    (home) => home.character.test(character) && home.before.test(before) && home.after.test(after),
+  )
+}
+
+const NAMES: Readonly<Record<number, string>> = {
+  0x00: 'null',
+  0x08: 'backspace',
+  0x0d: 'carriage return',
+  0x1b: 'escape',
+  0x7f: 'delete',
+  0xa0: 'no-break space',
+  0xad: 'soft hyphen',
+  0x34f: 'grapheme joiner',
+  0x61c: 'Arabic letter mark',
+  0x2028: 'line separator',
+  0x2029: 'paragraph separator',
+  0x200b: 'zero-width space',
+  0x200c: 'zero-width non-joiner',
+  0x200d: 'zero-width joiner',
+  0x200e: 'left-to-right mark',
+  0x200f: 'right-to-left mark',
+  0x202a: 'left-to-right embedding',
+  0x202b: 'right-to-left embedding',
+  0x202c: 'end of direction',
+  0x202d: 'left-to-right override',
+  0x202e: 'right-to-left override',
+  0x2060: 'word joiner',
+  0x2066: 'left-to-right isolate',
+  0x2067: 'right-to-left isolate',
+  0x2068: 'first strong isolate',
+  0x2069: 'end of isolate',
+  0x2800: 'Braille blank',
+  0x3000: 'ideographic space',
+  0x3164: 'Hangul filler',
+  0xfeff: 'byte order mark',
+  0xfffc: 'object replacement',
+}
+
+/** What a character is called that has no name above: the first that fits. */
+const KINDS: readonly (readonly [RegExp, HiddenKind, string])[] = [
+  [/^\p{Bidi_Control}$/u, 'direction', 'direction control'],
+  [/^[\p{Cc}\p{Zl}\p{Zp}]$/u, 'control', 'control character'],
+  [/^\p{Zs}$/u, 'space', 'unusual space'],
+  [/^[\u{e0000}-\u{e007f}]$/u, 'invisible', 'tag'],
+  [/^\p{Variation_Selector}$/u, 'invisible', 'variation selector'],
+  [/^\p{Cs}$/u, 'unknown', 'half a character'],
+  [/^\p{Co}$/u, 'unknown', 'private use'],
+  [/^\p{Noncharacter_Code_Point}$/u, 'unknown', 'not a character'],
+  [/^(?!\p{Default_Ignorable_Code_Point})\p{Cn}$/u, 'unknown', 'unassigned'],
+  [/^/u, 'invisible', 'invisible character'],
+]
+
+function describe(character: string): HiddenCharacter {
+  const point = character.codePointAt(0) ?? 0
+  const [, kind, name] = KINDS.find(([pattern]) => pattern.test(character)) as (typeof KINDS)[number]
+  const letter = name === 'tag' && point > 0xe0020 ? ` ${String.fromCharCode(point - 0xe0000)}` : ''
+  return { code: codeOf(point), name: (NAMES[point] ?? name) + letter, kind, count: 1 }
+}
+
+const codeOf = (point: number): string => `U+${point.toString(16).toUpperCase().padStart(4, '0')}`

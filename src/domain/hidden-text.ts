@@ -1,0 +1,83 @@
+import { type HiddenKind, type Segment, segmentsOf } from './hidden-characters.ts'
+import {
+  hasForeignDigits,
+  isDecomposed,
+  looksLikeOthers,
+  mixesScripts,
+  passesForLatin,
+} from './look-alikes.ts'
+
+/**
+ * What an agent wrote, looked at for whatever makes a reader see something else: hidden and direction-changing characters,
+ * look-alikes, stacked marks, padding. Texts of all living scripts and emoji give no warning. Nothing here changes the text.
+ */
+export interface Inspection {
+  readonly segments: readonly Segment[]
+  readonly warnings: readonly TextWarning[]
+}
+
+export type TextWarning = HiddenKind | keyof typeof CHECKS
+
+/** One sentence for each warning, for people. */
+export const WARNINGS: Readonly<Record<TextWarning, string>> = {
+  direction: 'Characters change the direction of the text: it may read in another order than it is.',
+  control: 'Control characters are in the text.',
+  invisible: 'Invisible characters are in the text.',
+  space: 'Unusual spaces are in the text.',
+  unknown: 'Characters that no font knows are in the text.',
+  mixed_script: 'A word mixes letters of different alphabets that look alike.',
+  look_alike_word: 'A word reads as Latin letters but is written in another alphabet.',
+  look_alike: 'Signs stand in for others that they look like.',
+  digits: 'Digits of another script are in the text.',
+  decomposed: 'Letters are written in two parts: equal text may not be equal.',
+  stacked: 'Marks are stacked on letters, or strike them out.',
+  padding: 'Long empty stretches may push text out of sight.',
+  address: 'An address is not what it seems at first sight.',
+}
+
+const CHECKS = {
+  mixed_script: (text: string) => someWord(text, (word) => mixesScripts(word)),
+  look_alike_word: (text: string) => someWord(text, (word, glued) => passesForLatin(word, text, glued)),
+  look_alike: looksLikeOthers,
+  digits: hasForeignDigits,
+  decomposed: isDecomposed,
+  stacked: (text: string) => STACKED.test(text),
+  padding: (text: string) => PADDING.test(text),
+  address: (text: string) => ADDRESS.test(text),
+} as const
+
+/** Nothing in it can hide, but for what can be done with plain ASCII. */
+const PLAIN = /^[\n\t -~]*$/
+/** Three general marks on one letter, seven of a script's own, marks that enclose or strike out, marks on nothing. */
+const STACKED =
+  /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u0483-\u0489]{3}|\p{M}{7}|(?!\u20e3)\p{Me}|[\u0334-\u0338]|[\u20d2-\u20d4]|[\u20d8-\u20da]|[\u20e5-\u20eb]|(?<![0-9#*]\ufe0f?)\u20e3|(?:^|[\s\p{C}])[\u0300-\u036f]/u
+const PADDING = /(?:[^\S\n]*\n){12}|[^\S\n]{80}/
+/** Punycode, and a host before an `@` in the place where the host is expected. */
+const ADDRESS = /\bxn--|:\/\/[^\s/?#@]*\.[^\s/?#@]*@/i
+
+export function inspectText(text: string): Inspection {
+  const plain = PLAIN.test(text)
+  const segments = plain ? [{ text }] : segmentsOf(text)
+  const kinds = segments.flatMap(({ hidden }: Segment) => (hidden === undefined ? [] : [hidden.kind]))
+  const found = Object.entries(CHECKS).filter(
+    ([name, check]) => (!plain || ASCII_TOO.has(name)) && check(text),
+  )
+  return {
+    segments,
+    warnings: [...new Set<TextWarning>([...kinds, ...found.map(([name]) => name as TextWarning)])],
+  }
+}
+
+const ASCII_TOO: ReadonlySet<string> = new Set(['padding', 'address'])
+
+/** Words as runs of letters, marks and numbers; glued when ASCII letters or digits are on the other side of a sign. */
+function someWord(text: string, test: (word: string, glued: boolean) => boolean): boolean {
+  for (const { 0: word, index } of text.matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
+    if (/^[\0-\x7f]*$/.test(word)) continue
+    const glued =
+      /[a-z0-9][._@/:-]$/i.test(text.slice(Math.max(0, index - 2), index)) ||
+      /^[._@/:-][a-z0-9]/i.test(text.slice(index + word.length, index + word.length + 2))
+    if (test(word, glued)) return true
+  }
+  return false
+}

@@ -1,0 +1,112 @@
+/** Text that reads as other text: letters, digits and signs of one script that look like those of another. */
+
+/** Scripts with letters that pass for Latin ones, and for each other's. Mixed in one word they deceive. */
+const DECEPTIVE = scriptTests(
+  'Cyrl Grek Armn Cher Copt Lisu Dsrt Osge Geor Tfng Cans Vaii Nkoo Runr Goth Ital Glag Bamu Wara Cari Lyci Lydi Aghb Elba Perm Medf Plrd',
+)
+const LATIN = /\p{Script=Latin}/u
+
+/** Greek signs as science writes them: a prefix, a unit, a name with an index. */
+const SCIENTIFIC = /^\p{N}*(?:[ΔΣΠΩΛΘΦΨΞΓπλθφψδσβγωεμτ][A-Za-z0-9]{0,4}|[kMGm]?Ω)$/u
+
+/** Whole words of these letters read as Latin; a text of the script has others, too. */
+const PASSES_FOR_LATIN: readonly (readonly [script: RegExp, letters: RegExp])[] = [
+  [/\p{Script=Cyrillic}/u, /^[аеорсухкіјѕһԁԛԝӏАВЕКМНОРСТУХЅІЈԌԚԜҮ]+$/u],
+  [/\p{Script=Greek}/u, /^[αβγικνορτυχωΑΒΕΖΗΙΚΜΝΟΡΤΥΧϲϳ]+$/u],
+  [/\p{Script=Armenian}/u, /^[օսհոցզաքյգվՏՍԼՕՀ]+$/u],
+  [/\p{Script=Cherokee}/u, /^[ᎠᎡᎢᎥᎩᎪᎫᎬᎳᎷᎻᎽᏀᏂᏃᏙᏎᏏᏒᏔᏕᏙᏚᏞᏟᏢᏦᏧᏴᏳᏆᏓᏗᏅ]+$/u],
+  [/\p{Script=Lisu}/u, /^[ꓐꓑꓒꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ]+$/u],
+]
+/** Letters of no living alphabet that matters, and look-alikes beyond doubt. */
+const NEVER_INNOCENT = /[ӏԁԛԝ]/u
+
+export function mixesScripts(word: string): boolean {
+  const found = DECEPTIVE.filter((script) => script.test(word)).length
+  if (found === 0) return false
+  return found > 1 || (LATIN.test(word) && !SCIENTIFIC.test(word))
+}
+
+/** A word that reads as a Latin one but is none: alone, glued to ASCII, or with letters that nobody needs. */
+export function passesForLatin(word: string, text: string, glued: boolean): boolean {
+  if ((word.length < 2 && !glued) || LATIN.test(word)) return false
+  for (const [script, letters] of PASSES_FOR_LATIN) {
+    if (!letters.test(word)) continue
+    const others = [...text].some((one) => script.test(one) && !letters.test(one))
+    return glued || NEVER_INNOCENT.test(word) || !others
+  }
+  return false
+}
+
+const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u
+
+/** Letters and signs that stand for plain ones wherever they are. */
+const ALWAYS =
+  /[\u0261\u0251\u017f\u01c0\u01c1\u01c3\u0274\u0280\u029c\u029f\u0262\u026a\u028f\u0299\ua730\ua731\u1d00-\u1d22]|[\u{1d400}-\u{1d7ff}]|[\u249c-\u24e9\u{1f110}-\u{1f16f}\u{1f172}-\u{1f17d}]|[\u2100-\u2102\u210a-\u2115\u2118-\u211d\u2124-\u2138\u2145-\u2149]|[\u2024\u2044\u2215\u29f8\u2571\u2572\u29f5\u2216\u2e80-\u2fdf\ufe50-\ufe6f\u037e\u0387\u1fef\u2000\u2001]|[\u212a\u212b]/u
+/** The slash of a fraction, between digits. */
+const FRACTIONS = /(?<=[\p{Nd}])\u2044(?=\p{Nd})/gu
+/** Signs of other scripts that pass for ASCII ones when ASCII surrounds them. */
+const BETWEEN_ASCII =
+  /(?<=[!-~])[\u02d0\u02f8\u0589\u05c3\u2236\ua789\ufe55\u06d4\u060c\u066a-\u066c\u201a\u3002\uff61\u30fb\uff65\uff0e\uff0f\uff3c\uff3f\uff0d\uff1d\uff06\uff20\u30ce\u4e3f\u4e28\u3163\u3147\u3007\u3161]+(?=[!-~])/u
+/** Roman numerals as letters of a word, full-width forms among ASCII. */
+const IN_ASCII_WORDS =
+  /[A-Za-z0-9][\u2160-\u217f\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]|[\u2160-\u217f\uff10-\uff19\uff21-\uff3a\uff41-\uff5a][A-Za-z0-9]/u
+const FULL_WIDTH = /[\uff01-\uff5e\uffe0-\uffe6]/u
+const NUMBER_SIGNS = /[\u00bc-\u00be\u2150-\u2189\u2460-\u249b]/u
+/** A letter of an old alphabet and a mark that NFC would make one character. */
+const DECOMPOSED = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]\p{M}+/gu
+
+export function looksLikeOthers(text: string): boolean {
+  return (
+    ALWAYS.test(text.replace(FRACTIONS, '/')) ||
+    BETWEEN_ASCII.test(text) ||
+    IN_ASCII_WORDS.test(text) ||
+    (FULL_WIDTH.test(text) && !CJK.test(text)) ||
+    (NUMBER_SIGNS.test(text) && !/\p{L}/u.test(text)) ||
+    hasOddFlags(text)
+  )
+}
+
+export function isDecomposed(text: string): boolean {
+  return [...text.matchAll(DECOMPOSED)].some(([cluster]) => cluster.normalize('NFC') !== cluster)
+}
+
+/** Regional indicators are letters; only flags of countries are more than that (v flag: newer than the language level of this program). */
+const FLAGS = new RegExp('\\p{RGI_Emoji_Flag_Sequence}', 'gv')
+/** Flags of no ISO country: Ascension, Clipperton, Sark, Diego Garcia, Ceuta, Canaries, Tristan da Cunha. */
+const NO_COUNTRY = ['AC', 'CP', 'CQ', 'DG', 'EA', 'IC', 'TA']
+
+function hasOddFlags(text: string): boolean {
+  if (!/\p{Regional_Indicator}/u.test(text)) return false
+  const rest = text.replace(FLAGS, (flag) => (NO_COUNTRY.includes(lettersOf(flag)) ? flag : ''))
+  return /\p{Regional_Indicator}/u.test(rest)
+}
+
+const lettersOf = (flag: string): string =>
+  [...flag].map((one) => String.fromCharCode((one.codePointAt(0) ?? 0) - 0x1f1e6 + 65)).join('')
+
+/** Digits that are not ASCII, with the script whose texts have them. U+0660 to U+0669 are used by several. */
+const DIGIT_OWNERS: readonly (readonly [RegExp, RegExp])[] = [
+  [/[\u0660-\u0669\u06f0-\u06f9]/u, /(?=\p{L})[\p{scx=Arab}\p{scx=Thaa}\p{scx=Rohg}]/u],
+  [/[\uff10-\uff19]/u, CJK],
+  ...'Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Thai Laoo Tibt Mymr Khmr Mong Limb Talu Lana Bali Sund Lepc Olck Saur Kali Java Cham Mtei Nkoo Adlm Cakm Newa'
+    .split(' ')
+    .map((name) => [script(name, '\\p{Nd}'), script(name, '\\p{L}')] as const),
+]
+
+/** Digits of a script in a text that has no letter of it, or ASCII digits and others in one number. */
+export function hasForeignDigits(text: string): boolean {
+  if (/[0-9][^\P{Nd}0-9]|[^\P{Nd}0-9][0-9]/u.test(text)) return true
+  const digits = text.match(/[^\P{Nd}0-9]/gu) ?? []
+  return [...new Set(digits)].some((digit) => {
+    const [, letters] = DIGIT_OWNERS.find(([owner]) => owner.test(digit)) ?? []
+    return letters === undefined ? !/^[\u{1d7ce}-\u{1d7ff}]$/u.test(digit) : !letters.test(text)
+  })
+}
+
+function scriptTests(names: string): RegExp[] {
+  return names.split(' ').map((name) => new RegExp(`\\p{Script=${name}}`, 'u'))
+}
+
+function script(name: string, kind: string): RegExp {
+  return new RegExp(`(?=${kind})\\p{scx=${name}}`, 'u')
+}

@@ -1,0 +1,211 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { inspectText } from '../../src/domain/hidden-text.ts'
+
+interface Hostile {
+  readonly entries: readonly { id: string; class: string; text: string; why: string }[]
+  readonly benign: readonly string[]
+}
+const { entries, benign } = JSON.parse(
+  readFileSync(new URL('../data/hostile/hostile-unicode.json', import.meta.url), 'utf8'),
+) as Hostile
+
+/** What living scripts, typography and emoji need: nothing here may alarm. */
+const MORE_BENIGN = [
+  'Prix : 10\u202f000\u00a0€ «\u00a0environ\u00a0» 5\u00a0%',
+  '你好，世界！（测试）时间：12：30',
+  '東京都渋谷区１−２−３　ＡＢＣ株式会社',
+  'ジョン・スミス様、①と②をご確認ください。㈱',
+  'Tシャツ USB케이블 A社 B社',
+  '葛\u{e0100}城市 辻\ufe00さん',
+  'ภาษาไทย ใช้APIได้ ๑๒๓',
+  'សួស្តី\u200bពិភពលោក ១២៣',
+  'ကြွေးမြီ မြန်မာ ၁၂၃',
+  'བསྒྲུབས་པ། བོད་སྐད་',
+  'ᠮᠣᠩᠭᠣᠯ\u202fᠤᠨ ᠪᠢᠴᠢᠭ᠌',
+  'ہم ۱۲۳ روپے ادا کریں گے۔',
+  'دفع ١٠٬٠٠٠ دينار، شكراً',
+  'السعر ١٢٫٥ الـAPI جاهز',
+  'שָׁלוֹם עוֹלָם, הAPI מוכן',
+  'दस्तावेज़ १२३ क्\u200d',
+  'র\u200d্যাব বাংলাদেশ ১২',
+  'ශ්\u200dරී ලංකා',
+  'മലയാളം അവന്\u200d',
+  'ತಂತ್ರಾಂಶ ರ್\u200dಯ',
+  'ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ',
+  'Հայաստան, բարև ձեզ',
+  'საქართველო',
+  'አማርኛ ኢትዮጵያ ፩፪፫',
+  'ߒߞߏ ߦߋ߫ ߞߊ߲ ߠߎ߬ ߘߏ߫ ߟߋ߬ ߘߌ߫',
+  'ⵜⴰⵎⴰⵣⵉⵖⵜ',
+  'ꓡꓲ-ꓢꓴ ꓥꓵꓶ',
+  'ᐃᓄᒃᑎᑐᑦ',
+  'САХАР и СОУС, роса; это сумма за март',
+  'НАТО и ООН подписали договор',
+  'ја сам из Београда, њега нема',
+  'Ціна №5 — 10 ₴, об’єкт',
+  'και τον τόνο, ὁ ἄνθρωπος',
+  'ΔT = 5 μm, 10 kΩ, λ1 und Ωm',
+  'm² µg 20 °C ±5 × 3 ÷ 2 ½ cup, 2½ hours, 1⁄2 inch',
+  'Diyarbakır’da ısı ölçümü İstanbul',
+  'ŋɔŋlɔ Eʋegbe ɖeka ƙasa ɓera',
+  'Xóõ ʻOkina Hawaiʻi ŋaaʼ',
+  'Tiếng Việt: Đường Nguyễn Huệ, ế ệ ữ',
+  '🇩🇪 🇫🇷🇯🇵 flags, 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} too',
+  '1️⃣ #️⃣ *️⃣ keycaps ©️ ™ ℹ️ ✔︎ ☎️',
+  '👩🏽‍💻 👨‍👩‍👧‍👦 🏴‍☠️ 👁️‍🗨️ ❤️‍🔥 🧑🏿‍🤝‍🧑🏻 🏳️‍⚧️',
+  '⠓⠑⠇⠇⠕⠀⠺⠕⠗⠇⠙',
+  'const x = `${a}`;\n\tif (x != null) { return "ok" }\n\n\n// done',
+  'https://example.com/a/b?c=d#e mail: a.b@example.com ssh://git@host.example/x',
+  '{"a": [1, 2, -3.5e10], "b": "c\\u0000"}',
+  '| name      | amount |\n|-----------|--------|\n| x         | 5      |',
+  'naïve – “quotes” ‘single’ „tief“ ‹a› … † ‡ • ¶ § 5 z.\u00a0B.',
+  'H₂O, CO₂, x³, 1ª, 2º, ₿ 0.5, → ⇒ ≤ ≥ ≠ ∞ √ ∑',
+  '① erstens ② zweitens',
+  'Ⅳ. Kapitel',
+]
+
+/** One or more of each class, beside those of the data. */
+const MORE_HOSTILE: Readonly<Record<string, readonly string[]>> = {
+  bidi: [0x202a, 0x202e, 0x2068, 0x61c].map((point) => `pay ${String.fromCodePoint(point)}000,1 EUR`),
+  invisible: [
+    0x200c, 0xfeff, 0x115f, 0xffa0, 0x17b5, 0x2061, 0x2064, 0x206f, 0xfe00, 0xfe0e, 0xfff9, 0xfffb, 0xfffc,
+
+    0xe0001, 0xe0061, 0xe01ef, 0x1d17a, 0x1d159, 0x180c, 0x180e, 0xad, 0xa0, 0x2003, 0x2009, 0x202f, 0x205f,
+    0x3000, 0x1680, 0x1bca0, 0x16fe4, 0xfff0, 0xe0fff, 0x13430,
+  ].map((point) => `trans${String.fromCodePoint(point)}fer`),
+  sequences: [
+    '🏴\u{e0061}\u{e0062}\u{e0063}\u{e007f}',
+    'ok\u200d\u200c\u200d\u200c',
+    'سلام\u200c\u200c\u200cسلام',
+    'क\u200d\u200dष',
+    '❤\ufe0f\ufe0f',
+    '7\ufe0f',
+    '漢\u{e0100}\u{e0101}',
+    '👨\u200d👩\u200d \u200dx',
+  ],
+  control: [
+    1, 7, 0xb, 0xc, 0xd, 0x1b, 0x7f, 0x85, 0x90, 0x2028, 0x2029, 0xfdd0, 0xfffe, 0x10ffff, 0xe000, 0xf0000,
+    0x378, 0xd800, 0xdfff,
+  ].map((point) => `a${String.fromCodePoint(point)}b`),
+  look_alike: [
+    'gοοgle',
+    'pαypal',
+    'аpple',
+    'раураӏ',
+    'оса.com',
+    'ехр',
+    'ѕсоре',
+    'adᴍin',
+    'ａｄｍｉｎ',
+    'deⅼete',
+    'ⓐdmin',
+    'ℂonfirm',
+    '𝓪𝓭𝓶𝓲𝓷',
+    '𝟏𝟎𝟎',
+    '１２３',
+    'db。read',
+    'http:ノノx',
+    '10‚000',
+    '١٠',
+    '1٢3',
+    '１0',
+    '๑๒',
+    'db˸read',
+    'օսհո',
+    'ᎪᏢᏢᏞᎬ',
+    'ΤΟΚΕΝ',
+    'ТОКЕН pay',
+    'ꓮꓑꓑꓡꓰ',
+    'goㅇgle',
+    'a．b',
+    'a⧸b',
+    '\u212bb',
+    '﹣rf',
+    'ⅹ1x',
+    '🇦🇧',
+    '🇶',
+    '½',
+    '①',
+    'ｐaypal 支払い',
+    'ꜱend',
+    '\u212a8s',
+    '⼈',
+    'а.b',
+  ],
+  stacked: ['a\u0301\u0302\u0303', 'a̶p̶p̶r̶o̶v̶e̶d̶', 'x\u20dd', 'x\u20e3', '\u0301a', 'о҈к', 're\u0301ad'],
+  padding: [`Refund${'\n'.repeat(30)}and more`, `ok${' '.repeat(120)}; rm -rf /`, `ok${'\t'.repeat(90)}x`],
+  address: ['https://xn--ggle-55da.com/', 'https://bank.example@attacker.test/'],
+}
+
+const flagged = (text: string): boolean => inspectText(text).warnings.length > 0
+
+describe('inspectText', () => {
+  it('flags at least 95 % of the hostile strings', () => {
+    const classes = ['bidi', 'invisible', 'control', 'homoglyph', 'zalgo']
+    const hostile = entries.filter((entry) => classes.includes(entry.class))
+    const missed = hostile.filter(({ text }) => !flagged(text)).map(({ id, why }) => `${id} ${why}`)
+    expect(missed).toEqual(['S081 precomposed accent (NFC)', 'S090 rn looks like m (ASCII only!)'])
+    expect(1 - missed.length / hostile.length).toBeGreaterThanOrEqual(0.95)
+  })
+
+  it('does not alarm on benign text of any living script', () => {
+    const alarms = [...benign, ...MORE_BENIGN].flatMap((text) => {
+      const { warnings, segments } = inspectText(text)
+      const boxes = segments.flatMap(({ hidden }) => (hidden === undefined ? [] : [hidden.code]))
+      return warnings.length > 0 ? [[text, ...warnings, ...boxes].join(' ')] : []
+    })
+    expect(alarms).toEqual([])
+  })
+
+  it.each(Object.entries(MORE_HOSTILE))('flags every one of %s', (_, texts) => {
+    expect(texts.filter((text) => !flagged(text))).toEqual([])
+  })
+
+  it('shows a hidden character as a box with code, name and count', () => {
+    expect(inspectText('file\u202etxt\u200b\u200b\u200b.exe').segments).toEqual([
+      { text: 'file' },
+      {
+        text: '\u202e',
+        hidden: { code: 'U+202E', name: 'right-to-left override', kind: 'direction', count: 1 },
+      },
+      { text: 'txt' },
+      {
+        text: '\u200b\u200b\u200b',
+        hidden: { code: 'U+200B', name: 'zero-width space', kind: 'invisible', count: 3 },
+      },
+      { text: '.exe' },
+    ])
+    const [, tag] = inspectText('ok\u{e0061}').segments
+    expect(tag?.hidden).toMatchObject({ code: 'U+E0061', name: 'tag a' })
+  })
+
+  it('never changes a text: the segments put together are the text', () => {
+    const pieces = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 20 }),
+      fc.constantFrom('\u202e', '\u200d', '\ufe0f', '👨', 'क', '्', '\ud800', 'а', ' ', '\u{e0061}', '🏴'),
+    )
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
+        const text = parts.join('')
+        const { segments } = inspectText(text)
+        expect(segments.map((segment) => segment.text).join('')).toBe(text)
+        const shown = segments.filter(({ hidden }) => hidden === undefined).map((segment) => segment.text)
+        expect(shown.join('')).not.toMatch(/\p{Bidi_Control}|(?![\n\t])\p{Cc}|\p{Cs}/u)
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('looks through 64 KiB in no time, whatever is in it', () => {
+    const texts = ['a', 'а', '\u200b', ' \u200d', '1٢', 'क\u200d', '\n', 'é '].map((one) =>
+      one.repeat(65_536 / one.length),
+    )
+    for (const text of texts) {
+      const start = performance.now()
+      inspectText(text)
+      expect(performance.now() - start, JSON.stringify(text.slice(0, 4))).toBeLessThan(1_000)
+    }
+  })
+})
