@@ -15,6 +15,7 @@ import type { HttpObservation, Rates } from './http/deps.ts'
 import type { Health } from './http/health.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
+import { BEAT_MS } from './http/stream.ts'
 import { createWaits } from './http/waits.ts'
 import { type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/feed.ts'
 import { loadBundleInWorker } from './policy/directory-host.ts'
@@ -49,6 +50,7 @@ export interface AppParts {
   /** The worker of the first load, when it was started ahead. */
   readonly bundleWorker?: BundleWorker
   readonly timerEveryMs?: number
+  readonly streamBeatMs?: number
 }
 
 const TIMER_EVERY_MS = 500
@@ -140,7 +142,8 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
       if (observation.kind === 'evidence') logEvidence(log, observation.record)
     },
   }
-  const { server, health } = serverOf(config, { deps, metrics, log, adminKeyHash })
+  const { streamBeatMs = BEAT_MS } = parts
+  const { server, health } = serverOf(config, { deps, metrics, log, adminKeyHash, streamBeatMs })
   const timer = startTimer(deps, {
     everyMs: parts.timerEveryMs ?? TIMER_EVERY_MS,
     ...timerNotes(log),
@@ -164,9 +167,9 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
 
 function serverOf(
   config: Config,
-  parts: { deps: Deps; metrics: Metrics; log: Logger; adminKeyHash: Uint8Array },
+  parts: { deps: Deps; metrics: Metrics; log: Logger; adminKeyHash: Uint8Array; streamBeatMs: number },
 ): { server: FastifyInstance; health: Health } {
-  const { deps, metrics, log, adminKeyHash } = parts
+  const { deps, metrics, log, adminKeyHash, streamBeatMs } = parts
   const { health, close } = healthOf(deps)
   const waits = createWaits()
   const endAll = (): void => {
@@ -180,6 +183,7 @@ function serverOf(
     rates: ratesOf(() => performance.now()),
     log,
     bodyBytes: config.bodyLimit,
+    streamBeatMs,
     adminKeyHash,
     shadowCounts: metrics.shadowCounts,
     observeHttp: (request: HttpObservation) => metrics.observeHttp(request),

@@ -24,7 +24,13 @@ export async function identify(
   const keyHash = hashCredential(credential)
   const key = await storeCall(() => read(deps.store, form.tenant, 'key', keyHash))
   if (key === undefined || key.value.kind !== kind) throw unauthenticated()
-  const caller = { tenant: form.tenant, id: key.value.id, keyHash, keyRevision: key.revision }
+  const caller = {
+    tenant: form.tenant,
+    id: key.value.id,
+    via: 'key' as const,
+    keyHash,
+    keyRevision: key.revision,
+  }
   if (kind === 'agent') remember(deps, credential, caller)
   return caller
 }

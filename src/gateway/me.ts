@@ -17,6 +17,7 @@ export function me(deps: Deps, caller: Caller): Me {
     groups: [...groups],
     roles: [...roles],
     owns,
+    via: caller.via,
     ...(email === undefined ? {} : { email }),
   }
 }

@@ -12,6 +12,8 @@ export interface HttpDeps {
   readonly rates: Rates
   readonly log: FastifyBaseLogger
   readonly bodyBytes: number
+  /** Time between two signs of life on a stream, ms. */
+  readonly streamBeatMs: number
   readonly adminKeyHash: Uint8Array
   /** Calls that each shadow rule would have touched since start. */
   readonly shadowCounts: ReadonlyMap<string, number>
