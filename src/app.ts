@@ -8,6 +8,7 @@ import { successor, timeOrderedId } from './domain/id.ts'
 import { type Bucket, takeToken } from './domain/rate.ts'
 import { type Census, census } from './gateway/census.ts'
 import type { Deps } from './gateway/deps.ts'
+import { issueLink, type Person } from './gateway/login-links.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/load-notes.ts'
 import { ownSecrets } from './gateway/secrets.ts'
 import { startTimer, type Timer } from './gateway/timer.ts'
@@ -15,6 +16,7 @@ import type { HttpObservation, Rates } from './http/deps.ts'
 import type { Health } from './http/health.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
+import { keepsCookies, linkUrl, type Site, siteOf } from './http/site.ts'
 import { createWaits } from './http/waits.ts'
 import { type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/feed.ts'
 import { loadBundleInWorker } from './policy/directory-host.ts'
@@ -33,6 +35,8 @@ export interface App {
   readonly url: string
   readonly metricsUrl: string
   readonly deps: Deps
+  /** The URL of a one-time link that signs a reviewer in. */
+  loginLink(person: Person): Promise<string>
   /** The admin key that this start generated; to be shown once. */
   readonly newAdminKey?: string
   readonly health: Health
@@ -75,7 +79,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     await policies.ready
     note = noteLoads(gateway, log)
     early.forEach(note)
-    return await listen(config, gateway)
+    return await listen(config, gateway, log)
   } catch (error) {
     await policies.close()
     await store?.close()
@@ -134,6 +138,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     nextId: orderedIds(() => store.now(), random),
     nextCommitId,
     commitmentSecret: commitments,
+    sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },
     storeDeadlineMs: config.storeDeadline,
     observe: (observation) => {
       metrics.observe(observation)
@@ -173,6 +178,7 @@ function serverOf(
     close()
     waits.endAll()
   }
+  let site: Site | undefined
   const http = {
     gateway: deps,
     schemas: loadSchemas(),
@@ -181,13 +187,19 @@ function serverOf(
     log,
     bodyBytes: config.bodyLimit,
     adminKeyHash,
+    site: () => (site ??= siteNow(config, server)),
     shadowCounts: metrics.shadowCounts,
     observeHttp: (request: HttpObservation) => metrics.observeHttp(request),
   }
-  return { server: createServer(http, health), health }
+  const server: FastifyInstance = createServer(http, health)
+  return { server, health }
 }
 
-async function listen(config: Config, gateway: Gateway): Promise<App> {
+function siteNow({ publicUrl, host }: Config, { server }: FastifyInstance): Site {
+  return siteOf(publicUrl, host, (server.address() as AddressInfo).port)
+}
+
+async function listen(config: Config, gateway: Gateway, log: Logger): Promise<App> {
   const { server, metrics, timer, policies, loads, store, deps, health, newAdminKey } = gateway
   let scrapes: MetricsListener | undefined
   const close = async (): Promise<void> => {
@@ -206,8 +218,12 @@ async function listen(config: Config, gateway: Gateway): Promise<App> {
     throw error
   }
   const { port } = server.server.address() as AddressInfo
+  const site = siteNow(config, server)
+  if (!keepsCookies(site))
+    log.warn({ url: site.url }, 'browsers will not keep a session: people need https, or this machine itself')
   return {
     url: `http://${hostInUrl(config.host)}:${port}`,
+    loginLink: async (person) => linkUrl(site, (await issueLink(deps, person)).token),
     metricsUrl: `http://${hostInUrl(config.metricsHost)}:${scrapes.port}/metrics`,
     deps,
     health,

@@ -48,8 +48,10 @@ export interface Vote {
   readonly revision: number
   readonly comment?: string
   readonly at: number
-  /** Channel: `key` for a reviewer API key. */
+  /** How the reviewer proved who it was: `key` for an API key, `link` or `oidc` for a session. */
   readonly via: string
+  /** As the identity provider said at sign-in; absent when the directory says it. */
+  readonly groups?: readonly string[]
 }
 
 export interface LimitCharge {

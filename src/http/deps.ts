@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Rate } from '../domain/rate.ts'
 import type { Deps } from '../gateway/deps.ts'
 import type { Schemas } from './schemas.ts'
+import type { Site } from './site.ts'
 import type { Waits } from './waits.ts'
 
 /** What the routes need beside the verbs. */
@@ -13,6 +14,8 @@ export interface HttpDeps {
   readonly log: FastifyBaseLogger
   readonly bodyBytes: number
   readonly adminKeyHash: Uint8Array
+  /** Known when the gateway listens. */
+  readonly site: () => Site
   /** Calls that each shadow rule would have touched since start. */
   readonly shadowCounts: ReadonlyMap<string, number>
   readonly observeHttp: (request: HttpObservation) => void

@@ -2,13 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
 import type { ThreadsQuery, VoteRequest } from '../contract/reviewer.ts'
 import type { Caller } from '../gateway/caller.ts'
-import { identify } from '../gateway/identify.ts'
 import { listThreads } from '../gateway/list-threads.ts'
 import { me } from '../gateway/me.ts'
 import { showThread } from '../gateway/show-thread.ts'
 import { vote } from '../gateway/vote.ts'
 import { answer } from './agent.ts'
-import { bearerOf } from './auth.ts'
+import { reviewerOf } from './auth.ts'
 import { acceptStrictJson } from './body.ts'
 import type { HttpDeps } from './deps.ts'
 
@@ -16,7 +15,7 @@ import type { HttpDeps } from './deps.ts'
 export function reviewerRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.decorateRequest('caller')
   app.addHook('onRequest', async (request) => {
-    request.caller = await identify(http.gateway, 'reviewer', bearerOf(request))
+    request.caller = await reviewerOf(request, http)
   })
   acceptStrictJson(app)
 
@@ -33,7 +32,6 @@ export function reviewerRoutes(app: FastifyInstance, http: HttpDeps): void {
     const ballot = {
       thread_id: request.params.thread_id,
       vote: http.schemas.check<VoteRequest>('VoteRequest', request.body),
-      via: 'key',
       ...ifMatch(request),
     }
     answer(reply, await vote(http.gateway, callerOf(request), ballot))
