@@ -1,5 +1,6 @@
 import { chmodSync } from 'node:fs'
 import { build } from 'rolldown'
+import { bundleConsole } from './bundle-console.js'
 
 /*
  * The program in a few files instead of eight hundred: most of the time until a gateway is ready went into finding and reading modules
@@ -12,3 +13,5 @@ await build({
   output: { dir: 'dist/bin', format: 'esm', entryFileNames: '[name].js', cleanDir: true },
 })
 chmodSync('dist/bin/main.js', 0o755)
+
+await bundleConsole()

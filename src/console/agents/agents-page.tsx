@@ -1,0 +1,72 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { AgentList, AgentView } from '../../contract/reviewer.ts'
+import { Heading } from '../shell/heading.tsx'
+import { duration } from '../time/elapsed.ts'
+import { Ago } from '../time/countdown.tsx'
+import { get, type Refusal } from '../wire/call.ts'
+import { ProblemNote } from '../wire/problem.tsx'
+
+/** The agents of the tenant: who answers for each, and what it may use. */
+export function AgentsPage() {
+  const agents = useSignal<readonly AgentView[] | undefined>(undefined)
+  const problem = useSignal<Refusal | undefined>(undefined)
+  const load = async (): Promise<void> => {
+    const answer = await get<AgentList>('review/agents')
+    agents.value = answer.ok ? answer.body.agents : undefined
+    problem.value = answer.ok ? undefined : answer.problem
+  }
+  useEffect(() => void load(), [])
+  return (
+    <>
+      <div class="title">
+        <Heading>Agents</Heading>
+      </div>
+      {problem.value && <ProblemNote problem={problem.value} retry={() => void load()} />}
+      {agents.value?.length === 0 && <p class="empty">The directory names no agent.</p>}
+      <ul class="cards">
+        {agents.value?.map((agent) => (
+          <Agent key={agent.id} agent={agent} />
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function Agent({ agent }: { readonly agent: AgentView }) {
+  const { id, owners, tools, rate } = agent
+  return (
+    <li class="card">
+      <h2>
+        <a href={`#/history?agent=${encodeURIComponent(id)}`}>{id}</a>
+      </h2>
+      <dl class="facts">
+        <dt>Answers for it</dt>
+        <dd>
+          {owners.map(({ reviewer, name }) => name ?? reviewer).join(', ') || 'nobody'}
+          {!agent.prevent_self_review && ' (may vote on its calls, too)'}
+        </dd>
+        <dt>May use</dt>
+        <dd class="mono">{tools.join('  ')}</dd>
+        <dt>Rate</dt>
+        <dd>{rate ? `${rate.calls} calls in ${duration(rate.within_ms)}` : 'not limited'}</dd>
+        <dt>Approvals</dt>
+        <dd>
+          {agent.signed_approvals
+            ? `proved by a token that lives ${duration(agent.token_ttl_ms)}`
+            : 'without a token'}
+        </dd>
+        <dt>Key</dt>
+        <dd>
+          {agent.key_issued_at ? (
+            <>
+              issued <Ago at={agent.key_issued_at} />
+            </>
+          ) : (
+            'none'
+          )}
+        </dd>
+      </dl>
+    </li>
+  )
+}

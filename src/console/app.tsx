@@ -1,0 +1,86 @@
+import { useEffect } from 'preact/hooks'
+import { AgentsPage } from './agents/agents-page.tsx'
+import { HistoryPage } from './history/history-page.tsx'
+import { PoliciesPage } from './policies/policies-page.tsx'
+import { countSoon, loadCounts, waiting } from './queue/counts.ts'
+import { QueuePage } from './queue/queue-page.tsx'
+import { route } from './router.ts'
+import { loadProblem, me, startSession } from './session/session.ts'
+import { SignInPage } from './session/sign-in.tsx'
+import { LiveRegion } from './shell/announce.tsx'
+import { Header } from './shell/header.tsx'
+import { Help } from './shell/help.tsx'
+import { notify } from './shell/notify.ts'
+import { ThreadPage } from './thread/thread-page.tsx'
+import { ProblemNote } from './wire/problem.tsx'
+import { listen } from './wire/stream.ts'
+
+export function App() {
+  const who = me.value
+  document.title = waiting.value !== undefined && who ? `(${waiting.value}) Countersign` : 'Countersign'
+  if (loadProblem.value) return <Unreachable />
+  if (who === undefined) return <main aria-busy="true" />
+  if (who === null) return <SignInPage />
+  return <SignedIn key={who.reviewer} />
+}
+
+function SignedIn() {
+  const who = me.value
+  useEffect(() => {
+    void loadCounts()
+    return listen({
+      changed: ({ type, thread }) => {
+        countSoon()
+        if (type === 'review.pending' && thread.mine) notify(thread)
+      },
+      stale: countSoon,
+    })
+  }, [])
+  if (!who) return null
+  return (
+    <>
+      <a class="skip" href="#main" onClick={skip}>
+        Skip to the content
+      </a>
+      <Header me={who} />
+      <main id="main" tabIndex={-1}>
+        <Current />
+      </main>
+      <LiveRegion />
+      <Help />
+    </>
+  )
+}
+
+/** The fragment is the address of the page: skipping must not change it. */
+function skip(event: Event): void {
+  event.preventDefault()
+  document.getElementById('main')?.focus()
+}
+
+function Current() {
+  const here = route.value
+  switch (here.page) {
+    case 'thread':
+      return <ThreadPage key={here.thread} id={here.thread} />
+    case 'history':
+      return <HistoryPage filters={here.filters} />
+    case 'policies':
+      return <PoliciesPage />
+    case 'agents':
+      return <AgentsPage />
+    case 'queue':
+      return <QueuePage filters={here.filters} />
+    case 'sign-in':
+      return <QueuePage filters={{}} />
+  }
+}
+
+function Unreachable() {
+  return (
+    <main id="main" class="door">
+      <h1>Countersign</h1>
+      {loadProblem.value && <ProblemNote problem={loadProblem.value} retry={() => void startSession()} />}
+    </main>
+  )
+}

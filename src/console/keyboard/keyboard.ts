@@ -1,0 +1,63 @@
+import { go, route } from '../router.ts'
+import { helpShown } from '../shell/help.tsx'
+import type { Route } from '../route.ts'
+import { type Action, strike } from './keymap.ts'
+
+/** What the page on the screen does with a key; absent: nothing. */
+export type Handlers = Partial<Record<Action, () => void>>
+
+let ofPage: Handlers = {}
+let pending = false
+
+/** The page on the screen says what its keys do. */
+export function handleKeys(handlers: Handlers): () => void {
+  ofPage = handlers
+  return () => {
+    if (ofPage === handlers) ofPage = {}
+  }
+}
+
+export function startKeyboard(): void {
+  document.addEventListener('keydown', (event) => {
+    if (event.defaultPrevented || document.querySelector('dialog[open]')) return
+    const { key, repeat: repeated } = event
+    const modified = event.ctrlKey || event.metaKey || event.altKey || event.isComposing
+    const struck = strike(
+      { key, typing: isTyping(event.target), modified, repeated },
+      route.value.page,
+      pending,
+    )
+    pending = struck.pending
+    if (struck.action === undefined) return
+    event.preventDefault()
+    act(struck.action)
+  })
+}
+
+function act(action: Action): void {
+  const own = ofPage[action]
+  if (action === 'help') helpShown.value = true
+  else if (action === 'back' && leaveField()) return
+  else if (own !== undefined) own()
+  else if (action.startsWith('go ')) go({ page: action.slice(3), filters: {} } as Route)
+  else if (action === 'search') search()
+  else if (action === 'back' && route.value.page !== 'queue') go({ page: 'queue', filters: {} })
+}
+
+/** Searching is for the history; a page with a search field of its own takes it. */
+function search(): void {
+  const field = document.querySelector<HTMLElement>('input[type=search]')
+  if (field) field.focus()
+  else go({ page: 'history', filters: {} })
+}
+
+function leaveField(): boolean {
+  const field = document.activeElement
+  if (!(field instanceof HTMLElement) || !isTyping(field)) return false
+  field.blur()
+  return true
+}
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.matches('textarea, select, input:not([type=checkbox], [type=radio])') || target.isContentEditable)

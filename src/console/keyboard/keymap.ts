@@ -1,0 +1,62 @@
+import type { Page } from '../route.ts'
+
+/** What a key does. Held modifiers, and keys that somebody types into a field, do nothing here. */
+export type Action =
+  | 'next'
+  | 'previous'
+  | 'approve'
+  | 'reject'
+  | 'request_changes'
+  | 'diff'
+  | 'search'
+  | 'help'
+  | 'back'
+  | `go ${Page}`
+
+export interface Stroke {
+  readonly key: string
+  readonly typing: boolean
+  readonly modified: boolean
+  readonly repeated: boolean
+}
+
+export interface Struck {
+  readonly action?: Action
+  /** `g` was pressed: the next key says where to go. */
+  readonly pending: boolean
+}
+
+interface Binding {
+  readonly keys: string
+  readonly action: Action
+  readonly does: string
+  readonly on?: readonly Page[]
+}
+
+const LISTS: readonly Page[] = ['queue', 'history']
+
+/** The whole keyboard, as the help shows it. */
+export const BINDINGS: readonly Binding[] = [
+  { keys: 'j', action: 'next', does: 'Next thread', on: LISTS },
+  { keys: 'k', action: 'previous', does: 'Previous thread', on: LISTS },
+  { keys: 'a', action: 'approve', does: 'Approve', on: ['thread'] },
+  { keys: 'r', action: 'reject', does: 'Reject', on: ['thread'] },
+  { keys: 'c', action: 'request_changes', does: 'Request changes', on: ['thread'] },
+  { keys: 'd', action: 'diff', does: 'What changed since another revision', on: ['thread'] },
+  { keys: '/', action: 'search', does: 'Search' },
+  { keys: 'g q', action: 'go queue', does: 'Go to the queue' },
+  { keys: 'g h', action: 'go history', does: 'Go to the history' },
+  { keys: 'g p', action: 'go policies', does: 'Go to the policies' },
+  { keys: 'g a', action: 'go agents', does: 'Go to the agents' },
+  { keys: '?', action: 'help', does: 'This help' },
+  { keys: 'Escape', action: 'back', does: 'Leave a field, or go back to the queue' },
+]
+
+export function strike(stroke: Stroke, page: Page, pending: boolean): Struck {
+  if (stroke.modified || (stroke.typing && stroke.key !== 'Escape')) return { pending: false }
+  if (stroke.key === 'g' && !pending) return { pending: true }
+  const keys = pending ? `g ${stroke.key}` : stroke.key
+  const found = BINDINGS.find((one) => one.keys === keys && (one.on?.includes(page) ?? true))
+  if (found === undefined || (stroke.repeated && !LISTS.includes(page))) return { pending: false }
+  return { action: found.action, pending: false }
+}

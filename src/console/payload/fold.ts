@@ -1,0 +1,28 @@
+/** A long text as its beginning and a count of the rest: folded, never cut. */
+export interface Folded {
+  readonly shown: string
+  /** Such as `412 more lines`; absent when all is shown. */
+  readonly rest?: string
+}
+
+const LINES = 14
+const CHARACTERS = 1_200
+/** Folding away less than this is not worth a press. */
+const SLACK = 1.25
+
+export function fold(text: string): Folded {
+  const lines = text.split('\n')
+  if (lines.length > LINES * SLACK) {
+    const shown = lines.slice(0, LINES).join('\n')
+    if (shown.length <= CHARACTERS) return { shown, rest: more(lines.length - LINES, 'line') }
+  }
+  if (text.length <= CHARACTERS * SLACK) return { shown: text }
+  const shown = whole(text.slice(0, CHARACTERS))
+  return { shown, rest: more([...text.slice(shown.length)].length, 'character') }
+}
+
+/** Not half a surrogate pair at the end. */
+const whole = (text: string): string => (/[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text)
+
+export const more = (count: number, what: string): string =>
+  `${count.toLocaleString('en')} more ${what}${count === 1 ? '' : 's'}`

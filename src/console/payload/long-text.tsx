@@ -1,0 +1,25 @@
+import { useSignal } from '@preact/signals'
+import { AgentText } from '../text/agent-text.tsx'
+import { fold } from './fold.ts'
+
+/** A text of any length: folded by count, and whole by one press. */
+export function LongText({ text }: { readonly text: string }) {
+  const open = useSignal(false)
+  const { shown, rest } = fold(text)
+  return (
+    <span class="long">
+      <AgentText text={open.value ? text : shown} />
+      {rest && (
+        <button
+          class="small"
+          aria-expanded={open}
+          onClick={() => {
+            open.value = !open.value
+          }}
+        >
+          {open.value ? 'Fold' : `Show ${rest}`}
+        </button>
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,63 @@
+import { useSignal } from '@preact/signals'
+import type { ThreadRevision } from '../../contract/reviewer.ts'
+import { announce } from '../shell/announce.tsx'
+import { Panel } from '../thread/panel.tsx'
+import type { ThreadState } from '../thread/thread-state.ts'
+import { LongText } from './long-text.tsx'
+import { PayloadTree } from './payload-tree.tsx'
+import { canonicalText, treeOf } from './tree.ts'
+
+interface PayloadProps {
+  readonly thread: ThreadState
+  readonly revision: ThreadRevision
+}
+
+/** What would run, whole: as a tree, or as the exact text that is approved. */
+export function PayloadPanel({ thread, revision }: PayloadProps) {
+  const exact = useSignal(false)
+  const payload = thread.payloadOf(revision)
+  const masked = thread.revealed.value[revision.number] ? [] : revision.masked
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(canonicalText(payload))
+    announce('Copied')
+  }
+  return (
+    <Panel
+      title="What would run"
+      kind="payload"
+      note={
+        <span class="tools">
+          <button
+            class="small"
+            aria-pressed={exact}
+            onClick={() => {
+              exact.value = !exact.value
+            }}
+          >
+            Exact text
+          </button>
+          <button class="small" onClick={() => void copy()}>
+            Copy
+          </button>
+        </span>
+      }
+    >
+      {exact.value ? (
+        <pre>
+          <LongText text={canonicalText(payload)} />
+        </pre>
+      ) : (
+        <PayloadTree node={treeOf(payload, masked)} />
+      )}
+      {masked.length > 0 && (
+        <p class="reveal">
+          <button onClick={() => void thread.reveal(revision.number)}>Reveal {masked.length} hidden</button>
+          <span class="quiet">It is recorded that you looked.</span>
+        </p>
+      )}
+      <p class="digest">
+        SHA-256 <code>{revision.payload_digest}</code>
+      </p>
+    </Panel>
+  )
+}

@@ -1,0 +1,56 @@
+import { canonicalJson } from '../../domain/canonical-json.ts'
+import type { JsonValue } from '../../contract/json.ts'
+
+/** A payload as what is drawn: members in canonical order, each with its JSON Pointer (RFC 6901). */
+export interface TreeNode {
+  /** Member name, or the index in a list; absent at the root. */
+  readonly name?: string | number
+  readonly pointer: string
+  readonly kind: 'object' | 'list' | 'text' | 'number' | 'word'
+  /** Of a text: as it is. Of numbers and words: as JSON has them. */
+  readonly text?: string
+  readonly items?: readonly TreeNode[]
+  /** The value is a tag in place of a sensitive one. */
+  readonly masked?: true
+}
+
+export function treeOf(payload: JsonValue, masked: readonly string[]): TreeNode {
+  return nodeOf(payload, '', new Set(masked))
+}
+
+function nodeOf(value: JsonValue, pointer: string, masked: ReadonlySet<string>): TreeNode {
+  const base = { pointer, ...(masked.has(pointer) && { masked: true as const }) }
+  if (typeof value === 'string') return { ...base, kind: 'text', text: value }
+  if (typeof value === 'number') return { ...base, kind: 'number', text: numberText(value) }
+  if (value === null || typeof value !== 'object') return { ...base, kind: 'word', text: String(value) }
+  const child = (name: string | number, one: JsonValue): TreeNode => ({
+    name,
+    ...nodeOf(one, `${pointer}/${escaped(name)}`, masked),
+  })
+  if (Array.isArray(value)) {
+    return { ...base, kind: 'list', items: (value as JsonValue[]).map((one, i) => child(i, one)) }
+  }
+  const members = Object.entries(value as Record<string, JsonValue>).sort(([a], [b]) => (a < b ? -1 : 1))
+  return { ...base, kind: 'object', items: members.map(([name, one]) => child(name, one)) }
+}
+
+const numberText = (value: number): string => (Object.is(value, -0) ? '-0' : JSON.stringify(value))
+
+export const escaped = (name: string | number): string =>
+  String(name).replaceAll('~', '~0').replaceAll('/', '~1')
+
+/** The text that digests are made of (RFC 8785); JSON text of what has no canonical form. */
+export function canonicalText(payload: JsonValue): string {
+  try {
+    return canonicalJson(payload)
+  } catch {
+    return JSON.stringify(payload)
+  }
+}
+
+/** Every text in a value, names of members included, with the pointer of where it stands. */
+export function* textsOf(node: TreeNode): Generator<{ pointer: string; text: string }> {
+  if (typeof node.name === 'string') yield { pointer: node.pointer, text: node.name }
+  if (node.kind === 'text') yield { pointer: node.pointer, text: node.text ?? '' }
+  for (const item of node.items ?? []) yield* textsOf(item)
+}

@@ -1,0 +1,117 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { PoliciesView } from '../../contract/admin.ts'
+import { me } from '../session/session.ts'
+import { Heading } from '../shell/heading.tsx'
+import { Panel } from '../thread/panel.tsx'
+import { Ago } from '../time/countdown.tsx'
+import { get, type Refusal } from '../wire/call.ts'
+import { ProblemNote } from '../wire/problem.tsx'
+import { Diagnostics } from './diagnostics.tsx'
+import { Playground } from './playground.tsx'
+
+/** The policy in force: which, since when, what the last load said, and what it would make of a call. */
+export function PoliciesPage() {
+  return (
+    <>
+      <div class="title">
+        <Heading>Policies</Heading>
+      </div>
+      {me.value?.roles.includes('admin') ? <Policies /> : <NotForYou />}
+    </>
+  )
+}
+
+function NotForYou() {
+  return (
+    <div class="empty">
+      <p class="big">This page is for administrators.</p>
+      <p class="quiet">
+        It needs the role <code>admin</code> in <code>directory.yaml</code>. What policy says about a call
+        stands on its thread, for everybody.
+      </p>
+    </div>
+  )
+}
+
+function Policies() {
+  const view = useSignal<PoliciesView | undefined>(undefined)
+  const problem = useSignal<Refusal | undefined>(undefined)
+  const load = async (): Promise<void> => {
+    const answer = await get<PoliciesView>('admin/policies')
+    view.value = answer.ok ? answer.body : undefined
+    problem.value = answer.ok ? undefined : answer.problem
+  }
+  useEffect(() => void load(), [])
+  if (problem.value) return <ProblemNote problem={problem.value} retry={() => void load()} />
+  if (view.value === undefined) return <p class="empty">Loading…</p>
+  return (
+    <div class="columns">
+      <div>
+        <Playground />
+        <Diagnostics load={view.value.last_load} />
+      </div>
+      <div>
+        <InForce view={view.value} />
+        <Shadow counts={view.value.shadow} />
+        <Files files={view.value.files} />
+      </div>
+    </div>
+  )
+}
+
+function InForce({ view }: { readonly view: PoliciesView }) {
+  const { revision, commit, loaded_at, tools, rules } = view
+  return (
+    <Panel title="In force" kind="policy">
+      {!view.in_force && (
+        <p>
+          <b>Nothing is in force: every call is rejected.</b>
+        </p>
+      )}
+      <dl class="facts">
+        <dt>Bundle</dt>
+        <dd class="mono">{revision?.slice(0, 16) ?? 'none'}</dd>
+        {commit && <dt>Commit</dt>}
+        {commit && <dd class="mono">{commit.slice(0, 12)}</dd>}
+        <dt>Loaded</dt>
+        <dd>{loaded_at ? <Ago at={loaded_at} /> : 'never'}</dd>
+        <dt>Holds</dt>
+        <dd>
+          {tools} tools, {rules} rules
+        </dd>
+      </dl>
+    </Panel>
+  )
+}
+
+function Shadow({ counts }: { readonly counts: PoliciesView['shadow'] }) {
+  const rules = Object.entries(counts)
+  return (
+    <Panel title="Shadow rules">
+      {rules.length === 0 && <p class="quiet">None has anything to say since start.</p>}
+      <dl class="facts">
+        {rules.map(([id, count]) => [
+          <dt key={id} class="mono">
+            {id}
+          </dt>,
+          <dd key={`${id}=`}>{count} calls</dd>,
+        ])}
+      </dl>
+    </Panel>
+  )
+}
+
+function Files({ files }: { readonly files: PoliciesView['files'] }) {
+  return (
+    <Panel title="Files">
+      <ul class="plain mono small">
+        {files.map(({ path, bytes }) => (
+          <li key={path}>
+            {path} <small>{bytes} bytes</small>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}

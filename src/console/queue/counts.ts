@@ -1,0 +1,28 @@
+import { computed, signal } from '@preact/signals'
+import type { ThreadCounts } from '../../contract/reviewer.ts'
+import { get } from '../wire/call.ts'
+
+export const counts = signal<ThreadCounts | undefined>(undefined)
+
+const all = computed(() => Object.values(counts.value?.pending ?? {}).reduce((sum, one) => sum + one, 0))
+
+/** How many threads wait, for the title and the navigation; `1000+` when not all were counted. */
+export const waiting = computed(() =>
+  counts.value === undefined ? undefined : String(all.value),
+)
+
+const TOGETHER_MS = 250
+let due: ReturnType<typeof setTimeout> | undefined
+
+export async function loadCounts(): Promise<void> {
+  const answer = await get<ThreadCounts>('review/counts')
+  if (answer.ok) counts.value = answer.body
+}
+
+/** Changes come in bursts: they are counted once. */
+export function countSoon(): void {
+  due ??= setTimeout(() => {
+    due = undefined
+    void loadCounts()
+  }, TOGETHER_MS)
+}

@@ -1,0 +1,46 @@
+import { refine } from '../router.ts'
+import { RISKS, RiskMark } from '../risk/risk-mark.tsx'
+import { counts } from './counts.ts'
+import { type FilterName, type Filters, withFilter } from './filters.ts'
+
+/** What the queue is narrowed to. */
+export function FilterBar({ filters }: { readonly filters: Filters }) {
+  const set = (name: FilterName, value: string | undefined): void =>
+    refine({ page: 'queue', filters: withFilter(filters, name, value) })
+  const pending = counts.value?.pending
+  const toggle = (name: FilterName, value: string): void =>
+    set(name, filters[name] === value ? undefined : value)
+  return (
+    <div class="filters" role="group" aria-label="Filters">
+      {RISKS.map((risk) => (
+        <button key={risk} aria-pressed={filters.risk === risk} onClick={() => toggle('risk', risk)}>
+          <RiskMark risk={risk} /> <b>{pending?.[risk] ?? ''}</b>
+        </button>
+      ))}
+      <span class="gap" />
+      <button aria-pressed={filters.mine === 'true'} onClick={() => toggle('mine', 'true')}>
+        Mine to decide
+      </button>
+      <button aria-pressed={filters.claimed === 'nobody'} onClick={() => toggle('claimed', 'nobody')}>
+        Unclaimed
+      </button>
+      <button aria-pressed={filters.claimed === 'me'} onClick={() => toggle('claimed', 'me')}>
+        Claimed by me
+      </button>
+      <details open={Boolean(filters.tool ?? filters.agent ?? filters.group)}>
+        <summary>More</summary>
+        <div class="fields">
+          {(['tool', 'agent', 'group'] as const).map((name) => (
+            <label key={name}>
+              {name}
+              <input
+                value={filters[name] ?? ''}
+                onChange={(event) => set(name, event.currentTarget.value.trim())}
+              />
+            </label>
+          ))}
+        </div>
+      </details>
+    </div>
+  )
+}

@@ -1,0 +1,87 @@
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { ThreadChange, ThreadSummary } from '../../contract/reviewer.ts'
+import { RiskMark } from '../risk/risk-mark.tsx'
+import { me } from '../session/session.ts'
+import { announce } from '../shell/announce.tsx'
+import { Heading } from '../shell/heading.tsx'
+import { listen } from '../wire/stream.ts'
+import { waiting } from './counts.ts'
+import { FilterBar } from './filter-bar.tsx'
+import { type Filters, queryOf } from './filters.ts'
+import { createList } from './list-state.ts'
+import { merge } from './merge.ts'
+import { ThreadList } from './thread-list.tsx'
+
+const list = createList()
+const latest = signal<ThreadSummary | undefined>(undefined)
+const fresh = signal<ReadonlySet<string>>(new Set())
+
+/** What waits, oldest first, live. Nothing that happens moves the focus, or what is above it. */
+export function QueuePage({ filters }: { readonly filters: Filters }) {
+  const asked = { ...filters, status: 'pending_review' }
+  const load = (): void => void list.load(asked)
+  useEffect(load, [queryOf(filters)])
+  useEffect(() => listen({ changed: (change) => apply(change, asked), stale: load }), [queryOf(filters)])
+  const shown = Object.keys(filters).length > 0
+  return (
+    <>
+      <div class="title">
+        <Heading>Queue</Heading>
+        <Arrived />
+      </div>
+      <FilterBar filters={filters} />
+      <ThreadList
+        state={list.state.value}
+        label="Waiting threads"
+        fresh={fresh.value}
+        more={() => void list.more()}
+        retry={load}
+        empty={shown ? <NothingHere /> : <AllDone />}
+      />
+    </>
+  )
+}
+
+function apply({ type, thread }: ThreadChange, filters: Filters): void {
+  const { arrived, ...loaded } = merge(list.state.value, thread, filters, me.value?.reviewer ?? '')
+  list.state.value = { ...list.state.value, ...loaded }
+  if (!arrived || type !== 'review.pending') return
+  latest.value = thread
+  fresh.value = new Set([...fresh.value, thread.thread_id])
+  announce(`New: ${thread.risk} ${thread.tool_name} by ${thread.agent}`)
+}
+
+/** The newest arrival, in a place of its own: it may wait pages below. */
+function Arrived() {
+  const thread = latest.value
+  return (
+    <p class="arrived">
+      {thread && (
+        <a href={`#/thread/${thread.thread_id}`}>
+          Just arrived: <RiskMark risk={thread.risk} /> {thread.tool_name}
+        </a>
+      )}
+    </p>
+  )
+}
+
+function AllDone() {
+  return (
+    <>
+      <p class="big">Nothing waits.</p>
+      <p class="quiet">New calls appear here by themselves. You can leave this page open.</p>
+    </>
+  )
+}
+
+function NothingHere() {
+  return (
+    <>
+      <p class="big">Nothing here.</p>
+      <p>
+        {waiting} in all. <a href="#/queue">Show every waiting call</a>
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,110 @@
+import { LongText } from '../payload/long-text.tsx'
+import { AgentText } from '../text/agent-text.tsx'
+import { type Change, type Path, splitText } from './changes.ts'
+
+const WORDS = { added: 'added', removed: 'removed', changed: 'changed', moved: 'renamed' } as const
+
+/** Every change with its place and both values. Nothing is left out without saying so. */
+export function ChangeList({
+  changes,
+  none,
+}: {
+  readonly changes: readonly Change[]
+  readonly none: string
+}) {
+  if (changes.length === 0) return <p class="quiet">{none}</p>
+  return (
+    <ul class="diff">
+      {changes.map((change, i) => (
+        <li key={i} class={change.kind}>
+          <span class="light">{WORDS[change.kind]}</span>{' '}
+          {change.kind === 'moved' && (
+            <>
+              <Place path={change.from} /> to{' '}
+            </>
+          )}
+          <Place path={change.path} />
+          <Values change={change} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Place({ path }: { readonly path: Path }) {
+  return (
+    <span class="name">
+      <AgentText text={path.join(' › ')} />
+    </span>
+  )
+}
+
+function Values({ change }: { readonly change: Change }) {
+  const { kind, before, after } = change
+  if (kind === 'changed' && typeof before === 'string' && typeof after === 'string') {
+    return <Texts before={before} after={after} />
+  }
+  return (
+    <>
+      {(kind === 'changed' || kind === 'removed') && (
+        <del>
+          <LongText text={textOf(before)} />
+        </del>
+      )}
+      {kind !== 'removed' && (
+        <ins>
+          <LongText text={textOf(after)} />
+        </ins>
+      )}
+    </>
+  )
+}
+
+/** Unchanged beginnings and ends longer than this are counted instead of shown. */
+const AROUND = 60
+
+function Texts({ before, after }: { readonly before: string; readonly after: string }) {
+  const { start, end, before: old, after: fresh } = splitText(before, after)
+  return (
+    <>
+      <del>
+        <Kept text={start} side="start" />
+        <mark>
+          <AgentText text={old} />
+        </mark>
+        <Kept text={end} side="end" />
+      </del>
+      <ins>
+        <Kept text={start} side="start" />
+        <mark>
+          <AgentText text={fresh} />
+        </mark>
+        <Kept text={end} side="end" />
+      </ins>
+    </>
+  )
+}
+
+function Kept({ text, side }: { readonly text: string; readonly side: 'start' | 'end' }) {
+  const characters = [...text]
+  if (characters.length <= AROUND * 1.5) return <AgentText text={text} />
+  const left = (
+    <small class="left-out"> {(characters.length - AROUND).toLocaleString('en')} characters unchanged </small>
+  )
+  return side === 'start' ? (
+    <>
+      {left}
+      <AgentText text={characters.slice(-AROUND).join('')} />
+    </>
+  ) : (
+    <>
+      <AgentText text={characters.slice(0, AROUND).join('')} />
+      {left}
+    </>
+  )
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  return Object.is(value, -0) ? '-0' : JSON.stringify(value, null, 1)
+}

@@ -1,0 +1,53 @@
+import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
+import { Panel } from '../thread/panel.tsx'
+import { revisionIn, type ThreadState } from '../thread/thread-state.ts'
+import { ChangeList } from './change-list.tsx'
+import { changesBetween } from './changes.ts'
+
+interface ChangesProps {
+  readonly view: ThreadView
+  readonly thread: ThreadState
+}
+
+/** What the shown revision changed: in what would run, and in what the agent says about it. */
+export function RevisionChanges({ view, thread }: ChangesProps) {
+  const number = thread.diffFrom.value
+  const from = number === undefined ? undefined : revisionIn(view, number)
+  const to = thread.current.value
+  if (from === undefined || to === undefined) return null
+  const payload = changesBetween(thread.payloadOf(from), thread.payloadOf(to))
+  const claims = changesBetween(claimsOf(from), claimsOf(to))
+  return (
+    <Panel
+      title="What changed"
+      kind="changes"
+      note={
+        <label class="since">
+          since{' '}
+          <select
+            value={number}
+            onChange={(event) => {
+              thread.diffFrom.value = Number(event.currentTarget.value)
+            }}
+          >
+            {view.revisions.slice(0, -1).map((one) => (
+              <option key={one.number} value={one.number}>
+                revision {one.number}
+              </option>
+            ))}
+          </select>
+        </label>
+      }
+    >
+      <h3>In what would run</h3>
+      <ChangeList changes={payload} none="Nothing: the payload is the same." />
+      <h3>In what the agent says</h3>
+      <ChangeList changes={claims} none="Nothing." />
+    </Panel>
+  )
+}
+
+function claimsOf(revision: ThreadRevision): object {
+  const { subject, preview, summary, workflow_name, task_label, risk_level, images } = revision
+  return { subject, preview, summary, workflow_name, task_label, risk_level, images }
+}

@@ -1,0 +1,16 @@
+import type { RiskLevel } from '../../contract/agent.ts'
+
+/** A risk by word and shape: colour is only the third sign. */
+export function RiskMark({ risk }: { readonly risk: RiskLevel }) {
+  return (
+    <span class={`risk ${risk}`}>
+      <i aria-hidden="true" />
+      {risk}
+    </span>
+  )
+}
+
+export const RISKS = ['critical', 'high', 'medium', 'low'] as const satisfies readonly RiskLevel[]
+
+/** An approval takes a second, deliberate act. */
+export const isGrave = (risk: RiskLevel): boolean => risk === 'high' || risk === 'critical'

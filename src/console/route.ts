@@ -1,0 +1,42 @@
+import { type Filters, filtersOf, searchOf } from './queue/filters.ts'
+
+/** Where one is, as the fragment of the address says. */
+export type Route =
+  | { readonly page: 'queue' | 'history'; readonly filters: Filters }
+  | { readonly page: 'thread'; readonly thread: string }
+  | { readonly page: 'policies' | 'agents' }
+  | { readonly page: 'sign-in'; readonly token?: string; readonly problem?: string }
+
+export type Page = Route['page']
+
+/** Whatever is not ours is the queue. */
+export function routeOf(hash: string): Route {
+  const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s)
+  const [page, rest = ''] = path.split(/\/(.*)/s)
+  if (page === 'thread' && rest !== '') return { page, thread: decoded(rest) }
+  if (page === 'history') return { page, filters: filtersOf(search) }
+  if (page === 'policies' || page === 'agents') return { page }
+  if (page === 'sign-in') return signInRoute(decoded(rest), new URLSearchParams(search).get('problem'))
+  return { page: 'queue', filters: filtersOf(search) }
+}
+
+function signInRoute(token: string, problem: string | null): Route {
+  return {
+    page: 'sign-in',
+    ...(token !== '' && { token }),
+    ...(problem !== null && /^\w{1,40}$/.test(problem) && { problem }),
+  }
+}
+
+export function hashOf(route: Route): string {
+  if (route.page === 'thread') return `#/thread/${encodeURIComponent(route.thread)}`
+  return `#/${route.page}${'filters' in route ? searchOf(route.filters) : ''}`
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,27 @@
+import { signal } from '@preact/signals'
+import { hashOf, type Route, routeOf } from './route.ts'
+
+/** Where one is. The address is the truth; this follows it. */
+export const route = signal<Route>({ page: 'queue', filters: {} })
+
+export function startRouter(): void {
+  addEventListener('hashchange', follow)
+  follow()
+}
+
+function follow(): void {
+  const next = routeOf(location.hash)
+  // a one-time token stays neither in the address nor in the history
+  if (next.page === 'sign-in') history.replaceState(null, '', '#/queue')
+  route.value = next
+}
+
+export function go(next: Route): void {
+  location.hash = hashOf(next)
+}
+
+/** Another address for the same page: filters are no steps to go back by. */
+export function refine(next: Route): void {
+  history.replaceState(null, '', hashOf(next))
+  route.value = next
+}

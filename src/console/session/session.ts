@@ -1,0 +1,39 @@
+import { signal } from '@preact/signals'
+import type { Me } from '../../contract/session.ts'
+import { call, get, onSignedOut, type Refusal } from '../wire/call.ts'
+import { startStream, stopStream } from '../wire/stream.ts'
+
+/** Who is signed in: `undefined` until that is known. */
+export const me = signal<Me | null | undefined>(undefined)
+export const loadProblem = signal<Refusal | undefined>(undefined)
+
+export async function startSession(): Promise<void> {
+  onSignedOut(leave)
+  const answer = await get<Me>('review/me')
+  loadProblem.value = answer.ok || answer.problem.status === 401 ? undefined : answer.problem
+  if (answer.ok) enter(answer.body)
+}
+
+export async function signIn(link: string): Promise<Refusal | undefined> {
+  const answer = await call<Me>('POST', 'review/session', { body: { link } })
+  if (!answer.ok) return answer.problem
+  enter(answer.body)
+  return undefined
+}
+
+export async function signOut(everywhere: boolean): Promise<Refusal | undefined> {
+  const answer = await call('DELETE', `review/session${everywhere ? '?everywhere=true' : ''}`)
+  if (!answer.ok && answer.problem.status !== 401) return answer.problem
+  leave()
+  return undefined
+}
+
+function enter(who: Me): void {
+  me.value = who
+  startStream(leave)
+}
+
+function leave(): void {
+  stopStream()
+  me.value = null
+}

@@ -1,0 +1,74 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { SignInOptions } from '../../contract/session.ts'
+import { refine, route } from '../router.ts'
+import { Heading } from '../shell/heading.tsx'
+import { get, type Refusal } from '../wire/call.ts'
+import { ProblemNote } from '../wire/problem.tsx'
+import { signIn } from './session.ts'
+
+/**
+ * The door. A link is used by a press of a button, never by merely being opened: what previews links in mails and chats would use it
+ * up. Its token is in memory only by then.
+ */
+export function SignInPage() {
+  const options = useSignal<SignInOptions | undefined>(undefined)
+  const problem = useSignal<Refusal | undefined>(undefined)
+  const busy = useSignal(false)
+  const here = route.value
+  const token = here.page === 'sign-in' ? here.token : undefined
+  useEffect(() => {
+    void get<SignInOptions>('review/session').then((answer) => {
+      if (answer.ok) options.value = answer.body
+      else problem.value = answer.problem
+    })
+  }, [])
+  const use = async (link: string): Promise<void> => {
+    if (busy.value) return
+    busy.value = true
+    problem.value = await signIn(link)
+    busy.value = false
+    refine({ page: 'queue', filters: {} })
+  }
+  const sso = options.value?.single_sign_on
+  return (
+    <main id="main" class="door">
+      <Heading>Countersign</Heading>
+      <p class="quiet">Agents propose. People decide.</p>
+      {here.page === 'sign-in' && here.problem && <Returned code={here.problem} />}
+      {problem.value && <ProblemNote problem={problem.value} />}
+      {token && (
+        <button class="main" disabled={busy} onClick={() => void use(token)}>
+          Sign in with this link
+        </button>
+      )}
+      {sso && (
+        <a class="button" href={sso.url}>
+          Sign in with {sso.label}
+        </a>
+      )}
+      {!token && (
+        <p class="quiet">
+          {sso ? 'Or ask' : 'Ask'} whoever runs this gateway for a one-time link:{' '}
+          <code>countersign login-link YOU</code>
+        </p>
+      )}
+    </main>
+  )
+}
+
+/** Why the identity provider sent somebody back without a session. */
+const REASONS: Readonly<Record<string, string>> = {
+  access_denied: 'The identity provider refused.',
+  expired: 'It took too long. Try again.',
+  unknown_reviewer: 'You are known to the identity provider, but no reviewer here.',
+}
+
+function Returned({ code }: { readonly code: string }) {
+  return (
+    <div class="note bad" role="alert">
+      <strong>You are not signed in.</strong> {REASONS[code] ?? 'Signing in did not work.'}{' '}
+      <code>{code}</code>
+    </div>
+  )
+}

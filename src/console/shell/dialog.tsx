@@ -1,0 +1,28 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+interface DialogProps {
+  readonly title: string
+  readonly close: () => void
+  readonly children: ComponentChildren
+}
+
+/** A modal dialog of the browser: it keeps the focus, Escape closes it, and the focus goes back where it was. */
+export function Dialog({ title, close, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    element.current?.showModal()
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  return (
+    <dialog ref={element} aria-labelledby="dialog-title" onClose={close}>
+      <h2 id="dialog-title" tabIndex={-1} autofocus>
+        {title}
+      </h2>
+      {children}
+    </dialog>
+  )
+}

@@ -1,0 +1,44 @@
+import type { Me } from '../../contract/session.ts'
+import { waiting } from '../queue/counts.ts'
+import type { Page } from '../route.ts'
+import { route } from '../router.ts'
+import { link } from '../wire/stream.ts'
+import { ProfileMenu } from './profile-menu.tsx'
+
+const PAGES: readonly (readonly [Page, string])[] = [
+  ['queue', 'Queue'],
+  ['history', 'History'],
+  ['policies', 'Policies'],
+  ['agents', 'Agents'],
+]
+
+export function Header({ me }: { readonly me: Me }) {
+  return (
+    <header>
+      <a class="brand" href="#/queue">
+        <span aria-hidden="true" class="seal" />
+        Countersign
+      </a>
+      <nav aria-label="Pages">
+        {PAGES.map(([page, name]) => (
+          <a key={page} href={`#/${page}`} aria-current={route.value.page === page ? 'page' : undefined}>
+            {name}
+            {page === 'queue' && waiting.value !== undefined && <span class="count">{waiting}</span>}
+          </a>
+        ))}
+      </nav>
+      <Connection />
+      <ProfileMenu me={me} />
+    </header>
+  )
+}
+
+function Connection() {
+  const state = link.value
+  if (state === 'connecting') return <span class="link" />
+  return (
+    <span class={`link ${state}`} role="status">
+      {state === 'live' ? 'Live' : 'Connection lost: trying again'}
+    </span>
+  )
+}

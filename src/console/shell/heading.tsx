@@ -1,0 +1,19 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+/** The first page after loading leaves the focus where the browser has it. */
+let visited = false
+
+/** The heading of a page: it takes the focus when one comes to the page, so that reading starts there. */
+export function Heading({ children }: { readonly children: ComponentChildren }) {
+  const element = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    if (visited) element.current?.focus()
+    visited = true
+  }, [])
+  return (
+    <h1 tabIndex={-1} ref={element}>
+      {children}
+    </h1>
+  )
+}

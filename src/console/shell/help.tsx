@@ -1,0 +1,42 @@
+import { signal } from '@preact/signals'
+import { BINDINGS } from '../keyboard/keymap.ts'
+import { Dialog } from './dialog.tsx'
+
+export const helpShown = signal(false)
+
+const hide = (): void => {
+  helpShown.value = false
+}
+
+/** The keyboard, from the same table that the keys go by. */
+export function Help() {
+  if (!helpShown.value) return null
+  return (
+    <Dialog title="Keyboard" close={hide}>
+      <dl class="keys">
+        {BINDINGS.map(({ keys, does, on }) => (
+          <div key={keys}>
+            <dt>
+              {keys.split(' ').map((key) => (
+                <kbd key={key}>{key === 'Escape' ? 'Esc' : key}</kbd>
+              ))}
+            </dt>
+            <dd>
+              {does}
+              {on && <small> {on.includes('thread') ? 'in a thread' : 'in a list'}</small>}
+            </dd>
+          </div>
+        ))}
+        <div>
+          <dt>
+            <kbd>Enter</kbd>
+          </dt>
+          <dd>Open the thread in focus</dd>
+        </div>
+      </dl>
+      <form method="dialog">
+        <button>Close</button>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,53 @@
+import { useSignal } from '@preact/signals'
+import type { Me } from '../../contract/session.ts'
+import { signOut } from '../session/session.ts'
+import type { Refusal } from '../wire/call.ts'
+import { ProblemNote } from '../wire/problem.tsx'
+import { helpShown } from './help.tsx'
+import { askToNotify, canNotify, notifying } from './notify.ts'
+import { setTheme, theme, THEMES } from './theme.ts'
+
+/** Who I am here, how the page looks, and the way out. */
+export function ProfileMenu({ me }: { readonly me: Me }) {
+  const problem = useSignal<Refusal | undefined>(undefined)
+  const leave = async (everywhere: boolean): Promise<void> => {
+    problem.value = await signOut(everywhere)
+  }
+  return (
+    <details class="menu">
+      <summary>{me.name}</summary>
+      <div>
+        <p>
+          <strong>{me.reviewer}</strong> of {me.tenant}
+          <br />
+          <small>
+            {me.groups.join(', ') || 'no group'}
+            {me.owns.length > 0 && ` · answers for ${me.owns.join(', ')}`}
+          </small>
+        </p>
+        <fieldset class="choice">
+          <legend>Theme</legend>
+          {THEMES.map((one) => (
+            <label key={one}>
+              <input type="radio" name="theme" checked={theme.value === one} onChange={() => setTheme(one)} />
+              {one}
+            </label>
+          ))}
+        </fieldset>
+        {canNotify() && !notifying.value && (
+          <button onClick={() => void askToNotify()}>Notify me on this desktop</button>
+        )}
+        <button
+          onClick={() => {
+            helpShown.value = true
+          }}
+        >
+          Keyboard
+        </button>
+        <button onClick={() => void leave(false)}>Sign out</button>
+        <button onClick={() => void leave(true)}>Sign out everywhere</button>
+        {problem.value && <ProblemNote problem={problem.value} />}
+      </div>
+    </details>
+  )
+}

@@ -1,0 +1,37 @@
+import { WARNINGS } from '../../domain/hidden-text.ts'
+import { AgentText } from '../text/agent-text.tsx'
+import type { ThreadState } from './thread-state.ts'
+
+export const ACKNOWLEDGE = 'acknowledge'
+
+/** What in this call could deceive a reader. It can be approved only when somebody says to have seen it. */
+export function Acknowledge({ thread }: { readonly thread: ThreadState }) {
+  const warnings = thread.warnings.value
+  if (warnings.length === 0) return null
+  return (
+    <section class="note warn" aria-labelledby="warnings">
+      <h2 id="warnings">Look twice</h2>
+      <ul>
+        {warnings.map(({ place, warnings: kinds }) => (
+          <li key={place}>
+            <code>
+              <AgentText text={place} />
+            </code>{' '}
+            {kinds.map((kind) => WARNINGS[kind]).join(' ')}
+          </li>
+        ))}
+      </ul>
+      {thread.view.value?.can_vote.allowed && (
+        <label class="check">
+          <input
+            id={ACKNOWLEDGE}
+            type="checkbox"
+            checked={!thread.mustAcknowledge.value}
+            onChange={(event) => thread.acknowledge(event.currentTarget.checked)}
+          />
+          I have seen this, and it may be approved all the same.
+        </label>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,73 @@
+import type { ThreadView } from '../../contract/reviewer.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import { Confirm } from './confirm.tsx'
+import { COMMENT, type Deciding } from './deciding.ts'
+import type { ThreadState } from './thread-state.ts'
+
+interface BarProps {
+  readonly thread: ThreadState
+  readonly deciding: Deciding
+  readonly view: ThreadView
+}
+
+/** What I can do here, always in reach; or why I cannot. */
+export function ActionBar({ thread, deciding, view }: BarProps) {
+  const may = view.can_vote.allowed
+  return (
+    <section class="bar" aria-label="Your decision">
+      {!may && <WhyNot view={view} />}
+      <label class="sr" htmlFor={COMMENT}>
+        Comment
+      </label>
+      <textarea
+        id={COMMENT}
+        rows={1}
+        maxLength={LIMITS.COMMENT_CHARS}
+        placeholder={may ? 'Comment, for the agent and for the others' : 'Comment, for the others'}
+        value={thread.comment}
+        onInput={(event) => {
+          thread.comment.value = event.currentTarget.value
+        }}
+      />
+      <div class="acts">
+        <button
+          disabled={thread.sending.value || thread.comment.value.trim() === ''}
+          onClick={() => void thread.say()}
+        >
+          Only comment
+        </button>
+        {may && <Votes thread={thread} deciding={deciding} view={view} />}
+      </div>
+      <Confirm deciding={deciding} view={view} />
+    </section>
+  )
+}
+
+function Votes({ thread, deciding }: BarProps) {
+  const busy = thread.sending.value
+  const blocked = thread.next.value !== undefined
+  return (
+    <>
+      <button class="reject" disabled={busy || blocked} onClick={() => deciding.start('reject')}>
+        Reject <kbd>r</kbd>
+      </button>
+      <button disabled={busy || blocked} onClick={() => deciding.start('request_changes')}>
+        Request changes <kbd>c</kbd>
+      </button>
+      <button class="main" disabled={busy || blocked} onClick={() => deciding.start('approve')}>
+        Approve <kbd>a</kbd>
+      </button>
+    </>
+  )
+}
+
+function WhyNot({ view }: { readonly view: ThreadView }) {
+  if (view.status !== 'pending_review') return <p class="quiet">Nothing is to be decided here now.</p>
+  const others = view.who_can_vote.map(({ name }) => name).join(', ')
+  return (
+    <p>
+      <b>You cannot vote on this:</b> {view.can_vote.reason ?? 'you are not among its reviewers'}.{' '}
+      {others ? `${others} can.` : 'Nobody can: it will be rejected when its time is up.'}
+    </p>
+  )
+}

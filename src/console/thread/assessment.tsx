@@ -1,0 +1,64 @@
+import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
+import { RiskMark } from '../risk/risk-mark.tsx'
+import { Panel } from './panel.tsx'
+
+type Rule = ThreadRevision['rules'][number]
+
+interface AssessmentProps {
+  readonly view: ThreadView
+  readonly revision: ThreadRevision
+}
+
+/** The gateway's own judgement. The agent can raise the risk by what it says, never lower it. */
+export function Assessment({ view, revision }: AssessmentProps) {
+  const enforced = revision.rules.filter((rule) => rule.mode === 'enforced')
+  const shadow = revision.rules.filter((rule) => rule.mode === 'shadow')
+  return (
+    <Panel title="What policy says" kind="policy">
+      <p class="line">
+        <RiskMark risk={revision.risk} />
+        {revision.policy_risk !== revision.risk && <span>policy alone: {revision.policy_risk}</span>}
+        {view.reversibility && <span class="tag">{view.reversibility}</span>}
+        {view.labels.map((label) => (
+          <span key={label} class="tag">
+            {label}
+          </span>
+        ))}
+      </p>
+      <p>{revision.message}</p>
+      {enforced.length > 0 && (
+        <ul class="rules">
+          {enforced.map((rule) => (
+            <Rule key={rule.id} rule={rule} />
+          ))}
+        </ul>
+      )}
+      {shadow.length > 0 && (
+        <details>
+          <summary>{shadow.length} in shadow mode: they only watch</summary>
+          <ul class="rules">
+            {shadow.map((rule) => (
+              <Rule key={rule.id} rule={rule} />
+            ))}
+          </ul>
+        </details>
+      )}
+      <p class="digest">
+        policy <code>{revision.policy_revision.slice(0, 12)}</code>
+      </p>
+    </Panel>
+  )
+}
+
+function Rule({ rule }: { readonly rule: Rule }) {
+  return (
+    <li>
+      <span class={`verdict ${rule.verdict}`}>{rule.verdict}</span> {rule.reason}
+      {rule.unknown && <span class="tag warn">could not be checked</span>}
+      <br />
+      <small class="mono">
+        {rule.id} · {rule.file}:{rule.line}
+      </small>
+    </li>
+  )
+}

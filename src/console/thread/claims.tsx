@@ -1,0 +1,79 @@
+import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
+import { LongText } from '../payload/long-text.tsx'
+import { RiskMark } from '../risk/risk-mark.tsx'
+import { Panel } from './panel.tsx'
+
+interface ClaimsProps {
+  readonly view: ThreadView
+  readonly revision: ThreadRevision
+}
+
+/** The agent's own words. They look like a quotation, because that is what they are. */
+export function Claims({ view, revision }: ClaimsProps) {
+  const { subject, preview, summary = [], workflow_name, task_label, risk_level, images = [] } = revision
+  const texts = { Subject: subject, Preview: preview, Workflow: workflow_name, Task: task_label }
+  const said = Object.entries(texts).filter(([, text]) => text !== undefined && text !== '')
+  const silent = said.length + summary.length + images.length === 0 && risk_level === undefined
+  return (
+    <Panel title="What the agent says" kind="claims" note={<span class="tag">not checked</span>}>
+      {silent && <p class="quiet">Nothing.</p>}
+      <dl class="facts">
+        {said.map(([name, text]) => [
+          <dt key={name}>{name}</dt>,
+          <dd key={`${name}=`}>
+            <LongText text={text ?? ''} />
+          </dd>,
+        ])}
+        {summary.length > 0 && <dt>Summary</dt>}
+        {summary.length > 0 && (
+          <dd>
+            <ul>
+              {summary.map((line, i) => (
+                <li key={i}>
+                  <LongText text={line} />
+                </li>
+              ))}
+            </ul>
+          </dd>
+        )}
+        {risk_level && <dt>Risk, it says</dt>}
+        {risk_level && (
+          <dd>
+            <RiskMark risk={risk_level} />
+          </dd>
+        )}
+      </dl>
+      {images.map((text, index) => (
+        <Picture key={index} view={view} revision={revision} index={index} text={text} />
+      ))}
+    </Panel>
+  )
+}
+
+interface PictureProps extends ClaimsProps {
+  readonly index: number
+  readonly text: string
+}
+
+/** A picture that the gateway has checked and serves itself; whatever else stands there is text. */
+function Picture({ view, revision, index, text }: PictureProps) {
+  const picture = revision.pictures[index]
+  const name = `Picture ${index + 1} of ${revision.pictures.length} from the agent`
+  if (picture?.shown !== true) {
+    return (
+      <div class="inert">
+        <p class="quiet">
+          {name}: not shown{picture?.reason && `, ${picture.reason}`}
+        </p>
+        <LongText text={text} />
+      </div>
+    )
+  }
+  const source = `/api/review/threads/${encodeURIComponent(view.thread_id)}/images/${revision.number}/${index}`
+  return (
+    <figure>
+      <img src={source} alt={name} width={picture.width} height={picture.height} loading="lazy" />
+      <figcaption>{name}</figcaption>
+    </figure>
+  )
+}

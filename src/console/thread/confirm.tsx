@@ -1,0 +1,65 @@
+import { useEffect } from 'preact/hooks'
+import type { ThreadView } from '../../contract/reviewer.ts'
+import { RiskMark } from '../risk/risk-mark.tsx'
+import { Dialog } from '../shell/dialog.tsx'
+import type { Deciding } from './deciding.ts'
+
+interface ConfirmProps {
+  readonly deciding: Deciding
+  readonly view: ThreadView
+}
+
+/**
+ * The second act of what cannot be taken back. Nothing in it has the focus but its heading: Enter and Space do nothing, and the key that
+ * opened it does nothing either.
+ */
+export function Confirm({ deciding, view }: ConfirmProps) {
+  const decision = deciding.asking.value
+  if (decision === undefined) return null
+  const approve = decision === 'approve'
+  const key = approve ? 'y' : 'x'
+  return (
+    <Dialog title={approve ? 'Approve this call?' : 'Reject this call?'} close={deciding.cancel}>
+      <Keys letter={key} act={deciding.confirm} />
+      <dl class="facts">
+        <dt>Risk</dt>
+        <dd>
+          <RiskMark risk={view.risk} />
+          {view.reversibility && ` ${view.reversibility}`}
+        </dd>
+        <dt>Tool</dt>
+        <dd class="mono">{view.tool_name}</dd>
+        <dt>Agent</dt>
+        <dd class="mono">{view.agent}</dd>
+        <dt>Revision</dt>
+        <dd>{view.revision}</dd>
+      </dl>
+      <p>{approve ? approving(view) : 'One reject ends the thread. The agent is told your comment.'}</p>
+      <div class="acts">
+        <button onClick={deciding.cancel}>Cancel</button>
+        <button class={approve ? 'main' : 'reject'} onClick={deciding.confirm}>
+          {approve ? `Approve ${view.risk} risk` : 'Reject'} <kbd>{key}</kbd>
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+function approving({ approvals: { given, required } }: ThreadView): string {
+  const left = required - given - 1
+  if (left <= 0) return 'Yours is the last approval that is needed: the agent may then run it.'
+  return `${left} more ${left === 1 ? 'approval is' : 'approvals are'} needed after yours.`
+}
+
+function Keys({ letter, act }: { readonly letter: string; readonly act: () => void }) {
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.key !== letter || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return
+      event.preventDefault()
+      act()
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [])
+  return null
+}

@@ -1,0 +1,47 @@
+import { signal } from '@preact/signals'
+import type { VoteDecision } from '../../contract/reviewer.ts'
+import { isGrave } from '../risk/risk-mark.tsx'
+import { announce } from '../shell/announce.tsx'
+import { ACKNOWLEDGE } from './acknowledge.tsx'
+import type { ThreadState } from './thread-state.ts'
+
+export const COMMENT = 'comment'
+export type Deciding = ReturnType<typeof createDeciding>
+
+/** From the press of a key or button to a vote: whatever is missing comes first, and a grave act takes a second one. */
+export function createDeciding(thread: ThreadState) {
+  const asking = signal<VoteDecision | undefined>(undefined)
+
+  function start(decision: VoteDecision): void {
+    const view = thread.view.value
+    if (!view?.can_vote.allowed || thread.sending.value) return
+    if (thread.next.value) return announce('Look at the new revision first')
+    if (decision === 'approve' && thread.mustAcknowledge.value)
+      return lookAt(ACKNOWLEDGE, 'Look at the warnings first')
+    if (decision === 'request_changes' && thread.comment.value.trim() === '')
+      return lookAt(COMMENT, 'Say what should change, then request changes')
+    if (decision === 'reject' || (decision === 'approve' && isGrave(view.risk))) asking.value = decision
+    else void thread.vote(decision)
+  }
+
+  return {
+    /** The vote that waits for the second act. */
+    asking,
+    start,
+    cancel(): void {
+      asking.value = undefined
+    },
+    confirm(): void {
+      const decision = asking.value
+      asking.value = undefined
+      if (decision !== undefined) void thread.vote(decision)
+    },
+  }
+}
+
+function lookAt(id: string, why: string): void {
+  const element = document.getElementById(id)
+  element?.scrollIntoView({ block: 'center' })
+  element?.focus()
+  announce(why)
+}

@@ -1,0 +1,21 @@
+import type { ThreadView } from '../../contract/reviewer.ts'
+import { Ago } from '../time/countdown.tsx'
+import { Panel } from './panel.tsx'
+
+/** The records that prove all this, by their numbers. */
+export function Evidence({ evidence }: { readonly evidence: ThreadView['evidence'] }) {
+  return (
+    <Panel title="Evidence">
+      <ol class="timeline">
+        {evidence.map(({ number, type, at, actor }) => (
+          <li key={number}>
+            <span class="mono">{type}</span>{' '}
+            <small>
+              #{number} · {actor.replace(':', ' ')} · <Ago at={at} />
+            </small>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  )
+}

@@ -1,0 +1,42 @@
+import type { LimitState } from '../../contract/reviewer.ts'
+import { duration } from '../time/elapsed.ts'
+import { Panel } from './panel.tsx'
+
+/** How much of each limit is used, and what this call would add. */
+export function Limits({ limits }: { readonly limits: readonly LimitState[] }) {
+  if (limits.length === 0) return null
+  return (
+    <Panel title="Limits">
+      <ul class="plain">
+        {limits.map((limit) => (
+          <Limit key={limit.id} limit={limit} />
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+const number = (value: number): string => value.toLocaleString('en')
+
+function Limit({ limit }: { readonly limit: LimitState }) {
+  const { id, mode, used, amount = 0, at_most, within_ms, per } = limit
+  const over = used + amount > at_most
+  return (
+    <li>
+      <span class="mono">{id}</span> {mode === 'shadow' && <span class="tag">shadow</span>}{' '}
+      {over && <span class="tag warn">over</span>}
+      <meter
+        aria-label={`${id}: used`}
+        min={0}
+        max={at_most}
+        high={at_most * 0.8}
+        optimum={0}
+        value={used + amount}
+      />
+      <small>
+        {number(used)} used{limit.amount !== undefined && ` + ${number(amount)} now`} of {number(at_most)} in{' '}
+        {duration(within_ms)} per {per}
+      </small>
+    </li>
+  )
+}

@@ -1,0 +1,76 @@
+import type { ThreadView } from '../../contract/reviewer.ts'
+import { Ago, Countdown } from '../time/countdown.tsx'
+import { ProblemNote } from '../wire/problem.tsx'
+import type { ThreadState } from './thread-state.ts'
+
+/** Another revision has come while this one is shown. */
+export function NewRevision({ thread }: { readonly thread: ThreadState }) {
+  const next = thread.next.value
+  if (next === undefined) return null
+  return (
+    <div class="note warn" role="alert">
+      <strong>The agent has sent revision {next.revision}.</strong> You are looking at revision{' '}
+      {thread.view.value?.revision}, which nobody can approve any more.{' '}
+      <button onClick={thread.lookAtNext}>Look at revision {next.revision}</button>
+    </div>
+  )
+}
+
+const TOKENS = {
+  not_collected: 'The agent has not collected the approval yet.',
+  collected: 'The agent has collected its one-time proof, and has not used it yet.',
+  redeemed: 'The proof was redeemed: the call may have run.',
+  unsigned: 'The agent has read the approval. It works without a proof.',
+} as const
+
+/** What the last act led to, and how the thread ended. */
+export function Outcome({ thread, view }: { readonly thread: ThreadState; readonly view: ThreadView }) {
+  const notice = thread.notice.value
+  return (
+    <>
+      {notice?.kind === 'revised' && (
+        <div class="note warn" role="alert">
+          <strong>The agent revised the call meanwhile. Your vote was not counted.</strong> What changed is
+          shown below; look at it and decide again.
+        </div>
+      )}
+      {notice?.kind === 'unknown' && (
+        <div class="note warn" role="alert">
+          <strong>The outcome is unknown.</strong> {notice.problem.title}. Below is what the gateway says now:
+          look whether your vote is there before you try again.
+        </div>
+      )}
+      {notice?.kind === 'refused' && <ProblemNote problem={notice.problem} />}
+      {notice?.kind === 'done' && (
+        <div class="note good" role="status">
+          {notice.text}
+        </div>
+      )}
+      {view.status !== 'pending_review' && <Ended view={view} />}
+    </>
+  )
+}
+
+const ENDINGS: Readonly<Record<string, string>> = {
+  approved: 'Approved.',
+  rejected: 'Rejected.',
+  changes_requested: 'Back with the agent: changes were requested.',
+}
+
+function Ended({ view }: { readonly view: ThreadView }) {
+  const { status, message, token, updated_at } = view
+  return (
+    <div class={`note ${status === 'approved' ? 'good' : ''}`}>
+      <strong>{ENDINGS[status] ?? status}</strong> {message}{' '}
+      <small>
+        <Ago at={updated_at} />
+      </small>
+      {token && (
+        <p>
+          {TOKENS[token.state]}{' '}
+          {token.expires_at && token.state === 'collected' && <Countdown deadline={token.expires_at} />}
+        </p>
+      )}
+    </div>
+  )
+}

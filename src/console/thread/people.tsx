@@ -1,0 +1,103 @@
+import type { SeatView, ThreadView, Upcoming } from '../../contract/reviewer.ts'
+import { me } from '../session/session.ts'
+import { now } from '../time/clock.ts'
+import { Countdown } from '../time/countdown.tsx'
+import { span } from '../time/elapsed.ts'
+import { Panel } from './panel.tsx'
+import type { ThreadState } from './thread-state.ts'
+
+interface PeopleProps {
+  readonly view: ThreadView
+  readonly thread: ThreadState
+}
+
+/** Whose approvals are needed, who has given one, who still can, and who is looking at it. */
+export function People({ view, thread }: PeopleProps) {
+  const waits = view.status === 'pending_review'
+  const names = new Map(view.votes.map(({ reviewer, name }) => [reviewer, name ?? reviewer]))
+  return (
+    <Panel
+      title="Who decides"
+      note={
+        <b>
+          {view.approvals.given} of {view.approvals.required}
+        </b>
+      }
+    >
+      <ul class="plain">
+        {view.seats.map((seat) => (
+          <Seat key={seat.group} seat={seat} nameOf={(id) => names.get(id) ?? id} />
+        ))}
+      </ul>
+      {waits && (
+        <p class="quiet">
+          Can still vote: {view.who_can_vote.map(({ name }) => name).join(', ') || 'nobody'}
+          {view.interactive && '. Only in this console: keys do not count here.'}
+        </p>
+      )}
+      {waits && <WhatComes view={view} />}
+      {waits && <ClaimLine view={view} thread={thread} />}
+    </Panel>
+  )
+}
+
+function Seat({ seat, nameOf }: { readonly seat: SeatView; readonly nameOf: (id: string) => string }) {
+  const { group, approvals, filled_by, escalated_to } = seat
+  const seats = Array.from({ length: approvals }, (_, i) => filled_by[i])
+  return (
+    <li class="seat">
+      <b>{group}</b>
+      {escalated_to.length > 0 && <span class="tag warn">escalated to {escalated_to.join(', ')}</span>}
+      {seats.map((who, i) => (
+        <span key={i} class={who === undefined ? 'chair' : 'chair taken'}>
+          {who === undefined ? 'open' : nameOf(who)}
+        </span>
+      ))}
+    </li>
+  )
+}
+
+function WhatComes({ view }: { readonly view: ThreadView }) {
+  return (
+    <ul class="plain quiet">
+      {view.upcoming.map((one) => (
+        <li key={`${one.kind}${one.at}${one.group}`}>{comes(one)}</li>
+      ))}
+      {view.deadline && (
+        <li>
+          Rejected if nobody decides: <Countdown deadline={view.deadline} />
+        </li>
+      )}
+    </ul>
+  )
+}
+
+function comes({ kind, at, group }: Upcoming): string {
+  const when = `in ${span(Date.parse(at) - now.value)}`
+  return kind === 'reminder' ? `Reminder ${when}` : `Escalation to ${group} ${when}`
+}
+
+/** A claim keeps nobody from voting: it says that somebody is at it. */
+function ClaimLine({ view, thread }: PeopleProps) {
+  const { claim } = view
+  const busy = thread.sending.value
+  const own = claim?.reviewer === me.value?.reviewer
+  if (claim === undefined) {
+    return (
+      <p>
+        <button disabled={busy} onClick={() => void thread.claim(false)}>
+          Claim
+        </button>{' '}
+        <span class="quiet">tells the others that you are looking</span>
+      </p>
+    )
+  }
+  return (
+    <p>
+      Claimed by {own ? 'you' : (claim.name ?? claim.reviewer)}{' '}
+      <button disabled={busy} onClick={() => void (own ? thread.release() : thread.claim(true))}>
+        {own ? 'Release' : 'Take over'}
+      </button>
+    </p>
+  )
+}

@@ -1,0 +1,43 @@
+import type { ThreadView } from '../../contract/reviewer.ts'
+import { Status } from '../queue/thread-row.tsx'
+import { RiskMark } from '../risk/risk-mark.tsx'
+import { Heading } from '../shell/heading.tsx'
+import { AgentText } from '../text/agent-text.tsx'
+import { Ago, Countdown } from '../time/countdown.tsx'
+import type { ThreadState } from './thread-state.ts'
+
+/** What is asked for, by whom, and how long there is. Nothing here is the agent's own wording. */
+export function ThreadHeader({ view, thread }: { readonly view: ThreadView; readonly thread: ThreadState }) {
+  return (
+    <div class="top">
+      <Heading>
+        <span class="tool">{view.tool_name}</span> <span class="light">by {view.agent}</span>
+      </Heading>
+      <p class="line">
+        <RiskMark risk={view.risk} />
+        <Status status={view.status} />
+        {view.status === 'pending_review' && view.deadline && <Countdown deadline={view.deadline} />}
+        <span>
+          task{' '}
+          <a href={`#/history?task_id=${encodeURIComponent(view.task_id)}`}>
+            <AgentText text={view.task_id} />
+          </a>
+        </span>
+        <span>
+          asked <Ago at={view.created_at} />
+        </span>
+        <span>revision {view.revision}</span>
+        {view.revision > 1 && (
+          <button
+            class="small"
+            aria-pressed={thread.diffFrom.value !== undefined}
+            onClick={thread.toggleDiff}
+          >
+            What changed <kbd>d</kbd>
+          </button>
+        )}
+      </p>
+      {view.tool_description && <p class="quiet">{view.tool_description}</p>}
+    </div>
+  )
+}

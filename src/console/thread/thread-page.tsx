@@ -1,0 +1,81 @@
+import { useEffect, useMemo } from 'preact/hooks'
+import { handleKeys } from '../keyboard/keyboard.ts'
+import { PayloadPanel } from '../payload/payload-panel.tsx'
+import { leaveFrom } from '../queue/thread-list.tsx'
+import { RevisionChanges } from '../revisions/revision-changes.tsx'
+import { ProblemNote } from '../wire/problem.tsx'
+import { listen } from '../wire/stream.ts'
+import { Acknowledge } from './acknowledge.tsx'
+import { ActionBar } from './action-bar.tsx'
+import { Assessment } from './assessment.tsx'
+import { Claims } from './claims.tsx'
+import { Discussion } from './discussion.tsx'
+import { EarlierCalls } from './earlier-calls.tsx'
+import { Evidence } from './evidence.tsx'
+import { Limits } from './limits.tsx'
+import { NewRevision, Outcome } from './notices.tsx'
+import { People } from './people.tsx'
+import { ThreadHeader } from './thread-header.tsx'
+import { createThread } from './thread-state.ts'
+import { createDeciding } from './deciding.ts'
+
+/** One call that an agent proposes: what would run, what the agent says about it, what policy says, and who decides. */
+export function ThreadPage({ id }: { readonly id: string }) {
+  const thread = useMemo(() => createThread(id), [id])
+  const deciding = useMemo(() => createDeciding(thread), [thread])
+  useEffect(() => {
+    leaveFrom(id)
+    void thread.load()
+    return listen({
+      changed: (change) => {
+        if (change.thread.thread_id === id) void thread.load()
+      },
+      stale: () => void thread.load(),
+    })
+  }, [thread])
+  useEffect(
+    () =>
+      handleKeys({
+        approve: () => deciding.start('approve'),
+        reject: () => deciding.start('reject'),
+        request_changes: () => deciding.start('request_changes'),
+        diff: thread.toggleDiff,
+      }),
+    [deciding],
+  )
+  const view = thread.view.value
+  const revision = thread.current.value
+  const problem = thread.problem.value
+  if (view === undefined || revision === undefined) {
+    return problem ? (
+      <ProblemNote problem={problem} retry={() => void thread.load()} />
+    ) : (
+      <p class="empty">Loading…</p>
+    )
+  }
+  return (
+    <article>
+      <ThreadHeader view={view} thread={thread} />
+      {problem && <ProblemNote problem={problem} retry={() => void thread.load()} />}
+      <NewRevision thread={thread} />
+      <Outcome thread={thread} view={view} />
+      <div class="columns">
+        <div>
+          <RevisionChanges thread={thread} view={view} />
+          <PayloadPanel thread={thread} revision={revision} />
+          <Claims view={view} revision={revision} />
+          <Acknowledge thread={thread} />
+          <Discussion view={view} />
+          <EarlierCalls calls={view.earlier} />
+        </div>
+        <div>
+          <Assessment view={view} revision={revision} />
+          <People view={view} thread={thread} />
+          <Limits limits={view.limits} />
+          <Evidence evidence={view.evidence} />
+        </div>
+      </div>
+      <ActionBar thread={thread} deciding={deciding} view={view} />
+    </article>
+  )
+}

@@ -1,0 +1,82 @@
+import type { Problem } from '../../contract/errors.ts'
+import { learnTime } from '../time/clock.ts'
+
+/** A refusal in the gateway's own words; two codes are ours, for answers that never came. */
+export type Refusal = Pick<Problem, 'title' | 'detail' | 'errors'> & {
+  readonly status: number
+  readonly code: string
+}
+
+export type Outcome<T> =
+  | { readonly ok: true; readonly body: T }
+  | { readonly ok: false; readonly problem: Refusal }
+
+export interface Request {
+  readonly body?: object
+  /** Sent as `If-Match`: the digest of what was looked at. */
+  readonly digest?: string
+}
+
+let signedOut = (): void => {}
+
+/** What to do when the session is gone, whatever was asked for. */
+export function onSignedOut(act: () => void): void {
+  signedOut = act
+}
+
+/** One call of the gateway. Never throws: what went wrong is part of the answer. */
+export async function call<T>(method: string, path: string, request: Request = {}): Promise<Outcome<T>> {
+  let response: Response
+  try {
+    response = await fetch(`/api/${path}`, {
+      method,
+      ...contentOf(request),
+      redirect: 'error',
+      cache: 'no-store',
+    })
+  } catch {
+    return { ok: false, problem: method === 'GET' ? UNREACHABLE : UNKNOWN }
+  }
+  learnTime(response.headers.get('date'))
+  const body = (await response.json().catch(() => undefined)) as T | Refusal | undefined
+  if (response.ok) return { ok: true, body: body as T }
+  if (response.status === 401) signedOut()
+  return { ok: false, problem: isRefusal(body) ? body : unreadable(response.status) }
+}
+
+export const get = <T>(path: string): Promise<Outcome<T>> => call<T>('GET', path)
+
+function contentOf({ body, digest }: Request): RequestInit {
+  return {
+    headers: {
+      ...(body && { 'content-type': 'application/json' }),
+      ...(digest !== undefined && { 'if-match': `"${digest}"` }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  }
+}
+
+const isRefusal = (body: unknown): body is Refusal =>
+  typeof body === 'object' && body !== null && 'code' in body && 'title' in body
+
+const UNREACHABLE: Refusal = {
+  status: 0,
+  code: 'unreachable',
+  title: 'The gateway cannot be reached',
+  detail: 'It may be restarting, or the network is down. Nothing was changed.',
+}
+const UNKNOWN: Refusal = {
+  status: 0,
+  code: 'outcome_unknown',
+  title: 'The connection ended before an answer came',
+  detail: 'It may have taken effect, or not.',
+}
+const unreadable = (status: number): Refusal => ({
+  status,
+  code: status >= 500 ? 'outcome_unknown' : 'unreadable',
+  title: 'The answer cannot be read',
+  detail: `It has the status ${status}; something between here and the gateway may have answered instead.`,
+})
+
+/** Nobody knows whether it happened: look again before anything else. */
+export const isUnknown = ({ code }: Refusal): boolean => code === 'outcome_unknown'

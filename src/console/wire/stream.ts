@@ -1,0 +1,62 @@
+import { signal } from '@preact/signals'
+import type { ThreadChange } from '../../contract/reviewer.ts'
+
+/** How fresh the page is: `live` by the stream, else asked for now and then. */
+export type Link = 'live' | 'connecting' | 'lost'
+export const link = signal<Link>('connecting')
+
+export interface Listener {
+  changed(change: ThreadChange): void
+  /** Something may have been missed: read again. */
+  stale(): void
+}
+
+const RETRY_MS = 4_000
+const listeners = new Set<Listener>()
+let source: EventSource | undefined
+let timer: ReturnType<typeof setTimeout> | undefined
+
+export function listen(listener: Listener): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** Opens the stream, and keeps it open: while it is lost, everybody reads again at intervals. */
+export function startStream(signedOut: () => void): void {
+  stopStream()
+  source = new EventSource('/api/review/stream')
+  source.onopen = () => {
+    clearTimeout(timer)
+    link.value = 'live'
+  }
+  source.onerror = () => {
+    link.value = 'lost'
+    clearTimeout(timer)
+    timer = setTimeout(() => retry(signedOut), RETRY_MS)
+  }
+  // what happened before this, the page may have read too early
+  source.addEventListener('hello', everybodyReads)
+  source.addEventListener('reset', everybodyReads)
+  source.addEventListener('signed_out', signedOut)
+  source.addEventListener('thread', ({ data }: MessageEvent<string>) => {
+    const change = JSON.parse(data) as ThreadChange
+    for (const listener of listeners) listener.changed(change)
+  })
+}
+
+/** The browser itself reconnects, and resumes by the last number it saw, unless it has given up. */
+function retry(signedOut: () => void): void {
+  everybodyReads()
+  if (source?.readyState === EventSource.CLOSED) startStream(signedOut)
+  else timer = setTimeout(() => retry(signedOut), RETRY_MS)
+}
+
+function everybodyReads(): void {
+  for (const listener of listeners) listener.stale()
+}
+
+export function stopStream(): void {
+  clearTimeout(timer)
+  source?.close()
+  source = undefined
+}
