@@ -8,6 +8,7 @@ import { successor, timeOrderedId } from './domain/id.ts'
 import { type Bucket, takeToken } from './domain/rate.ts'
 import { type Census, census } from './gateway/census.ts'
 import type { Deps } from './gateway/deps.ts'
+import { issueLink, type Person } from './gateway/login-links.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/load-notes.ts'
 import { ownSecrets } from './gateway/secrets.ts'
 import { startTimer, type Timer } from './gateway/timer.ts'
@@ -15,6 +16,7 @@ import type { HttpObservation, Rates } from './http/deps.ts'
 import type { Health } from './http/health.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
+import { keepsCookies, linkUrl, type Site, siteOf } from './http/site.ts'
 import { BEAT_MS } from './http/stream.ts'
 import { createWaits } from './http/waits.ts'
 import { type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/feed.ts'
@@ -34,6 +36,8 @@ export interface App {
   readonly url: string
   readonly metricsUrl: string
   readonly deps: Deps
+  /** The URL of a one-time link that signs a reviewer in. */
+  loginLink(person: Person): Promise<string>
   /** The admin key that this start generated; to be shown once. */
   readonly newAdminKey?: string
   readonly health: Health
@@ -77,7 +81,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     await policies.ready
     note = noteLoads(gateway, log)
     early.forEach(note)
-    return await listen(config, gateway)
+    return await listen(config, gateway, log)
   } catch (error) {
     await policies.close()
     await store?.close()
@@ -136,6 +140,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     nextId: orderedIds(() => store.now(), random),
     nextCommitId,
     commitmentSecret: commitments,
+    sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },
     storeDeadlineMs: config.storeDeadline,
     observe: (observation) => {
       metrics.observe(observation)
@@ -176,6 +181,7 @@ function serverOf(
     close()
     waits.endAll()
   }
+  let site: Site | undefined
   const http = {
     gateway: deps,
     schemas: loadSchemas(),
@@ -185,13 +191,19 @@ function serverOf(
     bodyBytes: config.bodyLimit,
     streamBeatMs,
     adminKeyHash,
+    site: () => (site ??= siteNow(config, server)),
     shadowCounts: metrics.shadowCounts,
     observeHttp: (request: HttpObservation) => metrics.observeHttp(request),
   }
-  return { server: createServer(http, health), health }
+  const server: FastifyInstance = createServer(http, health)
+  return { server, health }
 }
 
-async function listen(config: Config, gateway: Gateway): Promise<App> {
+function siteNow({ publicUrl, host }: Config, { server }: FastifyInstance): Site {
+  return siteOf(publicUrl, host, (server.address() as AddressInfo).port)
+}
+
+async function listen(config: Config, gateway: Gateway, log: Logger): Promise<App> {
   const { server, metrics, timer, policies, loads, store, deps, health, newAdminKey } = gateway
   let scrapes: MetricsListener | undefined
   const close = async (): Promise<void> => {
@@ -210,8 +222,12 @@ async function listen(config: Config, gateway: Gateway): Promise<App> {
     throw error
   }
   const { port } = server.server.address() as AddressInfo
+  const site = siteNow(config, server)
+  if (!keepsCookies(site))
+    log.warn({ url: site.url }, 'browsers will not keep a session: people need https, or this machine itself')
   return {
     url: `http://${hostInUrl(config.host)}:${port}`,
+    loginLink: async (person) => linkUrl(site, (await issueLink(deps, person)).token),
     metricsUrl: `http://${hostInUrl(config.metricsHost)}:${scrapes.port}/metrics`,
     deps,
     health,

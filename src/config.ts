@@ -33,6 +33,11 @@ export interface Config {
   readonly storeMinFree: number
   /** Time between two looks at the policy directory, ms. */
   readonly policyRescan: number
+  /** Where people reach the gateway, as an origin; absent: where it listens. */
+  readonly publicUrl?: string
+  /** A session of the console ends when nothing was asked for so long, and in the end whatever happens; ms. */
+  readonly sessionIdle: number
+  readonly sessionLifetime: number
 }
 
 export type Origin = 'flag' | 'environment' | 'file' | 'default'
@@ -131,6 +136,27 @@ export const SETTINGS: readonly Setting[] = [
     minimum: 100,
     maximum: 3_600_000,
     help: 'time between two looks at the policy directory, ms',
+  },
+  {
+    key: 'publicUrl',
+    type: 'string',
+    help: 'where people reach the gateway, such as https://countersign.example',
+  },
+  {
+    key: 'sessionIdle',
+    type: 'integer',
+    default: LIMITS.SESSION_IDLE_MS,
+    minimum: 60_000,
+    maximum: 24 * 3_600_000,
+    help: 'a session of the console ends when nothing was asked for so long, ms',
+  },
+  {
+    key: 'sessionLifetime',
+    type: 'integer',
+    default: LIMITS.SESSION_MS,
+    minimum: 60_000,
+    maximum: 7 * 24 * 3_600_000,
+    help: 'a session of the console ends after so long, ms',
   },
 ]
 
@@ -271,6 +297,7 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
   if (/json-rules-engine|\*/.test(env['DEBUG'] ?? '')) {
     throw new ConfigError('DEBUG: the rules engine would print payloads to the log; unset it')
   }
+  refuseOddUrl(config)
   acceptedOf(config)
   if (isRedisAddress(config.store)) {
     redisAddressOf(config)
@@ -287,6 +314,16 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
   if (data === policies || data.startsWith(`${policies}/`)) {
     throw new ConfigError('store: state must not lie inside the policy directory')
   }
+}
+
+function refuseOddUrl({ publicUrl }: Config): void {
+  if (publicUrl === undefined) return
+  const url = URL.canParse(publicUrl) ? new URL(publicUrl) : undefined
+  const plain = url !== undefined && ['https:', 'http:'].includes(url.protocol)
+  if (plain && [url.origin, `${url.origin}/`].includes(publicUrl)) return
+  throw new ConfigError(
+    `public_url: \`${publicUrl}\` must be an origin, such as https://countersign.example, without path`,
+  )
 }
 
 /** The server of the address, with the credentials that stand beside it. @throws ConfigError */

@@ -56,6 +56,8 @@ describe('where a setting comes from', () => {
       storeDeadline: LIMITS.STORE_DEADLINE_MS,
       storeMinFree: 64 * 1024 * 1024,
       policyRescan: 5_000,
+      sessionIdle: 1_800_000,
+      sessionLifetime: 28_800_000,
     })
     expect(new Set(Object.values(origins))).toEqual(new Set(['default']))
   })

@@ -14,6 +14,7 @@ import type {
 import { ERRORS, type Problem } from '../src/contract/errors.ts'
 import { LIMITS } from '../src/contract/limits.ts'
 import type { ThreadList, ThreadView } from '../src/contract/reviewer.ts'
+import type { LoginLink, Me } from '../src/contract/session.ts'
 import { leafHash } from '../src/domain/digest.ts'
 import { issueKey } from '../src/gateway/keys.ts'
 import { runDue } from '../src/gateway/run-due.ts'
@@ -132,7 +133,7 @@ export interface PollOptions {
   readonly task_id?: string
 }
 
-/** Whoever calls one plane of the gateway with a key. */
+/** Whoever calls one plane of the gateway with a key, or with a session. */
 class KeyHolder {
   readonly #at: { readonly url: string }
   readonly #plane: 'agent' | 'review'
@@ -143,8 +144,17 @@ class KeyHolder {
     this.key = key
   }
 
+  get url(): string {
+    return this.#at.url
+  }
+
+  /** What proves who calls. */
+  credentials(): Record<string, string> {
+    return { authorization: `Bearer ${this.key}` }
+  }
+
   call<T>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> {
-    const headers = { authorization: `Bearer ${this.key}`, ...options.headers }
+    const headers = { ...this.credentials(), ...options.headers }
     return call<T>(`${this.#at.url}/api/${this.#plane}/${path}`, method, { ...options, headers })
   }
 }
@@ -212,6 +222,25 @@ export class Reviewer extends KeyHolder {
   approve(thread: string, revision = 1): Promise<Answer<ThreadView>> {
     return this.vote(thread, { decision: 'approve', revision })
   }
+}
+
+/** A reviewer who has signed in to the console: what a page of the gateway sends. */
+export class SignedIn extends Reviewer {
+  override credentials(): Record<string, string> {
+    return { cookie: `__Host-countersign=${this.key}`, ...pageOf(this.url) }
+  }
+}
+
+/** What a browser says of a request that a page of the gateway makes. */
+export const pageOf = (url: string): Record<string, string> => ({
+  origin: url,
+  'sec-fetch-site': 'same-origin',
+})
+
+/** The session in an answer's Set-Cookie. */
+export function sessionIn({ headers }: { readonly headers: Headers }): string | undefined {
+  const cookies = headers.getSetCookie().flatMap((one) => /^__Host-countersign=([^;]+)/.exec(one)?.[1] ?? [])
+  return cookies[0]
 }
 
 export interface EvidenceLine {
@@ -286,6 +315,8 @@ export class World {
       storeDeadline: 2_000,
       storeMinFree: 0,
       policyRescan: 50,
+      sessionIdle: LIMITS.SESSION_IDLE_MS,
+      sessionLifetime: LIMITS.SESSION_MS,
       ...this.#options.config,
     }
     const { clock, logged } = this
@@ -338,6 +369,25 @@ export class World {
   async reviewer(id: string, tenant = 'acme'): Promise<Reviewer> {
     const { api_key } = await issueKey(this.app.deps, { kind: 'reviewer', tenant, id })
     return new Reviewer(this, api_key)
+  }
+
+  /** The token of a new one-time link. */
+  async link(id: string, tenant = 'acme'): Promise<string> {
+    const { status, body } = await this.admin<LoginLink>('POST', `reviewers/${tenant}/${id}/login-link`)
+    expect(status).toBe(201)
+    return /#\/sign-in\/(csl_.+)$/.exec(body.url)?.[1] ?? ''
+  }
+
+  /** A reviewer with a session, opened by a one-time link. */
+  async signIn(id: string, tenant = 'acme'): Promise<SignedIn> {
+    const answer = await this.openSession(await this.link(id, tenant))
+    expect(answer.status).toBe(200)
+    return new SignedIn(this, sessionIn(answer) ?? '')
+  }
+
+  openSession(link: string, headers: Record<string, string> = {}): Promise<Answer<Me>> {
+    const page = { ...pageOf(this.url), ...headers }
+    return call<Me>(`${this.url}/api/review/session`, 'POST', { body: { link }, headers: page })
   }
 
   admin<T>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> {

@@ -51,8 +51,10 @@ export interface Vote {
   readonly revision: number
   readonly comment?: string
   readonly at: number
-  /** Channel: `key` for a reviewer API key. */
+  /** How the reviewer proved who it was: `key` for an API key, `link` or `oidc` for a session. */
   readonly via: string
+  /** As the identity provider said at sign-in; absent when the directory says it. */
+  readonly groups?: readonly string[]
 }
 
 /** Who looks at the thread: a courtesy among reviewers that ends by itself. */

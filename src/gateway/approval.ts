@@ -67,11 +67,14 @@ function seatsLost(snapshot: Snapshot, thread: Thread): Lapse | undefined {
   return { code: 'reviewer_removed', sentence: 'a person who approved no longer holds the seat' }
 }
 
-/** The people whose approvals of the current revision count today: in the directory, and not answerable for the agent. */
+/** The people whose approvals of the current revision count today: in the directory, and not answerable for the agent. Their groups are those of the directory, or of the sign-in when it had its own. */
 export function approversOf(tenant: Tenant | undefined, thread: Thread): ReviewerEntry[] {
   return currentVotes(thread)
     .filter((vote) => vote.decision === 'approve' && !isOwner(tenant, thread, vote.reviewer))
-    .flatMap((vote) => tenant?.reviewers.get(vote.reviewer) ?? [])
+    .flatMap(({ reviewer, groups }) => {
+      const entry = tenant?.reviewers.get(reviewer)
+      return entry === undefined ? [] : [groups === undefined ? entry : { ...entry, groups }]
+    })
 }
 
 /** Owners never vote on threads of their agents, unless the directory says so for that agent (design.md section 5). */

@@ -1,10 +1,26 @@
-/** Who is calling, as proved by a key. Nothing here ever comes from anywhere else. */
+/** Who is calling, as proved by a key or a session. Nothing here ever comes from anywhere else. */
 export interface Caller {
   readonly tenant: string
   readonly id: string
-  /** How: by a key, or in a session that began with a one-time link or at the identity provider. */
-  readonly via: 'key' | 'link' | 'oidc'
+  /** How that was proved; recorded with votes. */
+  readonly via: Via
+  /** SHA-256 of the credential. */
   readonly keyHash: string
-  /** Of the key's record: every commit under the key guards it. */
+  /** Of the record of the key or session: every commit under it guards it. */
   readonly keyRevision: number
+  /** Of a session only. */
+  readonly session?: CallerSession
 }
+
+export type Via = 'key' | 'link' | 'oidc'
+
+export interface CallerSession {
+  readonly expiresAt: number
+  /** Digest of the directory entry that signed in: whoever has another one by now must sign in again. */
+  readonly entry: string
+  /** As the identity provider said, in place of the directory's. */
+  readonly groups?: readonly string[]
+}
+
+/** The type of the record that proves the caller. */
+export const proofOf = ({ via }: Caller): 'key' | 'session' => (via === 'key' ? 'key' : 'session')

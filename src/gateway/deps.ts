@@ -1,3 +1,4 @@
+import type { SessionTimes } from '../domain/session.ts'
 import type { CompiledSnapshot } from '../policy/compile.ts'
 import type { Diagnostic } from '../policy/diagnostics.ts'
 import type { Store } from '../store/store.ts'
@@ -19,6 +20,7 @@ export interface Deps {
   nextCommitId(): string
   /** Key of the salted commitments in evidence: who holds it can open them. */
   readonly commitmentSecret: Uint8Array
+  readonly sessions: SessionTimes
   /** Longest time one store call may take, ms. */
   readonly storeDeadlineMs: number
   /** Told of every record after it is durable: counters and log lines. Must not throw; may be lost, never the truth. */

@@ -1,9 +1,11 @@
 import { hashCredential, parseCredential } from '../domain/credential.ts'
+import { entryDigest } from '../domain/session.ts'
 import type { AgentEntry, ReviewerEntry, Snapshot } from '../policy/snapshot.ts'
 import type { Guard } from '../store/store.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, proofOf } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { read } from './records.ts'
+import { sessionInForce } from './sessions.ts'
 import { storeCall, unauthenticated } from './transact.ts'
 
 const REMEMBERED_KEYS = 10_000
@@ -24,13 +26,8 @@ export async function identify(
   const keyHash = hashCredential(credential)
   const key = await storeCall(() => read(deps.store, form.tenant, 'key', keyHash))
   if (key === undefined || key.value.kind !== kind) throw unauthenticated()
-  const caller = {
-    tenant: form.tenant,
-    id: key.value.id,
-    via: 'key' as const,
-    keyHash,
-    keyRevision: key.revision,
-  }
+  const { tenant } = form
+  const caller: Caller = { tenant, id: key.value.id, via: 'key', keyHash, keyRevision: key.revision }
   if (kind === 'agent') remember(deps, credential, caller)
   return caller
 }
@@ -43,13 +40,14 @@ export function recognise(deps: Deps, credential: string | undefined): Caller | 
   return credential === undefined ? undefined : deps.keys.get(credential)
 }
 
-/** The guard that makes a revocation instant: a commit under a key that is gone changes nothing and is refused. */
+/** The guard that makes a revocation instant: a commit under a key or session that is gone changes nothing and is refused. */
 export function keyGuard(caller: Caller): Guard {
-  return { type: 'key', id: caller.keyHash, revision: caller.keyRevision }
+  return { type: proofOf(caller), id: caller.keyHash, revision: caller.keyRevision }
 }
 
-/** For calls that commit nothing, and for calls that last: the key must still be there. @throws GatewayError `unauthenticated` */
+/** For calls that commit nothing, and for calls that last: the key or session must still be there. @throws GatewayError `unauthenticated` */
 export async function keyInForce(deps: Deps, caller: Caller): Promise<void> {
+  if (caller.session !== undefined) return sessionInForce(deps, caller)
   const key = await storeCall(() => deps.store.get(caller.tenant, 'key', caller.keyHash))
   if (key?.revision !== caller.keyRevision) throw unauthenticated()
 }
@@ -62,11 +60,18 @@ export function agentEntry(snapshot: Snapshot | undefined, caller: Caller): Agen
   return entry
 }
 
-/** @throws GatewayError `unauthenticated` when the directory in force does not know the reviewer. */
+/**
+ * The reviewer's entry in the directory in force, with the groups that an identity provider vouched for.
+ *
+ * @throws GatewayError `unauthenticated` when the directory does not know the reviewer, or not as when the session was opened
+ */
 export function reviewerEntry(snapshot: Snapshot | undefined, caller: Caller): ReviewerEntry {
   const entry = snapshot?.directory.tenants.get(caller.tenant)?.reviewers.get(caller.id)
   if (entry === undefined) throw unauthenticated()
-  return entry
+  const { session } = caller
+  if (session === undefined) return entry
+  if (entryDigest(entry) !== session.entry) throw unauthenticated()
+  return session.groups === undefined ? entry : { ...entry, groups: session.groups }
 }
 
 function remember(deps: Deps, credential: string, caller: Caller): void {

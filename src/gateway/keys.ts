@@ -5,7 +5,8 @@ import { HOLDER_NAME, TENANT_NAME } from '../domain/id.ts'
 import type { Guard, Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
-import { holderId, put, read, remove, SYSTEM, TENANTS_INDEX, unchanged } from './records.ts'
+import { holderId, put, read, remove, unchanged } from './records.ts'
+import { registerTenant } from './tenants.ts'
 import { forgetKey, transact } from './transact.ts'
 
 export interface Holder {
@@ -76,12 +77,6 @@ export async function revokeKey(deps: Deps, holder: Holder): Promise<void> {
 function inDirectory(deps: Deps, { tenant, kind, id }: Holder): boolean {
   const known = deps.policies.current()?.directory.tenants.get(tenant)
   return (kind === 'agent' ? known?.agents.has(id) : known?.reviewers.has(id)) === true
-}
-
-/** Timers walk the tenants that ever had a key: nobody else can have a thread. Written first, so that none is forgotten. */
-async function registerTenant(deps: Deps, tenant: string): Promise<void> {
-  const entry = { op: 'index', index: TENANTS_INDEX, member: tenant, to: 0 } as const
-  await transact(deps, SYSTEM, () => Promise.resolve({ answer: undefined, writes: [entry] }))
 }
 
 function recordOf(

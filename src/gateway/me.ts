@@ -1,6 +1,7 @@
 import type { Me } from '../contract/session.ts'
 import type { Deps } from './deps.ts'
 import type { Caller } from './caller.ts'
+import { isoTime } from './evidence.ts'
 import { reviewerEntry } from './identify.ts'
 
 /** Who I am, what I may decide, and whose threads I must leave to others. */
@@ -9,7 +10,7 @@ export function me(deps: Deps, caller: Caller): Me {
   const { id, name, email, groups, roles } = reviewerEntry(snapshot, caller)
   const agents = [...(snapshot?.directory.tenants.get(caller.tenant)?.agents.values() ?? [])]
   const owns = agents.filter((agent) => agent.owners.includes(id)).map((agent) => agent.id)
-  const { tenant } = caller
+  const { tenant, via, session } = caller
   return {
     tenant,
     reviewer: id,
@@ -17,7 +18,8 @@ export function me(deps: Deps, caller: Caller): Me {
     groups: [...groups],
     roles: [...roles],
     owns,
-    via: caller.via,
+    via,
     ...(email === undefined ? {} : { email }),
+    ...(session && { session: { idle_ms: deps.sessions.idleMs, expires_at: isoTime(session.expiresAt) } }),
   }
 }

@@ -1,6 +1,7 @@
 import type { Decision } from '../contract/agent.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { sha256 } from '../domain/digest.ts'
+import type { Link, Session } from '../domain/session.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { ApprovalToken } from '../domain/token.ts'
 import type { FiredRule, History } from '../policy/snapshot.ts'
@@ -13,6 +14,12 @@ export interface Records {
   readonly key: KeyRecord
   /** By `agent/<id>` or `reviewer/<id>`: which key is in force. */
   readonly holder: HolderRecord
+  /** By SHA-256 of the credential in the cookie. It never changes, it only goes. */
+  readonly session: Session
+  /** By the same hash: when the session was last used. Apart from it, so that commits can guard the session. */
+  readonly seen: { readonly at: number }
+  /** By SHA-256 of the one-time link's token. */
+  readonly link: Link
   /** By thread id. */
   readonly thread: Thread
   /** By `<thread id>/<number>`. */
@@ -141,6 +148,8 @@ export const INDEX = {
   /** Calls that policy rejected. Score: number of the evidence record. Member: the commit's id. */
   rejected: (agent: string, task: string): string => `rejected/${agent}/${task}`,
   agentHistory: (agent: string): string => `history/agent/${agent}`,
+  /** What lets a reviewer in beside a key: `session <hash>`, `link <hash>`; scores of their last moment. */
+  signIns: (reviewer: string): string => `sign-ins/${reviewer}`,
   /** Score: number of the first evidence record of a commit that touched the thread. Member: the commit's id. */
   evidence: (thread: string): string => `evidence/${thread}`,
 } as const

@@ -7,6 +7,7 @@ import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { expiry } from './expire.ts'
 import { forgetWindow, release, withoutCharges } from './limits.ts'
 import { INDEX, read, remove, SYSTEM, TENANTS_INDEX, unchanged, type Versioned } from './records.ts'
+import { endWhenOver, unlist } from './sessions.ts'
 import { writeThread } from './threads.ts'
 import { type Plan, storeCall, transact } from './transact.ts'
 
@@ -16,7 +17,7 @@ const BATCH = 100
 const MAX_TENANTS = 10_000
 
 /**
- * One round of everything that happens by time alone: expiry, reminders, escalations, and forgetting old answers and tokens.
+ * One round of everything that happens by time alone: expiry, reminders, escalations, the end of sessions, and forgetting old answers and tokens.
  * State is in the store, so a restart loses nothing: what came due meanwhile is done in the first round.
  * Returns how many items it dealt with; a full batch means there may be more.
  */
@@ -93,6 +94,8 @@ async function purge(deps: Deps, tenant: string, member: string): Promise<Plan<v
   if (forgotten)
     return { answer: undefined, writes: [forgotten, { op: 'index', index: INDEX.purge, member }] }
   const [type = '', id = ''] = member.split(' ', 2)
+  if (type === 'session') return endWhenOver(deps, tenant, id)
+  if (type === 'link') return forgetLink(deps, tenant, id)
   const kind = type === 'token' ? 'token' : 'answer'
   const record = await read(deps.store, tenant, kind, id)
   const until = record === undefined ? 0 : keptUntil(record.value)
@@ -106,6 +109,15 @@ async function purge(deps: Deps, tenant: string, member: string): Promise<Plan<v
     writes: [...(record !== undefined && over ? [entry, remove(kind, id)] : [entry]), ...released.writes],
     evidence: released.evidence,
   }
+}
+
+/** A link that nobody used in time. */
+async function forgetLink(deps: Deps, tenant: string, hash: string): Promise<Plan<void>> {
+  const link = await read(deps.store, tenant, 'link', hash)
+  const member = `link ${hash}`
+  if (link === undefined) return { answer: undefined, writes: [{ op: 'index', index: INDEX.purge, member }] }
+  const writes = [remove('link', hash), ...unlist(link.value.reviewer, member)]
+  return { answer: undefined, guards: [unchanged('link', hash, link)], writes }
 }
 
 const NOTHING = { guards: [], writes: [], evidence: [] }

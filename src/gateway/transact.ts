@@ -32,6 +32,8 @@ export interface Receipt {
 
 const ATTEMPTS = 32
 const RETRY_AFTER_SECONDS = 1
+/** Records that prove who is calling. */
+const PROOFS: readonly string[] = ['key', 'session']
 
 /**
  * Optimistic atomic commit (design.md section 2): `attempt` reads and decides, the store applies or names what changed meanwhile,
@@ -108,12 +110,12 @@ function receiptOf(number: number | undefined, event: string | undefined): { rec
   return number === undefined || event === undefined ? {} : { receipt: { number, leaf: leafHash(event) } }
 }
 
-/** A key's record never changes, it only goes: when it is gone there is nobody left to decide for. */
+/** The record of a key or session never changes, it only goes: when it is gone there is nobody left to decide for. */
 async function refuseDeadKeys(deps: Deps, tenant: string, guards: readonly Guard[]): Promise<void> {
-  const key = guards.find((guard) => 'type' in guard && guard.type === 'key') as RecordGuard | undefined
+  const key = guards.find((guard): guard is RecordGuard => 'type' in guard && PROOFS.includes(guard.type))
   if (key === undefined) return
   forgetKey(deps, key.id)
-  const record = await storeCall(() => deps.store.get(tenant, 'key', key.id))
+  const record = await storeCall(() => deps.store.get(tenant, key.type, key.id))
   if (record?.revision !== key.revision) throw unauthenticated()
 }
 

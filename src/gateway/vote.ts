@@ -28,8 +28,6 @@ export interface Ballot {
   readonly vote: VoteRequest
   /** Digest named by If-Match: what the reviewer was shown. */
   readonly shown?: string
-  /** The channel, recorded with the vote. */
-  readonly via: string
 }
 
 /**
@@ -42,7 +40,7 @@ export interface Ballot {
 export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<Committed<Thread>> {
   return transact(deps, caller.tenant, async () => {
     const snapshot = deps.policies.current()
-    const reviewer = reviewerEntry(snapshot, caller)
+    reviewerEntry(snapshot, caller)
     const tenant = snapshot?.directory.tenants.get(caller.tenant)
     const thread = await findThread(deps, caller.tenant, ballot.thread_id)
     checkPending(thread.value, deps.store.now())
@@ -51,7 +49,7 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller)]
     const epoch = await deps.store.epoch(caller.tenant)
     const inTime = beforeDeadline(thread.value)
-    const plan = count(deps, thread.value, { ballot, reviewer, tenant, epoch })
+    const plan = count(deps, thread.value, { ballot, caller, tenant, epoch })
     return { ...approving(deps, snapshot, plan), guards: [...guards, { epoch }], ...inTime }
   })
 }
@@ -131,21 +129,22 @@ const listOf = (groups: readonly string[]): string => (groups.length === 0 ? 'no
 
 interface Counting {
   readonly ballot: Ballot
-  readonly reviewer: ReviewerEntry
+  readonly caller: Caller
   readonly tenant: Tenant | undefined
   /** The store's, at the vote. */
   readonly epoch: string
 }
 
-function count(deps: Deps, thread: Thread, { ballot, reviewer, tenant, epoch }: Counting): Plan<Thread> {
+function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Counting): Plan<Thread> {
   const at = deps.store.now()
   const { decision, comment } = ballot.vote
   const cast: Vote = {
-    reviewer: reviewer.id,
+    reviewer: caller.id,
     decision,
     revision: thread.revision,
     at,
-    via: ballot.via,
+    via: caller.via,
+    ...(caller.session?.groups && { groups: caller.session.groups }),
     ...(comment === undefined ? {} : { comment }),
   }
   const counted = { ...thread, votes: [...thread.votes, cast] }

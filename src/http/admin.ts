@@ -3,15 +3,19 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EvidenceQuery, ExplainRequest } from '../contract/admin.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { LIMITS } from '../contract/limits.ts'
+import type { LoginLink } from '../contract/session.ts'
 import { parseCredential } from '../domain/credential.ts'
 import { explainPolicies } from '../gateway/explain-policies.ts'
 import { exportEvidence } from '../gateway/export-evidence.ts'
-import { identify, reviewerEntry } from '../gateway/identify.ts'
+import { reviewerEntry } from '../gateway/identify.ts'
 import { issueKey, revokeKey } from '../gateway/keys.ts'
+import { issueLink } from '../gateway/login-links.ts'
 import { showPolicies } from '../gateway/show-policies.ts'
-import { bearerOf, requireAdmin } from './auth.ts'
+import { endSessions } from '../gateway/sign-out.ts'
+import { bearerOf, requireAdmin, reviewerOf, sessionOf } from './auth.ts'
 import { acceptStrictJson } from './body.ts'
 import type { HttpDeps } from './deps.ts'
+import { linkUrl } from './site.ts'
 
 /** What an administrator may touch: everything with the admin key, the own tenant as a reviewer with the admin role. */
 export type AdminRight = { readonly kind: 'admin'; readonly id: string } | TenantAdmin
@@ -32,6 +36,7 @@ export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
   })
   acceptStrictJson(app)
   for (const kind of ['agent', 'reviewer'] as const) keyRoutes(app, http, kind)
+  signInRoutes(app, http)
 
   app.get('/policies', () => Promise.resolve(showPolicies(http.gateway, http.shadowCounts)))
 
@@ -56,15 +61,20 @@ export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
 }
 
 async function rightOf(request: FastifyRequest, http: HttpDeps): Promise<AdminRight> {
-  const bearer = bearerOf(request)
-  if (bearer === undefined || parseCredential('reviewer', bearer) === undefined) {
+  if (!isReviewer(request)) {
     requireAdmin(request, http.adminKeyHash)
     return { kind: 'admin', id: 'admin' }
   }
-  const caller = await identify(http.gateway, 'reviewer', bearer)
+  const caller = await reviewerOf(request, http)
   const { id, roles } = reviewerEntry(http.gateway.policies.current(), caller)
   if (!roles.includes(ADMIN_ROLE)) throw new GatewayError('not_permitted', 'this needs the admin role')
   return { kind: 'reviewer', id, tenant: caller.tenant }
+}
+
+function isReviewer(request: FastifyRequest): boolean {
+  const bearer = bearerOf(request)
+  if (bearer !== undefined) return parseCredential('reviewer', bearer) !== undefined
+  return sessionOf(request) !== undefined
 }
 
 /** Another tenant's things are as absent as things that never were. */
@@ -98,6 +108,24 @@ function keyRoutes(app: FastifyInstance, http: HttpDeps, kind: 'agent' | 'review
   app.delete<HolderPath>(path, async (request, reply) => {
     requireAdminKey(request)
     await revokeKey(http.gateway, { kind, ...request.params })
+    return reply.code(204).send()
+  })
+}
+
+/** How reviewers get in without a key, and how they are put out. */
+function signInRoutes(app: FastifyInstance, http: HttpDeps): void {
+  app.post<HolderPath>('/reviewers/:tenant/:id/login-link', async (request, reply) => {
+    requireAdminKey(request)
+    const { token, expiresAt } = await issueLink(http.gateway, request.params)
+    const link: LoginLink = {
+      url: linkUrl(http.site(), token),
+      expires_at: new Date(expiresAt).toISOString(),
+    }
+    return reply.code(201).send(link)
+  })
+  app.delete<HolderPath>('/reviewers/:tenant/:id/sessions', async (request, reply) => {
+    requireAdminKey(request)
+    await endSessions(http.gateway, request.params)
     return reply.code(204).send()
   })
 }

@@ -1,7 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
+import type { Caller } from '../gateway/caller.ts'
+import { identify } from '../gateway/identify.ts'
+import { identifySession } from '../gateway/sessions.ts'
 import { countOf } from './body.ts'
+import { cookieOf, SESSION_COOKIE } from './cookie.ts'
+import type { HttpDeps } from './deps.ts'
+import { refuseForeign } from './site.ts'
 
 /** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1), one space, one credential. */
 const BEARER = /^bearer ([A-Za-z0-9._~+/-]+=*)$/i
@@ -11,6 +17,24 @@ export function bearerOf(request: FastifyRequest): string | undefined {
   const { authorization } = request.headers
   if (authorization === undefined || countOf(request, 'authorization') !== 1) return undefined
   return BEARER.exec(authorization)?.[1]
+}
+
+/**
+ * The session in the cookie, when no bearer credential stands in the request: a program that brings a key means it.
+ * `Basic` is for a proxy on the way, and none of ours.
+ */
+export function sessionOf(request: FastifyRequest): string | undefined {
+  const { authorization } = request.headers
+  const forProxy = authorization === undefined || /^basic /i.test(authorization)
+  return forProxy && countOf(request, 'authorization') <= 1 ? cookieOf(request, SESSION_COOKIE) : undefined
+}
+
+/** The reviewer who calls, by key or by session. @throws GatewayError `unauthenticated`, `foreign_origin` */
+export async function reviewerOf(request: FastifyRequest, http: HttpDeps): Promise<Caller> {
+  const session = sessionOf(request)
+  if (session === undefined) return identify(http.gateway, 'reviewer', bearerOf(request))
+  refuseForeign(request, http.site())
+  return identifySession(http.gateway, session)
 }
 
 /** The admin key may be any string, so it is compared as it stands, in constant time over digests. */

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Rate } from '../domain/rate.ts'
 import type { Deps } from '../gateway/deps.ts'
 import type { Schemas } from './schemas.ts'
+import type { Site } from './site.ts'
 import type { Waits } from './waits.ts'
 
 /** What the routes need beside the verbs. */
@@ -15,6 +16,8 @@ export interface HttpDeps {
   /** Time between two signs of life on a stream, ms. */
   readonly streamBeatMs: number
   readonly adminKeyHash: Uint8Array
+  /** Known when the gateway listens. */
+  readonly site: () => Site
   /** Calls that each shadow rule would have touched since start. */
   readonly shadowCounts: ReadonlyMap<string, number>
   readonly observeHttp: (request: HttpObservation) => void

@@ -11,7 +11,6 @@ import type { Caller } from '../gateway/caller.ts'
 import { claim, release } from '../gateway/claim.ts'
 import { comment } from '../gateway/comment.ts'
 import { countThreads } from '../gateway/count-threads.ts'
-import { identify } from '../gateway/identify.ts'
 import { listAgents } from '../gateway/list-agents.ts'
 import { listThreads } from '../gateway/list-threads.ts'
 import { me } from '../gateway/me.ts'
@@ -20,7 +19,7 @@ import { showImage } from '../gateway/show-image.ts'
 import { showThread } from '../gateway/show-thread.ts'
 import { vote } from '../gateway/vote.ts'
 import { answer } from './agent.ts'
-import { bearerOf } from './auth.ts'
+import { reviewerOf } from './auth.ts'
 import { acceptStrictJson } from './body.ts'
 import type { HttpDeps } from './deps.ts'
 import { streamRoute } from './stream.ts'
@@ -29,7 +28,7 @@ import { streamRoute } from './stream.ts'
 export function reviewerRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.decorateRequest('caller')
   app.addHook('onRequest', async (request) => {
-    request.caller = await identify(http.gateway, 'reviewer', bearerOf(request))
+    request.caller = await reviewerOf(request, http)
   })
   acceptStrictJson(app)
 
@@ -51,7 +50,6 @@ export function reviewerRoutes(app: FastifyInstance, http: HttpDeps): void {
     const ballot = {
       thread_id: request.params.thread_id,
       vote: http.schemas.check<VoteRequest>('VoteRequest', request.body),
-      via: caller.via,
       ...ifMatch(request),
     }
     answer(reply, await vote(http.gateway, caller, ballot))

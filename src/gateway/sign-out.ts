@@ -1,0 +1,83 @@
+import { GatewayError } from '../contract/errors.ts'
+import { HOLDER_NAME, TENANT_NAME } from '../domain/id.ts'
+import type { SessionEnd } from '../domain/session.ts'
+import type { Caller } from './caller.ts'
+import type { Deps } from './deps.ts'
+import type { Actor } from './evidence.ts'
+import type { Person } from './login-links.ts'
+import { INDEX, remove } from './records.ts'
+import { endSession, unlist } from './sessions.ts'
+import { type Plan, storeCall, transact } from './transact.ts'
+
+const BATCH = 100
+
+/** Ends the session that asks. Nothing when a key asks: it has none. */
+export async function signOut(deps: Deps, caller: Caller): Promise<void> {
+  if (caller.session === undefined) return
+  const actor = { kind: 'reviewer', id: caller.id } as const
+  const ending = { reason: 'signed_out', actor } as const
+  await transact(deps, caller.tenant, () => endSession(deps, caller.tenant, caller.keyHash, ending))
+}
+
+/** Ends all sessions of the reviewer who asks, and the links nobody has used yet. */
+export async function signOutEverywhere(deps: Deps, { tenant, id }: Caller): Promise<void> {
+  await endAll(deps, { tenant, id }, { reason: 'signed_out', actor: { kind: 'reviewer', id } })
+}
+
+/**
+ * Ends everything that lets a reviewer in but a key, also when the directory knows nobody of that name any more.
+ *
+ * @throws GatewayError `not_found` when there is neither such a reviewer nor a session
+ */
+export async function endSessions(deps: Deps, person: Person): Promise<void> {
+  const { tenant, id } = person
+  const none = new GatewayError('not_found', `there is no reviewer \`${id}\` in tenant \`${tenant}\``)
+  if (!TENANT_NAME.test(tenant) || !HOLDER_NAME.test(id)) throw none
+  const known = deps.policies.current()?.directory.tenants.get(tenant)?.reviewers.has(id) === true
+  const ended = await endAll(deps, person, {
+    reason: 'ended_by_admin',
+    actor: { kind: 'admin', id: 'admin' },
+  })
+  if (!known && ended === 0) throw none
+}
+
+interface Ending {
+  readonly reason: SessionEnd
+  readonly actor: Actor
+}
+
+/** Until none is left: one that was opened meanwhile goes, too. Returns how many there were. */
+async function endAll(deps: Deps, { tenant, id }: Person, ending: Ending): Promise<number> {
+  const index = INDEX.signIns(id)
+  for (let done = 0; ;) {
+    const entries = await storeCall(() => deps.store.range(tenant, index, { limit: BATCH }))
+    if (entries.length === 0) return done
+    const members = entries.map((entry) => entry.member)
+    await transact(deps, tenant, async () =>
+      together(await Promise.all(members.map((member) => endOne(deps, { tenant, id }, member, ending)))),
+    )
+    done += members.length
+  }
+}
+
+async function endOne(
+  deps: Deps,
+  { tenant, id }: Person,
+  member: string,
+  ending: Ending,
+): Promise<Plan<void>> {
+  const [type, hash = ''] = member.split(' ', 2)
+  const gone = unlist(id, member)
+  if (type === 'link') return { answer: undefined, writes: [remove('link', hash), ...gone] }
+  const end = await endSession(deps, tenant, hash, ending)
+  return { ...end, writes: [...end.writes, ...gone] }
+}
+
+function together(plans: readonly Plan<void>[]): Plan<void> {
+  return {
+    answer: undefined,
+    guards: plans.flatMap((plan) => plan.guards ?? []),
+    writes: plans.flatMap((plan) => plan.writes ?? []),
+    evidence: plans.flatMap((plan) => plan.evidence ?? []),
+  }
+}

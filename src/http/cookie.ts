@@ -1,0 +1,32 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** `__Host-`: only this host can have set it, over a secure connection, for all paths (RFC 6265bis section 4.1.3.2). */
+export const SESSION_COOKIE = '__Host-countersign'
+
+/** The value of a cookie, or undefined when it is missing or stands twice: then somebody else may have set one of them. */
+export function cookieOf(request: FastifyRequest, name: string): string | undefined {
+  const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim())
+  const values = pairs.filter((pair) => pair.startsWith(`${name}=`))
+  return values.length === 1 ? values[0]?.slice(name.length + 1) : undefined
+}
+
+export interface CookieForm {
+  /** `Strict`: it never comes along from another site. `Lax`: it does when a link of another site leads here. */
+  readonly sameSite: 'Strict' | 'Lax'
+  /** Absent: until the browser closes. */
+  readonly maxAgeSeconds?: number
+}
+
+export function setCookie(
+  reply: FastifyReply,
+  name: string,
+  value: string,
+  { sameSite, maxAgeSeconds }: CookieForm,
+): void {
+  const age = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`
+  reply.header('set-cookie', `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=${sameSite}${age}`)
+}
+
+export function clearCookie(reply: FastifyReply, name: string, sameSite: CookieForm['sameSite']): void {
+  setCookie(reply, name, '', { sameSite, maxAgeSeconds: 0 })
+}

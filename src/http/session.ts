@@ -1,0 +1,67 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../contract/errors.ts'
+import { LIMITS } from '../contract/limits.ts'
+import type { Me, SignIn, SignInOptions, SignOutQuery } from '../contract/session.ts'
+import { me } from '../gateway/me.ts'
+import { replacedBy, signInByLink } from '../gateway/sign-in.ts'
+import { signOut, signOutEverywhere } from '../gateway/sign-out.ts'
+import { reviewerOf } from './auth.ts'
+import { acceptStrictJson } from './body.ts'
+import { clearCookie, cookieOf, SESSION_COOKIE, setCookie } from './cookie.ts'
+import type { HttpDeps } from './deps.ts'
+import { refuseForeign } from './site.ts'
+
+const MINUTE_MS = 60_000
+
+/** Signing in to the console and out of it (design.md section 5). */
+export function sessionRoutes(app: FastifyInstance, http: HttpDeps): void {
+  acceptStrictJson(app)
+
+  app.get('/session', async (request): Promise<SignInOptions> => ({
+    signed_in: await isSignedIn(request, http),
+  }))
+
+  app.post('/session', async (request, reply): Promise<Me> => {
+    refuseForeign(request, http.site())
+    limitSignIns(http)
+    const { link } = http.schemas.check<SignIn>('SignIn', request.body)
+    const replaced = replacedBy(cookieOf(request, SESSION_COOKIE))
+    const { credential, caller } = await signInByLink(http.gateway, link, replaced)
+    keepSession(reply, credential)
+    return me(http.gateway, caller)
+  })
+
+  app.delete('/session', async (request, reply) => {
+    const { everywhere } = http.schemas.check<SignOutQuery>('SignOutQuery', { ...(request.query as object) })
+    const caller = await reviewerOf(request, http)
+    await (everywhere === 'true' ? signOutEverywhere : signOut)(http.gateway, caller)
+    clearCookie(reply, SESSION_COOKIE, 'Strict')
+    return reply.code(204).send()
+  })
+}
+
+/** The cookie of a new session. It ends with the browser, and on our side by its limits. */
+export function keepSession(reply: FastifyReply, credential: string): void {
+  setCookie(reply, SESSION_COOKIE, credential, { sameSite: 'Strict' })
+}
+
+/** So that nobody can keep an instance busy with attempts: nobody guesses 256 random bits. @throws GatewayError `rate_limited` */
+export function limitSignIns({ rates }: HttpDeps): void {
+  const rate = { calls: LIMITS.SIGN_INS_PER_MINUTE, withinMs: MINUTE_MS }
+  const retryAfterMs = rates.take('sign-in', rate)
+  if (retryAfterMs !== undefined)
+    throw new GatewayError('rate_limited', 'too many attempts to sign in; try again in a moment', {
+      retryAfter: retryAfterMs / 1000,
+    })
+}
+
+async function isSignedIn(request: FastifyRequest, http: HttpDeps): Promise<boolean> {
+  try {
+    await reviewerOf(request, http)
+    return true
+  } catch (error) {
+    const nobody = error instanceof GatewayError && ['unauthenticated', 'foreign_origin'].includes(error.code)
+    if (nobody) return false
+    throw error
+  }
+}
