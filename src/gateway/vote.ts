@@ -40,7 +40,7 @@ export interface Ballot {
 export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<Committed<Thread>> {
   return transact(deps, caller.tenant, async () => {
     const snapshot = deps.policies.current()
-    const reviewer = reviewerEntry(snapshot, caller)
+    reviewerEntry(snapshot, caller)
     const tenant = snapshot?.directory.tenants.get(caller.tenant)
     const thread = await findThread(deps, caller.tenant, ballot.thread_id)
     checkPending(thread.value, deps.store.now())
