@@ -9,30 +9,47 @@ const SOURCE = at('src/console/')
 const OUT = at('dist/console/')
 
 /**
- * The console as three files: one page, one script, one style sheet. The latter have the hash of their bytes in their name, so that browsers
- * may keep them for good, and each is compressed here, once, as far as it goes (docs/decisions/0014).
+ * The console as a page, a style sheet and two scripts: the first paints the queue, the second holds the other pages and arrives meanwhile.
+ * Names below assets/ carry a hash of the bytes, so that browsers may keep them for good, and each file is compressed here, once, as far as it
+ * goes (docs/decisions/0014).
  */
 export async function bundleConsole() {
   await rm(OUT, { recursive: true, force: true })
-  await mkdir(OUT, { recursive: true })
-  const script = await keep('js', await scriptText())
+  await mkdir(`${OUT}assets`, { recursive: true })
+  const { first, second } = await writeScripts()
   const style = await keep('css', await styleText())
   const icon = await keep('svg', await readFile(`${SOURCE}icon.svg`, 'utf8'))
   const page = await readFile(`${SOURCE}index.html`, 'utf8')
-  await write('index.html', page.replace('console.js', script).replace('console.css', style).replace('icon.svg', icon))
+  const names = { 'console.js': first, 'pages.js': second, 'console.css': style, 'icon.svg': icon }
+  await write(
+    'index.html',
+    page.replace(/console\.js|pages\.js|console\.css|icon\.svg/g, (name) => names[name]),
+  )
 }
 
-async function scriptText() {
+async function writeScripts() {
   const bundle = await rolldown({
-    input: `${SOURCE}main.tsx`,
+    input: { console: `${SOURCE}main.tsx` },
     platform: 'browser',
     tsconfig: false,
-    transform: { target: 'es2022', jsx: { runtime: 'automatic', importSource: 'preact' } },
+    transform: {
+      target: 'es2022',
+      jsx: { runtime: 'classic', pragma: 'h', pragmaFrag: 'Fragment' },
+      inject: { h: ['preact', 'h'], Fragment: ['preact', 'Fragment'] },
+    },
   })
-  const { output } = await bundle.generate({ format: 'esm', minify: true })
+  const { output } = await bundle.generate({
+    format: 'esm',
+    minify: true,
+    comments: false,
+    entryFileNames: 'assets/[name]-[hash].js',
+    chunkFileNames: 'assets/[name]-[hash].js',
+  })
   await bundle.close()
-  if (output.length !== 1) throw new Error('the console is one script')
-  return output[0].code
+  if (output.length !== 2) throw new Error('the console is two scripts')
+  for (const { fileName, code } of output) await write(fileName, code)
+  const [first, second] = [true, false].map((isEntry) => output.find((one) => one.isEntry === isEntry))
+  return { first: first.fileName, second: second.fileName }
 }
 
 /** All style sheets in the order of their names, without comments and indentation. */
@@ -49,7 +66,6 @@ async function styleText() {
 
 async function keep(extension, text) {
   const name = `assets/console-${createHash('sha256').update(text).digest('base64url').slice(0, 10)}.${extension}`
-  await mkdir(`${OUT}assets`, { recursive: true })
   await write(name, text)
   return name
 }

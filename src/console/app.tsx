@@ -1,7 +1,4 @@
 import { useEffect } from 'preact/hooks'
-import { AgentsPage } from './agents/agents-page.tsx'
-import { HistoryPage } from './history/history-page.tsx'
-import { PoliciesPage } from './policies/policies-page.tsx'
 import { countSoon, loadCounts, waiting } from './queue/counts.ts'
 import { QueuePage } from './queue/queue-page.tsx'
 import { route } from './router.ts'
@@ -11,7 +8,7 @@ import { LiveRegion } from './shell/announce.tsx'
 import { Header } from './shell/header.tsx'
 import { Help } from './shell/help.tsx'
 import { notify } from './shell/notify.ts'
-import { ThreadPage } from './thread/thread-page.tsx'
+import { Later } from './shell/later.tsx'
 import { ProblemNote } from './wire/problem.tsx'
 import { listen } from './wire/stream.ts'
 
@@ -62,13 +59,13 @@ function Current() {
   const here = route.value
   switch (here.page) {
     case 'thread':
-      return <ThreadPage key={here.thread} id={here.thread} />
+      return <Later show={({ ThreadPage }) => <ThreadPage key={here.thread} id={here.thread} />} />
     case 'history':
-      return <HistoryPage filters={here.filters} />
+      return <Later show={({ HistoryPage }) => <HistoryPage filters={here.filters} />} />
     case 'policies':
-      return <PoliciesPage />
+      return <Later show={({ PoliciesPage }) => <PoliciesPage />} />
     case 'agents':
-      return <AgentsPage />
+      return <Later show={({ AgentsPage }) => <AgentsPage />} />
     case 'queue':
       return <QueuePage filters={here.filters} />
     case 'sign-in':

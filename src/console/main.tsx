@@ -3,6 +3,7 @@ import { App } from './app.tsx'
 import { startKeyboard } from './keyboard/keyboard.ts'
 import { startRouter } from './router.ts'
 import { startSession } from './session/session.ts'
+import { loadPages } from './shell/later.tsx'
 import { startTheme } from './shell/theme.ts'
 import { startClock } from './time/clock.ts'
 
@@ -12,3 +13,4 @@ startClock()
 startKeyboard()
 void startSession()
 render(<App />, document.body)
+loadPages()

@@ -80,6 +80,8 @@ const homeOf = ([characters, before, after]: Habitat): Home => ({
 
 const HOMES = HABITATS.map(homeOf)
 const FLAG_OR_SUSPECT = new RegExp(`${TAG_FLAGS.join('|')}|(${SUSPECT})`, 'gu')
+/** Printable ASCII, tabs and line feeds: nothing in it hides. */
+export const PLAIN = /^[\n\t -~]*$/
 /** How far a habitat looks, in UTF-16 code units. */
 const REACH = 4
 
@@ -89,6 +91,7 @@ function tags(ascii: string): string {
 
 /** The text in pieces: as it is, and hidden characters, equal ones that follow each other as one. */
 export function segmentsOf(text: string): Segment[] {
+  if (PLAIN.test(text)) return [{ text }]
   const segments: Segment[] = []
   let done = 0
   for (const { index, character } of hiddenIn(text)) {

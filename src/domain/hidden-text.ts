@@ -1,4 +1,4 @@
-import { type HiddenKind, type Segment, segmentsOf } from './hidden-characters.ts'
+import { type HiddenKind, PLAIN, type Segment, segmentsOf } from './hidden-characters.ts'
 import {
   hasForeignDigits,
   isDecomposed,
@@ -46,8 +46,6 @@ const CHECKS = {
   address: (text: string) => ADDRESS.test(text),
 } as const
 
-/** Nothing in it can hide, but for what can be done with plain ASCII. */
-const PLAIN = /^[\n\t -~]*$/
 /** Three general marks on one letter, seven of a script's own, marks that enclose or strike out, marks on nothing. */
 const STACKED =
   /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u0483-\u0489]{3}|\p{M}{7}|(?!\u20e3)\p{Me}|[\u0334-\u0338]|[\u20d2-\u20d4]|[\u20d8-\u20da]|[\u20e5-\u20eb]|(?<![0-9#*]\ufe0f?)\u20e3|(?:^|[\s\p{C}])[\u0300-\u036f]/u
@@ -57,7 +55,7 @@ const ADDRESS = /\bxn--|:\/\/[^\s/?#@]*\.[^\s/?#@]*@/i
 
 export function inspectText(text: string): Inspection {
   const plain = PLAIN.test(text)
-  const segments = plain ? [{ text }] : segmentsOf(text)
+  const segments = segmentsOf(text)
   const kinds = segments.flatMap(({ hidden }: Segment) => (hidden === undefined ? [] : [hidden.kind]))
   const found = Object.entries(CHECKS).filter(
     ([name, check]) => (!plain || ASCII_TOO.has(name)) && check(text),

@@ -84,29 +84,20 @@ function hasOddFlags(text: string): boolean {
 const lettersOf = (flag: string): string =>
   [...flag].map((one) => String.fromCharCode((one.codePointAt(0) ?? 0) - 0x1f1e6 + 65)).join('')
 
-/** Digits that are not ASCII, with the script whose texts have them. U+0660 to U+0669 are used by several. */
-const DIGIT_OWNERS: readonly (readonly [RegExp, RegExp])[] = [
-  [/[\u0660-\u0669\u06f0-\u06f9]/u, /(?=\p{L})[\p{scx=Arab}\p{scx=Thaa}\p{scx=Rohg}]/u],
-  [/[\uff10-\uff19]/u, CJK],
-  ...'Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Thai Laoo Tibt Mymr Khmr Mong Limb Talu Lana Bali Sund Lepc Olck Saur Kali Java Cham Mtei Nkoo Adlm Cakm Newa'
-    .split(' ')
-    .map((name) => [script(name, '\\p{Nd}'), script(name, '\\p{L}')] as const),
-]
-
 /** Digits of a script in a text that has no letter of it, or ASCII digits and others in one number. */
 export function hasForeignDigits(text: string): boolean {
   if (/[0-9][^\P{Nd}0-9]|[^\P{Nd}0-9][0-9]/u.test(text)) return true
   const digits = text.match(/[^\P{Nd}0-9]/gu) ?? []
-  return [...new Set(digits)].some((digit) => {
-    const [, letters] = DIGIT_OWNERS.find(([owner]) => owner.test(digit)) ?? []
-    return letters === undefined ? !/^[\u{1d7ce}-\u{1d7ff}]$/u.test(digit) : !letters.test(text)
-  })
+  if (digits.length === 0) return false
+  const letters = new Set((text.match(/\p{L}/gu) ?? []).map(neighbourhood))
+  return digits.some(
+    (digit) => !(/[\uff10-\uff19]/.test(digit) ? CJK.test(text) : letters.has(neighbourhood(digit))),
+  )
 }
+
+/** Unicode keeps the letters and digits of a script within the same 256 code points. */
+const neighbourhood = (character: string): number => (character.codePointAt(0) ?? 0) >> 8
 
 function scriptTests(names: string): RegExp[] {
   return names.split(' ').map((name) => new RegExp(`\\p{Script=${name}}`, 'u'))
-}
-
-function script(name: string, kind: string): RegExp {
-  return new RegExp(`(?=${kind})\\p{scx=${name}}`, 'u')
 }

@@ -17,8 +17,9 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
   const exact = useSignal(false)
   const payload = thread.payloadOf(revision)
   const masked = thread.revealed.value[revision.number] ? [] : revision.masked
+  const tree = treeOf(payload, masked)
   const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(canonicalText(payload))
+    await navigator.clipboard.writeText(canonicalText(tree))
     announce('Copied')
   }
   return (
@@ -44,14 +45,14 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
     >
       {exact.value ? (
         <pre>
-          <LongText text={canonicalText(payload)} />
+          <LongText text={canonicalText(tree)} />
         </pre>
       ) : (
-        <PayloadTree node={treeOf(payload, masked)} />
+        <PayloadTree node={tree} />
       )}
       {masked.length > 0 && (
         <p class="reveal">
-          <button onClick={() => void thread.reveal(revision.number)}>Reveal {masked.length} hidden</button>
+          <button onClick={() => void thread.reveal(revision.number)}>Reveal {masked.length} hidden {masked.length === 1 ? 'value' : 'values'}</button>
           <span class="quiet">It is recorded that you looked.</span>
         </p>
       )}

@@ -1,4 +1,3 @@
-import { canonicalJson } from '../../domain/canonical-json.ts'
 import type { JsonValue } from '../../contract/json.ts'
 
 /** A payload as what is drawn: members in canonical order, each with its JSON Pointer (RFC 6901). */
@@ -39,13 +38,15 @@ const numberText = (value: number): string => (Object.is(value, -0) ? '-0' : JSO
 export const escaped = (name: string | number): string =>
   String(name).replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** The text that digests are made of (RFC 8785); JSON text of what has no canonical form. */
-export function canonicalText(payload: JsonValue): string {
-  try {
-    return canonicalJson(payload)
-  } catch {
-    return JSON.stringify(payload)
-  }
+/** RFC 8785: the text that digests are made of. Members are in order already, and the engine prints the rest as the standard says. */
+export function canonicalText({ name: _, kind, text, items = [] }: TreeNode): string {
+  if (kind === 'text') return JSON.stringify(text)
+  if (kind === 'number') return text === '-0' ? '0' : (text ?? '')
+  if (kind === 'word') return text ?? ''
+  const inside = items.map(
+    (item) => (kind === 'list' ? '' : `${JSON.stringify(item.name)}:`) + canonicalText(item),
+  )
+  return kind === 'list' ? `[${inside.join(',')}]` : `{${inside.join(',')}}`
 }
 
 /** Every text in a value, names of members included, with the pointer of where it stands. */

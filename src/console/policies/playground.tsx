@@ -8,7 +8,7 @@ import { ProblemNote } from '../wire/problem.tsx'
 
 const EXAMPLE = `{
   "tool_name": "payments.refund",
-  "payload": { "amount": 1200, "currency": "EUR" }
+  "payload": { "charge": "ch_1", "amount_cents": 12000, "currency": "eur" }
 }`
 
 const NOT_JSON: Refusal = {

@@ -18,6 +18,7 @@ export function ThreadRow({ thread, me, fresh = false }: RowProps) {
       <RiskMark risk={risk} />
       <a href={`#/thread/${thread_id}`} class="open">
         <span class="tool">{tool_name}</span>
+        {waits && thread.mine && <span class="sr">(yours to decide) </span>}
         <span class="subject">
           <AgentText text={subject ?? message} />
         </span>
@@ -37,7 +38,6 @@ export function ThreadRow({ thread, me, fresh = false }: RowProps) {
         )}
       </span>
       <span class="when">
-        {waits && thread.mine && <span class="tag yours">yours</span>}
         {waits && deadline && <Countdown deadline={deadline} />}
       </span>
     </li>

@@ -17,7 +17,7 @@ export function ChangeList({
     <ul class="diff">
       {changes.map((change, i) => (
         <li key={i} class={change.kind}>
-          <span class="light">{WORDS[change.kind]}</span>{' '}
+          <small>{WORDS[change.kind]}</small>{' '}
           {change.kind === 'moved' && (
             <>
               <Place path={change.from} /> to{' '}

@@ -1,6 +1,4 @@
-import microdiff from 'microdiff'
-
-/** One difference between two values, with everything that is needed to see it whole. */
+/** One difference between two JSON values, with everything that is needed to see it whole. */
 export type Change = {
   readonly path: Path
   readonly before?: unknown
@@ -9,61 +7,77 @@ export type Change = {
 export type Path = readonly (string | number)[]
 
 /**
- * Every difference: applied to `before`, they give `after`. Nothing is left out, whatever keys are called.
- *
- * microdiff looks keys up with `in`, so that it overlooks an added `toString`: it gets copies without prototypes, which are trees of
- * JSON values, too (a Date is its text, a cycle is a word).
+ * Every difference: applied to `before`, they give `after`. Nothing is left out, whatever keys are called: only own members count, so that
+ * an added `toString` or `__proto__` is seen, which libraries that ask with `in` overlook. Deeper than any payload may be, values are
+ * compared whole.
  */
 export function changesBetween(before: unknown, after: unknown): Change[] {
-  const found = microdiff(rooted(before), rooted(after), { cyclesFix: false })
-  return withMoves(
-    found.map((one): Change => {
-      const path = one.path.slice(1)
-      if (one.type === 'CREATE') return { kind: 'added', path, after: one.value }
-      if (one.type === 'REMOVE') return { kind: 'removed', path, before: one.oldValue }
-      return { kind: 'changed', path, before: one.oldValue, after: one.value }
-    }),
-  )
+  return withMoves([...differences(before, after, [])])
 }
 
-const rooted = (value: unknown): Record<string, unknown> => bare([['root', plain(value, [])]])
+/** Payloads end at a depth of 64 (LIMITS.JSON_DEPTH). */
+const DEEPEST = 100
 
-function bare(entries: readonly (readonly [string, unknown])[]): Record<string, unknown> {
-  const object = Object.create(null) as Record<string, unknown>
-  for (const [key, value] of entries) object[key] = value
-  return object
+function* differences(before: unknown, after: unknown, path: Path): Generator<Change> {
+  if (Object.is(before, after)) return
+  if (
+    path.length > DEEPEST ||
+    !isContainer(before) ||
+    !isContainer(after) ||
+    kindOf(before) !== kindOf(after)
+  ) {
+    yield { kind: 'changed', path, before, after }
+    return
+  }
+  for (const key of Object.keys(before)) {
+    const place = [...path, Array.isArray(before) ? Number(key) : key]
+    if (Object.hasOwn(after, key)) yield* differences(before[key], after[key], place)
+    else yield { kind: 'removed', path: place, before: before[key] }
+  }
+  for (const key of Object.keys(after)) {
+    const place = [...path, Array.isArray(after) ? Number(key) : key]
+    if (!Object.hasOwn(before, key)) yield { kind: 'added', path: place, after: after[key] }
+  }
 }
 
-function plain(value: unknown, above: readonly object[]): unknown {
-  if (value === null || typeof value !== 'object') return value
-  if (above.includes(value)) return '(circular)'
-  if (value instanceof Date) return String(value)
-  const inside = [...above, value]
-  if (Array.isArray(value)) return Array.from(value as unknown[], (one) => plain(one, inside))
-  return bare(Object.entries(value).map(([key, one]) => [key, plain(one, inside)]))
+const isContainer = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
+
+/** Lists, objects, and whatever else calls itself something: those are compared whole. */
+const kindOf = (value: object): unknown => {
+  const kind = Object.prototype.toString.call(value)
+  return kind === '[object Object]' || kind === '[object Array]' ? kind : value
 }
 
 /** Shorter values are equal by chance. */
 const MOVED_CHARS = 12
 
-/** A member that is gone here and stands unchanged under another name of an object is one move, not two changes. */
+/** A member that is gone here and stands unchanged under another name is one move, not two changes. */
 function withMoves(changes: readonly Change[]): Change[] {
-  const gone = changes.filter((one) => isMember(one) && one.kind === 'removed')
-  const moves = new Map<Change, Change>()
-  for (const change of changes) {
-    if (change.kind !== 'added' || !isMember(change)) continue
-    const text = JSON.stringify(change.after) ?? ''
-    if (text.length < MOVED_CHARS) continue
-    const from = gone.find((one) => !moves.has(one) && JSON.stringify(one.before) === text)
-    if (from === undefined) continue
-    moves.set(from, from)
-    moves.set(change, { ...change, kind: 'moved', from: from.path })
-  }
-  return changes.flatMap((one) => (moves.get(one) === one ? [] : [moves.get(one) ?? one]))
+  const gone = changes.filter((one) => one.kind === 'removed' && isMember(one))
+  const moved = new Set<Change>()
+  const result = changes.map((change): Change => {
+    const text = change.kind === 'added' && isMember(change) ? textOf(change.after) : ''
+    if (text.length < MOVED_CHARS) return change
+    const from = gone.find((one) => !moved.has(one) && textOf(one.before) === text)
+    if (from === undefined) return change
+    moved.add(from)
+    return { ...change, kind: 'moved', from: from.path }
+  })
+  return result.filter((one) => !moved.has(one))
 }
 
 const isMember = ({ path }: Change): boolean =>
   path.length > 0 && path.every((part) => typeof part === 'string')
+
+/** JSON text; empty for what has none. */
+function textOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? ''
+  } catch {
+    return ''
+  }
+}
 
 /** Two texts as what both begin with, what differs, and what both end with; whole characters. */
 export function splitText(
@@ -76,12 +90,12 @@ export function splitText(
   let start = 0
   while (start < most && old[start] === fresh[start]) start++
   let end = 0
-  while (end < most - start && old[old.length - 1 - end] === fresh[fresh.length - 1 - end]) end++
+  while (end < most - start && old.at(-1 - end) === fresh.at(-1 - end)) end++
   const middle = (text: string[]): string => text.slice(start, text.length - end).join('')
   return {
     start: old.slice(0, start).join(''),
     before: middle(old),
     after: middle(fresh),
-    end: end === 0 ? '' : old.slice(-end).join(''),
+    end: old.slice(old.length - end).join(''),
   }
 }

@@ -1,4 +1,4 @@
-import { inspectText } from '../../domain/hidden-text.ts'
+import { segmentsOf } from '../../domain/hidden-characters.ts'
 
 /**
  * What an agent wrote: text nodes and nothing else, in a direction of its own. Hidden characters are boxes with their code point, so
@@ -7,7 +7,7 @@ import { inspectText } from '../../domain/hidden-text.ts'
 export function AgentText({ text }: { readonly text: string }) {
   return (
     <bdi class="said">
-      {inspectText(text).segments.map(({ text: run, hidden }, i) =>
+      {segmentsOf(text).map(({ text: run, hidden }, i) =>
         hidden === undefined ? (
           run
         ) : (

@@ -1,8 +1,11 @@
+import type { LIMITS } from '../../contract/limits.ts'
 import type { ThreadView } from '../../contract/reviewer.ts'
-import { LIMITS } from '../../contract/limits.ts'
 import { Confirm } from './confirm.tsx'
 import { COMMENT, type Deciding } from './deciding.ts'
 import type { ThreadState } from './thread-state.ts'
+
+/** The type of LIMITS says that it is the same number: the table itself would be dead weight. */
+const COMMENT_CHARS: (typeof LIMITS)['COMMENT_CHARS'] = 4_000
 
 interface BarProps {
   readonly thread: ThreadState
@@ -22,7 +25,7 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
       <textarea
         id={COMMENT}
         rows={1}
-        maxLength={LIMITS.COMMENT_CHARS}
+        maxLength={COMMENT_CHARS}
         placeholder={may ? 'Comment, for the agent and for the others' : 'Comment, for the others'}
         value={thread.comment}
         onInput={(event) => {
@@ -30,12 +33,11 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
         }}
       />
       <div class="acts">
-        <button
-          disabled={thread.sending.value || thread.comment.value.trim() === ''}
-          onClick={() => void thread.say()}
-        >
-          Only comment
-        </button>
+        {thread.comment.value.trim() !== '' && (
+          <button disabled={thread.sending.value} onClick={() => void thread.say()}>
+            Only comment
+          </button>
+        )}
         {may && <Votes thread={thread} deciding={deciding} view={view} />}
       </div>
       <Confirm deciding={deciding} view={view} />

@@ -25,7 +25,7 @@ export function Assessment({ view, revision }: AssessmentProps) {
           </span>
         ))}
       </p>
-      <p>{revision.message}</p>
+      {!enforced.some((rule) => revision.message.includes(rule.reason)) && <p>{revision.message}</p>}
       {enforced.length > 0 && (
         <ul class="rules">
           {enforced.map((rule) => (

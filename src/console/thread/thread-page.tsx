@@ -61,10 +61,10 @@ export function ThreadPage({ id }: { readonly id: string }) {
       <Outcome thread={thread} view={view} />
       <div class="columns">
         <div>
+          <Acknowledge thread={thread} />
           <RevisionChanges thread={thread} view={view} />
           <PayloadPanel thread={thread} revision={revision} />
           <Claims view={view} revision={revision} />
-          <Acknowledge thread={thread} />
           <Discussion view={view} />
           <EarlierCalls calls={view.earlier} />
         </div>
