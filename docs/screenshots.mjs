@@ -44,7 +44,12 @@ try {
   await dark.goto(`${gateway.url}/console/#/thread/${threads.database}`)
   await dark.waitForSelector('.bar')
   await shot(dark, 'thread-dark')
-  const phone = await signedIn('carol', { viewport: PHONE, colorScheme: 'light', hasTouch: true, isMobile: true })
+  const phone = await signedIn('carol', {
+    viewport: PHONE,
+    colorScheme: 'light',
+    hasTouch: true,
+    isMobile: true,
+  })
   await shot(phone, 'queue-phone')
   await phone.goto(`${gateway.url}/console/#/thread/${threads.mail}`)
   await phone.waitForSelector('.bar')
@@ -83,11 +88,18 @@ async function seed() {
     gateway.key('reviewer', 'bob'),
   ])
   const propose = async (key, task, body) =>
-    (await call(gateway.url, { method: 'POST', path: `/api/agent/tasks/${task}/requests`, key, body })).thread_id
+    (await call(gateway.url, { method: 'POST', path: `/api/agent/tasks/${task}/requests`, key, body }))
+      .thread_id
   await propose(billing, 'refunds-8812', {
     tool_name: 'payments.refund',
     subject: 'Refund 89.00 EUR to the customer of order 8812',
-    payload: { charge: 'ch_9fQ2', amount_cents: 8900, currency: 'eur', order_id: 'o-8812', email: 'jo@example.com' },
+    payload: {
+      charge: 'ch_9fQ2',
+      amount_cents: 8900,
+      currency: 'eur',
+      order_id: 'o-8812',
+      email: 'jo@example.com',
+    },
   })
   const database = await propose(ops, 'retire-billing-v1', {
     tool_name: 'cloud.delete',
@@ -102,7 +114,10 @@ async function seed() {
     key: bob,
     body: { decision: 'approve', revision: 1, comment: 'Checked with the billing team: it is unused.' },
   })
-  await propose(support, 'ticket-4711', { tool_name: 'web.fetch', payload: { url: 'https://partner.example/terms' } })
+  await propose(support, 'ticket-4711', {
+    tool_name: 'web.fetch',
+    payload: { url: 'https://partner.example/terms' },
+  })
   const mail = await propose(support, 'ticket-4711', {
     tool_name: 'email.send',
     subject: 'Answer the ticket of Jo Field',
@@ -121,7 +136,13 @@ async function seed() {
     tool_name: 'ledger.transfer',
     subject: 'Month end: move the surplus to the reserve',
     preview: 'Moves 9,200.00 EUR from operations to reserve 1.',
-    payload: { from: 'acct_ops', to: 'acct_reserve_1', amount_cents: 920000, currency: 'eur', memo: 'surplus of october' },
+    payload: {
+      from: 'acct_ops',
+      to: 'acct_reserve_1',
+      amount_cents: 920000,
+      currency: 'eur',
+      memo: 'surplus of october',
+    },
   })
   const carol = await gateway.key('reviewer', 'carol')
   await call(gateway.url, {
@@ -168,7 +189,13 @@ async function seed() {
   await propose(billing, 'refunds-8790', {
     tool_name: 'payments.refund',
     subject: 'Refund a charge that the customer calls fraudulent',
-    payload: { charge: 'ch_77aa', amount_cents: 31000, currency: 'eur', reason: 'fraudulent', order_id: 'o-8790' },
+    payload: {
+      charge: 'ch_77aa',
+      amount_cents: 31000,
+      currency: 'eur',
+      reason: 'fraudulent',
+      order_id: 'o-8790',
+    },
   })
   return { database, mail, transfer, shell }
 }

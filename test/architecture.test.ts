@@ -28,6 +28,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   http: ['contract', 'domain', 'gateway'],
   telemetry: ['contract', 'domain', 'gateway'],
   sdk: [],
+  console: ['contract', 'domain'],
   'config.ts': ['contract', 'domain', 'store/redis-address.ts', 'store/redis-settings.ts'],
   'app-store.ts': ['store', 'store/store.ts', 'store/archive.ts', 'config.ts'],
   'app.ts': [
@@ -60,7 +61,7 @@ const MAX_LINES = 400
 
 const root = fileURLToPath(new URL('../src/', import.meta.url))
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts'))
+  .filter((path) => /\.tsx?$/.test(path))
   .map((path) => path.replaceAll('\\', '/'))
 
 /** Relative imports of a source file, as paths below src/. */
@@ -129,6 +130,17 @@ describe('the house rules', () => {
   it('only policy/directory*.ts and the command line touch the disk on behalf of policy', () => {
     const touching = files.filter((file) => file.startsWith('policy/') && /node:fs/.test(code(file)))
     expect(touching.filter((file) => !file.startsWith('policy/directory'))).toEqual([])
+  })
+
+  it('the console takes types of the contract, and nothing of Node: it runs in browsers', () => {
+    const values = /^import (?!type )[^'\n]*'[./]*contract\/[^']*'|^import [^'\n]*'node:/m
+    expect(files.filter((file) => file.startsWith('console/') && values.test(code(file)))).toEqual([])
+  })
+
+  it('the console makes no markup of text', () => {
+    const markup = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(|new Function/
+    const found = files.filter((file) => file.startsWith('console/') && markup.test(code(file)))
+    expect(found).toEqual([])
   })
 
   it('no file is longer than the limit', () => {

@@ -88,7 +88,7 @@ export async function call<T>(
   const response = await fetch(url, {
     method,
     headers: { ...(content === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(content === undefined ? {} : { body: content }),
+    ...(content === undefined ? {} : { body: content as string }),
     ...(signal === undefined ? {} : { signal }),
     redirect: 'error',
   })

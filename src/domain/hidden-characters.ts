@@ -86,7 +86,7 @@ export const PLAIN = /^[\n\t -~]*$/
 const REACH = 4
 
 function tags(ascii: string): string {
-  return [...ascii].map((one) => `\\u{e00${one.charCodeAt(0).toString(16)}}`).join('')
+  return Array.from(ascii, (one) => `\\u{e00${one.charCodeAt(0).toString(16)}}`).join('')
 }
 
 /** The text in pieces: as it is, and hidden characters, equal ones that follow each other as one. */

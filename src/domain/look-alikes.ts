@@ -31,7 +31,7 @@ export function passesForLatin(word: string, text: string, glued: boolean): bool
   if ((word.length < 2 && !glued) || LATIN.test(word)) return false
   for (const [script, letters] of PASSES_FOR_LATIN) {
     if (!letters.test(word)) continue
-    const others = [...text].some((one) => script.test(one) && !letters.test(one))
+    const others = Array.from(text).some((one) => script.test(one) && !letters.test(one))
     return glued || NEVER_INNOCENT.test(word) || !others
   }
   return false
@@ -82,7 +82,7 @@ function hasOddFlags(text: string): boolean {
 }
 
 const lettersOf = (flag: string): string =>
-  [...flag].map((one) => String.fromCharCode((one.codePointAt(0) ?? 0) - 0x1f1e6 + 65)).join('')
+  Array.from(flag, (one) => String.fromCharCode((one.codePointAt(0) ?? 0) - 0x1f1e6 + 65)).join('')
 
 /** Digits of a script in a text that has no letter of it, or ASCII digits and others in one number. */
 export function hasForeignDigits(text: string): boolean {

@@ -18,7 +18,7 @@ export function fold(text: string): Folded {
   }
   if (text.length <= CHARACTERS * SLACK) return { shown: text }
   const shown = whole(text.slice(0, CHARACTERS))
-  return { shown, rest: more([...text.slice(shown.length)].length, 'character') }
+  return { shown, rest: more(Array.from(text.slice(shown.length)).length, 'character') }
 }
 
 /** Not half a surrogate pair at the end. */

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { ThreadRevision } from '../../contract/reviewer.ts'
 import { announce } from '../shell/announce.tsx'
 import { Panel } from '../thread/panel.tsx'
+import { reveal } from '../thread/thread-acts.ts'
 import type { ThreadState } from '../thread/thread-state.ts'
 import { LongText } from './long-text.tsx'
 import { PayloadTree } from './payload-tree.tsx'
@@ -52,7 +53,9 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
       )}
       {masked.length > 0 && (
         <p class="reveal">
-          <button onClick={() => void thread.reveal(revision.number)}>Reveal {masked.length} hidden {masked.length === 1 ? 'value' : 'values'}</button>
+          <button onClick={() => void reveal(thread, revision.number)}>
+            Reveal {masked.length} hidden {masked.length === 1 ? 'value' : 'values'}
+          </button>
           <span class="quiet">It is recorded that you looked.</span>
         </p>
       )}

@@ -39,7 +39,7 @@ export const escaped = (name: string | number): string =>
   String(name).replaceAll('~', '~0').replaceAll('/', '~1')
 
 /** RFC 8785: the text that digests are made of. Members are in order already, and the engine prints the rest as the standard says. */
-export function canonicalText({ name: _, kind, text, items = [] }: TreeNode): string {
+export function canonicalText({ kind, text, items = [] }: TreeNode): string {
   if (kind === 'text') return JSON.stringify(text)
   if (kind === 'number') return text === '-0' ? '0' : (text ?? '')
   if (kind === 'word') return text ?? ''

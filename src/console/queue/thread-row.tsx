@@ -11,14 +11,15 @@ interface RowProps {
 
 /** One thread of a list: what is asked, by whom, how risky, how long there is. The whole row is its link. */
 export function ThreadRow({ thread, me, fresh = false }: RowProps) {
-  const { thread_id, risk, tool_name, agent, subject, message, status, deadline, created_at } = thread
+  const { thread_id, risk, tool_name, agent, subject, message, status, created_at } = thread
   const waits = status === 'pending_review'
+  const yours = waits && thread.mine
   return (
-    <li class={`row${thread.mine && waits ? ' mine' : ''}${fresh ? ' fresh' : ''}`}>
+    <li class={`row${yours ? ' mine' : ''}${fresh ? ' fresh' : ''}`}>
       <RiskMark risk={risk} />
       <a href={`#/thread/${thread_id}`} class="open">
         <span class="tool">{tool_name}</span>
-        {waits && thread.mine && <span class="sr">(yours to decide) </span>}
+        {yours && <span class="sr">(yours to decide) </span>}
         <span class="subject">
           <AgentText text={subject ?? message} />
         </span>
@@ -29,19 +30,16 @@ export function ThreadRow({ thread, me, fresh = false }: RowProps) {
       </span>
       <span class="where">
         {waits ? <Approvals thread={thread} /> : <Status status={status} />}
-        {thread.claim && (
-          <span class="tag">
-            {thread.claim.reviewer === me
-              ? 'claimed by you'
-              : `claimed by ${thread.claim.name ?? thread.claim.reviewer}`}
-          </span>
-        )}
+        <Claimed thread={thread} me={me} />
       </span>
-      <span class="when">
-        {waits && deadline && <Countdown deadline={deadline} />}
-      </span>
+      <span class="when">{waits && thread.deadline && <Countdown deadline={thread.deadline} />}</span>
     </li>
   )
+}
+
+function Claimed({ thread: { claim }, me }: RowProps) {
+  if (claim === undefined) return null
+  return <span class="tag">claimed by {claim.reviewer === me ? 'you' : (claim.name ?? claim.reviewer)}</span>
 }
 
 function Approvals({ thread: { approvals, groups } }: { readonly thread: ThreadSummary }) {

@@ -86,7 +86,7 @@ function Texts({ before, after }: { readonly before: string; readonly after: str
 }
 
 function Kept({ text, side }: { readonly text: string; readonly side: 'start' | 'end' }) {
-  const characters = [...text]
+  const characters = Array.from(text)
   if (characters.length <= AROUND * 1.5) return <AgentText text={text} />
   const left = (
     <small class="left-out"> {(characters.length - AROUND).toLocaleString('en')} characters unchanged </small>

@@ -84,8 +84,8 @@ export function splitText(
   before: string,
   after: string,
 ): { start: string; before: string; after: string; end: string } {
-  const old = [...before]
-  const fresh = [...after]
+  const old = Array.from(before)
+  const fresh = Array.from(after)
   const most = Math.min(old.length, fresh.length)
   let start = 0
   while (start < most && old[start] === fresh[start]) start++

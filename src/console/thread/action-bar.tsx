@@ -2,6 +2,7 @@ import type { LIMITS } from '../../contract/limits.ts'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { Confirm } from './confirm.tsx'
 import { COMMENT, type Deciding } from './deciding.ts'
+import { say } from './thread-acts.ts'
 import type { ThreadState } from './thread-state.ts'
 
 /** The type of LIMITS says that it is the same number: the table itself would be dead weight. */
@@ -34,7 +35,7 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
       />
       <div class="acts">
         {thread.comment.value.trim() !== '' && (
-          <button disabled={thread.sending.value} onClick={() => void thread.say()}>
+          <button disabled={thread.sending.value} onClick={() => void say(thread)}>
             Only comment
           </button>
         )}

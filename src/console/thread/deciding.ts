@@ -3,6 +3,7 @@ import type { VoteDecision } from '../../contract/reviewer.ts'
 import { isGrave } from '../risk/risk-mark.tsx'
 import { announce } from '../shell/announce.tsx'
 import { ACKNOWLEDGE } from './acknowledge.tsx'
+import { vote } from './thread-acts.ts'
 import type { ThreadState } from './thread-state.ts'
 
 export const COMMENT = 'comment'
@@ -21,20 +22,20 @@ export function createDeciding(thread: ThreadState) {
     if (decision === 'request_changes' && thread.comment.value.trim() === '')
       return lookAt(COMMENT, 'Say what should change, then request changes')
     if (decision === 'reject' || (decision === 'approve' && isGrave(view.risk))) asking.value = decision
-    else void thread.vote(decision)
+    else void vote(thread, decision)
   }
 
   return {
     /** The vote that waits for the second act. */
     asking,
     start,
-    cancel(): void {
+    cancel: (): void => {
       asking.value = undefined
     },
-    confirm(): void {
+    confirm: (): void => {
       const decision = asking.value
       asking.value = undefined
-      if (decision !== undefined) void thread.vote(decision)
+      if (decision !== undefined) void vote(thread, decision)
     },
   }
 }

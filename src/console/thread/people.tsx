@@ -4,6 +4,7 @@ import { now } from '../time/clock.ts'
 import { Countdown } from '../time/countdown.tsx'
 import { span } from '../time/elapsed.ts'
 import { Panel } from './panel.tsx'
+import { claim as claimIt, release } from './thread-acts.ts'
 import type { ThreadState } from './thread-state.ts'
 
 interface PeopleProps {
@@ -85,7 +86,7 @@ function ClaimLine({ view, thread }: PeopleProps) {
   if (claim === undefined) {
     return (
       <p>
-        <button disabled={busy} onClick={() => void thread.claim(false)}>
+        <button disabled={busy} onClick={() => void claimIt(thread, false)}>
           Claim
         </button>{' '}
         <span class="quiet">tells the others that you are looking</span>
@@ -95,7 +96,7 @@ function ClaimLine({ view, thread }: PeopleProps) {
   return (
     <p>
       Claimed by {own ? 'you' : (claim.name ?? claim.reviewer)}{' '}
-      <button disabled={busy} onClick={() => void (own ? thread.release() : thread.claim(true))}>
+      <button disabled={busy} onClick={() => void (own ? release(thread) : claimIt(thread, true))}>
         {own ? 'Release' : 'Take over'}
       </button>
     </p>

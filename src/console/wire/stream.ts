@@ -29,11 +29,15 @@ export function startStream(signedOut: () => void): void {
     clearTimeout(timer)
     link.value = 'live'
   }
-  source.onerror = () => {
+  const lost = (): void => {
     link.value = 'lost'
     clearTimeout(timer)
     timer = setTimeout(() => retry(signedOut), RETRY_MS)
   }
+  source.onerror = lost
+  // a machine that sleeps or leaves its network says so at once; its connections may take minutes to notice
+  window.onoffline = lost
+  window.ononline = () => startStream(signedOut)
   // what happened before this, the page may have read too early
   source.addEventListener('hello', everybodyReads)
   source.addEventListener('reset', everybodyReads)

@@ -1,0 +1,74 @@
+import type { JsonObject } from '../../contract/json.ts'
+import type { Revealed, ThreadView, VoteDecision } from '../../contract/reviewer.ts'
+import { call, isUnknown, type Outcome, type Refusal } from '../wire/call.ts'
+import type { ThreadState } from './thread-state.ts'
+
+const SAID = {
+  approve: 'You approved',
+  reject: 'You rejected',
+  request_changes: 'You asked for changes to',
+} as const
+
+/** Votes for the revision and the digest that are shown: if the agent has revised meanwhile, nothing is counted. */
+export async function vote(thread: ThreadState, decision: VoteDecision): Promise<void> {
+  const view = thread.view.value
+  if (view === undefined) return
+  const { revision, digest } = view
+  const comment = thread.comment.value.trim()
+  const body = { decision, revision, ...(comment !== '' && { comment }) }
+  const done = `${SAID[decision]} revision ${revision}.`
+  await act(thread, () => call('POST', `${thread.path}/votes`, { body, digest }), done)
+}
+
+export async function say(thread: ThreadState): Promise<void> {
+  const comment = thread.comment.value.trim()
+  if (comment === '') return
+  const done = 'Your comment is there for everybody.'
+  await act(thread, () => call('POST', `${thread.path}/comments`, { body: { comment } }), done)
+}
+
+export function claim(thread: ThreadState, takeOver: boolean): Promise<void> {
+  const body = takeOver ? { take_over: true } : {}
+  return act(thread, () => call('POST', `${thread.path}/claim`, { body }))
+}
+
+export function release(thread: ThreadState): Promise<void> {
+  return act(thread, () => call('POST', `${thread.path}/release`))
+}
+
+/** Shows the sensitive values of a revision; the gateway records who asked. */
+export async function reveal({ path, revealed, notice }: ThreadState, revision: number): Promise<void> {
+  const answer = await call<Revealed>('POST', `${path}/reveal`, { body: { revision } })
+  if (answer.ok) revealed.value = { ...revealed.value, [revision]: answer.body.payload as JsonObject }
+  else notice.value = { kind: 'refused', problem: answer.problem }
+}
+
+/** One act at a time; after whatever is not a plain success, the page reads again what is true. */
+async function act(
+  thread: ThreadState,
+  ask: () => Promise<Outcome<ThreadView>>,
+  done?: string,
+): Promise<void> {
+  if (thread.sending.value) return
+  thread.sending.value = true
+  thread.notice.value = undefined
+  const answer = await ask()
+  if (answer.ok) {
+    thread.take(answer.body)
+    if (done !== undefined) {
+      thread.comment.value = ''
+      thread.notice.value = { kind: 'done', text: done }
+    }
+  } else await afterRefusal(thread, answer.problem)
+  thread.sending.value = false
+}
+
+async function afterRefusal(thread: ThreadState, problem: Refusal): Promise<void> {
+  if (problem.status === 401) return
+  await thread.load()
+  if (problem.status === 412) thread.lookAtNext()
+  thread.notice.value =
+    problem.status === 412
+      ? { kind: 'revised' }
+      : { kind: isUnknown(problem) ? 'unknown' : 'refused', problem }
+}

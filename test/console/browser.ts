@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { ensureProgram } from '../debian.ts'
+import { openWorld, type World, type WorldOptions } from '../gateway-fixture.ts'
+
+/** The console in a real Chromium, on a whole gateway in this process. Every page is watched: what it must never do is a failure at the end. */
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const CHROMIUM = '/usr/bin/chromium'
+
+export const DESKTOP = { width: 1200, height: 800 }
+export const PHONE = { width: 360, height: 720 }
+
+export interface Visit {
+  readonly reviewer: string
+  readonly viewport?: { readonly width: number; readonly height: number }
+  readonly dark?: boolean
+}
+
+export class Console {
+  readonly world: World
+  readonly #browser: Browser
+  readonly #contexts: BrowserContext[] = []
+  /** Scripts that ran, requests to other places, violations of the policy, errors: all of them are failures. */
+  readonly misdeeds: string[] = []
+
+  constructor(world: World, browser: Browser) {
+    this.world = world
+    this.#browser = browser
+  }
+
+  /** A page nobody has signed in on, in a profile of its own. */
+  async open({ viewport = DESKTOP, dark = false }: Omit<Visit, 'reviewer'> = {}): Promise<Page> {
+    const context = await this.#browser.newContext({
+      viewport,
+      colorScheme: dark ? 'dark' : 'light',
+      reducedMotion: 'reduce',
+      hasTouch: viewport.width < 500,
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    context.setDefaultTimeout(10_000)
+    this.#contexts.push(context)
+    const page = await context.newPage()
+    this.#watch(page)
+    await page.addInitScript(() => {
+      addEventListener('securitypolicyviolation', (event) => {
+        console.error(`CSP ${event.violatedDirective} ${event.blockedURI} ${event.sample}`)
+      })
+    })
+    return page
+  }
+
+  #watch(page: Page): void {
+    page.on('dialog', (dialog) => {
+      this.misdeeds.push(`a script ran: ${dialog.message()}`)
+      void dialog.dismiss()
+    })
+    page.on('request', (request) => {
+      if (!request.url().startsWith(`${this.world.url}/`)) this.misdeeds.push(`asked for ${request.url()}`)
+    })
+    page.on('pageerror', (error) => this.misdeeds.push(`error: ${error.message}`))
+    page.on('console', (message) => {
+      const expected = /status of (401|403|409|412|503)|ERR_|Failed to load resource/.test(message.text())
+      if (message.type() === 'error' && !expected) this.misdeeds.push(message.text())
+    })
+    page.on('popup', () => this.misdeeds.push('a window opened'))
+  }
+
+  /** A reviewer in front of the queue, signed in by a one-time link. */
+  async signedIn({ reviewer, ...look }: Visit): Promise<Page> {
+    const page = await this.open(look)
+    await page.goto(`${this.world.url}/console/#/sign-in/${await this.world.link(reviewer)}`)
+    await page.getByRole('button', { name: 'Sign in with this link' }).click()
+    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    return page
+  }
+
+  async close(): Promise<void> {
+    for (const context of this.#contexts) await context.close()
+    await this.#browser.close()
+    await this.world.close()
+  }
+}
+
+export async function openConsole(options: WorldOptions = {}): Promise<Console> {
+  ensureProgram('chromium', 'chromium')
+  const [world, browser] = await Promise.all([
+    openWorld(options),
+    chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] }),
+  ])
+  // pages count down by the time of their machine
+  world.clock.now = Date.now()
+  return new Console(world, browser)
+}
+
+/** Goes to a page of the console by its address, as a link in a chat would. */
+export async function visit(page: Page, world: World, hash: string): Promise<void> {
+  await page.goto(`${world.url}/console/#/${hash}`)
+}
+
+/** What axe has against the page as it is now: every rule it has, WCAG 2.2 AA and good practice. */
+export async function axe(page: Page, part = 'html'): Promise<string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate(async (place) => {
+    interface Axe {
+      run(
+        place: string,
+        options: object,
+      ): Promise<{
+        violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[]
+      }>
+    }
+    const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run(place, {
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+    })
+    return violations.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .map((one) => `${one.html} ${one.failureSummary}`)
+          .join(' | ')
+          .slice(0, 600)}`,
+    )
+  }, part)
+}
+
+/** Everything in the page fits its width: nothing has to be moved sideways to be read. */
+export async function expectNoSidewaysScroll(page: Page): Promise<void> {
+  const [content, window] = await page.evaluate(() => [
+    document.documentElement.scrollWidth,
+    document.documentElement.clientWidth,
+  ])
+  expect(content).toBeLessThanOrEqual(window ?? 0)
+}

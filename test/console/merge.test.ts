@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { merge } from '../../src/console/queue/merge.ts'
+import type { ThreadSummary } from '../../src/contract/reviewer.ts'
+
+const thread = (at: number, more: Partial<ThreadSummary> = {}): ThreadSummary => ({
+  thread_id: `thr_${at}`,
+  task_id: 'task',
+  status: 'pending_review',
+  revision: 1,
+  risk: 'low',
+  tool_name: 't',
+  agent: 'bot',
+  message: '',
+  created_at: new Date(at * 1_000).toISOString(),
+  updated_at: new Date(at * 1_000).toISOString(),
+  groups: ['desk'],
+  approvals: { given: 0, required: 1 },
+  mine: true,
+  ...more,
+})
+const ids = (threads: readonly ThreadSummary[]): string[] => threads.map((one) => one.thread_id)
+const loaded = { threads: [thread(10), thread(20)], cursor: undefined }
+
+describe('merge', () => {
+  it('puts a new thread where its age belongs', () => {
+    const { threads, arrived } = merge(loaded, thread(15), {}, 'ann')
+    expect([ids(threads), arrived]).toEqual([['thr_10', 'thr_15', 'thr_20'], true])
+    expect(ids(merge(loaded, thread(30), {}, 'ann').threads)).toEqual(['thr_10', 'thr_20', 'thr_30'])
+  })
+
+  it('adds nothing behind a page that ends before it, but says that it came', () => {
+    const { threads, arrived } = merge({ ...loaded, cursor: 'c' }, thread(30), {}, 'ann')
+    expect([ids(threads), arrived]).toEqual([['thr_10', 'thr_20'], true])
+  })
+
+  it('replaces what is there, and takes away what no longer waits or fits', () => {
+    const voted = thread(10, { approvals: { given: 1, required: 2 } })
+    expect(merge(loaded, voted, {}, 'ann')).toMatchObject({ threads: [voted, thread(20)], arrived: false })
+    expect(ids(merge(loaded, thread(10, { status: 'approved' }), {}, 'ann').threads)).toEqual(['thr_20'])
+    expect(ids(merge(loaded, thread(10, { risk: 'high' }), { risk: 'low' }, 'ann').threads)).toEqual([
+      'thr_20',
+    ])
+  })
+
+  it('knows every filter', () => {
+    const claimed = thread(30, { claim: { reviewer: 'ben', expires_at: '' }, mine: false, groups: ['leads'] })
+    const arrives = (filters: object): boolean => merge(loaded, claimed, filters, 'ann').arrived
+    expect(arrives({})).toBe(true)
+    for (const filters of [
+      { mine: 'true' },
+      { claimed: 'me' },
+      { claimed: 'nobody' },
+      { group: 'desk' },
+      { tool: 'x' },
+      { agent: 'x' },
+    ])
+      expect(arrives(filters), JSON.stringify(filters)).toBe(false)
+    expect(merge(loaded, claimed, { claimed: 'me' }, 'ben').arrived).toBe(true)
+  })
+})

@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { INSTALL_MS } from '../debian.ts'
+import { type Agent, held, until } from '../gateway-fixture.ts'
+import { axe, type Console, DESKTOP, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
+
+/** Signing in, the queue, the history and the other pages, as a person meets them. */
+
+let console_: Console
+let bot: Agent
+
+beforeAll(async () => {
+  console_ = await openConsole()
+  bot = await console_.world.agent()
+}, INSTALL_MS)
+afterAll(async () => {
+  await console_.close()
+  expect(console_.misdeeds).toEqual([])
+})
+
+describe('signing in', () => {
+  it('takes a link by a press of the button, and keeps its token nowhere', async () => {
+    const { world } = console_
+    const page = await console_.open()
+    const token = await world.link('ann')
+    await page.goto(`${world.url}/console/#/sign-in/${token}`)
+    const button = page.getByRole('button', { name: 'Sign in with this link' })
+    await button.waitFor()
+    expect(page.url()).not.toContain(token)
+    expect(await axe(page)).toEqual([])
+    await button.click()
+    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain('csl_')
+  })
+
+  it('says so when a link is spent, and what to do', async () => {
+    const { world } = console_
+    const token = await world.link('ann')
+    await world.openSession(token)
+    const page = await console_.open()
+    await page.goto(`${world.url}/console/#/sign-in/${token}`)
+    await page.getByRole('button', { name: 'Sign in with this link' }).click()
+    await page.getByRole('alert').waitFor()
+    await page.getByText('countersign login-link').waitFor()
+    await page.goto(`${world.url}/console/#/sign-in?problem=access_denied`)
+    await page.reload()
+    expect(await axe(page)).toEqual([])
+  })
+
+  it('comes back to the page one wanted, and signs out', async () => {
+    const { world } = console_
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    await page.locator('.menu summary').click()
+    expect(await axe(page, '.menu')).toEqual([])
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.getByText('Ask whoever runs this gateway').waitFor()
+    expect((await page.context().cookies()).map(({ value }) => value).join('')).toBe('')
+    await visit(page, world, 'agents')
+    await page.reload()
+    await page.getByText('Ask whoever runs this gateway').waitFor()
+  })
+
+  it('everywhere ends the other sessions, and their pages say so', async () => {
+    const [one, other] = [
+      await console_.signedIn({ reviewer: 'eve' }),
+      await console_.signedIn({ reviewer: 'eve' }),
+    ]
+    await one.locator('.menu summary').click()
+    await one.getByRole('button', { name: 'Sign out everywhere' }).click()
+    await one.getByText('Ask whoever runs this gateway').waitFor()
+    await other.getByText('Ask whoever runs this gateway').waitFor()
+  })
+})
+
+describe('the queue', () => {
+  it('shows a new thread by itself, counts it, says it, and leaves the focus alone', async () => {
+    const page = await console_.signedIn({ reviewer: 'ben' })
+    const first = await held(bot, { subject: 'The first of all' })
+    await page.getByText('The first of all').waitFor()
+    await page.keyboard.press('j')
+    const focused = (): Promise<string | null> =>
+      page.evaluate(() => document.activeElement?.getAttribute('href') ?? null)
+    const before = await focused()
+    await held(bot, { subject: 'Another one' })
+    await page.getByText('Another one').waitFor()
+    expect(await focused()).toBe(before)
+    await page.waitForFunction(() => /^\(\d+\) Countersign$/.test(document.title))
+    await page.getByRole('status').filter({ hasText: 'New: low pay by bot' }).waitFor({ state: 'attached' })
+    await (await console_.world.reviewer('cat')).approve(first.thread)
+    await page.getByText('The first of all').waitFor({ state: 'detached' })
+  })
+
+  it('has no fault that axe finds, light and dark, wide and narrow, and never scrolls sideways', async () => {
+    await held(bot, { subject: 'Something of a size', payload: { amount: 60_000 } })
+    for (const look of [
+      { dark: false, viewport: DESKTOP },
+      { dark: true, viewport: PHONE },
+    ]) {
+      const page = await console_.signedIn({ reviewer: 'ann', ...look })
+      for (const hash of ['queue', 'history', 'agents', 'policies']) {
+        await visit(page, console_.world, hash)
+        await page.waitForFunction(() => !document.querySelector('[aria-busy=true]'))
+        await page.locator('h1').waitFor()
+        expect(await axe(page), `${hash} ${JSON.stringify(look)}`).toEqual([])
+        await expectNoSidewaysScroll(page)
+      }
+    }
+  })
+
+  it('is filtered by risk, by whose turn it is, and by name; the address says how', async () => {
+    const page = await console_.signedIn({ reviewer: 'cat' })
+    await held(bot, { subject: 'Only pocket money' })
+    await held(bot, { subject: 'A fortune it is', payload: { amount: 70_000 } })
+    await page.getByText('A fortune it is').waitFor()
+    await page.getByRole('button', { name: 'critical' }).click()
+    await page.getByText('Only pocket money').waitFor({ state: 'detached' })
+    expect(page.url()).toContain('risk=critical')
+    await page.getByRole('button', { name: 'critical' }).click()
+    await page.getByRole('button', { name: 'Mine to decide' }).click()
+    await page.getByText('A fortune it is').waitFor({ state: 'detached' })
+    await page.getByText('Only pocket money').waitFor()
+    await page.reload()
+    await page.getByText('Only pocket money').waitFor()
+    expect(await page.getByText('A fortune it is').count()).toBe(0)
+    await page.getByText('More', { exact: true }).click()
+    await page.getByLabel('tool').fill('nothing-like-it')
+    await page.getByLabel('tool').press('Enter')
+    await page.getByText('Nothing here.').waitFor()
+  })
+
+  it('loads a page at a time, and more on demand', async () => {
+    const { world } = console_
+    const other = await world.agent('bot', 'globex')
+    for (let i = 0; i < 30; i++) await held(other, { subject: `Number ${i}.` })
+    const page = await console_.open()
+    await page.goto(`${world.url}/console/#/sign-in/${await world.link('zoe', 'globex')}`)
+    await page.getByRole('button', { name: 'Sign in with this link' }).click()
+    await page.getByText('Number 0.').waitFor()
+    expect(await page.locator('.row').count()).toBe(25)
+    await held(other, { subject: 'Behind the page' })
+    await page.getByText('Just arrived:').waitFor()
+    expect(await page.getByText('Behind the page').count()).toBe(0)
+    await page.getByRole('button', { name: 'Load more' }).click()
+    await page.getByText('Behind the page').waitFor()
+    expect(await page.locator('.row').count()).toBe(31)
+  })
+
+  it('says when the connection is lost, and mends it', async () => {
+    const { world } = console_
+    const page = await console_.signedIn({ reviewer: 'dan' })
+    await page.context().setOffline(true)
+    await page.getByText('Connection lost: trying again').waitFor()
+    await held(bot, { subject: 'While nobody listened' })
+    await page.context().setOffline(false)
+    await page.getByText('While nobody listened').waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await until(() => world.watches > 0)
+  })
+})
+
+describe('the keyboard', () => {
+  it('goes everywhere: list, thread and back to the same row, search, pages, help', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    await page.locator('.row').nth(1).waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    const href = await page.evaluate(() => document.activeElement?.getAttribute('href'))
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'What would run' }).waitFor()
+    await page.waitForFunction(() => document.activeElement?.tagName === 'H1')
+    await page.keyboard.press('Escape')
+    await page.waitForFunction((row) => document.activeElement?.getAttribute('href') === row, href)
+    await page.keyboard.press('k')
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('href'))).not.toBe(href)
+    for (const [key, title] of [
+      ['h', 'History'],
+      ['p', 'Policies'],
+      ['a', 'Agents'],
+      ['q', 'Queue'],
+    ] as const) {
+      await page.keyboard.press('g')
+      await page.keyboard.press(key)
+      await page.getByRole('heading', { name: title, exact: true, level: 1 }).waitFor()
+    }
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
+    expect(await axe(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.keyboard.press('/')
+    await page.getByRole('searchbox').waitFor()
+    await page.getByRole('heading', { name: 'History' }).waitFor()
+    await page.keyboard.press('/')
+    await page.waitForFunction(() => document.activeElement?.matches('input[type=search]'))
+    await page.keyboard.type('fortune it is')
+    await page.keyboard.press('Enter')
+    await page.waitForFunction(() => document.querySelectorAll('.row').length === 1)
+  })
+
+  it('skips to the content', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    await page.reload()
+    await page.locator('.row').first().waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('main')
+    expect(page.url()).toContain('#/queue')
+  })
+})
+
+describe('history, agents, policies, themes', () => {
+  it('finds a decided thread by words and facts', async () => {
+    const done = await held(bot, { subject: 'Paid the invoice of Zeta' })
+    await (await console_.world.reviewer('ben')).approve(done.thread)
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    await visit(page, console_.world, 'history?q=zeta&status=approved')
+    await page.getByText('Paid the invoice of Zeta').waitFor()
+    expect(await page.locator('.row').count()).toBe(1)
+    await page.getByLabel('status').selectOption('rejected')
+    await page.getByText('Nothing matches.').waitFor()
+  })
+
+  it('shows agents to everybody, and policies to administrators, who may try a call', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    await page.getByRole('link', { name: 'Agents' }).click()
+    await page.getByRole('heading', { name: 'selfie' }).waitFor()
+    await page.getByText('may vote on its calls, too').waitFor()
+    await page.getByRole('link', { name: 'Policies' }).click()
+    await page.getByText('pay-shadow').first().waitFor()
+    await page
+      .getByLabel('A request as an agent')
+      .fill('{ "tool_name": "pay", "payload": { "amount": 20000 } }')
+    await page.getByRole('button', { name: 'Explain' }).click()
+    await page.getByText('A lot of money.').first().waitFor()
+    expect(await axe(page)).toEqual([])
+    await page.getByLabel('A request as an agent').fill('not json')
+    await page.getByRole('button', { name: 'Explain' }).click()
+    await page.getByText('This is not JSON').waitFor()
+    const other = await console_.signedIn({ reviewer: 'ben' })
+    await other.getByRole('link', { name: 'Policies' }).click()
+    await other.getByText('This page is for administrators.').waitFor()
+  })
+
+  it('keeps the theme that one chose', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    const paper = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    const light = await paper()
+    await page.locator('.menu summary').click()
+    await page.getByLabel('dark').check()
+    expect(await paper()).not.toBe(light)
+    await page.reload()
+    await page.locator('h1').waitFor()
+    expect(await paper()).not.toBe(light)
+  })
+})

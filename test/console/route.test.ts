@@ -1,0 +1,59 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { hashOf, routeOf } from '../../src/console/route.ts'
+import { filtersOf, queryOf, searchOf, withFilter } from '../../src/console/queue/filters.ts'
+
+describe('routeOf', () => {
+  it.each([
+    ['', { page: 'queue', filters: {} }],
+    ['#/queue?risk=high&mine=true', { page: 'queue', filters: { risk: 'high', mine: 'true' } }],
+    ['#/thread/thr_1', { page: 'thread', thread: 'thr_1' }],
+    ['#/thread/', { page: 'queue', filters: {} }],
+    ['#/history?q=a+b', { page: 'history', filters: { q: 'a b' } }],
+    ['#/policies', { page: 'policies' }],
+    ['#/sign-in/csl_acme_x', { page: 'sign-in', token: 'csl_acme_x' }],
+    ['#/sign-in?problem=access_denied', { page: 'sign-in', problem: 'access_denied' }],
+    ['#/sign-in?problem=<script>', { page: 'sign-in' }],
+    ['#/thread/%E0%A4%A', { page: 'thread', thread: '%E0%A4%A' }],
+    ['#nonsense?x=y', { page: 'queue', filters: {} }],
+  ])('%s', (hash, route) => {
+    expect(routeOf(hash)).toEqual(route)
+  })
+
+  it('goes there and back again', () => {
+    const text = fc.string({ minLength: 1, maxLength: 20 })
+    const filters = fc.dictionary(fc.constantFrom('risk', 'tool', 'q', 'claimed', 'since'), text, {
+      maxKeys: 4,
+    })
+    fc.assert(
+      fc.property(filters, (some) => {
+        const route = { page: 'history', filters: some } as const
+        expect(routeOf(hashOf(route))).toEqual(route)
+      }),
+    )
+    fc.assert(
+      fc.property(text, (thread) => {
+        expect(routeOf(hashOf({ page: 'thread', thread }))).toEqual({ page: 'thread', thread })
+      }),
+    )
+  })
+
+  it('never throws', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (hash) => void routeOf(hash)))
+  })
+})
+
+describe('filters', () => {
+  it('leave out what is empty, twice, or not theirs, and keep one order', () => {
+    expect(filtersOf('tool=t&risk=&x=1&agent=a&agent=b')).toEqual({ tool: 't' })
+    expect(searchOf({ tool: 't', risk: 'low' })).toBe('?risk=low&tool=t')
+    expect(withFilter({ risk: 'low', tool: 't' }, 'risk', undefined)).toEqual({ tool: 't' })
+  })
+
+  it('ask for whole days of this place', () => {
+    const query = new URLSearchParams(queryOf({ since: '2026-03-02', until: '2026-03-02' }))
+    const [since, until] = [query.get('since'), query.get('until')].map((one) => Date.parse(one ?? ''))
+    expect((until ?? 0) - (since ?? 0)).toBe(24 * 3_600_000)
+    expect(queryOf({ since: 'nonsense' })).toBe('?since=nonsense')
+  })
+})

@@ -1,0 +1,328 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ThreadView } from '../../src/contract/reviewer.ts'
+import { INSTALL_MS } from '../debian.ts'
+import { type Agent, type Held, held, type Reviewer } from '../gateway-fixture.ts'
+import { axe, type Console, DESKTOP, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
+
+/** One thread: reading it, deciding on it, and everything that may happen meanwhile. */
+
+let console_: Console
+let bot: Agent
+let ann: Page
+let ben: Reviewer
+
+beforeAll(async () => {
+  console_ = await openConsole()
+  bot = await console_.world.agent()
+  ben = await console_.world.reviewer('ben')
+  ann = await console_.signedIn({ reviewer: 'ann' })
+}, INSTALL_MS)
+afterAll(async () => {
+  await console_.close()
+  expect(console_.misdeeds).toEqual([])
+})
+
+const HIGH = { amount: 20_000 }
+const CRITICAL = { amount: 60_000 }
+
+async function show(page: Page, { thread }: Held): Promise<void> {
+  await visit(page, console_.world, `thread/${thread}`)
+  await page.getByRole('heading', { name: 'What would run' }).waitFor()
+}
+const stateOf = async ({ thread }: Held): Promise<ThreadView> => (await ben.show(thread)).body
+const button = (page: Page, name: string): ReturnType<Page['getByRole']> =>
+  page.getByRole('button', { name: new RegExp(`^${name}`) })
+const revise = (one: Held, amount: number, id = 'r2'): Promise<unknown> =>
+  bot.revise(one.task, one.thread, { revision_id: id, request_payload: { amount }, subject: `Now ${amount}` })
+
+describe('reading a thread', () => {
+  it('keeps what the agent says apart from what policy says, and shows the payload whole, as tree and as exact text', async () => {
+    const one = await held(bot, {
+      subject: 'Pay the invoice',
+      preview: 'A preview',
+      summary: ['one line'],
+      workflow_name: 'month end',
+      risk_level: 'medium',
+      payload: { to: 'x'.repeat(90), amount: 500 },
+    })
+    await show(ann, one)
+    const claims = ann.getByRole('region', { name: 'What the agent says' })
+    for (const text of ['Pay the invoice', 'A preview', 'one line', 'month end', 'medium'])
+      await claims.getByText(text).waitFor()
+    const policy = ann.getByRole('region', { name: 'What policy says' })
+    await policy.getByText('More than pocket money.').waitFor()
+    await policy.getByText('rules/pay.yaml').first().waitFor()
+    await policy.getByText('policy alone: low').waitFor()
+    await policy.getByText('in shadow mode').click()
+    await policy.getByText('Perhaps nobody should pay at all.').waitFor()
+    await button(ann, 'Exact text').click()
+    await ann.getByText(`{"amount":500,"to":"${'x'.repeat(90)}"}`).waitFor()
+    await button(ann, 'Copy').click()
+    await ann.getByText('Copied').waitFor({ state: 'attached' })
+    expect(await ann.evaluate(() => navigator.clipboard.readText())).toBe(
+      `{"amount":500,"to":"${'x'.repeat(90)}"}`,
+    )
+  })
+
+  it('folds a long text by count and shows it whole on demand', async () => {
+    const text = Array.from({ length: 300 }, (_, i) => `line ${i}.`).join('\n')
+    await show(ann, await held(bot, { tool_name: 'hold', payload: { text } }))
+    await button(ann, 'Show 286 more lines').click()
+    await ann.getByText('line 299.').waitFor()
+  })
+
+  it('masks sensitive values until somebody asks, which is recorded', async () => {
+    const one = await held(bot, { payload: { amount: 500, secret: 'the cellar door' } })
+    await show(ann, one)
+    expect(await ann.getByText('the cellar door').count()).toBe(0)
+    await button(ann, 'Reveal 1 hidden value').click()
+    await ann.getByText('the cellar door').waitFor()
+    expect((await stateOf(one)).evidence.map(({ type }) => type)).toContainEqual(
+      expect.stringMatching(/reveal/),
+    )
+  })
+
+  it('has no fault that axe finds, light and dark, wide and narrow', async () => {
+    const one = await held(bot, {
+      subject: 'hid\u200bden',
+      payload: { ...CRITICAL, secret: 's' },
+      images: ['https://x.test/a.png'],
+    })
+    await revise(one, 70_000)
+    for (const look of [
+      { dark: false, viewport: PHONE },
+      { dark: true, viewport: DESKTOP },
+    ]) {
+      const page = await console_.signedIn({ reviewer: 'ann', ...look })
+      await show(page, one)
+      await page.keyboard.press('d')
+      await page.getByRole('heading', { name: 'What changed' }).waitFor()
+      expect(await axe(page), JSON.stringify(look)).toEqual([])
+      await expectNoSidewaysScroll(page)
+      await page.keyboard.press('a')
+      await page.getByRole('dialog').waitFor()
+      expect(await axe(page), 'dialog').toEqual([])
+    }
+  })
+
+  it('says why I cannot vote and who can, and hides the votes', async () => {
+    const one = await held(bot)
+    const olga = await console_.signedIn({ reviewer: 'olga' })
+    await show(olga, one)
+    await olga.getByText('You cannot vote on this:').waitFor()
+    await olga.getByText(/Ann Ash.* can\./).waitFor()
+    expect(await button(olga, 'Approve').count()).toBe(0)
+    await olga.keyboard.press('a')
+    expect(await olga.getByRole('dialog').count()).toBe(0)
+    expect((await stateOf(one)).votes).toEqual([])
+  })
+})
+
+describe('deciding', () => {
+  it('approves a low risk by one press, and tells what became of the proof', async () => {
+    const one = await held(bot)
+    await show(ann, one)
+    await button(ann, 'Approve').click()
+    await ann.getByText('You approved revision 1.').waitFor()
+    await ann.getByText('has not collected the approval yet').waitFor()
+    await bot.poll({ thread_id: one.thread })
+    await ann.getByText('has collected its one-time proof').waitFor()
+    const { votes } = await stateOf(one)
+    expect(votes).toMatchObject([{ reviewer: 'ann', decision: 'approve', revision: 1, via: 'link' }])
+  })
+
+  it.each([HIGH, CRITICAL])(
+    'approves %j only by a second, deliberate act: Enter, Space and the same key do nothing',
+    async (payload) => {
+      const one = await held(bot, { payload })
+      await show(ann, one)
+      await ann.keyboard.press('a')
+      const dialog = ann.getByRole('dialog', { name: 'Approve this call?' })
+      await dialog.getByText('irreversible').waitFor()
+      for (const text of ['pay', 'bot'])
+        await dialog.getByText(text, { exact: true }).first().waitFor()
+      for (const key of ['Enter', 'Space', 'a', 'a']) await ann.keyboard.press(key)
+      expect((await stateOf(one)).votes).toEqual([])
+      await ann.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      await ann.keyboard.press('a')
+      await ann.keyboard.press('y')
+      await ann.getByText('You approved revision 1.').waitFor()
+      expect((await stateOf(one)).votes).toHaveLength(1)
+    },
+  )
+
+  it('rejects with a comment, by keyboard alone', async () => {
+    const one = await held(bot)
+    await show(ann, one)
+    await ann.getByLabel('Comment').focus()
+    await ann.keyboard.type('not without a ticket')
+    await ann.keyboard.press('Escape')
+    await ann.keyboard.press('r')
+    await ann.getByRole('dialog', { name: 'Reject this call?' }).waitFor()
+    await ann.keyboard.press('x')
+    await ann.getByText('You rejected revision 1.').waitFor()
+    expect(await stateOf(one)).toMatchObject({
+      status: 'rejected',
+      votes: [{ comment: 'not without a ticket' }],
+    })
+  })
+
+  it('asks what should change before it requests changes', async () => {
+    const one = await held(bot)
+    await show(ann, one)
+    await ann.keyboard.press('c')
+    await ann.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
+    await ann.keyboard.type('half of it')
+    await button(ann, 'Request changes').click()
+    await ann.getByText('You asked for changes to revision 1.').waitFor()
+    expect((await stateOf(one)).status).toBe('changes_requested')
+    await revise(one, 250)
+    await ann.getByRole('heading', { name: 'What changed' }).waitFor()
+    await ann.getByText('half of it').waitFor()
+    await ann.getByText('void: the agent revised since').waitFor()
+  })
+
+  it('works at phone size, with the bar in reach', async () => {
+    const one = await held(bot, { payload: HIGH })
+    const page = await console_.signedIn({ reviewer: 'eve', viewport: PHONE })
+    await page.getByText(/pay/).first().waitFor()
+    await show(page, one)
+    const box = await button(page, 'Approve').boundingBox()
+    expect((box?.y ?? 999) + (box?.height ?? 0)).toBeLessThanOrEqual(PHONE.height)
+    await button(page, 'Approve').tap()
+    await page.getByRole('button', { name: 'Approve high risk' }).tap()
+    await page.getByText('You approved revision 1.').waitFor()
+  })
+
+  it('sends one vote, however often and fast the button is pressed', async () => {
+    const one = await held(bot)
+    await show(ann, one)
+    let sent = 0
+    await ann.route('**/votes', async (route) => {
+      sent += 1
+      await route.continue()
+    })
+    await button(ann, 'Approve').evaluate((element: HTMLElement) => {
+      element.click()
+      element.click()
+      element.click()
+    })
+    await ann.getByText('You approved revision 1.').waitFor()
+    await ann.unroute('**/votes')
+    expect(sent).toBe(1)
+  })
+
+  it('will not approve what could deceive before somebody says to have seen it', async () => {
+    const one = await held(bot, { subject: 'file\u202etxt.exe' })
+    await show(ann, one)
+    await ann.getByText('U+202E').first().waitFor()
+    await ann.keyboard.press('a')
+    await ann.waitForFunction(() => document.activeElement?.id === 'acknowledge')
+    expect((await stateOf(one)).votes).toEqual([])
+    await ann.getByLabel('I have seen this').check()
+    await ann.keyboard.press('a')
+    await ann.getByText('You approved revision 1.').waitFor()
+  })
+})
+
+describe('meanwhile', () => {
+  it('a revision comes: the page says so, and nothing can be approved until it is looked at', async () => {
+    const one = await held(bot)
+    await show(ann, one)
+    await revise(one, 900)
+    await ann.getByText('The agent has sent revision 2.').waitFor()
+    expect(await button(ann, 'Approve').isDisabled()).toBe(true)
+    expect(await ann.getByText('500', { exact: true }).count()).toBe(1)
+    await ann.keyboard.press('a')
+    await button(ann, 'Look at revision 2').click()
+    const changes = ann.getByRole('region', { name: 'What changed' })
+    await changes.getByText('500').waitFor()
+    await changes.getByText('900').first().waitFor()
+    await button(ann, 'Approve').click()
+    await ann.getByText('You approved revision 2.').waitFor()
+    expect((await stateOf(one)).votes).toMatchObject([{ revision: 2 }])
+  })
+
+  it('a revision came and the page did not hear of it: the vote is refused, nothing is approved, the difference is shown', async () => {
+    const one = await held(bot)
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    await page.route('**/api/review/stream', (route) => route.abort())
+    await page.reload()
+    await show(page, one)
+    // between the press and the vote the agent revises
+    await page.route('**/votes', async (route) => {
+      await revise(one, 900)
+      await route.continue()
+    })
+    await button(page, 'Approve').click()
+    await page.getByText('Your vote was not counted.').waitFor()
+    await page.getByRole('region', { name: 'What changed' }).getByText('900').first().waitFor()
+    const { votes, status } = await stateOf(one)
+    expect([votes, status]).toEqual([[], 'pending_review'])
+  })
+
+  it('the connection ends during a vote: the outcome is unknown, and the page shows what is true', async () => {
+    const one = await held(bot)
+    await show(ann, one)
+    await ann.route('**/votes', async (route) => {
+      await route.fetch()
+      await route.abort('connectionreset')
+    })
+    await button(ann, 'Approve').click()
+    await ann.getByText('The outcome is unknown.').waitFor()
+    await ann.getByText('has not collected the approval yet').waitFor()
+    await ann.unroute('**/votes')
+    expect((await stateOf(one)).votes).toHaveLength(1)
+  })
+
+  it('the gateway does not know: 503 outcome_unknown reads the same', async () => {
+    const one = await held(bot)
+    await show(ann, one)
+    const problem = {
+      title: 'The store did not confirm in time: the outcome is unknown',
+      code: 'outcome_unknown',
+      detail: 'look again',
+      status: 503,
+    }
+    await ann.route('**/votes', (route) => route.fulfill({ status: 503, json: problem }))
+    await button(ann, 'Approve').click()
+    await ann.getByText('The outcome is unknown.').waitFor()
+    await ann.unroute('**/votes')
+    await button(ann, 'Approve').click()
+    await ann.getByText('You approved revision 1.').waitFor()
+  })
+
+  it('somebody else decides: the page follows, and offers nothing any more', async () => {
+    const one = await held(bot)
+    await show(ann, one)
+    await ben.vote(one.thread, { decision: 'reject', revision: 1, comment: 'no' })
+    await ann.getByText('Rejected.', { exact: true }).waitFor()
+    await ann.getByText('Nothing is to be decided here now.').waitFor()
+    expect(await button(ann, 'Approve').count()).toBe(0)
+  })
+
+  it('claims, takes over, releases, and talks', async () => {
+    const one = await held(bot)
+    await show(ann, one)
+    await button(ann, 'Claim').click()
+    await ann.getByText('Claimed by you').waitFor()
+    const cat = await console_.signedIn({ reviewer: 'cat' })
+    await show(cat, one)
+    await cat.getByText('Claimed by Ann Ash').waitFor()
+    await button(cat, 'Take over').click()
+    await ann.getByText('Claimed by Cat Cox').waitFor()
+    await button(cat, 'Release').click()
+    await button(ann, 'Claim').waitFor()
+    await cat.getByLabel('Comment').fill('I know this one')
+    await button(cat, 'Only comment').click()
+    await ann.getByText('I know this one').waitFor()
+    expect((await stateOf(one)).comments).toHaveLength(1)
+  })
+
+  it('404 for a thread that is not there, in words', async () => {
+    await visit(ann, console_.world, 'thread/thr_nothing')
+    await ann.getByRole('alert').getByText('Not found').waitFor()
+  })
+})
