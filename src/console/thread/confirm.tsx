@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { Dialog } from '../shell/dialog.tsx'
@@ -52,7 +52,8 @@ function approving({ approvals: { given, required } }: ThreadView): string {
 }
 
 function Keys({ letter, act }: { readonly letter: string; readonly act: () => void }) {
-  useEffect(() => {
+  // at once: a key that follows the first one closely must not be lost
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (event.key !== letter || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return
       event.preventDefault()

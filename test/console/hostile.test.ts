@@ -1,0 +1,155 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { INSTALL_MS } from '../debian.ts'
+import { type Agent, newTask } from '../gateway-fixture.ts'
+import { type Console, openConsole, visit } from './browser.ts'
+
+/** Everything that the data of hostile texts and pictures holds, in every place where an agent can put text. */
+
+interface Text {
+  readonly id: string
+  readonly class: string
+  readonly text: string
+}
+const texts = dataOf<Text>('hostile-unicode.json')
+const images = dataOf<{ readonly value?: string }>('hostile-images.json').flatMap(({ value }) => value ?? [])
+
+function dataOf<T>(name: string): T[] {
+  const file = new URL(`../data/hostile/${name}`, import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { entries: T[] }).entries
+}
+
+let console_: Console
+let bot: Agent
+let page: Page
+
+beforeAll(async () => {
+  console_ = await openConsole()
+  bot = await console_.world.agent()
+  page = await console_.signedIn({ reviewer: 'ann' })
+}, INSTALL_MS)
+afterAll(() => console_.close())
+
+/** The thread of a proposal; undefined when the gateway refuses it. */
+async function propose(claims: object): Promise<string | undefined> {
+  const { status, body } = await bot.submit(newTask(), { tool_name: 'hold', ...claims })
+  expect([200, 400]).toContain(status)
+  return body.thread_id
+}
+
+/** Nothing that hides or turns text is left in what is drawn. */
+async function expectNothingHidden(): Promise<void> {
+  const drawn = await page.evaluate(() => document.body.innerText)
+  expect(
+    drawn.match(/\p{Bidi_Control}|[\u200b\u2060\ufeff\u00ad]|(?![\n\t])\p{Cc}|\p{Noncharacter_Code_Point}/gu),
+  ).toBe(null)
+}
+
+describe('hostile text', () => {
+  it('as subjects in the queue: inert, boxed, and in its own row', async () => {
+    const taken = []
+    for (const { text } of texts) if ((await propose({ subject: text })) !== undefined) taken.push(text)
+    expect(taken.length).toBeGreaterThan(90)
+    await page.reload()
+    for (;;) {
+      await page.waitForFunction(() => !document.querySelector('[aria-busy=true]'))
+      const more = page.getByRole('button', { name: 'Load more' })
+      if ((await more.count()) === 0) break
+      await more.click()
+    }
+    expect(await page.locator('.row').count()).toBe(taken.length)
+    const markup = await page
+      .locator('.rows :is(script, img, svg, iframe, form, meta, object, style)')
+      .count()
+    expect(markup).toBe(0)
+    await expectNothingHidden()
+    const leaving = await page.evaluate(() => {
+      const rows = [...document.querySelectorAll<HTMLElement>('.row')]
+      return rows.filter((row) =>
+        [...row.querySelectorAll('*')].some((one) => one.scrollWidth > row.clientWidth + 1),
+      ).length
+    })
+    expect(leaving, 'rows whose text leaves them').toBe(0)
+  })
+
+  it('as every claim, as names and values of the payload: inert, boxed, and approved only after a look', async () => {
+    const usable = []
+    for (const { text } of texts) if ((await propose({ preview: text })) !== undefined) usable.push(text)
+    const all = usable.filter((text) => text.length < 5_000)
+    const thread = await propose({
+      subject: all.join(' | ').slice(0, 30_000),
+      preview: all.slice(0, 40).join('\n'),
+      summary: all.slice(0, 100),
+      workflow_name: all[3],
+      task_label: all[4],
+      payload: {
+        values: all,
+        ...Object.fromEntries(all.filter((text) => text !== '__proto__').map((text, i) => [text, i])),
+      },
+    })
+    expect(thread).toBeDefined()
+    await visit(page, console_.world, `thread/${thread}`)
+    await page.getByRole('heading', { name: 'Look twice' }).waitFor()
+    await page
+      .locator('.long button')
+      .evaluateAll((folds) => folds.forEach((one) => (one as HTMLElement).click()))
+    await expectNothingHidden()
+    expect(
+      await page.locator('article :is(script, iframe, form, meta, svg, img, object, style)').count(),
+    ).toBe(0)
+    expect(
+      await page
+        .locator('article a')
+        .evaluateAll((links) =>
+          links.map((one) => one.getAttribute('href')).filter((href) => !href?.startsWith('#/')),
+        ),
+    ).toEqual([])
+    await page.getByRole('button', { name: 'Exact text' }).click()
+    await expectNothingHidden()
+    await page.keyboard.press('a')
+    await page.waitForFunction(() => document.activeElement?.id === 'acknowledge')
+  })
+
+  it('as comments and votes of other people', async () => {
+    const thread = (await propose({ subject: 'talk' })) ?? ''
+    const ben = await console_.world.reviewer('ben')
+    for (const { text } of texts.filter((one) => one.class === 'markup')) {
+      await ben.call('POST', `threads/${thread}/comments`, { body: { comment: text } })
+    }
+    await visit(page, console_.world, `thread/${thread}`)
+    await page.getByText('<script>alert(1)</script>', { exact: true }).waitFor()
+    expect(await page.locator('article :is(script, iframe, form, meta, svg, img)').count()).toBe(0)
+  })
+})
+
+describe('hostile pictures', () => {
+  it('are text, and are never fetched', async () => {
+    for (let at = 0; at < images.length; at += 16) {
+      const thread = await propose({ subject: 'pictures', images: images.slice(at, at + 16) })
+      if (thread === undefined) continue
+      await visit(page, console_.world, `thread/${thread}`)
+      await page.getByText('Picture 1 of').first().waitFor()
+      expect(await page.locator('article img').count()).toBe(0)
+      await expectNothingHidden()
+    }
+  })
+
+  it('a good picture is shown, from our own origin, with a name', async () => {
+    const pixel =
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    const thread = await propose({ images: [`data:image/png;base64,${pixel}`] })
+    await visit(page, console_.world, `thread/${thread}`)
+    const image = page.getByRole('img', { name: 'Picture 1 of 1 from the agent' })
+    await image.waitFor()
+    await page.waitForFunction(() =>
+      [...document.images].every((one) => one.complete && one.naturalWidth === 1),
+    )
+  })
+})
+
+describe('all of it together', () => {
+  it('ran no script, asked nobody else for anything, and broke no policy', () => {
+    expect(console_.misdeeds).toEqual([])
+  })
+})

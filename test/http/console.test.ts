@@ -1,0 +1,138 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { request } from 'node:http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openWorld, type World } from '../gateway-fixture.ts'
+
+/** The console's files. Read with node:http: fetch undoes encodings by itself. */
+
+let world: World
+
+beforeAll(async () => {
+  world = await openWorld()
+})
+afterAll(() => world.close())
+
+interface Got {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Buffer
+}
+
+function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${world.url}${path}`, { method, headers }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }),
+      )
+    })
+    asked.on('error', reject)
+    asked.end()
+  })
+}
+
+function undone(body: Buffer, encoding: string | undefined): Buffer {
+  if (encoding === 'br') return brotliDecompressSync(body)
+  return encoding === 'gzip' ? gunzipSync(body) : body
+}
+
+const assets = async (): Promise<string[]> =>
+  [...(await get('/console/')).body.toString().matchAll(/(?:src|href)="([^"]+)"/g)].map(
+    (match) => match[1] ?? '',
+  )
+
+describe('GET /console/', () => {
+  it('200 with the page, which browsers ask for every time, under the strictest policy', async () => {
+    const { status, headers, body } = await get('/console/')
+    expect(status).toBe(200)
+    expect(body.toString()).toContain('<title>Countersign</title>')
+    expect(headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-cache',
+      'content-security-policy':
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'permissions-policy': expect.stringContaining('camera=()'),
+      vary: 'accept-encoding',
+    })
+    expect(headers['set-cookie']).toBeUndefined()
+  })
+
+  it('303 from / and from /console, which have the headers too', async () => {
+    for (const path of ['/', '/console']) {
+      const { status, headers } = await get(path)
+      expect([status, headers['location']]).toEqual([303, '/console/'])
+      expect(headers['content-security-policy']).toContain("frame-ancestors 'none'")
+    }
+  })
+
+  it('304 for a page that one has, in the encoding one has it in', async () => {
+    for (const encoding of ['', 'gzip', 'br']) {
+      const accept = { 'accept-encoding': encoding }
+      const { etag } = (await get('/console/', accept)).headers
+      const again = await get('/console/', { ...accept, 'if-none-match': `"other", W/${String(etag)}` })
+      expect([again.status, again.body.length, again.headers['etag']]).toEqual([304, 0, etag])
+      expect((await get('/console/', { ...accept, 'if-none-match': '"other"' })).status).toBe(200)
+    }
+  })
+})
+
+describe('GET /console/assets/*', () => {
+  it('200 for each file of the page, kept for good, with its type', async () => {
+    const types = []
+    for (const path of await assets()) {
+      const { status, headers } = await get(`/console/${path}`)
+      expect([status, headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable'])
+      expect(headers['x-content-type-options']).toBe('nosniff')
+      types.push(String(headers['content-type']).split(';')[0])
+    }
+    expect(new Set(types)).toEqual(new Set(['image/svg+xml', 'text/css', 'text/javascript']))
+  })
+
+  it('200 in the best encoding that is accepted, and the bytes are the same', async () => {
+    const [path = ''] = (await assets()).filter((name) => name.endsWith('.js'))
+    const plain = (await get(`/console/${path}`)).body
+    const answers: [string, string | undefined][] = [
+      ['gzip, deflate, br, zstd', 'br'],
+      ['gzip', 'gzip'],
+      ['br;q=0, gzip;q=0.5', 'gzip'],
+      ['BR', 'br'],
+      ['br;q=0', undefined],
+      ['identity', undefined],
+      ['', undefined],
+    ]
+    for (const [accepted, encoding] of answers) {
+      const { headers, body } = await get(`/console/${path}`, { 'accept-encoding': accepted })
+      expect(headers['content-encoding'], accepted).toBe(encoding)
+      expect(undone(body, encoding).equals(plain)).toBe(true)
+      expect(headers['content-length']).toBe(String(body.length))
+    }
+  })
+
+  it('404 for what is not there, what lies outside, and the compressed twins', async () => {
+    const [path = ''] = await assets()
+    const others = [
+      'assets/x.js',
+      'assets/..%2findex.html',
+      'assets/%2e%2e%2f%2e%2e%2fpackage.json',
+      `${path}.gz`,
+      'x',
+    ]
+    for (const name of others) {
+      const { status, headers } = await get(`/console/${name}`)
+      expect(status, name).toBe(404)
+      expect(headers['content-type']).toContain('application/problem+json')
+      expect(headers['cache-control']).toBe('no-store')
+    }
+  })
+
+  it('404 for other methods', async () => {
+    expect((await get('/console/', {}, 'POST')).status).toBe(404)
+    expect((await get('/console/', {}, 'HEAD')).status).toBe(404)
+  })
+})
