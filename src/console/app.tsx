@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import { countSoon, loadCounts, waiting } from './queue/counts.ts'
 import { QueuePage } from './queue/queue-page.tsx'
+import type { Page } from './route.ts'
 import { route } from './router.ts'
 import { loadProblem, me, startSession } from './session/session.ts'
 import { SignInPage } from './session/sign-in.tsx'
@@ -14,11 +15,19 @@ import { listen } from './wire/stream.ts'
 
 export function App() {
   const who = me.value
-  document.title = waiting.value !== undefined && who ? `(${waiting.value}) Countersign` : 'Countersign'
+  document.title = who ? titleOf(route.value.page) : 'Countersign'
   if (loadProblem.value) return <Unreachable />
+  const here = route.value
+  if (who === null || (here.page === 'sign-in' && here.token)) return <SignInPage />
   if (who === undefined) return <main aria-busy="true" />
-  if (who === null) return <SignInPage />
   return <SignedIn key={who.reviewer} />
+}
+
+/** How many wait, and where one is. */
+function titleOf(page: Page): string {
+  const where =
+    page === 'queue' || page === 'sign-in' ? '' : `${page.charAt(0).toUpperCase()}${page.slice(1)} · `
+  return `${waiting.value === undefined ? '' : `(${waiting.value}) `}${where}Countersign`
 }
 
 function SignedIn() {

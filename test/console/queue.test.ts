@@ -67,6 +67,10 @@ describe('signing in', () => {
     await one.locator('.menu summary').click()
     await one.getByRole('button', { name: 'Sign out everywhere' }).click()
     await one.getByText('Ask whoever runs this gateway').waitFor()
+    // by the stream within seconds, or by the next thing one asks for
+    await other.evaluate(() => {
+      location.hash = '#/history'
+    })
     await other.getByText('Ask whoever runs this gateway').waitFor()
   })
 })

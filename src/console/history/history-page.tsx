@@ -70,7 +70,7 @@ export function HistoryPage({ filters }: { readonly filters: Filters }) {
       <ThreadList
         state={list.state.value}
         label="Threads"
-        more={() => void list.more()}
+        more={list.more}
         retry={load}
         empty={<p class="big">Nothing matches.</p>}
       />

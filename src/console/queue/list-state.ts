@@ -18,39 +18,52 @@ export function createList() {
   const state = signal<ListState>(EMPTY)
   let asked = 0
 
-  async function ask(filters: Filters, before: readonly ThreadSummary[], cursor?: string): Promise<void> {
+  /** Reads on from `loaded` until there are as many threads as `enough`, or no more. */
+  async function read(filters: Filters, loaded: Loaded, enough: number): Promise<void> {
     const mine = ++asked
-    const query = queryOf(filters)
-    const place =
-      cursor === undefined ? '' : `${query === '' ? '?' : '&'}cursor=${encodeURIComponent(cursor)}`
-    const answer = await get<ThreadList>(`review/threads${query}${place}`)
-    if (mine !== asked) return
-    const { problem: _, ...last } = state.value
-    state.value = answer.ok
-      ? {
-          filters,
-          threads: [
-            ...before,
-            ...answer.body.threads.filter((one) => !before.some((b) => b.thread_id === one.thread_id)),
-          ],
-          cursor: answer.body.next_cursor,
-          loading: false,
-        }
-      : { ...last, filters, loading: false, problem: answer.problem }
+    let { threads, cursor } = loaded
+    do {
+      const answer = await get<ThreadList>(
+        `review/threads${pageOf(filters, enough - threads.length, cursor)}`,
+      )
+      if (mine !== asked) return
+      if (!answer.ok) {
+        state.value = { ...state.value, filters, loading: false, problem: answer.problem }
+        return
+      }
+      threads = withoutTwins(threads, answer.body.threads)
+      cursor = answer.body.next_cursor
+    } while (cursor !== undefined && threads.length < enough)
+    state.value = { filters, threads, cursor, loading: false }
   }
 
   return {
     state,
-    /** From the start; what is there stays until the answer comes, unless other filters are asked for. */
-    load(filters: Filters): Promise<void> {
+    /** From the start. What is there stays until the answer comes, and as much comes again, unless other filters are asked for. */
+    load: (filters: Filters): Promise<void> => {
       const same = queryOf(filters) === queryOf(state.value.filters)
       state.value = same ? { ...state.value, loading: true } : { ...EMPTY, filters }
-      return ask(filters, [])
+      return read(filters, EMPTY, state.value.threads.length)
     },
-    more(): Promise<void> {
-      const { filters, threads, cursor } = state.value
+    more: (): Promise<void> => {
       state.value = { ...state.value, loading: true }
-      return ask(filters, threads, cursor)
+      return read(state.value.filters, state.value, state.value.threads.length + 1)
     },
   }
+}
+
+const MOST_AT_ONCE = 100
+const PAGE = 25
+
+function pageOf(filters: Filters, wanted: number, cursor: string | undefined): string {
+  const search = new URLSearchParams(queryOf(filters))
+  if (wanted > PAGE) search.set('limit', String(Math.min(wanted, MOST_AT_ONCE)))
+  if (cursor !== undefined) search.set('cursor', cursor)
+  return `?${search.toString()}`
+}
+
+/** A thread that the stream has brought already is not there twice. */
+function withoutTwins(before: readonly ThreadSummary[], next: readonly ThreadSummary[]): ThreadSummary[] {
+  const known = new Set(before.map((one) => one.thread_id))
+  return [...before, ...next.filter((one) => !known.has(one.thread_id))]
 }

@@ -35,7 +35,7 @@ export function QueuePage({ filters }: { readonly filters: Filters }) {
         state={list.state.value}
         label="Waiting threads"
         fresh={fresh.value}
-        more={() => void list.more()}
+        more={list.more}
         retry={load}
         empty={shown ? <NothingHere /> : <AllDone />}
       />

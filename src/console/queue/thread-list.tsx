@@ -9,7 +9,7 @@ import { ThreadRow } from './thread-row.tsx'
 interface ListProps {
   readonly state: ListState
   readonly label: string
-  readonly more: () => void
+  readonly more: () => Promise<void>
   readonly retry: () => void
   readonly fresh?: ReadonlySet<string>
   readonly empty: ComponentChildren
@@ -39,12 +39,18 @@ export function ThreadList({ state, label, more, retry, fresh, empty }: ListProp
         !problem &&
         (loading ? <p class="empty">Loading…</p> : <div class="empty">{empty}</div>)}
       {cursor && (
-        <button class="more" disabled={loading} onClick={more}>
+        <button class="more" disabled={loading} onClick={() => void moreFrom(threads.length, more)}>
           Load more
         </button>
       )}
     </section>
   )
+}
+
+/** Reading goes on where the new threads begin. */
+async function moreFrom(count: number, more: () => Promise<void>): Promise<void> {
+  await more()
+  rows()[count]?.focus()
 }
 
 const rows = (): HTMLElement[] => [...document.querySelectorAll<HTMLElement>('.rows .open')]

@@ -35,7 +35,8 @@ export function createDeciding(thread: ThreadState) {
     confirm: (): void => {
       const decision = asking.value
       asking.value = undefined
-      if (decision !== undefined) void vote(thread, decision)
+      if (thread.next.value) announce('Look at the new revision first')
+      else if (decision !== undefined) void vote(thread, decision)
     },
   }
 }

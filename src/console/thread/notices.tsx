@@ -1,4 +1,6 @@
+import { useEffect, useRef } from 'preact/hooks'
 import type { ThreadView } from '../../contract/reviewer.ts'
+import { AgentText } from '../text/agent-text.tsx'
 import { Ago, Countdown } from '../time/countdown.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
 import type { ThreadState } from './thread-state.ts'
@@ -41,13 +43,20 @@ export function Outcome({ thread, view }: { readonly thread: ThreadState; readon
         </div>
       )}
       {notice?.kind === 'refused' && <ProblemNote problem={notice.problem} />}
-      {notice?.kind === 'done' && (
-        <div class="note good" role="status">
-          {notice.text}
-        </div>
-      )}
+      {notice?.kind === 'done' && <Done text={notice.text} />}
       {view.status !== 'pending_review' && <Ended view={view} />}
     </>
+  )
+}
+
+/** It takes the focus: the button that was pressed may be gone. */
+function Done({ text }: { readonly text: string }) {
+  const element = useRef<HTMLDivElement>(null)
+  useEffect(() => element.current?.focus(), [text])
+  return (
+    <div class="note good" tabIndex={-1} ref={element}>
+      {text} <a href="#/queue">Back to the queue</a>
+    </div>
   )
 }
 
@@ -61,7 +70,7 @@ function Ended({ view }: { readonly view: ThreadView }) {
   const { status, message, token, updated_at } = view
   return (
     <div class={`note ${status === 'approved' ? 'good' : ''}`}>
-      <strong>{ENDINGS[status] ?? status}</strong> {message}{' '}
+      <strong>{ENDINGS[status] ?? status}</strong> <AgentText text={message} />{' '}
       <small>
         <Ago at={updated_at} />
       </small>

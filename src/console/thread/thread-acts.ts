@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts'
 import type { Revealed, ThreadView, VoteDecision } from '../../contract/reviewer.ts'
+import { announce } from '../shell/announce.tsx'
 import { call, isUnknown, type Outcome, type Refusal } from '../wire/call.ts'
 import type { ThreadState } from './thread-state.ts'
 
@@ -12,7 +13,7 @@ const SAID = {
 /** Votes for the revision and the digest that are shown: if the agent has revised meanwhile, nothing is counted. */
 export async function vote(thread: ThreadState, decision: VoteDecision): Promise<void> {
   const view = thread.view.value
-  if (view === undefined) return
+  if (view === undefined || thread.next.value !== undefined) return
   const { revision, digest } = view
   const comment = thread.comment.value.trim()
   const body = { decision, revision, ...(comment !== '' && { comment }) }
@@ -39,8 +40,10 @@ export function release(thread: ThreadState): Promise<void> {
 /** Shows the sensitive values of a revision; the gateway records who asked. */
 export async function reveal({ path, revealed, notice }: ThreadState, revision: number): Promise<void> {
   const answer = await call<Revealed>('POST', `${path}/reveal`, { body: { revision } })
-  if (answer.ok) revealed.value = { ...revealed.value, [revision]: answer.body.payload as JsonObject }
-  else notice.value = { kind: 'refused', problem: answer.problem }
+  if (answer.ok) {
+    revealed.value = { ...revealed.value, [revision]: answer.body.payload as JsonObject }
+    announce('The hidden values are shown')
+  } else notice.value = { kind: 'refused', problem: answer.problem }
 }
 
 /** One act at a time; after whatever is not a plain success, the page reads again what is true. */
