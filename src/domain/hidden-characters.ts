@@ -180,7 +180,9 @@ function describe(character: string): HiddenCharacter {
   const point = character.codePointAt(0) ?? 0
   const [, kind, name] = KINDS.find(([pattern]) => pattern.test(character)) as (typeof KINDS)[number]
   const letter = name === 'tag' && point > 0xe0020 ? ` ${String.fromCharCode(point - 0xe0000)}` : ''
-  return { code: codeOf(point), name: (NAMES[point] ?? name) + letter, kind, count: 1 }
+  return { code: codeOf(character), name: (NAMES[point] ?? name) + letter, kind, count: 1 }
 }
 
-const codeOf = (point: number): string => `U+${point.toString(16).toUpperCase().padStart(4, '0')}`
+/** Of the first character, such as `U+202E`. */
+export const codeOf = (text: string): string =>
+  `U+${(text.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`

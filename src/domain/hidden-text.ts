@@ -1,4 +1,4 @@
-import { type HiddenKind, PLAIN, type Segment, segmentsOf } from './hidden-characters.ts'
+import { codeOf, type HiddenKind, PLAIN, type Segment, segmentsOf } from './hidden-characters.ts'
 import {
   hasForeignDigits,
   isDecomposed,
@@ -67,6 +67,25 @@ export function inspectText(text: string): Inspection {
 }
 
 const ASCII_TOO: ReadonlySet<string> = new Set(['padding', 'address'])
+
+/** The words that deceive by look-alike letters, each once: to be shown with the code points of their foreign letters. */
+export function deceptiveWords(text: string): string[] {
+  const found = new Set<string>()
+  someWord(text, (word, glued) => {
+    if (mixesScripts(word) || passesForLatin(word, text, glued)) found.add(word)
+    return false
+  })
+  return [...found]
+}
+
+/** A word with every letter but ASCII ones as a box. */
+export function spelled(word: string): Segment[] {
+  return (word.match(/[\0-\x7f]+|./gsu) ?? []).map((part) =>
+    /^[\0-\x7f]/.test(part)
+      ? { text: part }
+      : { text: part, hidden: { code: codeOf(part), name: 'look-alike', kind: 'unknown', count: 1 } },
+  )
+}
 
 /** Words as runs of letters, marks and numbers; glued when ASCII letters or digits are on the other side of a sign. */
 function someWord(text: string, test: (word: string, glued: boolean) => boolean): boolean {

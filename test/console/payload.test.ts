@@ -68,11 +68,11 @@ describe('warningsOf', () => {
     } as unknown as ThreadRevision
     const found = warningsOf(revision, { 'k\u00ady': 1, list: ['ok', '\u202e'] })
     expect(found).toEqual([
-      { place: 'subject', warnings: ['invisible'] },
-      { place: 'summary', warnings: ['look_alike_word'] },
-      { place: 'image 1', warnings: ['direction'] },
-      { place: 'payload/k\u00ady', warnings: ['invisible'] },
-      { place: 'payload/list/1', warnings: ['direction'] },
+      { place: 'subject', warnings: ['invisible'], words: [] },
+      { place: 'summary', warnings: ['look_alike_word'], words: ['раураӏ'] },
+      { place: 'image 1', warnings: ['direction'], words: [] },
+      { place: 'payload/k\u00ady', warnings: ['invisible'], words: [] },
+      { place: 'payload/list/1', warnings: ['direction'], words: [] },
     ])
   })
 })

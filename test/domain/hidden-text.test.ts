@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { inspectText } from '../../src/domain/hidden-text.ts'
+import { deceptiveWords, inspectText, spelled } from '../../src/domain/hidden-text.ts'
 
 interface Hostile {
   readonly entries: readonly { id: string; class: string; text: string; why: string }[]
@@ -179,6 +179,11 @@ describe('inspectText', () => {
     ])
     const [, tag] = inspectText('ok\u{e0061}').segments
     expect(tag?.hidden).toMatchObject({ code: 'U+E0061', name: 'tag a' })
+  })
+
+  it('names the words that read as others, and spells them', () => {
+    expect(deceptiveWords('run tеst for the отчёт, then tеst')).toEqual(['tеst'])
+    expect(spelled('tеst').map(({ text, hidden }) => hidden?.code ?? text)).toEqual(['t', 'U+0435', 'st'])
   })
 
   it('never changes a text: the segments put together are the text', () => {

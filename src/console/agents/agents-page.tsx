@@ -47,7 +47,7 @@ function Agent({ agent }: { readonly agent: AgentView }) {
           {!agent.prevent_self_review && ' (may vote on its calls, too)'}
         </dd>
         <dt>May use</dt>
-        <dd class="mono">{tools.join('  ')}</dd>
+        <dd class="mono">{tools.join(', ')}</dd>
         <dt>Rate</dt>
         <dd>{rate ? `${rate.calls} calls in ${duration(rate.within_ms)}` : 'not limited'}</dd>
         <dt>Approvals</dt>

@@ -113,7 +113,7 @@ function Condition({ view }: { readonly view: unknown }) {
         <span class="tag">{answer}</span> <code>{field}</code> {test}{' '}
         {read !== undefined && (
           <>
-            read <AgentText text={read} />
+            · read: <AgentText text={read} />
           </>
         )}{' '}
         {problem}

@@ -14,8 +14,9 @@ export function ThreadRow({ thread, me, fresh = false }: RowProps) {
   const { thread_id, risk, tool_name, agent, subject, message, status, created_at } = thread
   const waits = status === 'pending_review'
   const yours = waits && thread.mine
+  const turn = waits ? (yours ? ' mine' : ' others') : ''
   return (
-    <li class={`row${yours ? ' mine' : ''}${fresh ? ' fresh' : ''}`}>
+    <li class={`row${turn}${fresh ? ' fresh' : ''}`}>
       <RiskMark risk={risk} />
       <a href={`#/thread/${thread_id}`} class="open">
         <span class="tool">{tool_name}</span>

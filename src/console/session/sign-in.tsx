@@ -33,6 +33,7 @@ export function SignInPage() {
   const sso = options.value?.single_sign_on
   return (
     <main id="main" class="door">
+      <span class="seal" aria-hidden="true" />
       <Heading>Countersign</Heading>
       <p class="quiet">Agents propose. People decide.</p>
       {here.page === 'sign-in' && here.problem && <Returned code={here.problem} />}

@@ -1,5 +1,5 @@
-import { WARNINGS } from '../../domain/hidden-text.ts'
-import { AgentText } from '../text/agent-text.tsx'
+import { spelled, WARNINGS } from '../../domain/hidden-text.ts'
+import { AgentText, Segments } from '../text/agent-text.tsx'
 import type { ThreadState } from './thread-state.ts'
 
 export const ACKNOWLEDGE = 'acknowledge'
@@ -12,12 +12,17 @@ export function Acknowledge({ thread }: { readonly thread: ThreadState }) {
     <section class="note warn" aria-labelledby="warnings">
       <h2 id="warnings">Look twice</h2>
       <ul>
-        {warnings.map(({ place, warnings: kinds }) => (
+        {warnings.map(({ place, warnings: kinds, words }) => (
           <li key={place}>
             <code>
               <AgentText text={place} />
             </code>{' '}
             {kinds.map((kind) => WARNINGS[kind]).join(' ')}
+            {words.map((word) => (
+              <span key={word} class="spelled">
+                <Segments segments={spelled(word)} />
+              </span>
+            ))}
           </li>
         ))}
       </ul>

@@ -14,9 +14,12 @@ interface BarProps {
   readonly view: ThreadView
 }
 
+const ENDED: readonly string[] = ['approved', 'rejected', 'allow', 'reject']
+
 /** What I can do here, always in reach; or why I cannot. */
 export function ActionBar({ thread, deciding, view }: BarProps) {
   const may = view.can_vote.allowed
+  if (!may && ENDED.includes(view.status)) return null
   return (
     <section class="bar" aria-label="Your decision">
       {!may && <WhyNot view={view} />}
@@ -27,7 +30,7 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
         id={COMMENT}
         rows={1}
         maxLength={COMMENT_CHARS}
-        placeholder={may ? 'Comment, for the agent and for the others' : 'Comment, for the others'}
+        placeholder={may ? 'Comment for the agent' : 'Comment for the others'}
         value={thread.comment}
         onInput={(event) => {
           thread.comment.value = event.currentTarget.value

@@ -1,25 +1,30 @@
 import type { JsonValue } from '../../contract/json.ts'
 import type { ThreadRevision } from '../../contract/reviewer.ts'
-import { inspectText, type TextWarning } from '../../domain/hidden-text.ts'
+import { deceptiveWords, inspectText, type TextWarning } from '../../domain/hidden-text.ts'
 import { textsOf, treeOf } from '../payload/tree.ts'
 
 /** A place of what the agent wrote, and what may deceive a reader there. */
 export interface PlaceWarning {
   readonly place: string
   readonly warnings: readonly TextWarning[]
+  /** Words that read as others. */
+  readonly words: readonly string[]
 }
 
 /** Everything that must be acknowledged before an approval: in claims, in the payload, in the texts of pictures that are not shown. */
 export function warningsOf(revision: ThreadRevision, payload: JsonValue): PlaceWarning[] {
-  const found = new Map<string, Set<TextWarning>>()
+  const found = new Map<string, PlaceWarning>()
   for (const { place, text } of texts(revision, payload)) {
-    for (const warning of inspectText(text).warnings) {
-      const known = found.get(place)
-      if (known === undefined) found.set(place, new Set([warning]))
-      else known.add(warning)
-    }
+    const { warnings } = inspectText(text)
+    if (warnings.length === 0) continue
+    const known = found.get(place)
+    found.set(place, {
+      place,
+      warnings: [...new Set([...(known?.warnings ?? []), ...warnings])],
+      words: [...(known?.words ?? []), ...deceptiveWords(text)],
+    })
   }
-  return [...found].map(([place, warnings]) => ({ place, warnings: [...warnings] }))
+  return [...found.values()]
 }
 
 function* texts(revision: ThreadRevision, payload: JsonValue): Generator<{ place: string; text: string }> {
