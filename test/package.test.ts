@@ -36,6 +36,7 @@ describe('the package', () => {
     for (const path of [
       'dist/bin/main.js',
       'dist/sdk/index.d.ts',
+      'dist/console/index.html',
       'schemas/openapi.json',
       'policies/routing.yaml',
       'LICENSE',
