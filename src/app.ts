@@ -17,12 +17,14 @@ import type { Health } from './http/health.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
 import { keepsCookies, linkUrl, type Site, siteOf } from './http/site.ts'
+import type { SingleSignOn } from './gateway/sign-in-by-provider.ts'
 import { createWaits } from './http/waits.ts'
 import { type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/feed.ts'
 import { loadBundleInWorker } from './policy/directory-host.ts'
 import type { BundleWorker } from './policy/directory-start.ts'
 import type { LoadResult } from './policy/load.ts'
 import { createPayloadChecks } from './policy/payload.ts'
+import { openIdProvider } from './sign-in/oidc.ts'
 import type { Store } from './store/store.ts'
 import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
@@ -187,12 +189,37 @@ function serverOf(
     log,
     bodyBytes: config.bodyLimit,
     adminKeyHash,
+    ...singleSignOnOf(config),
     site: () => (site ??= siteNow(config, server)),
     shadowCounts: metrics.shadowCounts,
     observeHttp: (request: HttpObservation) => metrics.observeHttp(request),
   }
   const server: FastifyInstance = createServer(http, health)
   return { server, health }
+}
+
+function singleSignOnOf(config: Config): { singleSignOn?: SingleSignOn } {
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcReviewerClaim: reviewerClaim } = config
+  if (issuer === undefined || clientId === undefined) return {}
+  const { oidcClientSecret, oidcGroupsClaim, oidcLabel, oidcTenant } = config
+  const provider = openIdProvider({
+    issuer,
+    clientId,
+    scopes: config.oidcScopes,
+    claims: [
+      reviewerClaim,
+      ...(reviewerClaim === 'email' ? ['email_verified'] : []),
+      ...(oidcGroupsClaim === undefined ? [] : [oidcGroupsClaim]),
+    ],
+    ...(oidcClientSecret === undefined ? {} : { clientSecret: oidcClientSecret }),
+    ...(oidcLabel === undefined ? {} : { label: oidcLabel }),
+  })
+  const matching = {
+    reviewerClaim,
+    ...(oidcGroupsClaim === undefined ? {} : { groupsClaim: oidcGroupsClaim }),
+    ...(oidcTenant === undefined ? {} : { tenant: oidcTenant }),
+  }
+  return { singleSignOn: { provider, matching } }
 }
 
 function siteNow({ publicUrl, host }: Config, { server }: FastifyInstance): Site {

@@ -13,7 +13,7 @@ export function checkSignIn(config: Config): void {
   if (oidcClientId === undefined) throw new ConfigError('oidc_issuer: it needs oidc_client_id beside it')
   if (!isIssuer(oidcIssuer))
     throw new ConfigError(
-      `oidc_issuer: \`${oidcIssuer}\` must be an https URL without query; http only on this machine itself`,
+      `oidc_issuer: \`${oidcIssuer}\` must be the https URL of the issuer itself, without query; http only on this machine`,
     )
   if (!oidcScopes.split(' ').includes('openid'))
     throw new ConfigError('oidc_scopes: `openid` must be among them, else nobody says who signs in')
@@ -32,5 +32,6 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 function isIssuer(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || url.search !== '' || url.hash !== '' || url.username !== '') return false
+  if (url.pathname.includes('/.well-known/')) return false
   return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname))
 }

@@ -1,5 +1,6 @@
 import type { VoteRequest } from '../contract/reviewer.ts'
 import { type ErrorCode, GatewayError } from '../contract/errors.ts'
+import type { ReviewRequirement } from '../domain/decision.ts'
 import { THREAD_ID } from '../domain/id.ts'
 import { eligible, quorum } from '../domain/quorum.ts'
 import {
@@ -137,7 +138,7 @@ function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Co
     revision: thread.revision,
     at,
     via: caller.via,
-    ...(caller.session?.groups && { groups: caller.session.groups }),
+    ...groupsThatCount(thread.requirement, caller),
     ...(comment === undefined ? {} : { comment }),
   }
   const counted = { ...thread, votes: [...thread.votes, cast] }
@@ -145,6 +146,13 @@ function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Co
   const written = writeThread(thread, after)
   const records = [castRecord(counted, cast), ...outcomeRecord(thread, after, cast)]
   return { answer: written.thread, writes: written.writes, evidence: records }
+}
+
+/** Groups that the identity provider vouched for and that can fill a seat: the vote is counted by them, whatever the directory says later. */
+function groupsThatCount({ seats }: ReviewRequirement, { session }: Caller): Pick<Vote, 'groups'> {
+  if (session?.groups === undefined) return {}
+  const wanted = seats.flatMap((seat) => [seat.group, ...seat.escalate.map((one) => one.group)])
+  return { groups: session.groups.filter((group) => wanted.includes(group)) }
 }
 
 /** An approval charges the limits, even those without room, because a person decided, and it is part of the history. */
@@ -186,6 +194,7 @@ function castRecord(thread: Thread, cast: Vote): EvidenceRecord {
       decision: cast.decision,
       digest: thread.digest,
       via: cast.via,
+      ...(cast.groups === undefined ? {} : { groups: [...cast.groups] }),
       ...(cast.comment === undefined ? {} : { comment: cast.comment }),
     },
   }
