@@ -159,10 +159,10 @@ export class Browser {
   readonly cookies = new Map<string, string>()
 
   /** One request; nothing is followed. */
-  async ask(url: string, init: RequestInit = {}): Promise<Response> {
+  async ask(url: string): Promise<Response> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const headers = { ...(cookie === '' ? {} : { cookie }), 'sec-fetch-mode': 'navigate', ...init.headers }
-    const response = await fetch(url, { redirect: 'manual', ...init, headers })
+    const headers = { ...(cookie === '' ? {} : { cookie }), 'sec-fetch-mode': 'navigate' }
+    const response = await fetch(url, { redirect: 'manual', headers })
     for (const line of response.headers.getSetCookie()) this.#keep(line)
     return response
   }

@@ -1,7 +1,7 @@
-import { createServer, type Server } from 'node:net'
+import { createServer } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Config } from '../../src/config.ts'
-import { SIGN_IN_PROBLEMS } from '../../src/contract/sign-in-problems.ts'
+import type { SIGN_IN_PROBLEMS } from '../../src/contract/sign-in-problems.ts'
 import type { Me, SignInOptions } from '../../src/contract/session.ts'
 import { beginFlow } from '../../src/gateway/identity-provider.ts'
 import { openIdProvider } from '../../src/sign-in/oidc.ts'
@@ -500,7 +500,7 @@ describe('a provider in trouble', () => {
 
   it('that takes connections and never answers is given up after the deadline, and asked again', async () => {
     let asked = 0
-    const silent: Server = createServer(() => void asked++)
+    const silent = createServer(() => void asked++)
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     const { port } = silent.address() as { port: number }
     const client = openIdProvider({
@@ -515,6 +515,7 @@ describe('a provider in trouble', () => {
       await expect(client.authorize(flow, CALLBACK)).rejects.toMatchObject({ problem: 'provider' })
     }
     expect(asked).toBe(2)
+    silent.closeAllConnections()
     silent.close()
   })
 
