@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { singleSignOnOf } from './app-sign-in.ts'
 import { openStore } from './app-store.ts'
 import type { Config } from './config.ts'
 import { successor, timeOrderedId } from './domain/id.ts'
@@ -17,14 +18,13 @@ import type { Health } from './http/health.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
 import { keepsCookies, linkUrl, type Site, siteOf } from './http/site.ts'
-import type { SingleSignOn } from './gateway/sign-in-by-provider.ts'
+import { BEAT_MS } from './http/stream.ts'
 import { createWaits } from './http/waits.ts'
 import { type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/feed.ts'
 import { loadBundleInWorker } from './policy/directory-host.ts'
 import type { BundleWorker } from './policy/directory-start.ts'
 import type { LoadResult } from './policy/load.ts'
 import { createPayloadChecks } from './policy/payload.ts'
-import { openIdProvider } from './sign-in/oidc.ts'
 import type { Store } from './store/store.ts'
 import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
@@ -55,6 +55,7 @@ export interface AppParts {
   /** The worker of the first load, when it was started ahead. */
   readonly bundleWorker?: BundleWorker
   readonly timerEveryMs?: number
+  readonly streamBeatMs?: number
 }
 
 const TIMER_EVERY_MS = 500
@@ -147,7 +148,8 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
       if (observation.kind === 'evidence') logEvidence(log, observation.record)
     },
   }
-  const { server, health } = serverOf(config, { deps, metrics, log, adminKeyHash })
+  const { streamBeatMs = BEAT_MS } = parts
+  const { server, health } = serverOf(config, { deps, metrics, log, adminKeyHash, streamBeatMs })
   const timer = startTimer(deps, {
     everyMs: parts.timerEveryMs ?? TIMER_EVERY_MS,
     ...timerNotes(log),
@@ -171,9 +173,9 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
 
 function serverOf(
   config: Config,
-  parts: { deps: Deps; metrics: Metrics; log: Logger; adminKeyHash: Uint8Array },
+  parts: { deps: Deps; metrics: Metrics; log: Logger; adminKeyHash: Uint8Array; streamBeatMs: number },
 ): { server: FastifyInstance; health: Health } {
-  const { deps, metrics, log, adminKeyHash } = parts
+  const { deps, metrics, log, adminKeyHash, streamBeatMs } = parts
   const { health, close } = healthOf(deps)
   const waits = createWaits()
   const endAll = (): void => {
@@ -188,6 +190,7 @@ function serverOf(
     rates: ratesOf(() => performance.now()),
     log,
     bodyBytes: config.bodyLimit,
+    streamBeatMs,
     adminKeyHash,
     ...singleSignOnOf(config),
     site: () => (site ??= siteNow(config, server)),
@@ -196,30 +199,6 @@ function serverOf(
   }
   const server: FastifyInstance = createServer(http, health)
   return { server, health }
-}
-
-function singleSignOnOf(config: Config): { singleSignOn?: SingleSignOn } {
-  const { oidcIssuer: issuer, oidcClientId: clientId, oidcReviewerClaim: reviewerClaim } = config
-  if (issuer === undefined || clientId === undefined) return {}
-  const { oidcClientSecret, oidcGroupsClaim, oidcLabel, oidcTenant } = config
-  const provider = openIdProvider({
-    issuer,
-    clientId,
-    scopes: config.oidcScopes,
-    claims: [
-      reviewerClaim,
-      ...(reviewerClaim === 'email' ? ['email_verified'] : []),
-      ...(oidcGroupsClaim === undefined ? [] : [oidcGroupsClaim]),
-    ],
-    ...(oidcClientSecret === undefined ? {} : { clientSecret: oidcClientSecret }),
-    ...(oidcLabel === undefined ? {} : { label: oidcLabel }),
-  })
-  const matching = {
-    reviewerClaim,
-    ...(oidcGroupsClaim === undefined ? {} : { groupsClaim: oidcGroupsClaim }),
-    ...(oidcTenant === undefined ? {} : { tenant: oidcTenant }),
-  }
-  return { singleSignOn: { provider, matching } }
 }
 
 function siteNow({ publicUrl, host }: Config, { server }: FastifyInstance): Site {

@@ -38,6 +38,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/redis-settings.ts',
   ],
   'app-store.ts': ['store', 'store/store.ts', 'store/archive.ts', 'config.ts'],
+  'app-sign-in.ts': ['gateway', 'sign-in', 'config.ts'],
   'app.ts': [
     'contract',
     'domain',
@@ -46,9 +47,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store',
     'store/store.ts',
     'http',
-    'sign-in',
     'telemetry',
     'config.ts',
+    'app-sign-in.ts',
     'app-store.ts',
   ],
   cli: [

@@ -447,6 +447,8 @@ export function overriding(store: Store, methods: Partial<Store>): Store {
     now: () => store.now(),
     get: (...args) => store.get(...args),
     range: (...args) => store.range(...args),
+    count: (...args) => store.count(...args),
+    charged: (...args) => store.charged(...args),
     events: (...args) => store.events(...args),
     epoch: (...args) => store.epoch(...args),
     watch: (...args) => store.watch(...args),

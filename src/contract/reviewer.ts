@@ -91,7 +91,6 @@ export const ThreadCounts = Type.Object({
     { description: 'Waiting threads by assessed risk.' },
   ),
   changes_requested: Count,
-  complete: Type.Boolean({ description: 'False when there are more than were counted.' }),
 })
 export type ThreadCounts = Static<typeof ThreadCounts>
 

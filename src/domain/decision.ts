@@ -27,6 +27,8 @@ export interface ReviewRequirement {
   readonly seats: readonly Seat[]
   readonly expires_ms: number
   readonly remind_after_ms: readonly number[]
+  /** Only who has signed in to the console may vote, no key. */
+  readonly interactive?: boolean
 }
 
 export function strictest(a: Verdict, b: Verdict): Verdict {

@@ -31,6 +31,9 @@ export interface Thread {
   /** Reminders and escalations already announced for the current revision, as their `after_ms`. */
   readonly announced: readonly string[]
   readonly revision_ids: readonly string[]
+  readonly claim?: Claim
+  /** When the thread ended without a person. */
+  readonly ended_at?: number
   readonly approval?: Approval
   /** What the approval charges to limits; absent when that is nothing, and once it was taken back. */
   readonly charges?: readonly LimitCharge[]
@@ -52,6 +55,12 @@ export interface Vote {
   readonly via: string
   /** As the identity provider said at sign-in; absent when the directory says it. */
   readonly groups?: readonly string[]
+}
+
+/** Who looks at the thread: a courtesy among reviewers that ends by itself. */
+export interface Claim {
+  readonly reviewer: string
+  readonly expires_at: number
 }
 
 export interface LimitCharge {
@@ -128,7 +137,7 @@ export function isExpired(thread: Thread, now: number): boolean {
 
 /** Reminders and escalations of the current revision that have come due and were not announced yet. */
 export function dueAnnouncements(thread: Thread, now: number): Announcement[] {
-  return announcements(thread).filter((one) => now >= one.at && !thread.announced.includes(one.key))
+  return upcomingAnnouncements(thread).filter((one) => now >= one.at)
 }
 
 export interface Announcement {
@@ -158,13 +167,28 @@ function announcements(thread: Thread): Announcement[] {
   return [...reminders, ...escalations].sort((a, b) => a.at - b.at || (a.key < b.key ? -1 : 1))
 }
 
+/** What will happen by time alone, and has not been announced. */
+export function upcomingAnnouncements(thread: Thread): Announcement[] {
+  return announcements(thread).filter((one) => !thread.announced.includes(one.key))
+}
+
+/** The claim that holds now. Nobody looks at what is decided. */
+export function claimOf(thread: Thread, now: number): Claim | undefined {
+  const waits = transition(thread.status, 'vote_counted') !== undefined
+  return waits && thread.claim !== undefined && now < thread.claim.expires_at ? thread.claim : undefined
+}
+
+/** When something last happened to the thread: a revision, a vote, its end, or a use of its approval. */
+export function changedAt({ submitted_at, votes, approval, ended_at }: Thread): number {
+  const used = [approval?.collected_at ?? 0, approval?.redeemed_at ?? 0]
+  return Math.max(submitted_at, ended_at ?? 0, ...used, ...votes.map((vote) => vote.at))
+}
+
 /** When the timer must look at the thread next (ms since 1970), or undefined when never. */
 export function nextDue(thread: Thread): number | undefined {
   const waiting =
     transition(thread.status, 'expire') !== undefined && thread.approval?.collected_at === undefined
-  const moments = announcements(thread)
-    .filter((one) => !thread.announced.includes(one.key))
-    .map((one) => one.at)
+  const moments = upcomingAnnouncements(thread).map((one) => one.at)
   if (waiting && thread.deadline !== undefined) moments.push(thread.deadline)
   return moments.length > 0 ? Math.min(...moments) : undefined
 }

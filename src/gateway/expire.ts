@@ -22,7 +22,8 @@ export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | unde
   if (!isExpired(thread, now)) return undefined
   const sentence =
     thread.status === 'approved' ? 'the approval was not collected in time' : 'nobody decided in time'
-  const after = moved(withoutCharges(thread), 'expire', { message: closingMessage('expired', sentence) })
+  const message = closingMessage('expired', sentence)
+  const after = moved(withoutCharges(thread), 'expire', { message, ended_at: now })
   const written = writeThread(thread, after)
   return {
     answer: written.thread,

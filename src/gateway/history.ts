@@ -21,6 +21,11 @@ const REMEMBERED_NOTES = 50_000
 const TOOL = 't '
 const LABEL = 'l '
 
+/** The tool that a member of a history names; undefined for a label. */
+export function toolOf(member: string): string | undefined {
+  return member.startsWith(TOOL) ? member.slice(TOOL.length) : undefined
+}
+
 /**
  * What the tool's rules read of earlier calls. Labels are those that the contracts had then and those that they have now: a label that is added
  * to a tool counts for the calls before, too. Undefined when the rules read nothing of it.

@@ -1,8 +1,8 @@
 import { GatewayError } from '../contract/errors.ts'
 import type { ThreadList, ThreadsQuery, ThreadSummary } from '../contract/reviewer.ts'
 import { HOLDER_NAME, TASK_ID, THREAD_ID } from '../domain/id.ts'
-import type { Thread } from '../domain/thread.ts'
-import type { IndexEntry } from '../store/store.ts'
+import { claimOf, type Thread } from '../domain/thread.ts'
+import type { IndexEntry, RangeBounds } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import type { Caller } from './caller.ts'
 import { reviewerEntry } from './identify.ts'
@@ -24,22 +24,76 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
   reviewerEntry(snapshot, caller)
   const limit = query.limit === undefined ? PAGE : Number(query.limit)
   if (matchesNothing(query)) return { threads: [] }
-  const reverse = query.status !== 'pending_review'
-  const threads: ThreadSummary[] = []
-  let after = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
-  for (let looked = 0; looked < SCAN;) {
-    const bounds = { reverse, limit: limit + 1, ...(after === undefined ? {} : { after }) }
-    const entries = await storeCall(() => deps.store.range(caller.tenant, indexOf(query), bounds))
-    for (const entry of entries) {
-      if (threads.length === limit) return { threads, next_cursor: encodeCursor(after) }
-      const thread = await storeCall(() => read(deps.store, caller.tenant, 'thread', entry.member))
-      if (thread && matches(thread.value, query)) threads.push(summaryOf(deps, snapshot, thread.value))
-      after = entry
-    }
-    looked += entries.length
-    if (entries.length <= limit) return { threads }
+  const wanted = filterOf(query, caller, deps.store.now())
+  const page: Page = {
+    threads: [],
+    limit,
+    after: query.cursor === undefined ? undefined : decodeCursor(query.cursor),
   }
-  return { threads, next_cursor: encodeCursor(after) }
+  const show = (thread: Thread): ThreadSummary | undefined => {
+    const summary = wanted(thread) ? summaryOf(deps, snapshot, { caller, thread }) : undefined
+    return query.mine !== undefined && summary?.mine === false ? undefined : summary
+  }
+  for (let looked = 0; looked < SCAN;) {
+    const { after } = page
+    const bounds = { ...boundsOf(query), limit: limit + 1, ...(after === undefined ? {} : { after }) }
+    const entries = await storeCall(() => deps.store.range(caller.tenant, indexOf(query), bounds))
+    const found = await storeCall(() => threadsAt(deps, caller.tenant, entries))
+    if (fill(page, entries, (i) => found[i] && show(found[i]))) return answerOf(page)
+    looked += entries.length
+    if (entries.length <= limit) return { threads: page.threads }
+  }
+  return answerOf(page)
+}
+
+interface Page {
+  readonly threads: ThreadSummary[]
+  readonly limit: number
+  /** The last entry that was looked at. */
+  after: IndexEntry | undefined
+}
+
+/** True when the page is full and there is more. */
+function fill(
+  page: Page,
+  entries: readonly IndexEntry[],
+  summaryAt: (position: number) => ThreadSummary | undefined,
+): boolean {
+  for (const [i, entry] of entries.entries()) {
+    if (page.threads.length === page.limit) return true
+    const summary = summaryAt(i)
+    if (summary !== undefined) page.threads.push(summary)
+    page.after = entry
+  }
+  return false
+}
+
+const answerOf = ({ threads, after }: Page): ThreadList => ({ threads, next_cursor: encodeCursor(after) })
+
+async function threadsAt(
+  deps: Deps,
+  tenant: string,
+  entries: readonly IndexEntry[],
+): Promise<(Thread | undefined)[]> {
+  const records = await Promise.all(entries.map(({ member }) => read(deps.store, tenant, 'thread', member)))
+  return records.map((record) => record?.value)
+}
+
+/** Indexes of threads are scored by their creation. */
+function boundsOf({ status, since, until }: ThreadsQuery): Omit<RangeBounds, 'limit'> {
+  return {
+    reverse: status !== 'pending_review',
+    ...(since === undefined ? {} : { min: instant(since, '/since') }),
+    ...(until === undefined ? {} : { max: instant(until, '/until') - 1 }),
+  }
+}
+
+function instant(text: string, pointer: string): number {
+  const ms = Date.parse(text)
+  if (/^\d{4}-\d{2}-\d{2}T/.test(text) && Number.isFinite(ms)) return ms
+  throw new GatewayError('invalid_request', 'the request does not fit the contract', {
+    errors: [{ pointer, message: 'must be a date and time as RFC 3339 has it' }],
+  })
 }
 
 /** Names that nothing of ours can have are not looked up at all. */
@@ -55,6 +109,17 @@ function indexOf(query: ThreadsQuery): string {
   return query.status === undefined ? INDEX.threads : INDEX.status(query.status)
 }
 
+function filterOf(query: ThreadsQuery, caller: Caller, now: number): (thread: Thread) => boolean {
+  const words = (query.q ?? '')
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '')
+  return (thread) =>
+    matches(thread, query) &&
+    isClaimedAs(query.claimed, claimOf(thread, now)?.reviewer, caller.id) &&
+    words.every((word) => textOf(thread).includes(word))
+}
+
 function matches(thread: Thread, query: ThreadsQuery): boolean {
   const wanted: [string | undefined, string][] = [
     [query.status, thread.status],
@@ -68,6 +133,15 @@ function matches(thread: Thread, query: ThreadsQuery): boolean {
     wanted.every(([want, is]) => want === undefined || want === is) &&
     (group === undefined || thread.requirement.seats.some((seat) => seat.group === group))
   )
+}
+
+function isClaimedAs(wanted: ThreadsQuery['claimed'], by: string | undefined, me: string): boolean {
+  if (wanted === undefined) return true
+  return by === (wanted === 'me' ? me : undefined)
+}
+
+function textOf({ title = '', tool, agent, task_id, message, thread_id }: Thread): string {
+  return [title, tool, agent, task_id, message, thread_id].join('\n').toLowerCase()
 }
 
 function encodeCursor(entry: IndexEntry | undefined): string {

@@ -151,7 +151,8 @@ async function approvedRead(
 
 function revoke(deps: Deps, thread: Thread, lapse: Lapse): Plan<Decision> {
   const message = closingMessage(lapse.code, lapse.sentence)
-  const written = writeThread(thread, moved(withoutCharges(thread), 'revoke', { message }))
+  const ended = { message, ended_at: deps.store.now() }
+  const written = writeThread(thread, moved(withoutCharges(thread), 'revoke', ended))
   return {
     answer: decisionOn(written.thread, deps.store.now()),
     writes: [...written.writes, ...release(thread)],

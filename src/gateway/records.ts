@@ -24,6 +24,8 @@ export interface Records {
   readonly thread: Thread
   /** By `<thread id>/<number>`. */
   readonly revision: RevisionRecord
+  /** By thread id. */
+  readonly comments: Comments
   /** By SHA-256 of the approval token. */
   readonly token: ApprovalToken
   /** By `<agent>/<task>/<SHA-256 of the Idempotency-Key>`. */
@@ -74,6 +76,20 @@ export interface Claims {
   readonly task_label?: string
   readonly risk_level?: Risk
   readonly images?: readonly string[]
+}
+
+/** What reviewers said about a thread beside their votes, oldest first. */
+export interface Comments {
+  readonly comments: readonly Comment[]
+}
+
+export interface Comment {
+  readonly reviewer: string
+  readonly comment: string
+  /** Of the thread when it was said. */
+  readonly revision: number
+  readonly at: number
+  readonly via: string
 }
 
 export interface StoredAnswer {
@@ -129,6 +145,8 @@ export const INDEX = {
   task: (agent: string, task: string): string => `task/${agent}/${task}`,
   /** Tools and labels of calls that were allowed or approved; scores of the last time. */
   taskHistory: (agent: string, task: string): string => `history/task/${agent}/${task}`,
+  /** Calls that policy rejected. Score: number of the evidence record. Member: the commit's id. */
+  rejected: (agent: string, task: string): string => `rejected/${agent}/${task}`,
   agentHistory: (agent: string): string => `history/agent/${agent}`,
   /** What lets a reviewer in beside a key: `session <hash>`, `link <hash>`; scores of their last moment. */
   signIns: (reviewer: string): string => `sign-ins/${reviewer}`,

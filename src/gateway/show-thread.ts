@@ -8,7 +8,9 @@ import { expiry } from './expire.ts'
 import type { Caller } from './caller.ts'
 import { reviewerEntry } from './identify.ts'
 import { INDEX, read, type RevisionRecord, revisionId } from './records.ts'
-import { quorumOf, summaryOf } from './thread-summary.ts'
+import { picturesOf, shownPayload } from './show-payload.ts'
+import { earlierCalls, limitStates, upcomingOf } from './thread-context.ts'
+import { nameOf, quorumOf, summaryOf } from './thread-summary.ts'
 import { storeCall, transact } from './transact.ts'
 import { findThread, obstacleTo } from './vote.ts'
 
@@ -30,15 +32,21 @@ export async function showThread(deps: Deps, caller: Caller, thread_id: string):
 async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<ThreadView> {
   const snapshot = deps.policies.current()
   const tenant = snapshot?.directory.tenants.get(thread.tenant)
-  const revisions = await revisionsOf(deps, thread)
+  const [revisions, comments, earlier, limits, evidence] = await Promise.all([
+    revisionsOf(deps, thread),
+    commentsOf(deps, thread, tenant),
+    earlierCalls(deps, thread),
+    limitStates(deps, snapshot, thread),
+    evidenceOf(deps, thread),
+  ])
   const current = revisions.at(-1)
   if (current === undefined) throw new TypeError('a thread without its revision')
   const tool = snapshot?.tools.get(thread.tool)
   return {
-    ...summaryOf(deps, snapshot, thread),
+    ...summaryOf(deps, snapshot, { caller, thread }),
     ...(current.claims as object),
     ...(current.action_hash === undefined ? {} : { action_hash: current.action_hash }),
-    payload: current.payload as ThreadView['payload'],
+    ...payloadFor(deps, caller, thread, current),
     digest: current.digest,
     rules: current.fired.map((rule) => ({ ...rule })),
     policy_revision: current.policy_revision,
@@ -47,12 +55,17 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     ...(tool?.reversibility === undefined ? {} : { reversibility: tool.reversibility }),
     labels: [...(tool?.labels ?? [])],
     sensitive: [...(tool?.sensitive ?? [])],
-    revisions: revisions.map(revisionView),
+    revisions: revisions.map((one) => ({ ...revisionView(one), ...payloadFor(deps, caller, thread, one) })),
     votes: thread.votes.map((one) => voteView(thread, tenant, one)),
     seats: quorumOf(deps, tenant, thread).seats.map(seatView),
     ...votersOf(deps, caller, thread, tenant),
     ...tokenOf(thread),
-    evidence: await evidenceOf(deps, thread),
+    interactive: thread.requirement.interactive === true,
+    comments,
+    earlier,
+    limits,
+    upcoming: upcomingOf(thread),
+    evidence,
   }
 }
 
@@ -62,14 +75,39 @@ async function revisionsOf(deps: Deps, thread: Thread): Promise<RevisionRecord[]
   return records.flatMap((record) => (record === undefined ? [] : [record.value]))
 }
 
-function revisionView(record: RevisionRecord): ThreadView['revisions'][number] {
-  const { claims, fired, requirement: _, nonce: __, history: ___, submitted_at, ...rest } = record
+/** What the action is and looks like, as the caller may see it. */
+function payloadFor(
+  deps: Deps,
+  caller: Caller,
+  { thread_id, tool }: Thread,
+  revision: RevisionRecord,
+): Pick<ThreadView, 'payload' | 'masked' | 'pictures'> {
+  const { payload } = revision
+  return { ...shownPayload(deps, caller, { thread_id, tool, payload }), pictures: picturesOf(revision) }
+}
+
+async function commentsOf(
+  deps: Deps,
+  { tenant: partition, thread_id }: Thread,
+  tenant: Tenant | undefined,
+): Promise<ThreadView['comments']> {
+  const record = await read(deps.store, partition, 'comments', thread_id)
+  return (record?.value.comments ?? []).map((one) => ({
+    ...one,
+    at: isoTime(one.at),
+    ...nameOf(tenant, one.reviewer),
+  }))
+}
+
+function revisionView(
+  record: RevisionRecord,
+): Omit<ThreadView['revisions'][number], 'payload' | 'masked' | 'pictures'> {
+  const { claims, fired, payload: _, requirement: __, nonce: ___, history: ____, ...rest } = record
   return {
     ...rest,
     ...(claims as object),
     by: [...rest.by],
-    payload: rest.payload as ThreadView['payload'],
-    submitted_at: isoTime(submitted_at),
+    submitted_at: isoTime(rest.submitted_at),
     rules: fired.map((rule) => ({ ...rule })),
   }
 }
@@ -79,12 +117,11 @@ function voteView(
   tenant: Tenant | undefined,
   vote: Thread['votes'][number],
 ): ThreadView['votes'][number] {
-  const name = tenant?.reviewers.get(vote.reviewer)?.name
   return {
     ...vote,
     at: isoTime(vote.at),
     void: vote.revision !== thread.revision,
-    ...(name === undefined ? {} : { name }),
+    ...nameOf(tenant, vote.reviewer),
   }
 }
 
@@ -102,11 +139,10 @@ function votersOf(
   const now = deps.store.now()
   const reviewers = [...(tenant?.reviewers.values() ?? [])]
   const able = reviewers.filter((reviewer) => obstacleTo(thread, reviewer, tenant, now) === undefined)
-  const self = tenant?.reviewers.get(caller.id)
-  const obstacle = self && obstacleTo(thread, self, tenant, now)
+  const obstacle = obstacleTo(thread, reviewerEntry(deps.policies.current(), caller), tenant, now)
   return {
     who_can_vote: able.map(({ id, name, groups }) => ({ reviewer: id, name, groups: [...groups] })),
-    can_vote: obstacle ? { allowed: false, ...obstacle } : { allowed: self !== undefined },
+    can_vote: obstacle ? { allowed: false, ...obstacle } : { allowed: true },
   }
 }
 

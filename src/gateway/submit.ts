@@ -11,7 +11,7 @@ import { attempted, remembering, replayable } from './idempotency.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
 import { charge, chargesOf, exceededBy, limitGuards } from './limits.ts'
-import { put, revisionId, unchanged } from './records.ts'
+import { INDEX, put, revisionId, unchanged } from './records.ts'
 import { claimsOf, currentRevision, listThread, nonceOf, revisionRecord, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
 
@@ -182,7 +182,11 @@ function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
   const { outcome, submission } = evaluation
   const status = outcome.verdict === 'allow' ? 'allow' : 'reject'
   const type = status === 'allow' ? 'decision.allowed' : 'decision.rejected'
-  return { answer: decisionOf(submission, status, outcome.message), evidence: [evidenceOf(evaluation, type)] }
+  const answer = decisionOf(submission, status, outcome.message)
+  const evidence = [evidenceOf(evaluation, type)]
+  if (status === 'allow') return { answer, evidence }
+  const index = INDEX.rejected(evaluation.caller.id, submission.taskId)
+  return { answer, evidence, writes: [{ op: 'mark', index }] }
 }
 
 function openThread(evaluation: Evaluation): Plan<Decision> {

@@ -1,14 +1,23 @@
 import type { ThreadSummary } from '../contract/reviewer.ts'
 import { quorum, type Quorum } from '../domain/quorum.ts'
-import type { Thread } from '../domain/thread.ts'
+import { changedAt, claimOf, type Thread } from '../domain/thread.ts'
 import type { Snapshot, Tenant } from '../policy/snapshot.ts'
 import { approversOf } from './approval.ts'
+import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
+import { reviewerEntry } from './identify.ts'
+import { obstacleTo } from './vote.ts'
 
-/** A thread as lists show it. */
-export function summaryOf(deps: Deps, snapshot: Snapshot | undefined, thread: Thread): ThreadSummary {
-  const seats = quorumOf(deps, snapshot?.directory.tenants.get(thread.tenant), thread).seats
+/** A thread as lists show it to the caller. */
+export function summaryOf(
+  deps: Deps,
+  snapshot: Snapshot | undefined,
+  { caller, thread }: { readonly caller: Caller; readonly thread: Thread },
+): ThreadSummary {
+  const tenant = snapshot?.directory.tenants.get(thread.tenant)
+  const seats = quorumOf(deps, tenant, thread).seats
+  const now = deps.store.now()
   return {
     thread_id: thread.thread_id,
     task_id: thread.task_id,
@@ -26,6 +35,9 @@ export function summaryOf(deps: Deps, snapshot: Snapshot | undefined, thread: Th
       given: seats.reduce((sum, seat) => sum + seat.filledBy.length, 0),
       required: seats.reduce((sum, seat) => sum + seat.approvals, 0),
     },
+    updated_at: isoTime(changedAt(thread)),
+    mine: obstacleTo(thread, reviewerEntry(snapshot, caller), tenant, now) === undefined,
+    ...claimView(thread, tenant, now),
   }
 }
 
@@ -33,4 +45,17 @@ export function summaryOf(deps: Deps, snapshot: Snapshot | undefined, thread: Th
 export function quorumOf(deps: Deps, tenant: Tenant | undefined, thread: Thread): Quorum {
   const at = thread.approval?.at ?? deps.store.now()
   return quorum(thread.requirement, approversOf(tenant, thread), at - thread.submitted_at)
+}
+
+function claimView(thread: Thread, tenant: Tenant | undefined, now: number): Pick<ThreadSummary, 'claim'> {
+  const claim = claimOf(thread, now)
+  if (claim === undefined) return {}
+  const { reviewer, expires_at } = claim
+  return { claim: { reviewer, ...nameOf(tenant, reviewer), expires_at: isoTime(expires_at) } }
+}
+
+/** The directory's name of a person, while it knows the person. */
+export function nameOf(tenant: Tenant | undefined, reviewer: string): { readonly name?: string } {
+  const name = tenant?.reviewers.get(reviewer)?.name
+  return name === undefined ? {} : { name }
 }

@@ -41,13 +41,12 @@ export interface Ballot {
 export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<Committed<Thread>> {
   return transact(deps, caller.tenant, async () => {
     const snapshot = deps.policies.current()
-    const reviewer = reviewerEntry(snapshot, caller)
+    reviewerEntry(snapshot, caller)
     const tenant = snapshot?.directory.tenants.get(caller.tenant)
     const thread = await findThread(deps, caller.tenant, ballot.thread_id)
     checkPending(thread.value, deps.store.now())
     checkRevision(thread.value, ballot)
-    const obstacle = obstacleTo(thread.value, reviewer, tenant, deps.store.now())
-    if (obstacle) throw new GatewayError(obstacle.code, obstacle.reason)
+    refuseObstacle(deps, caller, thread.value)
     const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller)]
     const epoch = await deps.store.epoch(caller.tenant)
     const inTime = beforeDeadline(thread.value)
@@ -80,6 +79,14 @@ function checkRevision(thread: Thread, { vote, shown }: Ballot): void {
       `the thread is at revision ${thread.revision}: look at it before you vote`,
     )
   }
+}
+
+/** @throws GatewayError with the obstacle that keeps the caller from voting on the thread, if there is one */
+export function refuseObstacle(deps: Deps, caller: Caller, thread: Thread): void {
+  const snapshot = deps.policies.current()
+  const tenant = snapshot?.directory.tenants.get(caller.tenant)
+  const obstacle = obstacleTo(thread, reviewerEntry(snapshot, caller), tenant, deps.store.now())
+  if (obstacle) throw new GatewayError(obstacle.code, obstacle.reason)
 }
 
 export interface Obstacle {

@@ -229,7 +229,7 @@ function isPrefetch(request: FastifyRequest): boolean {
 }
 
 /** The body, and the receipt of the evidence record that the answer rests on. */
-export function answer<T extends object>(reply: FastifyReply, committed: Committed<T>): T {
+export function answer<T>(reply: FastifyReply, committed: Committed<T>): T {
   const { receipt } = committed
   if (receipt) reply.header('countersign-evidence', `${receipt.number}:${receipt.leaf}`)
   return committed.answer

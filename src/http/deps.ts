@@ -14,6 +14,8 @@ export interface HttpDeps {
   readonly rates: Rates
   readonly log: FastifyBaseLogger
   readonly bodyBytes: number
+  /** Time between two signs of life on a stream, ms. */
+  readonly streamBeatMs: number
   readonly adminKeyHash: Uint8Array
   /** Known when the gateway listens. */
   readonly site: () => Site

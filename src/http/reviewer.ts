@@ -1,15 +1,28 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
-import type { ThreadsQuery, VoteRequest } from '../contract/reviewer.ts'
+import type {
+  ClaimRequest,
+  CommentRequest,
+  RevealRequest,
+  ThreadsQuery,
+  VoteRequest,
+} from '../contract/reviewer.ts'
 import type { Caller } from '../gateway/caller.ts'
+import { claim, release } from '../gateway/claim.ts'
+import { comment } from '../gateway/comment.ts'
+import { countThreads } from '../gateway/count-threads.ts'
+import { listAgents } from '../gateway/list-agents.ts'
 import { listThreads } from '../gateway/list-threads.ts'
 import { me } from '../gateway/me.ts'
+import { reveal } from '../gateway/reveal.ts'
+import { showImage } from '../gateway/show-image.ts'
 import { showThread } from '../gateway/show-thread.ts'
 import { vote } from '../gateway/vote.ts'
 import { answer } from './agent.ts'
 import { reviewerOf } from './auth.ts'
 import { acceptStrictJson } from './body.ts'
 import type { HttpDeps } from './deps.ts'
+import { streamRoute } from './stream.ts'
 
 /** The review plane (design.md section 5): other credentials than the agent API, and no token ever crosses it. */
 export function reviewerRoutes(app: FastifyInstance, http: HttpDeps): void {
@@ -21,6 +34,10 @@ export function reviewerRoutes(app: FastifyInstance, http: HttpDeps): void {
 
   app.get('/me', (request) => Promise.resolve(me(http.gateway, callerOf(request))))
 
+  app.get('/agents', (request) => listAgents(http.gateway, callerOf(request)))
+
+  app.get('/counts', (request) => countThreads(http.gateway, callerOf(request)))
+
   app.get('/threads', (request) => {
     const query = http.schemas.check<ThreadsQuery>('ThreadsQuery', { ...(request.query as object) })
     return listThreads(http.gateway, callerOf(request), query)
@@ -29,14 +46,63 @@ export function reviewerRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.get<ThreadPath>('/threads/:thread_id', async (request, reply) => show(http, request, reply))
 
   app.post<ThreadPath>('/threads/:thread_id/votes', async (request, reply) => {
+    const caller = callerOf(request)
     const ballot = {
       thread_id: request.params.thread_id,
       vote: http.schemas.check<VoteRequest>('VoteRequest', request.body),
       ...ifMatch(request),
     }
-    answer(reply, await vote(http.gateway, callerOf(request), ballot))
+    answer(reply, await vote(http.gateway, caller, ballot))
     return show(http, request, reply)
   })
+
+  app.post<ThreadPath>('/threads/:thread_id/comments', async (request, reply) => {
+    const { comment: text } = http.schemas.check<CommentRequest>('CommentRequest', request.body)
+    answer(reply, await comment(http.gateway, callerOf(request), { ...request.params, text }))
+    return show(http, request, reply.code(201))
+  })
+
+  app.post<ThreadPath>('/threads/:thread_id/claim', async (request, reply) => {
+    const { take_over: takeOver = false } = http.schemas.check<ClaimRequest>('ClaimRequest', request.body)
+    answer(reply, await claim(http.gateway, callerOf(request), { ...request.params, takeOver }))
+    return show(http, request, reply)
+  })
+
+  app.post<ThreadPath>('/threads/:thread_id/release', async (request, reply) => {
+    answer(reply, await release(http.gateway, callerOf(request), request.params.thread_id))
+    return show(http, request, reply)
+  })
+
+  app.post<ThreadPath>('/threads/:thread_id/reveal', async (request, reply) => {
+    const { revision: number } = http.schemas.check<RevealRequest>('RevealRequest', request.body)
+    return answer(reply, await reveal(http.gateway, callerOf(request), { ...request.params, number }))
+  })
+
+  app.get<ImagePath>('/threads/:thread_id/images/:revision/:index', async (request, reply) => {
+    const { thread_id, revision, index } = request.params
+    const which = { thread_id, number: ordinal(revision), index: ordinal(index) }
+    const { type, bytes } = await showImage(http.gateway, callerOf(request), which)
+    return reply.headers(IMAGE_HEADERS).type(type).send(bytes)
+  })
+
+  streamRoute(app, http, callerOf)
+}
+
+interface ImagePath {
+  Params: { thread_id: string; revision: string; index: string }
+}
+
+/** What an agent sent is an image of this type and nothing else, wherever it is opened. */
+const IMAGE_HEADERS = {
+  'content-security-policy': "default-src 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'content-disposition': 'inline; filename="image"',
+} as const
+
+/** A number in a path; what is none names nothing. */
+function ordinal(text: string): number {
+  return /^\d{1,6}$/.test(text) ? Number(text) : -1
 }
 
 interface ThreadPath {

@@ -55,6 +55,33 @@ export function useLimits(limits: readonly CompiledLimit[], run: Run): readonly 
   return uses
 }
 
+/** What the author wrote of a limit, for people. */
+export interface LimitFacts {
+  readonly id: string
+  readonly mode: 'enforced' | 'shadow'
+  /** `agent`, `tenant`, `task`, or a field. */
+  readonly per: string
+  readonly withinMs: number
+  readonly atMost: number
+  /** The amount is that of a sensitive field. */
+  readonly sensitive: boolean
+}
+
+export function limitFacts({ ir, sum }: CompiledLimit, sensitive: readonly string[]): LimitFacts {
+  const { id, mode, withinMs, atMost, per } = ir
+  return {
+    id,
+    mode,
+    withinMs,
+    atMost,
+    per: typeof per === 'string' ? per : fieldText(per),
+    sensitive: isSumSensitive(sum, sensitive),
+  }
+}
+
+const isSumSensitive = (sum: LeafNode | undefined, sensitive: readonly string[]): boolean =>
+  sum !== undefined && isSensitive(sensitive, sum.field.name)
+
 /** Undefined when it cannot be measured; NOTHING when `missing_means` says that the call uses nothing. */
 function useOf(limit: CompiledLimit, facts: Facts): LimitUse | undefined | typeof NOTHING {
   const { id, withinMs, atMost, mode } = limit.ir
@@ -62,7 +89,7 @@ function useOf(limit: CompiledLimit, facts: Facts): LimitUse | undefined | typeo
   const scope = scopeOf(limit, facts)
   if (amount === NOTHING || scope === NOTHING) return NOTHING
   if (amount === undefined || scope === undefined) return undefined
-  const sensitive = limit.sum !== undefined && isSensitive(facts.tool.sensitive, limit.sum.field.name)
+  const sensitive = isSumSensitive(limit.sum, facts.tool.sensitive)
   return { id, limit: `${id} ${scope}`, windowMs: withinMs, amount, atMost, mode, sensitive }
 }
 

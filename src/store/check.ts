@@ -22,6 +22,10 @@ export function checkRange(index: string, bounds: RangeBounds): void {
   if (bounds.after !== undefined) checkEntry(bounds.after.member, bounds.after.score)
 }
 
+export function checkIndex(index: string): void {
+  checkText('index', index, STORE_LIMITS.nameLength)
+}
+
 export function checkClaim(index: string, claim: Claim): void {
   checkText('index', index, STORE_LIMITS.nameLength)
   checkCount('limit', claim.limit)
@@ -59,7 +63,7 @@ function checkGuard(guard: Guard): void {
   }
 }
 
-function checkLimit(limit: string, windowMs: number): void {
+export function checkLimit(limit: string, windowMs: number): void {
   checkText('limit', limit, STORE_LIMITS.idLength)
   if (!Number.isSafeInteger(windowMs) || windowMs < 1 || windowMs > STORE_LIMITS.windowMs)
     throw new RangeError(`windowMs must be a whole number from 1 to ${STORE_LIMITS.windowMs}`)

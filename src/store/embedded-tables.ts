@@ -116,6 +116,11 @@ export function readRange(db: Database, partition: string, index: string, bounds
   return entries
 }
 
+export function countRange(db: Database, partition: string, index: string): number {
+  const [start, end] = limits(partition, index, { limit: NO_LIMIT })
+  return db.getKeysCount({ start, end })
+}
+
 export function readEvents(db: Database, partition: string, after: number, limit: number): StoredEvent[] {
   const events: StoredEvent[] = []
   const start = keep(eventKey(partition, after + 1))

@@ -1,7 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { statfsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { checkClaim, checkCommit, checkCount, checkPartition, checkRange, checkRecordName } from './check.ts'
+import { amountIn } from '../domain/limit-window.ts'
+import {
+  checkClaim,
+  checkCommit,
+  checkCount,
+  checkIndex,
+  checkLimit,
+  checkPartition,
+  checkRange,
+  checkRecordName,
+} from './check.ts'
 import { createClock } from './clock.ts'
 import { DEFAULT_MIN_FREE_BYTES, createDiskGuard, refuseNetworkFileSystem } from './embedded-disk.ts'
 import {
@@ -17,6 +27,7 @@ import { createFlight, encodeCommit } from './embedded-flight.ts'
 import { lockDirectory } from './embedded-lock.ts'
 import { createRunway, failureCause } from './embedded-runway.ts'
 import {
+  countRange,
   openDatabase,
   readEvents,
   readLastNumber,
@@ -155,6 +166,22 @@ class Embedded implements EmbeddedStore {
       checkPartition(partition)
       checkRange(index, bounds)
       return readRange(db, partition, index, bounds)
+    })
+  }
+
+  count(partition: string, index: string): Promise<number> {
+    return this.#read((db) => {
+      checkPartition(partition)
+      checkIndex(index)
+      return countRange(db, partition, index)
+    })
+  }
+
+  charged(partition: string, limit: string, windowMs: number): Promise<number> {
+    return this.#read((db) => {
+      checkPartition(partition)
+      checkLimit(limit, windowMs)
+      return amountIn(readWindow(db, partition, limit), windowMs, this.now())
     })
   }
 

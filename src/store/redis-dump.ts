@@ -1,5 +1,5 @@
 import { type DumpEntry, StoreMoved } from './archive.ts'
-import { readRecord } from './redis.ts'
+import { readRecord } from './redis-replies.ts'
 import {
   ALL_PATTERN,
   decodeMember,

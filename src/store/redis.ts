@@ -1,11 +1,22 @@
-import { checkClaim, checkCommit, checkCount, checkPartition, checkRange, checkRecordName } from './check.ts'
+import { amountIn } from '../domain/limit-window.ts'
+import {
+  checkClaim,
+  checkCommit,
+  checkCount,
+  checkIndex,
+  checkLimit,
+  checkPartition,
+  checkRange,
+  checkRecordName,
+} from './check.ts'
 import { createClock } from './clock.ts'
 import type { Clock, ClockSources } from './clock.ts'
 import { type RedisAddress } from './redis-address.ts'
 import { type Answer, type Calls, createCalls, scriptArguments } from './redis-calls.ts'
 import { type Confirmations, createConfirmations } from './redis-confirm.ts'
 import { commitArguments, readCommitReply } from './redis-commit.ts'
-import { decodeMember, encodeMember, keysOf, RESTORING_KEY } from './redis-keys.ts'
+import { encodeMember, keysOf, RESTORING_KEY } from './redis-keys.ts'
+import { readEntries, readRecord, readWindow } from './redis-replies.ts'
 import { type Script, SCRIPTS } from './redis-scripts.ts'
 import { durabilityOf, problemsOf, type Wanted } from './redis-settings.ts'
 import { createTopology, type Topology } from './redis-topology.ts'
@@ -199,6 +210,20 @@ class RedisStore implements Store {
     )
   }
 
+  async count(partition: string, index: string): Promise<number> {
+    checkPartition(partition)
+    checkIndex(index)
+    const key = keysOf(partition).index(index)
+    return Number(await this.#read(key, ['ZCOUNT', key, '-inf', '+inf']))
+  }
+
+  async charged(partition: string, limit: string, windowMs: number): Promise<number> {
+    checkPartition(partition)
+    checkLimit(limit, windowMs)
+    const key = keysOf(partition).limit(limit)
+    return amountIn(readWindow(await this.#read(key, ['GET', key])), windowMs, this.now())
+  }
+
   async events(partition: string, after: number, limit: number): Promise<StoredEvent[]> {
     checkPartition(partition)
     checkCount('after', after)
@@ -351,23 +376,4 @@ function edge(score: number | undefined, otherwise: string): string {
   if (score === undefined) return otherwise
   if (!Number.isFinite(score)) return score > 0 ? '+inf' : '-inf'
   return String(score)
-}
-
-export function readRecord(reply: unknown): StoredRecord | undefined {
-  if (typeof reply !== 'string') return undefined
-  const blank = reply.indexOf(' ')
-  const line = reply.indexOf('\n')
-  return {
-    body: reply.slice(line + 1),
-    revision: Number(reply.slice(0, blank)),
-    commitId: reply.slice(blank + 1, line),
-  }
-}
-
-export function readEntries(reply: unknown): IndexEntry[] {
-  const flat = reply as string[]
-  const entries: IndexEntry[] = []
-  for (let i = 0; i < flat.length; i += 2)
-    entries.push({ score: Number(flat[i + 1]), member: decodeMember(flat[i] as string) })
-  return entries
 }

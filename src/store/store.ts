@@ -1,5 +1,5 @@
 /**
- * The store port: one mini-transaction, five reads, one lease. Adapters hold no business rule; verbs in gateway/ hold no store detail.
+ * The store port: one mini-transaction, seven reads, one lease. Adapters hold no business rule; verbs in gateway/ hold no store detail.
  *
  * Laws (each has a test of the same id in test/store/conformance.ts, run on every adapter):
  *
@@ -7,7 +7,7 @@
  * S02 durable     when `commit` resolves with `ok: true`, its effects survive a crash at the stated `durability`.
  * S03 guards      all guards are checked before any write; a commit with a failing guard changes nothing and names every guard that failed.
  * S04 isolation   a reader sees all of a commit or none of it; partitions never see one another.
- * S05 order       `range` is ordered by score, then by member in code unit order; `reverse` is its exact mirror.
+ * S05 order       `range` is ordered by score, then by member in code unit order; `reverse` is its exact mirror; `count` says how many there are.
  * S06 dense       events of a partition are numbered 1, 2, 3, ... without gap, in commit order; those of one commit are consecutive.
  * S07 lease       `claimDue` gives an item to one claimant at a time; it comes back when its lease ends; removing the entry ends it.
  * S08 fence       a commit that reaches the store after its deadline changes nothing (`late`).
@@ -24,7 +24,7 @@
  * S18 limit       a commit with a limit guard applies only when what is charged to the limit in the window that ends with it, and the guard's
  *                 amount more, is `atMost` at the most: so commits that guard a limit and charge it never exceed it together. A window never
  *                 counts less than was charged in it, and what has left it for a 24th of its length longer. A charge is unconditional, and
- *                 shortens the limit's window only in a commit that guards it.
+ *                 shortens the limit's window only in a commit that guards it. `charged` is what a guard would find.
  * S19 epoch       the epoch of a partition changes whenever the store may have forgotten what it acknowledged: when a replica takes over, when a
  *                 server comes back that others may outrun, and with every restore. A commit with an epoch guard applies only in that epoch.
  */
@@ -34,6 +34,10 @@ export interface Store {
   now(): number
   get(partition: string, type: string, id: string): Promise<StoredRecord | undefined>
   range(partition: string, index: string, bounds: RangeBounds): Promise<IndexEntry[]>
+  /** How many entries the index holds. */
+  count(partition: string, index: string): Promise<number>
+  /** What is charged to the limit in the window of `windowMs` that ends now (S18). */
+  charged(partition: string, limit: string, windowMs: number): Promise<number>
   /** Events with number > `after`, at most `limit`, in order. */
   events(partition: string, after: number, limit: number): Promise<StoredEvent[]>
   /** Opaque text (S19): what was promised in another epoch is not to be honoured. */

@@ -43,6 +43,7 @@ describe('GET me', () => {
       groups: ['desk', 'leads', 'board'],
       roles: ['admin'],
       owns: ['selfie'],
+      via: 'key',
     })
     const olga = await by('olga').call<{ owns: string[] }>('GET', 'me')
     expect(olga.body.owns).toEqual(['bot', 'other', 'unsigned', 'limited', 'short'])
@@ -446,6 +447,8 @@ describe('GET threads', () => {
           deadline: new Date(world.clock.now + 8 * HOUR).toISOString(),
           groups: ['desk'],
           approvals: { given: 0, required: 1 },
+          updated_at: new Date(world.clock.now).toISOString(),
+          mine: false,
         },
       ],
     })

@@ -44,6 +44,7 @@ async function held(store: Store, limit = 'l', windowMs = DAY, partition = 't'):
     if (ok) high = middle
     else low = middle + 1
   }
+  expect(await store.charged(partition, limit, windowMs)).toBe(low)
   return low
 }
 

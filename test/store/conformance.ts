@@ -235,6 +235,8 @@ const LAWS: Record<string, Law> = {
     for (const score of shuffled) await move(store, 'x', `m${score}`, score)
     const entries = scores.map((score) => ({ score, member: `m${score}` }))
     expect(await store.range('t', 'x', { limit: 99 })).toEqual(entries)
+    expect(await store.count('t', 'x')).toBe(entries.length)
+    expect(await store.count('t', 'y')).toBe(0)
     expect(await store.range('t', 'x', { limit: 99, reverse: true })).toEqual(entries.toReversed())
     await move(store, 'x', 'm0', -0)
     expect((await store.range('t', 'x', { limit: 1, min: 0 }))[0]).toEqual({ score: 0, member: 'm0' })
@@ -513,6 +515,8 @@ const LAWS: Record<string, Law> = {
     for (const call of [
       store.get('t', 'thread', 'a'),
       store.range('t', 'x', { limit: 1 }),
+      store.count('t', 'x'),
+      store.charged('t', 'l', 1),
       store.events('t', 0, 1),
       store.epoch('t'),
       store.watch('t', signal),
@@ -697,6 +701,10 @@ const LAWS: Record<string, Law> = {
       () => store.events('t', -1, 1),
       () => store.events('t', 0, 0.5),
       () => store.epoch(long),
+      () => store.count(long, 'x'),
+      () => store.charged(long, 'l', 1),
+      () => store.charged('t', 'l', 0),
+      () => store.charged('t', 'l', 1.5),
       () => store.watch(long, AbortSignal.timeout(1)),
       () => store.commit(long, commitOf(store, {})),
       () => store.claimDue('t', 'x', { now: Number.NaN, lease: 1, limit: 1 }),

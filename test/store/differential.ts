@@ -213,10 +213,12 @@ async function compareRead(
 async function compareEverything(store: Store, partition: string, model: ModelPartition): Promise<void> {
   for (const type of TYPES)
     for (const id of IDS) expect(await store.get(partition, type, id)).toEqual(model.get(type, id))
-  for (const index of INDEXES)
+  for (const index of INDEXES) {
     for (const reverse of [false, true])
       expect(await store.range(partition, index, { limit: 999, reverse })).toEqual(
         model.range(index, { limit: 999, reverse }),
       )
+    expect(await store.count(partition, index)).toBe(model.range(index, { limit: 999 }).length)
+  }
   expect(await store.events(partition, 0, 9_999)).toEqual(model.log)
 }

@@ -56,6 +56,7 @@ describe('the ring of a limit in the commit script', () => {
         }
         for (const length of [1, 24, 1_000, 86_400_000, 2_678_400_000]) {
           const held = amountIn(window, length, now)
+          expect(await store.charged('t', limit, length)).toBe(held)
           expect(await fits(limit, length, held)).toBe(true)
           if (held > 0) expect(await fits(limit, length, held - 1)).toBe(false)
         }

@@ -1,0 +1,19 @@
+/** One row of the API: what the OpenAPI document says of a route. */
+export interface Operation {
+  readonly method: 'get' | 'post' | 'delete'
+  readonly path: string
+  readonly id: string
+  readonly plane: 'agent' | 'review' | 'admin' | 'public'
+  readonly summary: string
+  readonly query?: string
+  readonly body?: string
+  readonly headers?: readonly Header[]
+  /** Status -> component, or null for no JSON body. */
+  readonly answers: Readonly<Record<number, string | null>>
+  readonly refusals: readonly number[]
+}
+
+export interface Header {
+  readonly name: string
+  readonly description: string
+}

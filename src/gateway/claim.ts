@@ -1,0 +1,66 @@
+import { GatewayError } from '../contract/errors.ts'
+import { LIMITS } from '../contract/limits.ts'
+import { claimOf, type Thread } from '../domain/thread.ts'
+import type { Caller } from './caller.ts'
+import type { Deps } from './deps.ts'
+import { keyGuard, reviewerEntry } from './identify.ts'
+import { unchanged, type Versioned } from './records.ts'
+import { reviewerRecord } from './reviewer-record.ts'
+import { writeThread } from './threads.ts'
+import { type Committed, type Plan, transact } from './transact.ts'
+import { findThread, refuseObstacle } from './vote.ts'
+
+/**
+ * Tells the others who is looking at a thread. A courtesy: it keeps nobody from voting, and ends by itself. Whoever may vote may claim.
+ *
+ * @throws GatewayError `not_found`, `not_pending`, `not_eligible`, `self_review`, `already_voted`, `already_claimed`, `unauthenticated`,
+ *   `store_unavailable`, `outcome_unknown`
+ */
+export async function claim(
+  deps: Deps,
+  caller: Caller,
+  { thread_id, takeOver }: { readonly thread_id: string; readonly takeOver: boolean },
+): Promise<Committed<void>> {
+  return transact(deps, caller.tenant, async () => {
+    const thread = await findThread(deps, caller.tenant, thread_id)
+    refuseObstacle(deps, caller, thread.value)
+    const now = deps.store.now()
+    const held = claimOf(thread.value, now)
+    if (held !== undefined && held.reviewer !== caller.id && !takeOver)
+      throw new GatewayError('already_claimed', `\`${held.reviewer}\` is looking at this thread`)
+    const claimed = { ...thread.value, claim: { reviewer: caller.id, expires_at: now + LIMITS.CLAIM_MS } }
+    const from = held === undefined || held.reviewer === caller.id ? {} : { from: held.reviewer }
+    return claiming(deps, caller, thread, { after: claimed, type: 'thread.claimed', details: from })
+  })
+}
+
+/** Ends the caller's claim; another's stays. @throws GatewayError `not_found`, `unauthenticated`, `store_unavailable`, `outcome_unknown` */
+export async function release(deps: Deps, caller: Caller, thread_id: string): Promise<Committed<void>> {
+  return transact(deps, caller.tenant, async () => {
+    reviewerEntry(deps.policies.current(), caller)
+    const thread = await findThread(deps, caller.tenant, thread_id)
+    if (claimOf(thread.value, deps.store.now())?.reviewer !== caller.id) return { answer: undefined }
+    const { claim: _, ...released } = thread.value
+    return claiming(deps, caller, thread, { after: released, type: 'thread.released', details: {} })
+  })
+}
+
+function claiming(
+  deps: Deps,
+  caller: Caller,
+  thread: Versioned<Thread>,
+  change: {
+    readonly after: Thread
+    readonly type: 'thread.claimed' | 'thread.released'
+    readonly details: object
+  },
+): Plan<void> {
+  return {
+    answer: undefined,
+    guards: [unchanged('thread', thread.value.thread_id, thread), keyGuard(caller)],
+    writes: writeThread(thread.value, change.after).writes,
+    evidence: [
+      reviewerRecord(deps, caller, change.after, { type: change.type, details: { ...change.details } }),
+    ],
+  }
+}

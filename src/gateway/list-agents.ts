@@ -1,0 +1,42 @@
+import { defined } from '../contract/defined.ts'
+import type { AgentList, AgentView } from '../contract/reviewer.ts'
+import type { AgentEntry, Tenant } from '../policy/snapshot.ts'
+import type { Caller } from './caller.ts'
+import type { Deps } from './deps.ts'
+import { isoTime } from './evidence.ts'
+import { reviewerEntry } from './identify.ts'
+import { holderId, read } from './records.ts'
+import { nameOf } from './thread-summary.ts'
+import { storeCall } from './transact.ts'
+
+/** The agents of the caller's tenant, who answers for them, and whether they have a key. */
+export async function listAgents(deps: Deps, caller: Caller): Promise<AgentList> {
+  const snapshot = deps.policies.current()
+  reviewerEntry(snapshot, caller)
+  const tenant = snapshot?.directory.tenants.get(caller.tenant)
+  const agents = [...(tenant?.agents.values() ?? [])]
+  const issued = await storeCall(() => Promise.all(agents.map(({ id }) => issuedAt(deps, caller.tenant, id))))
+  return { agents: agents.map((agent, i) => agentView(tenant, agent, issued[i])) }
+}
+
+function agentView(tenant: Tenant | undefined, agent: AgentEntry, issued: number | undefined): AgentView {
+  const { id, owners, tools, signedApprovals, preventSelfReview, tokenTtlMs, rate } = agent
+  return {
+    id,
+    owners: owners.map((reviewer) => ({ reviewer, ...nameOf(tenant, reviewer) })),
+    tools: [...tools],
+    signed_approvals: signedApprovals,
+    prevent_self_review: preventSelfReview,
+    token_ttl_ms: tokenTtlMs,
+    ...defined({
+      rate: rate && { calls: rate.calls, within_ms: rate.withinMs },
+      key_issued_at: issued === undefined ? undefined : isoTime(issued),
+    }),
+  }
+}
+
+async function issuedAt(deps: Deps, tenant: string, agent: string): Promise<number | undefined> {
+  const holder = await read(deps.store, tenant, 'holder', holderId('agent', agent))
+  const key = holder && (await read(deps.store, tenant, 'key', holder.value.key_hash))
+  return key?.value.issued_at
+}

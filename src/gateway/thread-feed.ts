@@ -1,0 +1,243 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ThreadChange } from '../contract/reviewer.ts'
+import type { Thread } from '../domain/thread.ts'
+import type { Store, StoredEvent } from '../store/store.ts'
+import type { Caller } from './caller.ts'
+import type { Deps } from './deps.ts'
+import type { EvidenceRecord } from './evidence.ts'
+import { keyInForce } from './identify.ts'
+import { read } from './records.ts'
+import { summaryOf } from './thread-summary.ts'
+import { storeCall } from './transact.ts'
+
+/**
+ * What happens to the threads of a tenant, as it becomes evidence, by whichever instance. One reader for a tenant, however many follow; it
+ * runs while somebody does.
+ */
+export interface ThreadFeed {
+  /**
+   * Changes after evidence number `after`, or from now on without it, until `signal` aborts.
+   *
+   * @throws GatewayError `unauthenticated` when the credential is gone, `store_unavailable` when the store cannot be read
+   */
+  follow(caller: Caller, after: number | undefined, signal: AbortSignal): AsyncGenerator<FeedMessage>
+}
+
+export type FeedMessage =
+  /** Everything up to this number has been told. */
+  | { readonly kind: 'hello'; readonly number: number }
+  | { readonly kind: 'change'; readonly change: ThreadChange }
+  /** Too much was missed, or the store is another one: look at everything again. */
+  | { readonly kind: 'reset'; readonly number: number }
+
+/** A wake-up may be missed (S11). */
+const LOOK_AGAIN_MS = 1_000
+/** What comes within this time is read together. */
+const GATHER_MS = 20
+const BATCH = 500
+/** Whoever missed more records starts afresh. */
+const CATCH_UP = 10_000
+/** Changes that wait for a slow reader. */
+const INBOX = 1_000
+
+export function createThreadFeed(deps: Deps): ThreadFeed {
+  const tails = new Map<string, Tail>()
+
+  async function tailOf(tenant: string): Promise<Tail> {
+    const known = tails.get(tenant)
+    if (known !== undefined && !known.ended()) return known
+    const tail = startTail(deps, tenant, await lastNumber(deps.store, tenant))
+    tails.set(tenant, tail)
+    return tail
+  }
+
+  return {
+    async *follow(caller, after, signal) {
+      const tail = await storeCall(() => tailOf(caller.tenant))
+      const inbox = tail.join(signal)
+      try {
+        yield* catchUp(deps, caller, { after, upTo: tail.number() })
+        for (let told = after ?? 0; ;) {
+          const changes = await inbox.next()
+          if (changes === undefined) return
+          if (changes === 'lost') {
+            yield { kind: 'reset', number: tail.number() }
+            continue
+          }
+          await keyInForce(deps, caller)
+          for (const change of changes.filter(({ number }) => number > told)) {
+            told = change.number
+            yield messageOf(deps, caller, change)
+          }
+        }
+      } finally {
+        inbox.leave()
+      }
+    },
+  }
+}
+
+/** A record about a thread, and the thread as it is by now. */
+interface Change {
+  readonly number: number
+  readonly record: EvidenceRecord
+  readonly thread: Thread
+}
+
+function messageOf(deps: Deps, caller: Caller, { number, record, thread }: Change): FeedMessage {
+  const { type, at, actor } = record
+  const summary = summaryOf(deps, deps.policies.current(), { caller, thread })
+  return {
+    kind: 'change',
+    change: { number, type, at, actor: `${actor.kind}:${actor.id}`, thread: summary },
+  }
+}
+
+async function* catchUp(
+  deps: Deps,
+  caller: Caller,
+  { after, upTo }: { readonly after: number | undefined; readonly upTo: number },
+): AsyncGenerator<FeedMessage> {
+  const { tenant } = caller
+  if (after === undefined) return yield { kind: 'hello', number: upTo }
+  const known = after === 0 || (await storeCall(() => exists(deps.store, tenant, after)))
+  if (!known || upTo - after > CATCH_UP) return yield { kind: 'reset', number: upTo }
+  for (let number = after; number < upTo;) {
+    const events = await storeCall(() => deps.store.events(tenant, number, Math.min(BATCH, upTo - number)))
+    for (const change of await storeCall(() => changesIn(deps, tenant, events)))
+      yield messageOf(deps, caller, change)
+    number = events.at(-1)?.number ?? upTo
+  }
+  yield { kind: 'hello', number: Math.max(after, upTo) }
+}
+
+interface Tail {
+  /** Of the last record read. */
+  number(): number
+  ended(): boolean
+  join(signal: AbortSignal): Inbox
+}
+
+interface Inbox {
+  /** What came since the last call; undefined at the end. @throws what ended the tail */
+  next(): Promise<readonly Change[] | 'lost' | undefined>
+  leave(): void
+}
+
+interface Member {
+  changes: Change[] | 'lost'
+  readonly wake: () => void
+}
+
+function startTail(deps: Deps, tenant: string, from: number): Tail {
+  const members = new Set<Member>()
+  const stop = new AbortController()
+  let number = from
+  let failure: unknown
+
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      const { woken, cancel } = waking(deps.store, tenant, stop.signal)
+      try {
+        const events = await deps.store.events(tenant, number, BATCH)
+        const changes = await changesIn(deps, tenant, events)
+        number = events.at(-1)?.number ?? number
+        if (changes.length > 0) for (const member of members) deliver(member, changes)
+        if (events.length > 0) await pause(GATHER_MS)
+        else await woken
+      } finally {
+        cancel()
+      }
+    }
+  }
+  const end = (error?: unknown): void => {
+    failure = error
+    stop.abort()
+    for (const member of members) member.wake()
+  }
+  void run().catch(end)
+
+  return {
+    number: () => number,
+    ended: () => stop.signal.aborted,
+    join(signal) {
+      let wake = (): void => undefined
+      const member: Member = { changes: [], wake: () => wake() }
+      members.add(member)
+      signal.addEventListener('abort', member.wake)
+      return {
+        async next() {
+          while (member.changes.length === 0 && !signal.aborted && !stop.signal.aborted)
+            await new Promise<void>((resolve) => (wake = resolve))
+          if (signal.aborted) return undefined
+          const { changes } = member
+          member.changes = []
+          if (changes.length === 0 && failure !== undefined) return storeCall(() => Promise.reject(failure))
+          return changes.length === 0 ? undefined : changes
+        },
+        leave() {
+          signal.removeEventListener('abort', member.wake)
+          members.delete(member)
+          if (members.size === 0) end()
+        },
+      }
+    },
+  }
+}
+
+function deliver(member: Member, changes: readonly Change[]): void {
+  const full = member.changes === 'lost' || member.changes.length + changes.length > INBOX
+  member.changes = full ? 'lost' : [...(member.changes as Change[]), ...changes]
+  member.wake()
+}
+
+/** Begins to wait before anything is read, so that nothing comes in between. */
+function waking(
+  store: Store,
+  tenant: string,
+  signal: AbortSignal,
+): { readonly woken: Promise<void>; readonly cancel: () => void } {
+  const controller = new AbortController()
+  const cancel = (): void => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', cancel)
+    controller.abort()
+  }
+  const timer = setTimeout(cancel, LOOK_AGAIN_MS)
+  signal.addEventListener('abort', cancel)
+  // a store that cannot be watched cannot be read either, and says so there
+  return { woken: store.watch(tenant, controller.signal).catch(() => undefined), cancel }
+}
+
+/** An unescaped member of the record itself: most records are of calls decided at once, and are not looked into. */
+const ABOUT_THREAD = '"thread_id":'
+
+async function changesIn(deps: Deps, tenant: string, events: readonly StoredEvent[]): Promise<Change[]> {
+  const records = events
+    .filter(({ body }) => body.includes(ABOUT_THREAD))
+    .map(({ number, body }) => ({ number, record: JSON.parse(body) as EvidenceRecord }))
+  const ids = [...new Set(records.flatMap(({ record }) => record.thread_id ?? []))]
+  const threads = await Promise.all(ids.map((id) => read(deps.store, tenant, 'thread', id)))
+  const known = new Map(threads.flatMap((one) => (one ? [[one.value.thread_id, one.value] as const] : [])))
+  return records.flatMap(({ number, record }) => {
+    const thread = known.get(record.thread_id ?? '')
+    return thread === undefined ? [] : [{ number, record, thread }]
+  })
+}
+
+/** Evidence is dense, so its end is found by asking for numbers. */
+async function lastNumber(store: Store, tenant: string): Promise<number> {
+  let high = 1
+  while (await exists(store, tenant, high)) high *= 2
+  let low = Math.floor(high / 2)
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (await exists(store, tenant, middle)) low = middle
+    else high = middle
+  }
+  return low
+}
+
+async function exists(store: Store, tenant: string, number: number): Promise<boolean> {
+  return (await store.events(tenant, number - 1, 1)).length > 0
+}

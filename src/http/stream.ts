@@ -1,0 +1,108 @@
+import type { ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { GatewayError } from '../contract/errors.ts'
+import type { Caller } from '../gateway/caller.ts'
+import { keyInForce, reviewerEntry } from '../gateway/identify.ts'
+import { createThreadFeed, type FeedMessage, type ThreadFeed } from '../gateway/thread-feed.ts'
+import type { HttpDeps } from './deps.ts'
+
+/** A comment now and then keeps proxies from ending the connection, and finds out that a credential is gone. */
+export const BEAT_MS = 15_000
+const STREAMS_PER_REVIEWER = 16
+const STREAMS = 2_000
+/** A reader so far behind is cut off, and resumes where it was. */
+const BACKLOG_BYTES = 1024 * 1024
+
+/** GET stream (design.md section 5): server-sent events as the HTML standard has them (section 9.2), resumable by Last-Event-ID. */
+export function streamRoute(
+  app: FastifyInstance,
+  http: HttpDeps,
+  callerOf: (request: FastifyRequest) => Caller,
+): void {
+  const feed = createThreadFeed(http.gateway)
+  const seats = createSeats()
+  app.get('/stream', async (request, reply) => {
+    const caller = callerOf(request)
+    reviewerEntry(http.gateway.policies.current(), caller)
+    const after = lastEventId(request)
+    const leave = seats.take(`${caller.tenant}/${caller.id}`)
+    const wait = http.waits.hold(request, 0)
+    reply.hijack()
+    const { raw } = reply
+    raw.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'x-content-type-options': 'nosniff',
+    })
+    const beat = setInterval(() => void keepAlive(http, caller, raw), http.streamBeatMs)
+    try {
+      await pour(feed.follow(caller, after, wait.signal), raw)
+    } catch (error) {
+      if (error instanceof GatewayError && error.code === 'unauthenticated') signOut(raw)
+      else request.log.warn({ err: error }, 'a stream ended early; its reader resumes')
+    } finally {
+      clearInterval(beat)
+      wait.release()
+      leave()
+      raw.end()
+    }
+  })
+}
+
+async function pour(messages: ReturnType<ThreadFeed['follow']>, raw: ServerResponse): Promise<void> {
+  for await (const message of messages) {
+    if (raw.destroyed || raw.writableEnded) return
+    raw.write(textOf(message))
+    if (raw.writableLength > BACKLOG_BYTES) return
+  }
+}
+
+function textOf(message: FeedMessage): string {
+  if (message.kind !== 'change') return `id: ${message.number}\nevent: ${message.kind}\ndata: {}\n\n`
+  // JSON has no line breaks of its own
+  return `id: ${message.change.number}\nevent: thread\ndata: ${JSON.stringify(message.change)}\n\n`
+}
+
+async function keepAlive(http: HttpDeps, caller: Caller, raw: ServerResponse): Promise<void> {
+  try {
+    await keyInForce(http.gateway, caller)
+    reviewerEntry(http.gateway.policies.current(), caller)
+    if (!raw.writableEnded) raw.write(': still here\n\n')
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'unauthenticated') signOut(raw)
+    raw.end()
+  }
+}
+
+function signOut(raw: ServerResponse): void {
+  if (!raw.writableEnded) raw.end('event: signed_out\ndata: {}\n\n')
+}
+
+function lastEventId(request: FastifyRequest): number | undefined {
+  const header = request.headers['last-event-id']
+  if (header === undefined) return undefined
+  if (typeof header === 'string' && /^\d{1,15}$/.test(header)) return Number(header)
+  throw new GatewayError('invalid_request', 'Last-Event-ID is not one of ours')
+}
+
+/** Connections are few, and nobody gets all of them. */
+function createSeats(): { take(who: string): () => void } {
+  const taken = new Map<string, number>()
+  let all = 0
+  return {
+    take(who) {
+      const own = taken.get(who) ?? 0
+      if (own >= STREAMS_PER_REVIEWER || all >= STREAMS)
+        throw new GatewayError('rate_limited', 'too many streams are open', { retryAfter: 5 })
+      taken.set(who, own + 1)
+      all += 1
+      return () => {
+        all -= 1
+        const left = (taken.get(who) ?? 1) - 1
+        if (left === 0) taken.delete(who)
+        else taken.set(who, left)
+      }
+    },
+  }
+}
