@@ -36,7 +36,7 @@ export interface Ballot {
  * reviewer looked at the current revision, and may vote.
  *
  * @throws GatewayError `not_found`, `not_pending`, `stale_revision`, `revision_required`, `not_eligible`, `self_review`,
- *   `already_voted`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ *   `already_voted`, `sign_in_required`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
  */
 export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<Committed<Thread>> {
   return transact(deps, caller.tenant, async () => {
@@ -83,14 +83,13 @@ function checkRevision(thread: Thread, { vote, shown }: Ballot): void {
 
 /** @throws GatewayError with the obstacle that keeps the caller from voting on the thread, if there is one */
 export function refuseObstacle(deps: Deps, caller: Caller, thread: Thread): void {
-  const snapshot = deps.policies.current()
-  const tenant = snapshot?.directory.tenants.get(caller.tenant)
-  const obstacle = obstacleTo(thread, reviewerEntry(snapshot, caller), tenant, deps.store.now())
+  const obstacle = obstacleFor(deps.policies.current(), caller, thread, deps.store.now())
   if (obstacle) throw new GatewayError(obstacle.code, obstacle.reason)
 }
 
 export interface Obstacle {
-  readonly code: ErrorCode & ('not_pending' | 'not_eligible' | 'self_review' | 'already_voted')
+  readonly code: ErrorCode &
+    ('not_pending' | 'not_eligible' | 'self_review' | 'already_voted' | 'sign_in_required')
   readonly reason: string
 }
 
@@ -124,6 +123,27 @@ export function obstacleTo(
     return { code: 'already_voted', reason: `you have voted on revision ${thread.revision}` }
   }
   return undefined
+}
+
+/**
+ * Why the caller may not vote: what stands in the way of the reviewer, and, last, of a key where somebody has to sign in.
+ *
+ * @throws GatewayError `unauthenticated`
+ */
+export function obstacleFor(
+  snapshot: Snapshot | undefined,
+  caller: Caller,
+  thread: Thread,
+  now: number,
+): Obstacle | undefined {
+  const tenant = snapshot?.directory.tenants.get(caller.tenant)
+  const obstacle = obstacleTo(thread, reviewerEntry(snapshot, caller), tenant, now)
+  if (obstacle !== undefined || caller.via !== 'key' || thread.requirement.interactive !== true)
+    return obstacle
+  return {
+    code: 'sign_in_required',
+    reason: 'here a person has to sign in to the console; a key is not enough',
+  }
 }
 
 const listOf = (groups: readonly string[]): string => (groups.length === 0 ? 'no group' : groups.join(', '))
