@@ -268,6 +268,7 @@ export interface WorldOptions {
   readonly openStore?: (clock: ManualClock) => Promise<Store>
   /** Time between two rounds of the timer, ms; the tests do them by `due` when absent. */
   readonly timerEveryMs?: number
+  readonly streamBeatMs?: number
   /** Puts a double before the store. */
   readonly wrapStore?: (store: Store) => Store
 }
@@ -322,7 +323,7 @@ export class World {
       ...this.#options.config,
     }
     const { clock, logged } = this
-    const { wrapStore = (store: Store) => store, timerEveryMs = NEVER_MS } = this.#options
+    const { wrapStore = (store: Store) => store, timerEveryMs = NEVER_MS, streamBeatMs } = this.#options
     const open = this.#options.openStore ?? (() => openTestStore(join(this.#directory, 'data'), clock))
     this.#app = await startApp(config, {
       log: createLog('trace', { write: (line: string) => void logged.push(line) }),
@@ -331,6 +332,7 @@ export class World {
         return wrapStore(this.#counting(await open(clock)))
       },
       timerEveryMs,
+      ...(streamBeatMs === undefined ? {} : { streamBeatMs }),
     })
   }
 

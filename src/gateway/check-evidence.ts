@@ -6,6 +6,9 @@ import { INDEX } from './records.ts'
 /** A record was written a moment ago, by a gateway that knows the time of the store as well as we do. */
 export const CLOCK_TOLERANCE_MS = 1_000
 
+/** The indexes that point at evidence. */
+const MARKS = [INDEX.evidence(''), 'rejected/']
+
 /** Evidence is JSON and names its tenant (G08), is not from the future (S12), and the marks of threads point at it (S17). */
 export function checkEvidence(partition: string, now: () => number): PartCheck {
   const firsts = new FirstEvents()
@@ -19,7 +22,7 @@ export function checkEvidence(partition: string, now: () => number): PartCheck {
       return passed ? [] : [fault('S12', `evidence ${entry.number} is of the time \`${record.at}\``)]
     },
     member: (entry) =>
-      entry.index.startsWith(INDEX.evidence('')) && !firsts.isFirst(entry)
+      MARKS.some((family) => entry.index.startsWith(family)) && !firsts.isFirst(entry)
         ? [
             fault(
               'S17',

@@ -14,6 +14,7 @@ export const GATEWAY_RULES = {
   G07: 'every tenant with keys or threads is in the index of tenants',
   G08: 'every evidence record is JSON and names its tenant',
   G09: 'every record can be understood',
+  G10: 'comments are those of a thread',
 } as const
 
 /** One part of the check of a partition. Entries come in the order of an archive: events, members, records by type. */

@@ -24,6 +24,7 @@ export function checkThreads(partition: string): PartCheck {
   /** By thread: `<score> <index>` line by line, until its record comes. */
   const places = new Map<string, string>()
   const revisions = new Map<string, Revisions>()
+  const commented = new Set<string>()
   const note = (thread: string, place: string): void => {
     const before = places.get(thread)
     places.set(thread, before === undefined ? place : `${before}\n${place}`)
@@ -36,6 +37,7 @@ export function checkThreads(partition: string): PartCheck {
     const faults = [...comparePlaces(value, found), ...compareRevisions(value, revisions.get(id))]
     places.delete(id)
     revisions.delete(id)
+    commented.delete(id)
     return faults
   }
 
@@ -47,6 +49,7 @@ export function checkThreads(partition: string): PartCheck {
     },
     record(type, id, value) {
       if (type === 'revision') return noteRevision(revisions, id, value as RevisionRecord)
+      if (type === 'comments') commented.add(id)
       return type === 'thread' ? thread(id, value as Thread) : []
     },
     end: () => [
@@ -56,6 +59,7 @@ export function checkThreads(partition: string): PartCheck {
       ...[...revisions.keys()].map((id) =>
         fault('G03', `there are revisions of thread \`${id}\`, but no thread`),
       ),
+      ...[...commented].map((id) => fault('G10', `there are comments on thread \`${id}\`, but no thread`)),
     ],
   }
 }

@@ -41,23 +41,31 @@ const CATCH_UP = 10_000
 const INBOX = 1_000
 
 export function createThreadFeed(deps: Deps): ThreadFeed {
-  const tails = new Map<string, Tail>()
+  const tails = new Map<string, Promise<Tail>>()
 
-  async function tailOf(tenant: string): Promise<Tail> {
-    const known = tails.get(tenant)
-    if (known !== undefined && !known.ended()) return known
-    const tail = startTail(deps, tenant, await lastNumber(deps.store, tenant))
-    tails.set(tenant, tail)
-    return tail
+  async function started(tenant: string): Promise<Tail> {
+    return startTail(deps, tenant, await lastNumber(deps.store, tenant))
+  }
+
+  /** The reader of the tenant, joined before it can end. */
+  async function join(tenant: string, signal: AbortSignal): Promise<{ tail: Tail; inbox: Inbox }> {
+    for (;;) {
+      const starting = tails.get(tenant) ?? started(tenant)
+      tails.set(tenant, starting)
+      const tail = await starting.catch((error: unknown) => {
+        tails.delete(tenant)
+        throw error
+      })
+      if (!tail.ended()) return { tail, inbox: tail.join(signal) }
+      if (tails.get(tenant) === starting) tails.delete(tenant)
+    }
   }
 
   return {
     async *follow(caller, after, signal) {
-      const tail = await storeCall(() => tailOf(caller.tenant))
-      const inbox = tail.join(signal)
+      const { tail, inbox } = await storeCall(() => join(caller.tenant, signal))
       try {
-        yield* catchUp(deps, caller, { after, upTo: tail.number() })
-        for (let told = after ?? 0; ;) {
+        for (let told = yield* catchUp(deps, caller, { after, upTo: tail.number() }); ;) {
           const changes = await inbox.next()
           if (changes === undefined) return
           if (changes === 'lost') {
@@ -93,22 +101,32 @@ function messageOf(deps: Deps, caller: Caller, { number, record, thread }: Chang
   }
 }
 
+/** Tells what was missed, and returns the number of the last record that the reader knows. */
 async function* catchUp(
   deps: Deps,
   caller: Caller,
   { after, upTo }: { readonly after: number | undefined; readonly upTo: number },
-): AsyncGenerator<FeedMessage> {
+): AsyncGenerator<FeedMessage, number> {
   const { tenant } = caller
-  if (after === undefined) return yield { kind: 'hello', number: upTo }
+  if (after === undefined) {
+    yield { kind: 'hello', number: upTo }
+    return upTo
+  }
   const known = after === 0 || (await storeCall(() => exists(deps.store, tenant, after)))
-  if (!known || upTo - after > CATCH_UP) return yield { kind: 'reset', number: upTo }
+  if (!known || upTo - after > CATCH_UP) {
+    yield { kind: 'reset', number: upTo }
+    return upTo
+  }
   for (let number = after; number < upTo;) {
     const events = await storeCall(() => deps.store.events(tenant, number, Math.min(BATCH, upTo - number)))
     for (const change of await storeCall(() => changesIn(deps, tenant, events)))
       yield messageOf(deps, caller, change)
     number = events.at(-1)?.number ?? upTo
   }
-  yield { kind: 'hello', number: Math.max(after, upTo) }
+  // another instance may have told more than this one has read by now
+  const told = Math.max(after, upTo)
+  yield { kind: 'hello', number: told }
+  return told
 }
 
 interface Tail {

@@ -18,6 +18,7 @@ import {
 import { checkLinearizable, type Model, type Operation } from '../linearizable.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
 import { eventually } from '../redis/topologies.ts'
+import { Listener } from '../stream-listener.ts'
 
 /** Several gateways on one Redis: they share the work, and none of them promises what another one has kept. */
 const SOAK = process.env['COUNTERSIGN_SOAK'] === '1'
@@ -108,6 +109,28 @@ describe('a vote on one instance', () => {
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
+
+describe('a reader of the stream', () => {
+  it('hears of what other instances do, and goes on at another one when its own is gone', async () => {
+    const listener = await Listener.open(of(reviewers, 0))
+    await listener.first('hello')
+    const late: number[] = []
+    for (let i = 1; i <= 9; i++) {
+      const asked = performance.now()
+      const { thread_id } = await held(of(agents, i))
+      await listener.first('thread', thread_id)
+      late.push(performance.now() - asked)
+    }
+    expect(late.toSorted((a, b) => a - b)[4]).toBeLessThan(SAFETY_NET_MS / 2)
+    listener.close()
+    const { thread_id } = await held(of(agents, 3))
+    await of(reviewers, 2).approve(thread_id)
+    const elsewhere = await Listener.open(of(reviewers, 1), listener.messages.at(-1)?.id ?? 0)
+    await elsewhere.first('hello')
+    expect(elsewhere.about(thread_id)).toEqual(['review.pending', 'vote.cast', 'review.approved'])
+    elsewhere.close()
+  }, 60_000)
+})
 
 describe('one-time proofs over four instances', () => {
   type Said = 'valid' | 'used'

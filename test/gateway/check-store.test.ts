@@ -101,7 +101,8 @@ async function furnish(place: Place): Promise<number> {
   return played(place, async (world) => {
     const agent = await world.agent()
     const ann = await world.reviewer('ann')
-    await held(agent)
+    const { thread } = await held(agent)
+    await ann.call('POST', `threads/${thread}/comments`, { body: { comment: 'hm' } })
     const { task, payload, token } = await approved(agent, ann)
     await agent.validate({ task_id: task, request_payload: payload, signature: token })
     await approved(agent, ann)
@@ -276,6 +277,11 @@ const DOCTORED: readonly [law: string, what: string, doctor: () => Doctor][] = [
       first('event', always, (one) => [
         { ...one, body: one.body.replace('"tenant":"acme"', '"tenant":"globex"') },
       ]),
+  ],
+  [
+    'G10',
+    'comments without a thread',
+    () => first('record', isType('comments'), (one) => [{ ...one, id: 'thr_00000000000000000000000000' }]),
   ],
   ['G08', 'evidence that is no JSON', () => first('event', always, (one) => [{ ...one, body: 'x' }])],
   [

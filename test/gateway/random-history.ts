@@ -39,6 +39,18 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     const revision = 1 + (below(4) === 0 ? 1 : 0)
     if (thread) await one(people)?.vote(thread.thread, { decision, revision, comment: 'said' })
   }
+  const desk = async (): Promise<void> => {
+    const acts: readonly [string, object?][] = [
+      ['comments', { comment: 'hm' }],
+      ['claim', { take_over: below(2) === 0 }],
+      ['release'],
+      ['reveal', { revision: 1 }],
+    ]
+    const [act, body] = one(acts) as [string, object?]
+    const thread = recent()
+    if (thread === undefined) return
+    await one(people)?.call('POST', `threads/${thread.thread}/${act}`, body === undefined ? {} : { body })
+  }
   const poll = async (): Promise<void> => {
     const thread = below(4) === 0 ? one(threads) : recent()
     const { body } = (await thread?.agent.poll({ thread_id: thread.thread })) ?? {}
@@ -78,6 +90,7 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     vote,
     vote,
     vote,
+    desk,
     poll,
     poll,
     poll,

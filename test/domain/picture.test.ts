@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs'
+import { crc32, deflateSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { checkPicture } from '../../src/domain/picture.ts'
+
+const BOUNDS = { bytes: 512 * 1024, pixels: 4_096 }
+const check = (text: string) => checkPicture(text, BOUNDS)
+const url = (type: string, bytes: Uint8Array): string =>
+  `data:image/${type};base64,${Buffer.from(bytes).toString('base64')}`
+
+function png(width: number, height: number): Buffer {
+  const chunk = (type: string, data: Buffer): Buffer => {
+    const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
+    length.writeUInt32BE(data.length)
+    sum.writeUInt32BE(crc32(body))
+    return Buffer.concat([length, body, sum])
+  }
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
+  header.set([8, 0, 0, 0, 0], 8)
+  const signature = Buffer.from('89504e470d0a1a0a', 'hex')
+  const rows = deflateSync(Buffer.alloc(8))
+  return Buffer.concat([
+    signature,
+    chunk('IHDR', header),
+    chunk('IDAT', rows),
+    chunk('IEND', Buffer.alloc(0)),
+  ])
+}
+
+function jpeg(width: number, height: number): Buffer {
+  const sof = Buffer.from('ffc0000b080000000001011100', 'hex')
+  sof.writeUInt16BE(height, 5)
+  sof.writeUInt16BE(width, 7)
+  const app0 = Buffer.from('ffe000104a46494600010100000100010000', 'hex')
+  return Buffer.concat([
+    Buffer.from('ffd8', 'hex'),
+    app0,
+    sof,
+    Buffer.from('ffda0008010100003f00', 'hex'),
+    Buffer.from('d2cf20', 'hex'),
+    Buffer.from('ffd9', 'hex'),
+  ])
+}
+
+function webp(kind: 'VP8 ' | 'VP8L' | 'VP8X', width: number, height: number): Buffer {
+  const data = Buffer.alloc(22)
+  if (kind === 'VP8 ') {
+    data.writeUIntBE(0x9d012a, 3, 3)
+    data.writeUInt16LE(width, 6)
+    data.writeUInt16LE(height, 8)
+  }
+  if (kind === 'VP8L') {
+    data[0] = 0x2f
+    data.writeUInt32LE((width - 1) | ((height - 1) << 14), 1)
+  }
+  if (kind === 'VP8X') {
+    data.writeUIntLE(width - 1, 4, 3)
+    data.writeUIntLE(height - 1, 7, 3)
+  }
+  const head = Buffer.alloc(20)
+  head.write('RIFF', 0, 'latin1')
+  head.writeUInt32LE(12 + data.length, 4)
+  head.write(`WEBP${kind}`, 8, 'latin1')
+  head.writeUInt32LE(data.length, 16)
+  return Buffer.concat([head, data])
+}
+
+describe('an image that an agent attaches', () => {
+  it('is shown when it is a PNG, JPEG or WebP of a sane size, with its size', () => {
+    const good: [string, Buffer][] = [
+      ['png', png(8, 7)],
+      ['jpeg', jpeg(640, 480)],
+      ['webp', webp('VP8 ', 300, 200)],
+      ['webp', webp('VP8L', 300, 200)],
+      ['webp', webp('VP8X', 300, 200)],
+    ]
+    const seen = good.map(([type, bytes]) => check(url(type, bytes)))
+    expect(seen.map((one) => (one.shown ? [one.type, one.width, one.height] : one.reason))).toEqual([
+      ['image/png', 8, 7],
+      ['image/jpeg', 640, 480],
+      ['image/webp', 300, 200],
+      ['image/webp', 300, 200],
+      ['image/webp', 300, 200],
+    ])
+    expect(seen.map((one) => one.shown && Buffer.from(one.bytes))).toEqual(good.map(([, bytes]) => bytes))
+  })
+
+  it('is shown up to the longest side and to the largest size, and not beyond', () => {
+    expect(check(url('png', png(4_096, 4_096)))).toMatchObject({ shown: true })
+    for (const [width, height] of [
+      [4_097, 1],
+      [1, 4_097],
+      [0, 1],
+      [1, 0],
+      [60_000, 60_000],
+    ] as const)
+      expect(check(url('png', png(width, height)))).toMatchObject({ shown: false })
+    const bytes = png(8, 7)
+    expect(checkPicture(url('png', bytes), { ...BOUNDS, bytes: bytes.length }).shown).toBe(true)
+    expect(checkPicture(url('png', bytes), { ...BOUNDS, bytes: bytes.length - 1 })).toMatchObject({
+      reason: expect.stringContaining('larger'),
+    })
+  })
+
+  it('is not shown when its bytes are of another kind than it says', () => {
+    const files: Record<string, Buffer> = { png: png(8, 7), jpeg: jpeg(8, 7), webp: webp('VP8L', 8, 7) }
+    for (const [type, bytes] of Object.entries(files))
+      for (const other of Object.keys(files).filter((one) => one !== type))
+        expect(check(url(other, bytes))).toMatchObject({ shown: false })
+  })
+
+  it('is not shown when anything is missing at its end or added behind it', () => {
+    for (const [type, bytes] of [
+      ['png', png(8, 7)],
+      ['jpeg', jpeg(8, 7)],
+      ['webp', webp('VP8X', 8, 7)],
+    ] as const) {
+      for (let length = 0; length < bytes.length; length++)
+        expect([type, length, check(url(type, bytes.subarray(0, length))).shown]).toEqual([
+          type,
+          length,
+          false,
+        ])
+      const html = Buffer.concat([bytes, Buffer.from('<script>alert(1)</script>')])
+      expect(check(url(type, html))).toMatchObject({ shown: false })
+    }
+  })
+
+  it('is a data: URL of one of the three types in base64, and nothing else', () => {
+    const { entries } = JSON.parse(
+      readFileSync(new URL('../data/hostile/hostile-images.json', import.meta.url), 'utf8'),
+    ) as { entries: { id: string; value: string }[] }
+    expect(entries.length).toBeGreaterThan(15)
+    expect(entries.filter(({ value }) => check(value).shown).map(({ id }) => id)).toEqual([])
+    const good = url('png', png(8, 7))
+    for (const text of [
+      '',
+      good.toUpperCase(),
+      ` ${good}`,
+      `${good}\n`,
+      good.replace(';base64', ''),
+      good.replace('image/png', 'image/svg+xml'),
+      good.replace('image/png', 'image/png;charset=utf-8'),
+      `${good}=`,
+      `${good}%41`,
+    ])
+      expect([text, check(text).shown]).toEqual([text, false])
+  })
+
+  it('never throws, whatever the bytes', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom('png', 'jpeg', 'webp'),
+        fc.uint8Array({ maxLength: 60 }),
+        fc.nat(2),
+        (type, tail, which) => {
+          const heads = [png(8, 7), jpeg(8, 7), webp('VP8 ', 8, 7)]
+          const head = heads[which]?.subarray(0, 40 - tail.length) ?? Buffer.alloc(0)
+          const checked = check(url(type, Buffer.concat([head, tail])))
+          expect(typeof checked.shown).toBe('boolean')
+        },
+      ),
+      { numRuns: 5_000 },
+    )
+  })
+})

@@ -1,0 +1,475 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LIMITS } from '../../src/contract/limits.ts'
+import type { AgentList, Revealed, ThreadCounts, ThreadView } from '../../src/contract/reviewer.ts'
+import {
+  type Agent,
+  type Answer,
+  approved,
+  call,
+  edited,
+  held,
+  HOUR,
+  MINUTE,
+  newTask,
+  openWorld,
+  type Reviewer,
+  type SignedIn,
+  until,
+  type World,
+} from '../gateway-fixture.ts'
+
+/** What reviewers do beside voting, and what stands around a thread (design.md section 5). */
+
+/** What one agent may spend in a day before its calls need another look. */
+const LIMITED = edited(
+  'rules/pay.yaml',
+  'rules:\n',
+  `limits:
+  - id: pay-daily
+    review: That is a lot for a day.
+    sum: payload.amount
+    at_most: 2000
+    within: 24h
+    per: agent
+rules:
+`,
+)
+
+let world: World
+let bot: Agent
+let annSignedIn: SignedIn
+const people: Record<string, Reviewer> = {}
+const by = (name: string): Reviewer => people[name] as Reviewer
+
+beforeAll(async () => {
+  world = await openWorld({ files: LIMITED })
+  bot = await world.agent()
+  for (const name of ['ann', 'ben', 'cat', 'dan', 'eve', 'nil', 'olga'])
+    people[name] = await world.reviewer(name)
+  annSignedIn = await world.signIn('ann')
+})
+afterAll(() => world.close())
+
+const NO_THREAD = 'thr_00000000000000000000000000'
+const at = (ms = 0): string => new Date(world.clock.now + ms).toISOString()
+
+const comment = (who: Reviewer, thread: string, text: unknown): Promise<Answer<ThreadView>> =>
+  who.call('POST', `threads/${thread}/comments`, { body: { comment: text } })
+const claim = (who: Reviewer, thread: string, body: object = {}): Promise<Answer<ThreadView>> =>
+  who.call('POST', `threads/${thread}/claim`, { body })
+const release = (who: Reviewer, thread: string): Promise<Answer<ThreadView>> =>
+  who.call('POST', `threads/${thread}/release`)
+const reveal = (who: Reviewer, thread: string, revision: unknown): Promise<Answer<Revealed>> =>
+  who.call('POST', `threads/${thread}/reveal`, { body: { revision } })
+
+describe('POST comments', () => {
+  it('201 with the thread and every comment so far, from every reviewer of the tenant, in any state', async () => {
+    const { thread } = await held(bot)
+    expect((await comment(by('nil'), thread, 'who asked for this?')).status).toBe(201)
+    world.clock.advance(MINUTE)
+    await by('ann').vote(thread, { decision: 'reject', revision: 1 })
+    const { status, body } = await comment(annSignedIn, thread, 'nobody did')
+    expect(status).toBe(201)
+    expect(body.comments).toEqual([
+      {
+        reviewer: 'nil',
+        name: 'Nil Nox',
+        comment: 'who asked for this?',
+        revision: 1,
+        at: at(-MINUTE),
+        via: 'key',
+      },
+      { reviewer: 'ann', name: 'Ann Ash', comment: 'nobody did', revision: 1, at: at(), via: 'link' },
+    ])
+    expect(body.status).toBe('rejected')
+    expect(body.evidence.map(({ type, actor }) => [type, actor])).toContainEqual([
+      'thread.commented',
+      'reviewer:nil',
+    ])
+  })
+
+  it('leaves the comment in the evidence, and is no vote', async () => {
+    const { thread } = await held(bot)
+    const records = await world.evidenceOf(() => comment(by('ann'), thread, 'looks fine'))
+    expect(records.map(({ record }) => record)).toMatchObject([
+      {
+        type: 'thread.commented',
+        actor: { kind: 'reviewer', id: 'ann' },
+        thread_id: thread,
+        details: { comment: 'looks fine', via: 'key' },
+      },
+    ])
+    expect((await by('ann').show(thread)).body).toMatchObject({ votes: [], can_vote: { allowed: true } })
+  })
+
+  it('keeps all of those that come at once', async () => {
+    const { thread } = await held(bot)
+    const all = Array.from({ length: 8 }, (_, i) => `${i}`)
+    const answers = await Promise.all(all.map((text) => comment(by('ann'), thread, text)))
+    expect(answers.map(({ status }) => status)).toEqual(all.map(() => 201))
+    const { body } = await by('ann').show(thread)
+    expect(body.comments.map((one) => one.comment).toSorted()).toEqual(all)
+  })
+
+  it('400 for an empty or a long one, 404 where there is no thread, 409 when there are too many', async () => {
+    const { thread } = await held(bot)
+    for (const text of ['', 'x'.repeat(LIMITS.COMMENT_CHARS + 1), 7])
+      expect((await comment(by('ann'), thread, text)).status).toBe(400)
+    expect((await comment(by('ann'), NO_THREAD, 'x')).problem.code).toBe('not_found')
+    const foreign = await world.reviewer('zoe', 'globex')
+    expect((await comment(foreign, thread, 'x')).problem.code).toBe('not_found')
+    for (let i = 0; i < LIMITS.COMMENTS; i++)
+      expect((await comment(by('ann'), thread, `${i}`)).status).toBe(201)
+    expect((await comment(by('ann'), thread, 'one more')).problem).toMatchObject({
+      status: 409,
+      code: 'too_many_comments',
+    })
+  })
+})
+
+describe('POST claim and release', () => {
+  it('200 shows everybody who is looking, until it is released, decided, or has lasted long enough', async () => {
+    const { thread } = await held(bot)
+    const claimed = await claim(by('ann'), thread)
+    expect(claimed.status).toBe(200)
+    const expected = { reviewer: 'ann', name: 'Ann Ash', expires_at: at(LIMITS.CLAIM_MS) }
+    expect(claimed.body.claim).toEqual(expected)
+    expect((await by('ben').show(thread)).body.claim).toEqual(expected)
+    expect((await release(by('ann'), thread)).body).not.toHaveProperty('claim')
+
+    await claim(by('ann'), thread)
+    world.clock.advance(LIMITS.CLAIM_MS - 1)
+    expect((await by('ben').show(thread)).body.claim?.reviewer).toBe('ann')
+    world.clock.advance(1)
+    expect((await by('ben').show(thread)).body).not.toHaveProperty('claim')
+
+    await claim(by('ann'), thread)
+    expect((await by('ann').approve(thread)).body).not.toHaveProperty('claim')
+  })
+
+  it('keeps nobody from voting', async () => {
+    const { thread } = await held(bot)
+    await claim(by('ann'), thread)
+    expect((await by('ben').approve(thread)).body.status).toBe('approved')
+  })
+
+  it('409 already_claimed while somebody else looks, unless it is taken over; releasing ends only my own', async () => {
+    const { thread } = await held(bot)
+    await claim(by('ann'), thread)
+    expect((await claim(by('ben'), thread)).problem).toMatchObject({ status: 409, code: 'already_claimed' })
+    expect((await release(by('ben'), thread)).body.claim?.reviewer).toBe('ann')
+    expect((await claim(by('ann'), thread)).status).toBe(200)
+    const records = await world.evidenceOf(() => claim(by('ben'), thread, { take_over: true }))
+    expect(records.map(({ record }) => [record.type, record.details])).toEqual([
+      ['thread.claimed', { from: 'ann', via: 'key' }],
+    ])
+    expect((await by('ann').show(thread)).body.claim?.reviewer).toBe('ben')
+  })
+
+  it('refuses whom a vote would be refused, for the same reason', async () => {
+    const { thread } = await held(bot)
+    expect((await claim(by('nil'), thread)).problem.code).toBe('not_eligible')
+    expect((await claim(by('olga'), thread)).problem.code).toBe('self_review')
+    expect((await claim(by('ann'), NO_THREAD)).problem.code).toBe('not_found')
+    await by('ann').approve(thread)
+    expect((await claim(by('ben'), thread)).problem).toMatchObject({ status: 409, code: 'not_pending' })
+  })
+})
+
+describe('sensitive values', () => {
+  const secretOf = ({ payload: shown }: { payload: object }): unknown =>
+    (shown as { secret?: unknown }).secret
+  const payload = { amount: 500, to: 'shop', secret: 'hush' }
+
+  it('stand as tags in a session, in every revision, equal where the values are equal', async () => {
+    const { task, thread } = await held(bot, { payload })
+    await by('ann').vote(thread, { decision: 'request_changes', revision: 1 })
+    await bot.revise(task, thread, { request_payload: { ...payload, amount: 600 } })
+    await by('ann').vote(thread, { decision: 'request_changes', revision: 2 })
+    await bot.revise(task, thread, { revision_id: 'r2', request_payload: { ...payload, secret: 'loud' } })
+    const { body, text } = await annSignedIn.show(thread)
+    expect(text).not.toMatch(/hush|loud/)
+    expect([body.masked, body.revisions.map(({ masked }) => masked)]).toEqual([
+      ['/secret'],
+      [['/secret'], ['/secret'], ['/secret']],
+    ])
+    const tags = body.revisions.map(secretOf)
+    expect(tags[0]).toMatch(/^\[hidden [0-9a-f]{8}\]$/)
+    expect(tags).toEqual([tags[0], tags[0], secretOf(body)])
+    expect(tags[2]).not.toBe(tags[0])
+    const other = await held(bot, { payload })
+    expect(secretOf((await annSignedIn.show(other.thread)).body)).not.toBe(tags[0])
+  })
+
+  it('are what they are for a key, which a program holds', async () => {
+    const { thread } = await held(bot, { payload })
+    expect((await by('ann').show(thread)).body).toMatchObject({ payload, masked: [] })
+  })
+
+  it('200 of reveal gives them, and who asked is on record', async () => {
+    const { thread } = await held(bot, { payload })
+    let answer: Answer<Revealed> | undefined
+    const records = await world.evidenceOf(async () => (answer = await reveal(annSignedIn, thread, 1)))
+    expect(answer?.status).toBe(200)
+    expect(answer?.body).toEqual({ revision: 1, payload })
+    expect(answer?.headers.get('countersign-evidence')).toMatch(/^\d+:[0-9a-f]{64}$/)
+    expect(records.map(({ record }) => record)).toMatchObject([
+      {
+        type: 'payload.revealed',
+        actor: { kind: 'reviewer', id: 'ann' },
+        thread_id: thread,
+        details: { revealed_revision: 1, fields: ['payload.secret'], via: 'link' },
+      },
+    ])
+    expect((await annSignedIn.show(thread)).text).not.toContain('hush')
+  })
+
+  it('404 of reveal for a revision or a thread that is not there, 400 for what is no number', async () => {
+    const { thread } = await held(bot, { payload })
+    expect((await reveal(annSignedIn, thread, 2)).status).toBe(404)
+    expect((await reveal(annSignedIn, NO_THREAD, 1)).status).toBe(404)
+    expect((await reveal(annSignedIn, thread, '1')).status).toBe(400)
+  })
+
+  it('hides everything while the tool has no contract any more', async () => {
+    const own = await openWorld()
+    const { thread } = await held(await own.agent(), { payload })
+    const ann = await own.signIn('ann')
+    await own.changePolicies({
+      'rules/pay.yaml': 'tool: other\nrules:\n  - id: other-open\n    allow: Harmless.\n',
+      'tools/pay.yaml': 'tool: other\ndescription: x\nrisk: low\ninput_schema: { type: object }\n',
+    })
+    await until(() => own.app.deps.policies.current()?.tools.has('pay') === false)
+    const { body, text } = await ann.show(thread)
+    expect(body.masked).toEqual(['/amount', '/to', '/secret'])
+    expect(text).not.toContain('hush')
+    await own.close()
+  })
+})
+
+describe('images', () => {
+  const PIXEL =
+    'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  const { entries } = JSON.parse(
+    readFileSync(new URL('../data/hostile/hostile-images.json', import.meta.url), 'utf8'),
+  ) as { entries: { id: string; value: string }[] }
+
+  const image = (who: Reviewer, path: string): Promise<Response> =>
+    fetch(`${world.url}/api/review/threads/${path}`, { headers: who.credentials() })
+
+  it('200 with the bytes of one that is surely an image, which nothing can take for anything else', async () => {
+    const { thread } = await held(bot, { images: ['https://x.test/a.png', PIXEL] })
+    const { body } = await annSignedIn.show(thread)
+    expect(body.pictures).toEqual([
+      { shown: false, reason: 'not a data: URL of a PNG, JPEG or WebP image' },
+      { shown: true, type: 'image/png', width: 1, height: 1 },
+    ])
+    expect(body.revisions[0]?.pictures).toEqual(body.pictures)
+    const answer = await image(annSignedIn, `${thread}/images/1/1`)
+    expect(answer.status).toBe(200)
+    expect(Buffer.from(await answer.arrayBuffer()).toString('base64')).toBe(PIXEL.split(',')[1])
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'image/png',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; sandbox",
+      'cache-control': 'no-store',
+    })
+  })
+
+  it('404 for everything else', async () => {
+    const { thread } = await held(bot, { images: ['https://x.test/a.png', PIXEL] })
+    for (const path of ['images/1/0', 'images/1/2', 'images/2/1', 'images/0/1', 'images/1/-1', 'images/x/y'])
+      expect([path, (await image(annSignedIn, `${thread}/${path}`)).status]).toEqual([path, 404])
+    expect((await image(annSignedIn, `${NO_THREAD}/images/1/1`)).status).toBe(404)
+    expect((await image(await world.reviewer('zoe', 'globex'), `${thread}/images/1/1`)).status).toBe(404)
+  })
+
+  it('404 for each hostile one that is accepted at all, whatever it says it is', async () => {
+    let shown = 0
+    for (const { value } of entries) {
+      const { status, body } = await bot.submit(newTask(), { tool_name: 'hold', images: [value] })
+      if (status === 400) continue // too long for a string of the contract
+      const { thread_id = '' } = body
+      const { pictures } = (await annSignedIn.show(thread_id)).body
+      expect(pictures).toEqual([{ shown: false, reason: expect.stringMatching(/./) }])
+      expect((await image(annSignedIn, `${thread_id}/images/1/0`)).status).toBe(404)
+      shown += 1
+    }
+    expect(shown).toBeGreaterThan(15)
+  })
+})
+
+describe('what stands around a thread', () => {
+  it('the other calls of the task: reviewed, rejected, and of those allowed the last of each tool', async () => {
+    const task = newTask()
+    const submit = (tool_name: string, payload: unknown) => bot.submit(task, { tool_name, payload })
+    await submit('t', {})
+    world.clock.advance(2 * MINUTE)
+    await submit('t', {})
+    const allowed = at()
+    world.clock.advance(1)
+    await submit('pay', { amount: 900_000 })
+    const rejected = at()
+    world.clock.advance(1)
+    const first = await held(bot, { subject: 'before' }, task)
+    await by('ann').approve(first.thread)
+    const opened = at()
+    world.clock.advance(1)
+    const { thread } = await held(bot, {}, task)
+    await held(bot, {}, newTask())
+    expect((await by('ann').show(thread)).body.earlier).toEqual([
+      {
+        tool: 'pay',
+        outcome: 'approved',
+        at: opened,
+        thread_id: first.thread,
+        subject: 'before',
+        message: 'More than pocket money.',
+      },
+      { tool: 'pay', outcome: 'reject', at: rejected },
+      { tool: 't', outcome: 'allow', at: allowed },
+    ])
+  })
+
+  it('how full the limits are that an approval would charge, and what it would add', async () => {
+    const spender = await world.agent('other')
+    const pay = (amount: number) => held(spender, { payload: { amount } })
+    await approved(spender, by('ann'), { payload: { amount: 300 } })
+    const { thread } = await pay(500)
+    const limit = { id: 'pay-daily', mode: 'enforced', per: 'agent', within_ms: 24 * HOUR, at_most: 2_000 }
+    expect((await by('ann').show(thread)).body.limits).toEqual([{ ...limit, used: 300, amount: 500 }])
+    await approved(spender, by('ann'), { payload: { amount: 700 } })
+    expect((await by('ann').show(thread)).body.limits).toEqual([{ ...limit, used: 1_000, amount: 500 }])
+  })
+
+  it('reminders and escalations that will come, until they have', async () => {
+    const { thread } = await held(bot, { payload: { amount: 20_000 } })
+    const born = world.clock.now
+    const reminder = { kind: 'reminder', at: new Date(born + 15 * MINUTE).toISOString() }
+    const escalation = { kind: 'escalation', at: new Date(born + 30 * MINUTE).toISOString(), group: 'board' }
+    expect((await by('ann').show(thread)).body.upcoming).toEqual([reminder, escalation])
+    world.clock.advance(15 * MINUTE)
+    await world.due()
+    const { body } = await by('ann').show(thread)
+    expect(body.upcoming).toEqual([escalation])
+    expect(body.evidence.map(({ type }) => type)).toContain('review.reminded')
+  })
+
+  it('when it changed last, also when nobody did it', async () => {
+    const { thread } = await held(bot, { tool_name: 'brief', payload: {} })
+    const end = at(MINUTE)
+    world.clock.advance(MINUTE)
+    await world.due()
+    world.clock.advance(HOUR)
+    expect((await by('ann').show(thread)).body.updated_at).toBe(end)
+  })
+})
+
+describe('GET counts and agents', () => {
+  it('200 with how many wait, by risk', async () => {
+    const own = await openWorld()
+    const agent = await own.agent()
+    const ann = await own.reviewer('ann')
+    for (const amount of [500, 600, 20_000, 60_000]) await held(agent, { payload: { amount } })
+    const { thread } = await held(agent)
+    await ann.vote(thread, { decision: 'request_changes', revision: 1 })
+    const { status, body } = await ann.call<ThreadCounts>('GET', 'counts')
+    expect([status, body]).toEqual([
+      200,
+      { pending: { low: 2, medium: 0, high: 1, critical: 1 }, changes_requested: 1 },
+    ])
+    const foreign = await own.reviewer('zoe', 'globex')
+    expect((await foreign.call<ThreadCounts>('GET', 'counts')).body.pending.low).toBe(0)
+    await own.close()
+  })
+
+  it('200 with the agents of the tenant, who answers for them and when their keys were issued', async () => {
+    const { status, body } = await by('nil').call<AgentList>('GET', 'agents')
+    expect(status).toBe(200)
+    expect(body.agents.map(({ id }) => id)).toEqual([
+      'bot',
+      'other',
+      'unsigned',
+      'limited',
+      'short',
+      'selfie',
+    ])
+    expect(body.agents[0]).toEqual({
+      id: 'bot',
+      owners: [{ reviewer: 'olga', name: 'Olga Orr' }],
+      tools: ['t', 'pay', 'hold', 'brief', 'bare'],
+      signed_approvals: true,
+      prevent_self_review: true,
+      token_ttl_ms: 10 * MINUTE,
+      key_issued_at: expect.stringMatching(/^2026-/),
+    })
+    expect(body.agents[3]).toMatchObject({ rate: { calls: 3, within_ms: HOUR } })
+    expect(body.agents[3]).not.toHaveProperty('key_issued_at')
+  })
+})
+
+describe('GET threads by what people look for', () => {
+  it('200 by words, by time, by claim, and by whether I may vote', async () => {
+    const own = await openWorld()
+    const agent = await own.agent()
+    const [ann, dan] = [await own.reviewer('ann'), await own.reviewer('dan')]
+    const first = await held(agent, { subject: 'Refund for Müller' })
+    own.clock.advance(HOUR)
+    const second = await held(agent, {
+      subject: 'refund of order 7',
+      payload: { amount: 500, to: 'audit-1' },
+    })
+    await claim(ann, second.thread)
+    const noon = new Date(own.clock.now - HOUR).toISOString()
+    const found = async (who: Reviewer, query: Record<string, string>) =>
+      (await who.list(query)).body.threads.map(({ thread_id }) =>
+        thread_id === first.thread ? 1 : thread_id === second.thread ? 2 : 0,
+      )
+    const pending = { status: 'pending_review' }
+    expect(await found(ann, { ...pending, q: 'REFUND' })).toEqual([1, 2])
+    expect(await found(ann, { ...pending, q: 'refund müller' })).toEqual([1])
+    expect(await found(ann, { ...pending, q: 'refund nothing' })).toEqual([])
+    expect(await found(ann, { ...pending, q: second.thread })).toEqual([2])
+    expect(await found(ann, { ...pending, q: 'auditors' })).toEqual([2])
+    expect(await found(ann, { since: noon })).toEqual([2, 1])
+    expect(await found(ann, { until: noon })).toEqual([])
+    expect(await found(ann, { ...pending, until: new Date(own.clock.now).toISOString() })).toEqual([1])
+    expect(await found(ann, { ...pending, claimed: 'me' })).toEqual([2])
+    expect(await found(ann, { ...pending, claimed: 'nobody' })).toEqual([1])
+    expect(await found(dan, { ...pending, claimed: 'me' })).toEqual([])
+    expect(await found(dan, { ...pending, mine: 'true' })).toEqual([2])
+    await ann.approve(first.thread)
+    expect(await found(ann, { mine: 'true' })).toEqual([2])
+    for (const query of [
+      { since: 'yesterday' },
+      { until: '2026-03-02' },
+      { mine: 'false' },
+      { claimed: 'x' },
+    ])
+      expect((await ann.list(query as Record<string, string>)).status).toBe(400)
+    await own.close()
+  })
+})
+
+describe('another tenant', () => {
+  it('404 on every route of a thread, and nothing is recorded', async () => {
+    const { thread } = await held(bot)
+    const foreign = await world.reviewer('zoe', 'globex')
+    const records = await world.evidenceOf(async () => {
+      for (const answer of [
+        await comment(foreign, thread, 'x'),
+        await claim(foreign, thread),
+        await release(foreign, thread),
+        await reveal(foreign, thread, 1),
+      ])
+        expect([answer.status, answer.problem.code]).toEqual([404, 'not_found'])
+    }, 'globex')
+    expect(records).toEqual([])
+  })
+
+  it('401 without a credential', async () => {
+    for (const path of ['comments', 'claim', 'release', 'reveal'])
+      expect((await call(`${world.url}/api/review/threads/${NO_THREAD}/${path}`, 'POST')).status).toBe(401)
+  })
+})

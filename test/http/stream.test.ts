@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { StoreUnavailable, type Store } from '../../src/store/store.ts'
+import { type Agent, held, newTask, openWorld, overriding, until, type World } from '../gateway-fixture.ts'
+import { Listener } from '../stream-listener.ts'
+
+/** GET stream: what happens to threads, as it happens (design.md section 5). */
+
+let world: World
+let bot: Agent
+let ann: Awaited<ReturnType<World['reviewer']>>
+
+beforeAll(async () => {
+  world = await openWorld({ streamBeatMs: 20 })
+  bot = await world.agent()
+  ann = await world.reviewer('ann')
+})
+afterAll(() => world.close())
+
+describe('GET stream', () => {
+  it('200 says hello with the number of the last record, and then each change with the thread as it is', async () => {
+    const before = (await world.allEvidence()).length
+    const listener = await Listener.open(ann)
+    expect(listener.status).toBe(200)
+    expect(listener.headers.get('content-type')).toBe('text/event-stream')
+    expect((await listener.first('hello')).id).toBe(before)
+    const { thread, task } = await held(bot, { subject: 'live' })
+    const { id, data } = await listener.first('thread', thread)
+    expect(data).toMatchObject({
+      number: id,
+      type: 'review.pending',
+      actor: 'agent:bot',
+      thread: { thread_id: thread, task_id: task, subject: 'live', status: 'pending_review', mine: true },
+    })
+    await ann.approve(thread)
+    await until(() => listener.about(thread).includes('review.approved'))
+    expect(listener.about(thread)).toEqual(['review.pending', 'vote.cast', 'review.approved'])
+    listener.close()
+  })
+
+  it('200 goes on where a reader was, with nothing missing and nothing twice, however it was cut off', async () => {
+    const seen: number[] = []
+    const threads: string[] = []
+    let last = (await world.allEvidence()).length
+    const from = last
+    for (let round = 0; round < 4; round++) {
+      threads.push((await held(bot)).thread)
+      const listener = await Listener.open(ann, last)
+      threads.push((await held(bot)).thread)
+      await listener.first('thread', threads.at(-1))
+      listener.close()
+      const { messages } = listener
+      const changes = messages.filter(({ event }) => event === 'thread')
+      seen.push(...changes.map(({ id }) => id))
+      last = changes.at(-1)?.id ?? last
+    }
+    const all = (await world.allEvidence()).slice(from).filter(({ record }) => record.thread_id !== undefined)
+    expect(seen).toEqual(all.map(({ number }) => number))
+    expect(threads).toHaveLength(8)
+  })
+
+  it('200 says nothing of calls that were decided at once, and nothing of other tenants', async () => {
+    const listener = await Listener.open(ann)
+    await listener.first('hello')
+    const foreign = await world.agent('bot', 'globex')
+    await held(foreign)
+    await bot.submit(newTask(), { tool_name: 't', payload: { text: '"thread_id":"thr_x"' } })
+    const { thread } = await held(bot)
+    await listener.first('thread', thread)
+    expect(listener.messages.filter(({ event }) => event === 'thread')).toHaveLength(1)
+    listener.close()
+  })
+
+  it('200 reset for a number that is not there: the store is another one', async () => {
+    const last = (await world.allEvidence()).length
+    const listener = await Listener.open(ann, last + 1)
+    expect((await listener.first('reset')).id).toBe(last)
+    const { thread } = await held(bot)
+    await listener.first('thread', thread)
+    listener.close()
+  })
+
+  it('400 for a Last-Event-ID that is none, 401 without a credential', async () => {
+    const open = (headers: Record<string, string>) => fetch(`${world.url}/api/review/stream`, { headers })
+    expect((await open({ ...ann.credentials(), 'last-event-id': 'x' })).status).toBe(400)
+    expect((await open({})).status).toBe(401)
+    expect((await open({ authorization: `Bearer ${bot.key}` })).status).toBe(401)
+  })
+
+  it('429 for a reader who has too many open, until one is closed', async () => {
+    const listeners: Listener[] = []
+    for (let i = 0; i < 16; i++) listeners.push(await Listener.open(ann))
+    const refused = await Listener.open(ann)
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('5')
+    expect((await Listener.open(await world.reviewer('ben'))).status).toBe(200)
+    listeners[0]?.close()
+    await until(async () => {
+      const again = await Listener.open(ann)
+      listeners.push(again)
+      return again.status === 200
+    })
+    for (const listener of listeners) listener.close()
+  })
+
+  it('shows signs of life, and ends with signed_out soon after the credential is gone', async () => {
+    const eve = await world.reviewer('eve')
+    const dan = await world.signIn('dan')
+    const listeners = [await Listener.open(eve), await Listener.open(dan)]
+    for (const listener of listeners) await until(() => listener.comments > 1)
+    await world.admin('DELETE', 'reviewers/acme/eve/key')
+    await dan.call('DELETE', 'session')
+    for (const listener of listeners) {
+      await listener.first('signed_out')
+      await until(() => listener.ended)
+    }
+  })
+
+  it('tells a credential that is gone nothing more, though a change comes first', async () => {
+    const own = await openWorld()
+    const agent = await own.agent()
+    const cat = await own.reviewer('cat')
+    const listener = await Listener.open(cat)
+    await listener.first('hello')
+    await own.admin('DELETE', 'reviewers/acme/cat/key')
+    await held(agent)
+    await listener.first('signed_out')
+    expect(listener.messages.map(({ event }) => event)).toEqual(['hello', 'signed_out'])
+    await own.close()
+  })
+
+  it('ends when the store cannot be read, and the gateway closes without waiting for readers', async () => {
+    let broken = false
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        events: (...args) =>
+          broken ? Promise.reject(new StoreUnavailable('broken by the test')) : store.events(...args),
+      })
+    const own = await openWorld({ wrapStore })
+    const reader = await own.reviewer('ann')
+    const first = await Listener.open(reader)
+    await first.first('hello')
+    broken = true
+    await until(() => first.ended)
+    broken = false
+    const second = await Listener.open(reader)
+    await second.first('hello')
+    await own.close()
+    await until(() => second.ended)
+  })
+})
