@@ -117,8 +117,9 @@ function voteView(
   tenant: Tenant | undefined,
   vote: Thread['votes'][number],
 ): ThreadView['votes'][number] {
+  const { groups: _, ...shown } = vote
   return {
-    ...vote,
+    ...shown,
     at: isoTime(vote.at),
     void: vote.revision !== thread.revision,
     ...nameOf(tenant, vote.reviewer),

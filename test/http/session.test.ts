@@ -20,7 +20,7 @@ import {
   overriding,
   pageOf,
   sessionIn,
-  SignedIn,
+  type SignedIn,
   type World,
 } from '../gateway-fixture.ts'
 
@@ -108,7 +108,8 @@ describe('POST /api/review/session', () => {
     const link = await world.link('cat')
     const before = (await world.evidence()).length
     const answers = await Promise.all(Array.from({ length: 32 }, () => world.openSession(link)))
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(31).fill(401)])
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(31)
     expect(answers.flatMap((answer) => sessionIn(answer) ?? [])).toHaveLength(1)
     expect(said(await world.evidence('acme', before))).toEqual([['session.opened', 'link']])
   })
