@@ -182,6 +182,21 @@ describe('POST /api/review/session', () => {
     })
   })
 
+  it.each([
+    ['public_url is not set', { host: '0.0.0.0' }],
+    ['browsers keep no session without https', { publicUrl: 'http://countersign.example' }],
+    [undefined, { host: '0.0.0.0', publicUrl: 'https://countersign.example' }],
+    [undefined, {}],
+  ] as const)('a start that keeps people from signing in says so in the log: %s', async (warning, config) => {
+    await inOwnWorld({ config }, (own) => {
+      const said = /public_url is not set|browsers keep no session without https/.exec(
+        own.logged.join(''),
+      )?.[0]
+      expect(said).toBe(warning)
+      return Promise.resolve()
+    })
+  })
+
   it('429 with Retry-After when an instance sees too many attempts; other pages cannot bring that about', async () => {
     await inOwnWorld({}, async (own) => {
       for (let i = 0; i < 130; i++) await own.openSession('x', { origin: 'https://evil.example' })

@@ -36,6 +36,10 @@ describe('where people reach the gateway', () => {
 
   it.each([
     ['127.0.0.2', true],
+    ['::1', true],
+    ['[::1]', true],
+    ['::', false],
+    ['0.0.0.0', false],
     ['localhost', true],
     ['127.0.0.1.evil.example', false],
     ['localhost.evil.example', false],
