@@ -52,6 +52,15 @@ async function writeScripts() {
   return { first: first.fileName, second: second.fileName }
 }
 
+/** Of what is in the scripts: it goes where they go. */
+async function licences() {
+  const within = ['preact', '@preact/signals', '@preact/signals-core']
+  const texts = within.map(
+    async (name) => `${name}\n\n${await readFile(at(`node_modules/${name}/LICENSE`), 'utf8')}`,
+  )
+  return (await Promise.all(texts)).join('\n\n')
+}
+
 /** All style sheets in the order of their names, without comments and indentation. */
 async function styleText() {
   const names = (await readdir(`${SOURCE}style`)).sort()

@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { singleSignOnOf } from './app-sign-in.ts'
 import { openStore } from './app-store.ts'
 import type { Config } from './config.ts'
 import { successor, timeOrderedId } from './domain/id.ts'
@@ -16,7 +17,7 @@ import type { HttpObservation, Rates } from './http/deps.ts'
 import type { Health } from './http/health.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
-import { keepsCookies, linkUrl, type Site, siteOf } from './http/site.ts'
+import { isLoopback, keepsCookies, linkUrl, type Site, siteOf } from './http/site.ts'
 import { BEAT_MS } from './http/stream.ts'
 import { createWaits } from './http/waits.ts'
 import { type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/feed.ts'
@@ -191,6 +192,7 @@ function serverOf(
     bodyBytes: config.bodyLimit,
     streamBeatMs,
     adminKeyHash,
+    ...singleSignOnOf(config),
     site: () => (site ??= siteNow(config, server)),
     shadowCounts: metrics.shadowCounts,
     observeHttp: (request: HttpObservation) => metrics.observeHttp(request),
@@ -223,8 +225,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   }
   const { port } = server.server.address() as AddressInfo
   const site = siteNow(config, server)
-  if (!keepsCookies(site))
-    log.warn({ url: site.url }, 'browsers will not keep a session: people need https, or this machine itself')
+  warnOfSite(config, site, log)
   return {
     url: `http://${hostInUrl(config.host)}:${port}`,
     loginLink: async (person) => linkUrl(site, (await issueLink(deps, person)).token),
@@ -234,6 +235,15 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     close,
     ...(newAdminKey === undefined ? {} : { newAdminKey }),
   }
+}
+
+/** What keeps people from signing in stands in the log before the first of them tries. */
+function warnOfSite({ host, publicUrl }: Config, site: Site, log: Logger): void {
+  const { url } = site
+  if (publicUrl === undefined && !isLoopback(host))
+    log.warn({ url }, 'public_url is not set: people can sign in from this machine only')
+  else if (!keepsCookies(site))
+    log.warn({ url }, 'browsers keep no session without https: people cannot sign in to the console')
 }
 
 const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host)

@@ -318,6 +318,8 @@ export class World {
       policyRescan: 50,
       sessionIdle: LIMITS.SESSION_IDLE_MS,
       sessionLifetime: LIMITS.SESSION_MS,
+      oidcScopes: 'openid email profile',
+      oidcReviewerClaim: 'email',
       ...this.#options.config,
     }
     const { clock, logged } = this

@@ -96,7 +96,16 @@ async function purge(deps: Deps, tenant: string, member: string): Promise<Plan<v
   const [type = '', id = ''] = member.split(' ', 2)
   if (type === 'session') return endWhenOver(deps, tenant, id)
   if (type === 'link') return forgetLink(deps, tenant, id)
-  const kind = type === 'token' ? 'token' : 'answer'
+  return purgeRecord(deps, tenant, type === 'token' ? 'token' : 'answer', id)
+}
+
+async function purgeRecord(
+  deps: Deps,
+  tenant: string,
+  kind: 'token' | 'answer',
+  id: string,
+): Promise<Plan<void>> {
+  const member = `${kind} ${id}`
   const record = await read(deps.store, tenant, kind, id)
   const until = record === undefined ? 0 : keptUntil(record.value)
   const over = until <= deps.store.now()
