@@ -19,6 +19,7 @@ export async function bundleConsole() {
   const { first, second } = await writeScripts()
   const style = await keep('css', await styleText())
   const icon = await keep('svg', await readFile(`${SOURCE}icon.svg`, 'utf8'))
+  await writeFile(`${OUT}LICENSES.txt`, await licences())
   const page = await readFile(`${SOURCE}index.html`, 'utf8')
   const names = { 'console.js': first, 'pages.js': second, 'console.css': style, 'icon.svg': icon }
   await write(

@@ -2,7 +2,18 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-for (const name of ['http', 'policy', 'reload', 'memory', 'start', 'store', 'check', 'diff', 'redis', 'console']) {
+for (const name of [
+  'http',
+  'policy',
+  'reload',
+  'memory',
+  'start',
+  'store',
+  'check',
+  'diff',
+  'redis',
+  'console',
+]) {
   console.log(`\n## ${name}\n`)
   const script = fileURLToPath(new URL(`./${name}.mjs`, import.meta.url))
   const { status } = spawnSync(process.execPath, [script], { stdio: 'inherit' })

@@ -46,6 +46,21 @@ describe('signing in', () => {
     expect(await axe(page)).toEqual([])
   })
 
+  it('offers single sign-on where there is one, and says why it brought somebody back', async () => {
+    const { world } = console_
+    const page = await console_.open()
+    await page.route('**/api/review/session', (route) =>
+      route.fulfill({
+        json: { signed_in: false, single_sign_on: { label: 'ACME Login', url: '/api/review/oidc/start' } },
+      }),
+    )
+    await page.goto(`${world.url}/console/#/sign-in?problem=unverified`)
+    await page.getByText('Your identity provider has not verified your e-mail address.').waitFor()
+    const link = page.getByRole('link', { name: 'Sign in with ACME Login' })
+    expect(await link.getAttribute('href')).toBe('/api/review/oidc/start')
+    expect(await axe(page)).toEqual([])
+  })
+
   it('comes back to the page one wanted, and signs out', async () => {
     const { world } = console_
     const page = await console_.signedIn({ reviewer: 'ann' })

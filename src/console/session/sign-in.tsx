@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { SIGN_IN_PROBLEMS } from '../../contract/sign-in-problems.ts'
 import type { SignInOptions } from '../../contract/session.ts'
 import { refine, route } from '../router.ts'
 import { Heading } from '../shell/heading.tsx'
@@ -51,25 +52,19 @@ export function SignInPage() {
       {!token && (
         <p class="quiet">
           {sso ? 'Or ask' : 'Ask'} whoever runs this gateway for a one-time link:{' '}
-          <code>countersign login-link YOU</code>
+          <code>countersign login-link TENANT/YOU</code>
         </p>
       )}
     </main>
   )
 }
 
-/** Why the identity provider sent somebody back without a session. */
-const REASONS: Readonly<Record<string, string>> = {
-  access_denied: 'The identity provider refused.',
-  expired: 'It took too long. Try again.',
-  unknown_reviewer: 'You are known to the identity provider, but no reviewer here.',
-}
-
+/** Why single sign-on brought somebody back without a session. */
 function Returned({ code }: { readonly code: string }) {
+  const reason = Object.entries(SIGN_IN_PROBLEMS).find(([name]) => name === code)?.[1]
   return (
     <div class="note bad" role="alert">
-      <strong>You are not signed in.</strong> {REASONS[code] ?? 'Signing in did not work.'}{' '}
-      <code>{code}</code>
+      <strong>You are not signed in.</strong> {reason ?? 'Signing in did not work.'}
     </div>
   )
 }
