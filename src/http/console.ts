@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
 
 /** `npm run build` writes it. Two folders up from this module, bundled or not. */
-const BUILT = new URL('../../dist/console/', import.meta.url)
+export const BUILT_CONSOLE = new URL('../../dist/console/', import.meta.url)
 const PAGE = 'index.html'
 /** For a person in front of a browser, so it is no problem document. */
 const NOT_BUILT =
@@ -57,8 +57,8 @@ interface ConsoleFile {
 }
 
 /** The reviewer console: files read once, at start. A gateway without a built console decides and reviews all the same. */
-export function consoleRoutes(app: FastifyInstance): void {
-  const files = readBuilt()
+export function consoleRoutes(app: FastifyInstance, built: URL): void {
+  const files = readBuilt(built)
   app.addHook('onRequest', (_, reply, done) => {
     reply.headers(HEADERS)
     done()
@@ -79,22 +79,22 @@ export function consoleRoutes(app: FastifyInstance): void {
 }
 
 /** An empty map when nothing was built. */
-function readBuilt(): ReadonlyMap<string, ConsoleFile> {
-  const names = namesOf().filter((name) => extname(name) in TYPES)
-  return new Map(names.map((name) => [name, readFile(name)]))
+function readBuilt(built: URL): ReadonlyMap<string, ConsoleFile> {
+  const names = namesOf(built).filter((name) => extname(name) in TYPES)
+  return new Map(names.map((name) => [name, readFile(built, name)]))
 }
 
-function namesOf(): string[] {
+function namesOf(built: URL): string[] {
   try {
-    return readdirSync(BUILT, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'))
+    return readdirSync(built, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'))
   } catch {
     return []
   }
 }
 
-function readFile(name: string): ConsoleFile {
+function readFile(built: URL, name: string): ConsoleFile {
   const [plain, gzip, brotli] = ['', '.gz', '.br'].map((suffix) =>
-    readFileSync(new URL(name + suffix, BUILT)),
+    readFileSync(new URL(name + suffix, built)),
   ) as [Buffer, Buffer, Buffer]
   return {
     type: TYPES[extname(name)] as string,

@@ -5,7 +5,7 @@ import { type ErrorCode, GatewayError, problemOf } from '../contract/errors.ts'
 import { adminRoutes } from './admin.ts'
 import { agentRoutes } from './agent.ts'
 import { countOf } from './body.ts'
-import { consoleRoutes } from './console.ts'
+import { BUILT_CONSOLE, consoleRoutes } from './console.ts'
 import type { HttpDeps } from './deps.ts'
 import { healthRoutes, type Health } from './health.ts'
 import { answerNotFound, answerProblem } from './problem.ts'
@@ -79,7 +79,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   app.register(scope(singleSignOnRoutes, http), { prefix: '/api/review' })
   app.register(scope(adminRoutes, http), { prefix: '/api/admin' })
   app.register(scope(healthRoutes, health))
-  app.register(scope(consoleRoutes, undefined))
+  app.register(scope(consoleRoutes, BUILT_CONSOLE))
   app.get('/openapi.json', (_, reply) => reply.type('application/json').send(http.schemas.document))
   return app
 }

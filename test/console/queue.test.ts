@@ -64,8 +64,11 @@ describe('signing in', () => {
   it('comes back to the page one wanted, and signs out', async () => {
     const { world } = console_
     const page = await console_.signedIn({ reviewer: 'ann' })
-    await page.locator('.menu summary').click()
-    expect(await axe(page, '.menu')).toEqual([])
+    await page.getByRole('button', { name: 'Ann Ash' }).click()
+    expect(await axe(page, '#profile')).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.locator('#profile').waitFor({ state: 'hidden' })
+    await page.getByRole('button', { name: 'Ann Ash' }).click()
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
     await page.getByText('Ask whoever runs this gateway').waitFor()
     expect((await page.context().cookies()).map(({ value }) => value).join('')).toBe('')
@@ -79,7 +82,7 @@ describe('signing in', () => {
       await console_.signedIn({ reviewer: 'eve' }),
       await console_.signedIn({ reviewer: 'eve' }),
     ]
-    await one.locator('.menu summary').click()
+    await one.getByRole('button', { name: 'Eve Elm' }).click()
     await one.getByRole('button', { name: 'Sign out everywhere' }).click()
     await one.getByText('Ask whoever runs this gateway').waitFor()
     // by the stream within seconds, or by the next thing one asks for
@@ -263,7 +266,7 @@ describe('history, agents, policies, themes', () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     const paper = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     const light = await paper()
-    await page.locator('.menu summary').click()
+    await page.getByRole('button', { name: 'Ann Ash' }).click()
     await page.getByLabel('dark').check()
     expect(await paper()).not.toBe(light)
     await page.reload()

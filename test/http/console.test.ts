@@ -1,6 +1,8 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import Fastify from 'fastify'
+import { consoleRoutes } from '../../src/http/console.ts'
 import { openWorld, type World } from '../gateway-fixture.ts'
 
 /** The console's files. Read with node:http: fetch undoes encodings by itself. */
@@ -79,6 +81,18 @@ describe('GET /console/', () => {
       expect([again.status, again.body.length, again.headers['etag']]).toEqual([304, 0, etag])
       expect((await get('/console/', { ...accept, 'if-none-match': '"other"' })).status).toBe(200)
     }
+  })
+})
+
+describe('a gateway whose console was not built', () => {
+  it('503 in words for a person; it starts and answers all the same', async () => {
+    const app = Fastify()
+    consoleRoutes(app, new URL('file:///nowhere/at/all/'))
+    const { statusCode, body, headers } = await app.inject('/console/')
+    expect([statusCode, headers['content-type']]).toEqual([503, 'text/plain; charset=utf-8'])
+    expect(body).toContain('npm run build')
+    expect((await app.inject('/console/assets/x.js')).statusCode).toBe(404)
+    await app.close()
   })
 })
 

@@ -19,7 +19,7 @@ export function handleKeys(handlers: Handlers): () => void {
 
 export function startKeyboard(): void {
   document.addEventListener('keydown', (event) => {
-    if (event.defaultPrevented || document.querySelector('dialog[open]')) return
+    if (event.defaultPrevented || document.querySelector('dialog[open], :popover-open')) return
     const { key, repeat: repeated } = event
     const modified = event.ctrlKey || event.metaKey || event.altKey || event.isComposing
     const struck = strike(

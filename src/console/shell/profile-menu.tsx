@@ -7,16 +7,16 @@ import { helpShown } from './help.tsx'
 import { askToNotify, canNotify, notifying } from './notify.ts'
 import { setTheme, theme, THEMES } from './theme.ts'
 
-/** Who I am here, how the page looks, and the way out. */
+/** A popover of the browser: Escape and a press anywhere else close it. Who I am here, how the page looks, and the way out. */
 export function ProfileMenu({ me }: { readonly me: Me }) {
   const problem = useSignal<Refusal | undefined>(undefined)
   const leave = async (everywhere: boolean): Promise<void> => {
     problem.value = await signOut(everywhere)
   }
   return (
-    <details class="menu">
-      <summary>{me.name}</summary>
-      <div>
+    <div class="menu">
+      <button popovertarget="profile">{me.name}</button>
+      <div id="profile" popover>
         <p>
           <strong>{me.reviewer}</strong> of {me.tenant}
           <br />
@@ -48,6 +48,6 @@ export function ProfileMenu({ me }: { readonly me: Me }) {
         <button onClick={() => void leave(true)}>Sign out everywhere</button>
         {problem.value && <ProblemNote problem={problem.value} />}
       </div>
-    </details>
+    </div>
   )
 }
