@@ -68,7 +68,7 @@ export function consoleRoutes(app: FastifyInstance, built: URL): void {
   app.get('/console/', (request, reply) => {
     const page = files.get(PAGE)
     return page === undefined
-      ? reply.code(503).type('text/plain').send(NOT_BUILT)
+      ? reply.code(503).type('text/plain; charset=utf-8').send(NOT_BUILT)
       : send(request, reply, page)
   })
   app.get<{ Params: { name: string } }>('/console/assets/:name', (request, reply) => {
