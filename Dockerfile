@@ -5,7 +5,7 @@ FROM node:22.23.2-bookworm-slim AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
-COPY bundle.js tsconfig.json ./
+COPY bundle.js bundle-console.js tsconfig.json ./
 COPY src ./src
 RUN npm run build
 RUN npm prune --omit=dev

@@ -89,7 +89,7 @@ describe('signing in', () => {
     await other.evaluate(() => {
       location.hash = '#/history'
     })
-    await other.getByText('Ask whoever runs this gateway').waitFor()
+    await other.getByText('Your session has ended.').waitFor()
   })
 })
 

@@ -70,7 +70,7 @@ function AllDone() {
   return (
     <>
       <p class="big">Nothing waits.</p>
-      <p class="quiet">New calls appear here by themselves. You can leave this page open.</p>
+      <p class="quiet">New calls appear here by themselves.</p>
     </>
   )
 }

@@ -5,6 +5,8 @@ import { startStream, stopStream } from '../wire/stream.ts'
 
 /** Who is signed in: `undefined` until that is known. */
 export const me = signal<Me | null | undefined>(undefined)
+/** The session ended without being asked to: by time, by an administrator, by another sign-in. */
+export const ended = signal(false)
 export const loadProblem = signal<Refusal | undefined>(undefined)
 
 export async function startSession(): Promise<void> {
@@ -25,15 +27,18 @@ export async function signOut(everywhere: boolean): Promise<Refusal | undefined>
   const answer = await call('DELETE', `review/session${everywhere ? '?everywhere=true' : ''}`)
   if (!answer.ok && answer.problem.status !== 401) return answer.problem
   leave()
+  ended.value = false
   return undefined
 }
 
 function enter(who: Me): void {
+  ended.value = false
   me.value = who
   startStream(leave)
 }
 
 function leave(): void {
   stopStream()
+  ended.value ||= Boolean(me.value)
   me.value = null
 }

@@ -6,7 +6,7 @@ import { refine, route } from '../router.ts'
 import { Heading } from '../shell/heading.tsx'
 import { get, type Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
-import { signIn } from './session.ts'
+import { ended, signIn } from './session.ts'
 
 /**
  * The door. A link is used by a press of a button, never by merely being opened: what previews links in mails and chats would use it
@@ -37,6 +37,11 @@ export function SignInPage() {
       <span class="seal" aria-hidden="true" />
       <Heading>Countersign</Heading>
       <p class="quiet">Agents propose. People decide.</p>
+      {ended.value && (
+        <p class="note" role="status">
+          Your session has ended. Nothing was lost: sign in again.
+        </p>
+      )}
       {here.page === 'sign-in' && here.problem && <Returned code={here.problem} />}
       {problem.value && <ProblemNote problem={problem.value} />}
       {token && (
