@@ -1,0 +1,230 @@
+import { Resolver } from 'node:dns/promises'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { type Allowed, mayConnect } from './address.ts'
+import { checkUrl } from './url.ts'
+
+/**
+ * The one way out: whatever of the gateway calls somebody else's server does it through here (design.md section 7). HTTPS only; names are resolved
+ * once, every address of the answer must be one that may be called, and the connection goes to those addresses and no other; the peer is looked at again
+ * when it is connected. No redirects, no proxies, no decompression, TLS 1.2 or newer, one deadline for everything.
+ */
+export interface Outbound {
+  /** The reason why a URL is refused, in words for the person who gave it; undefined when it may be called. */
+  refusalOf(url: string): string | undefined
+  post(url: string, sending: Sending): Promise<Sent>
+}
+
+export interface Sending {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** For all of it, from the name to the status, ms. */
+  readonly deadlineMs: number
+  readonly signal?: AbortSignal
+}
+
+export type Sent =
+  | { readonly kind: 'answered'; readonly status: number; readonly retryAfter?: string }
+  | { readonly kind: 'failed'; readonly code: FailureCode }
+
+export type FailureCode =
+  | 'refused_url'
+  | 'refused_address'
+  | 'no_address'
+  | 'tls'
+  | 'timeout'
+  | 'connection'
+  | 'protocol'
+  | 'stopped'
+
+export interface OutboundOptions {
+  readonly allowed: readonly Allowed[]
+  /** Certificates to trust in place of Node's own. */
+  readonly ca?: string
+  /** DNS servers in place of the system's. */
+  readonly dnsServers?: readonly string[]
+}
+
+const HEADER_BYTES = 16 * 1024
+const BODY_BYTES = 64 * 1024
+/** What comes after the status is read this long, so that the receiver can end in peace; nothing depends on it. */
+const DRAIN_MS = 1_000
+const MAX_ADDRESSES = 16
+const MAX_INFORMATIONAL = 16
+const DNS = { timeout: 2_000, tries: 2 }
+
+export function createOutbound(options: OutboundOptions): Outbound {
+  const { allowed } = options
+  return {
+    refusalOf(url) {
+      const checked = checkUrl(url, allowed)
+      return checked.ok ? undefined : checked.reason
+    },
+    async post(url, sending) {
+      const checked = checkUrl(url, allowed)
+      if (!checked.ok) return failed('refused_url')
+      try {
+        return await send({ ...checked, options, sending })
+      } catch (error) {
+        return failed(error instanceof Failure ? error.code : codeOf(error))
+      }
+    },
+  }
+}
+
+const failed = (code: FailureCode): Sent => ({ kind: 'failed', code })
+
+class Failure extends Error {
+  override readonly name = 'Failure'
+  readonly code: FailureCode
+  constructor(code: FailureCode) {
+    super(code)
+    this.code = code
+  }
+}
+
+interface Call {
+  readonly url: URL
+  readonly host: string
+  readonly port: number
+  readonly options: OutboundOptions
+  readonly sending: Sending
+}
+
+function send(call: Call): Promise<Sent> {
+  const { url, sending } = call
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, {
+      method: 'POST',
+      headers: { ...sending.headers, 'content-length': String(Buffer.byteLength(sending.body)) },
+      maxHeaderSize: HEADER_BYTES,
+      insecureHTTPParser: false,
+      createConnection: (_, done) => {
+        void connected(call).then(
+          (socket) => (outgoing.destroyed ? socket.destroy() : done(null, socket)),
+          (error: Error) => outgoing.destroy(error),
+        )
+        return undefined
+      },
+    })
+    const end = (failure: Error): void => {
+      outgoing.destroy(failure)
+      reject(failure)
+    }
+    const timer = setTimeout(() => end(new Failure('timeout')), sending.deadlineMs)
+    const stop = (): void => end(new Failure('stopped'))
+    sending.signal?.addEventListener('abort', stop, { once: true })
+    const settle = (): void => {
+      clearTimeout(timer)
+      sending.signal?.removeEventListener('abort', stop)
+    }
+    let informational = 0
+    outgoing.on('information', () => {
+      informational += 1
+      if (informational > MAX_INFORMATIONAL) end(new Failure('protocol'))
+    })
+    outgoing.on('upgrade', (_, socket) => {
+      socket.destroy()
+      end(new Failure('protocol'))
+    })
+    outgoing.on('response', (answer) => {
+      settle()
+      drain(answer)
+      resolve(answered(answer))
+    })
+    outgoing.on('error', (error) => {
+      settle()
+      reject(error)
+    })
+    if (sending.signal?.aborted === true) stop()
+    outgoing.end(sending.body)
+  })
+}
+
+function answered({ statusCode = 0, headers }: IncomingMessage): Sent {
+  const retryAfter = headers['retry-after']
+  return { kind: 'answered', status: statusCode, ...(retryAfter === undefined ? {} : { retryAfter }) }
+}
+
+/** The answer's body says nothing that counts: it is read to a limit and let go. */
+function drain(answer: IncomingMessage): void {
+  let bytes = 0
+  const timer = setTimeout(() => answer.destroy(), DRAIN_MS)
+  answer.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > BODY_BYTES) answer.destroy()
+  })
+  answer.on('error', () => undefined)
+  answer.on('close', () => clearTimeout(timer))
+}
+
+/** A TLS connection to an address that may be called, and was found to be so again when it was there. */
+async function connected({ host, port, options, sending }: Call): Promise<TLSSocket> {
+  const addresses = isIP(host) === 0 ? await resolved(host, options) : [host]
+  if (addresses.length === 0) throw new Failure('no_address')
+  if (!addresses.every((address) => mayConnect(address, port, options.allowed)))
+    throw new Failure('refused_address')
+  const pinned = addresses.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIP(address) }))
+  return new Promise((resolve, reject) => {
+    const socket = connectTcp({
+      host,
+      port,
+      autoSelectFamily: true,
+      lookup: (_, { all }, done) => {
+        const [first] = pinned
+        if (all === true) done(null, pinned)
+        else done(null, first?.address ?? '', first?.family)
+      },
+    })
+    const refuse = (error: Error): void => {
+      socket.destroy()
+      reject(error)
+    }
+    // a request that gives up before its socket is there cannot end it
+    const timer = setTimeout(() => refuse(new Failure('timeout')), sending.deadlineMs)
+    socket.once('close', () => clearTimeout(timer))
+    socket.once('error', refuse)
+    socket.once('connect', () => {
+      const { remoteAddress = '', remotePort = 0 } = socket
+      if (!mayConnect(remoteAddress, remotePort, options.allowed)) refuse(new Failure('refused_address'))
+      else secure(socket, host, options).then(resolve, refuse)
+    })
+  })
+}
+
+function secure(socket: Socket, host: string, { ca }: OutboundOptions): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const secured = connectTls({
+      socket,
+      host,
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ...(ca === undefined ? {} : { ca }),
+      minVersion: 'TLSv1.2',
+      rejectUnauthorized: true,
+      ALPNProtocols: ['http/1.1'],
+    })
+    secured.once('secureConnect', () => resolve(secured))
+    secured.on('error', reject)
+    secured.once('close', () => reject(new Failure('tls')))
+  })
+}
+
+/** Both families by a resolver of its own: a server that hangs must not hold up the threads that everything else uses. */
+async function resolved(host: string, { dnsServers }: OutboundOptions): Promise<string[]> {
+  if (host === 'localhost') return ['127.0.0.1']
+  const resolver = new Resolver(DNS)
+  if (dnsServers !== undefined) resolver.setServers(dnsServers)
+  const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+  return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+}
+
+const NETWORK = /^(ECONN|EPIPE|EHOST|ENET|EADDR|ETIMEDOUT|EAI|ENOTFOUND)/
+
+function codeOf(error: unknown): FailureCode {
+  const { code = '' } = error as NodeJS.ErrnoException
+  if (code.startsWith('HPE_')) return 'protocol'
+  if (NETWORK.test(code)) return 'connection'
+  return /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_|EPROTO)/.test(code) ? 'tls' : 'protocol'
+}
