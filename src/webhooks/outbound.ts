@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { type Allowed, mayConnect } from './address.ts'
 import { checkUrl } from './url.ts'
@@ -85,6 +86,8 @@ class Failure extends Error {
   }
 }
 
+const NO_SOCKET = undefined as unknown as Duplex
+
 interface Call {
   readonly url: URL
   readonly host: string
@@ -104,7 +107,8 @@ function send(call: Call): Promise<Sent> {
       createConnection: (_, done) => {
         void connected(call).then(
           (socket) => (outgoing.destroyed ? socket.destroy() : done(null, socket)),
-          (error: Error) => outgoing.destroy(error),
+          // a request without a socket hears of nothing but this
+          (error: Error) => done(error, NO_SOCKET),
         )
         return undefined
       },
