@@ -54,6 +54,7 @@ const BODY_BYTES = 64 * 1024
 const DRAIN_MS = 1_000
 const MAX_ADDRESSES = 16
 const MAX_INFORMATIONAL = 16
+const FIRST_FINAL_STATUS = 200
 const DNS = { timeout: 2_000, tries: 2 }
 
 export function createOutbound(options: OutboundOptions): Outbound {
@@ -148,6 +149,8 @@ function send(call: Call): Promise<Sent> {
 }
 
 function answered({ statusCode = 0, headers }: IncomingMessage): Sent {
+  // what is no final status at all is passed on by the parser
+  if (statusCode < FIRST_FINAL_STATUS) return failed('protocol')
   const retryAfter = headers['retry-after']
   return { kind: 'answered', status: statusCode, ...(retryAfter === undefined ? {} : { retryAfter }) }
 }
@@ -188,12 +191,16 @@ async function connected({ host, port, options, sending }: Call): Promise<TLSSoc
     }
     // a request that gives up before its socket is there cannot end it
     const timer = setTimeout(() => refuse(new Failure('timeout')), sending.deadlineMs)
+    const settle = (secured: TLSSocket): void => {
+      clearTimeout(timer)
+      resolve(secured)
+    }
     socket.once('close', () => clearTimeout(timer))
     socket.once('error', refuse)
     socket.once('connect', () => {
       const { remoteAddress = '', remotePort = 0 } = socket
       if (!mayConnect(remoteAddress, remotePort, options.allowed)) refuse(new Failure('refused_address'))
-      else secure(socket, host, options).then(resolve, refuse)
+      else secure(socket, host, options).then(settle, refuse)
     })
   })
 }
