@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openStore } from './app-store.ts'
-import type { Config } from './config.ts'
+import { allowedOf, type Config } from './config.ts'
 import { successor, timeOrderedId } from './domain/id.ts'
 import { type Bucket, takeToken } from './domain/rate.ts'
 import { type Census, census } from './gateway/census.ts'
@@ -12,7 +12,7 @@ import { issueLink, type Person } from './gateway/login-links.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/load-notes.ts'
 import { ownSecrets } from './gateway/secrets.ts'
 import { startTimer, type Timer } from './gateway/timer.ts'
-import type { HttpObservation, Rates } from './http/deps.ts'
+import type { HttpObservation, Rates, WebhookPorts } from './http/deps.ts'
 import type { Health } from './http/health.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
@@ -29,6 +29,9 @@ import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { timerNotes } from './telemetry/timer-notes.ts'
+import { createOutbound, type OutboundOptions } from './webhooks/outbound.ts'
+import { composeSecret } from './webhooks/signature.ts'
+import { createWorker, TRY_MS, type Worker } from './webhooks/worker.ts'
 import { packageVersion } from './telemetry/version.ts'
 
 /** A running gateway. */
@@ -55,9 +58,19 @@ export interface AppParts {
   readonly bundleWorker?: BundleWorker
   readonly timerEveryMs?: number
   readonly streamBeatMs?: number
+  /** Of webhooks: how often the outbox is looked at, how long a try may take, and whom to trust. */
+  readonly webhooks?: WebhookParts
+}
+
+export interface WebhookParts {
+  readonly everyMs?: number
+  readonly deadlineMs?: number
+  readonly ca?: string
+  readonly dnsServers?: readonly string[]
 }
 
 const TIMER_EVERY_MS = 500
+const WEBHOOKS_EVERY_MS = 500
 const ID_RANDOM_BYTES = 10
 /** A scrape counts waiting threads afresh only this often. */
 const CENSUS_EVERY_MS = 5_000
@@ -111,6 +124,7 @@ interface Gateway extends Adapters {
   readonly server: FastifyInstance
   readonly health: Health
   readonly timer: Timer
+  readonly worker: Worker
   readonly loads: LoadNotes
   readonly newAdminKey?: string
 }
@@ -131,6 +145,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     knowsTool: (name) => policies.current()?.tools.has(name) === true,
     census: cached(() => census(deps), CENSUS_EVERY_MS),
   })
+  let worker: Worker | undefined
   const deps: Deps = {
     store,
     policies,
@@ -140,6 +155,8 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     nextId: orderedIds(() => store.now(), random),
     nextCommitId,
     commitmentSecret: commitments,
+    destinations: new Map(),
+    enqueued: (tenant) => worker?.wake(tenant),
     sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },
     storeDeadlineMs: config.storeDeadline,
     observe: (observation) => {
@@ -147,8 +164,23 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
       if (observation.kind === 'evidence') logEvidence(log, observation.record)
     },
   }
+  const outbound = createOutbound({ allowed: allowedOf(config), ...trustOf(parts) })
+  worker = createWorker(deps, {
+    outbound,
+    everyMs: parts.webhooks?.everyMs ?? WEBHOOKS_EVERY_MS,
+    deadlineMs: parts.webhooks?.deadlineMs ?? TRY_MS,
+    observe: (tried) => metrics.observeDelivery(tried),
+    onError: (error) => log.error({ err: error }, 'a webhook could not be delivered or noted now'),
+  })
   const { streamBeatMs = BEAT_MS } = parts
-  const { server, health } = serverOf(config, { deps, metrics, log, adminKeyHash, streamBeatMs })
+  const { server, health } = serverOf(config, {
+    deps,
+    metrics,
+    log,
+    adminKeyHash,
+    streamBeatMs,
+    webhooks: { refusalOf: outbound.refusalOf, composeSecret },
+  })
   const timer = startTimer(deps, {
     everyMs: parts.timerEveryMs ?? TIMER_EVERY_MS,
     ...timerNotes(log),
@@ -165,16 +197,30 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     server,
     health,
     timer,
+    worker,
     loads,
     ...(newAdminKey === undefined ? {} : { newAdminKey }),
   }
 }
 
+function trustOf({
+  webhooks: { ca, dnsServers } = {},
+}: AppParts): Pick<OutboundOptions, 'ca' | 'dnsServers'> {
+  return { ...(ca === undefined ? {} : { ca }), ...(dnsServers === undefined ? {} : { dnsServers }) }
+}
+
 function serverOf(
   config: Config,
-  parts: { deps: Deps; metrics: Metrics; log: Logger; adminKeyHash: Uint8Array; streamBeatMs: number },
+  parts: {
+    deps: Deps
+    metrics: Metrics
+    log: Logger
+    adminKeyHash: Uint8Array
+    streamBeatMs: number
+    webhooks: WebhookPorts
+  },
 ): { server: FastifyInstance; health: Health } {
-  const { deps, metrics, log, adminKeyHash, streamBeatMs } = parts
+  const { deps, metrics, log, adminKeyHash, streamBeatMs, webhooks } = parts
   const { health, close } = healthOf(deps)
   const waits = createWaits()
   const endAll = (): void => {
@@ -190,6 +236,7 @@ function serverOf(
     log,
     bodyBytes: config.bodyLimit,
     streamBeatMs,
+    webhooks,
     adminKeyHash,
     site: () => (site ??= siteNow(config, server)),
     shadowCounts: metrics.shadowCounts,
@@ -204,11 +251,12 @@ function siteNow({ publicUrl, host }: Config, { server }: FastifyInstance): Site
 }
 
 async function listen(config: Config, gateway: Gateway, log: Logger): Promise<App> {
-  const { server, metrics, timer, policies, loads, store, deps, health, newAdminKey } = gateway
+  const { server, metrics, timer, worker, policies, loads, store, deps, health, newAdminKey } = gateway
   let scrapes: MetricsListener | undefined
   const close = async (): Promise<void> => {
     await server.close()
     await timer.close()
+    await worker.close()
     await policies.close()
     await loads.close()
     await scrapes?.close()

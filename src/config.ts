@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { LIMITS } from './contract/limits.ts'
 import { isRedisAddress, parseRedisAddress, REDIS_FORMS, withoutPassword } from './store/redis-address.ts'
+import { type Allowed, parseAllowed } from './webhooks/address.ts'
 import { ACCEPTABLE, type Acceptable } from './store/redis-settings.ts'
 
 /** Configuration: flags > environment > countersign.yaml > defaults (design.md section 11). The only reader of process.env. */
@@ -22,6 +23,8 @@ export interface Config {
   readonly policies: string
   /** Absent: generated and printed once when the store is new. */
   readonly adminKey?: string
+  /** Networks and ports that webhooks may go to although they are not public, as `127.0.0.1/32:8443`. */
+  readonly webhooksAllow?: string
   readonly metricsHost: string
   readonly metricsPort: number
   readonly logLevel: string
@@ -96,6 +99,11 @@ export const SETTINGS: readonly Setting[] = [
     minLength: ADMIN_KEY_CHARS,
     secret: true,
     help: 'admin key; generated and printed once when absent and the store is new',
+  },
+  {
+    key: 'webhooksAllow',
+    type: 'string',
+    help: 'networks and ports that webhooks may go to in development, as 127.0.0.1/32:8443',
   },
   { key: 'metricsHost', type: 'string', default: '127.0.0.1', help: 'address of the metrics listener' },
   { key: 'metricsPort', ...PORT, default: 9464, help: 'port of the metrics listener' },
@@ -299,6 +307,7 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
   }
   refuseOddUrl(config)
   acceptedOf(config)
+  allowedOf(config)
   if (isRedisAddress(config.store)) {
     redisAddressOf(config)
     return
@@ -324,6 +333,15 @@ function refuseOddUrl({ publicUrl }: Config): void {
   throw new ConfigError(
     `public_url: \`${publicUrl}\` must be an origin, such as https://countersign.example, without path`,
   )
+}
+
+/** @throws ConfigError for what is no network and port */
+export function allowedOf({ webhooksAllow = '' }: Config): Allowed[] {
+  try {
+    return parseAllowed(webhooksAllow)
+  } catch (cause) {
+    throw new ConfigError(`webhooks_allow: ${(cause as Error).message}`, { cause })
+  }
 }
 
 /** The server of the address, with the credentials that stand beside it. @throws ConfigError */

@@ -149,9 +149,9 @@ function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Co
   }
   const counted = { ...thread, votes: [...thread.votes, cast] }
   const after = decided(counted, tenant, { at, epoch })
-  const written = writeThread(thread, after)
+  const written = writeThread(thread, after, { at })
   const records = [castRecord(counted, cast), ...outcomeRecord(thread, after, cast)]
-  return { answer: written.thread, writes: written.writes, evidence: records }
+  return { answer: written.thread, writes: written.writes, notices: written.notices, evidence: records }
 }
 
 /** An approval charges the limits, even those without room, because a person decided, and it is part of the history. */
