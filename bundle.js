@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { build } from 'rolldown'
 
 /*
@@ -12,3 +12,8 @@ await build({
   output: { dir: 'dist/bin', format: 'esm', entryFileNames: '[name].js', cleanDir: true },
 })
 chmodSync('dist/bin/main.js', 0o755)
+
+/* Packages that are in the program and are not installed beside it: their licences go where they go (docs/decisions/0013). */
+const within = ['openid-client', 'oauth4webapi', 'jose']
+const texts = within.map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE.md`, 'utf8')}`)
+writeFileSync('dist/bin/LICENSES.txt', texts.join('\n\n'))

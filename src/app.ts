@@ -2,8 +2,10 @@ import { randomFillSync } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { singleSignOnOf } from './app-sign-in.ts'
 import { openStore } from './app-store.ts'
-import { allowedOf, type Config } from './config.ts'
+import { assembleWebhooks, type WebhookParts, type Webhooks } from './app-webhooks.ts'
+import type { Config } from './config.ts'
 import { successor, timeOrderedId } from './domain/id.ts'
 import { type Bucket, takeToken } from './domain/rate.ts'
 import { type Census, census } from './gateway/census.ts'
@@ -16,7 +18,7 @@ import type { HttpObservation, Rates, WebhookPorts } from './http/deps.ts'
 import type { Health } from './http/health.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
-import { keepsCookies, linkUrl, type Site, siteOf } from './http/site.ts'
+import { isLoopback, keepsCookies, linkUrl, type Site, siteOf } from './http/site.ts'
 import { BEAT_MS } from './http/stream.ts'
 import { createWaits } from './http/waits.ts'
 import { type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/feed.ts'
@@ -29,9 +31,6 @@ import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { timerNotes } from './telemetry/timer-notes.ts'
-import { createOutbound, type OutboundOptions } from './webhooks/outbound.ts'
-import { composeSecret } from './webhooks/signature.ts'
-import { createWorker, TRY_MS, type Worker } from './webhooks/worker.ts'
 import { packageVersion } from './telemetry/version.ts'
 
 /** A running gateway. */
@@ -62,15 +61,7 @@ export interface AppParts {
   readonly webhooks?: WebhookParts
 }
 
-export interface WebhookParts {
-  readonly everyMs?: number
-  readonly deadlineMs?: number
-  readonly ca?: string
-  readonly dnsServers?: readonly string[]
-}
-
 const TIMER_EVERY_MS = 500
-const WEBHOOKS_EVERY_MS = 500
 const ID_RANDOM_BYTES = 10
 /** A scrape counts waiting threads afresh only this often. */
 const CENSUS_EVERY_MS = 5_000
@@ -124,7 +115,7 @@ interface Gateway extends Adapters {
   readonly server: FastifyInstance
   readonly health: Health
   readonly timer: Timer
-  readonly worker: Worker
+  readonly worker: ReturnType<Webhooks['start']>
   readonly loads: LoadNotes
   readonly newAdminKey?: string
 }
@@ -145,33 +136,9 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     knowsTool: (name) => policies.current()?.tools.has(name) === true,
     census: cached(() => census(deps), CENSUS_EVERY_MS),
   })
-  let worker: Worker | undefined
-  const deps: Deps = {
-    store,
-    policies,
-    keys: new Map(),
-    noted: new Map(),
-    random,
-    nextId: orderedIds(() => store.now(), random),
-    nextCommitId,
-    commitmentSecret: commitments,
-    destinations: new Map(),
-    enqueued: (tenant) => worker?.wake(tenant),
-    sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },
-    storeDeadlineMs: config.storeDeadline,
-    observe: (observation) => {
-      metrics.observe(observation)
-      if (observation.kind === 'evidence') logEvidence(log, observation.record)
-    },
-  }
-  const outbound = createOutbound({ allowed: allowedOf(config), ...trustOf(parts) })
-  worker = createWorker(deps, {
-    outbound,
-    everyMs: parts.webhooks?.everyMs ?? WEBHOOKS_EVERY_MS,
-    deadlineMs: parts.webhooks?.deadlineMs ?? TRY_MS,
-    observe: (tried) => metrics.observeDelivery(tried),
-    onError: (error) => log.error({ err: error }, 'a webhook could not be delivered or noted now'),
-  })
+  const webhooks = assembleWebhooks(config, parts.webhooks)
+  const deps = depsOf(config, { store, policies, random, nextCommitId, commitments, metrics, webhooks, log })
+  const worker = webhooks.start(deps, { metrics, log })
   const { streamBeatMs = BEAT_MS } = parts
   const { server, health } = serverOf(config, {
     deps,
@@ -179,7 +146,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     log,
     adminKeyHash,
     streamBeatMs,
-    webhooks: { refusalOf: outbound.refusalOf, composeSecret },
+    webhooks: webhooks.ports,
   })
   const timer = startTimer(deps, {
     everyMs: parts.timerEveryMs ?? TIMER_EVERY_MS,
@@ -203,10 +170,35 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
   }
 }
 
-function trustOf({
-  webhooks: { ca, dnsServers } = {},
-}: AppParts): Pick<OutboundOptions, 'ca' | 'dnsServers'> {
-  return { ...(ca === undefined ? {} : { ca }), ...(dnsServers === undefined ? {} : { dnsServers }) }
+interface DepsParts extends Adapters {
+  readonly random: (bytes: number) => Uint8Array
+  readonly nextCommitId: () => string
+  readonly commitments: Uint8Array
+  readonly metrics: Metrics
+  readonly webhooks: Webhooks
+  readonly log: Logger
+}
+
+function depsOf(config: Config, parts: DepsParts): Deps {
+  const { store, policies, random, nextCommitId, commitments, metrics, webhooks, log } = parts
+  return {
+    store,
+    policies,
+    keys: new Map(),
+    noted: new Map(),
+    random,
+    nextId: orderedIds(() => store.now(), random),
+    nextCommitId,
+    commitmentSecret: commitments,
+    destinations: new Map(),
+    enqueued: (tenant) => webhooks.enqueued(tenant),
+    sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },
+    storeDeadlineMs: config.storeDeadline,
+    observe: (observation) => {
+      metrics.observe(observation)
+      if (observation.kind === 'evidence') logEvidence(log, observation.record)
+    },
+  }
 }
 
 function serverOf(
@@ -238,6 +230,7 @@ function serverOf(
     streamBeatMs,
     webhooks,
     adminKeyHash,
+    ...singleSignOnOf(config),
     site: () => (site ??= siteNow(config, server)),
     shadowCounts: metrics.shadowCounts,
     observeHttp: (request: HttpObservation) => metrics.observeHttp(request),
@@ -271,8 +264,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   }
   const { port } = server.server.address() as AddressInfo
   const site = siteNow(config, server)
-  if (!keepsCookies(site))
-    log.warn({ url: site.url }, 'browsers will not keep a session: people need https, or this machine itself')
+  warnOfSite(config, site, log)
   return {
     url: `http://${hostInUrl(config.host)}:${port}`,
     loginLink: async (person) => linkUrl(site, (await issueLink(deps, person)).token),
@@ -282,6 +274,15 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     close,
     ...(newAdminKey === undefined ? {} : { newAdminKey }),
   }
+}
+
+/** What keeps people from signing in stands in the log before the first of them tries. */
+function warnOfSite({ host, publicUrl }: Config, site: Site, log: Logger): void {
+  const { url } = site
+  if (publicUrl === undefined && !isLoopback(host))
+    log.warn({ url }, 'public_url is not set: people can sign in from this machine only')
+  else if (!keepsCookies(site))
+    log.warn({ url }, 'browsers keep no session without https: people cannot sign in to the console')
 }
 
 const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host)

@@ -1,183 +1,23 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { LIMITS } from './contract/limits.ts'
+import { type Config, ConfigError, type Setting, SETTINGS } from './config-settings.ts'
+import { checkSignIn } from './config-sign-in.ts'
 import { isRedisAddress, parseRedisAddress, REDIS_FORMS, withoutPassword } from './store/redis-address.ts'
 import { type Allowed, parseAllowed } from './webhooks/address.ts'
 import { ACCEPTABLE, type Acceptable } from './store/redis-settings.ts'
 
-/** Configuration: flags > environment > countersign.yaml > defaults (design.md section 11). The only reader of process.env. */
-export interface Config {
-  readonly host: string
-  readonly port: number
-  readonly store: string
-  /** These and those below are for Redis only. */
-  readonly storeUsername?: string
-  readonly storePassword?: string
-  readonly sentinelPassword?: string
-  /** Replicas that must confirm each commit. */
-  readonly storeReplicas: number
-  readonly durability?: 'async'
-  /** Unsafe settings of the server accepted by name, separated by commas. */
-  readonly storeAccept?: string
-  readonly policies: string
-  /** Absent: generated and printed once when the store is new. */
-  readonly adminKey?: string
-  /** Networks and ports that webhooks may go to although they are not public, as `127.0.0.1/32:8443`. */
-  readonly webhooksAllow?: string
-  readonly metricsHost: string
-  readonly metricsPort: number
-  readonly logLevel: string
-  /** Largest request body in bytes. */
-  readonly bodyLimit: number
-  /** Longest time one store call may take, ms. */
-  readonly storeDeadline: number
-  /** Free space in bytes below which the embedded store refuses writes. */
-  readonly storeMinFree: number
-  /** Time between two looks at the policy directory, ms. */
-  readonly policyRescan: number
-  /** Where people reach the gateway, as an origin; absent: where it listens. */
-  readonly publicUrl?: string
-  /** A session of the console ends when nothing was asked for so long, and in the end whatever happens; ms. */
-  readonly sessionIdle: number
-  readonly sessionLifetime: number
-}
+export { ADMIN_KEY_CHARS, type Config, ConfigError, type Setting, SETTINGS } from './config-settings.ts'
+
+/** Where settings come from: flags > environment > countersign.yaml > defaults (design.md section 11). The only reader of process.env. */
 
 export type Origin = 'flag' | 'environment' | 'file' | 'default'
-
-export interface Setting {
-  readonly key: keyof Config
-  readonly type: 'string' | 'integer'
-  readonly default?: string | number
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly oneOf?: readonly string[]
-  readonly minLength?: number
-  readonly secret?: boolean
-  readonly help: string
-}
-
-export const ADMIN_KEY_CHARS = 32
-const PORT = { type: 'integer', minimum: 0, maximum: 65_535 } as const
-
-/** One row per setting: the flag is `--admin-key`, the variable `COUNTERSIGN_ADMIN_KEY`, the key in the file `admin_key`. */
-export const SETTINGS: readonly Setting[] = [
-  { key: 'host', type: 'string', default: '127.0.0.1', help: 'address to listen on' },
-  { key: 'port', ...PORT, default: 8787, help: 'port of the agent, review and admin API' },
-  {
-    key: 'store',
-    type: 'string',
-    default: 'file:./data',
-    help: 'where state lives: file:<directory> or redis://host:port',
-  },
-  { key: 'storeUsername', type: 'string', help: 'user of Redis, when not in the address' },
-  { key: 'storePassword', type: 'string', secret: true, help: 'password of Redis, when not in the address' },
-  { key: 'sentinelPassword', type: 'string', secret: true, help: 'password of the sentinels' },
-  {
-    key: 'storeReplicas',
-    type: 'integer',
-    default: 0,
-    minimum: 0,
-    maximum: 16,
-    help: 'replicas of Redis that must confirm each commit',
-  },
-  {
-    key: 'durability',
-    type: 'string',
-    oneOf: ['async'],
-    help: 'async: accept a Redis that may lose the last seconds',
-  },
-  {
-    key: 'storeAccept',
-    type: 'string',
-    help: `unsafe settings of Redis accepted by name: ${ACCEPTABLE.join(', ')}`,
-  },
-  { key: 'policies', type: 'string', default: './policies', help: 'directory of the policy bundle' },
-  {
-    key: 'adminKey',
-    type: 'string',
-    minLength: ADMIN_KEY_CHARS,
-    secret: true,
-    help: 'admin key; generated and printed once when absent and the store is new',
-  },
-  {
-    key: 'webhooksAllow',
-    type: 'string',
-    help: 'networks and ports that webhooks may go to in development, as 127.0.0.1/32:8443',
-  },
-  { key: 'metricsHost', type: 'string', default: '127.0.0.1', help: 'address of the metrics listener' },
-  { key: 'metricsPort', ...PORT, default: 9464, help: 'port of the metrics listener' },
-  {
-    key: 'logLevel',
-    type: 'string',
-    default: 'info',
-    oneOf: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
-    help: 'lowest level that is logged',
-  },
-  {
-    key: 'bodyLimit',
-    type: 'integer',
-    default: LIMITS.BODY_BYTES,
-    minimum: 1_024,
-    maximum: 16 * 1024 * 1024,
-    help: 'largest request body in bytes',
-  },
-  {
-    key: 'storeDeadline',
-    type: 'integer',
-    default: LIMITS.STORE_DEADLINE_MS,
-    minimum: 50,
-    maximum: 60_000,
-    help: 'longest time a store call may take, ms',
-  },
-  {
-    key: 'storeMinFree',
-    type: 'integer',
-    default: 64 * 1024 * 1024,
-    minimum: 0,
-    help: 'free disk space in bytes below which writes are refused',
-  },
-  {
-    key: 'policyRescan',
-    type: 'integer',
-    default: 5_000,
-    minimum: 100,
-    maximum: 3_600_000,
-    help: 'time between two looks at the policy directory, ms',
-  },
-  {
-    key: 'publicUrl',
-    type: 'string',
-    help: 'where people reach the gateway, such as https://countersign.example',
-  },
-  {
-    key: 'sessionIdle',
-    type: 'integer',
-    default: LIMITS.SESSION_IDLE_MS,
-    minimum: 60_000,
-    maximum: 24 * 3_600_000,
-    help: 'a session of the console ends when nothing was asked for so long, ms',
-  },
-  {
-    key: 'sessionLifetime',
-    type: 'integer',
-    default: LIMITS.SESSION_MS,
-    minimum: 60_000,
-    maximum: 7 * 24 * 3_600_000,
-    help: 'a session of the console ends after so long, ms',
-  },
-]
 
 export interface LoadedConfig {
   readonly config: Config
   readonly origins: Readonly<Record<keyof Config, Origin>>
   /** Arguments that are no settings. */
   readonly positionals: readonly string[]
-}
-
-/** Something about the configuration that must be mended before the gateway starts. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
 }
 
 export interface ConfigSources {
@@ -305,7 +145,7 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
   if (/json-rules-engine|\*/.test(env['DEBUG'] ?? '')) {
     throw new ConfigError('DEBUG: the rules engine would print payloads to the log; unset it')
   }
-  refuseOddUrl(config)
+  checkSignIn(config)
   acceptedOf(config)
   allowedOf(config)
   if (isRedisAddress(config.store)) {
@@ -323,16 +163,6 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
   if (data === policies || data.startsWith(`${policies}/`)) {
     throw new ConfigError('store: state must not lie inside the policy directory')
   }
-}
-
-function refuseOddUrl({ publicUrl }: Config): void {
-  if (publicUrl === undefined) return
-  const url = URL.canParse(publicUrl) ? new URL(publicUrl) : undefined
-  const plain = url !== undefined && ['https:', 'http:'].includes(url.protocol)
-  if (plain && [url.origin, `${url.origin}/`].includes(publicUrl)) return
-  throw new ConfigError(
-    `public_url: \`${publicUrl}\` must be an origin, such as https://countersign.example, without path`,
-  )
 }
 
 /** @throws ConfigError for what is no network and port */

@@ -58,6 +58,8 @@ describe('where a setting comes from', () => {
       policyRescan: 5_000,
       sessionIdle: 1_800_000,
       sessionLifetime: 28_800_000,
+      oidcScopes: 'openid email profile',
+      oidcReviewerClaim: 'email',
     })
     expect(new Set(Object.values(origins))).toEqual(new Set(['default']))
   })

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -43,6 +44,29 @@ describe('the package', () => {
       expect(files).toContain(path)
     }
     expect(files.filter((path) => /^(src|test|bench)\//.test(path))).toEqual([])
+  })
+
+  it('runs on what is installed with it: no file of the program imports anything else, and what it holds of others has its licence', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>
+    }
+    const bin = join(directory, 'node_modules/countersign/dist/bin')
+    const sources = readdirSync(bin).filter((name) => name.endsWith('.js'))
+    const imported = sources.flatMap((name) => {
+      const text = readFileSync(join(bin, name), 'utf8')
+      const pattern =
+        /(?:^|\n)(?:import|export) [^'"\n]*?from "([^"]+)"|(?:^|\n)import "([^"]+)"|\bimport\("([^"]+)"\)/g
+      return [...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+    })
+    expect(imported).toContain('lmdb')
+    const foreign = imported.filter((name) => !/^(?:\.|node:)/.test(name) && !builtinModules.includes(name))
+    // @redis/client tries this one, and does without it
+    const known = [...Object.keys(dependencies), '@node-rs/xxhash']
+    expect(foreign.filter((name) => !known.includes(name))).toEqual([])
+    expect(sources.some((name) => readFileSync(join(bin, name), 'utf8').includes('OAUTH_TIMEOUT'))).toBe(true)
+    const licences = readFileSync(join(bin, 'LICENSES.txt'), 'utf8')
+    for (const name of ['openid-client', 'oauth4webapi', 'jose'])
+      expect(licences).toContain(`${name}\n\nThe MIT`)
   })
 
   it('gives the SDK without any dependency installed', () => {

@@ -6,10 +6,12 @@ import { usage } from './failure.ts'
 
 export const KEYS_USAGE = `countersign keys <command>
 
+  Keys are for programs. People sign in to the console: \`countersign login-link TENANT/REVIEWER\`.
+
   issue agent TENANT/AGENT          issue a key, or rotate it: the old one and its approval tokens die at once
   issue reviewer TENANT/REVIEWER
   revoke agent TENANT/AGENT
-  revoke reviewer TENANT/REVIEWER
+  revoke reviewer TENANT/REVIEWER   their sessions stay: \`countersign sign-out\`
 
   --url URL   the gateway (COUNTERSIGN_URL)
   --json      print the API's answer

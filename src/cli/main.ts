@@ -77,6 +77,14 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'issue and revoke keys',
     load: () => import('./keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),
   },
+  'login-link': {
+    summary: 'print a link that signs a reviewer in to the console',
+    load: () => import('./login-link.ts').then((it) => ({ run: it.loginLink, usage: it.LOGIN_LINK_USAGE })),
+  },
+  'sign-out': {
+    summary: 'end all sessions of a reviewer',
+    load: () => import('./login-link.ts').then((it) => ({ run: it.signOut, usage: it.SIGN_OUT_USAGE })),
+  },
   evidence: {
     summary: 'export evidence as NDJSON',
     load: () => import('./evidence.ts').then((it) => ({ run: it.evidence, usage: it.EVIDENCE_USAGE })),

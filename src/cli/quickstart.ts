@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import type { App } from '../app.ts'
 import { type Config, isEmbedded, storePath } from '../config.ts'
 import { issueKey } from '../gateway/keys.ts'
@@ -23,8 +24,10 @@ export async function quickstart(args: readonly string[]): Promise<void> {
     throw usage('the demo keeps its keys beside the embedded store', 'for Redis use `countersign serve`')
   const { app } = await startOrExplain(config, config.logLevel === 'info' ? 'warn' : config.logLevel)
   const credentials = await demoCredentials(app, storePath(config))
-  console.log(banner(config, app, credentials))
+  console.log(banner(config, app, { ...credentials, link: await signInLink(app) }))
+  const quiet = linksOnEnter(app)
   await untilAskedToStop()
+  quiet()
   console.log('\nstopping; everything that was answered is on disk')
   await closeInTime(app)
 }
@@ -53,7 +56,22 @@ async function demoCredentials(app: App, directory: string): Promise<DemoCredent
   return credentials
 }
 
-function banner(config: Config, app: App, credentials: DemoCredentials): string {
+const signInLink = (app: App): Promise<string> => app.loginLink({ tenant: TENANT, id: REVIEWER })
+
+/** A link works once, and a first minute has more than one browser: Enter prints another. The answer ends that. */
+function linksOnEnter(app: App): () => void {
+  if (!process.stdin.isTTY) return () => undefined
+  const lines = createInterface({ input: process.stdin, terminal: false })
+  lines.on('line', () => {
+    signInLink(app).then(
+      (link) => console.log(`  ${link}\n`),
+      (error: unknown) => console.error(`  no link now: ${(error as Error).message}`),
+    )
+  })
+  return () => lines.close()
+}
+
+function banner(config: Config, app: App, credentials: DemoCredentials & { readonly link: string }): string {
   const snapshot = app.deps.policies.current()
   const tools = snapshot?.tools.size ?? 0
   const rules = snapshot?.ruleCount ?? 0
@@ -64,6 +82,12 @@ function banner(config: Config, app: App, credentials: DemoCredentials): string 
   return [
     '',
     `  Countersign is listening on ${app.url}`,
+    '',
+    `  Sign in as ${credentials.reviewer}, who decides what the demo agent may do:`,
+    '',
+    `    ${credentials.link}`,
+    '',
+    `  It works once, within ten minutes.${process.stdin.isTTY ? ' Enter prints another.' : ''}`,
     '',
     `  Policies     ${config.policies}: ${tools} tools, ${rules} rules, revision ${snapshot?.revision.slice(0, 12) ?? 'none'}; edit a file and it reloads`,
     `  State        ${config.store}: every answer is on disk before it is given (fsync)`,

@@ -145,6 +145,7 @@ export const ExplanationView = Type.Object({
         ),
         expires_ms: Type.Integer(),
         remind_after_ms: Type.Array(Type.Integer()),
+        interactive: Type.Optional(Type.Boolean()),
       }),
     ),
     reads: Type.Array(

@@ -134,10 +134,15 @@ function answersOf(operation: Operation): Record<string, object> {
   )
 }
 
+/** What a cookie vouches for is refused when a foreign page asks for it, whatever it is. */
+function allRefusals({ plane, refusals }: Operation): readonly number[] {
+  return plane === 'review' ? [...new Set([...refusals, 403])].sort((a, b) => a - b) : refusals
+}
+
 function refusalsOf(operation: Operation): Record<string, object> {
   const content = { 'application/problem+json': { schema: ref('Problem') } }
   return Object.fromEntries(
-    operation.refusals.map((status) => {
+    allRefusals(operation).map((status) => {
       const codes = Object.entries(ERRORS).filter(([, error]) => error.status === status)
       return [status, { description: codes.map(([code]) => code).join(', '), content }]
     }),

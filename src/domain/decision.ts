@@ -27,7 +27,7 @@ export interface ReviewRequirement {
   readonly seats: readonly Seat[]
   readonly expires_ms: number
   readonly remind_after_ms: readonly number[]
-  /** Only who has signed in to the console may vote, no key. */
+  /** Only somebody who has signed in to the console may vote: a key shows that a program has it, not that a person is there. */
   readonly interactive?: boolean
 }
 
@@ -44,12 +44,13 @@ export function riskAbove(risk: Risk, limit: Risk): boolean {
   return RISKS.indexOf(risk) > RISKS.indexOf(limit)
 }
 
-/** The join of two requirements: per group the larger number of approvals, and the shorter time. Never looser than either. */
+/** The join of two requirements: per group the larger number of approvals, the shorter time, a sign-in when either asks for it. Never looser than either. */
 export function joinRequirements(a: ReviewRequirement, b: ReviewRequirement): ReviewRequirement {
   return {
     seats: joinBy([...a.seats, ...b.seats].map(inOrder), (seat) => seat.group, joinSeats),
     expires_ms: Math.min(a.expires_ms, b.expires_ms),
     remind_after_ms: [...new Set([...a.remind_after_ms, ...b.remind_after_ms])].sort((x, y) => x - y),
+    ...(a.interactive === true || b.interactive === true ? { interactive: true } : {}),
   }
 }
 

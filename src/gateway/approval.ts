@@ -69,8 +69,10 @@ function seatsLost(snapshot: Snapshot, thread: Thread): Lapse | undefined {
 
 /** The people whose approvals of the current revision count today: in the directory, and not answerable for the agent. Their groups are those of the directory, or of the sign-in when it had its own. */
 export function approversOf(tenant: Tenant | undefined, thread: Thread): ReviewerEntry[] {
+  const { interactive = false } = thread.requirement
   return currentVotes(thread)
     .filter((vote) => vote.decision === 'approve' && !isOwner(tenant, thread, vote.reviewer))
+    .filter((vote) => !interactive || vote.via !== 'key')
     .flatMap(({ reviewer, groups }) => {
       const entry = tenant?.reviewers.get(reviewer)
       return entry === undefined ? [] : [groups === undefined ? entry : { ...entry, groups }]

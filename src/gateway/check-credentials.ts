@@ -4,7 +4,7 @@ import type { ApprovalToken } from '../domain/token.ts'
 import type { Fault } from '../store/archive.ts'
 import { CLOCK_TOLERANCE_MS } from './check-evidence.ts'
 import { fault, type PartCheck } from './check-part.ts'
-import { type HolderRecord, holderId, type KeyRecord, type StoredAnswer } from './records.ts'
+import { type HolderRecord, holderId, type KeyRecord, type Records, type RecordType } from './records.ts'
 
 /** Keys and their holders (G06), tokens and the approvals that they prove (G04, G05). Holders come before keys, threads before tokens. */
 export function checkCredentials(now: () => number): PartCheck {
@@ -73,20 +73,25 @@ export function checkTimes(now: () => number): PartCheck {
   }
 }
 
+const TIMES: { readonly [K in RecordType]?: (record: Records[K]) => readonly (number | undefined)[] } = {
+  thread: ({ created_at, submitted_at, votes, approval }) => [
+    created_at,
+    submitted_at,
+    ...votes.map((vote) => vote.at),
+    approval?.at,
+    approval?.collected_at,
+    approval?.redeemed_at,
+  ],
+  key: ({ issued_at }) => [issued_at],
+  session: ({ opened_at }) => [opened_at],
+  seen: ({ at }) => [at],
+  link: ({ issued_at }) => [issued_at],
+  token: ({ used_at }) => [used_at],
+  answer: ({ stored_at }) => [stored_at],
+}
+
 function timesIn(type: string, value: unknown): number[] {
-  switch (type) {
-    case 'thread': {
-      const { created_at, submitted_at, votes, approval } = value as Thread
-      const approved = [approval?.at ?? 0, approval?.collected_at ?? 0, approval?.redeemed_at ?? 0]
-      return [created_at, submitted_at, ...votes.map((vote) => vote.at), ...approved]
-    }
-    case 'key':
-      return [(value as KeyRecord).issued_at]
-    case 'token':
-      return [(value as ApprovalToken).used_at ?? 0]
-    case 'answer':
-      return [(value as StoredAnswer).stored_at]
-    default:
-      return []
-  }
+  if (!Object.hasOwn(TIMES, type)) return []
+  const times = TIMES[type as keyof typeof TIMES] as (record: unknown) => readonly (number | undefined)[]
+  return times(value).filter((time) => time !== undefined)
 }

@@ -11,10 +11,11 @@ export const GATEWAY_RULES = {
   G04: 'a token is the one that its thread names, and a thread that names one has it',
   G05: 'a token is used exactly when the approval of its thread is redeemed',
   G06: 'every key has its holder, and every holder its key',
-  G07: 'every tenant with keys or threads is in the index of tenants',
+  G07: 'every tenant with keys, sessions or threads is in the index of tenants',
   G08: 'every evidence record is JSON and names its tenant',
   G09: 'every record can be understood',
   G10: 'comments are those of a thread',
+  G11: 'sessions and links stand in the list of their reviewer, and what that list names is there',
 } as const
 
 /** One part of the check of a partition. Entries come in the order of an archive: events, members, records by type. */

@@ -3,6 +3,7 @@ import { type DumpEntry, type Fault, type StoreArchive, untilStill } from '../st
 import { checkCredentials, checkTimes } from './check-credentials.ts'
 import { checkEvidence, CLOCK_TOLERANCE_MS } from './check-evidence.ts'
 import { fault, type PartCheck } from './check-part.ts'
+import { checkSignIns } from './check-sign-ins.ts'
 import { checkThreads } from './check-threads.ts'
 import { SYSTEM, TENANTS_INDEX } from './records.ts'
 
@@ -64,7 +65,7 @@ interface Seen {
   isTenant: boolean
 }
 
-const OF_TENANTS = ['key', 'holder', 'thread']
+const OF_TENANTS = ['key', 'holder', 'session', 'link', 'thread']
 
 async function readPartition(archive: StoreArchive, partition: string): Promise<Seen> {
   const now = (): number => archive.now()
@@ -73,6 +74,7 @@ async function readPartition(archive: StoreArchive, partition: string): Promise<
     checkEvidence(partition, now),
     checkThreads(partition),
     checkCredentials(now),
+    checkSignIns(),
     checkTimes(now),
   ]
   const seen: Seen = {

@@ -13,8 +13,8 @@ import { findThread, refuseObstacle } from './vote.ts'
 /**
  * Tells the others who is looking at a thread. A courtesy: it keeps nobody from voting, and ends by itself. Whoever may vote may claim.
  *
- * @throws GatewayError `not_found`, `not_pending`, `not_eligible`, `self_review`, `already_voted`, `already_claimed`, `unauthenticated`,
- *   `store_unavailable`, `outcome_unknown`
+ * @throws GatewayError `not_found`, `not_pending`, `not_eligible`, `self_review`, `already_voted`, `sign_in_required`, `already_claimed`,
+ *   `unauthenticated`, `store_unavailable`, `outcome_unknown`
  */
 export async function claim(
   deps: Deps,

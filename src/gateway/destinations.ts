@@ -132,7 +132,7 @@ export async function resumeDestination(deps: Deps, acting: Acting & { readonly 
   deps.enqueued(acting.tenant)
 }
 
-function resumed({ paused: _, failing_since: __, ...working }: Destination): Destination {
+function resumed({ paused: _paused, failing_since: _failing, ...working }: Destination): Destination {
   return working
 }
 

@@ -12,7 +12,7 @@ import { picturesOf, shownPayload } from './show-payload.ts'
 import { earlierCalls, limitStates, upcomingOf } from './thread-context.ts'
 import { nameOf, quorumOf, summaryOf } from './thread-summary.ts'
 import { storeCall, transact } from './transact.ts'
-import { findThread, obstacleTo } from './vote.ts'
+import { findThread, obstacleFor, obstacleTo } from './vote.ts'
 
 /**
  * Everything a reviewer decides on: what the agent claims apart from what policy assessed, all revisions, votes, seats,
@@ -117,8 +117,9 @@ function voteView(
   tenant: Tenant | undefined,
   vote: Thread['votes'][number],
 ): ThreadView['votes'][number] {
+  const { groups: _, ...shown } = vote
   return {
-    ...vote,
+    ...shown,
     at: isoTime(vote.at),
     void: vote.revision !== thread.revision,
     ...nameOf(tenant, vote.reviewer),
@@ -139,7 +140,7 @@ function votersOf(
   const now = deps.store.now()
   const reviewers = [...(tenant?.reviewers.values() ?? [])]
   const able = reviewers.filter((reviewer) => obstacleTo(thread, reviewer, tenant, now) === undefined)
-  const obstacle = obstacleTo(thread, reviewerEntry(deps.policies.current(), caller), tenant, now)
+  const obstacle = obstacleFor(deps.policies.current(), caller, thread, now)
   return {
     who_can_vote: able.map(({ id, name, groups }) => ({ reviewer: id, name, groups: [...groups] })),
     can_vote: obstacle ? { allowed: false, ...obstacle } : { allowed: true },

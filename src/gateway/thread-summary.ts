@@ -6,8 +6,7 @@ import { approversOf } from './approval.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
-import { reviewerEntry } from './identify.ts'
-import { obstacleTo } from './vote.ts'
+import { obstacleFor } from './vote.ts'
 
 /** A thread as lists show it to the caller. */
 export function summaryOf(
@@ -36,7 +35,7 @@ export function summaryOf(
       required: seats.reduce((sum, seat) => sum + seat.approvals, 0),
     },
     updated_at: isoTime(changedAt(thread)),
-    mine: obstacleTo(thread, reviewerEntry(snapshot, caller), tenant, now) === undefined,
+    mine: obstacleFor(snapshot, caller, thread, now) === undefined,
     ...claimView(thread, tenant, now),
   }
 }

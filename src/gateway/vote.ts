@@ -1,5 +1,6 @@
 import type { VoteRequest } from '../contract/reviewer.ts'
 import { type ErrorCode, GatewayError } from '../contract/errors.ts'
+import type { ReviewRequirement } from '../domain/decision.ts'
 import { THREAD_ID } from '../domain/id.ts'
 import { eligible, quorum } from '../domain/quorum.ts'
 import {
@@ -35,7 +36,7 @@ export interface Ballot {
  * reviewer looked at the current revision, and may vote.
  *
  * @throws GatewayError `not_found`, `not_pending`, `stale_revision`, `revision_required`, `not_eligible`, `self_review`,
- *   `already_voted`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ *   `already_voted`, `sign_in_required`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
  */
 export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<Committed<Thread>> {
   return transact(deps, caller.tenant, async () => {
@@ -82,14 +83,13 @@ function checkRevision(thread: Thread, { vote, shown }: Ballot): void {
 
 /** @throws GatewayError with the obstacle that keeps the caller from voting on the thread, if there is one */
 export function refuseObstacle(deps: Deps, caller: Caller, thread: Thread): void {
-  const snapshot = deps.policies.current()
-  const tenant = snapshot?.directory.tenants.get(caller.tenant)
-  const obstacle = obstacleTo(thread, reviewerEntry(snapshot, caller), tenant, deps.store.now())
+  const obstacle = obstacleFor(deps.policies.current(), caller, thread, deps.store.now())
   if (obstacle) throw new GatewayError(obstacle.code, obstacle.reason)
 }
 
 export interface Obstacle {
-  readonly code: ErrorCode & ('not_pending' | 'not_eligible' | 'self_review' | 'already_voted')
+  readonly code: ErrorCode &
+    ('not_pending' | 'not_eligible' | 'self_review' | 'already_voted' | 'sign_in_required')
   readonly reason: string
 }
 
@@ -125,6 +125,27 @@ export function obstacleTo(
   return undefined
 }
 
+/**
+ * Why the caller may not vote: what stands in the way of the reviewer, and, last, of a key where somebody has to sign in.
+ *
+ * @throws GatewayError `unauthenticated`
+ */
+export function obstacleFor(
+  snapshot: Snapshot | undefined,
+  caller: Caller,
+  thread: Thread,
+  now: number,
+): Obstacle | undefined {
+  const tenant = snapshot?.directory.tenants.get(caller.tenant)
+  const obstacle = obstacleTo(thread, reviewerEntry(snapshot, caller), tenant, now)
+  if (obstacle !== undefined || caller.via !== 'key' || thread.requirement.interactive !== true)
+    return obstacle
+  return {
+    code: 'sign_in_required',
+    reason: 'here a person has to sign in to the console; a key is not enough',
+  }
+}
+
 const listOf = (groups: readonly string[]): string => (groups.length === 0 ? 'no group' : groups.join(', '))
 
 interface Counting {
@@ -144,7 +165,7 @@ function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Co
     revision: thread.revision,
     at,
     via: caller.via,
-    ...(caller.session?.groups && { groups: caller.session.groups }),
+    ...groupsThatCount(thread.requirement, caller),
     ...(comment === undefined ? {} : { comment }),
   }
   const counted = { ...thread, votes: [...thread.votes, cast] }
@@ -152,6 +173,13 @@ function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Co
   const written = writeThread(thread, after, { at })
   const records = [castRecord(counted, cast), ...outcomeRecord(thread, after, cast)]
   return { answer: written.thread, writes: written.writes, notices: written.notices, evidence: records }
+}
+
+/** Groups that the identity provider vouched for and that can fill a seat: the vote is counted by them, whatever the directory says later. */
+function groupsThatCount({ seats }: ReviewRequirement, { session }: Caller): Pick<Vote, 'groups'> {
+  if (session?.groups === undefined) return {}
+  const wanted = seats.flatMap((seat) => [seat.group, ...seat.escalate.map((one) => one.group)])
+  return { groups: session.groups.filter((group) => wanted.includes(group)) }
 }
 
 /** An approval charges the limits, even those without room, because a person decided, and it is part of the history. */
@@ -193,6 +221,7 @@ function castRecord(thread: Thread, cast: Vote): EvidenceRecord {
       decision: cast.decision,
       digest: thread.digest,
       via: cast.via,
+      ...(cast.groups === undefined ? {} : { groups: [...cast.groups] }),
       ...(cast.comment === undefined ? {} : { comment: cast.comment }),
     },
   }

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Rate } from '../domain/rate.ts'
 import type { Deps } from '../gateway/deps.ts'
 import type { Schemas } from './schemas.ts'
+import type { SingleSignOn } from '../gateway/sign-in-by-provider.ts'
 import type { Site } from './site.ts'
 import type { Waits } from './waits.ts'
 
@@ -19,6 +20,8 @@ export interface HttpDeps {
   readonly webhooks: WebhookPorts
   /** Known when the gateway listens. */
   readonly site: () => Site
+  /** Absent: people sign in by one-time links only. */
+  readonly singleSignOn?: SingleSignOn
   /** Calls that each shadow rule would have touched since start. */
   readonly shadowCounts: ReadonlyMap<string, number>
   readonly observeHttp: (request: HttpObservation) => void

@@ -10,6 +10,7 @@ import { healthRoutes, type Health } from './health.ts'
 import { answerNotFound, answerProblem } from './problem.ts'
 import { reviewerRoutes } from './reviewer.ts'
 import { sessionRoutes } from './session.ts'
+import { singleSignOnRoutes } from './single-sign-on.ts'
 
 /** How long a client may take (ms), so that nobody holds a connection for nothing. */
 export const TIMEOUTS = {
@@ -74,6 +75,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   app.register(scope(agentRoutes, http), { prefix: '/api/agent' })
   app.register(scope(reviewerRoutes, http), { prefix: '/api/review' })
   app.register(scope(sessionRoutes, http), { prefix: '/api/review' })
+  app.register(scope(singleSignOnRoutes, http), { prefix: '/api/review' })
   app.register(scope(adminRoutes, http), { prefix: '/api/admin' })
   app.register(scope(healthRoutes, health))
   app.get('/openapi.json', (_, reply) => reply.type('application/json').send(http.schemas.document))

@@ -13,12 +13,18 @@ import { refuseForeign } from './site.ts'
 
 const MINUTE_MS = 60_000
 
+/** Where the button of single sign-on leads. */
+export const START_PATH = '/api/review/oidc/start'
+
 /** Signing in to the console and out of it (design.md section 5). */
 export function sessionRoutes(app: FastifyInstance, http: HttpDeps): void {
   acceptStrictJson(app)
 
   app.get('/session', async (request): Promise<SignInOptions> => ({
     signed_in: await isSignedIn(request, http),
+    ...(http.singleSignOn && {
+      single_sign_on: { label: http.singleSignOn.provider.label, url: START_PATH },
+    }),
   }))
 
   app.post('/session', async (request, reply): Promise<Me> => {

@@ -27,9 +27,9 @@ export function siteOf(publicUrl: string | undefined, host: string, port: number
   return { url, origins: new Set([url, ...origins]) }
 }
 
-/** The host of a URL that is this machine itself. */
+/** Is `host`, of a URL or of a listener, this machine itself? */
 export function isLoopback(host: string): boolean {
-  return LOOPBACK.includes(host) || /^127(?:\.\d{1,3}){3}$/.test(host)
+  return LOOPBACK.includes(host) || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
 /** Browsers keep a `__Host-` cookie only where the connection is secure, or cannot leave the machine. */

@@ -35,13 +35,14 @@ interface DeliveryPath {
 export function webhookRoutes(app: FastifyInstance, http: HttpDeps, rightIn: RightIn): void {
   const { actingIn, actingOn } = acts(rightIn)
   const { gateway, webhooks } = http
+  const composeSecret = (bytes: Uint8Array): string => webhooks.composeSecret(bytes)
 
   app.post('/webhooks', async (request, reply) => {
     const asked = http.schemas.check<CreateWebhook>('CreateWebhook', request.body)
     const acting = actingIn(request, asked.tenant)
     const reason = webhooks.refusalOf(asked.url)
     if (reason !== undefined) throw refusedUrl(reason)
-    return reply.code(201).send(await createDestination(gateway, acting, asked, webhooks.composeSecret))
+    return reply.code(201).send(await createDestination(gateway, acting, asked, composeSecret))
   })
 
   app.get('/webhooks', (request) => {
@@ -61,7 +62,7 @@ export function webhookRoutes(app: FastifyInstance, http: HttpDeps, rightIn: Rig
 
   app.post<Path>('/webhooks/:id/rotate-secret', (request) => {
     const asked = http.schemas.check<RotateSecret>('RotateSecret', request.body ?? {})
-    return rotateSecret(gateway, actingOn(request), asked, webhooks.composeSecret)
+    return rotateSecret(gateway, actingOn(request), asked, composeSecret)
   })
 
   for (const [path, act] of [

@@ -4,6 +4,7 @@ import type { RoutingIr, Scalar } from './ir.ts'
 import type { Doc, DocMap } from './parse.ts'
 import {
   checkName,
+  readBoolean,
   readCount,
   readDuration,
   readKeys,
@@ -96,7 +97,7 @@ function checkLevel(
   const keys = readKeys(reader, map, {
     what: 'a review level',
     required: ['group', 'approvals', 'expires'],
-    optional: ['remind_after', 'escalate'],
+    optional: ['interactive', 'remind_after', 'escalate'],
   })
   const group = keys.group && readName(reader, keys.group, 'a group', WORD)
   const approvals = keys.approvals && readCount(reader, keys.approvals, '`approvals`', MAX_APPROVALS)
@@ -111,7 +112,13 @@ function checkLevel(
     seats: [{ group, approvals, escalate }],
     expires_ms: expires,
     remind_after_ms: remind === undefined ? [] : [remind],
+    ...checkInteractive(reader, keys.interactive),
   }
+}
+
+/** `interactive: false` is what holds without it. */
+function checkInteractive(reader: Reader, doc: Doc | undefined): Pick<ReviewRequirement, 'interactive'> {
+  return doc && readBoolean(reader, doc, '`interactive`') === true ? { interactive: true } : {}
 }
 
 function checkWithin(
@@ -153,11 +160,7 @@ function checkOrder(
     for (const lower of RISKS.slice(0, index)) {
       const problem = looserThan(levels[risk], levels[lower])
       if (problem !== undefined && docs[risk])
-        reader.report(
-          'level-order',
-          docs[risk],
-          `level ${risk} ${problem} than level ${lower} of the same group`,
-        )
+        reader.report('level-order', docs[risk], `level ${risk} ${problem} level ${lower} of the same group`)
     }
   })
 }
@@ -168,8 +171,9 @@ function looserThan(
 ): string | undefined {
   const [a, b] = [high?.seats[0], low?.seats[0]]
   if (!high || !low || !a || !b || a.group !== b.group) return undefined
-  if (a.approvals < b.approvals) return 'asks for fewer approvals'
-  return high.expires_ms > low.expires_ms ? 'waits longer' : undefined
+  if (a.approvals < b.approvals) return 'asks for fewer approvals than'
+  if (low.interactive === true && high.interactive !== true) return 'does without the sign-in of'
+  return high.expires_ms > low.expires_ms ? 'waits longer than' : undefined
 }
 
 function checkLists(reader: Reader, doc: Doc): ReadonlyMap<string, readonly Scalar[]> {
@@ -197,7 +201,7 @@ export function checkReviewers(reader: Reader, map: DocMap, uses: GroupUse[]): R
   const keys = readKeys(reader, map, {
     what: '`reviewers`',
     required: ['group'],
-    optional: ['approvals', 'expires'],
+    optional: ['approvals', 'interactive', 'expires'],
   })
   const group = keys.group && readName(reader, keys.group, 'a group', WORD)
   const approvals = keys.approvals ? readCount(reader, keys.approvals, '`approvals`', MAX_APPROVALS) : 1
@@ -205,5 +209,10 @@ export function checkReviewers(reader: Reader, map: DocMap, uses: GroupUse[]): R
   if (group === undefined || keys.group === undefined || approvals === undefined || expires === undefined)
     return undefined
   uses.push({ group, approvals, at: keys.group })
-  return { seats: [{ group, approvals, escalate: [] }], expires_ms: expires, remind_after_ms: [] }
+  return {
+    seats: [{ group, approvals, escalate: [] }],
+    expires_ms: expires,
+    remind_after_ms: [],
+    ...checkInteractive(reader, keys.interactive),
+  }
 }

@@ -138,6 +138,7 @@ function ruleSchema(match: JsonObject, groups: readonly string[]): JsonObject {
         properties: {
           group: groups.length > 0 ? { enum: groups } : { type: 'string' },
           approvals: { type: 'integer', minimum: 1, maximum: MAX_APPROVALS },
+          interactive: { type: 'boolean', description: 'Whether voting takes a sign-in to the console.' },
           expires: DURATION,
         },
       },

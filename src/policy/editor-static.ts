@@ -87,6 +87,10 @@ export function routingSchema(groups: readonly string[]): JsonObject {
       maximum: MAX_APPROVALS,
       description: 'How many of them must approve.',
     },
+    interactive: {
+      type: 'boolean',
+      description: 'Whether voting takes a sign-in to the console; a key is not enough.',
+    },
     expires: DURATION,
     remind_after: DURATION,
     escalate: { anyOf: [step, list(step)], description: 'Who may step in, and when.' },

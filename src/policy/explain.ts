@@ -164,7 +164,8 @@ export function printExplanation({ outcome, rules, limits, revision }: Explanati
 
 function printRequirement({ requirement }: Outcome): string {
   const seats = requirement?.seats.map((seat) => `${seat.approvals} of ${seat.group}`) ?? []
-  return `${seats.join(' and ')}, within ${Math.round((requirement?.expires_ms ?? 0) / 60_000)} min`
+  const signedIn = requirement?.interactive === true ? ', signed in' : ''
+  return `${seats.join(' and ')}${signedIn}, within ${Math.round((requirement?.expires_ms ?? 0) / 60_000)} min`
 }
 
 function printLimit(limit: LimitExplanation): string {

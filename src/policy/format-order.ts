@@ -8,7 +8,7 @@ export interface KeyOrder {
 }
 
 const keys = (text: string): readonly string[] => text.split(' ')
-const REVIEWERS: KeyOrder = { keys: keys('group approvals expires') }
+const REVIEWERS: KeyOrder = { keys: keys('group approvals interactive expires') }
 
 // Matches, tests and payloads stay as their author wrote them: the order of tests is the order in which they are explained.
 const RULE: KeyOrder = {
@@ -32,7 +32,7 @@ const RULE_FILE: KeyOrder = {
 const TOOL: KeyOrder = { keys: keys('tool description risk reversibility labels sensitive input_schema') }
 
 const LEVEL: KeyOrder = {
-  keys: keys('group approvals expires remind_after escalate'),
+  keys: keys('group approvals interactive expires remind_after escalate'),
   inside: { escalate: { keys: keys('after group') } },
 }
 const ROUTING: KeyOrder = {

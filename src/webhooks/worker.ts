@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { readRetryAfter } from '../domain/retry.ts'
 import { type Destination, secretsInForce } from '../domain/webhook.ts'
 import { deliveryToMake, recordTry, type Tried } from '../gateway/attempt.ts'
@@ -44,6 +45,7 @@ const CONNECTIONS = 16
 const LEASE_MARGIN_MS = 10_000
 const MAX_TENANTS = 10_000
 
+/** One delivery that this worker has leased. */
 interface Item {
   readonly tenant: string
   readonly destination: Destination
@@ -51,89 +53,105 @@ interface Item {
 }
 
 export function createWorker(deps: Deps, options: WorkerOptions): Worker {
-  const { everyMs, deadlineMs, onError } = options
-  const stop = new AbortController()
-  const underWay = new Map<string, number>()
-  const tries = new Set<Promise<void>>()
-  const woken = new Set<string>()
-  let timer: NodeJS.Timeout | undefined
-  let looking: Promise<unknown> = Promise.resolve()
+  const worker = new OutboxWorker(deps, options)
+  worker.start()
+  return worker
+}
 
-  const begin = (item: Item): void => {
-    const { id } = item.destination
-    underWay.set(id, (underWay.get(id) ?? 0) + 1)
-    const trying = make(deps, options, item, stop.signal)
-      .catch(onError)
-      .finally(() => {
-        tries.delete(trying)
-        const left = (underWay.get(id) ?? 1) - 1
-        if (left > 0) underWay.set(id, left)
-        else underWay.delete(id)
-        // a full house may have left something behind
-        if (left === CONNECTIONS - 1) wake(item.tenant)
-      })
-    tries.add(trying)
+class OutboxWorker implements Worker {
+  readonly #deps: Deps
+  readonly #options: WorkerOptions
+  readonly #stop = new AbortController()
+  /** Tries by destination. */
+  readonly #underWay = new Map<string, number>()
+  readonly #tries = new Set<Promise<void>>()
+  readonly #woken = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
+  #looking: Promise<unknown> = Promise.resolve()
+
+  constructor(deps: Deps, options: WorkerOptions) {
+    this.#deps = deps
+    this.#options = options
+    // every try listens to it
+    setMaxListeners(0, this.#stop.signal)
   }
 
-  const lookAt = async (tenant: string): Promise<number> => {
-    const all = await destinations(deps, tenant)
+  start(): void {
+    this.#look(() => this.#lookAtAll())
+      .catch(this.#options.onError)
+      .finally(() => {
+        if (!this.#stop.signal.aborted) this.#timer = setTimeout(() => this.start(), this.#options.everyMs)
+      })
+  }
+
+  wake(tenant: string): void {
+    if (this.#stop.signal.aborted || this.#woken.has(tenant)) return
+    this.#woken.add(tenant)
+    this.#look(() => {
+      this.#woken.delete(tenant)
+      return this.#lookAt(tenant)
+    }).catch(this.#options.onError)
+  }
+
+  async round(): Promise<number> {
+    const found = await this.#look(() => this.#lookAtAll())
+    while (this.#tries.size > 0) await Promise.all(this.#tries)
+    return found
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    clearTimeout(this.#timer)
+    await this.#looking
+    await Promise.all(this.#tries)
+  }
+
+  /** One after another: two looks at once would only take each other's items. */
+  #look<T>(act: () => Promise<T>): Promise<T> {
+    const next = this.#looking.then(act)
+    this.#looking = next.catch(() => undefined)
+    return next
+  }
+
+  async #lookAtAll(): Promise<number> {
+    const tenants = await this.#deps.store.range(SYSTEM, INDEX.webhookTenants, { limit: MAX_TENANTS })
+    let found = 0
+    for (const { member } of tenants) found += await this.#lookAt(member)
+    return found
+  }
+
+  async #lookAt(tenant: string): Promise<number> {
+    const { store } = this.#deps
+    const all = await destinations(this.#deps, tenant)
     let found = 0
     for (const destination of all.filter(({ paused }) => paused === undefined)) {
-      const free = CONNECTIONS - (underWay.get(destination.id) ?? 0)
-      if (free === 0 || stop.signal.aborted) continue
-      const claim = { now: deps.store.now(), lease: deadlineMs + LEASE_MARGIN_MS, limit: free }
-      const claimed = await deps.store.claimDue(tenant, INDEX.outbox(destination.id), claim)
-      for (const { member } of claimed) begin({ tenant, destination, id: member })
+      const free = CONNECTIONS - (this.#underWay.get(destination.id) ?? 0)
+      if (free <= 0 || this.#stop.signal.aborted) continue
+      const lease = this.#options.deadlineMs + LEASE_MARGIN_MS
+      const claim = { now: store.now(), lease, limit: free }
+      const claimed = await store.claimDue(tenant, INDEX.outbox(destination.id), claim)
+      for (const { member } of claimed) this.#begin({ tenant, destination, id: member })
       found += claimed.length
     }
     return found
   }
 
-  const everybody = async (): Promise<number> => {
-    const tenants = await deps.store.range(SYSTEM, INDEX.webhookTenants, { limit: MAX_TENANTS })
-    let found = 0
-    for (const { member } of tenants) found += await lookAt(member)
-    return found
+  #begin(item: Item): void {
+    const { id } = item.destination
+    this.#underWay.set(id, (this.#underWay.get(id) ?? 0) + 1)
+    const trying = make(this.#deps, this.#options, item, this.#stop.signal)
+      .catch(this.#options.onError)
+      .finally(() => this.#ended(item, trying))
+    this.#tries.add(trying)
   }
 
-  /** One after another: two looks at once would only take each other's items. */
-  const look = <T>(act: () => Promise<T>): Promise<T> => {
-    const next = looking.then(act)
-    looking = next.catch(() => undefined)
-    return next
-  }
-
-  const wake = (tenant: string): void => {
-    if (stop.signal.aborted || woken.has(tenant)) return
-    woken.add(tenant)
-    look(async () => {
-      woken.delete(tenant)
-      if (!stop.signal.aborted) await lookAt(tenant)
-    }).catch(onError)
-  }
-
-  const start = (): void => {
-    look(everybody)
-      .catch(onError)
-      .finally(() => {
-        if (!stop.signal.aborted) timer = setTimeout(start, everyMs)
-      })
-  }
-  start()
-
-  return {
-    wake,
-    async round() {
-      const found = await look(everybody)
-      while (tries.size > 0) await Promise.all(tries)
-      return found
-    },
-    async close() {
-      stop.abort()
-      clearTimeout(timer)
-      await looking
-      await Promise.all(tries)
-    },
+  #ended({ tenant, destination: { id } }: Item, trying: Promise<void>): void {
+    this.#tries.delete(trying)
+    const left = (this.#underWay.get(id) ?? 1) - 1
+    if (left > 0) this.#underWay.set(id, left)
+    else this.#underWay.delete(id)
+    // a full house may have left something behind
+    if (left >= CONNECTIONS / 2) this.wake(tenant)
   }
 }
 

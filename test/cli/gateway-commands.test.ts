@@ -56,6 +56,43 @@ async function submit(amount_cents: number): Promise<{ status: string; thread_id
   return (await response.json()) as { status: string; thread_id?: string }
 }
 
+describe('countersign login-link and sign-out', () => {
+  const signIn = (link: string): Promise<Response> =>
+    fetch(`${env['COUNTERSIGN_URL']}/api/review/session`, {
+      method: 'POST',
+      headers: { origin: env['COUNTERSIGN_URL'] ?? '', 'content-type': 'application/json' },
+      body: JSON.stringify({ link: link.split('#/sign-in/')[1]?.trim() }),
+    })
+  const isSignedIn = async (cookie: string): Promise<boolean> => {
+    const answer = await fetch(`${env['COUNTERSIGN_URL']}/api/review/session`, { headers: { cookie } })
+    return ((await answer.json()) as { signed_in: boolean }).signed_in
+  }
+
+  it('prints a link, alone on standard output, that signs in once; signing out ends what it opened', async () => {
+    const { code, out, err } = await run('login-link', 'acme/alice')
+    expect(out).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console\/#\/sign-in\/csl_acme_\S{49}\n$/)
+    expect(err).toContain('signs in acme/alice once, until ')
+    expect(code).toBe(0)
+    const opened = await signIn(out)
+    expect(opened.status).toBe(200)
+    expect((await signIn(out)).status).toBe(401)
+    const cookie = opened.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+    expect(await isSignedIn(cookie)).toBe(true)
+    expect((await run('sign-out', 'acme/alice')).out).toBe('acme/alice is signed out everywhere\n')
+    expect(await isSignedIn(cookie)).toBe(false)
+  })
+
+  it('says who is not in the directory, and how a reviewer is named', async () => {
+    const unknown = await run('login-link', 'acme/nobody')
+    expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('knows no reviewer `nobody`')])
+    const unnamed = await run('sign-out', 'alice')
+    expect([unnamed.code, unnamed.err]).toEqual([
+      2,
+      expect.stringContaining('`alice` is not TENANT/REVIEWER'),
+    ])
+  })
+})
+
 describe('countersign keys', () => {
   it('issues a key, alone on standard output, and says that it is shown once', async () => {
     const { code, out, err } = await run('keys', 'issue', 'agent', 'acme/demo-agent')

@@ -9,18 +9,22 @@ const HOURS = [1, 2, 3].map((n) => n * 3_600_000)
 
 const escalation = fc.record({ group, after_ms: fc.constantFrom(...HOURS) })
 
-export const requirement: fc.Arbitrary<ReviewRequirement> = fc.record({
-  seats: fc.uniqueArray(
-    fc.record({
-      group,
-      approvals: fc.integer({ min: 1, max: 2 }),
-      escalate: fc.uniqueArray(escalation, { maxLength: 2, selector: (one) => one.group }),
-    }),
-    { minLength: 1, maxLength: 3, selector: (seat) => seat.group },
-  ),
-  expires_ms: fc.constantFrom(...HOURS),
-  remind_after_ms: fc.uniqueArray(fc.constantFrom(...HOURS), { maxLength: 2 }),
-})
+export const requirement: fc.Arbitrary<ReviewRequirement> = fc.record(
+  {
+    seats: fc.uniqueArray(
+      fc.record({
+        group,
+        approvals: fc.integer({ min: 1, max: 2 }),
+        escalate: fc.uniqueArray(escalation, { maxLength: 2, selector: (one) => one.group }),
+      }),
+      { minLength: 1, maxLength: 3, selector: (seat) => seat.group },
+    ),
+    expires_ms: fc.constantFrom(...HOURS),
+    remind_after_ms: fc.uniqueArray(fc.constantFrom(...HOURS), { maxLength: 2 }),
+    interactive: fc.constant(true),
+  },
+  { requiredKeys: ['seats', 'expires_ms', 'remind_after_ms'] },
+)
 
 export const people: fc.Arbitrary<Person[]> = fc
   .array(fc.subarray([...GROUPS]), { maxLength: 6 })

@@ -8,7 +8,7 @@ import {
 } from '../../src/domain/credential.ts'
 import { sha256 } from '../../src/domain/digest.ts'
 
-const KINDS: readonly CredentialKind[] = ['agent', 'reviewer', 'approval']
+const KINDS: readonly CredentialKind[] = ['agent', 'reviewer', 'session', 'link', 'approval']
 const secret = fc.uint8Array({ minLength: 32, maxLength: 32 })
 const tenant = fc.stringMatching(/^[a-z0-9-]{1,32}$/)
 

@@ -69,6 +69,18 @@ describe('joining review requirements', () => {
   })
 })
 
+describe('a sign-in', () => {
+  it('is asked for by the join when either asks for it', () => {
+    fc.assert(
+      fc.property(requirement, requirement, (a, b) => {
+        const asked = a.interactive === true || b.interactive === true
+        expect(joinRequirements(a, b).interactive === true).toBe(asked)
+      }),
+      RUNS,
+    )
+  })
+})
+
 describe('verdicts and risks', () => {
   it('the stricter verdict wins, whatever the order', () => {
     for (const [i, a] of VERDICTS.entries()) {

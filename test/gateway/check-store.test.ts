@@ -5,7 +5,7 @@ import { type CheckReport, checkStore } from '../../src/gateway/check-store.ts'
 import type { DumpEntry, RecordEntry, StoreArchive } from '../../src/store/archive.ts'
 import { entryKey, eventKey, keep, memberKey, numberKey } from '../../src/store/embedded-keys.ts'
 import { openDatabase } from '../../src/store/embedded-tables.ts'
-import { approved, edited, held, HOUR, openWorld, type World } from '../gateway-fixture.ts'
+import { approved, edited, held, HOUR, MINUTE, openWorld, type World } from '../gateway-fixture.ts'
 import { Places, type Place, type RedisPlace } from '../store/places.ts'
 import { playHistory } from './random-history.ts'
 
@@ -106,6 +106,10 @@ async function furnish(place: Place): Promise<number> {
     const { task, payload, token } = await approved(agent, ann)
     await agent.validate({ task_id: task, request_payload: payload, signature: token })
     await approved(agent, ann)
+    await world.link('ben')
+    const signedIn = await world.signIn('ann')
+    world.clock.advance(MINUTE)
+    await signedIn.call('GET', 'me')
     await agent.submit('idem', { tool_name: 't' }, { 'idempotency-key': 'k' })
     await world.app.deps.store.commit('acme', {
       commitId: 'charged',
@@ -282,6 +286,52 @@ const DOCTORED: readonly [law: string, what: string, doctor: () => Doctor][] = [
     'G10',
     'comments without a thread',
     () => first('record', isType('comments'), (one) => [{ ...one, id: 'thr_00000000000000000000000000' }]),
+  ],
+  [
+    'G11',
+    'a session that nobody can end',
+    () =>
+      first(
+        'index',
+        ({ index }) => index.startsWith('sign-ins/'),
+        () => [],
+      ),
+  ],
+  [
+    'G11',
+    'a session that does not end by itself',
+    () =>
+      first(
+        'index',
+        ({ member }) => member.startsWith('session '),
+        () => [],
+      ),
+  ],
+  ['G11', 'a list that names a session that is gone', () => first('record', isType('session'), () => [])],
+  [
+    'G11',
+    'a link of somebody else',
+    () => first('record', isType('link'), (one) => [withMembers(one, { reviewer: 'ann' })]),
+  ],
+  [
+    'G11',
+    'a link that lasts longer',
+    () => first('record', isType('link'), (one) => [withMembers(one, { expires_at: 9e12 })]),
+  ],
+  [
+    'S12',
+    'a session of the future',
+    () => first('record', isType('session'), (one) => [withMembers(one, { opened_at: 9e12 })]),
+  ],
+  [
+    'S12',
+    'a use of the future',
+    () => first('record', isType('seen'), (one) => [withMembers(one, { at: 9e12 })]),
+  ],
+  [
+    'S12',
+    'a link of the future',
+    () => first('record', isType('link'), (one) => [withMembers(one, { issued_at: 9e12 })]),
   ],
   ['G08', 'evidence that is no JSON', () => first('event', always, (one) => [{ ...one, body: 'x' }])],
   [

@@ -83,6 +83,13 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     if (below(2) === 0) await world.admin('DELETE', 'agents/acme/short/key')
     else agents[3] = await world.agent('short')
   }
+  const signIn = async (): Promise<void> => {
+    const id = one(['ann', 'ben', 'eve']) as string
+    const act = below(4)
+    if (act === 0) await world.link(id)
+    else if (act === 1) await world.admin('DELETE', `reviewers/acme/${id}/sessions`)
+    else people.push(await world.signIn(id))
+  }
   const acts = [
     submit,
     submit,
@@ -99,6 +106,7 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     revise,
     pass,
     rotate,
+    signIn,
   ]
   for (let step = 0; step < steps; step++) await one(acts)?.()
 }

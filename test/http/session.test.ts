@@ -1,8 +1,30 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SignInOptions } from '../../src/contract/session.ts'
-import { type Agent, call, held, openWorld, sessionIn, type World } from '../gateway-fixture.ts'
+import { composeCredential, hashCredential } from '../../src/domain/credential.ts'
+import { INDEX } from '../../src/gateway/records.ts'
+import type { Store } from '../../src/store/store.ts'
+import { BUNDLE } from '../bundle.ts'
+import {
+  ADMIN_KEY,
+  type Agent,
+  type Answer,
+  call,
+  type CallOptions,
+  type EvidenceLine,
+  held,
+  HOUR,
+  MINUTE,
+  openWorld,
+  overriding,
+  pageOf,
+  sessionIn,
+  type SignedIn,
+  type World,
+} from '../gateway-fixture.ts'
 
-/** Signing in to the console: one-time links, sessions, cookies, and where a request comes from (design.md section 5). */
+/** Signing in to the console: one-time links, sessions, cookies, and how they end (design.md section 5). */
 
 let world: World
 let bot: Agent
@@ -13,6 +35,34 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
+const said = (lines: readonly EvidenceLine[]): unknown[] =>
+  lines.map(({ record }) => [record.type, record.details?.['reason'] ?? record.details?.['via']])
+
+async function inOwnWorld(
+  options: Parameters<typeof openWorld>[0],
+  act: (own: World) => Promise<void>,
+): Promise<void> {
+  const own = await openWorld(options)
+  try {
+    await act(own)
+  } finally {
+    await own.close()
+  }
+}
+
+const statusOf = async (reviewer: SignedIn): Promise<number> => (await reviewer.call('GET', 'me')).status
+
+/** Whatever the store holds of sign-ins: records by hash, and the index of a reviewer. */
+async function left(at: World, credential: string, reviewer: string): Promise<unknown[]> {
+  const { store } = at.app.deps
+  const hash = hashCredential(credential)
+  const records = await Promise.all(['session', 'seen', 'link'].map((type) => store.get('acme', type, hash)))
+  const listed = await store.range('acme', INDEX.signIns(reviewer), { limit: 100 })
+  const timed = await store.range('acme', INDEX.purge, { limit: 100 })
+  const named = [...listed, ...timed].filter(({ member }) => member.endsWith(hash))
+  return [...records.filter((record) => record !== undefined), ...named]
+}
+
 describe('POST /api/review/session', () => {
   it('200 with Me and a cookie that only this host can set, no page can read, and no other site can send', async () => {
     const answer = await world.openSession(await world.link('ann'))
@@ -21,7 +71,7 @@ describe('POST /api/review/session', () => {
       tenant: 'acme',
       reviewer: 'ann',
       via: 'link',
-      session: { idle_ms: 1_800_000, expires_at: new Date(world.clock.now + 8 * 3_600_000).toISOString() },
+      session: { idle_ms: 1_800_000, expires_at: new Date(world.clock.now + 8 * HOUR).toISOString() },
     })
     const [cookie = '', ...more] = answer.headers.getSetCookie()
     expect(more).toEqual([])
@@ -34,18 +84,151 @@ describe('POST /api/review/session', () => {
   it('200 once: the second use of a link is the same 401 as a link that never was', async () => {
     const link = await world.link('ann')
     expect((await world.openSession(link)).status).toBe(200)
-    const again = await world.openSession(link)
-    const never = await world.openSession('csl_acme_nonsense')
-    expect([again.status, never.status]).toEqual([401, 401])
-    expect(again.text).toBe(never.text)
-    expect([sessionIn(again), sessionIn(never)]).toEqual([undefined, undefined])
+    const refused = [
+      link,
+      composeCredential('link', Buffer.alloc(32, 9), 'acme'),
+      composeCredential('link', Buffer.alloc(32, 9), 'no-such-tenant'),
+      link.replace('csl_acme', 'csl_globex'),
+      `${link.slice(0, -1)}${link.endsWith('A') ? 'B' : 'A'}`,
+      (await world.signIn('ann')).key,
+      (await world.reviewer('ann')).key,
+      'csl_acme_nonsense',
+      'x',
+    ]
+    const texts = new Set<string>()
+    for (const one of refused) {
+      const answer = await world.openSession(one)
+      expect([answer.status, sessionIn(answer)]).toEqual([401, undefined])
+      texts.add(answer.text)
+    }
+    expect(texts.size, 'the answer does not tell them apart').toBe(1)
+  })
+
+  it('200 for one of many who race with one link, and 401 for all others: there is one session', async () => {
+    const link = await world.link('cat')
+    const before = (await world.evidence()).length
+    const answers = await Promise.all(Array.from({ length: 32 }, () => world.openSession(link)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(31)
+    expect(answers.flatMap((answer) => sessionIn(answer) ?? [])).toHaveLength(1)
+    expect(said(await world.evidence('acme', before))).toEqual([['session.opened', 'link']])
+  })
+
+  it('401 from ten minutes after the link was issued, and not before', async () => {
+    await inOwnWorld({}, async (own) => {
+      const [early, late] = [await own.link('ann'), await own.link('ann')]
+      own.clock.advance(10 * MINUTE - 1)
+      expect((await own.openSession(early)).status).toBe(200)
+      own.clock.advance(1)
+      expect((await own.openSession(late)).status).toBe(401)
+      await own.due()
+      expect(await left(own, late, 'ann')).toEqual([])
+    })
+  })
+
+  it('401 with a link for somebody who has left the directory meanwhile', async () => {
+    await inOwnWorld({}, async (own) => {
+      const link = await own.link('nil')
+      await own.changePolicies({
+        'directory.yaml': (BUNDLE['directory.yaml'] ?? '').replace(/ +nil: .*\n/, ''),
+      })
+      expect((await own.openSession(link)).status).toBe(401)
+    })
+  })
+
+  it.each<[number, string, CallOptions]>([
+    [400, 'without a link', { body: {} }],
+    [400, 'with more than a link', { body: { link: 'x', more: 1 } }],
+    [400, 'with what is not JSON', { raw: 'link' }],
+    [415, 'as a form', { raw: 'link=x', headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
+    [413, 'with more than a body may hold', { raw: `{"link": "${'x'.repeat(300_000)}"}` }],
+  ])('%i %s', async (status, _, options) => {
+    const headers = { ...pageOf(world.url), ...options.headers }
+    const answer = await call(`${world.url}/api/review/session`, 'POST', { ...options, headers })
+    expect(answer.status).toBe(status)
   })
 
   it('403 foreign_origin from another page, and the link is still good', async () => {
     const link = await world.link('ann')
-    const { status, problem } = await world.openSession(link, { origin: 'https://evil.example' })
-    expect([status, problem.code]).toEqual([403, 'foreign_origin'])
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+    ]) {
+      const { status, problem } = await world.openSession(link, headers)
+      expect([status, problem.code]).toEqual([403, 'foreign_origin'])
+    }
     expect((await world.openSession(link)).status).toBe(200)
+  })
+
+  it('200 from the other names of a listener on this machine', async () => {
+    const { port } = new URL(world.url)
+    for (const host of ['localhost', '127.0.0.1', '[::1]']) {
+      const { status } = await world.openSession(await world.link('ann'), {
+        origin: `http://${host}:${port}`,
+      })
+      expect(status).toBe(200)
+    }
+  })
+
+  it('200 only from the public URL when there is one, and the link leads there', async () => {
+    await inOwnWorld({ config: { publicUrl: 'https://countersign.example' } }, async (own) => {
+      const { body } = await own.admin<{ url: string }>('POST', 'reviewers/acme/ann/login-link')
+      expect(body.url).toMatch(/^https:\/\/countersign\.example\/console\/#\/sign-in\/csl_acme_[\w-]{49}$/)
+      const link = body.url.split('/').at(-1) ?? ''
+      expect((await own.openSession(link)).status).toBe(403)
+      expect((await own.openSession(link, { origin: 'https://countersign.example' })).status).toBe(200)
+    })
+  })
+
+  it.each([
+    ['public_url is not set', { host: '0.0.0.0' }],
+    ['browsers keep no session without https', { publicUrl: 'http://countersign.example' }],
+    [undefined, { host: '0.0.0.0', publicUrl: 'https://countersign.example' }],
+    [undefined, {}],
+  ] as const)('a start that keeps people from signing in says so in the log: %s', async (warning, config) => {
+    await inOwnWorld({ config }, (own) => {
+      const said = /public_url is not set|browsers keep no session without https/.exec(
+        own.logged.join(''),
+      )?.[0]
+      expect(said).toBe(warning)
+      return Promise.resolve()
+    })
+  })
+
+  it('429 with Retry-After when an instance sees too many attempts; other pages cannot bring that about', async () => {
+    await inOwnWorld({}, async (own) => {
+      for (let i = 0; i < 130; i++) await own.openSession('x', { origin: 'https://evil.example' })
+      const statuses: number[] = []
+      for (let i = 0; i < 130; i++) statuses.push((await own.openSession('x')).status)
+      expect(statuses.slice(0, 120)).toEqual(Array<number>(120).fill(401))
+      expect(statuses).toContain(429)
+      const refused = await own.openSession(await own.link('ann'))
+      expect([refused.status, refused.problem.code]).toEqual([429, 'rate_limited'])
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    })
+  })
+
+  it('takes the place of the session that came with it, of this tenant or another', async () => {
+    const ann = await world.signIn('ann')
+    const cookie = ann.credentials()['cookie'] ?? ''
+    const records = await world.evidenceOf(async () => {
+      const answer = await world.openSession(await world.link('ben'), { cookie })
+      expect([answer.status, answer.body.reviewer]).toEqual([200, 'ben'])
+    })
+    expect(said(records)).toEqual([
+      ['link.issued', undefined],
+      ['session.opened', 'link'],
+      ['session.ended', 'replaced'],
+    ])
+    expect(await statusOf(ann)).toBe(401)
+    const again = await world.signIn('ann')
+    const elsewhere = await world.openSession(await world.link('zoe', 'globex'), {
+      cookie: again.credentials()['cookie'] ?? '',
+    })
+    expect(elsewhere.body.tenant).toBe('globex')
+    expect(await statusOf(again)).toBe(401)
   })
 })
 
@@ -58,24 +241,377 @@ describe('a session', () => {
     expect([status, body.status, body.votes[0]?.via]).toEqual([200, 'approved', 'link'])
   })
 
-  it('204 signs out: the session is gone and so is its cookie', async () => {
-    const ann = await world.signIn('ann')
-    const out = await ann.call('DELETE', 'session')
-    expect(out.status).toBe(204)
-    expect(out.headers.getSetCookie()[0]).toMatch(/^__Host-countersign=; .*Max-Age=0$/)
-    expect((await ann.call('GET', 'me')).status).toBe(401)
-    expect((await ann.call<SignInOptions>('GET', 'session')).body).toEqual({ signed_in: false })
-  })
-
-  it('403 foreign_origin on a vote without Origin', async () => {
+  it('403 foreign_origin on a vote, a comment and the way out that another page asks for; nothing happens', async () => {
     const ann = await world.signIn('ann')
     const { thread } = await held(bot)
-    const headers = { cookie: ann.credentials()['cookie'] ?? '' }
-    const body = { decision: 'approve', revision: 1 }
-    const { status, problem } = await call<never>(`${world.url}/api/review/threads/${thread}/votes`, 'POST', {
-      body,
-      headers,
+    const records = await world.evidenceOf(async () => {
+      for (const [method, path, body] of [
+        ['POST', `threads/${thread}/votes`, { decision: 'approve', revision: 1 }],
+        ['POST', `threads/${thread}/comments`, { comment: 'x' }],
+        ['DELETE', 'session', undefined],
+      ] as const) {
+        for (const from of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }]) {
+          const { status, problem } = await ann.call<never>(method, path, { body, headers: from })
+          expect([status, problem.code]).toEqual([403, 'foreign_origin'])
+        }
+      }
     })
+    expect(records).toEqual([])
+    expect(await statusOf(ann)).toBe(200)
+  })
+
+  it('403 foreign_origin on a read that a script of another page asks for', async () => {
+    const ann = await world.signIn('ann')
+    const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+    const { status, problem } = await ann.call<never>('GET', 'threads', { headers })
     expect([status, problem.code]).toEqual([403, 'foreign_origin'])
+  })
+
+  it('needs no Origin with a key: a page cannot send one by itself', async () => {
+    const ann = await world.reviewer('ann')
+    const { thread } = await held(bot)
+    const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+    const body = { decision: 'approve', revision: 1 }
+    expect((await ann.vote(thread, body, headers)).status).toBe(200)
+  })
+
+  it('401 for a cookie that is none, or stands twice', async () => {
+    const { key } = await world.signIn('ann')
+    const reviewerKey = (await world.reviewer('ann')).key
+    for (const cookie of [
+      '__Host-countersign=',
+      '__Host-countersign',
+      `__Host-countersign=${key}x`,
+      `__Host-countersign="${key}"`,
+      `__host-countersign=${key}`,
+      `countersign=${key}`,
+      `__Host-countersign=${key}; __Host-countersign=${key}`,
+      `__Host-countersign=${key}; __Host-countersign=x`,
+      `__Host-countersign=${reviewerKey}`,
+      `__Host-countersign=${await world.link('ann')}`,
+      `__Host-countersign=${ADMIN_KEY}`,
+      `__Host-countersign=${key.replace('css_acme', 'css_globex')}`,
+      `__Host-countersign=${composeCredential('session', Buffer.alloc(32, 5), 'acme')}`,
+    ]) {
+      const headers = { cookie, ...pageOf(world.url) }
+      const { status } = await call(`${world.url}/api/review/me`, 'GET', { headers })
+      expect([cookie, status]).toEqual([cookie, 401])
+    }
+    const beside = { cookie: `a=b; __Host-countersign=${key} ; c=__Host-countersign=x` }
+    expect((await call(`${world.url}/api/review/me`, 'GET', { headers: beside })).status).toBe(200)
+  })
+
+  it('401 as a bearer credential, on every plane', async () => {
+    const { key } = await world.signIn('ann')
+    const headers = { authorization: `Bearer ${key}` }
+    for (const path of ['review/me', 'agent/decisions?task_id=a', 'admin/policies'])
+      expect((await call(`${world.url}/api/${path}`, 'GET', { headers })).status).toBe(401)
+  })
+
+  it('stands behind a bearer credential, right or wrong, and beside what a proxy asks for', async () => {
+    const ann = await world.signIn('ann')
+    const ben = await world.reviewer('ben')
+    const both = (authorization: string): Promise<Answer<{ reviewer: string }>> =>
+      ann.call('GET', 'me', { headers: { authorization } })
+    expect((await both(`Bearer ${ben.key}`)).body.reviewer).toBe('ben')
+    expect((await both('Bearer nonsense')).status).toBe(401)
+    expect((await both('Bearer')).status).toBe(401)
+    expect((await both('Basic YTpi')).body.reviewer).toBe('ann')
+  })
+
+  it('200 for what a reviewer with the admin role may do, and 403 for issuing credentials', async () => {
+    const [ann, ben] = [await world.signIn('ann'), await world.signIn('ben')]
+    const admin = (who: SignedIn, method: string, path: string, more: object = {}) =>
+      call<never>(`${world.url}/api/admin/${path}`, method, { headers: who.credentials(), ...more })
+    expect((await admin(ann, 'GET', 'policies')).status).toBe(200)
+    expect((await admin(ben, 'GET', 'policies')).problem.code).toBe('not_permitted')
+    const body = { tool_name: 't', payload: {} }
+    expect((await admin(ann, 'POST', 'policies/explain', { body })).status).toBe(200)
+    const headers = { cookie: ann.credentials()['cookie'] ?? '' }
+    expect((await admin(ann, 'POST', 'policies/explain', { body, headers })).problem.code).toBe(
+      'foreign_origin',
+    )
+    for (const [method, path] of [
+      ['POST', 'reviewers/acme/ann/key'],
+      ['POST', 'reviewers/acme/ben/login-link'],
+      ['DELETE', 'reviewers/acme/ben/sessions'],
+    ] as const)
+      expect((await admin(ann, method, path)).problem.code).toBe('not_permitted')
+  })
+
+  it('leaves neither its credential nor that of a link in the log or the evidence, and only hashes in the store', async () => {
+    const link = await world.link('ann')
+    const answer = await world.openSession(link)
+    const session = sessionIn(answer) ?? ''
+    const evidence = JSON.stringify(await world.evidence())
+    for (const secret of [link, session, link.slice(9, 52), session.slice(9, 52)]) {
+      expect(world.logged.join('')).not.toContain(secret)
+      expect(evidence).not.toContain(secret)
+    }
+    expect(evidence).toContain(hashCredential(session))
+    const record = await world.app.deps.store.get('acme', 'session', hashCredential(session))
+    expect(record?.body).not.toContain(session.slice(9, 52))
+  })
+})
+
+describe('a session ends', () => {
+  it('204 when its reviewer signs out; its cookie is taken back', async () => {
+    const ann = await world.signIn('ann')
+    const records = await world.evidenceOf(async () => {
+      const out = await ann.call('DELETE', 'session')
+      expect(out.status).toBe(204)
+      expect(out.headers.getSetCookie()[0]).toMatch(/^__Host-countersign=; .*Max-Age=0$/)
+    })
+    expect(said(records)).toEqual([['session.ended', 'signed_out']])
+    expect(await statusOf(ann)).toBe(401)
+    expect((await ann.call('DELETE', 'session')).status).toBe(401)
+    expect(await left(world, ann.key, 'ann')).toEqual([])
+  })
+
+  it('204 everywhere: all sessions and unused links of the reviewer, and nobody else’s', async () => {
+    const [here, there, other] = [
+      await world.signIn('eve'),
+      await world.signIn('eve'),
+      await world.signIn('ben'),
+    ]
+    const link = await world.link('eve')
+    const key = await world.reviewer('eve')
+    expect((await here.call('DELETE', 'session?everywhere=true')).status).toBe(204)
+    expect([await statusOf(here), await statusOf(there), await statusOf(other)]).toEqual([401, 401, 200])
+    expect((await world.openSession(link)).status).toBe(401)
+    expect((await key.call('GET', 'me')).status).toBe(200)
+    expect((await here.call('DELETE', 'session?everywhere=no')).status).toBe(400)
+  })
+
+  it('204 when an administrator ends them, 404 where there is nobody', async () => {
+    const [ann, link] = [await world.signIn('ann'), await world.link('ann')]
+    const records = await world.evidenceOf(async () => {
+      expect((await world.admin('DELETE', 'reviewers/acme/ann/sessions')).status).toBe(204)
+    })
+    expect(records.at(-1)?.record).toMatchObject({
+      type: 'session.ended',
+      actor: { kind: 'admin', id: 'admin' },
+      details: { reviewer: 'ann', reason: 'ended_by_admin' },
+    })
+    expect(await statusOf(ann)).toBe(401)
+    expect((await world.openSession(link)).status).toBe(401)
+    expect((await world.admin('DELETE', 'reviewers/acme/ann/sessions')).status).toBe(204)
+    for (const path of [
+      'reviewers/acme/nobody/sessions',
+      'reviewers/nowhere/ann/sessions',
+      'reviewers/A/./sessions',
+    ])
+      expect((await world.admin('DELETE', path)).status).toBe(404)
+    for (const path of ['reviewers/acme/nobody/login-link', 'reviewers/nowhere/ann/login-link'])
+      expect((await world.admin('POST', path)).status).toBe(404)
+  })
+
+  it('401 when nothing was asked for half an hour, and not while it is in use', async () => {
+    await inOwnWorld({}, async (own) => {
+      const ann = await own.signIn('ann')
+      for (let i = 0; i < 5; i++) {
+        own.clock.advance(29 * MINUTE)
+        expect(await statusOf(ann)).toBe(200)
+      }
+      own.clock.advance(30 * MINUTE - 1)
+      expect(await statusOf(ann)).toBe(200)
+      own.clock.advance(30 * MINUTE)
+      const records = await own.evidenceOf(async () => {
+        expect(await statusOf(ann)).toBe(401)
+        expect(await statusOf(ann)).toBe(401)
+      })
+      expect(said(records)).toEqual([['session.ended', 'idle']])
+      expect(await left(own, ann.key, 'ann')).toEqual([])
+    })
+  })
+
+  it('401 after eight hours, whatever was asked', async () => {
+    await inOwnWorld({}, async (own) => {
+      const ann = await own.signIn('ann')
+      for (let i = 0; i < 19; i++) {
+        own.clock.advance(25 * MINUTE)
+        expect(await statusOf(ann)).toBe(200)
+      }
+      own.clock.advance(5 * MINUTE)
+      const records = await own.evidenceOf(async () => expect(await statusOf(ann)).toBe(401))
+      expect(said(records)).toEqual([['session.ended', 'expired']])
+    })
+  })
+
+  it('by the settings of the gateway', async () => {
+    await inOwnWorld({ config: { sessionIdle: 2 * MINUTE, sessionLifetime: 5 * MINUTE } }, async (own) => {
+      const ann = await own.signIn('ann')
+      const { body } = await ann.call<{ session: object }>('GET', 'me')
+      expect(body.session).toEqual({
+        idle_ms: 2 * MINUTE,
+        expires_at: new Date(own.clock.now + 5 * MINUTE).toISOString(),
+      })
+      own.clock.advance(2 * MINUTE)
+      expect(await statusOf(ann)).toBe(401)
+    })
+  })
+
+  it('by the timer when nobody asks, at the moment it is over and not before; what is in use stays', async () => {
+    await inOwnWorld({}, async (own) => {
+      const [idle, used] = [await own.signIn('ann'), await own.signIn('ben')]
+      own.clock.advance(20 * MINUTE)
+      expect(await statusOf(used)).toBe(200)
+      own.clock.advance(10 * MINUTE - 1)
+      expect(said(await own.evidenceOf(() => own.due()))).toEqual([])
+      own.clock.advance(1)
+      expect(said(await own.evidenceOf(() => own.due()))).toEqual([['session.ended', 'idle']])
+      expect(await left(own, idle.key, 'ann')).toEqual([])
+      expect(await statusOf(used)).toBe(200)
+      own.clock.advance(8 * HOUR)
+      await own.due()
+      expect(await left(own, used.key, 'ben')).toEqual([])
+    })
+  })
+
+  it('is noted as used at most once a minute, and not by what only looks whether it holds', async () => {
+    await inOwnWorld({}, async (own) => {
+      const ann = await own.signIn('ann')
+      const noted = async (): Promise<number> =>
+        (await own.app.deps.store.get('acme', 'seen', hashCredential(ann.key)))?.revision ?? 0
+      for (let i = 0; i < 10; i++) await ann.call('GET', 'me')
+      expect(await noted()).toBe(0)
+      own.clock.advance(MINUTE)
+      for (let i = 0; i < 10; i++) await ann.call('GET', 'me')
+      expect(await noted()).toBe(1)
+    })
+  })
+
+  const directory = BUNDLE['directory.yaml'] ?? ''
+  const ANN = 'ann:  { name: Ann Ash, email: ann@acme.example, groups: [desk, leads, board], roles: [admin] }'
+  it.each([
+    ['a group is taken', '[desk, leads, board], roles: [admin]', '[desk, leads], roles: [admin]', 'changed'],
+    ['a group is given', '[desk, leads, board]', '[desk, leads, board, audit]', 'changed'],
+    ['a role is taken', ', roles: [admin]', '', 'changed'],
+    ['the address is another', 'ann@acme', 'ann.ash@acme', 'changed'],
+    ['the reviewer has left', `      ${ANN}\n`, '', 'removed'],
+  ])('401 when %s in the directory', async (_, from, to, reason) => {
+    expect(directory).toContain(ANN)
+    await inOwnWorld({}, async (own) => {
+      const ann = await own.signIn('ann')
+      expect(await statusOf(ann)).toBe(200)
+      const entry = ANN.includes(from)
+        ? directory.replace(ANN, ANN.replace(from, to))
+        : directory.replace(from, to)
+      await own.changePolicies({ 'directory.yaml': entry.replace('owners: [ann]', 'owners: [ben]') })
+      const records = await own.evidenceOf(async () => expect(await statusOf(ann)).toBe(401))
+      expect(said(records)).toEqual([['session.ended', reason]])
+      expect(await left(own, ann.key, 'ann')).toEqual([])
+    })
+  })
+
+  it('200 when something else in the directory changes: a name, the order of groups, another reviewer', async () => {
+    await inOwnWorld({}, async (own) => {
+      const ann = await own.signIn('ann')
+      const changed = directory
+        .replace('Ann Ash', 'Ann Elder')
+        .replace('[desk, leads, board], roles', '[board, desk, leads], roles')
+        .replace('groups: [desk, board] }', 'groups: [desk] }')
+      await own.changePolicies({ 'directory.yaml': changed })
+      expect(await statusOf(ann)).toBe(200)
+    })
+  })
+
+  it('not by a restart, and not by a bundle that does not load: then nobody is known, and nothing is forgotten', async () => {
+    await inOwnWorld({}, async (own) => {
+      const ann = await own.signIn('ann')
+      await own.restart()
+      expect(await statusOf(ann)).toBe(200)
+      await own.stop()
+      await writeFile(join(own.policies, 'routing.yaml'), 'levels: none\n')
+      await own.start()
+      expect(await statusOf(ann)).toBe(401)
+      own.clock.advance(30 * MINUTE - 1)
+      await own.due()
+      await own.changePolicies({ 'routing.yaml': BUNDLE['routing.yaml'] ?? '' })
+      expect(await statusOf(ann)).toBe(200)
+    })
+  })
+
+  it('401 for a vote under a session that ends while it is counted: nothing is written', async () => {
+    let meanwhile: (() => Promise<unknown>) | undefined
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        commit: async (partition, commit) => {
+          const act = meanwhile
+          meanwhile = undefined
+          await act?.()
+          return store.commit(partition, commit)
+        },
+      })
+    await inOwnWorld({ wrapStore }, async (own) => {
+      const agent = await own.agent()
+      const ann = await own.signIn('ann')
+      const { thread } = await held(agent)
+      const records = await own.evidenceOf(async () => {
+        meanwhile = () => own.admin('DELETE', 'reviewers/acme/ann/sessions')
+        expect((await ann.approve(thread)).status).toBe(401)
+      })
+      expect(said(records)).toEqual([['session.ended', 'ended_by_admin']])
+    })
+  })
+})
+
+describe('GET /api/review/session', () => {
+  it('200 says whether somebody is signed in, and never refuses', async () => {
+    const ann = await world.signIn('ann')
+    const ask = async (headers: Record<string, string>): Promise<SignInOptions> =>
+      (await call<SignInOptions>(`${world.url}/api/review/session`, 'GET', { headers })).body
+    expect(await ask({})).toEqual({ signed_in: false })
+    expect(await ask(ann.credentials())).toEqual({ signed_in: true })
+    expect(await ask({ cookie: '__Host-countersign=x' })).toEqual({ signed_in: false })
+    expect(await ask({ ...ann.credentials(), 'sec-fetch-site': 'cross-site' })).toEqual({ signed_in: false })
+    const { key } = await world.reviewer('ann')
+    expect(await ask({ authorization: `Bearer ${key}` })).toEqual({ signed_in: true })
+  })
+})
+
+describe('a level that asks for a sign-in', () => {
+  const desk = 'group: desk,  approvals: 1,'
+  const asked = {
+    'routing.yaml': (BUNDLE['routing.yaml'] ?? '').replaceAll(desk, `${desk} interactive: true,`),
+  }
+
+  it('403 sign_in_required for a key, after everything else; 200 for a session', async () => {
+    await inOwnWorld({ files: asked }, async (own) => {
+      const agent = await own.agent()
+      const [key, dan, olga] = [
+        await own.reviewer('ben'),
+        await own.reviewer('dan'),
+        await own.reviewer('olga'),
+      ]
+      const { thread } = await held(agent)
+      const shown = await key.show(thread)
+      expect([shown.body.interactive, shown.body.mine]).toEqual([true, false])
+      expect(shown.body.can_vote).toMatchObject({ allowed: false, code: 'sign_in_required' })
+      expect(shown.body.who_can_vote.map(({ reviewer }) => reviewer)).toEqual(['ann', 'ben', 'cat'])
+      const codes = await Promise.all(
+        [key, dan, olga].map(async (one) => (await one.approve(thread)).problem.code),
+      )
+      expect(codes).toEqual(['sign_in_required', 'not_eligible', 'self_review'])
+      const ben = await own.signIn('ben')
+      expect((await ben.show(thread)).body.can_vote).toEqual({ allowed: true })
+      const { status, body } = await ben.approve(thread)
+      expect([status, body.status]).toEqual([200, 'approved'])
+      const again = await held(agent)
+      for (const decision of ['reject', 'request_changes'])
+        expect((await key.vote(again.thread, { decision, revision: 1 })).problem.code).toBe(
+          'sign_in_required',
+        )
+    })
+  })
+
+  it('200 with a key on the threads of a level that does not ask', async () => {
+    await inOwnWorld({ files: asked }, async (own) => {
+      const agent = await own.agent()
+      const eve = await own.reviewer('eve')
+      const { thread } = await held(agent, { payload: { amount: 20_000 } })
+      expect((await eve.show(thread)).body.interactive).toBe(false)
+      expect((await eve.approve(thread)).status).toBe(200)
+    })
   })
 })

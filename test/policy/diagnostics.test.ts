@@ -162,6 +162,19 @@ const CASES: readonly Case[] = [
     'routing.yaml:6:13 level-order: level medium waits longer than level low of the same group',
   ],
   [
+    'a higher level that does without the sign-in',
+    routing(
+      'medium:   { group: team-leads, approvals: 1, expires: 4h }\n  high:     { group: security, approvals: 1, expires: 1h,',
+      'medium:   { group: team-leads, approvals: 1, expires: 4h, interactive: true }\n  high:     { group: team-leads, approvals: 1, expires: 1h,',
+    ),
+    'routing.yaml:7:13 level-order: level high does without the sign-in of level medium of the same group',
+  ],
+  [
+    'an interactive level that is neither true nor false',
+    routing('approvals: 1, expires: 4h', 'approvals: 1, expires: 4h, interactive: link'),
+    'routing.yaml:6:74 wrong-type: `interactive` must be true or false, found text',
+  ],
+  [
     'a level that is missing',
     routing('  critical: { group: security-leads, approvals: 2, expires: 30m }\n', ''),
     'routing.yaml:5:3 missing-key: `levels` needs `critical:`',

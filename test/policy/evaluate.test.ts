@@ -125,6 +125,26 @@ describe('a decision', () => {
     expect(requirement?.expires_ms).toBe(2 * 3_600_000)
   })
 
+  it('asks for a sign-in when a level or a deciding rule does, and says so', async () => {
+    const plain = '  - { id: a, review: A. }\n'
+    const asking = '  - { id: b, review: B., reviewers: { group: fraud-desk, interactive: true } }\n'
+    const level = { 'routing.yaml': ROUTING.replace('expires: 8h', 'expires: 8h, interactive: true') }
+    const off = { 'routing.yaml': ROUTING.replace('expires: 8h', 'expires: 8h, interactive: false') }
+    const ask = async (
+      rule: string,
+      changes: Record<string, string>,
+    ): Promise<readonly [unknown, boolean]> => {
+      const snapshot = await snapshotOf(bundle({ 'rules/pay.yaml': rules(rule), ...changes }))
+      const { requirement } = await snapshot.decide(call({}))
+      const text = printExplanation(await snapshot.explain(call({})))
+      return [requirement?.interactive, text.includes(', signed in, within')]
+    }
+    expect(await ask(plain, {})).toEqual([undefined, false])
+    expect(await ask(plain, off)).toEqual([undefined, false])
+    expect(await ask(plain, level)).toEqual([true, true])
+    expect(await ask(plain + asking, {})).toEqual([true, true])
+  })
+
   it('of an unmatched call is what routing says, with the levels', async () => {
     const quiet = '  - { id: a, allow: A., when: { payload.amount: 1 } }\n'
     const refused = await (await withRules(quiet)).decide(call({ amount: 2 }))

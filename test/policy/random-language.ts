@@ -139,9 +139,16 @@ const rule = fc
     when: fc.option(match, { nil: undefined, freq: 8 }),
     unless: fc.option(match, { nil: undefined }),
     risk: fc.option(fc.constantFrom(...RISKS), { nil: undefined }),
-    reviewers: fc.option(fc.constantFrom({ group: 'fraud-desk' }, { group: 'security', expires: '5m' }), {
-      nil: undefined,
-    }),
+    reviewers: fc.option(
+      fc.constantFrom(
+        { group: 'fraud-desk' },
+        { group: 'security', expires: '5m' },
+        { group: 'security', interactive: true },
+      ),
+      {
+        nil: undefined,
+      },
+    ),
     until: fc.option(fc.constantFrom('2026-11-01', '2027-01-31'), { nil: undefined }),
     shadow: fc.nat(4).map((n) => n === 0),
   })

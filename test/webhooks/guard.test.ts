@@ -71,7 +71,7 @@ describe('among hostile URLs, names and addresses', () => {
   it('goes to a name that changes its answers only while all of them are good', () => {
     const changing = report.results.filter(({ stage }) => stage === 'connect')
     expect(changing.length).toBeGreaterThan(2)
-    for (const { answers } of changing) expect(answers.toSorted()).toEqual([200, 'refused_address'])
+    for (const { answers } of changing) expect(new Set(answers)).toEqual(new Set([200, 'refused_address']))
   })
 
   it('reaches what it should: four of four', () => {

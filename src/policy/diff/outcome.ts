@@ -44,7 +44,7 @@ function sign(difference: number): -1 | 0 | 1 {
   return difference < 0 ? -1 : difference > 0 ? 1 : 0
 }
 
-/** Stricter: every seat at least as hard to fill, and no more time. */
+/** Stricter: every seat at least as hard to fill, no more time, and a sign-in where there was one. */
 function compareRequirements(
   before: ReviewRequirement | undefined,
   after: ReviewRequirement | undefined,
@@ -58,7 +58,7 @@ function compareRequirements(
 
 /** True when in some respect `a` asks less than `b`. */
 function isLooser(a: ReviewRequirement, b: ReviewRequirement): boolean {
-  if (a.expires_ms > b.expires_ms) return true
+  if (a.expires_ms > b.expires_ms || (b.interactive === true && a.interactive !== true)) return true
   return b.seats.some((seat) => {
     const other = a.seats.find(({ group }) => group === seat.group)
     if (!other || other.approvals < seat.approvals) return true
@@ -81,12 +81,12 @@ export function tellsReviewers(before: Result, after: Result): boolean {
   return before.kind === 'decided' && after.kind === 'decided' && !!before.requirement && !!after.requirement
 }
 
-function describeRequirement({ seats, expires_ms }: ReviewRequirement): string {
+function describeRequirement({ seats, expires_ms, interactive }: ReviewRequirement): string {
   const who = seats.map(({ group, approvals, escalate }) => {
     const later = escalate.map((one) => `, after ${duration(one.after_ms)} also ${one.group}`)
     return `${approvals} of ${group}${later.join('')}`
   })
-  return `${who.join(' and ')} within ${duration(expires_ms)}`
+  return `${who.join(' and ')}${interactive === true ? ', signed in,' : ''} within ${duration(expires_ms)}`
 }
 
 const UNITS = [
@@ -106,6 +106,7 @@ export function duration(ms: number): string {
 export function resultKey(result: Result): string {
   if (result.kind === 'refused') return 'invalid'
   const { verdict, risk, requirement } = result
-  const told = requirement && { seats: requirement.seats, expires_ms: requirement.expires_ms }
+  const { seats, expires_ms, interactive } = requirement ?? {}
+  const told = requirement && { seats, expires_ms, interactive }
   return JSON.stringify([verdict, risk, told])
 }

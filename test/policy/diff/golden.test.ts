@@ -154,6 +154,20 @@ describe('one edit of the starter bundle', () => {
     `)
   })
 
+  it('a level that no longer asks for a sign-in', async () => {
+    const [before, after] = [
+      [/approvals: 2, expires: 30m/, 'approvals: 2, interactive: true, expires: 30m'],
+      [/approvals: 2, expires: 30m/, 'approvals: 2, expires: 30m'],
+    ] as const
+    const bundleWith = ([from, to]: readonly [RegExp, string]): Promise<Bundle> =>
+      load({ ...starter, 'routing.yaml': (starter['routing.yaml'] ?? '').replace(from, to) })
+    const text = printDiff(await diffBundles(await bundleWith(before), await bundleWith(after)))
+    expect(text).toContain(
+      'ledger.transfer LOOSENS review/critical (2 of security-leads and 1 of team-leads, signed in, within 30m) -> review/critical (2 of security-leads and 1 of team-leads within 30m)',
+    )
+    expect(text).toMatch(/\d+ loosened, 0 tightened, 0 changed otherwise; complete/)
+  })
+
   it('a domain added to a list', async () => {
     const routing = (starter['routing.yaml'] ?? '').replace(
       '[acme.com, acme.io]',

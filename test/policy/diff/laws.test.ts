@@ -33,7 +33,13 @@ const pairs: fc.Arbitrary<readonly [Policy, Policy]> = fc.oneof(
 
 /** What the two outcomes of a call are to somebody who compares them: the same, looser, stricter. */
 function outcomeKey({ verdict, risk, requirement }: Outcome): string {
-  return JSON.stringify([verdict, risk, requirement?.seats, requirement?.expires_ms])
+  return JSON.stringify([
+    verdict,
+    risk,
+    requirement?.seats,
+    requirement?.expires_ms,
+    requirement?.interactive,
+  ])
 }
 
 const rankOf = ({ verdict }: Outcome): number => VERDICTS.indexOf(verdict)

@@ -15,6 +15,13 @@ const review = (risk: Risk, seats: Record<string, number>, hours?: number): Resu
   by: [],
   requirement: requirement(seats, hours),
 })
+const signedIn: Result = {
+  kind: 'decided',
+  verdict: 'review',
+  risk: 'medium',
+  by: [],
+  requirement: { ...requirement({ team: 1 }), interactive: true },
+}
 const allow: Result = { kind: 'decided', verdict: 'allow', risk: 'low', by: [] }
 const reject: Result = { kind: 'decided', verdict: 'reject', risk: 'low', by: [] }
 const invalid: Result = { kind: 'refused' }
@@ -42,6 +49,10 @@ describe('the direction of a change', () => {
       review('high', { team: 1 }),
       'changes',
     ],
+    ['a sign-in no longer asked for', signedIn, team, 'loosens'],
+    ['a sign-in asked for', team, signedIn, 'tightens'],
+    ['a sign-in for an approval', review('medium', { team: 2 }), signedIn, 'changes'],
+    ['a sign-in as before', signedIn, signedIn, undefined],
     ['a lower risk of a reject', { ...reject, risk: 'high' }, reject, 'loosens'],
     ['an invalid payload allowed', invalid, allow, 'loosens'],
     ['a review invalid', team, invalid, 'tightens'],

@@ -1,0 +1,24 @@
+/** Why single sign-on ended on the sign-in page, as `#/sign-in?problem=<code>`. What exactly went wrong stands in the log only. */
+export const SIGN_IN_PROBLEMS = {
+  cancelled: 'The identity provider says that you did not sign in.',
+  expired: 'That took too long, or it was begun in another window. Please sign in again.',
+  invalid: 'The answer of the identity provider did not pass our checks. Please sign in again.',
+  provider: 'The identity provider cannot be reached, or does not work as configured.',
+  unverified: 'Your identity provider has not verified your e-mail address.',
+  unknown: 'You are not among the reviewers of this gateway. Ask an administrator.',
+  ambiguous: 'More than one reviewer of this gateway has your e-mail address. Ask an administrator.',
+  unavailable: 'This gateway cannot sign you in right now. Please try again in a moment.',
+} as const
+
+export type SignInProblem = keyof typeof SIGN_IN_PROBLEMS
+
+/** Single sign-on that did not end in a session. `message` and `cause` are for the log. */
+export class SignInError extends Error {
+  override readonly name = 'SignInError'
+  readonly problem: SignInProblem
+
+  constructor(problem: SignInProblem, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.problem = problem
+  }
+}

@@ -1,0 +1,43 @@
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
+
+/**
+ * Text that we give away and want back as it was: AES-256-GCM, so nobody else can read or write it. `purpose` keeps the keys
+ * of different uses apart, and is part of what is authenticated.
+ */
+export const SEAL_NONCE_BYTES = 12
+
+const CIPHER = 'aes-256-gcm'
+const KEY_BYTES = 32
+const TAG_BYTES = 16
+
+/** `nonce` is `SEAL_NONCE_BYTES` random bytes, never used twice. The answer is base64url. */
+export function seal(secret: Uint8Array, purpose: string, text: string, nonce: Uint8Array): string {
+  const cipher = createCipheriv(CIPHER, keyOf(secret, purpose), nonce)
+  cipher.setAAD(Buffer.from(purpose))
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
+}
+
+/** The text, or undefined for anything that `seal` did not make with the same secret and purpose. */
+export function unseal(secret: Uint8Array, purpose: string, sealed: string): string | undefined {
+  const bytes = Buffer.from(sealed, 'base64url')
+  // Base64url can be written in more than one way: only ours counts.
+  if (bytes.length < SEAL_NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined
+  const nonce = bytes.subarray(0, SEAL_NONCE_BYTES)
+  const decipher = createDecipheriv(CIPHER, keyOf(secret, purpose), nonce, { authTagLength: TAG_BYTES })
+  decipher.setAAD(Buffer.from(purpose))
+  decipher.setAuthTag(bytes.subarray(SEAL_NONCE_BYTES, SEAL_NONCE_BYTES + TAG_BYTES))
+  try {
+    const text = Buffer.concat([
+      decipher.update(bytes.subarray(SEAL_NONCE_BYTES + TAG_BYTES)),
+      decipher.final(),
+    ])
+    return text.toString('utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function keyOf(secret: Uint8Array, purpose: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', secret, '', purpose, KEY_BYTES))
+}

@@ -1,0 +1,93 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../contract/errors.ts'
+import { LIMITS } from '../contract/limits.ts'
+import { SignInError } from '../contract/sign-in-problems.ts'
+import { beginFlow, resumeFlow } from '../gateway/identity-provider.ts'
+import { replacedBy } from '../gateway/sign-in.ts'
+import { signInByProvider, type SingleSignOn } from '../gateway/sign-in-by-provider.ts'
+import { clearCookie, cookieOf, SESSION_COOKIE, setCookie } from './cookie.ts'
+import type { HttpDeps } from './deps.ts'
+import { keepSession, limitSignIns } from './session.ts'
+
+const CALLBACK_PATH = '/api/review/oidc/callback'
+const CONSOLE_PATH = '/console/'
+
+/** `Lax`, because the provider sends the browser back here from its own pages. */
+const FLOW_COOKIE = '__Host-countersign-oidc'
+
+export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
+  app.get('/oidc/start', async (request, reply) => {
+    const { provider } = configured(http)
+    limitSignIns(http)
+    const { flow, sealed } = beginFlow(http.gateway, replacedBy(cookieOf(request, SESSION_COOKIE)))
+    return orSay(http, reply, 302, async () => {
+      const url = await provider.authorize(flow, redirectUri(http))
+      setCookie(reply, FLOW_COOKIE, sealed, { sameSite: 'Lax', maxAgeSeconds: LIMITS.LINK_MS / 1000 })
+      return url
+    })
+  })
+
+  app.get('/oidc/callback', async (request, reply) => {
+    const sso = configured(http)
+    limitSignIns(http)
+    clearCookie(reply, FLOW_COOKIE, 'Lax')
+    return orSay(http, reply, 303, async () => {
+      keepSession(reply, await credentialFor(request, http, sso))
+      return CONSOLE_PATH
+    })
+  })
+}
+
+async function credentialFor(
+  request: FastifyRequest,
+  http: HttpDeps,
+  { provider, matching }: SingleSignOn,
+): Promise<string> {
+  const callback = new URL(`${redirectUri(http)}${/\?.*$/s.exec(request.url)?.[0] ?? ''}`)
+  const sealed = cookieOf(request, FLOW_COOKIE)
+  const flow = resumeFlow(http.gateway, sealed, callback.searchParams.get('state'))
+  const identity = await provider.redeem(flow, callback)
+  const { credential } = await signInByProvider(http.gateway, identity, matching, flow.replaced)
+  return credential
+}
+
+const redirectUri = (http: HttpDeps): string => http.site().url + CALLBACK_PATH
+
+function configured({ singleSignOn }: HttpDeps): SingleSignOn {
+  if (singleSignOn !== undefined) return singleSignOn
+  throw new GatewayError('not_found', 'no identity provider is configured')
+}
+
+/** A browser stands here, not a program: whatever goes wrong ends on the sign-in page, and the reason in the log. */
+async function orSay(
+  http: HttpDeps,
+  reply: FastifyReply,
+  status: 302 | 303,
+  next: () => Promise<string>,
+): Promise<FastifyReply> {
+  try {
+    return await reply
+      .code(status)
+      .header('location', await next())
+      .send()
+  } catch (error) {
+    const { problem, ...said } = reasonOf(error)
+    http.log.warn({ problem, ...said }, 'single sign-on failed')
+    return reply.code(status).header('location', `${CONSOLE_PATH}#/sign-in?problem=${problem}`).send()
+  }
+}
+
+const MOST_CAUSES = 5
+
+/** Sentences and codes only: what came with them may hold what signs somebody in. */
+function reasonOf(error: unknown): { problem: string; reason: string; causes: string[] } {
+  const causes: string[] = []
+  let cause = (error as Error).cause
+  while (cause instanceof Error && causes.length < MOST_CAUSES) {
+    const { code, error: word } = cause as Error & { code?: string; error?: string }
+    causes.push([cause.message, code, word].filter((part) => part !== undefined).join(', '))
+    cause = cause.cause
+  }
+  const problem = error instanceof SignInError ? error.problem : 'unavailable'
+  return { problem, reason: (error as Error).message, causes }
+}

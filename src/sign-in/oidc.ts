@@ -1,0 +1,173 @@
+import type * as OpenId from 'openid-client'
+import { SignInError, type SignInProblem } from '../contract/sign-in-problems.ts'
+import type { Flow, Identity, IdentityProvider } from '../gateway/identity-provider.ts'
+
+export interface OidcSettings {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret?: string
+  /** Separated by spaces. */
+  readonly scopes: string
+  readonly label?: string
+  /** Claims that are asked of the userinfo endpoint when the ID token has them not. */
+  readonly claims: readonly string[]
+  /** Longest time that one step may take in all, ms. */
+  readonly deadlineMs?: number
+}
+
+type Configured = { readonly library: typeof OpenId; readonly config: OpenId.Configuration }
+
+const DEADLINE_MS = 10_000
+/** One request ends before the step does, so that whoever comes next asks anew. */
+const REQUEST_SHARE = 0.9
+/** What the provider says about itself is asked again after so long. */
+const DISCOVERY_MS = 60 * 60_000
+
+/**
+ * OpenID Connect: authorization code flow with PKCE. openid-client checks issuer (RFC 9207, too), audience, nonce, state and times; we make it
+ * check the signature of the ID token as well. The provider is asked for the first time when somebody signs in, and again when that failed.
+ */
+export function openIdProvider(settings: OidcSettings): IdentityProvider {
+  const deadlineMs = settings.deadlineMs ?? DEADLINE_MS
+  const discovered = asked(() => discover(settings, deadlineMs))
+  return {
+    label: settings.label ?? new URL(settings.issuer).host,
+    authorize: (flow, redirectUri) =>
+      inTime(deadlineMs, async () => authorizationUrl(await discovered(), settings, flow, redirectUri)),
+    redeem: (flow, callback) =>
+      inTime(deadlineMs, async () => redeem(await discovered(), settings, flow, callback)),
+  }
+}
+
+/** The answer of `ask`, kept for an hour; those who ask at once share it, and a failure is not kept. */
+function asked(ask: () => Promise<Configured>): () => Promise<Configured> {
+  let answer: Promise<Configured> | undefined
+  let at = 0
+  return () => {
+    if (answer !== undefined && performance.now() - at < DISCOVERY_MS) return answer
+    const asking = ask()
+    asking.catch(() => {
+      if (answer === asking) answer = undefined
+    })
+    answer = asking
+    at = performance.now()
+    return asking
+  }
+}
+
+async function discover(settings: OidcSettings, deadlineMs: number): Promise<Configured> {
+  const library = await import('openid-client')
+  const { issuer, clientId } = settings
+  const url = new URL(issuer)
+  const config = await library
+    .discovery(url, clientId, undefined, authenticationOf(library, settings.clientSecret), {
+      timeout: (deadlineMs * REQUEST_SHARE) / 1000,
+      execute: [
+        library.enableNonRepudiationChecks,
+        ...(url.protocol === 'http:' ? [library.allowInsecureRequests] : []),
+      ],
+    })
+    .catch((cause: unknown) => {
+      throw new SignInError('provider', `what \`${issuer}\` says about itself is of no use`, cause)
+    })
+  return { library, config }
+}
+
+/** In the way the provider takes: by a header, which is the default of the standard, else in the body. */
+function authenticationOf(library: typeof OpenId, secret: string | undefined): OpenId.ClientAuth {
+  if (secret === undefined) return library.None()
+  const [basic, post] = [library.ClientSecretBasic(secret), library.ClientSecretPost(secret)]
+  return (server, client, body, headers) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+    const way = methods.includes('client_secret_basic') ? basic : post
+    return way(server, client, body, headers)
+  }
+}
+
+async function authorizationUrl(
+  { library, config }: Configured,
+  { scopes }: OidcSettings,
+  { state, nonce, verifier }: Flow,
+  redirectUri: string,
+): Promise<string> {
+  const url = library.buildAuthorizationUrl(config, {
+    redirect_uri: redirectUri,
+    scope: scopes,
+    state,
+    nonce,
+    code_challenge: await library.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  })
+  return url.href
+}
+
+async function redeem(
+  { library, config }: Configured,
+  settings: OidcSettings,
+  { state, nonce, verifier }: Flow,
+  callback: URL,
+): Promise<Identity> {
+  const tokens = await library.authorizationCodeGrant(config, callback, {
+    expectedState: state,
+    expectedNonce: nonce,
+    pkceCodeVerifier: verifier,
+    idTokenExpected: true,
+  })
+  const claims = tokens.claims()
+  if (claims === undefined) throw new SignInError('invalid', 'the provider sent no ID token')
+  const { iss: issuer, sub: subject } = claims
+  const complete = settings.claims.every((name) => claims[name] !== undefined)
+  if (complete || config.serverMetadata().userinfo_endpoint === undefined) return { issuer, subject, claims }
+  const more = await library.fetchUserInfo(config, tokens.access_token, subject)
+  return { issuer, subject, claims: { ...more, ...claims } }
+}
+
+/** A provider that hangs holds up nobody but the one who waits for it. @throws SignInError */
+async function inTime<T>(deadlineMs: number, work: () => Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const refuse = (): void =>
+      reject(new SignInError('provider', `no answer from the provider within ${deadlineMs} ms`))
+    timer = setTimeout(refuse, deadlineMs)
+  })
+  try {
+    return await Promise.race([work(), late])
+  } catch (error) {
+    throw asSignInError(error)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Failures that say nothing about the person: the connection, the configuration, an answer that is none. Of others the checks say no. */
+const OF_THE_PROVIDER: readonly (string | undefined)[] = [
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
+  'OAUTH_HTTP_REQUEST_FORBIDDEN',
+  'OAUTH_MISSING_SERVER_METADATA',
+  'OAUTH_INVALID_SERVER_METADATA',
+  'OAUTH_WWW_AUTHENTICATE_CHALLENGE',
+]
+
+function asSignInError(error: unknown): SignInError {
+  if (error instanceof SignInError) return error
+  const { message } = error as Error
+  return new SignInError(problemOf(error as OAuthError), message, error)
+}
+
+interface OAuthError extends Error {
+  readonly code?: string
+  /** The provider's own word (RFC 6749 sections 4.1.2.1 and 5.2). */
+  readonly error?: string
+}
+
+function problemOf(error: OAuthError): SignInProblem {
+  const { code, error: word } = error
+  if (code === 'OAUTH_AUTHORIZATION_RESPONSE_ERROR')
+    return word === 'access_denied' ? 'cancelled' : 'provider'
+  if (code === 'OAUTH_RESPONSE_BODY_ERROR') return word === 'invalid_grant' ? 'invalid' : 'provider'
+  return error instanceof TypeError || OF_THE_PROVIDER.includes(code) ? 'provider' : 'invalid'
+}

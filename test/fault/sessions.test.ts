@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { parseRedisAddress } from '../../src/store/redis-address.ts'
+import { openRedisStore } from '../../src/store/redis.ts'
+import type { Store } from '../../src/store/store.ts'
+import { type Answer, held, openWorld, sessionIn, SignedIn, type World } from '../gateway-fixture.ts'
+import { Browser, CLIENT_ID, CLIENT_SECRET, startProvider, type TestProvider } from '../identity-provider.ts'
+import { type RedisServer, startRedis } from '../redis/server.ts'
+
+/** Sign-in on several gateways that share one Redis: a session is good on all of them, and gone on all of them at once. */
+const INSTANCES = 3
+const SITE = 'https://countersign.example'
+const SESSION = '__Host-countersign'
+
+let redis: RedisServer
+let provider: TestProvider
+let worlds: World[]
+
+beforeAll(async () => {
+  redis = await startRedis()
+  provider = await startProvider({ redirectUri: `${SITE}/api/review/oidc/callback` })
+  const openStore = (): Promise<Store> => openRedisStore({ address: parseRedisAddress(redis.url) })
+  worlds = []
+  for (let i = 0; i < INSTANCES; i++) {
+    const config = {
+      publicUrl: SITE,
+      oidcIssuer: provider.issuer,
+      oidcClientId: CLIENT_ID,
+      oidcClientSecret: CLIENT_SECRET,
+    }
+    worlds.push(await openWorld({ openStore, config }))
+  }
+}, 60_000)
+afterAll(async () => {
+  for (const world of worlds) await world.close()
+  await provider.close()
+  await redis.dispose()
+})
+
+const at = (i: number): World => worlds[i % INSTANCES] as World
+const open = (i: number, link: string): Promise<Answer<unknown>> => at(i).openSession(link, { origin: SITE })
+
+/** The same session as each instance sees it. */
+async function everywhere(session: string): Promise<number[]> {
+  const page = { origin: SITE, 'sec-fetch-site': 'same-origin' }
+  const asked = worlds.map((world) => new SignedIn(world, session).call('GET', 'me', { headers: page }))
+  return (await Promise.all(asked)).map(({ status }) => status)
+}
+
+async function signIn(i: number, reviewer: string): Promise<string> {
+  const answer = await open(i, await at(i + 1).link(reviewer))
+  expect(answer.status).toBe(200)
+  return sessionIn(answer) ?? ''
+}
+
+it('a link issued by one instance opens a session on another, which holds on all, until it is ended on any', async () => {
+  const session = await signIn(0, 'ann')
+  expect(await everywhere(session)).toEqual([200, 200, 200])
+  const out = await new SignedIn(at(2), session).call('DELETE', 'session', { headers: { origin: SITE } })
+  expect(out.status).toBe(204)
+  expect(await everywhere(session)).toEqual([401, 401, 401])
+})
+
+it('signing out everywhere ends the sessions that other instances opened, at once on all', async () => {
+  const sessions = await Promise.all([0, 1, 2, 3, 4].map((i) => signIn(i, 'eve')))
+  const link = await at(1).link('eve')
+  const [first = ''] = sessions
+  const asking = new SignedIn(at(0), first)
+  const out = await asking.call('DELETE', 'session?everywhere=true', { headers: { origin: SITE } })
+  expect(out.status).toBe(204)
+  for (const session of sessions) expect(await everywhere(session)).toEqual([401, 401, 401])
+  expect((await open(2, link)).status).toBe(401)
+})
+
+it('of many who race with one link on all instances, one gets a session', async () => {
+  for (let round = 0; round < 10; round++) {
+    const link = await at(round).link('ben')
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => open(i, link)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(11)
+  }
+})
+
+it('of a vote on one instance and the end of its session on another, the vote counts only when it came first', async () => {
+  const agent = await at(0).agent()
+  for (let round = 0; round < 15; round++) {
+    const { thread } = await held(agent)
+    const session = await signIn(round, 'cat')
+    const voter = new SignedIn(at(round), session)
+    const body = { decision: 'approve', revision: 1 }
+    const [vote, end] = await Promise.all([
+      voter.call<never>('POST', `threads/${thread}/votes`, { body, headers: { origin: SITE } }),
+      at(round + 1).admin('DELETE', 'reviewers/acme/cat/sessions'),
+    ])
+    expect(end.status).toBe(204)
+    expect([200, 401]).toContain(vote.status)
+    const records = (await at(0).allEvidence()).map(({ record }) => record)
+    const cast = records.findIndex((one) => one.type === 'vote.cast' && one.thread_id === thread)
+    const ended = records.findLastIndex((one) => one.type === 'session.ended')
+    expect(cast >= 0).toBe(vote.status === 200)
+    expect(cast).toBeLessThan(ended)
+  }
+}, 60_000)
+
+it('single sign-on that begins on one instance ends on another', async () => {
+  provider.person = { sub: 'a', email: 'ann@acme.example', email_verified: true }
+  const browser = new Browser()
+  const start = `${at(0).url}/api/review/oidc/start`
+  const { url } = await browser.go(start, (next) => next.origin === SITE)
+  const back = await browser.ask(url.href.replace(SITE, at(1).url))
+  expect(back.headers.get('location')).toBe('/console/')
+  expect(await everywhere(browser.cookies.get(SESSION) ?? '')).toEqual([200, 200, 200])
+})

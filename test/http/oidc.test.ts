@@ -1,0 +1,532 @@
+import { createServer } from 'node:http'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Config } from '../../src/config.ts'
+import type { SIGN_IN_PROBLEMS } from '../../src/contract/sign-in-problems.ts'
+import type { Me, SignInOptions } from '../../src/contract/session.ts'
+import { beginFlow } from '../../src/gateway/identity-provider.ts'
+import { openIdProvider } from '../../src/sign-in/oidc.ts'
+import {
+  type Agent,
+  type Answer,
+  call,
+  edited,
+  held,
+  MINUTE,
+  openWorld,
+  pageOf,
+  type World,
+  type WorldOptions,
+} from '../gateway-fixture.ts'
+import {
+  Browser,
+  CLIENT_ID,
+  CLIENT_SECRET,
+  type IdToken,
+  otherKey,
+  type ProviderOptions,
+  startProvider,
+  type TestProvider,
+} from '../identity-provider.ts'
+
+/** Single sign-on against a real OpenID provider, offline (design.md section 5). */
+
+const SITE = 'https://countersign.example'
+const CALLBACK = `${SITE}/api/review/oidc/callback`
+const ANN = { sub: 'ann-1', email: 'Ann@Acme.example', email_verified: true }
+
+let provider: TestProvider
+let world: World
+
+beforeAll(async () => {
+  ;({ provider, world } = await pair())
+})
+afterAll(async () => {
+  await world.close()
+  await provider.close()
+})
+beforeEach(() => {
+  Object.assign(provider, { person: ANN, refuses: false, tamper: undefined })
+  world.logged.length = 0
+})
+
+interface Pair {
+  readonly provider: TestProvider
+  readonly world: World
+}
+
+/** A provider and a gateway that trusts it. */
+async function pair(
+  config: Partial<Config> = {},
+  options: Partial<ProviderOptions> = {},
+  files: WorldOptions['files'] = {},
+): Promise<Pair> {
+  const started = await startProvider({ redirectUri: CALLBACK, ...options })
+  const opened = await openWorld({
+    files,
+    config: {
+      publicUrl: SITE,
+      oidcIssuer: started.issuer,
+      oidcClientId: CLIENT_ID,
+      ...(options.authentication === 'none' ? {} : { oidcClientSecret: CLIENT_SECRET }),
+      ...config,
+    },
+  })
+  return { provider: started, world: opened }
+}
+
+async function withPair(made: Promise<Pair>, act: (made: Pair) => Promise<void>): Promise<void> {
+  const both = await made
+  try {
+    await act(both)
+  } finally {
+    await both.world.close()
+    await both.provider.close()
+  }
+}
+
+/** The same place on the gateway of the test: people know it by another name. */
+const local = (at: World, url: URL | string): string => String(url).replace(SITE, at.url)
+
+/** Goes to the provider and back, up to the door of the gateway: the URL with the code. */
+async function codeFor(browser: Browser, at = world, change = (url: URL): URL => url): Promise<URL> {
+  const start = await browser.ask(`${at.url}/api/review/oidc/start`)
+  expect(start.status).toBe(302)
+  const authorize = change(new URL(start.headers.get('location') ?? ''))
+  const { url } = await browser.go(authorize.href, (next) => next.origin === SITE)
+  expect(url.pathname).toBe('/api/review/oidc/callback')
+  return url
+}
+
+/** Where the gateway sends a browser that brings the answer of the provider. */
+async function knock(browser: Browser, url: URL | string, at = world): Promise<string> {
+  const response = await browser.ask(local(at, url))
+  expect(response.status).toBe(303)
+  expect(response.headers.get('cache-control')).toBe('no-store')
+  return response.headers.get('location') ?? ''
+}
+
+const SESSION = '__Host-countersign'
+const FLOW = '__Host-countersign-oidc'
+
+async function signIn(browser = new Browser(), at = world): Promise<Browser> {
+  expect(await knock(browser, await codeFor(browser, at), at)).toBe('/console/')
+  expect([...browser.cookies.keys()]).toContain(SESSION)
+  expect([...browser.cookies.keys()]).not.toContain(FLOW)
+  return browser
+}
+
+function meOf(browser: Browser, at = world): Promise<Answer<Me>> {
+  return call<Me>(`${at.url}/api/review/me`, 'GET', {
+    headers: { cookie: `${SESSION}=${browser.cookies.get(SESSION)}` },
+  })
+}
+
+/** It ended on the sign-in page with this code, nobody is signed in, and nothing was written. */
+async function refused(
+  act: () => Promise<string>,
+  problem: keyof typeof SIGN_IN_PROBLEMS,
+  at = world,
+): Promise<void> {
+  let location = ''
+  const records = await at.evidenceOf(async () => {
+    location = await act()
+  })
+  expect(location).toBe(`/console/#/sign-in?problem=${problem}`)
+  expect(records).toEqual([])
+  expect(at.logged.join('')).toContain('single sign-on failed')
+}
+
+describe('single sign-on', () => {
+  it('302 to the provider with PKCE, state and nonce, and 303 back to the console with a session of the reviewer whose verified address it is', async () => {
+    const browser = new Browser()
+    const start = await browser.ask(`${world.url}/api/review/oidc/start`)
+    const asked = new URL(start.headers.get('location') ?? '')
+    expect(asked.origin).toBe(provider.issuer)
+    expect(Object.fromEntries(asked.searchParams)).toEqual({
+      client_id: CLIENT_ID,
+      redirect_uri: CALLBACK,
+      response_type: 'code',
+      scope: 'openid email profile',
+      code_challenge_method: 'S256',
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+    })
+    expect(start.headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        /^__Host-countersign-oidc=[\w-]+; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=600$/,
+      ),
+    ])
+    const records = await world.evidenceOf(async () => {
+      await signIn(browser)
+    })
+    const { status, body } = await meOf(browser)
+    expect([status, body.tenant, body.reviewer, body.via]).toEqual([200, 'acme', 'ann', 'oidc'])
+    expect(body.groups).toEqual(['desk', 'leads', 'board'])
+    expect(records.map(({ record }) => [record.type, record.actor.id, record.details])).toEqual([
+      [
+        'session.opened',
+        'ann',
+        expect.objectContaining({ via: 'oidc', issuer: provider.issuer, subject: 'ann-1' }),
+      ],
+    ])
+  })
+
+  it('200 is offered on the sign-in page with the host of the provider', async () => {
+    const { body } = await call<SignInOptions>(`${world.url}/api/review/session`, 'GET')
+    expect(body).toEqual({
+      signed_in: false,
+      single_sign_on: { label: new URL(provider.issuer).host, url: '/api/review/oidc/start' },
+    })
+  })
+
+  it('ends the session that the browser had when it went to the provider', async () => {
+    const browser = await signIn()
+    const before = browser.cookies.get(SESSION) ?? ''
+    await signIn(browser)
+    expect(browser.cookies.get(SESSION)).not.toBe(before)
+    const headers = { cookie: `${SESSION}=${before}` }
+    expect((await call(`${world.url}/api/review/me`, 'GET', { headers })).status).toBe(401)
+    expect((await meOf(browser)).status).toBe(200)
+  })
+
+  it('404 on both routes where no provider is configured', async () => {
+    const own = await openWorld()
+    try {
+      for (const path of ['start', 'callback?code=a&state=b']) {
+        expect((await call(`${own.url}/api/review/oidc/${path}`, 'GET')).status).toBe(404)
+      }
+      expect((await call<SignInOptions>(`${own.url}/api/review/session`, 'GET')).body).toEqual({
+        signed_in: false,
+      })
+    } finally {
+      await own.close()
+    }
+  })
+
+  it.each(['client_secret_post', 'none'] as const)(
+    'signs in a client that authenticates by %s',
+    async (authentication) => {
+      await withPair(pair({}, { authentication }), async (made) => {
+        made.provider.person = ANN
+        await signIn(new Browser(), made.world)
+      })
+    },
+  )
+
+  it('asks the userinfo endpoint when the ID token does not hold the claims', async () => {
+    await withPair(pair({}, { thinIdToken: true }), async (made) => {
+      made.provider.person = ANN
+      await signIn(new Browser(), made.world)
+      expect(made.provider.calls).toContain('/me')
+    })
+  })
+})
+
+describe('an answer that is not the one this browser asked for', () => {
+  it('a code that was used is refused, and its session is not given again', async () => {
+    const browser = new Browser()
+    const url = await codeFor(browser)
+    const flow = browser.cookies.get(FLOW) ?? ''
+    expect(await knock(browser, url)).toBe('/console/')
+    const thief = new Browser()
+    thief.cookies.set(FLOW, flow)
+    await refused(() => knock(thief, url), 'invalid')
+    expect(thief.cookies.has(SESSION)).toBe(false)
+  })
+
+  it('another state is refused without asking the provider', async () => {
+    const browser = new Browser()
+    const url = await codeFor(browser)
+    url.searchParams.set('state', 'a'.repeat(43))
+    provider.calls.length = 0
+    await refused(() => knock(browser, url), 'expired')
+    expect(provider.calls).toEqual([])
+  })
+
+  it.each([
+    ['no state', (url: URL) => url.searchParams.delete('state')],
+    ['state twice', (url: URL) => url.searchParams.append('state', 'b')],
+    ['code twice', (url: URL) => url.searchParams.append('code', 'b')],
+    ['no code', (url: URL) => url.searchParams.delete('code')],
+    ['another code', (url: URL) => url.searchParams.set('code', 'b'.repeat(43))],
+    ['another issuer', (url: URL) => url.searchParams.set('iss', 'https://evil.example')],
+    ['no issuer, which this provider always names', (url: URL) => url.searchParams.delete('iss')],
+  ])('%s is refused', async (_, change) => {
+    const browser = new Browser()
+    const url = await codeFor(browser)
+    change(url)
+    const location = await knock(browser, url)
+    expect(location).toMatch(/^\/console\/#\/sign-in\?problem=(expired|invalid)$/)
+    expect(browser.cookies.has(SESSION)).toBe(false)
+  })
+
+  it('a browser without the cookie of a flow is refused: nobody is signed in as somebody else', async () => {
+    const url = await codeFor(new Browser())
+    await refused(() => knock(new Browser(), url), 'expired')
+  })
+
+  it('the cookie of another flow is refused', async () => {
+    const [one, two] = [new Browser(), new Browser()]
+    const url = await codeFor(one)
+    await codeFor(two)
+    await refused(() => knock(two, url), 'expired')
+  })
+
+  it('a cookie in which one character was changed is refused, whichever', async () => {
+    const browser = new Browser()
+    const url = await codeFor(browser)
+    const flow = browser.cookies.get(FLOW) ?? ''
+    for (let i = 0; i < flow.length; i += 7) {
+      const other = flow[i] === 'A' ? 'B' : 'A'
+      const changed = new Browser()
+      changed.cookies.set(FLOW, flow.slice(0, i) + other + flow.slice(i + 1))
+      expect(await knock(changed, url)).toBe('/console/#/sign-in?problem=expired')
+    }
+  })
+
+  it('a cookie that another gateway sealed is refused', async () => {
+    const browser = new Browser()
+    const url = await codeFor(browser)
+    const stranger = { ...world.app.deps, commitmentSecret: Buffer.alloc(32, 7) }
+    browser.cookies.set(FLOW, beginFlow(stranger, undefined).sealed)
+    await refused(() => knock(browser, url), 'expired')
+  })
+
+  it('a flow that was begun more than ten minutes ago is refused', async () => {
+    const browser = new Browser()
+    const url = await codeFor(browser)
+    world.clock.advance(10 * MINUTE)
+    await refused(() => knock(browser, url), 'expired')
+  })
+
+  it('a nonce that was changed on the way to the provider is refused', async () => {
+    const browser = new Browser()
+    const url = await codeFor(browser, world, (authorize) => {
+      authorize.searchParams.set('nonce', 'n'.repeat(43))
+      return authorize
+    })
+    await refused(() => knock(browser, url), 'invalid')
+  })
+
+  it('a code that was asked for with another verifier is refused', async () => {
+    const browser = new Browser()
+    const url = await codeFor(browser, world, (authorize) => {
+      authorize.searchParams.set('code_challenge', 'c'.repeat(43))
+      return authorize
+    })
+    await refused(() => knock(browser, url), 'invalid')
+  })
+
+  it('a person who says no at the provider is sent back to the sign-in page', async () => {
+    provider.refuses = true
+    const browser = new Browser()
+    const url = await codeFor(browser)
+    await refused(() => knock(browser, url), 'cancelled')
+  })
+})
+
+describe('an ID token', () => {
+  const withClaims =
+    (claims: Record<string, unknown>) =>
+    (token: IdToken): IdToken => ({ ...token, claims: { ...token.claims, ...claims } })
+
+  it('that was only signed again is accepted: what follows is refused for what was changed', async () => {
+    provider.tamper = (token) => token
+    await signIn()
+  })
+
+  it.each<[string, NonNullable<TestProvider['tamper']>]>([
+    ['of another issuer', withClaims({ iss: 'https://evil.example' })],
+    ['for another client', withClaims({ aud: 'somebody-else' })],
+    ['that has expired', withClaims({ exp: 1_000_000_000 })],
+    ['of tomorrow', withClaims({ iat: 4_000_000_000, nbf: 4_000_000_000 })],
+    ['with another nonce', withClaims({ nonce: 'n'.repeat(43) })],
+    ['without nonce', withClaims({ nonce: undefined })],
+    ['without subject', withClaims({ sub: undefined })],
+    ['signed by another key', (token) => ({ ...token, key: otherKey() })],
+    ['that is not signed', (token) => ({ ...token, header: { ...token.header, alg: 'none' } })],
+    ['of a key nobody knows', (token) => ({ ...token, header: { ...token.header, kid: 'two' } })],
+  ])('%s is refused', async (_, tamper) => {
+    provider.tamper = tamper
+    const browser = new Browser()
+    const url = await codeFor(browser)
+    await refused(() => knock(browser, url), 'invalid')
+    expect(browser.cookies.has(SESSION)).toBe(false)
+  })
+})
+
+describe('who it is', () => {
+  const attempt = async (
+    person: TestProvider['person'],
+    made: Pair = { provider, world },
+  ): Promise<string> => {
+    made.provider.person = person
+    const browser = new Browser()
+    return knock(browser, await codeFor(browser, made.world), made.world)
+  }
+
+  it.each([
+    ['unverified', { ...ANN, email_verified: false }],
+    ['unverified', { ...ANN, email_verified: 'true' }],
+    ['unverified', { sub: 'ann-1', email: ANN.email }],
+    ['unknown', { ...ANN, email: 'mallory@acme.example' }],
+    ['unknown', { ...ANN, email: '' }],
+    ['unknown', { sub: 'ann' }],
+    ['unknown', { ...ANN, email: ['ann@acme.example'] }],
+  ] as const)('problem=%s for %j', async (problem, person) => {
+    await refused(() => attempt(person), problem)
+  })
+
+  const TWICE = edited(
+    'directory.yaml',
+    'zoe: { name: Zoe Zed,',
+    'zoe: { name: Zoe Zed, email: ann@acme.example,',
+  )
+
+  it('problem=ambiguous for an address that two tenants know, until one tenant is set', async () => {
+    await withPair(pair({}, {}, TWICE), async (made) => {
+      await refused(() => attempt(ANN, made), 'ambiguous', made.world)
+      expect(made.world.logged.join('')).toContain('acme/ann and globex/zoe')
+    })
+    await withPair(pair({ oidcTenant: 'globex' }, {}, TWICE), async (made) => {
+      made.provider.person = ANN
+      const { body } = await meOf(await signIn(new Browser(), made.world), made.world)
+      expect([body.tenant, body.reviewer]).toEqual(['globex', 'zoe'])
+    })
+  })
+
+  it('another claim is compared with the id of the reviewer, and its case counts', async () => {
+    await withPair(pair({ oidcReviewerClaim: 'nickname', oidcTenant: 'acme' }), async (made) => {
+      await refused(() => attempt({ sub: 'x', nickname: 'Ben' }, made), 'unknown', made.world)
+      made.provider.person = { sub: 'x', nickname: 'ben' }
+      const { body } = await meOf(await signIn(new Browser(), made.world), made.world)
+      expect(body.reviewer).toBe('ben')
+    })
+  })
+})
+
+describe('groups of a claim', () => {
+  let made: Pair
+  let bot: Agent
+  beforeAll(async () => {
+    made = await pair({ oidcGroupsClaim: 'groups' })
+    bot = await made.world.agent()
+  })
+  afterAll(async () => {
+    await made.world.close()
+    await made.provider.close()
+  })
+
+  const signedIn = async (groups: unknown): Promise<Browser> => {
+    made.provider.person = { ...ANN, ...(groups === undefined ? {} : { groups }) }
+    return signIn(new Browser(), made.world)
+  }
+  const vote = (browser: Browser, thread: string): Promise<Answer<never>> =>
+    call<never>(`${made.world.url}/api/review/threads/${thread}/votes`, 'POST', {
+      body: { decision: 'approve', revision: 1 },
+      headers: { cookie: `${SESSION}=${browser.cookies.get(SESSION)}`, ...pageOf(SITE) },
+    })
+
+  it('stand in place of those of the directory', async () => {
+    const browser = await signedIn(['audit', 'chess', 7])
+    expect((await meOf(browser, made.world)).body.groups).toEqual(['audit', 'chess'])
+    const { thread } = await held(bot)
+    const { status, problem } = await vote(browser, thread)
+    expect([status, problem.code]).toEqual([403, 'not_eligible'])
+  })
+
+  it.each([
+    ['none', undefined],
+    ['an object', { desk: true }],
+  ])('are none when the provider sends %s', async (_, groups) => {
+    const browser = await signedIn(groups)
+    expect((await meOf(browser, made.world)).body.groups).toEqual([])
+  })
+
+  it('count at the vote, and still when the agent collects, though the directory does not name them', async () => {
+    made.provider.person = {
+      sub: 'dan',
+      email: 'dan@acme.example',
+      email_verified: true,
+      groups: ['desk', 'chess'],
+    }
+    await made.world.changePolicies(
+      edited('directory.yaml', 'dan:  { name: Dan Day,', 'dan:  { name: Dan Day, email: dan@acme.example,'),
+    )
+    const browser = await signIn(new Browser(), made.world)
+    const { thread } = await held(bot)
+    const records = await made.world.evidenceOf(async () => {
+      expect((await vote(browser, thread)).status).toBe(200)
+    })
+    expect(records[0]?.record.details).toMatchObject({ via: 'oidc', groups: ['desk'] })
+    const { body } = await bot.poll({ thread_id: thread })
+    expect([body.status, typeof body.approval_token]).toEqual(['approved', 'string'])
+  })
+})
+
+describe('a provider in trouble', () => {
+  it('that is down sends people to the sign-in page, and the gateway goes on', async () => {
+    const made = await pair()
+    const { issuer } = made.provider
+    await made.provider.close()
+    try {
+      const browser = new Browser()
+      const down = await browser.ask(`${made.world.url}/api/review/oidc/start`)
+      expect([down.status, down.headers.get('location')]).toEqual([
+        302,
+        '/console/#/sign-in?problem=provider',
+      ])
+      expect(browser.cookies.has(FLOW)).toBe(false)
+      expect((await call(`${made.world.url}/livez`, 'GET')).status).toBe(200)
+      expect(made.world.logged.join('')).toContain(issuer)
+    } finally {
+      await made.world.close()
+    }
+  })
+
+  it('that goes down between the two halves sends people to the sign-in page', async () => {
+    const made = await pair()
+    try {
+      made.provider.person = ANN
+      const browser = new Browser()
+      const url = await codeFor(browser, made.world)
+      await made.provider.close()
+      await refused(() => knock(browser, url, made.world), 'provider', made.world)
+    } finally {
+      await made.world.close()
+    }
+  })
+
+  it('that takes connections and never answers is given up after the deadline, and asked again', async () => {
+    let asked = 0
+    const silent = createServer(() => void asked++)
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const { port } = silent.address() as { port: number }
+    const client = openIdProvider({
+      issuer: `http://127.0.0.1:${port}`,
+      clientId: CLIENT_ID,
+      scopes: 'openid',
+      claims: [],
+      deadlineMs: 200,
+    })
+    const flow = { state: 's', nonce: 'n', verifier: 'v'.repeat(43) }
+    for (let i = 0; i < 2; i++) {
+      await expect(client.authorize(flow, CALLBACK)).rejects.toMatchObject({ problem: 'provider' })
+    }
+    expect(asked).toBe(2)
+    silent.closeAllConnections()
+    silent.close()
+  })
+
+  it('that says it is somebody else is of no use', async () => {
+    const client = openIdProvider({
+      issuer: `${provider.issuer}/tenant`,
+      clientId: CLIENT_ID,
+      scopes: 'openid',
+      claims: [],
+    })
+    const flow = { state: 's', nonce: 'n', verifier: 'v'.repeat(43) }
+    await expect(client.authorize(flow, CALLBACK)).rejects.toMatchObject({ problem: 'provider' })
+  })
+})
