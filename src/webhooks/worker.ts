@@ -42,7 +42,7 @@ export interface Observed {
 export const TRY_MS = 15_000
 const CONNECTIONS = 16
 /** A lease outlasts a try and its record. */
-const LEASE_MARGIN_MS = 10_000
+const LEASE_MARGIN_MS = 5_000
 const MAX_TENANTS = 10_000
 
 /** One delivery that this worker has leased. */
