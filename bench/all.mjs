@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-for (const name of ['http', 'policy', 'reload', 'memory', 'start', 'store', 'check', 'diff', 'redis']) {
+for (const name of ['http', 'policy', 'reload', 'memory', 'start', 'store', 'check', 'diff', 'redis', 'webhooks']) {
   console.log(`\n## ${name}\n`)
   const script = fileURLToPath(new URL(`./${name}.mjs`, import.meta.url))
   const { status } = spawnSync(process.execPath, [script], { stdio: 'inherit' })
