@@ -4,7 +4,7 @@ import { TENANT_NAME } from './domain/id.ts'
 /** Settings of sign-in that would not work, or not safely. @throws ConfigError */
 export function checkSignIn(config: Config): void {
   const { publicUrl, oidcIssuer, oidcClientId, oidcScopes, oidcTenant } = config
-  if (publicUrl !== undefined && originOf(publicUrl) === undefined)
+  if (publicUrl !== undefined && !isOrigin(publicUrl))
     throw new ConfigError(
       `public_url: \`${publicUrl}\` must be an origin, such as https://countersign.example, without path`,
     )
@@ -21,10 +21,10 @@ export function checkSignIn(config: Config): void {
     throw new ConfigError(`oidc_tenant: \`${oidcTenant}\` is no name of a tenant`)
 }
 
-function originOf(text: string): string | undefined {
+function isOrigin(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['https:', 'http:'].includes(url.protocol)) return undefined
-  return [url.origin, `${url.origin}/`].includes(text) ? url.origin : undefined
+  if (url === undefined || !['https:', 'http:'].includes(url.protocol)) return false
+  return url.href === `${url.origin}/`
 }
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/

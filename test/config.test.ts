@@ -91,13 +91,28 @@ describe('where a setting comes from', () => {
   it.each(SETTINGS.map((setting) => [setting.key, setting] as const))(
     '%s by flag, environment and file',
     (key, setting) => {
-      const { type, maximum = Infinity, oneOf = [] } = setting
-      const texts: Partial<Record<keyof Config, string>> = { store: 'file:x', storeAccept: 'eviction' }
+      const { type, minimum = 0, maximum = Infinity, oneOf = [] } = setting
+      const texts: Partial<Record<keyof Config, string>> = {
+        store: 'file:x',
+        storeAccept: 'eviction',
+        webhooksAllow: '127.0.0.1/32:8443',
+        publicUrl: 'https://a.example',
+        oidcIssuer: 'https://b.example',
+      }
       const value =
-        type === 'integer' ? String(Math.min(2_000, maximum)) : (oneOf.at(-1) ?? texts[key] ?? SECRET)
+        type === 'integer'
+          ? String(Math.max(minimum, Math.min(2_000, maximum)))
+          : (oneOf.at(-1) ?? texts[key] ?? SECRET)
+      // These two go together.
+      const beside: Record<string, string> =
+        key === 'oidcIssuer'
+          ? { COUNTERSIGN_OIDC_CLIENT_ID: 'x' }
+          : key === 'oidcClientId'
+            ? { COUNTERSIGN_OIDC_ISSUER: 'https://b.example' }
+            : {}
       const snake = kebab(key).replaceAll('-', '_')
       const of = (args: string[], env: Record<string, string>) =>
-        String(load(args, env).config[key as keyof Config])
+        String(load(args, { ...beside, ...env }).config[key as keyof Config])
       expect(of([`--${kebab(key)}`, value], {})).toBe(value)
       expect(of([], { [`COUNTERSIGN_${snake.toUpperCase()}`]: value })).toBe(value)
       expect(
@@ -226,6 +241,56 @@ describe('what is refused', () => {
 
   it('an unsafe setting of Redis accepted by a name that nothing has', () => {
     expect(failure(['--store', 'redis://h', '--store-accept', 'everything'])).toContain('known are eviction')
+  })
+
+  it.each([
+    ['countersign.example', 'must be an origin'],
+    ['ftp://countersign.example', 'must be an origin'],
+    ['https://countersign.example/console', 'must be an origin'],
+    ['https://countersign.example/?a', 'must be an origin'],
+    ['https://user@countersign.example', 'must be an origin'],
+  ])('the public URL %s', (url, why) => {
+    expect(failure(['--public-url', url])).toContain(why)
+  })
+
+  it('takes a public URL with a slash at its end, with or without TLS', () => {
+    for (const url of [
+      'https://a.example',
+      'https://a.example/',
+      'https://A.example:443',
+      'http://a.example:8080',
+    ])
+      expect(load(['--public-url', url]).config.publicUrl).toBe(url)
+  })
+
+  const client = ['--oidc-client-id', 'x']
+  it.each([
+    [['--oidc-issuer', 'https://a.example'], 'it needs oidc_client_id'],
+    [client, 'it needs oidc_issuer'],
+    [['--oidc-client-secret', 's', '--oidc-issuer', 'https://a.example'], 'it needs oidc_client_id'],
+    [[...client, '--oidc-issuer', 'a.example'], 'must be the https URL'],
+    [[...client, '--oidc-issuer', 'http://a.example'], 'must be the https URL'],
+    [[...client, '--oidc-issuer', 'http://127.0.0.1.evil.example'], 'must be the https URL'],
+    [[...client, '--oidc-issuer', 'https://a.example/?x=1'], 'must be the https URL'],
+    [
+      [...client, '--oidc-issuer', 'https://a.example/.well-known/openid-configuration'],
+      'must be the https URL',
+    ],
+    [[...client, '--oidc-issuer', 'https://u:p@a.example'], 'must be the https URL'],
+    [[...client, '--oidc-issuer', 'https://a.example', '--oidc-scopes', 'email profile'], '`openid` must be'],
+    [[...client, '--oidc-issuer', 'https://a.example', '--oidc-tenant', 'A B'], 'no name of a tenant'],
+  ])('single sign-on that cannot work: %j', (args, why) => {
+    expect(failure(args)).toContain(why)
+  })
+
+  it('takes an issuer without TLS on this machine only', () => {
+    for (const issuer of [
+      'http://127.0.0.1:9',
+      'http://localhost:9',
+      'http://[::1]:9',
+      'https://a.example/x',
+    ])
+      expect(load([...client, '--oidc-issuer', issuer]).config.oidcIssuer).toBe(issuer)
   })
 
   it('a store without a directory', () => {

@@ -72,6 +72,8 @@ async function refusal(response: Response): Promise<CliFailure> {
 
 const HINTS: Record<string, string> = {
   unauthenticated: 'the key is missing, revoked, or of another kind (admin, reviewer, agent)',
+  sign_in_required:
+    'sign in to the console: an administrator prints a link with `countersign login-link TENANT/NAME`',
   stale_revision: 'the agent has revised its call: `countersign review show` it again',
 }
 

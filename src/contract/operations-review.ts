@@ -15,7 +15,7 @@ export const REVIEW_OPERATIONS: readonly Operation[] = [
     plane: 'review',
     summary: 'Who I am and what I may decide',
     answers: { 200: 'Me' },
-    refusals: [401],
+    refusals: [401, 503],
   },
   {
     method: 'get',

@@ -56,7 +56,7 @@ export function entryDigest({ email, groups, roles }: Standing): string {
   })
 }
 
-/** How often the last use of a session is noted, ms: often enough for its idle limit, seldom enough to cost nothing. */
+/** How often the last use of a session is noted, ms: seldom enough to cost nothing. An idle session may end so much early, never late. */
 export function noteEveryMs({ idleMs }: SessionTimes): number {
   return Math.min(60_000, idleMs / 10)
 }

@@ -1,12 +1,11 @@
 import { hashCredential, parseCredential } from '../domain/credential.ts'
 import { entryDigest } from '../domain/session.ts'
 import type { AgentEntry, ReviewerEntry, Snapshot } from '../policy/snapshot.ts'
-import type { Guard } from '../store/store.ts'
 import { type Caller, proofOf } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { read } from './records.ts'
 import { sessionInForce } from './sessions.ts'
-import { storeCall, unauthenticated } from './transact.ts'
+import { type ProofGuard, storeCall, unauthenticated } from './transact.ts'
 
 const REMEMBERED_KEYS = 10_000
 
@@ -41,8 +40,8 @@ export function recognise(deps: Deps, credential: string | undefined): Caller | 
 }
 
 /** The guard that makes a revocation instant: a commit under a key or session that is gone changes nothing and is refused. */
-export function keyGuard(caller: Caller): Guard {
-  return { type: proofOf(caller), id: caller.keyHash, revision: caller.keyRevision }
+export function keyGuard(caller: Caller): ProofGuard {
+  return { proof: true, type: proofOf(caller), id: caller.keyHash, revision: caller.keyRevision }
 }
 
 /** For calls that commit nothing, and for calls that last: the key or session must still be there. @throws GatewayError `unauthenticated` */

@@ -1,3 +1,4 @@
+import { GatewayError } from '../contract/errors.ts'
 import { hashCredential, parseCredential } from '../domain/credential.ts'
 import { endOf, noteEveryMs, type SessionEnd, sessionOver, type SessionState } from '../domain/session.ts'
 import type { Write } from '../store/store.ts'
@@ -5,7 +6,7 @@ import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { type Actor, type EvidenceRecord, isoTime } from './evidence.ts'
 import { INDEX, put, read, remove, unchanged } from './records.ts'
-import { type Plan, storeCall, transact, unauthenticated } from './transact.ts'
+import { type Plan, type ProofGuard, storeCall, transact, unauthenticated } from './transact.ts'
 
 /** Sessions while they are used, and how they end. How they begin stands in sign-in.ts. */
 
@@ -54,7 +55,8 @@ async function inForce(deps: Deps, tenant: string, hash: string): Promise<OpenSe
   const found = await storeCall(() => findSession(deps, tenant, hash))
   if (found === undefined || deps.policies.current() === undefined) throw unauthenticated()
   if (endOf(found, deps.store.now(), deps.sessions) === undefined) return found
-  await transact(deps, tenant, () => endWhenOver(deps, tenant, hash))
+  // Over is over, also when that cannot be written down now: the timer does it later.
+  await ifPossible(() => transact(deps, tenant, () => endWhenOver(deps, tenant, hash)))
   throw unauthenticated()
 }
 
@@ -69,14 +71,29 @@ async function findSession(deps: Deps, tenant: string, hash: string): Promise<Op
   return { tenant, hash, session, revision, seen: seen?.value.at ?? session.opened_at, standing }
 }
 
-/** Guarded by the session itself: what has ended leaves no trace of its use behind. */
+/**
+ * Guarded by the session itself: what has ended leaves no trace of its use behind. A use that the store cannot note now makes the session
+ * end sooner, never later, and is no reason to refuse it.
+ */
 async function noteUse(deps: Deps, { tenant, hash, revision, seen }: OpenSession): Promise<void> {
   const at = deps.store.now()
   if (at - seen < noteEveryMs(deps.sessions)) return
-  const guards = [unchanged('session', hash, { revision })]
+  const guards: ProofGuard[] = [{ proof: true, type: 'session', id: hash, revision }]
   const writes = [put('seen', hash, { at })]
-  await transact(deps, tenant, () => Promise.resolve({ answer: undefined, guards, writes }))
+  await ifPossible(() => transact(deps, tenant, () => Promise.resolve({ answer: undefined, guards, writes })))
 }
+
+/** A store that cannot answer now is no reason to fail. */
+async function ifPossible(act: () => Promise<unknown>): Promise<void> {
+  try {
+    await act()
+  } catch (error) {
+    const later = error instanceof GatewayError && STORE_TROUBLE.includes(error.code)
+    if (!later) throw error
+  }
+}
+
+const STORE_TROUBLE: readonly string[] = ['store_unavailable', 'outcome_unknown']
 
 /** A session that time or the directory has ended goes; any other is looked at again when its time may be over. */
 export async function endWhenOver(deps: Deps, tenant: string, hash: string): Promise<Plan<void>> {

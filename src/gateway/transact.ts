@@ -22,6 +22,11 @@ export interface Plan<T> {
   readonly landed?: () => void
 }
 
+/** Of the record that proves who calls, which never changes, it only goes: when this guard fails there is nobody left to decide for. */
+export interface ProofGuard extends RecordGuard {
+  readonly proof: true
+}
+
 export interface Committed<T> {
   readonly answer: T
   /** Number and leaf hash of the first evidence record: the caller's receipt. */
@@ -35,8 +40,6 @@ export interface Receipt {
 
 const ATTEMPTS = 32
 const RETRY_AFTER_SECONDS = 1
-/** Records that prove who is calling. */
-const PROOFS: readonly string[] = ['key', 'session']
 
 /**
  * Optimistic atomic commit (design.md section 2): `attempt` reads and decides, the store applies or names what changed meanwhile,
@@ -125,9 +128,8 @@ function receiptOf(number: number | undefined, event: string | undefined): { rec
   return number === undefined || event === undefined ? {} : { receipt: { number, leaf: leafHash(event) } }
 }
 
-/** The record of a key or session never changes, it only goes: when it is gone there is nobody left to decide for. */
 async function refuseDeadKeys(deps: Deps, tenant: string, guards: readonly Guard[]): Promise<void> {
-  const key = guards.find((guard): guard is RecordGuard => 'type' in guard && PROOFS.includes(guard.type))
+  const key = guards.find((guard): guard is ProofGuard => 'proof' in guard)
   if (key === undefined) return
   forgetKey(deps, key.id)
   const record = await storeCall(() => deps.store.get(tenant, key.type, key.id))

@@ -75,7 +75,7 @@ describe('the end of a session', () => {
     )
   })
 
-  it('is never early because the last use was not noted: that is noted often enough', () => {
+  it('comes early by what was not noted, at the most, and never late: a minute, or a tenth of the limit', () => {
     expect(noteEveryMs(TIMES)).toBe(60_000)
     expect(noteEveryMs({ ...TIMES, idleMs: 60_000 })).toBe(6_000)
   })

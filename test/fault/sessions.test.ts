@@ -80,6 +80,31 @@ it('of many who race with one link on all instances, one gets a session', async 
   }
 })
 
+it('everybody who ends the same sessions at once succeeds, and each ends once', async () => {
+  for (let round = 0; round < 10; round++) {
+    const sessions = await Promise.all([0, 1, 2].map((i) => signIn(i, 'dan')))
+    const [first = ''] = sessions
+    const out = new SignedIn(at(round), first).call('DELETE', 'session?everywhere=true', {
+      headers: { origin: SITE },
+    })
+    const ends = worlds.map((world) => world.admin('DELETE', 'reviewers/acme/dan/sessions'))
+    expect((await Promise.all(ends)).map(({ status }) => status)).toEqual([204, 204, 204])
+    expect([204, 401]).toContain((await out).status)
+    for (const session of sessions) expect(await everywhere(session)).toEqual([401, 401, 401])
+  }
+  const ended = (await at(0).allEvidence()).filter(({ record }) => record.type === 'session.ended')
+  const hashes = ended.map(({ record }) => record.details?.['session_hash'])
+  expect(new Set(hashes).size).toBe(hashes.length)
+})
+
+it('sign-ins that race to replace one session all succeed', async () => {
+  const cookie = `${SESSION}=${await signIn(0, 'ben')}`
+  const links = await Promise.all(Array.from({ length: 9 }, (_, i) => at(i).link('ben')))
+  const answers = await Promise.all(links.map((link, i) => at(i).openSession(link, { origin: SITE, cookie })))
+  expect(answers.map(({ status }) => status)).toEqual(Array<number>(9).fill(200))
+  expect(await everywhere(cookie.slice(SESSION.length + 1))).toEqual([401, 401, 401])
+})
+
 it('of a vote on one instance and the end of its session on another, the vote counts only when it came first', async () => {
   const agent = await at(0).agent()
   for (let round = 0; round < 15; round++) {

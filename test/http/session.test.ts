@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SignInOptions } from '../../src/contract/session.ts'
 import { composeCredential, hashCredential } from '../../src/domain/credential.ts'
 import { INDEX } from '../../src/gateway/records.ts'
-import type { Store } from '../../src/store/store.ts'
+import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { BUNDLE } from '../bundle.ts'
 import {
   ADMIN_KEY,
@@ -478,6 +478,26 @@ describe('a session ends', () => {
       own.clock.advance(MINUTE)
       for (let i = 0; i < 10; i++) await ann.call('GET', 'me')
       expect(await noted()).toBe(1)
+    })
+  })
+
+  it('200 while the store takes no writes: what cannot be noted ends it sooner, never later', async () => {
+    let full = false
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        commit: (...args) =>
+          full ? Promise.reject(new StoreUnavailable('no space left')) : store.commit(...args),
+      })
+    await inOwnWorld({ wrapStore }, async (own) => {
+      const ann = await own.signIn('ann')
+      full = true
+      own.clock.advance(20 * MINUTE)
+      expect(await statusOf(ann)).toBe(200)
+      own.clock.advance(10 * MINUTE)
+      expect(await statusOf(ann)).toBe(401)
+      full = false
+      const records = await own.evidenceOf(() => own.due())
+      expect(said(records)).toEqual([['session.ended', 'idle']])
     })
   })
 

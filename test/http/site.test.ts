@@ -9,6 +9,7 @@ describe('where people reach the gateway', () => {
   it.each<[string | undefined, string, number, string, string[]]>([
     ['https://a.example', '0.0.0.0', 8787, 'https://a.example', []],
     ['https://a.example/', '127.0.0.1', 8787, 'https://a.example', []],
+    ['https://A.example:443', '127.0.0.1', 8787, 'https://a.example', []],
     ['https://a.example:8443', '127.0.0.1', 8787, 'https://a.example:8443', []],
     [undefined, '127.0.0.1', 8787, 'http://127.0.0.1:8787', ['http://localhost:8787', 'http://[::1]:8787']],
     [undefined, 'localhost', 80, 'http://localhost', ['http://127.0.0.1', 'http://[::1]']],
