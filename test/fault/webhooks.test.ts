@@ -39,7 +39,11 @@ describe(`${KILLS} times kill -9 under load: no event is lost, and none has two 
     () =>
       inDirectory(async (directory) => {
         const redis = await startRedis()
-        await killAgainAndAgain(directory, ['--store', redis.url]).finally(() => redis.dispose())
+        try {
+          await killAgainAndAgain(directory, ['--store', redis.url])
+        } finally {
+          await redis.dispose()
+        }
       }),
     KILLS * 20_000 + 120_000,
   )
