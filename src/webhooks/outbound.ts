@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises'
-import type { IncomingMessage } from 'node:http'
-import { request } from 'node:https'
+import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http'
+import { Agent, request } from 'node:https'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
@@ -16,6 +16,8 @@ export interface Outbound {
   /** The reason why a URL is refused, in words for the person who gave it; undefined when it may be called. */
   refusalOf(url: string): string | undefined
   post(url: string, sending: Sending): Promise<Sent>
+  /** Lets the connections go that are kept. */
+  close(): void
 }
 
 export interface Sending {
@@ -55,10 +57,18 @@ const DRAIN_MS = 1_000
 const MAX_ADDRESSES = 16
 const MAX_INFORMATIONAL = 16
 const FIRST_FINAL_STATUS = 200
+/** Connections to one receiver that are kept, how long without use, and how long in all: its name may lead elsewhere by then. */
+const KEPT_CONNECTIONS = 8
+const KEPT_MS = 4_000
+const KEPT_IN_ALL_MS = 60_000
+const CONNECT_MS = 10_000
+/** What a connection says that was closed while nobody looked. */
+const STALE = /^(ECONNRESET|EPIPE)$/
 const DNS = { timeout: 2_000, tries: 2 }
 
 export function createOutbound(options: OutboundOptions): Outbound {
   const { allowed } = options
+  const agent = new GuardedAgent(options)
   return {
     refusalOf(url) {
       const checked = checkUrl(url, allowed)
@@ -67,14 +77,47 @@ export function createOutbound(options: OutboundOptions): Outbound {
     async post(url, sending) {
       const checked = checkUrl(url, allowed)
       if (!checked.ok) return failed('refused_url')
+      const call = { ...checked, options, sending, agent }
       try {
-        return await send({ ...checked, options, sending })
+        // a connection that was kept may be gone by now: that is no failure of the receiver
+        return (await send(call)) ?? (await send({ ...call, agent: undefined })) ?? failed('connection')
       } catch (error) {
         return failed(error instanceof Failure ? error.code : codeOf(error))
       }
     },
+    close: () => agent.destroy(),
   }
 }
+
+/** Keeps a few connections for a moment. Each was checked when it was made, and is not kept for long. */
+class GuardedAgent extends Agent {
+  readonly #options: OutboundOptions
+
+  constructor(options: OutboundOptions) {
+    super({ keepAlive: true, maxFreeSockets: KEPT_CONNECTIONS, timeout: KEPT_MS })
+    this.#options = options
+  }
+
+  override createConnection(
+    { host, port }: ClientRequestArgs,
+    done: (error: Error | null, socket: Duplex) => void,
+  ): undefined {
+    const where = { host: String(host).replace(/^\[|\]$/g, ''), port: Number(port), options: this.#options }
+    connected({ ...where, withinMs: CONNECT_MS }).then(
+      (socket) => done(null, socket),
+      (error: Error) => done(error, NO_SOCKET),
+    )
+  }
+
+  override keepSocketAlive(socket: Duplex): boolean {
+    const young = performance.now() - (madeAt.get(socket) ?? 0) < KEPT_IN_ALL_MS
+    // the declaration hides that it answers
+    return young && (super.keepSocketAlive(socket) as unknown as boolean)
+  }
+}
+
+/** When a connection was made. */
+const madeAt = new WeakMap<Duplex, number>()
 
 const failed = (code: FailureCode): Sent => ({ kind: 'failed', code })
 
@@ -95,24 +138,21 @@ interface Call {
   readonly port: number
   readonly options: OutboundOptions
   readonly sending: Sending
+  /** Absent: a connection of its own. */
+  readonly agent: GuardedAgent | undefined
 }
 
-function send(call: Call): Promise<Sent> {
-  const { url, sending } = call
+/** Undefined when a connection that was kept had been closed by the receiver. */
+function send(call: Call): Promise<Sent | undefined> {
+  const { url, sending, agent } = call
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, {
+    const outgoing: ClientRequest = request(url, {
       method: 'POST',
+      ...(agent === undefined ? {} : { agent }),
       headers: { ...sending.headers, 'content-length': String(Buffer.byteLength(sending.body)) },
       maxHeaderSize: HEADER_BYTES,
       insecureHTTPParser: false,
-      createConnection: (_, done) => {
-        void connected(call).then(
-          (socket) => (outgoing.destroyed ? socket.destroy() : done(null, socket)),
-          // a request without a socket hears of nothing but this
-          (error: Error) => done(error, NO_SOCKET),
-        )
-        return undefined
-      },
+      ...(agent === undefined ? { createConnection: connectFor(call, () => outgoing.destroyed) } : {}),
     })
     const end = (failure: Error): void => {
       outgoing.destroy(failure)
@@ -139,13 +179,24 @@ function send(call: Call): Promise<Sent> {
       drain(answer)
       resolve(answered(answer))
     })
-    outgoing.on('error', (error) => {
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
       settle()
-      reject(error)
+      if (outgoing.reusedSocket && STALE.test(error.code ?? '')) resolve(undefined)
+      else reject(error)
     })
     if (sending.signal?.aborted === true) stop()
     outgoing.end(sending.body)
   })
+}
+
+/** A request without a socket hears of nothing but what `done` is told. */
+function connectFor({ host, port, options, sending }: Call, isGone: () => boolean) {
+  return (_: object, done: (error: Error | null, socket: Duplex) => void): undefined => {
+    connected({ host, port, options, withinMs: sending.deadlineMs }).then(
+      (socket) => (isGone() ? socket.destroy() : done(null, socket)),
+      (error: Error) => done(error, NO_SOCKET),
+    )
+  }
 }
 
 function answered({ statusCode = 0, headers }: IncomingMessage): Sent {
@@ -167,8 +218,15 @@ function drain(answer: IncomingMessage): void {
   answer.on('close', () => clearTimeout(timer))
 }
 
+interface Where {
+  readonly host: string
+  readonly port: number
+  readonly options: OutboundOptions
+  readonly withinMs: number
+}
+
 /** A TLS connection to an address that may be called, and was found to be so again when it was there. */
-async function connected({ host, port, options, sending }: Call): Promise<TLSSocket> {
+async function connected({ host, port, options, withinMs }: Where): Promise<TLSSocket> {
   const addresses = isIP(host) === 0 ? await resolved(host, options) : [host]
   if (addresses.length === 0) throw new Failure('no_address')
   if (!addresses.every((address) => mayConnect(address, port, options.allowed)))
@@ -190,9 +248,10 @@ async function connected({ host, port, options, sending }: Call): Promise<TLSSoc
       reject(error)
     }
     // a request that gives up before its socket is there cannot end it
-    const timer = setTimeout(() => refuse(new Failure('timeout')), sending.deadlineMs)
+    const timer = setTimeout(() => refuse(new Failure('timeout')), withinMs)
     const settle = (secured: TLSSocket): void => {
       clearTimeout(timer)
+      madeAt.set(secured, performance.now())
       resolve(secured)
     }
     socket.once('close', () => clearTimeout(timer))

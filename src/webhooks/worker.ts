@@ -104,6 +104,7 @@ class OutboxWorker implements Worker {
     clearTimeout(this.#timer)
     await this.#looking
     await Promise.all(this.#tries)
+    this.#options.outbound.close()
   }
 
   /** One after another: two looks at once would only take each other's items. */

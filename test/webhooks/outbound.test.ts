@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
 import { gzipSync } from 'node:zlib'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parseAllowed } from '../../src/webhooks/address.ts'
 import { createOutbound, type Sent } from '../../src/webhooks/outbound.ts'
 import { makeAuthority } from './certificates.ts'
@@ -264,6 +264,40 @@ async function refusingDns(): Promise<number> {
   socket.unref()
   return socket.address().port
 }
+
+describe('a connection that is kept', () => {
+  const keeping = (behave: (socket: Socket, count: number) => void) => {
+    let count = 0
+    return receiver((socket) => {
+      const answer = (): void => behave(socket, ++count)
+      socket.on('data', answer)
+      answer()
+    })
+  }
+  const sending = { headers: {}, body: '{}', deadlineMs: DEADLINE_MS }
+
+  it('serves the next try, and is gone with the guard', async () => {
+    const { port, connections } = await keeping((socket) => void socket.write(ok(200)))
+    const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+    for (let i = 0; i < 3; i++)
+      expect(await outbound.post(`https://127.0.0.1:${port}/`, sending)).toEqual(answered(200))
+    expect(connections()).toBe(1)
+    outbound.close()
+    await vi.waitFor(() => expect(sockets.size).toBe(0))
+  })
+
+  it('that the receiver has closed meanwhile is no failure: the try goes over a new one', async () => {
+    const { port, connections } = await keeping((socket, count) => {
+      if (count % 2 === 1) socket.write(ok(200))
+      else socket.destroy()
+    })
+    const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+    for (let i = 0; i < 4; i++)
+      expect(await outbound.post(`https://127.0.0.1:${port}/`, sending)).toEqual(answered(200))
+    expect(connections()).toBeGreaterThan(1)
+    outbound.close()
+  })
+})
 
 describe('a try', () => {
   it('is stopped with the gateway', async () => {
