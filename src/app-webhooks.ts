@@ -3,7 +3,7 @@ import { allowedOf, type Config } from './config.ts'
 import type { Deps } from './gateway/deps.ts'
 import type { WebhookPorts } from './http/deps.ts'
 import type { Metrics } from './telemetry/metrics.ts'
-import { createOutbound } from './webhooks/outbound.ts'
+import { createOutbound } from './outbound/outbound.ts'
 import { composeSecret } from './webhooks/signature.ts'
 import { createWorker, TRY_MS, type Worker } from './webhooks/worker.ts'
 

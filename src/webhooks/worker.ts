@@ -5,7 +5,7 @@ import { deliveryToMake, recordTry, type Tried } from '../gateway/attempt.ts'
 import type { Deps } from '../gateway/deps.ts'
 import { destinations } from '../gateway/destinations.ts'
 import { INDEX, SYSTEM } from '../gateway/records.ts'
-import type { Outbound, Sent } from './outbound.ts'
+import type { Outbound, Sent } from '../outbound/outbound.ts'
 import { sign } from './signature.ts'
 
 /**

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { parseAllowed } from '../../src/webhooks/address.ts'
-import { createOutbound, type Sent } from '../../src/webhooks/outbound.ts'
-import { makeAuthority } from './certificates.ts'
+import { parseAllowed } from '../../src/outbound/address.ts'
+import { createOutbound, type Sent } from '../../src/outbound/outbound.ts'
+import { makeAuthority } from '../webhooks/certificates.ts'
 
 /** Receivers that misbehave in every way that the list names: each try is bounded, and its outcome is what it should be. */
 
@@ -222,6 +222,43 @@ describe('a receiver that does not', () => {
     const { port, heard } = await receiver(answer(ok(200)), own)
     expect(await post(port)).toEqual({ kind: 'failed', code: 'tls' })
     expect(heard).toEqual([])
+  })
+})
+
+describe('fetch, for libraries', () => {
+  const guarded = (port: number) => createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+  const init = { method: 'GET', headers: { accept: 'application/json' }, deadlineMs: DEADLINE_MS }
+
+  it('gives the answer whole, whatever its status, and follows nothing', async () => {
+    const { port, heard } = await receiver(
+      answer('HTTP/1.1 302 X\r\nLocation: /x\r\nContent-Length: 2\r\n\r\nhi'),
+    )
+    const response = await guarded(port).fetch(`https://127.0.0.1:${port}/a`, init)
+    expect([response.status, response.headers.get('location'), await response.text()]).toEqual([
+      302,
+      '/x',
+      'hi',
+    ])
+    expect(heard[0]).toMatch(/^GET \/a HTTP\/1\.1\r\n/)
+    const empty = await receiver(answer('HTTP/1.1 204 X\r\n\r\n'))
+    expect((await guarded(empty.port).fetch(`https://127.0.0.1:${empty.port}/`, init)).status).toBe(204)
+  })
+
+  it('throws what fetch throws for a URL that may not be called, an endless answer, and one that drips', async () => {
+    const cause = async (asked: Promise<unknown>): Promise<unknown> =>
+      asked.then(
+        () => 'answered',
+        (error: unknown) => (error instanceof TypeError ? error.cause : error),
+      )
+    expect(await cause(guarded(1).fetch('https://10.0.0.1/', init))).toBe('refused_url')
+    const endless = await receiver((socket) => (socket.write(HEAD), pour(socket, CHUNK)))
+    expect(await cause(guarded(endless.port).fetch(`https://127.0.0.1:${endless.port}/`, init))).toBe(
+      'protocol',
+    )
+    const dripping = await receiver((socket) => (socket.write(HEAD), drip(socket, '1\r\na\r\n')))
+    expect(await cause(guarded(dripping.port).fetch(`https://127.0.0.1:${dripping.port}/`, init))).toBe(
+      'timeout',
+    )
   })
 })
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureProgram, INSTALL_MS } from '../debian.ts'
-import { makeAuthority } from './certificates.ts'
+import { makeAuthority } from '../webhooks/certificates.ts'
 
 /**
  * The outbound guard in a network namespace in which the hostile addresses really answer: what it would reach is counted, not guessed.
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const changing = [1, 2, 6, 12, 24, 'alt'].map((name) => `DNS:rebind${name}.test`)
   authority.issue('server', { names: ['DNS:pub.test', 'DNS:xn--bcher-kva.test', ...changing] })
   const script = fileURLToPath(new URL('namespace.mjs', import.meta.url))
-  const guard = fileURLToPath(new URL('../../dist/webhooks/outbound.js', import.meta.url))
+  const guard = fileURLToPath(new URL('../../dist/outbound/outbound.js', import.meta.url))
   const args = ['--net', process.execPath, script, directory, guard]
   const { stdout } = await promisify(execFile)('unshare', args, { timeout: 120_000, maxBuffer: 1e8 })
   report = JSON.parse(stdout) as Report

@@ -16,6 +16,12 @@ export interface Outbound {
   /** The reason why a URL is refused, in words for the person who gave it; undefined when it may be called. */
   refusalOf(url: string): string | undefined
   post(url: string, sending: Sending): Promise<Sent>
+  /**
+   * For libraries that call out by `fetch`: GET or POST with text, no redirects, the answer whole and up to a megabyte.
+   *
+   * @throws TypeError as fetch does, with the FailureCode as its cause
+   */
+  fetch(url: string, init: FetchInit): Promise<Response>
   /** Lets the connections go that are kept. */
   close(): void
 }
@@ -24,6 +30,14 @@ export interface Sending {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   /** For all of it, from the name to the status, ms. */
+  readonly deadlineMs: number
+  readonly signal?: AbortSignal
+}
+
+export interface FetchInit {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
   readonly deadlineMs: number
   readonly signal?: AbortSignal
 }
@@ -54,6 +68,8 @@ const HEADER_BYTES = 16 * 1024
 const BODY_BYTES = 64 * 1024
 /** What comes after the status is read this long, so that the receiver can end in peace; nothing depends on it. */
 const DRAIN_MS = 1_000
+const ANSWER_BYTES = 1024 * 1024
+const WITHOUT_BODY = [204, 205, 304]
 const MAX_ADDRESSES = 16
 const MAX_INFORMATIONAL = 16
 const FIRST_FINAL_STATUS = 200
@@ -77,12 +93,27 @@ export function createOutbound(options: OutboundOptions): Outbound {
     async post(url, sending) {
       const checked = checkUrl(url, allowed)
       if (!checked.ok) return failed('refused_url')
-      const call = { ...checked, options, sending, agent }
+      const call = { ...checked, options, method: 'POST', sending, agent }
       try {
         // a connection that was kept may be gone by now: that is no failure of the receiver
-        return (await send(call)) ?? (await send({ ...call, agent: undefined })) ?? failed('connection')
+        const answer = (await send(call)) ?? (await send({ ...call, agent: undefined }))
+        if (answer === undefined) return failed('connection')
+        drain(answer)
+        return answered(answer)
       } catch (error) {
-        return failed(error instanceof Failure ? error.code : codeOf(error))
+        return failed(failureOf(error))
+      }
+    },
+    async fetch(url, { method, body = '', ...sending }) {
+      const checked = checkUrl(url, allowed)
+      if (!checked.ok) throw new TypeError(checked.reason, { cause: 'refused_url' })
+      const call = { ...checked, options, method, sending: { ...sending, body }, agent: undefined }
+      try {
+        const answer = await send(call)
+        if (answer === undefined) throw new Failure('connection')
+        return await wholeAnswer(answer, sending.deadlineMs)
+      } catch (error) {
+        throw new TypeError('fetch failed', { cause: failureOf(error) })
       }
     },
     close: () => agent.destroy(),
@@ -121,6 +152,8 @@ const madeAt = new WeakMap<Duplex, number>()
 
 const failed = (code: FailureCode): Sent => ({ kind: 'failed', code })
 
+const failureOf = (error: unknown): FailureCode => (error instanceof Failure ? error.code : codeOf(error))
+
 class Failure extends Error {
   override readonly name = 'Failure'
   readonly code: FailureCode
@@ -137,19 +170,20 @@ interface Call {
   readonly host: string
   readonly port: number
   readonly options: OutboundOptions
+  readonly method: string
   readonly sending: Sending
   /** Absent: a connection of its own. */
   readonly agent: GuardedAgent | undefined
 }
 
 /** Undefined when a connection that was kept had been closed by the receiver. */
-function send(call: Call): Promise<Sent | undefined> {
-  const { url, sending, agent } = call
+function send(call: Call): Promise<IncomingMessage | undefined> {
+  const { url, method, sending, agent } = call
   return new Promise((resolve, reject) => {
     const outgoing: ClientRequest = request(url, {
-      method: 'POST',
+      method,
       ...(agent === undefined ? {} : { agent }),
-      headers: { ...sending.headers, 'content-length': String(Buffer.byteLength(sending.body)) },
+      headers: { ...sending.headers, ...lengthOf(method, sending.body) },
       maxHeaderSize: HEADER_BYTES,
       insecureHTTPParser: false,
       ...(agent === undefined ? { createConnection: connectFor(call, () => outgoing.destroyed) } : {}),
@@ -176,8 +210,7 @@ function send(call: Call): Promise<Sent | undefined> {
     })
     outgoing.on('response', (answer) => {
       settle()
-      drain(answer)
-      resolve(answered(answer))
+      resolve(answer)
     })
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
       settle()
@@ -187,6 +220,32 @@ function send(call: Call): Promise<Sent | undefined> {
     if (sending.signal?.aborted === true) stop()
     outgoing.end(sending.body)
   })
+}
+
+function lengthOf(method: string, body: string): Record<string, string> {
+  return method === 'GET' ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+}
+
+async function wholeAnswer(answer: IncomingMessage, deadlineMs: number): Promise<Response> {
+  const timer = setTimeout(() => answer.destroy(new Failure('timeout')), deadlineMs)
+  const chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes > ANSWER_BYTES) throw new Failure('protocol')
+      chunks.push(chunk)
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+  const { statusCode: status = 0, headers } = answer
+  if (status < FIRST_FINAL_STATUS) throw new Failure('protocol')
+  const single = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+    typeof value === 'string' ? [[name, value]] : [],
+  )
+  const empty = WITHOUT_BODY.includes(status)
+  return new Response(empty ? null : Buffer.concat(chunks), { status, headers: single })
 }
 
 /** A request without a socket hears of nothing but what `done` is told. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { mayConnect, parseAllowed } from '../../src/webhooks/address.ts'
-import { checkUrl } from '../../src/webhooks/url.ts'
+import { mayConnect, parseAllowed } from '../../src/outbound/address.ts'
+import { checkUrl } from '../../src/outbound/url.ts'
 
 const { entries } = JSON.parse(
   readFileSync(new URL('../data/hostile/hostile-urls.json', import.meta.url), 'utf8'),
