@@ -12,6 +12,7 @@ for (const name of [
   'check',
   'diff',
   'redis',
+  'webhooks',
   'console',
 ]) {
   console.log(`\n## ${name}\n`)

@@ -1,5 +1,6 @@
-import type { Config } from './config.ts'
+import { allowedOf, type Config } from './config.ts'
 import type { SingleSignOn } from './gateway/sign-in-by-provider.ts'
+import { createOutbound } from './outbound/outbound.ts'
 import { openIdProvider } from './sign-in/oidc.ts'
 
 /** The identity provider that the configuration names. */
@@ -8,6 +9,7 @@ export function singleSignOnOf(config: Config): { singleSignOn?: SingleSignOn } 
   if (issuer === undefined || clientId === undefined) return {}
   const { oidcClientSecret, oidcGroupsClaim, oidcLabel, oidcTenant } = config
   const provider = openIdProvider({
+    outbound: createOutbound({ allowed: allowedOf(config) }),
     issuer,
     clientId,
     scopes: config.oidcScopes,

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { singleSignOnOf } from './app-sign-in.ts'
 import { openStore } from './app-store.ts'
+import { assembleWebhooks, type WebhookParts, type Webhooks } from './app-webhooks.ts'
 import type { Config } from './config.ts'
 import { successor, timeOrderedId } from './domain/id.ts'
 import { type Bucket, takeToken } from './domain/rate.ts'
@@ -13,7 +14,7 @@ import { issueLink, type Person } from './gateway/login-links.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/load-notes.ts'
 import { ownSecrets } from './gateway/secrets.ts'
 import { startTimer, type Timer } from './gateway/timer.ts'
-import type { HttpObservation, Rates } from './http/deps.ts'
+import type { HttpObservation, Rates, WebhookPorts } from './http/deps.ts'
 import type { Health } from './http/health.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
@@ -56,6 +57,8 @@ export interface AppParts {
   readonly bundleWorker?: BundleWorker
   readonly timerEveryMs?: number
   readonly streamBeatMs?: number
+  /** Of webhooks: how often the outbox is looked at, how long a try may take, and whom to trust. */
+  readonly webhooks?: WebhookParts
 }
 
 const TIMER_EVERY_MS = 500
@@ -112,6 +115,7 @@ interface Gateway extends Adapters {
   readonly server: FastifyInstance
   readonly health: Health
   readonly timer: Timer
+  readonly worker: ReturnType<Webhooks['start']>
   readonly loads: LoadNotes
   readonly newAdminKey?: string
 }
@@ -132,24 +136,18 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     knowsTool: (name) => policies.current()?.tools.has(name) === true,
     census: cached(() => census(deps), CENSUS_EVERY_MS),
   })
-  const deps: Deps = {
-    store,
-    policies,
-    keys: new Map(),
-    noted: new Map(),
-    random,
-    nextId: orderedIds(() => store.now(), random),
-    nextCommitId,
-    commitmentSecret: commitments,
-    sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },
-    storeDeadlineMs: config.storeDeadline,
-    observe: (observation) => {
-      metrics.observe(observation)
-      if (observation.kind === 'evidence') logEvidence(log, observation.record)
-    },
-  }
+  const webhooks = assembleWebhooks(config, parts.webhooks)
+  const deps = depsOf(config, { store, policies, random, nextCommitId, commitments, metrics, webhooks, log })
+  const worker = webhooks.start(deps, { metrics, log })
   const { streamBeatMs = BEAT_MS } = parts
-  const { server, health } = serverOf(config, { deps, metrics, log, adminKeyHash, streamBeatMs })
+  const { server, health } = serverOf(config, {
+    deps,
+    metrics,
+    log,
+    adminKeyHash,
+    streamBeatMs,
+    webhooks: webhooks.ports,
+  })
   const timer = startTimer(deps, {
     everyMs: parts.timerEveryMs ?? TIMER_EVERY_MS,
     ...timerNotes(log),
@@ -166,16 +164,55 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     server,
     health,
     timer,
+    worker,
     loads,
     ...(newAdminKey === undefined ? {} : { newAdminKey }),
   }
 }
 
+interface DepsParts extends Adapters {
+  readonly random: (bytes: number) => Uint8Array
+  readonly nextCommitId: () => string
+  readonly commitments: Uint8Array
+  readonly metrics: Metrics
+  readonly webhooks: Webhooks
+  readonly log: Logger
+}
+
+function depsOf(config: Config, parts: DepsParts): Deps {
+  const { store, policies, random, nextCommitId, commitments, metrics, webhooks, log } = parts
+  return {
+    store,
+    policies,
+    keys: new Map(),
+    noted: new Map(),
+    random,
+    nextId: orderedIds(() => store.now(), random),
+    nextCommitId,
+    commitmentSecret: commitments,
+    destinations: new Map(),
+    enqueued: (tenant) => webhooks.enqueued(tenant),
+    sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },
+    storeDeadlineMs: config.storeDeadline,
+    observe: (observation) => {
+      metrics.observe(observation)
+      if (observation.kind === 'evidence') logEvidence(log, observation.record)
+    },
+  }
+}
+
 function serverOf(
   config: Config,
-  parts: { deps: Deps; metrics: Metrics; log: Logger; adminKeyHash: Uint8Array; streamBeatMs: number },
+  parts: {
+    deps: Deps
+    metrics: Metrics
+    log: Logger
+    adminKeyHash: Uint8Array
+    streamBeatMs: number
+    webhooks: WebhookPorts
+  },
 ): { server: FastifyInstance; health: Health } {
-  const { deps, metrics, log, adminKeyHash, streamBeatMs } = parts
+  const { deps, metrics, log, adminKeyHash, streamBeatMs, webhooks } = parts
   const { health, close } = healthOf(deps)
   const waits = createWaits()
   const endAll = (): void => {
@@ -191,6 +228,7 @@ function serverOf(
     log,
     bodyBytes: config.bodyLimit,
     streamBeatMs,
+    webhooks,
     adminKeyHash,
     ...singleSignOnOf(config),
     site: () => (site ??= siteNow(config, server)),
@@ -206,11 +244,12 @@ function siteNow({ publicUrl, host }: Config, { server }: FastifyInstance): Site
 }
 
 async function listen(config: Config, gateway: Gateway, log: Logger): Promise<App> {
-  const { server, metrics, timer, policies, loads, store, deps, health, newAdminKey } = gateway
+  const { server, metrics, timer, worker, policies, loads, store, deps, health, newAdminKey } = gateway
   let scrapes: MetricsListener | undefined
   const close = async (): Promise<void> => {
     await server.close()
     await timer.close()
+    await worker.close()
     await policies.close()
     await loads.close()
     await scrapes?.close()

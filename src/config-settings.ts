@@ -18,6 +18,8 @@ export interface Config {
   readonly policies: string
   /** Absent: generated and printed once when the store is new. */
   readonly adminKey?: string
+  /** Networks and ports that webhooks may go to although they are not public, as `127.0.0.1/32:8443`. */
+  readonly webhooksAllow?: string
   readonly metricsHost: string
   readonly metricsPort: number
   readonly logLevel: string
@@ -103,6 +105,11 @@ export const SETTINGS: readonly Setting[] = [
     minLength: ADMIN_KEY_CHARS,
     secret: true,
     help: 'admin key; generated and printed once when absent and the store is new',
+  },
+  {
+    key: 'webhooksAllow',
+    type: 'string',
+    help: 'networks and ports that webhooks may go to in development, as 127.0.0.1/32:8443',
   },
   { key: 'metricsHost', type: 'string', default: '127.0.0.1', help: 'address of the metrics listener' },
   { key: 'metricsPort', ...PORT, default: 9464, help: 'port of the metrics listener' },

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { type Config, ConfigError, type Setting, SETTINGS } from './config-settings.ts'
 import { checkSignIn } from './config-sign-in.ts'
 import { isRedisAddress, parseRedisAddress, REDIS_FORMS, withoutPassword } from './store/redis-address.ts'
+import { type Allowed, parseAllowed } from './outbound/address.ts'
 import { ACCEPTABLE, type Acceptable } from './store/redis-settings.ts'
 
 export { ADMIN_KEY_CHARS, type Config, ConfigError, type Setting, SETTINGS } from './config-settings.ts'
@@ -146,6 +147,7 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
   }
   checkSignIn(config)
   acceptedOf(config)
+  allowedOf(config)
   if (isRedisAddress(config.store)) {
     redisAddressOf(config)
     return
@@ -160,6 +162,15 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
   const policies = resolve(config.policies)
   if (data === policies || data.startsWith(`${policies}/`)) {
     throw new ConfigError('store: state must not lie inside the policy directory')
+  }
+}
+
+/** @throws ConfigError for what is no network and port */
+export function allowedOf({ webhooksAllow = '' }: Config): Allowed[] {
+  try {
+    return parseAllowed(webhooksAllow)
+  } catch (cause) {
+    throw new ConfigError(`webhooks_allow: ${(cause as Error).message}`, { cause })
   }
 }
 

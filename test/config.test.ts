@@ -95,6 +95,7 @@ describe('where a setting comes from', () => {
       const texts: Partial<Record<keyof Config, string>> = {
         store: 'file:x',
         storeAccept: 'eviction',
+        webhooksAllow: '127.0.0.1/32:8443',
         publicUrl: 'https://a.example',
         oidcIssuer: 'https://b.example',
       }

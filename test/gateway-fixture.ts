@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { type App, startApp } from '../src/app.ts'
+import type { WebhookParts } from '../src/app-webhooks.ts'
 import type { Config } from '../src/config.ts'
 import type {
   ApprovalValidationResult,
@@ -269,6 +270,7 @@ export interface WorldOptions {
   /** Time between two rounds of the timer, ms; the tests do them by `due` when absent. */
   readonly timerEveryMs?: number
   readonly streamBeatMs?: number
+  readonly webhooks?: WebhookParts
   /** Puts a double before the store. */
   readonly wrapStore?: (store: Store) => Store
 }
@@ -323,7 +325,8 @@ export class World {
       ...this.#options.config,
     }
     const { clock, logged } = this
-    const { wrapStore = (store: Store) => store, timerEveryMs = NEVER_MS, streamBeatMs } = this.#options
+    const { wrapStore = (store: Store) => store, timerEveryMs = NEVER_MS } = this.#options
+    const { streamBeatMs, webhooks } = this.#options
     const open = this.#options.openStore ?? (() => openTestStore(join(this.#directory, 'data'), clock))
     this.#app = await startApp(config, {
       log: createLog('trace', { write: (line: string) => void logged.push(line) }),
@@ -333,6 +336,7 @@ export class World {
       },
       timerEveryMs,
       ...(streamBeatMs === undefined ? {} : { streamBeatMs }),
+      ...(webhooks === undefined ? {} : { webhooks }),
     })
   }
 

@@ -10,6 +10,7 @@ export interface Api {
   stream(path: string): Promise<AsyncIterable<Uint8Array>>
 }
 
+const NO_CONTENT = 204
 const TIMEOUT_MS = 15_000
 /** For an export: as long as it takes to send a page. */
 const STREAM_TIMEOUT_MS = 600_000
@@ -47,8 +48,10 @@ export function createApi(url: string, key: string): Api {
   }
   return {
     get: async <T>(path: string) => (await (await call('GET', path)).json()) as T,
-    post: async <T>(path: string, body?: object, headers?: Record<string, string>) =>
-      (await (await call('POST', path, { body, headers })).json()) as T,
+    post: async <T>(path: string, body?: object, headers?: Record<string, string>) => {
+      const response = await call('POST', path, { body, headers })
+      return (response.status === NO_CONTENT ? undefined : await response.json()) as T
+    },
     delete: async (path) => {
       await call('DELETE', path)
     },

@@ -85,6 +85,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'end all sessions of a reviewer',
     load: () => import('./login-link.ts').then((it) => ({ run: it.signOut, usage: it.SIGN_OUT_USAGE })),
   },
+  webhooks: {
+    summary: 'register and look after destinations of decision webhooks',
+    load: () => import('./webhooks.ts').then((it) => ({ run: it.webhooks, usage: it.WEBHOOKS_USAGE })),
+  },
   evidence: {
     summary: 'export evidence as NDJSON',
     load: () => import('./evidence.ts').then((it) => ({ run: it.evidence, usage: it.EVIDENCE_USAGE })),

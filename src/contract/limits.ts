@@ -39,6 +39,8 @@ export const LIMITS = {
   REVISIONS: 20,
   /** Longest `Prefer: wait`, in seconds. */
   WAIT_SECONDS: 55,
+  /** Webhooks of one tenant. */
+  WEBHOOKS: 20,
   PAGE_ITEMS: 100,
   EVIDENCE_PAGE_ITEMS: 10_000,
   /** A stored answer is replayed for a repeated Idempotency-Key this long; a stored allow for a shorter time. */

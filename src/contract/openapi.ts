@@ -7,8 +7,10 @@ import type { Operation } from './operation.ts'
 import { ADMIN_OPERATIONS } from './operations-admin.ts'
 import { AGENT_OPERATIONS } from './operations-agent.ts'
 import { REVIEW_OPERATIONS } from './operations-review.ts'
+import { WEBHOOK_OPERATIONS } from './operations-webhook.ts'
 import * as reviewer from './reviewer.ts'
 import * as session from './session.ts'
+import * as webhook from './webhook.ts'
 
 const Problem = Type.Object({
   type: Type.String(),
@@ -27,6 +29,7 @@ const COMPONENTS: Record<string, TSchema> = {
   ...schemasOf(agent),
   ...schemasOf(reviewer),
   ...schemasOf(session),
+  ...schemasOf(webhook),
   ...schemasOf(admin),
   Problem,
   Readiness,
@@ -37,7 +40,12 @@ function schemasOf(module: object): Record<string, TSchema> {
   return module as Record<string, TSchema>
 }
 
-const OPERATIONS: readonly Operation[] = [...AGENT_OPERATIONS, ...REVIEW_OPERATIONS, ...ADMIN_OPERATIONS]
+const OPERATIONS: readonly Operation[] = [
+  ...AGENT_OPERATIONS,
+  ...REVIEW_OPERATIONS,
+  ...ADMIN_OPERATIONS,
+  ...WEBHOOK_OPERATIONS,
+]
 
 const SECURITY = {
   agent: [{ agentKey: [] }],

@@ -8,6 +8,10 @@ export const HOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 export const TENANT_NAME = /^[a-z0-9-]{1,32}$/
 export const THREAD_ID = /^thr_[0-9A-HJKMNP-TV-Z]{26}$/
 
+/** Of webhooks and deliveries: both arrive without a tenant, so they name it. */
+export const WEBHOOK_ID = /^whk_([a-z0-9-]{1,32})_[0-9A-HJKMNP-TV-Z]{26}$/
+export const DELIVERY_ID = /^whd_([a-z0-9-]{1,32})_[0-9A-HJKMNP-TV-Z]{26}$/
+
 /**
  * 26 characters that sort by time: 48 bits of `time` (ms since 1970), then 80 bits of `random` (at least 10 bytes).
  */

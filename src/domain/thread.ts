@@ -13,6 +13,11 @@ export interface Thread {
   readonly created_at: number
   /** Shortened subject, for lists. */
   readonly title?: string
+  /** What the agent calls its workflow and its task. */
+  readonly workflow?: string
+  readonly label?: string
+  /** How many events destinations were told of. */
+  readonly sequence?: number
   /** Number of the current revision, from 1, and when it was submitted. */
   readonly revision: number
   readonly submitted_at: number

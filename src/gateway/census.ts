@@ -1,11 +1,14 @@
 import { RISKS } from '../domain/decision.ts'
 import type { Deps } from './deps.ts'
+import { destinations } from './destinations.ts'
 import { INDEX, SYSTEM, TENANTS_INDEX } from './records.ts'
 
 /** Waiting threads of all tenants, by risk, and the age of the oldest in ms. */
 export interface Census {
   readonly pending: ReadonlyMap<string, number>
   readonly oldestAgeMs: number
+  /** Deliveries of webhooks that are still to be made. */
+  readonly deliveries: number
 }
 
 const MAX_TENANTS = 10_000
@@ -24,5 +27,15 @@ export async function census(deps: Deps): Promise<Census> {
       pending.set(risk, (pending.get(risk) ?? 0) + (await deps.store.count(tenant, index)))
     }
   }
-  return { pending, oldestAgeMs: oldest === Infinity ? 0 : Math.max(0, deps.store.now() - oldest) }
+  const oldestAgeMs = oldest === Infinity ? 0 : Math.max(0, deps.store.now() - oldest)
+  return { pending, oldestAgeMs, deliveries: await waitingDeliveries(deps) }
+}
+
+async function waitingDeliveries(deps: Deps): Promise<number> {
+  const tenants = await deps.store.range(SYSTEM, INDEX.webhookTenants, { limit: MAX_TENANTS })
+  let waiting = 0
+  for (const { member: tenant } of tenants)
+    for (const { id } of await destinations(deps, tenant))
+      waiting += await deps.store.count(tenant, INDEX.outbox(id))
+  return waiting
 }

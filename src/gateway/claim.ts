@@ -58,7 +58,7 @@ function claiming(
   return {
     answer: undefined,
     guards: [unchanged('thread', thread.value.thread_id, thread), keyGuard(caller)],
-    writes: writeThread(thread.value, change.after).writes,
+    writes: writeThread(thread.value, change.after, { at: deps.store.now() }).writes,
     evidence: [
       reviewerRecord(deps, caller, change.after, { type: change.type, details: { ...change.details } }),
     ],

@@ -3,6 +3,7 @@ import type { CompiledSnapshot } from '../policy/compile.ts'
 import type { Diagnostic } from '../policy/diagnostics.ts'
 import type { Store } from '../store/store.ts'
 import type { EvidenceRecord } from './evidence.ts'
+import type { KnownDestinations } from './outbox.ts'
 import type { Caller } from './caller.ts'
 
 /** What every verb needs. No verb reaches for a clock, a random source or a policy by itself. */
@@ -21,6 +22,10 @@ export interface Deps {
   /** Key of the salted commitments in evidence: who holds it can open them. */
   readonly commitmentSecret: Uint8Array
   readonly sessions: SessionTimes
+  /** Destinations of webhooks by tenant. A stale entry is harmless: every commit that uses one guards it. */
+  readonly destinations: Map<string, KnownDestinations>
+  /** Told that deliveries were enqueued for a tenant. May be lost: the worker looks by itself. */
+  enqueued(tenant: string): void
   /** Longest time one store call may take, ms. */
   readonly storeDeadlineMs: number
   /** Told of every record after it is durable: counters and log lines. Must not throw; may be lost, never the truth. */

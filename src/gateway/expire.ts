@@ -24,11 +24,12 @@ export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | unde
     thread.status === 'approved' ? 'the approval was not collected in time' : 'nobody decided in time'
   const message = closingMessage('expired', sentence)
   const after = moved(withoutCharges(thread), 'expire', { message, ended_at: now })
-  const written = writeThread(thread, after)
+  const written = writeThread(thread, after, { at: now })
   return {
     answer: written.thread,
     guards: [unchanged('thread', thread.thread_id, read)],
     writes: [...written.writes, ...release(thread)],
+    notices: written.notices,
     evidence: [
       {
         type: 'review.expired',

@@ -152,10 +152,11 @@ async function approvedRead(
 function revoke(deps: Deps, thread: Thread, lapse: Lapse): Plan<Decision> {
   const message = closingMessage(lapse.code, lapse.sentence)
   const ended = { message, ended_at: deps.store.now() }
-  const written = writeThread(thread, moved(withoutCharges(thread), 'revoke', ended))
+  const written = writeThread(thread, moved(withoutCharges(thread), 'revoke', ended), { at: ended.ended_at })
   return {
     answer: decisionOn(written.thread, deps.store.now()),
     writes: [...written.writes, ...release(thread)],
+    notices: written.notices,
     evidence: [{ ...recordOf(deps, thread, 'approval.revoked'), details: { code: lapse.code } }],
   }
 }
@@ -164,7 +165,7 @@ function revoke(deps: Deps, thread: Thread, lapse: Lapse): Plan<Decision> {
 function collect(deps: Deps, thread: Thread, epoch: string): Plan<Decision> {
   const collected_at = deps.store.now()
   const approval = { ...thread.approval, at: thread.approval?.at ?? collected_at, epoch, collected_at }
-  const written = writeThread(thread, moved(thread, 'collect', { approval }))
+  const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: collected_at })
   return {
     answer: decisionOn(written.thread, collected_at),
     writes: written.writes,
@@ -190,7 +191,7 @@ function mint(deps: Deps, caller: Caller, thread: Thread, { entry, epoch }: Mint
     token_hash,
     token_expires_at: token.expires_at,
   }
-  const written = writeThread(thread, moved(thread, 'collect', { approval }))
+  const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: now })
   const token_expires_at = isoTime(token.expires_at)
   return {
     answer: { ...decisionOn(written.thread, now), approval_token: raw, token_expires_at },

@@ -4,6 +4,7 @@ import { sha256 } from '../domain/digest.ts'
 import type { Link, Session } from '../domain/session.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { ApprovalToken } from '../domain/token.ts'
+import type { Destination } from '../domain/webhook.ts'
 import type { FiredRule, History } from '../policy/snapshot.ts'
 import type { ReviewRequirement, Risk } from '../domain/decision.ts'
 import type { Guard, Store, Write } from '../store/store.ts'
@@ -30,6 +31,10 @@ export interface Records {
   readonly token: ApprovalToken
   /** By `<agent>/<task>/<SHA-256 of the Idempotency-Key>`. */
   readonly answer: StoredAnswer
+  /** One record for each tenant, `all`: read by every commit that tells somebody. */
+  readonly destinations: { readonly destinations: readonly Destination[] }
+  /** By its id. */
+  readonly delivery: DeliveryRecord
   /** In the system partition only: `admin` (hash of the generated admin key) and `commitments` (base64). */
   readonly secret: { readonly value: string }
 }
@@ -92,6 +97,21 @@ export interface Comment {
   readonly via: string
 }
 
+/** One event for one destination. */
+export interface DeliveryRecord {
+  readonly destination: string
+  readonly type: string
+  readonly thread_id?: string
+  /** What is sent, to the byte, on every try. */
+  readonly body: string
+  readonly created_at: number
+  readonly state: 'waiting' | 'delivered' | 'dead'
+  /** Tries since it was enqueued, or since somebody asked for it again. */
+  readonly attempts: number
+  readonly next_at?: number
+  readonly last?: { readonly at: number; readonly result: string }
+}
+
 export interface StoredAnswer {
   /** Digest of the request body: another body under the same key is refused. */
   readonly request_digest: string
@@ -150,6 +170,12 @@ export const INDEX = {
   agentHistory: (agent: string): string => `history/agent/${agent}`,
   /** What lets a reviewer in beside a key: `session <hash>`, `link <hash>`; scores of their last moment. */
   signIns: (reviewer: string): string => `sign-ins/${reviewer}`,
+  /** Deliveries to be made, leased; scored by when. */
+  outbox: (destination: string): string => `outbox/${destination}`,
+  /** In the system partition: tenants that ever had a webhook. */
+  webhookTenants: 'webhooks',
+  /** All deliveries that are remembered. */
+  deliveries: (destination: string): string => `deliveries/${destination}`,
   /** Score: number of the first evidence record of a commit that touched the thread. Member: the commit's id. */
   evidence: (thread: string): string => `evidence/${thread}`,
 } as const
@@ -158,6 +184,8 @@ export const INDEX = {
 export const SYSTEM = '_system'
 export const TENANTS_INDEX = 'tenants'
 
+/** The timer's entry for a destination that is gone. */
+export const webhookPurge = (destination: string): string => `webhook ${destination}`
 export const revisionId = (thread: string, number: number): string => `${thread}/${number}`
 /** The key is the agent's own text, so it is hashed. */
 export const answerId = (agent: string, task: string, key: string): string =>

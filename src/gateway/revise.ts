@@ -87,7 +87,7 @@ async function attempt(
     nonce: nonceOf(deps),
   })
   const after = afterRevision(read.value, revision, outcome)
-  const written = writeThread(read.value, after)
+  const written = writeThread(read.value, after, { at, payload })
   const evidence = evidenceOf(deps, caller, { thread: after, revision, ...evaluated })
   return {
     answer: {
@@ -100,6 +100,7 @@ async function attempt(
     guards: [unchanged('thread', after.thread_id, read), keyGuard(caller), ...limitGuards(raw, exceeded)],
     writes: [...written.writes, put('revision', revisionId(after.thread_id, after.revision), revision)],
     evidence,
+    notices: written.notices,
     ...beforeDeadline(read.value),
   }
 }
@@ -198,7 +199,7 @@ const STILL_HELD = 'Policy would now allow this action; the people who were aske
 
 /** A reject ends the thread; anything else stays with the people, even what would now be allowed. */
 function afterRevision(thread: Thread, revision: RevisionRecord, outcome: Outcome): Thread {
-  const { title: _, action_hash: __, charges: ___, ...kept } = thread
+  const { title: _, action_hash: __, charges: ___, workflow: ____, label: _____, ...kept } = thread
   const trigger = outcome.verdict === 'reject' ? 'revise_rejected' : 'revise'
   const message = outcome.verdict === 'allow' ? STILL_HELD : outcome.message
   const next = { ...currentRevision(revision, chargesOf(outcome)), message }

@@ -2,6 +2,7 @@ import { LIMITS } from '../contract/limits.ts'
 import { dueAnnouncements, type Thread } from '../domain/thread.ts'
 import type { ApprovalToken } from '../domain/token.ts'
 import type { Write } from '../store/store.ts'
+import { forgetDelivery, forgetDestination } from './attempt.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { expiry } from './expire.ts'
@@ -61,11 +62,12 @@ function announce(deps: Deps, thread: Versioned<Thread>): Plan<Thread> | undefin
   const due = dueAnnouncements(thread.value, now)
   if (due.length === 0) return undefined
   const announced = [...thread.value.announced, ...due.map((one) => one.key)]
-  const written = writeThread(thread.value, { ...thread.value, announced })
+  const written = writeThread(thread.value, { ...thread.value, announced }, { at: now })
   return {
     answer: written.thread,
     guards: [unchanged('thread', thread.value.thread_id, thread)],
     writes: written.writes,
+    notices: written.notices,
     evidence: due.map((one): EvidenceRecord => ({
       type: one.kind === 'reminder' ? 'review.reminded' : 'review.escalated',
       tenant: thread.value.tenant,
@@ -94,18 +96,22 @@ async function purge(deps: Deps, tenant: string, member: string): Promise<Plan<v
   if (forgotten)
     return { answer: undefined, writes: [forgotten, { op: 'index', index: INDEX.purge, member }] }
   const [type = '', id = ''] = member.split(' ', 2)
-  if (type === 'session') return endWhenOver(deps, tenant, id)
-  if (type === 'link') return forgetLink(deps, tenant, id)
-  return purgeRecord(deps, tenant, type === 'token' ? 'token' : 'answer', id)
+  return (PURGES[type] ?? purgeKept)(deps, tenant, id, type)
 }
 
-async function purgeRecord(
-  deps: Deps,
-  tenant: string,
-  kind: 'token' | 'answer',
-  id: string,
-): Promise<Plan<void>> {
-  const member = `${kind} ${id}`
+type Purge = (deps: Deps, tenant: string, id: string, type: string) => Promise<Plan<void>>
+
+const PURGES: Readonly<Record<string, Purge>> = {
+  session: endWhenOver,
+  link: forgetLink,
+  webhook: forgetDestination,
+  delivery: forgetDelivery,
+}
+
+/** A stored answer or a token. */
+async function purgeKept(deps: Deps, tenant: string, id: string, type: string): Promise<Plan<void>> {
+  const member = `${type} ${id}`
+  const kind = type === 'token' ? 'token' : 'answer'
   const record = await read(deps.store, tenant, kind, id)
   const until = record === undefined ? 0 : keptUntil(record.value)
   const over = until <= deps.store.now()
@@ -141,7 +147,10 @@ async function unused(
   if (thread?.value.charges === undefined) return NOTHING
   return {
     guards: [unchanged('thread', token.thread_id, thread)],
-    writes: [...writeThread(thread.value, withoutCharges(thread.value)).writes, ...release(thread.value)],
+    writes: [
+      ...writeThread(thread.value, withoutCharges(thread.value), { at: deps.store.now() }).writes,
+      ...release(thread.value),
+    ],
     evidence: [
       {
         type: 'approval.released',

@@ -1,4 +1,5 @@
 import type { Decision, DecisionRequest } from '../contract/agent.ts'
+import { defined } from '../contract/defined.ts'
 import { GatewayError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { pollAfterSeconds, type Thread } from '../domain/thread.ts'
@@ -11,6 +12,7 @@ import { attempted, remembering, replayable } from './idempotency.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
 import { charge, chargesOf, exceededBy, limitGuards } from './limits.ts'
+import type { Notice } from './outbox.ts'
 import { INDEX, put, revisionId, unchanged } from './records.ts'
 import { claimsOf, currentRevision, listThread, nonceOf, revisionRecord, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
@@ -184,16 +186,41 @@ function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
   const type = status === 'allow' ? 'decision.allowed' : 'decision.rejected'
   const answer = decisionOf(submission, status, outcome.message)
   const evidence = [evidenceOf(evaluation, type)]
-  if (status === 'allow') return { answer, evidence }
+  const notices = [noticeOf(evaluation, type, answer)]
+  if (status === 'allow') return { answer, evidence, notices }
   const index = INDEX.rejected(evaluation.caller.id, submission.taskId)
-  return { answer, evidence, writes: [{ op: 'mark', index }] }
+  return { answer, evidence, notices, writes: [{ op: 'mark', index }] }
+}
+
+function noticeOf(
+  { caller, submission, outcome, at }: Evaluation,
+  type: 'decision.allowed' | 'decision.rejected',
+  { status, message }: Decision,
+): Notice {
+  const { tool_name, workflow_name, task_label } = submission.request
+  return {
+    at,
+    payload: payloadOf(submission.request),
+    body: {
+      type,
+      tenant_id: caller.tenant,
+      agent_id: caller.id,
+      tool_name,
+      task_id: submission.taskId,
+      decision: status,
+      risk: outcome.risk,
+      sequence: 1,
+      ...defined({ message, workflow_name, task_label }),
+    },
+  }
 }
 
 function openThread(evaluation: Evaluation): Plan<Decision> {
   const { deps, submission, outcome } = evaluation
   const thread_id = `thr_${deps.nextId()}`
   const { thread, revision } = newThread(evaluation, thread_id)
-  const { writes } = writeThread(undefined, thread)
+  const payload = payloadOf(submission.request)
+  const { writes, notices } = writeThread(undefined, thread, { at: evaluation.at, payload })
   return {
     answer: {
       ...decisionOf(submission, 'pending_review', outcome.message),
@@ -203,6 +230,7 @@ function openThread(evaluation: Evaluation): Plan<Decision> {
     guards: [unchanged('thread', thread_id, undefined)],
     writes: [...writes, put('revision', revisionId(thread_id, 1), revision), ...listThread(thread)],
     evidence: [{ ...evidenceOf(evaluation, 'review.pending'), thread_id, revision: 1 }],
+    notices,
   }
 }
 

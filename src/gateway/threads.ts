@@ -1,11 +1,14 @@
+import { defined } from '../contract/defined.ts'
 import type { DecisionRequest, Revision } from '../contract/agent.ts'
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { joinRequirements, maxRisk, type ReviewRequirement } from '../domain/decision.ts'
 import { digestOf } from '../domain/digest.ts'
 import { type LimitCharge, nextDue, type Thread, type ThreadTrigger, transition } from '../domain/thread.ts'
+import { threadEvents } from '../domain/webhook.ts'
 import type { History, Outcome } from '../policy/snapshot.ts'
 import type { Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
+import { type Notice, threadNotice } from './outbox.ts'
 import { type Claims, INDEX, put, type RevisionRecord } from './records.ts'
 
 /** How threads become records and index entries: used by every verb that writes one. */
@@ -92,8 +95,9 @@ export function currentRevision(
   | 'revision_ids'
   | 'status'
 > {
-  const { subject } = revision.claims
+  const { subject, workflow_name, task_label } = revision.claims
   return {
+    ...defined({ workflow: workflow_name, label: task_label }),
     ...(subject === undefined ? {} : { title: shorten(subject) }),
     revision: revision.number,
     submitted_at: revision.submitted_at,
@@ -123,14 +127,31 @@ export function tightenedRisk(thread: Thread, outcome: Outcome): Outcome {
   }
 }
 
+export interface WrittenThread {
+  readonly thread: Thread
+  readonly writes: readonly Write[]
+  /** What destinations are told of it. */
+  readonly notices: readonly Notice[]
+}
+
 /**
- * Moves a thread by the transition table and returns what to write: the record, its status index and its timer.
- * `before` is the thread as read, undefined for a new one.
+ * What to write for a thread that has changed: the record, its status index and its timer; and whom to tell what.
+ * `before` is the thread as read, undefined for a new one; `payload` is what a new revision proposes.
  */
-export function writeThread(before: Thread | undefined, after: Thread): { thread: Thread; writes: Write[] } {
+export function writeThread(
+  before: Thread | undefined,
+  after: Thread,
+  { at, payload }: { readonly at: number; readonly payload?: JsonObject },
+): WrittenThread {
   const due = nextDue(after)
   const { due_at: _, ...rest } = after
-  const thread: Thread = due === undefined ? rest : { ...rest, due_at: due }
+  const told = before?.sequence ?? 0
+  const events = threadEvents(before, after)
+  const thread: Thread = {
+    ...rest,
+    ...(due === undefined ? {} : { due_at: due }),
+    ...(events.length === 0 ? {} : { sequence: told + events.length }),
+  }
   return {
     thread,
     writes: [
@@ -139,6 +160,9 @@ export function writeThread(before: Thread | undefined, after: Thread): { thread
       ...moveDue(before, thread),
       { op: 'mark', index: INDEX.evidence(thread.thread_id) },
     ],
+    notices: events.map((type, i) =>
+      threadNotice(type, thread, { at, sequence: told + i + 1, ...(payload && { payload }) }),
+    ),
   }
 }
 

@@ -1,9 +1,10 @@
 import { GatewayError } from '../contract/errors.ts'
 import { leafHash } from '../domain/digest.ts'
-import type { CommitResult, Guard, RecordGuard, Write } from '../store/store.ts'
+import type { Commit, CommitResult, Guard, RecordGuard, Write } from '../store/store.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { encodeEvidence, type EvidenceRecord } from './evidence.ts'
+import { enqueue, type Notice } from './outbox.ts'
 
 /** What one attempt of a verb wants to become true, all of it or nothing. */
 export interface Plan<T> {
@@ -11,6 +12,8 @@ export interface Plan<T> {
   readonly guards?: readonly Guard[]
   readonly writes?: readonly Write[]
   readonly evidence?: readonly EvidenceRecord[]
+  /** What destinations of webhooks are told, in the same commit. */
+  readonly notices?: readonly Notice[]
   /** The answer lets the caller act on what was read: it must be as durable as what is written, so it is committed even with nothing to write. */
   readonly confirmed?: boolean
   /** The commit happens before this moment (ms since 1970) or not at all; after it the verb decides afresh. */
@@ -69,10 +72,19 @@ interface Outdated {
   readonly failed: readonly Guard[]
 }
 
+/** Nothing is to be written, and nothing to be made durable. */
+function isIdle({ writes = [], evidence = [], confirmed = false }: Plan<unknown>): boolean {
+  return writes.length === 0 && evidence.length === 0 && !confirmed
+}
+
 /** One commit. */
 async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Committed<T> | Outdated> {
-  const { guards = [], writes = [], evidence = [], before = Infinity, confirmed = false } = plan
-  if (writes.length === 0 && evidence.length === 0 && !confirmed) return { answer: plan.answer }
+  const { evidence = [], before = Infinity, notices = [] } = plan
+  if (isIdle(plan)) return { answer: plan.answer }
+  const told = enqueue(deps, tenant, notices)
+  const outbox = told instanceof Promise ? await told : told
+  const guards = [...(plan.guards ?? []), ...outbox.guards]
+  const writes = [...(plan.writes ?? []), ...outbox.writes]
   const events = evidence.map(encodeEvidence)
   const deadline = Math.min(deps.store.now() + deps.storeDeadlineMs, before - 1)
   const commit = { commitId: deps.nextCommitId(), deadline, guards, writes, events }
@@ -86,17 +98,18 @@ async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Comm
   }
   if (result.ok) {
     plan.landed?.()
+    if (outbox.writes.length > 0) deps.enqueued(tenant)
     for (const record of evidence) deps.observe({ kind: 'evidence', record })
     return { answer: plan.answer, ...receiptOf(result.numbers[0], events[0]) }
   }
-  return { failed: await failedGuards(deps, tenant, plan, result) }
+  return { failed: await failedGuards(deps, tenant, { guards, before }, result) }
 }
 
 /** The guards that failed, when deciding afresh makes sense. */
 async function failedGuards(
   deps: Deps,
   tenant: string,
-  { guards = [], before = Infinity }: Plan<unknown>,
+  { guards, before }: Pick<Commit, 'guards'> & { readonly before: number },
   result: CommitResult & { readonly ok: false },
 ): Promise<readonly Guard[]> {
   if (result.reason === 'late') {
@@ -105,6 +118,8 @@ async function failedGuards(
   }
   const positions = new Set(result.failed)
   const failed = guards.filter((_, i) => positions.has(i))
+  if (failed.some((guard) => 'type' in guard && guard.type === 'destinations'))
+    deps.destinations.delete(tenant)
   await refuseDeadKeys(deps, tenant, failed)
   return failed
 }

@@ -96,7 +96,7 @@ async function redeem(
     epoch,
     redeemed_at: used_at,
   }
-  const written = writeThread(thread.value, moved(thread.value, 'redeem', { approval }))
+  const written = writeThread(thread.value, moved(thread.value, 'redeem', { approval }), { at: used_at })
   return {
     answer: { valid: true, ...(action_hash === undefined ? {} : { task_id, thread_id, action_hash }) },
     guards: [
@@ -106,6 +106,7 @@ async function redeem(
       { epoch },
     ],
     writes: [...written.writes, put('token', token_hash, { ...token.value, used_at })],
+    notices: written.notices,
     evidence: [recordOf(deps, caller, 'token.redeemed', { token_hash, token })],
     before: expires_at,
   }

@@ -17,6 +17,7 @@ export interface HttpDeps {
   /** Time between two signs of life on a stream, ms. */
   readonly streamBeatMs: number
   readonly adminKeyHash: Uint8Array
+  readonly webhooks: WebhookPorts
   /** Known when the gateway listens. */
   readonly site: () => Site
   /** Absent: people sign in by one-time links only. */
@@ -37,4 +38,11 @@ export interface HttpObservation {
   readonly route: string
   readonly status: number
   readonly seconds: number
+}
+
+/** What registering a webhook needs of those who send them. */
+export interface WebhookPorts {
+  /** Why a URL may not be called, in words; undefined when it may. */
+  refusalOf(url: string): string | undefined
+  composeSecret(bytes: Uint8Array): string
 }

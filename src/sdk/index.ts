@@ -17,3 +17,10 @@ export {
   type Outcome,
 } from './gate.ts'
 export type * from './types.ts'
+export {
+  verifyWebhook,
+  type VerifyOptions,
+  type WebhookHeaders,
+  type WebhookMessage,
+  WebhookRefused,
+} from './webhook.ts'

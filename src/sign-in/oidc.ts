@@ -1,5 +1,6 @@
 import type * as OpenId from 'openid-client'
 import { SignInError, type SignInProblem } from '../contract/sign-in-problems.ts'
+import type { Outbound } from '../outbound/outbound.ts'
 import type { Flow, Identity, IdentityProvider } from '../gateway/identity-provider.ts'
 
 export interface OidcSettings {
@@ -11,6 +12,8 @@ export interface OidcSettings {
   readonly label?: string
   /** Claims that are asked of the userinfo endpoint when the ID token has them not. */
   readonly claims: readonly string[]
+  /** For what the issuer names on other hosts than its own. */
+  readonly outbound: Pick<Outbound, 'fetch'>
   /** Longest time that one step may take in all, ms. */
   readonly deadlineMs?: number
 }
@@ -62,6 +65,7 @@ async function discover(settings: OidcSettings, deadlineMs: number): Promise<Con
   const config = await library
     .discovery(url, clientId, undefined, authenticationOf(library, settings.clientSecret), {
       timeout: (deadlineMs * REQUEST_SHARE) / 1000,
+      [library.customFetch]: fetchFor(settings, deadlineMs * REQUEST_SHARE),
       execute: [
         library.enableNonRepudiationChecks,
         ...(url.protocol === 'http:' ? [library.allowInsecureRequests] : []),
@@ -71,6 +75,21 @@ async function discover(settings: OidcSettings, deadlineMs: number): Promise<Con
       throw new SignInError('provider', `what \`${issuer}\` says about itself is of no use`, cause)
     })
   return { library, config }
+}
+
+/**
+ * Whoever configured the issuer wants it to be called, wherever it is. What the issuer then names on another host goes through the guard: its word alone opens
+ * nothing inside the network.
+ */
+function fetchFor({ issuer, outbound }: OidcSettings, deadlineMs: number): OpenId.CustomFetch {
+  const { origin } = new URL(issuer)
+  return (url, { method, headers, body, signal }) => {
+    const init = { method, headers, ...(signal === undefined ? {} : { signal }) }
+    if (new URL(url).origin === origin)
+      return fetch(url, { ...init, body: body as string, redirect: 'manual' })
+    const text = body === undefined || body === null ? {} : { body: String(body as string | URLSearchParams) }
+    return outbound.fetch(url, { ...init, ...text, deadlineMs })
+  }
 }
 
 /** In the way the provider takes: by a header, which is the default of the standard, else in the body. */

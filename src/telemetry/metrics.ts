@@ -9,6 +9,8 @@ export interface Metrics {
   /** Counts one observation of a verb. Never throws. */
   observe(observation: Observation): void
   observeHttp(request: { method: string; route: string; status: number; seconds: number }): void
+  /** One try of a delivery; `lagMs` is the time from the event to its delivery. */
+  observeDelivery(tried: { result: string; code: string; seconds: number; lagMs?: number }): void
   observeLoad(load: { ok: boolean; revision?: string; atSeconds: number }): void
   /** Fired shadow rules since start, by rule id. */
   readonly shadowCounts: ReadonlyMap<string, number>
@@ -25,6 +27,7 @@ export interface MetricSources {
 export interface Census {
   readonly pending: ReadonlyMap<string, number>
   readonly oldestAgeMs: number
+  readonly deliveries: number
 }
 
 export const OTHER_TOOL = '_other'
@@ -52,6 +55,11 @@ export function createMetrics(sources: MetricSources): Metrics {
     },
     observeHttp: ({ method, route, status, seconds }) => {
       histograms.httpSeconds.observe({ method, route, status: String(status) }, seconds)
+    },
+    observeDelivery: ({ result, code, seconds, lagMs }) => {
+      counters.webhookTries.inc({ result, code })
+      histograms.webhookSeconds.observe({ result }, seconds)
+      if (lagMs !== undefined) histograms.webhookLag.observe({}, lagMs / 1000)
     },
     observeLoad: ({ ok, revision, atSeconds }) => {
       counters.reloads.inc({ result: ok ? 'ok' : 'failed' })
@@ -90,10 +98,18 @@ function instruments(registry: Registry): { counters: Counters; gauges: Gauges; 
   }
 }
 
+const FIRST_TRIES = [
+  ['delivered', '2xx'],
+  ['retry', 'timeout'],
+  ['retry', '5xx'],
+  ['dead', '5xx'],
+] as const
+
 /** Series exist from the first scrape, so that rates and alerts work from the first event. */
 function initialise(counters: Counters): void {
   for (const result of ['valid', 'invalid', 'expired', 'used']) counters.tokenValidations.inc({ result }, 0)
   for (const result of ['accepted', 'rejected']) counters.revisions.inc({ result }, 0)
+  for (const [result, code] of FIRST_TRIES) counters.webhookTries.inc({ result, code }, 0)
   for (const result of ['ok', 'failed']) counters.reloads.inc({ result }, 0)
   for (const decision of ['approve', 'reject', 'request_changes']) counters.votes.inc({ decision }, 0)
   for (const fault of ['engine_error', 'engine_mismatch']) counters.evaluationFaults.inc({ fault }, 0)
@@ -186,6 +202,11 @@ function collectCensus(gauges: Gauges, sources: MetricSources): void {
     const census = await ask()
     if (census) gauges.oldestPending.set(census.oldestAgeMs / 1000)
   }
+  const fillWaiting = async (): Promise<void> => {
+    const census = await ask()
+    if (census) gauges.webhooksWaiting.set(census.deliveries)
+  }
+  Object.assign(gauges.webhooksWaiting, { collect: fillWaiting })
   Object.assign(gauges.pending, { collect: fillPending })
   Object.assign(gauges.oldestPending, { collect: fillOldest })
 }

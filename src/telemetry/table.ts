@@ -54,6 +54,32 @@ export const METRICS = {
     help: 'Calls on which a rule fired only because something could not be checked.',
     labels: ['rule'],
   },
+  webhookTries: {
+    kind: 'counter',
+    name: 'countersign_webhook_tries_total',
+    help: 'Tries of deliveries, by what became of the delivery and the class of the answer or why there was none.',
+    labels: ['result', 'code'],
+  },
+  webhookSeconds: {
+    kind: 'histogram',
+    name: 'countersign_webhook_try_duration_seconds',
+    help: 'Time one try of a delivery took.',
+    labels: ['result'],
+    buckets: CALLS,
+  },
+  webhookLag: {
+    kind: 'histogram',
+    name: 'countersign_webhook_lag_seconds',
+    help: 'Time from an event to its delivery.',
+    labels: [],
+    buckets: CALLS,
+  },
+  webhooksWaiting: {
+    kind: 'gauge',
+    name: 'countersign_webhook_deliveries_waiting',
+    help: 'Deliveries that are still to be made, those of paused destinations too.',
+    labels: [],
+  },
   reviewSeconds: {
     kind: 'histogram',
     name: 'countersign_review_duration_seconds',

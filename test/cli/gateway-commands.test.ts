@@ -56,6 +56,46 @@ async function submit(amount_cents: number): Promise<{ status: string; thread_id
   return (await response.json()) as { status: string; thread_id?: string }
 }
 
+describe('countersign webhooks', () => {
+  it('registers a destination and looks after it', async () => {
+    const created = await run(
+      'webhooks',
+      'create',
+      'acme',
+      'https://hooks.example.com/x',
+      '--event',
+      'review.pending',
+    )
+    expect(created.code).toBe(0)
+    const [id = '', secret = ''] = created.out.split('\n')
+    expect(id).toMatch(/^whk_acme_/)
+    expect(secret).toMatch(/^whsec_.+ {3}the secret, shown once$/)
+    expect((await run('webhooks', 'list', 'acme')).out).toContain(
+      `${id}  active  0 waiting  https://hooks.example.com/x  review.pending`,
+    )
+    expect((await run('webhooks', 'pause', id)).out).toContain('  paused  ')
+    expect((await run('webhooks', 'ping', id)).out).toContain('  1 waiting  ')
+    expect((await run('webhooks', 'deliveries', id)).out).toMatch(
+      /^whd_acme_\S+ {2}waiting {2}0 tries .*webhook\.ping/,
+    )
+    expect((await run('webhooks', 'redeliver', id, '--since', '2026-01-01T00:00:00Z')).out).toContain(
+      '0 to be delivered again',
+    )
+    expect((await run('webhooks', 'rotate', id)).out).toMatch(/^whsec_/)
+    expect((await run('webhooks', 'show', id, '--json')).out).toContain('"secrets": 2')
+    expect((await run('webhooks', 'delete', id)).code).toBe(0)
+    expect((await run('webhooks', 'list', 'acme')).out).toContain('no webhooks')
+  })
+
+  it('says why a URL is refused, and how to use it', async () => {
+    const refused = await run('webhooks', 'create', 'acme', 'https://10.0.0.1/')
+    expect(refused.code).toBe(1)
+    expect(refused.err).toContain('/url its host is not a public address')
+    expect((await run('webhooks', 'create', 'acme')).code).toBe(2)
+    expect((await run('webhooks', 'redeliver', 'whk_x')).code).toBe(2)
+  })
+})
+
 describe('countersign login-link and sign-out', () => {
   const signIn = (link: string): Promise<Response> =>
     fetch(`${env['COUNTERSIGN_URL']}/api/review/session`, {

@@ -37,7 +37,7 @@ export interface Gateway {
   /** From the start of the process to its first 200 of /readyz. */
   readonly readyMs: number
   ask(ask: Ask): Promise<Answer>
-  admin(method: string, path: string): Promise<Answer>
+  admin(method: string, path: string, body?: object): Promise<Answer>
   /** Issues (or rotates) a key and returns it. */
   key(kind: 'agent' | 'reviewer', id: string): Promise<string>
   /** Ends the connections that are kept alive. */
@@ -68,8 +68,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const ask = (one: Ask): Promise<Answer> => send(url, agent, one)
   if (ready) await until(async () => (await ask({ path: '/readyz' })).status === 200)
   const readyMs = performance.now() - started
-  const admin = (method: string, path: string): Promise<Answer> =>
-    ask({ method, path: `/api/admin${path}`, key: ADMIN_KEY })
+  const admin = (method: string, path: string, body?: object): Promise<Answer> =>
+    ask({ method, path: `/api/admin${path}`, key: ADMIN_KEY, ...(body && { body }) })
   return {
     url,
     metricsUrl,

@@ -1,9 +1,11 @@
 import { createServer } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Config } from '../../src/config.ts'
 import type { SIGN_IN_PROBLEMS } from '../../src/contract/sign-in-problems.ts'
 import type { Me, SignInOptions } from '../../src/contract/session.ts'
 import { beginFlow } from '../../src/gateway/identity-provider.ts'
+import { createOutbound } from '../../src/outbound/outbound.ts'
 import { openIdProvider } from '../../src/sign-in/oidc.ts'
 import {
   type Agent,
@@ -508,6 +510,7 @@ describe('a provider in trouble', () => {
       clientId: CLIENT_ID,
       scopes: 'openid',
       claims: [],
+      outbound: createOutbound({ allowed: [] }),
       deadlineMs: 200,
     })
     const flow = { state: 's', nonce: 'n', verifier: 'v'.repeat(43) }
@@ -519,12 +522,52 @@ describe('a provider in trouble', () => {
     silent.close()
   })
 
+  it('that names an endpoint inside the network, on another host than its own, opens no connection there', async () => {
+    let reached = 0
+    const inside = createTcpServer((socket) => {
+      reached += 1
+      socket.destroy()
+    })
+    await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
+    const { port } = inside.address() as { port: number }
+    const server = createServer((_, response) => {
+      const { port: own } = server.address() as { port: number }
+      const issuer = `http://127.0.0.1:${own}`
+      response.setHeader('content-type', 'application/json')
+      response.end(
+        JSON.stringify({
+          issuer,
+          authorization_endpoint: `${issuer}/authorize`,
+          token_endpoint: `https://127.0.0.1:${port}/token`,
+          jwks_uri: `https://127.0.0.1:${port}/jwks`,
+        }),
+      )
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port: own } = server.address() as { port: number }
+    const settings = { clientId: CLIENT_ID, scopes: 'openid', claims: [] }
+    const client = openIdProvider({
+      ...settings,
+      issuer: `http://127.0.0.1:${own}`,
+      outbound: createOutbound({ allowed: [] }),
+    })
+    const flow = { state: 's', nonce: 'n', verifier: 'v'.repeat(43) }
+    await client.authorize(flow, CALLBACK)
+    const callback = new URL(`${CALLBACK}?code=c&state=s`)
+    await expect(client.redeem(flow, callback)).rejects.toMatchObject({ problem: 'provider' })
+    expect(reached).toBe(0)
+    inside.close()
+    server.closeAllConnections()
+    server.close()
+  })
+
   it('that says it is somebody else is of no use', async () => {
     const client = openIdProvider({
       issuer: `${provider.issuer}/tenant`,
       clientId: CLIENT_ID,
       scopes: 'openid',
       claims: [],
+      outbound: createOutbound({ allowed: [] }),
     })
     const flow = { state: 's', nonce: 'n', verifier: 'v'.repeat(43) }
     await expect(client.authorize(flow, CALLBACK)).rejects.toMatchObject({ problem: 'provider' })

@@ -5,7 +5,7 @@ import { METRICS, type MetricSpec } from '../../src/telemetry/table.ts'
 
 const SPECS = Object.values<MetricSpec>(METRICS)
 
-function open(census = { pending: new Map([['high', 3]]), oldestAgeMs: 90_000 }): Metrics {
+function open(census = { pending: new Map([['high', 3]]), oldestAgeMs: 90_000, deliveries: 7 }): Metrics {
   return createMetrics({
     version: '1.2.3',
     knowsTool: (name) => name === 'known.tool',

@@ -1,0 +1,46 @@
+import type { Logger } from 'pino'
+import { allowedOf, type Config } from './config.ts'
+import type { Deps } from './gateway/deps.ts'
+import type { WebhookPorts } from './http/deps.ts'
+import type { Metrics } from './telemetry/metrics.ts'
+import { createOutbound } from './outbound/outbound.ts'
+import { composeSecret } from './webhooks/signature.ts'
+import { createWorker, TRY_MS, type Worker } from './webhooks/worker.ts'
+
+/** What a test may want otherwise: how often the outbox is looked at, how long a try may take (ms), and whom to trust. */
+export interface WebhookParts {
+  readonly everyMs?: number
+  readonly deadlineMs?: number
+  readonly ca?: string
+  readonly dnsServers?: readonly string[]
+}
+
+export interface Webhooks {
+  readonly ports: WebhookPorts
+  /** Deliveries were enqueued for a tenant. */
+  enqueued(tenant: string): void
+  start(deps: Deps, told: { readonly metrics: Metrics; readonly log: Logger }): Worker
+}
+
+const EVERY_MS = 500
+
+/** The sender of webhooks. It is known to the gateway before it starts, because it needs the gateway to start. */
+export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webhooks {
+  const { everyMs = EVERY_MS, deadlineMs = TRY_MS, ...trust } = parts
+  const outbound = createOutbound({ allowed: allowedOf(config), ...trust })
+  let worker: Worker | undefined
+  return {
+    ports: { refusalOf: (url) => outbound.refusalOf(url), composeSecret: (bytes) => composeSecret(bytes) },
+    enqueued: (tenant) => worker?.wake(tenant),
+    start(deps, { metrics, log }) {
+      worker = createWorker(deps, {
+        outbound,
+        everyMs,
+        deadlineMs,
+        observe: (tried) => metrics.observeDelivery(tried),
+        onError: (error) => log.error({ err: error }, 'a webhook could not be delivered or noted now'),
+      })
+      return worker
+    },
+  }
+}

@@ -1,0 +1,144 @@
+import { parseArgs } from 'node:util'
+import type {
+  DeliveryList,
+  Redelivered,
+  WebhookList,
+  WebhookSecret,
+  WebhookView,
+} from '../contract/webhook.ts'
+import { type Api, createApi } from './api.ts'
+import { reachAsAdmin } from './credentials.ts'
+import { usage } from './failure.ts'
+
+export const WEBHOOKS_USAGE = `countersign webhooks <command>
+
+  create TENANT URL        [--event TYPE ...] [--payload full]   prints the secret, once
+  list TENANT
+  show ID
+  rotate ID                [--overlap-ms N]   a new secret; the old one signs beside it for a day
+  pause ID | resume ID | ping ID | delete ID
+  deliveries ID            [--state waiting|delivered|dead]
+  redeliver ID DELIVERY
+  redeliver ID --since TIME [--until TIME] [--state dead]
+
+  --url URL   the gateway (COUNTERSIGN_URL)
+  --json      print the API's answer
+
+Needs COUNTERSIGN_ADMIN_KEY.`
+
+const OPTIONS = {
+  url: { type: 'string' },
+  json: { type: 'boolean', default: false },
+  event: { type: 'string', multiple: true },
+  payload: { type: 'string' },
+  'overlap-ms': { type: 'string' },
+  state: { type: 'string' },
+  since: { type: 'string' },
+  until: { type: 'string' },
+} as const
+
+type Values = ReturnType<typeof read>['values']
+
+function read(args: readonly string[]) {
+  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+}
+
+interface Asked {
+  readonly api: Api
+  readonly values: Values
+  /** What stands behind the command. */
+  readonly named: readonly string[]
+}
+
+/** Each prints one answer; the rest is text for people. */
+interface Answer {
+  readonly json: unknown
+  readonly text: string
+}
+
+const COMMANDS: Readonly<
+  Record<string, { readonly names: number; readonly run: (asked: Asked) => Promise<Answer> }>
+> = {
+  create: { names: 2, run: create },
+  list: { names: 1, run: list },
+  show: { names: 1, run: ({ api, named }) => view(api.get(pathOf(named[0]))) },
+  rotate: { names: 1, run: rotate },
+  pause: { names: 1, run: (asked) => act(asked, 'pause') },
+  resume: { names: 1, run: (asked) => act(asked, 'resume') },
+  ping: { names: 1, run: (asked) => act(asked, 'ping') },
+  delete: { names: 1, run: remove },
+  deliveries: { names: 1, run: deliveries },
+  redeliver: { names: 1, run: redeliver },
+}
+
+export async function webhooks(args: readonly string[]): Promise<void> {
+  const { values, positionals } = read(args)
+  const [name = '', ...named] = positionals
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (command === undefined || named.length < command.names)
+    throw usage('name what to do with which webhook', WEBHOOKS_USAGE)
+  const reach = reachAsAdmin(values.url)
+  const { json, text } = await command.run({ api: createApi(reach.url, reach.key), values, named })
+  console.log(values.json ? JSON.stringify(json, null, 2) : text)
+}
+
+const pathOf = (id = '', rest = ''): string => `/api/admin/webhooks/${encodeURIComponent(id)}${rest}`
+
+async function create({ api, values, named: [tenant, url] }: Asked): Promise<Answer> {
+  const { event: events, payload } = values
+  const body = { tenant, url, ...(events && { events }), ...(payload === undefined ? {} : { payload }) }
+  const json = await api.post<WebhookSecret>('/api/admin/webhooks', body)
+  return { json, text: `${json.id}\n${json.secret}   the secret, shown once` }
+}
+
+async function list({ api, named: [tenant = ''] }: Asked): Promise<Answer> {
+  const json = await api.get<WebhookList>(`/api/admin/webhooks?tenant=${encodeURIComponent(tenant)}`)
+  return { json, text: json.webhooks.map(lineOf).join('\n') || 'no webhooks' }
+}
+
+async function view(asked: Promise<WebhookView>): Promise<Answer> {
+  const json = await asked
+  return { json, text: lineOf(json) }
+}
+
+function lineOf({ id, url, state, waiting, events, failing_since }: WebhookView): string {
+  const failing = failing_since === undefined ? '' : `, failing since ${failing_since}`
+  return `${id}  ${state}${failing}  ${waiting} waiting  ${url}  ${events?.join(' ') ?? 'all events'}`
+}
+
+const act = ({ api, named: [id] }: Asked, what: string): Promise<Answer> =>
+  view(api.post(pathOf(id, `/${what}`)))
+
+async function rotate({ api, values, named: [id] }: Asked): Promise<Answer> {
+  const overlap = values['overlap-ms']
+  const body = overlap === undefined ? {} : { overlap_ms: Number(overlap) }
+  const json = await api.post<WebhookSecret>(pathOf(id, '/rotate-secret'), body)
+  return { json, text: `${json.secret}   the new secret, shown once` }
+}
+
+async function remove({ api, named: [id] }: Asked): Promise<Answer> {
+  await api.delete(pathOf(id))
+  return { json: {}, text: `${id} is deleted, and what waited for it with it` }
+}
+
+async function deliveries({ api, values, named: [id] }: Asked): Promise<Answer> {
+  const query = values.state === undefined ? '' : `?state=${encodeURIComponent(values.state)}`
+  const json = await api.get<DeliveryList>(pathOf(id, `/deliveries${query}`))
+  const lines = json.deliveries.map(
+    (one) =>
+      `${one.id}  ${one.state}  ${one.attempts} tries  ${one.last?.result ?? ''}  ${one.type}  ${one.thread_id ?? ''}${one.next_at === undefined ? '' : `  next ${one.next_at}`}`,
+  )
+  return { json, text: lines.join('\n') || 'no deliveries' }
+}
+
+async function redeliver({ api, values, named: [id, delivery] }: Asked): Promise<Answer> {
+  if (delivery !== undefined) {
+    await api.post(pathOf(id, `/deliveries/${encodeURIComponent(delivery)}/redeliver`))
+    return { json: { count: 1 }, text: 'to be delivered again' }
+  }
+  const { since, until, state } = values
+  if (since === undefined) throw usage('name a delivery, or a time with --since', WEBHOOKS_USAGE)
+  const body = { since, ...(until && { until }), ...(state && { state }) }
+  const json = await api.post<Redelivered>(pathOf(id, '/redeliver'), body)
+  return { json, text: `${json.count} to be delivered again` }
+}

@@ -1,0 +1,144 @@
+/** Decision webhooks on the wire: what receivers get, and how destinations are managed (design.md sections 6 and 7). Loaded only to generate schemas/openapi.json. */
+import { Type, type Static } from 'typebox'
+import { DecisionStatus, RiskLevel } from './agent.ts'
+
+const closed = { additionalProperties: false } as const
+const Instant = Type.String({ format: 'date-time' })
+
+export const WebhookEvent = Type.Enum([
+  'decision.allowed',
+  'decision.rejected',
+  'review.pending',
+  'review.changes_requested',
+  'review.approved',
+  'review.rejected',
+  'review.expired',
+  'review.escalated',
+  'token.redeemed',
+  'webhook.ping',
+])
+export type WebhookEvent = Static<typeof WebhookEvent>
+
+export const WebhookPayload = Type.Enum(['thin', 'full'], {
+  description:
+    'Whether the payload of the call is sent along. It may hold secrets; `thin` unless you ask for it.',
+})
+export type WebhookPayload = Static<typeof WebhookPayload>
+
+/** The body of a delivery. Never a token. */
+export const WebhookBody = Type.Object({
+  id: Type.String({ description: 'Of the delivery: the same on every try.' }),
+  type: WebhookEvent,
+  timestamp: Type.String({ format: 'date-time', description: 'When it happened.' }),
+  tenant_id: Type.String(),
+  agent_id: Type.Optional(Type.String()),
+  tool_name: Type.Optional(Type.String()),
+  task_id: Type.Optional(Type.String()),
+  thread_id: Type.Optional(Type.String()),
+  decision: Type.Optional(DecisionStatus),
+  message: Type.Optional(Type.String()),
+  workflow_name: Type.Optional(Type.String()),
+  task_label: Type.Optional(Type.String()),
+  revision: Type.Optional(Type.Integer()),
+  risk: Type.Optional(RiskLevel),
+  sequence: Type.Optional(
+    Type.Integer({ description: 'Of the thread, from 1: deliveries may come in another order.' }),
+  ),
+  payload: Type.Optional(Type.Object({}, { additionalProperties: true })),
+})
+export type WebhookBody = Static<typeof WebhookBody>
+
+const Tenant = Type.String({ pattern: '^[a-z0-9-]{1,32}$' })
+const Events = Type.Array(WebhookEvent, { minItems: 1, uniqueItems: true, description: 'All, when absent.' })
+
+export const CreateWebhook = Type.Object(
+  {
+    tenant: Tenant,
+    url: Type.String({ maxLength: 2_048 }),
+    events: Type.Optional(Events),
+    payload: Type.Optional(WebhookPayload),
+  },
+  closed,
+)
+export type CreateWebhook = Static<typeof CreateWebhook>
+
+export const WebhookView = Type.Object({
+  id: Type.String(),
+  tenant: Type.String(),
+  url: Type.String(),
+  events: Type.Optional(Type.Array(WebhookEvent)),
+  payload: WebhookPayload,
+  created_at: Instant,
+  secrets: Type.Integer({ description: 'Two during a rotation: deliveries carry the signatures of both.' }),
+  state: Type.Enum(['active', 'paused', 'failing', 'gone'], {
+    description:
+      'failing: paused by itself after 120 hours without a success; gone: the receiver answered 410, and nothing is enqueued for it.',
+  }),
+  failing_since: Type.Optional(Instant),
+  waiting: Type.Integer({ description: 'Deliveries that are still to be made.' }),
+})
+export type WebhookView = Static<typeof WebhookView>
+
+/** With the secret, which is shown once. */
+export const WebhookSecret = Type.Object({ id: Type.String(), secret: Type.String() })
+export type WebhookSecret = Static<typeof WebhookSecret>
+
+export const WebhookList = Type.Object({ webhooks: Type.Array(WebhookView) })
+export type WebhookList = Static<typeof WebhookList>
+
+export const WebhooksQuery = Type.Object({ tenant: Tenant }, closed)
+export type WebhooksQuery = Static<typeof WebhooksQuery>
+
+export const RotateSecret = Type.Object(
+  {
+    overlap_ms: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 7 * 24 * 3_600_000,
+        description: 'How long the old secret signs, too: a day.',
+      }),
+    ),
+  },
+  closed,
+)
+export type RotateSecret = Static<typeof RotateSecret>
+
+export const DeliveryView = Type.Object({
+  id: Type.String(),
+  type: WebhookEvent,
+  thread_id: Type.Optional(Type.String()),
+  created_at: Instant,
+  state: Type.Enum(['waiting', 'delivered', 'dead']),
+  attempts: Type.Integer(),
+  next_at: Type.Optional(Instant),
+  last: Type.Optional(
+    Type.Object({ at: Instant, result: Type.String({ description: 'A status, or why there was none.' }) }),
+  ),
+})
+export type DeliveryView = Static<typeof DeliveryView>
+
+export const DeliveryList = Type.Object({
+  deliveries: Type.Array(DeliveryView),
+  next_cursor: Type.Optional(Type.String()),
+})
+export type DeliveryList = Static<typeof DeliveryList>
+
+export const DeliveriesQuery = Type.Object(
+  {
+    state: Type.Optional(DeliveryView.properties.state),
+    cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    limit: Type.Optional(Type.String({ pattern: '^(100|[1-9][0-9]?)$' })),
+  },
+  closed,
+)
+export type DeliveriesQuery = Static<typeof DeliveriesQuery>
+
+/** One delivery by its path, or all that were made or given up since. */
+export const RedeliverRange = Type.Object(
+  { since: Instant, until: Type.Optional(Instant), state: Type.Optional(DeliveryView.properties.state) },
+  closed,
+)
+export type RedeliverRange = Static<typeof RedeliverRange>
+
+export const Redelivered = Type.Object({ count: Type.Integer() })
+export type Redelivered = Static<typeof Redelivered>

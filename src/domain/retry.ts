@@ -1,0 +1,42 @@
+/**
+ * When a delivery is tried again: the schedule of Standard Webhooks 1.0.0 ("retry schedule"), with jitter, and what the receiver asks for.
+ */
+export const RETRY_AFTER_ATTEMPT_MS: readonly number[] = [
+  5_000,
+  5 * 60_000,
+  30 * 60_000,
+  2 * 3_600_000,
+  5 * 3_600_000,
+  10 * 3_600_000,
+  14 * 3_600_000,
+  20 * 3_600_000,
+  24 * 3_600_000,
+]
+/** The first try, and one after each pause. */
+export const ATTEMPTS = RETRY_AFTER_ATTEMPT_MS.length + 1
+
+const JITTER = 0.2
+const LONGEST_WISH_MS = 24 * 3_600_000
+
+/**
+ * The pause in ms after the attempt of this number (from 1) has failed; undefined when it was the last one. `random` is from 0 to 1, `wished` what
+ * Retry-After asked for: never sooner than that, within a day.
+ */
+export function pauseAfter(attempt: number, random: number, wished: number | undefined): number | undefined {
+  const base = RETRY_AFTER_ATTEMPT_MS[attempt - 1]
+  if (base === undefined) return undefined
+  const jittered = Math.round(base * (1 - JITTER + 2 * JITTER * random))
+  return Math.max(jittered, Math.min(wished ?? 0, LONGEST_WISH_MS))
+}
+
+/** Retry-After (RFC 9110 section 10.2.3) in ms from `now`: seconds or an HTTP date. What is neither, or past, is no wish. */
+export function readRetryAfter(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined
+  const text = header.trim()
+  if (/^\d{1,18}$/.test(text)) return Number(text) * 1_000
+  const date = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN
+  return date > now ? date - now : undefined
+}
+
+/** IMF-fixdate, the one form that senders may use. */
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/

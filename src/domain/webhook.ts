@@ -1,0 +1,81 @@
+import type { Thread } from './thread.ts'
+
+/** What destinations can be told of (design.md section 7). */
+export type ThreadEvent =
+  | 'review.pending'
+  | 'review.changes_requested'
+  | 'review.approved'
+  | 'review.rejected'
+  | 'review.expired'
+  | 'review.escalated'
+  | 'token.redeemed'
+
+/** What became of a thread, in order: it follows from the thread before and after, whichever verb changed it. */
+export function threadEvents(before: Thread | undefined, after: Thread): ThreadEvent[] {
+  const moved = before?.status !== after.status || before.revision !== after.revision
+  const used = before?.approval?.redeemed_at === undefined && after.approval?.redeemed_at !== undefined
+  const escalated = after.announced.filter((key) => isEscalation(key) && !before?.announced.includes(key))
+  return [
+    ...(moved ? [MOVED[after.status](after)] : []),
+    ...escalated.map((): ThreadEvent => 'review.escalated'),
+    ...(used ? (['token.redeemed'] as const) : []),
+  ]
+}
+
+const isEscalation = (key: string): boolean => key.startsWith('escalate:')
+
+const MOVED: Readonly<Record<Thread['status'], (thread: Thread) => ThreadEvent>> = {
+  pending_review: () => 'review.pending',
+  changes_requested: () => 'review.changes_requested',
+  approved: () => 'review.approved',
+  rejected: ({ message }) => (message.startsWith('expired: ') ? 'review.expired' : 'review.rejected'),
+}
+
+/** Somewhere that deliveries go to. */
+export interface Destination {
+  readonly id: string
+  readonly url: string
+  /** All when absent. */
+  readonly events?: readonly string[]
+  readonly payload: 'thin' | 'full'
+  /** The current one first; an earlier one signs too until its time is over. */
+  readonly secrets: readonly { readonly secret: string; readonly until?: number }[]
+  readonly created_at: number
+  readonly paused?: { readonly at: number; readonly reason: 'admin' | 'failing' | 'gone' }
+  /** The first failure since the last success, ms since 1970. */
+  readonly failing_since?: number
+}
+
+/** Is the destination told of such an event? One that is gone is told nothing any more; one that is paused, later. */
+export function isToldOf({ events, paused }: Destination, event: string): boolean {
+  return paused?.reason !== 'gone' && (events === undefined || events.includes(event))
+}
+
+export function secretsInForce({ secrets }: Destination, now: number): string[] {
+  return secrets.filter(({ until }) => until === undefined || now < until).map(({ secret }) => secret)
+}
+
+/** Destinations that fail so long without a success are paused. */
+export const FAILING_MS = 120 * 3_600_000
+
+/** The destination after a try, and whether it is another one than before. */
+export function afterTry(
+  destination: Destination,
+  outcome: 'success' | 'failure' | 'gone',
+  now: number,
+): Destination {
+  if (outcome === 'success') {
+    if (destination.failing_since === undefined) return destination
+    const { failing_since: _, ...working } = destination
+    return working
+  }
+  if (outcome === 'gone') return { ...destination, paused: { at: now, reason: 'gone' } }
+  const { failing_since = now, paused } = destination
+  const over = now - failing_since >= FAILING_MS && paused === undefined
+  if (destination.failing_since !== undefined && !over) return destination
+  return {
+    ...destination,
+    failing_since,
+    ...(over ? { paused: { at: now, reason: 'failing' } as const } : {}),
+  }
+}

@@ -1,0 +1,159 @@
+import { defined } from '../contract/defined.ts'
+import { GatewayError } from '../contract/errors.ts'
+import type { DeliveriesQuery, DeliveryList, DeliveryView, RedeliverRange } from '../contract/webhook.ts'
+import { DELIVERY_ID } from '../domain/id.ts'
+import type { IndexEntry, Write } from '../store/store.ts'
+import type { Deps } from './deps.ts'
+import { type Acting, destination } from './destinations.ts'
+import { isoTime } from './evidence.ts'
+import { type DeliveryRecord, INDEX, put, read, unchanged, type Versioned } from './records.ts'
+import { type Plan, storeCall, transact } from './transact.ts'
+
+const PAGE = 25
+const SCAN = 1_000
+/** Deliveries that are asked for again at once. */
+const TOGETHER = 50
+
+/** Deliveries of a destination, newest first. @throws GatewayError `not_found`, `invalid_request` for a cursor that is not ours */
+export async function listDeliveries(
+  deps: Deps,
+  { tenant, id }: { readonly tenant: string; readonly id: string },
+  query: DeliveriesQuery,
+): Promise<DeliveryList> {
+  await destination(deps, tenant, id)
+  const limit = query.limit === undefined ? PAGE : Number(query.limit)
+  const deliveries: DeliveryView[] = []
+  let after = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
+  for (let looked = 0; looked < SCAN;) {
+    const bounds = { reverse: true, limit: limit + 1, ...(after === undefined ? {} : { after }) }
+    const entries = await storeCall(() => deps.store.range(tenant, INDEX.deliveries(id), bounds))
+    const records = await storeCall(() => recordsAt(deps, tenant, entries))
+    for (const [i, entry] of entries.entries()) {
+      if (deliveries.length === limit) return { deliveries, next_cursor: encodeCursor(after) }
+      const record = records[i]?.value
+      if (record !== undefined && (query.state === undefined || record.state === query.state))
+        deliveries.push(viewOf(entry.member, record))
+      after = entry
+    }
+    looked += entries.length
+    if (entries.length <= limit) return { deliveries }
+  }
+  return { deliveries, next_cursor: encodeCursor(after) }
+}
+
+/** One delivery again, whatever became of it. @throws GatewayError `not_found` */
+export async function redeliver(
+  deps: Deps,
+  acting: Acting & { readonly id: string },
+  delivery: string,
+): Promise<void> {
+  const { tenant, id } = acting
+  await destination(deps, tenant, id)
+  await again(deps, acting, delivery)
+  deps.enqueued(tenant)
+}
+
+/** All that were enqueued in a span of time: those that were given up, unless another state is named. */
+export async function redeliverRange(
+  deps: Deps,
+  acting: Acting & { readonly id: string },
+  { since, until, state = 'dead' }: RedeliverRange,
+): Promise<number> {
+  const { tenant, id } = acting
+  await destination(deps, tenant, id)
+  let count = 0
+  let after: IndexEntry | undefined
+  const span = { min: Date.parse(since), ...(until === undefined ? {} : { max: Date.parse(until) }) }
+  if (!Object.values(span).every(Number.isFinite)) throw notATime()
+  for (;;) {
+    const bounds = { ...span, limit: TOGETHER, ...(after === undefined ? {} : { after }) }
+    const entries = await storeCall(() => deps.store.range(tenant, INDEX.deliveries(id), bounds))
+    const records = await storeCall(() => recordsAt(deps, tenant, entries))
+    const wanted = entries.filter((_, i) => records[i]?.value.state === state)
+    for (const { member } of wanted) await again(deps, acting, member)
+    count += wanted.length
+    after = entries.at(-1)
+    if (entries.length < TOGETHER) break
+  }
+  deps.enqueued(tenant)
+  return count
+}
+
+async function again(
+  deps: Deps,
+  { tenant, id, actor }: Acting & { readonly id: string },
+  delivery: string,
+): Promise<void> {
+  const none = new GatewayError('not_found', 'no such delivery')
+  if (!DELIVERY_ID.test(delivery)) throw none
+  await transact(deps, tenant, async (): Promise<Plan<void>> => {
+    const record = await read(deps.store, tenant, 'delivery', delivery)
+    if (record?.value.destination !== id) throw none
+    const now = deps.store.now()
+    const { next_at: _, ...kept } = record.value
+    return {
+      answer: undefined,
+      guards: [unchanged('delivery', delivery, record)],
+      writes: [
+        put('delivery', delivery, { ...kept, state: 'waiting', attempts: 0 }),
+        { op: 'index', index: INDEX.outbox(id), member: delivery, to: now },
+        notForgotten(delivery),
+      ],
+      evidence: [{ type: 'webhook.redelivered', tenant, at: isoTime(now), actor, details: { id, delivery } }],
+    }
+  })
+}
+
+/** The timer forgets what is settled; what waits is not. */
+const notForgotten = (delivery: string): Write => ({
+  op: 'index',
+  index: INDEX.purge,
+  member: `delivery ${delivery}`,
+})
+
+function recordsAt(
+  deps: Deps,
+  tenant: string,
+  entries: readonly IndexEntry[],
+): Promise<(Versioned<DeliveryRecord> | undefined)[]> {
+  return Promise.all(entries.map(({ member }) => read(deps.store, tenant, 'delivery', member)))
+}
+
+function viewOf(id: string, record: DeliveryRecord): DeliveryView {
+  const { type, thread_id, created_at, state, attempts, next_at, last } = record
+  return {
+    id,
+    type: type as DeliveryView['type'],
+    created_at: isoTime(created_at),
+    state,
+    attempts,
+    ...defined({
+      thread_id,
+      next_at: next_at === undefined ? undefined : isoTime(next_at),
+      last: last && { at: isoTime(last.at), result: last.result },
+    }),
+  }
+}
+
+function encodeCursor(entry: IndexEntry | undefined): string {
+  return Buffer.from(JSON.stringify([entry?.score ?? 0, entry?.member ?? ''])).toString('base64url')
+}
+
+function decodeCursor(text: string): IndexEntry {
+  try {
+    const [score, member] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown[]
+    if (Number.isFinite(score) && typeof member === 'string' && DELIVERY_ID.test(member))
+      return { score: score as number, member }
+  } catch {
+    // falls through: not ours
+  }
+  throw new GatewayError('invalid_request', 'the cursor is not one of ours', {
+    errors: [{ pointer: '/cursor', message: 'use the `next_cursor` of the page before' }],
+  })
+}
+
+function notATime(): GatewayError {
+  return new GatewayError('invalid_request', 'the request does not fit the contract', {
+    errors: [{ pointer: '/since', message: 'must be a date and time as RFC 3339 has it' }],
+  })
+}

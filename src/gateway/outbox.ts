@@ -1,0 +1,147 @@
+import type { WebhookBody } from '../contract/webhook.ts'
+import { defined } from '../contract/defined.ts'
+import type { JsonObject } from '../contract/json.ts'
+import { type Destination, isToldOf, type ThreadEvent } from '../domain/webhook.ts'
+import type { Thread } from '../domain/thread.ts'
+import type { Guard, Write } from '../store/store.ts'
+import type { Deps } from './deps.ts'
+import { isoTime } from './evidence.ts'
+import { INDEX, put, read, revisionId, unchanged } from './records.ts'
+
+/*
+ * The outbox (design.md section 7): what destinations are told is written in the commit that it tells of, so nothing is lost and nothing is told that did
+ * not happen. The list of destinations is kept in memory and guarded by every such commit: who was just registered misses nothing.
+ */
+
+/** Something that happened, before anybody is told. */
+export interface Notice {
+  readonly body: Omit<WebhookBody, 'id' | 'timestamp' | 'payload'>
+  /** ms since 1970. */
+  readonly at: number
+  /** What was proposed, where the thread's record does not have it yet. */
+  readonly payload?: JsonObject
+}
+
+export function threadNotice(
+  type: ThreadEvent,
+  thread: Thread,
+  {
+    at,
+    sequence,
+    payload,
+  }: { readonly at: number; readonly sequence: number; readonly payload?: JsonObject },
+): Notice {
+  return {
+    at,
+    body: {
+      type,
+      tenant_id: thread.tenant,
+      agent_id: thread.agent,
+      tool_name: thread.tool,
+      task_id: thread.task_id,
+      thread_id: thread.thread_id,
+      decision: thread.status,
+      ...(thread.message === '' ? {} : { message: thread.message }),
+      ...defined({ workflow_name: thread.workflow, task_label: thread.label }),
+      revision: thread.revision,
+      risk: thread.risk,
+      sequence,
+    },
+    ...(payload === undefined ? {} : { payload }),
+  }
+}
+
+export const DESTINATIONS = 'all'
+
+/** The destinations of a tenant, as they were last read. */
+export interface KnownDestinations {
+  readonly list: readonly Destination[]
+  /** Of the record; 0 when there is none. */
+  readonly revision: number
+}
+
+export async function destinationsOf(deps: Deps, tenant: string): Promise<KnownDestinations> {
+  const known = deps.destinations.get(tenant)
+  if (known !== undefined) return known
+  const record = await read(deps.store, tenant, 'destinations', DESTINATIONS)
+  const fresh = { list: record?.value.destinations ?? [], revision: record?.revision ?? 0 }
+  deps.destinations.set(tenant, fresh)
+  return fresh
+}
+
+export interface Enqueued {
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+}
+
+const NOTHING: Enqueued = { guards: [], writes: [] }
+
+/** The part of a commit that tells the tenant's destinations of what it does. No promise where nobody has to be asked: most calls are allowed. */
+export function enqueue(
+  deps: Deps,
+  tenant: string,
+  notices: readonly Notice[],
+): Enqueued | Promise<Enqueued> {
+  if (notices.length === 0) return NOTHING
+  const known = deps.destinations.get(tenant)
+  if (known?.list.length === 0) return { guards: guardsOf(known), writes: [] }
+  return enqueueFor(deps, tenant, notices)
+}
+
+async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]): Promise<Enqueued> {
+  const known = await destinationsOf(deps, tenant)
+  const told = notices.flatMap((notice) =>
+    known.list
+      .filter((one) => isToldOf(one, notice.body.type))
+      .map((destination) => ({ notice, destination })),
+  )
+  const writes = await Promise.all(told.map((one) => deliveryWrites(deps, tenant, one)))
+  return { guards: guardsOf(known), writes: writes.flat() }
+}
+
+const guardsOf = (known: KnownDestinations): Guard[] => [unchanged('destinations', DESTINATIONS, known)]
+
+/** One delivery that one destination is sent, whatever it wants to be told of. */
+export async function enqueueOne(
+  deps: Deps,
+  tenant: string,
+  one: { readonly notice: Notice; readonly destination: Destination },
+): Promise<Enqueued> {
+  const known = await destinationsOf(deps, tenant)
+  return { guards: guardsOf(known), writes: await deliveryWrites(deps, tenant, one) }
+}
+
+async function deliveryWrites(
+  deps: Deps,
+  tenant: string,
+  { notice, destination }: { readonly notice: Notice; readonly destination: Destination },
+): Promise<Write[]> {
+  const id = `whd_${tenant}_${deps.nextId()}`
+  const { at, body } = notice
+  const payload = destination.payload === 'full' ? await payloadOf(deps, tenant, notice) : undefined
+  const text = JSON.stringify({ id, timestamp: isoTime(at), ...body, ...defined({ payload }) })
+  const now = deps.store.now()
+  return [
+    put('delivery', id, {
+      destination: destination.id,
+      type: body.type,
+      ...defined({ thread_id: body.thread_id }),
+      body: text,
+      created_at: now,
+      state: 'waiting',
+      attempts: 0,
+    }),
+    { op: 'index', index: INDEX.outbox(destination.id), member: id, to: now },
+    { op: 'index', index: INDEX.deliveries(destination.id), member: id, to: now },
+  ]
+}
+
+async function payloadOf(
+  deps: Deps,
+  tenant: string,
+  { body, payload }: Notice,
+): Promise<JsonObject | undefined> {
+  const { thread_id, revision } = body
+  if (payload !== undefined || thread_id === undefined || revision === undefined) return payload
+  return (await read(deps.store, tenant, 'revision', revisionId(thread_id, revision)))?.value.payload
+}

@@ -1,0 +1,25 @@
+import type { Deps } from './deps.ts'
+import { type Acting, destination } from './destinations.ts'
+import { isoTime } from './evidence.ts'
+import { enqueueOne } from './outbox.ts'
+import { transact } from './transact.ts'
+
+/** A delivery that says nothing, through the same outbox and the same guard as every other. @throws GatewayError `not_found` */
+export async function pingDestination(
+  deps: Deps,
+  { tenant, id, actor }: Acting & { readonly id: string },
+): Promise<void> {
+  await transact(deps, tenant, async () => {
+    const one = await destination(deps, tenant, id)
+    const at = deps.store.now()
+    const notice = { at, body: { type: 'webhook.ping' as const, tenant_id: tenant } }
+    const { guards, writes } = await enqueueOne(deps, tenant, { notice, destination: one })
+    return {
+      answer: undefined,
+      guards,
+      writes,
+      evidence: [{ type: 'webhook.pinged', tenant, at: isoTime(at), actor, details: { id } }],
+      landed: () => deps.enqueued(tenant),
+    }
+  })
+}

@@ -1,0 +1,359 @@
+import { Resolver } from 'node:dns/promises'
+import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http'
+import { Agent, request } from 'node:https'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { type Allowed, mayConnect } from './address.ts'
+import { checkUrl } from './url.ts'
+
+/**
+ * The one way out: whatever of the gateway calls somebody else's server does it through here (design.md section 7). HTTPS only; names are resolved
+ * once, every address of the answer must be one that may be called, and the connection goes to those addresses and no other; the peer is looked at again
+ * when it is connected. No redirects, no proxies, no decompression, TLS 1.2 or newer, one deadline for everything.
+ */
+export interface Outbound {
+  /** The reason why a URL is refused, in words for the person who gave it; undefined when it may be called. */
+  refusalOf(url: string): string | undefined
+  post(url: string, sending: Sending): Promise<Sent>
+  /**
+   * For libraries that call out by `fetch`: GET or POST with text, no redirects, the answer whole and up to a megabyte.
+   *
+   * @throws TypeError as fetch does, with the FailureCode as its cause
+   */
+  fetch(url: string, init: FetchInit): Promise<Response>
+  /** Lets the connections go that are kept. */
+  close(): void
+}
+
+export interface Sending {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** For all of it, from the name to the status, ms. */
+  readonly deadlineMs: number
+  readonly signal?: AbortSignal
+}
+
+export interface FetchInit {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly deadlineMs: number
+  readonly signal?: AbortSignal
+}
+
+export type Sent =
+  | { readonly kind: 'answered'; readonly status: number; readonly retryAfter?: string }
+  | { readonly kind: 'failed'; readonly code: FailureCode }
+
+export type FailureCode =
+  | 'refused_url'
+  | 'refused_address'
+  | 'no_address'
+  | 'tls'
+  | 'timeout'
+  | 'connection'
+  | 'protocol'
+  | 'stopped'
+
+export interface OutboundOptions {
+  readonly allowed: readonly Allowed[]
+  /** Certificates to trust in place of Node's own. */
+  readonly ca?: string
+  /** DNS servers in place of the system's. */
+  readonly dnsServers?: readonly string[]
+}
+
+const HEADER_BYTES = 16 * 1024
+const BODY_BYTES = 64 * 1024
+/** What comes after the status is read this long, so that the receiver can end in peace; nothing depends on it. */
+const DRAIN_MS = 1_000
+const ANSWER_BYTES = 1024 * 1024
+const WITHOUT_BODY = [204, 205, 304]
+const MAX_ADDRESSES = 16
+const MAX_INFORMATIONAL = 16
+const FIRST_FINAL_STATUS = 200
+/** Connections to one receiver that are kept, how long without use, and how long in all: its name may lead elsewhere by then. */
+const KEPT_CONNECTIONS = 8
+const KEPT_MS = 4_000
+const KEPT_IN_ALL_MS = 60_000
+const CONNECT_MS = 10_000
+/** What a connection says that was closed while nobody looked. */
+const STALE = /^(ECONNRESET|EPIPE)$/
+const DNS = { timeout: 2_000, tries: 2 }
+
+export function createOutbound(options: OutboundOptions): Outbound {
+  const { allowed } = options
+  const agent = new GuardedAgent(options)
+  return {
+    refusalOf(url) {
+      const checked = checkUrl(url, allowed)
+      return checked.ok ? undefined : checked.reason
+    },
+    async post(url, sending) {
+      const checked = checkUrl(url, allowed)
+      if (!checked.ok) return failed('refused_url')
+      const call = { ...checked, options, method: 'POST', sending, agent }
+      try {
+        // a connection that was kept may be gone by now: that is no failure of the receiver
+        const answer = (await send(call)) ?? (await send({ ...call, agent: undefined }))
+        if (answer === undefined) return failed('connection')
+        drain(answer)
+        return answered(answer)
+      } catch (error) {
+        return failed(failureOf(error))
+      }
+    },
+    async fetch(url, { method, body = '', ...sending }) {
+      const checked = checkUrl(url, allowed)
+      if (!checked.ok) throw new TypeError(checked.reason, { cause: 'refused_url' })
+      const call = { ...checked, options, method, sending: { ...sending, body }, agent: undefined }
+      try {
+        const answer = await send(call)
+        if (answer === undefined) throw new Failure('connection')
+        return await wholeAnswer(answer, sending.deadlineMs)
+      } catch (error) {
+        throw new TypeError('fetch failed', { cause: failureOf(error) })
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+/** Keeps a few connections for a moment. Each was checked when it was made, and is not kept for long. */
+class GuardedAgent extends Agent {
+  readonly #options: OutboundOptions
+
+  constructor(options: OutboundOptions) {
+    super({ keepAlive: true, maxFreeSockets: KEPT_CONNECTIONS, timeout: KEPT_MS })
+    this.#options = options
+  }
+
+  override createConnection(
+    { host, port }: ClientRequestArgs,
+    done: (error: Error | null, socket: Duplex) => void,
+  ): undefined {
+    const where = { host: String(host).replace(/^\[|\]$/g, ''), port: Number(port), options: this.#options }
+    connected({ ...where, withinMs: CONNECT_MS }).then(
+      (socket) => done(null, socket),
+      (error: Error) => done(error, NO_SOCKET),
+    )
+  }
+
+  override keepSocketAlive(socket: Duplex): boolean {
+    const young = performance.now() - (madeAt.get(socket) ?? 0) < KEPT_IN_ALL_MS
+    // the declaration hides that it answers
+    return young && (super.keepSocketAlive(socket) as unknown as boolean)
+  }
+}
+
+/** When a connection was made. */
+const madeAt = new WeakMap<Duplex, number>()
+
+const failed = (code: FailureCode): Sent => ({ kind: 'failed', code })
+
+const failureOf = (error: unknown): FailureCode => (error instanceof Failure ? error.code : codeOf(error))
+
+class Failure extends Error {
+  override readonly name = 'Failure'
+  readonly code: FailureCode
+  constructor(code: FailureCode) {
+    super(code)
+    this.code = code
+  }
+}
+
+const NO_SOCKET = undefined as unknown as Duplex
+
+interface Call {
+  readonly url: URL
+  readonly host: string
+  readonly port: number
+  readonly options: OutboundOptions
+  readonly method: string
+  readonly sending: Sending
+  /** Absent: a connection of its own. */
+  readonly agent: GuardedAgent | undefined
+}
+
+/** Undefined when a connection that was kept had been closed by the receiver. */
+function send(call: Call): Promise<IncomingMessage | undefined> {
+  const { url, method, sending, agent } = call
+  return new Promise((resolve, reject) => {
+    const outgoing: ClientRequest = request(url, {
+      method,
+      ...(agent === undefined ? {} : { agent }),
+      headers: { ...sending.headers, ...lengthOf(method, sending.body) },
+      maxHeaderSize: HEADER_BYTES,
+      insecureHTTPParser: false,
+      ...(agent === undefined ? { createConnection: connectFor(call, () => outgoing.destroyed) } : {}),
+    })
+    const end = (failure: Error): void => {
+      outgoing.destroy(failure)
+      reject(failure)
+    }
+    const timer = setTimeout(() => end(new Failure('timeout')), sending.deadlineMs)
+    const stop = (): void => end(new Failure('stopped'))
+    sending.signal?.addEventListener('abort', stop, { once: true })
+    const settle = (): void => {
+      clearTimeout(timer)
+      sending.signal?.removeEventListener('abort', stop)
+    }
+    let informational = 0
+    outgoing.on('information', () => {
+      informational += 1
+      if (informational > MAX_INFORMATIONAL) end(new Failure('protocol'))
+    })
+    outgoing.on('upgrade', (_, socket) => {
+      socket.destroy()
+      end(new Failure('protocol'))
+    })
+    outgoing.on('response', (answer) => {
+      settle()
+      resolve(answer)
+    })
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      settle()
+      if (outgoing.reusedSocket && STALE.test(error.code ?? '')) resolve(undefined)
+      else reject(error)
+    })
+    if (sending.signal?.aborted === true) stop()
+    outgoing.end(sending.body)
+  })
+}
+
+function lengthOf(method: string, body: string): Record<string, string> {
+  return method === 'GET' ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+}
+
+async function wholeAnswer(answer: IncomingMessage, deadlineMs: number): Promise<Response> {
+  const timer = setTimeout(() => answer.destroy(new Failure('timeout')), deadlineMs)
+  const chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes > ANSWER_BYTES) throw new Failure('protocol')
+      chunks.push(chunk)
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+  const { statusCode: status = 0, headers } = answer
+  if (status < FIRST_FINAL_STATUS) throw new Failure('protocol')
+  const single = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+    typeof value === 'string' ? [[name, value]] : [],
+  )
+  const empty = WITHOUT_BODY.includes(status)
+  return new Response(empty ? null : Buffer.concat(chunks), { status, headers: single })
+}
+
+/** A request without a socket hears of nothing but what `done` is told. */
+function connectFor({ host, port, options, sending }: Call, isGone: () => boolean) {
+  return (_: object, done: (error: Error | null, socket: Duplex) => void): undefined => {
+    connected({ host, port, options, withinMs: sending.deadlineMs }).then(
+      (socket) => (isGone() ? socket.destroy() : done(null, socket)),
+      (error: Error) => done(error, NO_SOCKET),
+    )
+  }
+}
+
+function answered({ statusCode = 0, headers }: IncomingMessage): Sent {
+  // what is no final status at all is passed on by the parser
+  if (statusCode < FIRST_FINAL_STATUS) return failed('protocol')
+  const retryAfter = headers['retry-after']
+  return { kind: 'answered', status: statusCode, ...(retryAfter === undefined ? {} : { retryAfter }) }
+}
+
+/** The answer's body says nothing that counts: it is read to a limit and let go. */
+function drain(answer: IncomingMessage): void {
+  let bytes = 0
+  const timer = setTimeout(() => answer.destroy(), DRAIN_MS)
+  answer.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > BODY_BYTES) answer.destroy()
+  })
+  answer.on('error', () => undefined)
+  answer.on('close', () => clearTimeout(timer))
+}
+
+interface Where {
+  readonly host: string
+  readonly port: number
+  readonly options: OutboundOptions
+  readonly withinMs: number
+}
+
+/** A TLS connection to an address that may be called, and was found to be so again when it was there. */
+async function connected({ host, port, options, withinMs }: Where): Promise<TLSSocket> {
+  const addresses = isIP(host) === 0 ? await resolved(host, options) : [host]
+  if (addresses.length === 0) throw new Failure('no_address')
+  if (!addresses.every((address) => mayConnect(address, port, options.allowed)))
+    throw new Failure('refused_address')
+  const pinned = addresses.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIP(address) }))
+  return new Promise((resolve, reject) => {
+    const socket = connectTcp({
+      host,
+      port,
+      autoSelectFamily: true,
+      lookup: (_, { all }, done) => {
+        const [first] = pinned
+        if (all === true) done(null, pinned)
+        else done(null, first?.address ?? '', first?.family)
+      },
+    })
+    const refuse = (error: Error): void => {
+      socket.destroy()
+      reject(error)
+    }
+    // a request that gives up before its socket is there cannot end it
+    const timer = setTimeout(() => refuse(new Failure('timeout')), withinMs)
+    const settle = (secured: TLSSocket): void => {
+      clearTimeout(timer)
+      madeAt.set(secured, performance.now())
+      resolve(secured)
+    }
+    socket.once('close', () => clearTimeout(timer))
+    socket.once('error', refuse)
+    socket.once('connect', () => {
+      const { remoteAddress = '', remotePort = 0 } = socket
+      if (!mayConnect(remoteAddress, remotePort, options.allowed)) refuse(new Failure('refused_address'))
+      else secure(socket, host, options).then(settle, refuse)
+    })
+  })
+}
+
+function secure(socket: Socket, host: string, { ca }: OutboundOptions): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const secured = connectTls({
+      socket,
+      host,
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ...(ca === undefined ? {} : { ca }),
+      minVersion: 'TLSv1.2',
+      rejectUnauthorized: true,
+      ALPNProtocols: ['http/1.1'],
+    })
+    secured.once('secureConnect', () => resolve(secured))
+    secured.on('error', reject)
+    secured.once('close', () => reject(new Failure('tls')))
+  })
+}
+
+/** Both families by a resolver of its own: a server that hangs must not hold up the threads that everything else uses. */
+async function resolved(host: string, { dnsServers }: OutboundOptions): Promise<string[]> {
+  if (host === 'localhost') return ['127.0.0.1']
+  const resolver = new Resolver(DNS)
+  if (dnsServers !== undefined) resolver.setServers(dnsServers)
+  const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+  return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+}
+
+const NETWORK = /^(ECONN|EPIPE|EHOST|ENET|EADDR|ETIMEDOUT|EAI|ENOTFOUND)/
+
+function codeOf(error: unknown): FailureCode {
+  const { code = '' } = error as NodeJS.ErrnoException
+  if (code.startsWith('HPE_')) return 'protocol'
+  if (NETWORK.test(code)) return 'connection'
+  return /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_|EPROTO)/.test(code) ? 'tls' : 'protocol'
+}

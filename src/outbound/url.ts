@@ -1,0 +1,89 @@
+import { isIP } from 'node:net'
+import { type Allowed, mayConnect } from './address.ts'
+
+/**
+ * Whether a destination's URL may be called at all (agent-api-contract.md section 5). The text itself is looked at before anything parses it, because
+ * URL parsers mend what they get: tabs, backslashes, a missing slash, letters that look like dots. What stands in the text must be what the parser
+ * makes of it.
+ */
+export type CheckedUrl =
+  | { readonly ok: true; readonly url: URL; readonly host: string; readonly port: number }
+  | { readonly ok: false; readonly reason: string }
+
+const MAX_CHARS = 2_048
+const HTTPS = 'https://'
+const DEFAULT_PORT = 443
+/** Controls, blanks and backslashes, which parsers drop or turn into something else. */
+const MENDED = /[\p{Cc}\p{Z}\\]/u
+
+/** Names that mean something else inside a network (RFC 6761, RFC 8375, and what clouds and clusters use). */
+const SPECIAL =
+  /(^|\.)(localhost|local|internal|intranet|corp|home|lan|localdomain|home\.arpa|onion|invalid|example|svc|cluster\.local|private)$/
+
+export function checkUrl(text: string, allowed: readonly Allowed[]): CheckedUrl {
+  const problem = problemOfText(text)
+  if (problem !== undefined) return no(problem)
+  let url: URL
+  try {
+    url = new URL(text)
+  } catch {
+    return no('it is not a URL')
+  }
+  const authority = text.slice(HTTPS.length).split(/[/?#]/, 1)[0] ?? ''
+  const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const refusal = problemOfParts(url, authority) ?? problemOfHost(url, authority, { host, port, allowed })
+  return refusal === undefined ? { ok: true, url, host, port } : no(refusal)
+}
+
+const no = (reason: string): CheckedUrl => ({ ok: false, reason })
+
+function problemOfText(text: string): string | undefined {
+  if (text.length === 0 || text.length > MAX_CHARS) return `it must have 1 to ${MAX_CHARS} characters`
+  if (MENDED.test(text)) return 'it holds a blank, a control character or a backslash'
+  return /^https:\/\/[^/?#]/.test(text) ? undefined : 'it must begin with https:// and a host'
+}
+
+function problemOfParts(url: URL, authority: string): string | undefined {
+  if (authority.includes('@') || url.username !== '' || url.password !== '')
+    return 'it must not hold a user or a password'
+  if (authority.includes('%')) return 'its host must not be percent-encoded'
+  if (url.href.includes('#')) return 'it must not have a fragment'
+  if (/%00/.test(url.pathname + url.search)) return 'it holds a NUL'
+  return /:0*$/.test(authority) ? 'its port is not one that may be called' : undefined
+}
+
+interface Where {
+  readonly host: string
+  readonly port: number
+  readonly allowed: readonly Allowed[]
+}
+
+function problemOfHost(url: URL, authority: string, { host, port, allowed }: Where): string | undefined {
+  const open = port === DEFAULT_PORT || allowed.some((one) => one.port === port)
+  if (!open) return 'its port is not one that may be called: 443 only'
+  if (isIP(host) !== 0) {
+    if (typedHost(authority) !== url.hostname) return 'its host is an address written in an unusual way'
+    return mayConnect(host, port, allowed) ? undefined : 'its host is not a public address'
+  }
+  return problemOfName(host.toLowerCase(), authority, port !== DEFAULT_PORT)
+}
+
+const LABEL = /^[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?$/
+
+function problemOfName(host: string, authority: string, allowedPort: boolean): string | undefined {
+  const name = host.replace(/\.$/, '')
+  if (isIP(name) !== 0) return 'its host is an address written in an unusual way'
+  if (name.length > 253 || !name.split('.').every((label) => LABEL.test(label)))
+    return 'its host is not a name'
+  if (typedHost(authority) !== name)
+    return 'its host must be written as DNS knows it: in ASCII, international names as xn--'
+  // on a port that is explicitly allowed only the allowed networks are reached, whatever the name
+  if (allowedPort) return undefined
+  if (!name.includes('.')) return 'its host must have a domain'
+  return SPECIAL.test(name) ? 'its host is a name for use inside networks' : undefined
+}
+
+function typedHost(authority: string): string {
+  return authority.replace(/:\d+$/, '').toLowerCase().replace(/\.$/, '')
+}

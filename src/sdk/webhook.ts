@@ -1,0 +1,128 @@
+/** A decision as a webhook tells of it. The body was verified; the names are those of the gateway's OpenAPI document, `WebhookBody`. */
+export interface WebhookMessage {
+  /** The same on every try of one delivery: what you have seen before, do not do again. */
+  readonly id: string
+  readonly type: string
+  /** When it happened, RFC 3339. */
+  readonly timestamp: string
+  readonly tenant_id: string
+  readonly agent_id?: string
+  readonly tool_name?: string
+  readonly task_id?: string
+  readonly thread_id?: string
+  readonly decision?: string
+  readonly message?: string
+  readonly workflow_name?: string
+  readonly task_label?: string
+  readonly revision?: number
+  readonly risk?: string
+  /** Of the thread, from 1: deliveries may come in another order. */
+  readonly sequence?: number
+  readonly payload?: Readonly<Record<string, unknown>>
+}
+
+export interface VerifyOptions {
+  /** How old, or how far ahead of our clock, a delivery may be, in seconds. Default 300. */
+  readonly toleranceSeconds?: number
+  /** Seconds since 1970. */
+  readonly now?: number
+}
+
+/** Headers of a request: those of fetch, or of Node's `request.headers`. */
+export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** The delivery does not come from the holder of the secret, or not now: do nothing with it, and answer 400. */
+export class WebhookRefused extends Error {
+  override readonly name = 'WebhookRefused'
+}
+
+const TOLERANCE_SECONDS = 300
+const PREFIX = 'whsec_'
+
+/**
+ * Verifies a delivery: `X-Guard-Signature` over the raw body, and `webhook-signature` over id, time and body, so that an old delivery cannot be
+ * played again. During a rotation give both secrets.
+ *
+ * @param body the raw body, exactly as it came
+ * @throws WebhookRefused
+ */
+export async function verifyWebhook(
+  secrets: string | readonly string[],
+  headers: WebhookHeaders,
+  body: string | Uint8Array,
+  { toleranceSeconds = TOLERANCE_SECONDS, now = Date.now() / 1_000 }: VerifyOptions = {},
+): Promise<WebhookMessage> {
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  const read = (name: string): string => headerOf(headers, name)
+  const [id, seconds] = [read('webhook-id'), read('webhook-timestamp')]
+  if (!/^\d{1,12}$/.test(seconds) || Math.abs(now - Number(seconds)) > toleranceSeconds)
+    throw new WebhookRefused('the delivery is too old, or from the future')
+  const given = [read('x-guard-signature'), optional(headers, 'x-guard-signature-previous')]
+  const stamped = concat(new TextEncoder().encode(`${id}.${seconds}.`), bytes)
+  for (const secret of [secrets].flat()) {
+    const [guard, standard] = await Promise.all([
+      hmac(new TextEncoder().encode(secret), bytes).then((mac) => `sha256=${hexOf(mac)}`),
+      hmac(bytesOf(secret), stamped).then((mac) => `v1,${base64Of(mac)}`),
+    ])
+    const both =
+      given.some((one) => isEqual(one, guard)) &&
+      read('webhook-signature')
+        .split(' ')
+        .some((one) => isEqual(one, standard))
+    if (both) return messageOf(bytes, id)
+  }
+  throw new WebhookRefused('the signature is not one of ours')
+}
+
+function messageOf(bytes: Uint8Array, id: string): WebhookMessage {
+  const message = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as WebhookMessage
+  if (message.id !== id) throw new WebhookRefused('the id in the header is not that of the body')
+  return message
+}
+
+function headerOf(headers: WebhookHeaders, name: string): string {
+  const value = optional(headers, name)
+  if (value === '') throw new WebhookRefused(`the header ${name} is missing`)
+  return value
+}
+
+function optional(headers: WebhookHeaders, name: string): string {
+  if (headers instanceof Headers) return headers.get(name) ?? ''
+  const entry = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
+  return typeof entry === 'string' ? entry : ''
+}
+
+async function hmac(key: Uint8Array, message: Uint8Array): Promise<Uint8Array> {
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  const imported = await crypto.subtle.importKey('raw', key as Uint8Array<ArrayBuffer>, algorithm, false, [
+    'sign',
+  ])
+  return new Uint8Array(await crypto.subtle.sign('HMAC', imported, message as Uint8Array<ArrayBuffer>))
+}
+
+/** As long for a wrong one as for a right one. */
+function isEqual(given: string, expected: string): boolean {
+  let difference = given.length ^ expected.length
+  for (let i = 0; i < expected.length; i++) difference |= given.charCodeAt(i) ^ expected.charCodeAt(i)
+  return difference === 0
+}
+
+function bytesOf(secret: string): Uint8Array {
+  try {
+    return Uint8Array.from(atob(secret.slice(PREFIX.length)), (char) => char.charCodeAt(0))
+  } catch (cause) {
+    throw new TypeError('a secret is `whsec_` and base64', { cause })
+  }
+}
+
+function concat(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const joined = new Uint8Array(a.length + b.length)
+  joined.set(a)
+  joined.set(b, a.length)
+  return joined
+}
+
+const hexOf = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+
+const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))

@@ -1,0 +1,200 @@
+import { setMaxListeners } from 'node:events'
+import { readRetryAfter } from '../domain/retry.ts'
+import { type Destination, secretsInForce } from '../domain/webhook.ts'
+import { deliveryToMake, recordTry, type Tried } from '../gateway/attempt.ts'
+import type { Deps } from '../gateway/deps.ts'
+import { destinations } from '../gateway/destinations.ts'
+import { INDEX, SYSTEM } from '../gateway/records.ts'
+import type { Outbound, Sent } from '../outbound/outbound.ts'
+import { sign } from './signature.ts'
+
+/**
+ * Makes the deliveries that wait in the outbox (design.md section 7). Every instance runs one; a delivery is leased, so one worker at a time makes it, and
+ * another takes over when that one dies. Each destination has its own list and its own few connections: one that is slow holds up nobody else.
+ */
+export interface Worker {
+  /** There is something to do for the tenant. */
+  wake(tenant: string): void
+  /** One look at everything; resolves when what it found was tried and written down. Returns how many tries that were. */
+  round(): Promise<number>
+  /** Ends the tries under way, without writing them down: they are made again. */
+  close(): Promise<void>
+}
+
+export interface WorkerOptions {
+  readonly outbound: Outbound
+  /** Time between two looks at all tenants, ms. */
+  readonly everyMs: number
+  /** For one try, ms. */
+  readonly deadlineMs: number
+  readonly observe: (tried: Observed) => void
+  readonly onError: (error: unknown) => void
+}
+
+export interface Observed {
+  readonly result: 'delivered' | 'retry' | 'dead'
+  readonly code: string
+  readonly seconds: number
+  /** From the event to now, ms; of a delivery that was made. */
+  readonly lagMs?: number
+}
+
+export const TRY_MS = 15_000
+const CONNECTIONS = 16
+/** A lease outlasts a try and its record. */
+const LEASE_MARGIN_MS = 5_000
+const MAX_TENANTS = 10_000
+
+/** One delivery that this worker has leased. */
+interface Item {
+  readonly tenant: string
+  readonly destination: Destination
+  readonly id: string
+}
+
+export function createWorker(deps: Deps, options: WorkerOptions): Worker {
+  const worker = new OutboxWorker(deps, options)
+  worker.start()
+  return worker
+}
+
+class OutboxWorker implements Worker {
+  readonly #deps: Deps
+  readonly #options: WorkerOptions
+  readonly #stop = new AbortController()
+  /** Tries by destination. */
+  readonly #underWay = new Map<string, number>()
+  readonly #tries = new Set<Promise<void>>()
+  readonly #woken = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
+  #looking: Promise<unknown> = Promise.resolve()
+
+  constructor(deps: Deps, options: WorkerOptions) {
+    this.#deps = deps
+    this.#options = options
+    // every try listens to it
+    setMaxListeners(0, this.#stop.signal)
+  }
+
+  start(): void {
+    this.#look(() => this.#lookAtAll())
+      .catch(this.#options.onError)
+      .finally(() => {
+        if (!this.#stop.signal.aborted) this.#timer = setTimeout(() => this.start(), this.#options.everyMs)
+      })
+  }
+
+  wake(tenant: string): void {
+    if (this.#stop.signal.aborted || this.#woken.has(tenant)) return
+    this.#woken.add(tenant)
+    this.#look(() => {
+      this.#woken.delete(tenant)
+      return this.#lookAt(tenant)
+    }).catch(this.#options.onError)
+  }
+
+  async round(): Promise<number> {
+    const found = await this.#look(() => this.#lookAtAll())
+    while (this.#tries.size > 0) await Promise.all(this.#tries)
+    return found
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    clearTimeout(this.#timer)
+    await this.#looking
+    await Promise.all(this.#tries)
+    this.#options.outbound.close()
+  }
+
+  /** One after another: two looks at once would only take each other's items. */
+  #look<T>(act: () => Promise<T>): Promise<T> {
+    const next = this.#looking.then(act)
+    this.#looking = next.catch(() => undefined)
+    return next
+  }
+
+  async #lookAtAll(): Promise<number> {
+    const tenants = await this.#deps.store.range(SYSTEM, INDEX.webhookTenants, { limit: MAX_TENANTS })
+    let found = 0
+    for (const { member } of tenants) found += await this.#lookAt(member)
+    return found
+  }
+
+  async #lookAt(tenant: string): Promise<number> {
+    const { store } = this.#deps
+    const all = await destinations(this.#deps, tenant)
+    let found = 0
+    for (const destination of all.filter(({ paused }) => paused === undefined)) {
+      const free = CONNECTIONS - (this.#underWay.get(destination.id) ?? 0)
+      if (free <= 0 || this.#stop.signal.aborted) continue
+      const lease = this.#options.deadlineMs + LEASE_MARGIN_MS
+      const claim = { now: store.now(), lease, limit: free }
+      const claimed = await store.claimDue(tenant, INDEX.outbox(destination.id), claim)
+      for (const { member } of claimed) this.#begin({ tenant, destination, id: member })
+      found += claimed.length
+    }
+    return found
+  }
+
+  #begin(item: Item): void {
+    const { id } = item.destination
+    this.#underWay.set(id, (this.#underWay.get(id) ?? 0) + 1)
+    const trying = make(this.#deps, this.#options, item, this.#stop.signal)
+      .catch(this.#options.onError)
+      .finally(() => this.#ended(item, trying))
+    this.#tries.add(trying)
+  }
+
+  #ended({ tenant, destination: { id } }: Item, trying: Promise<void>): void {
+    this.#tries.delete(trying)
+    const left = (this.#underWay.get(id) ?? 1) - 1
+    if (left > 0) this.#underWay.set(id, left)
+    else this.#underWay.delete(id)
+    // a full house may have left something behind
+    if (left >= CONNECTIONS / 2) this.wake(tenant)
+  }
+}
+
+async function make(deps: Deps, options: WorkerOptions, item: Item, signal: AbortSignal): Promise<void> {
+  const { tenant, destination, id } = item
+  const record = await deliveryToMake(deps, tenant, { id, destination: destination.id })
+  if (record === undefined) return
+  const now = deps.store.now()
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'Countersign',
+    ...sign({ id, seconds: Math.floor(now / 1_000), body: record.body }, secretsInForce(destination, now)),
+  }
+  const start = performance.now()
+  const sent = await options.outbound.post(destination.url, {
+    headers,
+    body: record.body,
+    deadlineMs: options.deadlineMs,
+    signal,
+  })
+  if (sent.kind === 'failed' && sent.code === 'stopped') return
+  const seconds = (performance.now() - start) / 1_000
+  const tried = triedBy(sent, deps.store.now())
+  const state = await recordTry(deps, tenant, { id, destination: destination.id, tried })
+  if (state === undefined) return
+  const result = state === 'waiting' ? 'retry' : state
+  const lag = state === 'delivered' ? { lagMs: deps.store.now() - record.created_at } : {}
+  options.observe({ result, code: codeOf(sent), seconds, ...lag })
+}
+
+/** What an answer means: 2xx is delivered; 410 is goodbye; everything else, redirects too, is tried again. */
+export function triedBy(sent: Sent, now: number): Tried {
+  if (sent.kind === 'failed') return { result: 'failure', said: sent.code }
+  const { status, retryAfter } = sent
+  const said = String(status)
+  if (status >= 200 && status < 300) return { result: 'success', said }
+  if (status === 410) return { result: 'gone', said }
+  const wishedMs = readRetryAfter(retryAfter, now)
+  return { result: 'failure', said, ...(wishedMs === undefined ? {} : { wishedMs }) }
+}
+
+/** A label with few values. */
+function codeOf(sent: Sent): string {
+  return sent.kind === 'failed' ? sent.code : `${Math.floor(sent.status / 100)}xx`
+}

@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { startRedis } from '../redis/server.ts'
+import { Receivers } from '../webhooks/receiver.ts'
+import {
+  type Gateway,
+  inDirectory,
+  seeded,
+  SOAK,
+  startGateway,
+  transfer,
+  TRANSFER_PATH,
+  until,
+} from './gateway.ts'
+
+/** Gateways that are killed while they decide and deliver: what was acknowledged is told, and every event has one id. */
+
+const KILLS = Number(process.env['COUNTERSIGN_KILLS'] ?? (SOAK ? 500 : 20))
+const CLIENTS = 8
+const MOST_ANSWERS = 60
+const SMALL_CENTS = 100
+/** A try and its lease, and the rounds of a worker. */
+const LAST_TRIES_MS = 60_000
+
+const receivers = new Receivers()
+afterAll(() => receivers.dispose())
+
+describe(`${KILLS} times kill -9 under load: no event is lost, and none has two ids`, () => {
+  it(
+    'on the embedded store',
+    () => inDirectory((directory) => killAgainAndAgain(directory, [])),
+    KILLS * 20_000 + 120_000,
+  )
+
+  it(
+    'on redis',
+    () =>
+      inDirectory(async (directory) => {
+        const redis = await startRedis()
+        try {
+          await killAgainAndAgain(directory, ['--store', redis.url])
+        } finally {
+          await redis.dispose()
+        }
+      }),
+    KILLS * 20_000 + 120_000,
+  )
+})
+
+async function killAgainAndAgain(directory: string, args: readonly string[]): Promise<void> {
+  const seed = Number(process.env['COUNTERSIGN_SEED'] ?? Date.now() % 2 ** 31)
+  console.log(`seed ${seed} (COUNTERSIGN_SEED repeats the moments of the kills)`)
+  const random = seeded(seed)
+  const receiver = await receivers.open()
+  const trust = mkdtempSync(join(tmpdir(), 'countersign-trust-'))
+  writeFileSync(join(trust, 'ca.crt'), receivers.ca)
+  const open = (): Promise<Gateway> =>
+    startGateway({
+      directory,
+      args: [...args, '--webhooks-allow', `127.0.0.1/32:${receiver.port}`],
+      through: [`NODE_EXTRA_CA_CERTS=${join(trust, 'ca.crt')}`],
+    })
+  // one of three answers is lost on its way
+  receiver.answer = (_, response) => (random() < 0.3 ? response.destroy() : response.end())
+  const acknowledged = new Set<string>()
+  let gateway = await open()
+  const key = await gateway.key('agent', 'demo-agent')
+  const created = await gateway.admin('POST', '/webhooks', { tenant: 'acme', url: receiver.url })
+  expect(created.status).toBe(201)
+  for (let kill = 0; kill < KILLS; kill++) {
+    await killUnderLoad(gateway, {
+      key,
+      name: `${kill}`,
+      acknowledged,
+      answers: 1 + Math.floor(random() * MOST_ANSWERS),
+    })
+    gateway = await open()
+  }
+  const told = (): Map<string, Set<string>> => {
+    const ids = new Map<string, Set<string>>()
+    for (const { body } of receiver.got) {
+      const event = `${String(body['task_id'])} ${body.type}`
+      ids.set(event, (ids.get(event) ?? new Set()).add(body.id))
+    }
+    return ids
+  }
+  const missing = (): string[] => [...acknowledged].filter((event) => !told().has(event))
+  receiver.answers(200)
+  await until(async () => missing().length === 0, LAST_TRIES_MS)
+  expect([...told()].filter(([, ids]) => ids.size !== 1)).toEqual([])
+  console.log(
+    `${KILLS} kills, ${acknowledged.size} acknowledged decisions, ${told().size} events told in ${receiver.got.length} tries, each with one id`,
+  )
+  await gateway.process.kill('SIGTERM')
+  gateway.hangUp()
+  rmSync(trust, { recursive: true, force: true })
+}
+
+interface Load {
+  readonly key: string
+  readonly name: string
+  readonly acknowledged: Set<string>
+  readonly answers: number
+}
+
+async function killUnderLoad(gateway: Gateway, { key, name, acknowledged, answers }: Load): Promise<void> {
+  let given = 0
+  let dead = false
+  const client = async (i: number): Promise<void> => {
+    for (let call = 0; !dead; call++) {
+      const task = `k${name}-${i}-${call}`
+      const ask = { method: 'POST', path: TRANSFER_PATH(task), key, body: transfer(SMALL_CENTS) }
+      const answer = await gateway.ask(ask).catch(() => undefined)
+      if (answer?.status !== 200) continue
+      expect(answer.body['status']).toBe('allow')
+      acknowledged.add(`${task} decision.allowed`)
+      given += 1
+    }
+  }
+  const clients = Array.from({ length: CLIENTS }, (_, i) => client(i))
+  while (given < answers) await new Promise((resolve) => setImmediate(resolve))
+  await gateway.process.kill('SIGKILL')
+  dead = true
+  gateway.hangUp()
+  await Promise.all(clients)
+}

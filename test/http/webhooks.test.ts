@@ -1,0 +1,501 @@
+import { createHmac } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type {
+  DeliveryList,
+  DeliveryView,
+  Redelivered,
+  WebhookList,
+  WebhookSecret,
+  WebhookView,
+} from '../../src/contract/webhook.ts'
+import { LIMITS } from '../../src/contract/limits.ts'
+import {
+  type Agent,
+  type Answer,
+  approved,
+  call,
+  HASH,
+  held,
+  HOUR,
+  MINUTE,
+  newTask,
+  openWorld,
+  type Reviewer,
+  SECOND,
+  until,
+  type World,
+} from '../gateway-fixture.ts'
+import { type Got, type Receiver, Receivers } from '../webhooks/receiver.ts'
+
+/** Decision webhooks from end to end: registered, enqueued with the decision, delivered to a real receiver (design.md sections 6 and 7). */
+
+const receivers = new Receivers()
+let world: World
+let bot: Agent
+let ann: Reviewer
+
+beforeAll(async () => {
+  const networks = '127.0.0.1/32'
+  const ports = await Promise.all(Array.from({ length: 30 }, () => receivers.open()))
+  spare.push(...ports)
+  const webhooksAllow = ports.map(({ port }) => `${networks}:${port}`).join(',')
+  world = await openWorld({
+    config: { webhooksAllow },
+    webhooks: { everyMs: 20, deadlineMs: 1_000, ca: receivers.ca },
+  })
+  bot = await world.agent()
+  ann = await world.reviewer('ann')
+}, 60_000)
+afterAll(async () => {
+  await world.close()
+  await receivers.dispose()
+})
+
+const spare: Receiver[] = []
+let receiver: Receiver
+let hook: WebhookSecret
+const fresh = (): Receiver => spare.pop() as Receiver
+
+const create = (body: object): Promise<Answer<WebhookSecret>> =>
+  world.admin('POST', 'webhooks', { body: { tenant: 'acme', ...body } })
+const show = async (id = hook.id): Promise<WebhookView> =>
+  (await world.admin<WebhookView>('GET', `webhooks/${id}`)).body
+const act = (what: string, body?: object): Promise<Answer<WebhookView>> =>
+  world.admin('POST', `webhooks/${hook.id}/${what}`, body === undefined ? {} : { body })
+const deliveries = async (query = ''): Promise<DeliveryView[]> =>
+  (await world.admin<DeliveryList>('GET', `webhooks/${hook.id}/deliveries${query}`)).body.deliveries
+const got = (count: number): Promise<void> => until(() => receiver.got.length >= count)
+/** Nothing is under way: a clock that jumps over a lease makes a try come twice. */
+const settled = (): Promise<void> => until(async () => (await show()).waiting === 0)
+const allow = (): Promise<unknown> => bot.submit(newTask(), { tool_name: 't', payload: {} })
+
+/** Each test has a destination of its own, and no other is there. */
+beforeEach(async () => {
+  for (const { id } of (await world.admin<WebhookList>('GET', 'webhooks?tenant=acme')).body.webhooks)
+    await world.admin('DELETE', `webhooks/${id}`)
+  receiver = fresh()
+  const created = await create({ url: receiver.url })
+  expect(created.status).toBe(201)
+  hook = created.body
+})
+
+describe('what a receiver gets', () => {
+  it('every event of a thread, in the words of the contract, and never a token or the payload', async () => {
+    const task = newTask()
+    const claims = { subject: 's', workflow_name: 'billing', task_label: 'refunds' }
+    const { thread } = await held(bot, { payload: { amount: 20_000 }, action_hash: HASH, ...claims }, task)
+    await settled()
+    world.clock.advance(30 * MINUTE)
+    await world.due()
+    await ann.vote(thread, { decision: 'request_changes', revision: 1, comment: 'less' })
+    const revision = { request_payload: { amount: 500 }, action_hash: HASH, workflow_name: 'billing' }
+    await bot.revise(task, thread, revision)
+    await ann.approve(thread, 2)
+    await (await world.reviewer('ben')).approve(thread, 2)
+    const { body: polled } = await bot.poll({ thread_id: thread })
+    await bot.validate({
+      task_id: task,
+      request_payload: { amount: 500 },
+      thread_id: thread,
+      action_hash: HASH,
+      signature: polled.approval_token,
+    })
+    await got(6)
+    const bySequence = receiver.got
+      .map(({ body }) => body)
+      .toSorted((a, b) => Number(a['sequence']) - Number(b['sequence']))
+    expect(
+      bySequence.map(({ type, sequence, decision, revision: number }) => [type, sequence, decision, number]),
+    ).toEqual([
+      ['review.pending', 1, 'pending_review', 1],
+      ['review.escalated', 2, 'pending_review', 1],
+      ['review.changes_requested', 3, 'changes_requested', 1],
+      ['review.pending', 4, 'pending_review', 2],
+      ['review.approved', 5, 'approved', 2],
+      ['token.redeemed', 6, 'approved', 2],
+    ])
+    expect(bySequence[0]).toEqual({
+      id: expect.stringMatching(/^whd_acme_/),
+      timestamp: new Date(world.clock.now - 30 * MINUTE).toISOString(),
+      type: 'review.pending',
+      tenant_id: 'acme',
+      agent_id: 'bot',
+      tool_name: 'pay',
+      task_id: task,
+      thread_id: thread,
+      decision: 'pending_review',
+      message: 'A lot of money.',
+      workflow_name: 'billing',
+      task_label: 'refunds',
+      revision: 1,
+      risk: 'high',
+      sequence: 1,
+    })
+    expect(bySequence[2]?.['message']).toBe('less')
+    const all = receiver.got.map(({ raw }) => raw).join('\n')
+    expect(all).not.toMatch(/cst_|amount/)
+  })
+
+  it('calls that are decided at once, rejections by people and by time', async () => {
+    const task = newTask()
+    await bot.submit(task, { tool_name: 't', payload: {}, workflow_name: 'w' })
+    await bot.submit(task, { tool_name: 'pay', payload: { amount: 900_000 } })
+    const { thread } = await held(bot)
+    await ann.vote(thread, { decision: 'reject', revision: 1, comment: 'no' })
+    await held(bot, { tool_name: 'brief', payload: {} })
+    await settled()
+    world.clock.advance(MINUTE)
+    await world.due()
+    await got(6)
+    const events = receiver.got.map(({ body }) => [body.type, body['decision'], body['message']])
+    expect(events).toHaveLength(6)
+    expect(events).toEqual(
+      expect.arrayContaining([
+        ['decision.allowed', 'allow', 'Harmless.'],
+        ['decision.rejected', 'reject', 'Nobody moves that much.'],
+        ['review.pending', 'pending_review', 'More than pocket money.'],
+        ['review.rejected', 'rejected', 'no'],
+        ['review.pending', 'pending_review', 'Quick, please.'],
+        ['review.expired', 'rejected', 'expired: nobody decided in time'],
+      ]),
+    )
+  })
+
+  it('a signature over the raw body that both verifiers accept', async () => {
+    await allow()
+    await got(1)
+    const { headers, raw, body } = receiver.got[0] as Got
+    const hex = createHmac('sha256', hook.secret).update(raw).digest('hex')
+    expect(headers['x-guard-signature']).toBe(`sha256=${hex}`)
+    expect(headers['content-type']).toBe('application/json')
+    expect([headers['webhook-id'], headers['webhook-timestamp']]).toEqual([
+      body.id,
+      String(Math.floor(world.clock.now / 1_000)),
+    ])
+    const signed = headers['webhook-signature']?.split(',')[1]
+    const key = Buffer.from(hook.secret.replace('whsec_', ''), 'base64')
+    const expected = createHmac('sha256', key).update(`${body.id}.${headers['webhook-timestamp']}.${raw}`)
+    expect(signed).toBe(expected.digest('base64'))
+    expect(() => new Webhook(hook.secret).verify(`${raw} `, headers)).toThrow()
+  })
+
+  it('the payload too, where the destination asks for it', async () => {
+    const full = fresh()
+    await create({ url: full.url, payload: 'full', events: ['review.pending', 'review.approved'] })
+    await approved(bot, ann, { payload: { amount: 700, to: 'x' } })
+    await until(() => full.got.length === 2)
+    expect(full.got.map(({ body }) => body['payload'])).toEqual([
+      { amount: 700, to: 'x' },
+      { amount: 700, to: 'x' },
+    ])
+    await got(2)
+    expect(receiver.got.some(({ raw }) => raw.includes('700'))).toBe(false)
+  })
+
+  it('only what it wants to be told of', async () => {
+    const picky = fresh()
+    await create({ url: picky.url, events: ['decision.rejected'] })
+    await allow()
+    await bot.submit(newTask(), { tool_name: 'bare', payload: {} })
+    await got(2)
+    await until(() => picky.got.length === 1)
+    expect(picky.types()).toEqual(['decision.rejected'])
+  })
+
+  it('nothing of other tenants', async () => {
+    const foreign = await world.agent('bot', 'globex')
+    await foreign.submit(newTask(), { tool_name: 't', payload: {} })
+    await allow()
+    await got(1)
+    expect(receiver.got.map(({ body }) => body['tenant_id'])).toEqual(['acme'])
+  })
+})
+
+describe('tries', () => {
+  it('come again with the same id and the same body until one succeeds, at the times of the schedule', async () => {
+    receiver.answers(500)
+    await allow()
+    await got(1)
+    await until(async () => (await deliveries())[0]?.last !== undefined)
+    const [first] = await deliveries()
+    expect(first).toMatchObject({ state: 'waiting', attempts: 1, last: { result: '500' } })
+    const pause = Date.parse(first?.next_at ?? '') - world.clock.now
+    expect(pause).toBeGreaterThanOrEqual(4 * SECOND)
+    expect(pause).toBeLessThanOrEqual(6 * SECOND)
+    world.clock.advance(pause - 1)
+    receiver.answers(204)
+    await allow()
+    await got(2)
+    expect(receiver.got[1]?.body.id).not.toBe(receiver.got[0]?.body.id)
+    world.clock.advance(1)
+    await got(3)
+    const again = receiver.got[2] as Got
+    expect([again.raw, again.headers['webhook-id']]).toEqual([
+      receiver.got[0]?.raw,
+      receiver.got[0]?.headers['webhook-id'],
+    ])
+    await until(async () => (await deliveries('?state=delivered')).length === 2)
+    expect(await deliveries('?state=waiting')).toEqual([])
+  })
+
+  it('wait as long as the receiver asks for, within a day', async () => {
+    receiver.answers(429, { 'retry-after': '120' })
+    await allow()
+    await until(async () => (await deliveries())[0]?.attempts === 1)
+    expect(Date.parse((await deliveries())[0]?.next_at ?? '') - world.clock.now).toBe(120 * SECOND)
+    receiver.answers(503, { 'retry-after': '99999999999' })
+    world.clock.advance(120 * SECOND)
+    await until(async () => (await deliveries())[0]?.attempts === 2)
+    expect(Date.parse((await deliveries())[0]?.next_at ?? '') - world.clock.now).toBe(24 * HOUR)
+  })
+
+  it('end after ten of them: the delivery is dead, and comes again when somebody asks', async () => {
+    receiver.answers(500)
+    await allow()
+    for (let attempt = 1; attempt <= 10; attempt++) {
+      await until(async () => (await deliveries())[0]?.attempts === attempt)
+      world.clock.advance(30 * HOUR)
+      // the destination itself is paused after so long: that is another test
+      if ((await show()).state === 'failing') await act('resume')
+    }
+    const [dead] = await deliveries()
+    expect(dead).toMatchObject({ state: 'dead', attempts: 10 })
+    expect(dead).not.toHaveProperty('next_at')
+    receiver.answers(200)
+    const { status } = await world.admin('POST', `webhooks/${hook.id}/deliveries/${dead?.id}/redeliver`)
+    expect(status).toBe(204)
+    await until(async () => (await deliveries())[0]?.state === 'delivered')
+    expect(new Set(receiver.got.map(({ body }) => body.id))).toEqual(new Set([dead?.id]))
+  })
+
+  it('end at once with 410: the destination is gone, and nothing is enqueued for it any more', async () => {
+    receiver.answers(410)
+    await allow()
+    await until(async () => (await show()).state === 'gone')
+    await allow()
+    expect((await deliveries()).map(({ state }) => state)).toEqual(['dead'])
+    receiver.answers(200)
+    await act('resume')
+    await allow()
+    await until(() => receiver.got.length === 2)
+  })
+
+  it('pause a destination by themselves when none succeeds for 120 hours; what happens meanwhile waits', async () => {
+    receiver.answers(500)
+    await allow()
+    await until(async () => (await deliveries())[0]?.attempts === 1)
+    expect(await show()).toMatchObject({ state: 'active', failing_since: expect.any(String) })
+    world.clock.advance(120 * HOUR)
+    await until(async () => (await show()).state === 'failing')
+    const tried = receiver.got.length
+    receiver.answers(200)
+    await allow()
+    world.clock.advance(30 * HOUR)
+    expect((await show()).waiting).toBe(2)
+    expect(receiver.got).toHaveLength(tried)
+    await act('resume')
+    await settled()
+    expect(await show()).not.toHaveProperty('failing_since')
+  })
+
+  it('of a slow destination hold up no other one', async () => {
+    const slow = fresh()
+    await create({ url: slow.url })
+    slow.answer = () => undefined
+    for (let i = 0; i < 40; i++) await allow()
+    await got(40)
+    await settled()
+  })
+
+  it('are made by who is there: what a gateway did not finish comes again after its lease, with the same id', async () => {
+    receiver.answer = () => undefined
+    await allow()
+    await got(1)
+    await world.restart()
+    receiver.answers(200)
+    world.clock.advance(12 * SECOND)
+    await got(2)
+    expect(receiver.got[1]?.raw).toBe(receiver.got[0]?.raw)
+    await settled()
+  })
+})
+
+describe('an administrator', () => {
+  it('400 for a URL that may not be called, with the reason', async () => {
+    for (const url of [
+      'http://pub.test/',
+      'https://localhost/',
+      'https://169.254.169.254/',
+      'https://10.0.0.1/',
+      'x',
+    ]) {
+      const { status, problem } = await create({ url })
+      expect([url, status, problem.code]).toEqual([url, 400, 'invalid_request'])
+      expect(problem.errors).toEqual([{ pointer: '/url', message: expect.stringMatching(/^it/) }])
+    }
+    expect((await create({ url: receiver.url, events: ['nothing'] })).status).toBe(400)
+    expect((await create({ url: receiver.url, tenant: '../x' })).status).toBe(400)
+    expect((await create({ url: receiver.url, evil: 1 })).status).toBe(400)
+  })
+
+  it('lists destinations without their secrets, of one tenant', async () => {
+    const { status, body, text } = await world.admin<WebhookList>('GET', 'webhooks?tenant=acme')
+    expect(status).toBe(200)
+    expect(body.webhooks).toEqual([
+      {
+        id: hook.id,
+        tenant: 'acme',
+        url: receiver.url,
+        payload: 'thin',
+        created_at: expect.any(String),
+        secrets: 1,
+        state: 'active',
+        waiting: 0,
+      },
+    ])
+    expect(text).not.toContain(hook.secret)
+    expect((await world.admin<WebhookList>('GET', 'webhooks?tenant=globex')).body.webhooks).toEqual([])
+  })
+
+  it('pauses and resumes: what happens meanwhile waits', async () => {
+    expect((await act('pause')).body.state).toBe('paused')
+    await allow()
+    await allow()
+    expect((await show()).waiting).toBe(2)
+    expect(receiver.got).toEqual([])
+    expect((await act('resume')).body.state).toBe('active')
+    await got(2)
+  })
+
+  it('rotates the secret: both sign for a while, then only the new one', async () => {
+    const { body: next } = await world.admin<WebhookSecret>('POST', `webhooks/${hook.id}/rotate-secret`, {
+      body: { overlap_ms: HOUR },
+    })
+    expect(next.secret).not.toBe(hook.secret)
+    await allow()
+    await got(1)
+    const verify = (secret: string, { raw, headers }: Got): boolean => {
+      const [current, previous] = ['x-guard-signature', 'x-guard-signature-previous'].map(
+        (name) => headers[name],
+      )
+      const mine = `sha256=${createHmac('sha256', secret).update(raw).digest('hex')}`
+      return mine === current || mine === previous
+    }
+    const during = receiver.got[0] as Got
+    expect([verify(hook.secret, during), verify(next.secret, during)]).toEqual([true, true])
+    expect(during.headers['webhook-signature']?.split(' ')).toHaveLength(2)
+    expect((await show()).secrets).toBe(2)
+    world.clock.advance(HOUR)
+    await allow()
+    await got(2)
+    const after = receiver.got[1] as Got
+    expect([verify(hook.secret, after), verify(next.secret, after)]).toEqual([false, true])
+    expect((await show()).secrets).toBe(1)
+  })
+
+  it('pings: one delivery through the same outbox', async () => {
+    expect((await act('ping')).status).toBe(200)
+    await got(1)
+    expect(receiver.got[0]?.body).toMatchObject({ type: 'webhook.ping', tenant_id: 'acme' })
+  })
+
+  it('deletes: nothing more is sent, and what waited is forgotten', async () => {
+    await act('pause')
+    for (let i = 0; i < 5; i++) await allow()
+    expect((await world.admin('DELETE', `webhooks/${hook.id}`)).status).toBe(204)
+    await world.due()
+    const { store } = world.app.deps
+    expect(await store.count('acme', `outbox/${hook.id}`)).toBe(0)
+    expect(await store.count('acme', `deliveries/${hook.id}`)).toBe(0)
+    expect((await world.admin('GET', `webhooks/${hook.id}`)).status).toBe(404)
+    await allow()
+    expect(receiver.got).toEqual([])
+  })
+
+  it('delivers again what was given up in a span of time', async () => {
+    receiver.answers(410)
+    const since = new Date(world.clock.now).toISOString()
+    await allow()
+    await until(async () => (await show()).state === 'gone')
+    await act('resume')
+    receiver.answers(200)
+    const { body } = await world.admin<Redelivered>('POST', `webhooks/${hook.id}/redeliver`, {
+      body: { since },
+    })
+    expect(body.count).toBe(1)
+    await until(async () => (await deliveries('?state=delivered')).length === 1)
+    const none = await world.admin<Redelivered>('POST', `webhooks/${hook.id}/redeliver`, { body: { since } })
+    expect(none.body.count).toBe(0)
+  })
+
+  it('pages through deliveries, newest first', async () => {
+    for (let i = 0; i < 5; i++) {
+      await allow()
+      world.clock.advance(1)
+    }
+    await settled()
+    const all = (await deliveries()).map(({ id }) => id)
+    expect(all).toEqual(all.toSorted().toReversed())
+    const page = await world.admin<DeliveryList>('GET', `webhooks/${hook.id}/deliveries?limit=3`)
+    const rest = await deliveries(`?limit=3&cursor=${page.body.next_cursor}`)
+    expect([...page.body.deliveries, ...rest].map(({ id }) => id)).toEqual(all)
+    expect((await world.admin('GET', `webhooks/${hook.id}/deliveries?cursor=x`)).status).toBe(400)
+  })
+
+  it('forgets deliveries a day after they were made', async () => {
+    await allow()
+    await settled()
+    world.clock.advance(24 * HOUR)
+    await world.due()
+    expect(await deliveries()).toEqual([])
+  })
+
+  it('409 for more than the limit of a tenant', async () => {
+    for (let i = 1; i < LIMITS.WEBHOOKS; i++) expect((await create({ url: receiver.url })).status).toBe(201)
+    expect((await create({ url: receiver.url })).problem).toMatchObject({
+      status: 409,
+      code: 'too_many_webhooks',
+    })
+  })
+
+  it('leaves evidence of each act, and of each delivery, without the secret', async () => {
+    const records = await world.evidenceOf(async () => {
+      const own = fresh()
+      const { body } = await create({ url: own.url, events: ['webhook.ping'] })
+      const on = (what: string) => world.admin('POST', `webhooks/${body.id}/${what}`, {})
+      await world.admin('POST', `webhooks/${body.id}/rotate-secret`, { body: {} })
+      await on('pause')
+      await on('resume')
+      await on('ping')
+      await until(() => own.got.length === 1)
+      await until(async () => (await show(body.id)).waiting === 0)
+      await world.admin('DELETE', `webhooks/${body.id}`)
+    })
+    expect(records.map(({ record }) => record.type)).toEqual([
+      'webhook.created',
+      'webhook.secret_rotated',
+      'webhook.paused',
+      'webhook.resumed',
+      'webhook.pinged',
+      'webhook.delivered',
+      'webhook.deleted',
+    ])
+    expect(JSON.stringify(records)).not.toContain('whsec_')
+    expect(world.logged.join('\n')).not.toContain('whsec_')
+  })
+
+  it('of one tenant has its own webhooks only; agents and other reviewers have none', async () => {
+    const asAnn = { headers: ann.credentials() }
+    const url = `${world.url}/api/admin/webhooks`
+    expect((await call(`${url}?tenant=acme`, 'GET', asAnn)).status).toBe(200)
+    expect((await call(`${url}?tenant=globex`, 'GET', asAnn)).status).toBe(404)
+    expect((await call(`${url}/${hook.id}`, 'GET', asAnn)).status).toBe(200)
+    const other = hook.id.replace('whk_acme', 'whk_globex')
+    expect((await call(`${url}/${other}`, 'GET', asAnn)).status).toBe(404)
+    const ben = await world.reviewer('ben')
+    expect((await call(`${url}/${hook.id}`, 'GET', { headers: ben.credentials() })).status).toBe(403)
+    for (const id of ['x', 'whk_acme_x', '__proto__'])
+      expect((await world.admin('GET', `webhooks/${id}`)).status).toBe(404)
+  })
+})

@@ -1,0 +1,380 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
+import { gzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { parseAllowed } from '../../src/outbound/address.ts'
+import { createOutbound, type Sent } from '../../src/outbound/outbound.ts'
+import { makeAuthority } from '../webhooks/certificates.ts'
+
+/** Receivers that misbehave in every way that the list names: each try is bounded, and its outcome is what it should be. */
+
+const DEADLINE_MS = 1_000
+/** Beyond the deadline; the rest is the machine's. */
+const GRACE_MS = 100
+const HEAP_BYTES = 10e6
+
+let authority: ReturnType<typeof makeAuthority>
+let ca: string
+const read = (name: string): string => readFileSync(join(authority.directory, name), 'utf8')
+
+beforeAll(() => {
+  authority = makeAuthority()
+  ca = read('ca.crt')
+  authority.issue('good', { names: ['DNS:localhost', 'IP:127.0.0.1'] })
+  authority.issue('self', { names: ['IP:127.0.0.1'], self: true })
+  authority.issue('other', { names: ['DNS:other.test'] })
+  authority.issue('expired', { names: ['IP:127.0.0.1'], days: -1 })
+}, 60_000)
+afterAll(() => rmSync(authority.directory, { recursive: true, force: true }))
+
+const open: Server[] = []
+const sockets = new Set<Socket>()
+afterEach(() => {
+  for (const socket of sockets) socket.destroy()
+  for (const server of open.splice(0)) server.close()
+})
+
+interface Receiver {
+  readonly port: number
+  readonly connections: () => number
+  readonly heard: string[]
+}
+
+async function listening(server: Server): Promise<number> {
+  open.push(server)
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as { port: number }).port
+}
+
+/** Does `behave` with each connection once the request has come. */
+async function receiver(behave: (socket: Socket) => void, options: TlsOptions = {}): Promise<Receiver> {
+  const heard: string[] = []
+  let connections = 0
+  const server = createTlsServer({ cert: read('good.crt'), key: read('good.key'), ...options }, (socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', (data) => {
+      heard.push(String(data))
+      behave(socket)
+    })
+  })
+  server.on('tlsClientError', () => undefined)
+  server.on('connection', () => (connections += 1))
+  return { port: await listening(server), connections: () => connections, heard }
+}
+
+async function post(port: number, path = '/hook'): Promise<Sent> {
+  const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+  const headers = { 'content-type': 'application/json' }
+  const before = process.memoryUsage()
+  const start = performance.now()
+  const sent = await outbound.post(`https://127.0.0.1:${port}${path}`, {
+    headers,
+    body: '{}',
+    deadlineMs: DEADLINE_MS,
+  })
+  expect(performance.now() - start).toBeLessThan(DEADLINE_MS + GRACE_MS)
+  const after = process.memoryUsage()
+  expect(after.heapUsed + after.external - before.heapUsed - before.external).toBeLessThan(HEAP_BYTES)
+  return sent
+}
+
+const answer =
+  (text: string) =>
+  (socket: Socket): void =>
+    void socket.end(text)
+const ok = (status: number, more = ''): string => `HTTP/1.1 ${status} X\r\n${more}Content-Length: 0\r\n\r\n`
+
+function pour(socket: Socket, chunk: Buffer | string): void {
+  const go = (): void => {
+    while (socket.writable && socket.write(chunk));
+    if (socket.writable) socket.once('drain', go)
+  }
+  go()
+}
+
+function drip(socket: Socket, text: string): void {
+  const timer = setInterval(() => socket.write(text), 20)
+  socket.once('close', () => clearInterval(timer))
+}
+
+/** Fifty megabytes. */
+const PACKED = gzipSync(Buffer.alloc(50e6))
+const CHUNK = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, 97), Buffer.from('\r\n')])
+const HEAD = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
+const answered = (status: number): Sent => ({ kind: 'answered', status })
+const failing = { kind: 'failed' }
+
+describe('a receiver that answers', () => {
+  it.each([200, 204, 299, 400, 401, 403, 404, 410, 429, 500, 503, 999])(
+    '%i is answered so',
+    async (status) => {
+      const { port } = await receiver(answer(ok(status)))
+      expect(await post(port)).toEqual(answered(status))
+    },
+  )
+
+  it.each([301, 302, 303, 307, 308])('%i is not followed: one connection, one request', async (status) => {
+    const other = await receiver(answer(ok(200)))
+    const target = `Location: https://127.0.0.1:${other.port}/\r\n`
+    const { port, connections, heard } = await receiver(answer(ok(status, target)))
+    expect(await post(port)).toEqual(answered(status))
+    expect([connections(), heard.length, other.connections()]).toEqual([1, 1, 0])
+  })
+
+  it.each(['120', '99999999999', '-5', 'Fri, 20 Nov 2026 12:00:00 GMT'])(
+    'with Retry-After %s is told on',
+    async (text) => {
+      const { port } = await receiver(answer(ok(503, `Retry-After: ${text}\r\n`)))
+      expect(await post(port)).toEqual({ kind: 'answered', status: 503, retryAfter: text })
+    },
+  )
+
+  const statusFirst: [string, (socket: Socket) => void][] = [
+    ['drips its body for ever', (socket) => (socket.write(HEAD), drip(socket, '1\r\na\r\n'))],
+    ['has an endless body', (socket) => (socket.write(HEAD), pour(socket, CHUNK))],
+    [
+      'says that ten gigabytes follow',
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n')
+        pour(socket, Buffer.alloc(65_536, 97))
+      },
+    ],
+    [
+      'resets after its headers',
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe', () =>
+          setTimeout(() => socket.destroy(), 50),
+        )
+      },
+    ],
+    ['says more than one answer', (socket) => void socket.write(`${ok(200)}${ok(500)}`)],
+    [
+      'packs fifty megabytes into a few',
+      (socket) => {
+        const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${PACKED.length}\r\n\r\n`
+        socket.end(Buffer.concat([Buffer.from(head), PACKED]))
+      },
+    ],
+  ]
+  it.each(statusFirst)('that %s has answered when its status is there', async (_, behave) => {
+    const { port } = await receiver(behave)
+    expect(await post(port)).toEqual(answered(200))
+  })
+})
+
+describe('a receiver that does not', () => {
+  const hopeless: [string, (socket: Socket) => void, string?][] = [
+    ['never answers', () => undefined, 'timeout'],
+    ['drips its headers', (socket) => (socket.write('HTTP/1.1 200 OK\r\nX: '), drip(socket, 'a')), 'timeout'],
+    ['sends a header of a megabyte', answer(`HTTP/1.1 200 OK\r\nX: ${'a'.repeat(1e6)}\r\n\r\n`)],
+    [
+      'sends five thousand headers',
+      answer(
+        `HTTP/1.1 200 OK\r\n${Array.from({ length: 5_000 }, (_, i) => `X${i}: a`).join('\r\n')}\r\n\r\n`,
+      ),
+    ],
+    ['says 100 for ever', (socket) => pour(socket, 'HTTP/1.1 100 Continue\r\n\r\n')],
+    ['says 103 for ever', (socket) => pour(socket, 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n')],
+    ['resets at once', (socket) => void socket.destroy()],
+    ['ends at once', (socket) => void socket.end()],
+    ['speaks something else', answer('SSH-2.0-OpenSSH_9.9\r\n')],
+    ['has status 000', answer('HTTP/1.1 000 X\r\nContent-Length: 0\r\n\r\n')],
+    ['has two lengths', answer('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n')],
+    [
+      'has a length and chunks',
+      answer('HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'),
+    ],
+    [
+      'switches to another protocol',
+      (socket) => void socket.write('HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
+    ],
+  ]
+  it.each(hopeless)('because it %s fails in time', async (_, behave, code) => {
+    const { port } = await receiver(behave)
+    expect(await post(port)).toMatchObject({ ...failing, ...(code === undefined ? {} : { code }) })
+  })
+
+  it('because nobody listens, or nobody speaks TLS, fails in time', async () => {
+    const port = await listening(createServer())
+    expect(await post(port)).toEqual({ kind: 'failed', code: 'timeout' })
+    open.splice(0).forEach((server) => server.close())
+    for (const socket of sockets) socket.destroy()
+    expect(await post(port)).toEqual({ kind: 'failed', code: 'connection' })
+  })
+
+  it.each([
+    ['its certificate is signed by itself', 'self', {}],
+    ['its certificate has expired', 'expired', {}],
+    ['its certificate is for another name', 'other', {}],
+    [
+      'it speaks TLS 1.1 at the most',
+      'good',
+      { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
+    ],
+  ] as const)('because %s is sent nothing', async (_, name, options) => {
+    const own = { cert: read(`${name}.crt`), key: read(`${name}.key`), ...options }
+    const { port, heard } = await receiver(answer(ok(200)), own)
+    expect(await post(port)).toEqual({ kind: 'failed', code: 'tls' })
+    expect(heard).toEqual([])
+  })
+})
+
+describe('fetch, for libraries', () => {
+  const guarded = (port: number) => createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+  const init = { method: 'GET', headers: { accept: 'application/json' }, deadlineMs: DEADLINE_MS }
+
+  it('gives the answer whole, whatever its status, and follows nothing', async () => {
+    const { port, heard } = await receiver(
+      answer('HTTP/1.1 302 X\r\nLocation: /x\r\nContent-Length: 2\r\n\r\nhi'),
+    )
+    const response = await guarded(port).fetch(`https://127.0.0.1:${port}/a`, init)
+    expect([response.status, response.headers.get('location'), await response.text()]).toEqual([
+      302,
+      '/x',
+      'hi',
+    ])
+    expect(heard[0]).toMatch(/^GET \/a HTTP\/1\.1\r\n/)
+    const empty = await receiver(answer('HTTP/1.1 204 X\r\n\r\n'))
+    expect((await guarded(empty.port).fetch(`https://127.0.0.1:${empty.port}/`, init)).status).toBe(204)
+  })
+
+  it('throws what fetch throws for a URL that may not be called, an endless answer, and one that drips', async () => {
+    const cause = async (asked: Promise<unknown>): Promise<unknown> =>
+      asked.then(
+        () => 'answered',
+        (error: unknown) => (error instanceof TypeError ? error.cause : error),
+      )
+    expect(await cause(guarded(1).fetch('https://10.0.0.1/', init))).toBe('refused_url')
+    const endless = await receiver((socket) => (socket.write(HEAD), pour(socket, CHUNK)))
+    expect(await cause(guarded(endless.port).fetch(`https://127.0.0.1:${endless.port}/`, init))).toBe(
+      'protocol',
+    )
+    const dripping = await receiver((socket) => (socket.write(HEAD), drip(socket, '1\r\na\r\n')))
+    expect(await cause(guarded(dripping.port).fetch(`https://127.0.0.1:${dripping.port}/`, init))).toBe(
+      'timeout',
+    )
+  })
+})
+
+describe('a name', () => {
+  const lookup = (host: string, dnsServers: string[]): Promise<Sent> =>
+    createOutbound({ allowed: [], ca, dnsServers }).post(`https://${host}/`, {
+      headers: {},
+      body: '{}',
+      deadlineMs: DEADLINE_MS,
+    })
+
+  it('that nobody resolves in time fails in time', async () => {
+    const silent = await import('node:dgram').then(({ createSocket }) => createSocket('udp4'))
+    await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', resolve))
+    const start = performance.now()
+    expect(await lookup('pub.test', [`127.0.0.1:${silent.address().port}`])).toEqual({
+      kind: 'failed',
+      code: 'timeout',
+    })
+    expect(performance.now() - start).toBeLessThan(DEADLINE_MS + GRACE_MS)
+    silent.close()
+  })
+
+  it('that does not exist has no address', async () => {
+    const port = await refusingDns()
+    expect(await lookup('pub.test', [`127.0.0.1:${port}`])).toEqual({ kind: 'failed', code: 'no_address' })
+  })
+})
+
+/** Answers NXDOMAIN to everything. */
+async function refusingDns(): Promise<number> {
+  const { createSocket } = await import('node:dgram')
+  const socket = createSocket('udp4')
+  socket.on('message', (question, from) => {
+    const reply = Buffer.from(question)
+    reply.writeUInt16BE(0x8583, 2)
+    socket.send(reply, from.port, from.address)
+  })
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+  socket.unref()
+  return socket.address().port
+}
+
+describe('a connection that is kept', () => {
+  /** `count` is of the requests on one connection. */
+  const keeping = (behave: (socket: Socket, count: number) => void) => {
+    return receiver((socket) => {
+      let count = 0
+      const answer = (): void => behave(socket, ++count)
+      socket.on('data', answer)
+      answer()
+    })
+  }
+  const sending = { headers: {}, body: '{}', deadlineMs: DEADLINE_MS }
+
+  it('serves the next try, and is gone with the guard', async () => {
+    const { port, connections } = await keeping((socket) => void socket.write(ok(200)))
+    const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+    let tries = 0
+    // a connection is kept once its answer is read to the end, a moment after the status
+    await vi.waitFor(async () => {
+      tries += 1
+      expect(await outbound.post(`https://127.0.0.1:${port}/`, sending)).toEqual(answered(200))
+      expect(connections()).toBeLessThan(tries)
+    })
+    outbound.close()
+    await vi.waitFor(() => expect(sockets.size).toBe(0))
+  })
+
+  it('that the receiver has closed meanwhile is no failure: the try goes over a new one', async () => {
+    const { port, connections } = await keeping((socket, count) => {
+      if (count === 1) socket.write(ok(200))
+      else socket.destroy()
+    })
+    const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+    for (let i = 0; i < 4; i++)
+      expect(await outbound.post(`https://127.0.0.1:${port}/`, sending)).toEqual(answered(200))
+    expect(connections()).toBeGreaterThan(1)
+    outbound.close()
+  })
+})
+
+describe('a try', () => {
+  it('is stopped with the gateway', async () => {
+    const { port } = await receiver(() => controller.abort())
+    const controller = new AbortController()
+    const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+    const sending = { headers: {}, body: '{}', deadlineMs: 60_000, signal: controller.signal }
+    const sent = await outbound.post(`https://127.0.0.1:${port}/`, sending)
+    expect(sent).toEqual({ kind: 'failed', code: 'stopped' })
+    const again = await outbound.post(`https://127.0.0.1:${port}/`, sending)
+    expect(again).toEqual({ kind: 'failed', code: 'stopped' })
+  })
+
+  it('sends the body as it stands, with its length and the headers given', async () => {
+    const { port, heard } = await receiver(answer(ok(200)))
+    const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+    const body = '{"text":"Grüße"}'
+    const headers = { 'content-type': 'application/json', 'x-guard-signature': 'sha256=00' }
+    await outbound.post(`https://localhost:${port}/a?b=c`, { headers, body, deadlineMs: DEADLINE_MS })
+    expect(heard[0]).toMatch(/^POST \/a\?b=c HTTP\/1\.1\r\n/)
+    expect(heard[0]).toMatch(new RegExp(`\r\nhost: localhost:${port}\r\n`, 'i'))
+    expect(heard[0]).toMatch(/\r\ncontent-length: 18\r\n/i)
+    expect(heard[0]).toMatch(/\r\nx-guard-signature: sha256=00\r\n/i)
+    expect(heard[0]?.endsWith(`\r\n\r\n${body}`)).toBe(true)
+  })
+
+  it('goes nowhere for a URL that is refused, and says why to who registers it', async () => {
+    const outbound = createOutbound({ allowed: [], ca })
+    expect(outbound.refusalOf('http://pub.test/')).toMatch(/https/)
+    expect(outbound.refusalOf('https://pub.test/')).toBeUndefined()
+    const sending = { headers: {}, body: '', deadlineMs: DEADLINE_MS }
+    expect(await outbound.post('https://127.0.0.1/', sending)).toEqual({
+      kind: 'failed',
+      code: 'refused_url',
+    })
+  })
+})

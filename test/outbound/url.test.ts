@@ -1,0 +1,220 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { mayConnect, parseAllowed } from '../../src/outbound/address.ts'
+import { checkUrl } from '../../src/outbound/url.ts'
+
+const { entries } = JSON.parse(
+  readFileSync(new URL('../data/hostile/hostile-urls.json', import.meta.url), 'utf8'),
+) as { entries: { id: string; stage: string; url: string; why: string }[] }
+
+const accepted = (url: string, allowed = ''): boolean => checkUrl(url, parseAllowed(allowed)).ok
+
+describe('the URL of a destination', () => {
+  it.each([
+    'https://pub.test/ok',
+    'https://PUB.test/ok',
+    'https://pub.test:443/ok',
+    'https://xn--bcher-kva.test/ok',
+  ])('may be %s', (url) => expect(checkUrl(url, [])).toMatchObject({ ok: true }))
+
+  it.each(entries.filter(({ stage }) => stage === 'syntax' || stage === 'literal'))(
+    'may not be $id: $why',
+    ({ url }) => {
+      expect(checkUrl(url, [])).toEqual({ ok: false, reason: expect.stringMatching(/^it/) })
+    },
+  )
+
+  it('may be one whose name or redirects only the connection can judge', () => {
+    const later = entries.filter(
+      ({ stage }) => stage === 'dns' || stage === 'connect' || stage === 'redirect',
+    )
+    expect(later.length).toBeGreaterThan(20)
+    expect(later.filter(({ url }) => !accepted(url))).toEqual([])
+  })
+
+  it('may be on another port, or an address of our own, only where that very network and port are allowed', () => {
+    const allowed = '127.0.0.1/32:8443, fd00::/8:9443'
+    for (const url of ['https://127.0.0.1:8443/x', 'https://localhost:8443/', 'https://[fd00::7]:9443/'])
+      expect([url, accepted(url), accepted(url, allowed)]).toEqual([url, false, true])
+    for (const url of [
+      'https://127.0.0.1/x',
+      'https://127.0.0.1:9443/x',
+      'https://127.0.0.2:8443/x',
+      'https://localhost/',
+      'https://[fd00::7]:8443/',
+      'https://169.254.169.254:8443/',
+      'http://127.0.0.1:8443/',
+    ])
+      expect([url, accepted(url, allowed)]).toEqual([url, false])
+  })
+})
+
+describe('what is allowed for development', () => {
+  it('is a list of networks with their ports', () => {
+    expect(parseAllowed(' 127.0.0.1/32:8443 ,::1/128:1,10.0.0.0/8:65535').map(({ text }) => text)).toEqual([
+      '127.0.0.1/32:8443',
+      '::1/128:1',
+      '10.0.0.0/8:65535',
+    ])
+    expect(parseAllowed('')).toEqual([])
+    for (const text of [
+      '127.0.0.1',
+      '127.0.0.1:8443',
+      '127.0.0.1/33:1',
+      '::1/129:1',
+      '1.2.3.4/8:0',
+      'x/8:1',
+      '*:443',
+    ])
+      expect(() => parseAllowed(text), text).toThrow(/is no network and port/)
+  })
+
+  it('never opens metadata, link-local, or what is no host', () => {
+    const all = parseAllowed('0.0.0.0/0:8443, ::/0:8443')
+    for (const address of ['127.0.0.1', '10.1.2.3', '::1', 'fd12::1', '8.8.8.8'])
+      expect([address, mayConnect(address, 8443, all)]).toEqual([address, true])
+    for (const address of [
+      '0.0.0.0',
+      '169.254.169.254',
+      '169.254.170.2',
+      '100.100.100.200',
+      '168.63.129.16',
+      '192.0.0.192',
+      '224.0.0.1',
+      '255.255.255.255',
+      '::',
+      'fe80::1',
+      'fe80::1%eth0',
+      'fd00:ec2::254',
+      'ff02::1',
+      '::ffff:169.254.169.254',
+      '::ffff:a9fe:a9fe',
+      '64:ff9b::a9fe:a9fe',
+      'x',
+    ])
+      expect([address, mayConnect(address, 8443, all)]).toEqual([address, false])
+  })
+})
+
+describe('an address', () => {
+  /** Said once more and in another way: what may be called is public unicast, by the ranges of the IANA registries as numbers. */
+  const REFUSED_4: readonly [number, number][] = [
+    [0x00000000, 8],
+    [0x0a000000, 8],
+    [0x64400000, 10],
+    [0x7f000000, 8],
+    [0xa9fe0000, 16],
+    [0xac100000, 12],
+    [0xc0000000, 24],
+    [0xc0000200, 24],
+    [0xc01fc400, 24],
+    [0xc034c100, 24],
+    [0xc0586300, 24],
+    [0xc0a80000, 16],
+    [0xc0af3000, 24],
+    [0xc6120000, 15],
+    [0xc6336400, 24],
+    [0xcb007100, 24],
+    [0xe0000000, 4],
+    [0xf0000000, 4],
+    [0xa83f8110, 32],
+  ]
+  const isRefused = (ip: number): boolean =>
+    REFUSED_4.some(([net, bits]) => ip >>> (32 - bits) === net >>> (32 - bits))
+  const octets = (ip: number): number[] => [ip >>> 24, (ip >>> 16) & 255, (ip >>> 8) & 255, ip & 255]
+
+  const near = fc.constantFrom(...REFUSED_4).chain(([net, bits]) =>
+    fc.tuple(fc.nat(2 ** (32 - bits) - 1), fc.constantFrom(-1, 0, 0, 0)).map(([host, step]) => {
+      const edge = step === -1 ? net - 1 : net + host
+      return edge >>> 0
+    }),
+  )
+  const ip = fc.oneof(fc.nat(0xffffffff), near)
+  const radix = fc.constantFrom('dec', 'hex', 'oct', 'HEX')
+
+  const spelled = (value: number, how: string): string =>
+    how === 'dec'
+      ? `${value}`
+      : how === 'oct'
+        ? `0${value.toString(8)}`
+        : how === 'hex'
+          ? `0x${value.toString(16)}`
+          : `0X${value.toString(16).toUpperCase()}`
+
+  it('of the fourth version may be called exactly when it is public, however it is spelled, over 10,000 spellings', () => {
+    fc.assert(
+      fc.property(
+        ip,
+        fc.array(radix, { minLength: 4, maxLength: 4 }),
+        fc.constantFrom(1, 2, 3, 4),
+        (value, how, parts) => {
+          const [a = 0, b = 0, c = 0, d = 0] = octets(value)
+          expect(mayConnect(`${a}.${b}.${c}.${d}`, 443, [])).toBe(!isRefused(value))
+          expect(accepted(`https://${a}.${b}.${c}.${d}/`)).toBe(!isRefused(value))
+          const tails =
+            [[value], [a, value & 0xffffff], [a, b, value & 0xffff], [a, b, c, d]][parts - 1] ?? []
+          const text = tails.map((part, i) => spelled(part, how[i] ?? 'dec')).join('.')
+          if (text !== `${a}.${b}.${c}.${d}`)
+            expect([text, accepted(`https://${text}/`)]).toEqual([text, false])
+        },
+      ),
+      { numRuns: 10_000 },
+    )
+  })
+
+  const group = fc.nat(0xffff)
+  const prefix = fc.constantFrom<readonly number[]>(
+    [0x2001, 0],
+    [0x2001, 0xdb8],
+    [0x2001, 0x1ff],
+    [0x2001, 0x200],
+    [0x2002],
+    [0x2620, 0x4f, 0x8000],
+    [0x3fff, 0],
+    [0x3fff, 0x1000],
+    [0xfc00],
+    [0xfe80],
+    [0xfec0],
+    [0xff02],
+    [0, 0, 0, 0, 0, 0xffff],
+    [0, 0, 0, 0, 0, 0],
+    [0x64, 0xff9b],
+    [0x100],
+    [0x4000],
+    [0x1fff],
+    [0x2606, 0x4700],
+    [0x2a00],
+  )
+  const groups = fc
+    .tuple(
+      fc.oneof(prefix, fc.constant<readonly number[]>([])),
+      fc.array(group, { minLength: 8, maxLength: 8 }),
+    )
+    .map(([head, tail]) => [...head, ...tail].slice(0, 8))
+  const publicSix = ([a = 0, b = 0, c = 0]: readonly number[]): boolean => {
+    if (a < 0x2000 || a > 0x3fff) return false
+    const special = (a === 0x2001 && b < 0x200) || (a === 0x2001 && b === 0xdb8) || a === 0x2002
+    return !special && !(a === 0x2620 && b === 0x4f && c === 0x8000) && !(a === 0x3fff && b < 0x1000)
+  }
+
+  it('of the sixth version may be called exactly when it is global unicast, however it is spelled, over 10,000 spellings', () => {
+    fc.assert(
+      fc.property(groups, fc.boolean(), fc.boolean(), (parts, long, upper) => {
+        const plain = parts
+          .map((part) => (long ? part.toString(16).padStart(4, '0') : part.toString(16)))
+          .join(':')
+        const text = upper ? plain.toUpperCase() : plain
+        expect([text, mayConnect(text, 443, [])]).toEqual([text, publicSix(parts)])
+        if (!publicSix(parts)) expect([text, accepted(`https://[${text}]/`)]).toEqual([text, false])
+        const tail = parts.slice(6).flatMap((part) => [part >> 8, part & 255])
+        const dotted = `${parts
+          .slice(0, 6)
+          .map((part) => part.toString(16))
+          .join(':')}:${tail.join('.')}`
+        expect([dotted, mayConnect(dotted, 443, [])]).toEqual([dotted, publicSix(parts)])
+      }),
+      { numRuns: 10_000 },
+    )
+  })
+})

@@ -1,0 +1,105 @@
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { verifyWebhook, WebhookRefused } from '../../src/sdk/index.ts'
+import { composeSecret, sign } from '../../src/webhooks/signature.ts'
+import { ensureProgram } from '../debian.ts'
+
+const secret = composeSecret(randomBytes(32))
+const now = 1_790_000_000
+const body = JSON.stringify({ id: 'whd_acme_01', type: 'review.approved', message: 'Grüße 👍' })
+const headersOf = (secrets = [secret], seconds = now): Record<string, string> => ({
+  ...sign({ id: 'whd_acme_01', seconds, body }, secrets),
+})
+const refused = async (check: Promise<unknown>): Promise<void> => {
+  await expect(check).rejects.toBeInstanceOf(WebhookRefused)
+}
+
+describe('verifyWebhook', () => {
+  it('gives the message of a delivery, from headers of either kind, as text or bytes', async () => {
+    const message = JSON.parse(body) as object
+    const headers = headersOf()
+    expect(await verifyWebhook(secret, headers, body, { now })).toEqual(message)
+    expect(await verifyWebhook(secret, new Headers(headers), Buffer.from(body), { now })).toEqual(message)
+    const upper = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]),
+    )
+    expect(await verifyWebhook([secret], upper, body, { now })).toEqual(message)
+  })
+
+  it('accepts either secret during a rotation', async () => {
+    const next = composeSecret(randomBytes(32))
+    const headers = headersOf([next, secret])
+    for (const known of [secret, next, [secret, next]])
+      expect(await verifyWebhook(known, headers, body, { now })).toMatchObject({ id: 'whd_acme_01' })
+    await refused(verifyWebhook(composeSecret(randomBytes(32)), headers, body, { now }))
+  })
+
+  it('refuses what is older than five minutes, or as far ahead', async () => {
+    for (const seconds of [now - 301, now + 301])
+      await refused(verifyWebhook(secret, headersOf([secret], seconds), body, { now }))
+    await verifyWebhook(secret, headersOf([secret], now - 300), body, { now })
+  })
+
+  it('refuses a delivery that lacks a header, or whose id is not that of its body', async () => {
+    for (const name of ['x-guard-signature', 'webhook-id', 'webhook-timestamp', 'webhook-signature']) {
+      const { [name]: _, ...rest } = headersOf()
+      await refused(verifyWebhook(secret, rest, body, { now }))
+    }
+    const other = sign({ id: 'whd_acme_02', seconds: now, body }, [secret])
+    await refused(verifyWebhook(secret, { ...other }, body, { now }))
+  })
+
+  it('refuses every delivery of which one bit was changed, over 10,000 changes of body and signatures', async () => {
+    const headers = headersOf()
+    const targets = [
+      'body',
+      'x-guard-signature',
+      'webhook-signature',
+      'webhook-id',
+      'webhook-timestamp',
+    ] as const
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...targets), fc.nat(4_095), async (target, at) => {
+        const bytes = Buffer.from(target === 'body' ? body : (headers[target] ?? ''))
+        const bit = at % (bytes.length * 8)
+        bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+        const changed = target === 'body' ? headers : { ...headers, [target]: bytes.toString('latin1') }
+        await refused(verifyWebhook(secret, changed, target === 'body' ? bytes : body, { now }))
+      }),
+      { numRuns: 10_000 },
+    )
+  })
+})
+
+describe('the receiver in Python that docs/webhooks.md shows', () => {
+  const docs = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8')
+  const code = /```python\n([\s\S]*?)```/.exec(docs)?.[1] ?? ''
+
+  const verify = (headers: object, text: string, at = now): string => {
+    const main = [
+      code,
+      'import sys',
+      'given = json.load(sys.stdin)',
+      'try:',
+      "    print(verify(given['secret'], given['headers'], given['body'].encode(), now=given['now'])['id'])",
+      'except ValueError as problem:',
+      "    print('refused')",
+    ].join('\n')
+    const input = JSON.stringify({ secret, headers, body: text, now: at })
+    return execFileSync('python3', ['-c', main], { input, encoding: 'utf8' }).trim()
+  }
+
+  it('accepts what is ours, and refuses what is changed, old or somebody else’s', () => {
+    ensureProgram('python3', 'python3-minimal')
+    expect(code).toContain('def verify')
+    expect(verify(headersOf(), body)).toBe('whd_acme_01')
+    expect(verify(headersOf(), `${body} `)).toBe('refused')
+    expect(verify(headersOf(), body, now + 301)).toBe('refused')
+    expect(verify(headersOf([composeSecret(randomBytes(32))]), body)).toBe('refused')
+    const { 'webhook-signature': _, ...rest } = headersOf()
+    expect(verify(rest, body)).toBe('refused')
+  })
+})
