@@ -7,7 +7,10 @@ interface DialogProps {
   readonly children: ComponentChildren
 }
 
-/** A modal dialog of the browser: it keeps the focus, Escape closes it, and the focus goes back where it was. */
+/**
+ * A modal dialog of the browser: it keeps the focus, Escape closes it, and the focus goes back where it was. `cancel` comes with the key itself,
+ * `close` a moment later: by then the next key may have been pressed.
+ */
 export function Dialog({ title, close, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   useEffect(() => {
@@ -18,7 +21,7 @@ export function Dialog({ title, close, children }: DialogProps) {
     }
   }, [])
   return (
-    <dialog ref={element} aria-labelledby="dialog-title" onClose={close}>
+    <dialog ref={element} aria-labelledby="dialog-title" onCancel={close} onClose={close}>
       <h2 id="dialog-title" tabIndex={-1} autofocus>
         {title}
       </h2>
