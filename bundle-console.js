@@ -54,13 +54,7 @@ async function writeScripts() {
 }
 
 /** Of what is in the scripts: it goes where they go. */
-async function licences() {
-  const within = ['preact', '@preact/signals', '@preact/signals-core']
-  const texts = within.map(
-    async (name) => `${name}\n\n${await readFile(at(`node_modules/${name}/LICENSE`), 'utf8')}`,
-  )
-  return (await Promise.all(texts)).join('\n\n')
-}
+const licences = async () => `preact\n\n${await readFile(at('node_modules/preact/LICENSE'), 'utf8')}`
 
 /** All style sheets in the order of their names, without comments and indentation. */
 async function styleText() {

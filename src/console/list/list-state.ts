@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { signal } from '../signal.ts'
 import { get, type Refusal } from '../wire/call.ts'
 
 /** The loaded part of a list. */

@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { useSignal } from '../signal.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { fold } from './fold.ts'
 
@@ -12,7 +12,7 @@ export function LongText({ text }: { readonly text: string }) {
       {rest && (
         <button
           class="small"
-          aria-expanded={open}
+          aria-expanded={open.value}
           onClick={() => {
             open.value = !open.value
           }}

@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { useSignal } from '../signal.ts'
 import type { ThreadRevision } from '../../contract/reviewer.ts'
 import { announce } from '../shell/announce.tsx'
 import { Panel } from '../thread/panel.tsx'
@@ -31,7 +31,7 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
         <span class="tools">
           <button
             class="small"
-            aria-pressed={exact}
+            aria-pressed={exact.value}
             onClick={() => {
               exact.value = !exact.value
             }}

@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { useSignal } from '../signal.ts'
 import type { ConditionView, ExplanationView } from '../../contract/admin.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { AgentText } from '../text/agent-text.tsx'
@@ -43,13 +43,13 @@ export function Playground() {
         class="mono"
         rows={8}
         spellcheck={false}
-        value={text}
+        value={text.value}
         onInput={(event) => {
           text.value = event.currentTarget.value
         }}
       />
       <p>
-        <button class="main" disabled={busy} onClick={() => void ask()}>
+        <button class="main" disabled={busy.value} onClick={() => void ask()}>
           Explain
         </button>
       </p>

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { signal } from '../signal.ts'
 import { useEffect } from 'preact/hooks'
 import type { ThreadChange, ThreadSummary } from '../../contract/reviewer.ts'
 import { List } from '../list/list.tsx'
@@ -83,7 +83,7 @@ function NothingHere() {
     <>
       <p class="big">Nothing here.</p>
       <p>
-        {waiting} in all. <a href="#/queue">Show every waiting call</a>
+        {waiting.value} in all. <a href="#/queue">Show every waiting call</a>
       </p>
     </>
   )

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { signal } from '../signal.ts'
 import type { Me } from '../../contract/session.ts'
 import { call, get, onSignedOut, type Refusal } from '../wire/call.ts'
 import { startStream, stopStream } from '../wire/stream.ts'

@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { useSignal } from '../signal.ts'
 import { useEffect } from 'preact/hooks'
 import { SIGN_IN_PROBLEMS } from '../../contract/sign-in-problems.ts'
 import type { SignInOptions } from '../../contract/session.ts'
@@ -45,7 +45,7 @@ export function SignInPage() {
       {here.page === 'sign-in' && here.problem && <Returned code={here.problem} />}
       {problem.value && <ProblemNote problem={problem.value} />}
       {token && (
-        <button class="main" disabled={busy} onClick={() => void use(token)}>
+        <button class="main" disabled={busy.value} onClick={() => void use(token)}>
           Sign in with this link
         </button>
       )}

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { signal } from '../signal.ts'
 
 const said = signal('')
 
@@ -13,7 +13,7 @@ export function announce(text: string): void {
 export function LiveRegion() {
   return (
     <p class="sr" role="status" aria-live="polite">
-      {said}
+      {said.value}
     </p>
   )
 }

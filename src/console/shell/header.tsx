@@ -25,7 +25,7 @@ export function Header({ me }: { readonly me: Me }) {
         {PAGES.filter(([page]) => page !== 'webhooks' || isAdmin()).map(([page, name]) => (
           <a key={page} href={`#/${page}`} aria-current={route.value.page === page ? 'page' : undefined}>
             {name}
-            {page === 'queue' && waiting.value !== undefined && <span class="count">{waiting}</span>}
+            {page === 'queue' && waiting.value !== undefined && <span class="count">{waiting.value}</span>}
           </a>
         ))}
       </nav>

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { signal } from '../signal.ts'
 import { BINDINGS } from '../keyboard/keymap.ts'
 import { Dialog } from './dialog.tsx'
 

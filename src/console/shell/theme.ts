@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { signal } from '../signal.ts'
 
 export const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]

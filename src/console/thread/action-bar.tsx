@@ -31,7 +31,7 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
         rows={1}
         maxLength={COMMENT_CHARS}
         placeholder={may ? 'Comment for the agent' : 'Comment for the others'}
-        value={thread.comment}
+        value={thread.comment.value}
         onInput={(event) => {
           thread.comment.value = event.currentTarget.value
         }}

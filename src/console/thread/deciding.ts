@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { signal } from '../signal.ts'
 import type { VoteDecision } from '../../contract/reviewer.ts'
 import { isGrave } from '../risk/risk-mark.tsx'
 import { announce } from '../shell/announce.tsx'

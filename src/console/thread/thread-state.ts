@@ -1,4 +1,4 @@
-import { computed, signal } from '@preact/signals'
+import { computed, signal } from '../signal.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
 import { announce } from '../shell/announce.tsx'

@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { useSignal } from '../signal.ts'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { DeliveryList, DeliveryView, Redelivered, WebhookView } from '../../contract/webhook.ts'
 import { List, keepingPlace } from '../list/list.tsx'
@@ -59,7 +59,7 @@ export function Destination({ id, state }: DestinationProps) {
       <Summary webhook={webhook} />
       {(refused.value ?? problem) && <ProblemNote problem={(refused.value ?? problem) as Refusal} />}
       <Acts webhook={webhook} act={act} />
-      <p role="status">{said}</p>
+      <p role="status">{said.value}</p>
       <StateFilter id={id} state={state} />
       <List
         state={list.state.value}

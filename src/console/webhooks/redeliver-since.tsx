@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { useSignal } from '../signal.ts'
 import { now } from '../time/clock.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -11,7 +11,7 @@ function localText(moment: number): string {
 
 /** All that was given up, from a time on. */
 export function RedeliverSince({ redeliver }: { readonly redeliver: (since: string) => void }) {
-  const since = useSignal(localText(now.peek() - DAY_MS))
+  const since = useSignal(localText(now.value - DAY_MS))
   return (
     <form
       class="since"

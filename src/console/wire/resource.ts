@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { useSignal } from '../signal.ts'
 import { useEffect } from 'preact/hooks'
 import { get, type Refusal } from './call.ts'
 

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { signal } from '../signal.ts'
 import type { ThreadChange } from '../../contract/reviewer.ts'
 
 /** How fresh the page is: `live` by the stream, else asked for now and then. */
