@@ -44,6 +44,7 @@ export function printThread(view: ThreadView): string {
     indent(visible(JSON.stringify(view.payload, null, 2))),
     '',
     ...claims(view),
+    ...warnings(view),
     ...votes(view),
     'Who decides',
     ...view.seats.map(
@@ -73,6 +74,14 @@ function claims(view: ThreadView): string[] {
     text === undefined ? [] : [`  ${name}: ${visible(text)}`],
   )
   return lines.length === 0 ? [] : ['What the agent claims', ...lines, '']
+}
+
+function warnings(view: ThreadView): string[] {
+  if (view.warnings.length === 0) return []
+  const lines = view.warnings.map(
+    ({ place, message, words }) => `  ${visible(place)}: ${[message, ...words].join(' ')}`,
+  )
+  return ['Look twice', ...lines, '']
 }
 
 function votes(view: ThreadView): string[] {

@@ -7,8 +7,9 @@ export interface Signal<T> {
 }
 
 type Drawn = VNode & { readonly __c?: Component | null }
-/** Preact says here which component it is about to draw; its own hooks listen at the same place, by the same name. */
-const hooks = options as typeof options & { __r?: (node: Drawn) => void }
+type Listener = ((node: Drawn) => void) | undefined
+/** Preact says at `__r` which component it is about to draw; its own hooks listen at the same place, by the same name. */
+const hooks = options as { __r: Listener; diffed: Listener; unmount: Listener }
 const { __r: beforeDrawing, diffed, unmount } = hooks
 
 let drawing: Component | undefined
@@ -19,11 +20,11 @@ hooks.__r = (node) => {
   beforeDrawing?.(node)
   drawing = node.__c ?? undefined
 }
-options.diffed = (node) => {
+hooks.diffed = (node) => {
   drawing = undefined
   diffed?.(node)
 }
-options.unmount = (node: Drawn) => {
+hooks.unmount = (node) => {
   unmount?.(node)
   if (node.__c) notes.get(node.__c)?.forEach((readers) => readers.delete(node.__c as Component))
 }

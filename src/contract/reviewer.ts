@@ -124,6 +124,25 @@ export const Picture = Type.Object({
 })
 export type Picture = Static<typeof Picture>
 
+/** A place that could deceive: hidden characters, changed direction, look-alikes, padding. */
+export const TextWarning = Type.Object({
+  place: Type.String({
+    description:
+      '`subject`, `preview`, `summary`, `workflow`, `task`, `image 2`, `payload` and a JSON Pointer, or `more places`.',
+  }),
+  kinds: Type.Array(Type.String(), { description: 'Such as `direction`, `invisible`, `mixed_script`.' }),
+  message: Type.String({ description: 'The same in sentences, for people.' }),
+  words: Type.Array(
+    Type.String({ description: 'Reads as another word; foreign letters are spelled out: `p[U+0430]ypal`.' }),
+  ),
+})
+export type TextWarning = Static<typeof TextWarning>
+
+const Warnings = Type.Array(TextWarning, {
+  description:
+    'What could deceive a reader of the revision, as it is shown here. The console lets nobody approve it before saying to have seen them.',
+})
+
 const Masked = Type.Array(Type.String(), {
   description:
     'JSON Pointers into payload of values replaced by a tag, `[hidden 1a2b3c4d]`. Equal values of a thread have equal tags. Empty for a reviewer key.',
@@ -222,6 +241,7 @@ export const ThreadView = Type.Object({
   payload: Type.Object({}, { additionalProperties: true }),
   masked: Masked,
   pictures: ThreadRevision.properties.pictures,
+  warnings: Warnings,
   action_hash: Type.Optional(ActionHash),
   ...Claims,
   agent: Type.String(),
@@ -284,6 +304,7 @@ export type RevealRequest = Static<typeof RevealRequest>
 export const Revealed = Type.Object({
   revision: Type.Integer(),
   payload: Type.Object({}, { additionalProperties: true }),
+  warnings: Warnings,
 })
 export type Revealed = Static<typeof Revealed>
 

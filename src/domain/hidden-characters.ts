@@ -66,24 +66,13 @@ const HABITATS: readonly Habitat[] = [
   ['\\u2800', '[\\u2801-\\u28ff]', '[\\u2801-\\u28ff]'],
 ]
 
-interface Home {
-  readonly character: RegExp
-  readonly before: RegExp
-  readonly after: RegExp
-}
-
-const homeOf = ([characters, before, after]: Habitat): Home => ({
-  character: new RegExp(`^(?:${characters})$`, 'u'),
-  before: new RegExp(`(?:${before})$`, 'u'),
-  after: new RegExp(`^(?:${after})`, 'u'),
-})
-
-const HOMES = HABITATS.map(homeOf)
-const FLAG_OR_SUSPECT = new RegExp(`${TAG_FLAGS.join('|')}|(${SUSPECT})`, 'gu')
+const AT_HOME = HABITATS.map(
+  ([character, before, after]) => `${character}(?<=(?:${before})${character})(?=${after})`,
+).join('|')
+/** Whatever is at home, first; then a run of one character that is not, which is the first group. */
+const HIDDEN = new RegExp(`${TAG_FLAGS.join('|')}|${AT_HOME}|(${SUSPECT})(?:(?!${AT_HOME})\\1)*`, 'gu')
 /** Printable ASCII, tabs and line feeds: nothing in it hides. */
 export const PLAIN = /^[\n\t -~]*$/
-/** How far a habitat looks, in UTF-16 code units. */
-const REACH = 4
 
 function tags(ascii: string): string {
   return Array.from(ascii, (one) => `\\u{e00${one.charCodeAt(0).toString(16)}}`).join('')
@@ -94,38 +83,14 @@ export function segmentsOf(text: string): Segment[] {
   if (PLAIN.test(text)) return [{ text }]
   const segments: Segment[] = []
   let done = 0
-  for (const { index, character } of hiddenIn(text)) {
+  for (const { 0: run, 1: character, index } of text.matchAll(HIDDEN)) {
+    if (character === undefined) continue
     if (index > done) segments.push({ text: text.slice(done, index) })
-    const last = segments.at(-1)
-    if (last?.hidden !== undefined && last.text.startsWith(character)) {
-      segments[segments.length - 1] = longer(last, last.hidden, character)
-    } else {
-      segments.push({ text: character, hidden: describe(character) })
-    }
-    done = index + character.length
+    segments.push({ text: run, hidden: describe(character, run.length / character.length) })
+    done = index + run.length
   }
   if (done < text.length) segments.push({ text: text.slice(done) })
   return segments
-}
-
-const longer = (segment: Segment, hidden: HiddenCharacter, character: string): Segment => ({
-  text: segment.text + character,
-  hidden: { ...hidden, count: hidden.count + 1 },
-})
-
-function* hiddenIn(text: string): Generator<{ index: number; character: string }> {
-  for (const { index, 1: character } of text.matchAll(FLAG_OR_SUSPECT)) {
-    if (character !== undefined && !isAtHome(text, index, character)) yield { index, character }
-  }
-}
-
-function isAtHome(text: string, index: number, character: string): boolean {
-  const before = text.slice(Math.max(0, index - REACH), index)
-  const end = index + character.length
-  const after = text.slice(end, end + REACH)
-  return HOMES.some(
-    (home) => home.character.test(character) && home.before.test(before) && home.after.test(after),
-  )
 }
 
 const NAMES: Readonly<Record<number, string>> = {
@@ -176,11 +141,11 @@ const KINDS: readonly (readonly [RegExp, HiddenKind, string])[] = [
   [/^/u, 'invisible', 'invisible character'],
 ]
 
-function describe(character: string): HiddenCharacter {
+function describe(character: string, count: number): HiddenCharacter {
   const point = character.codePointAt(0) ?? 0
   const [, kind, name] = KINDS.find(([pattern]) => pattern.test(character)) as (typeof KINDS)[number]
   const letter = name === 'tag' && point > 0xe0020 ? ` ${String.fromCharCode(point - 0xe0000)}` : ''
-  return { code: codeOf(character), name: (NAMES[point] ?? name) + letter, kind, count: 1 }
+  return { code: codeOf(character), name: (NAMES[point] ?? name) + letter, kind, count }
 }
 
 /** Of the first character, such as `U+202E`. */

@@ -4,6 +4,7 @@ import {
   isDecomposed,
   looksLikeOthers,
   mixesScripts,
+  othersIn,
   passesForLatin,
 } from './look-alikes.ts'
 
@@ -37,7 +38,10 @@ export const WARNINGS: Readonly<Record<TextWarning, string>> = {
 
 const CHECKS = {
   mixed_script: (text: string) => someWord(text, (word) => mixesScripts(word)),
-  look_alike_word: (text: string) => someWord(text, (word, glued) => passesForLatin(word, text, glued)),
+  look_alike_word: (text: string) => {
+    const hasOthers = othersIn(text)
+    return someWord(text, (word, glued) => passesForLatin(word, glued, hasOthers))
+  },
   look_alike: looksLikeOthers,
   digits: hasForeignDigits,
   decomposed: isDecomposed,
@@ -51,7 +55,7 @@ const STACKED =
   /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u0483-\u0489]{3}|\p{M}{7}|(?!\u20e3)\p{Me}|[\u0334-\u0338]|[\u20d2-\u20d4]|[\u20d8-\u20da]|[\u20e5-\u20eb]|(?<![0-9#*]\ufe0f?)\u20e3|(?:^|[\s\p{C}])[\u0300-\u036f]/u
 const PADDING = /(?:[^\S\n]*\n){12}|[^\S\n]{80}/
 /** Punycode, and a host before an `@` in the place where the host is expected. */
-const ADDRESS = /\bxn--|:\/\/[^\s/?#@]*\.[^\s/?#@]*@/i
+const ADDRESS = /\bxn--|:\/\/(?=[^\s/?#@]*@)[^\s/?#@]*\./i
 
 export function inspectText(text: string): Inspection {
   const plain = PLAIN.test(text)
@@ -68,24 +72,19 @@ export function inspectText(text: string): Inspection {
 
 const ASCII_TOO: ReadonlySet<string> = new Set(['padding', 'address'])
 
-/** The words that deceive by look-alike letters, each once: to be shown with the code points of their foreign letters. */
-export function deceptiveWords(text: string): string[] {
+/** The words that deceive by look-alike letters, each once, and not more than `most`. */
+export function deceptiveWords(text: string, most = Infinity): string[] {
   const found = new Set<string>()
+  const hasOthers = othersIn(text)
   someWord(text, (word, glued) => {
-    if (mixesScripts(word) || passesForLatin(word, text, glued)) found.add(word)
-    return false
+    if (mixesScripts(word) || passesForLatin(word, glued, hasOthers)) found.add(word)
+    return found.size >= most
   })
   return [...found]
 }
 
-/** A word with every letter but ASCII ones as a box. */
-export function spelled(word: string): Segment[] {
-  return (word.match(/[\0-\x7f]+|./gsu) ?? []).map((part) =>
-    /^[\0-\x7f]/.test(part)
-      ? { text: part }
-      : { text: part, hidden: { code: codeOf(part), name: 'look-alike', kind: 'unknown', count: 1 } },
-  )
-}
+/** A word with every letter but ASCII ones as its code point: `p[U+0430]ypal`. */
+export const spelled = (word: string): string => word.replace(/[^\0-\x7f]/gu, (one) => `[${codeOf(one)}]`)
 
 /** Words as runs of letters, marks and numbers; glued when ASCII letters or digits are on the other side of a sign. */
 function someWord(text: string, test: (word: string, glued: boolean) => boolean): boolean {

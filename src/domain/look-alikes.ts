@@ -26,15 +26,24 @@ export function mixesScripts(word: string): boolean {
   return found > 1 || (LATIN.test(word) && !SCIENTIFIC.test(word))
 }
 
-/** A word that reads as a Latin one but is none: alone, glued to ASCII, or with letters that nobody needs. */
-export function passesForLatin(word: string, text: string, glued: boolean): boolean {
-  if ((word.length < 2 && !glued) || LATIN.test(word)) return false
-  for (const [script, letters] of PASSES_FOR_LATIN) {
-    if (!letters.test(word)) continue
-    const others = Array.from(text).some((one) => script.test(one) && !letters.test(one))
-    return glued || NEVER_INNOCENT.test(word) || !others
+/** Whether the text has letters of a script (an index above) that do not pass for Latin ones: looked up once for each script, in whatever many words. */
+export function othersIn(text: string): (script: number) => boolean {
+  const known: boolean[] = []
+  return (index) => {
+    const [script, letters] = PASSES_FOR_LATIN[index] as (typeof PASSES_FOR_LATIN)[number]
+    return (known[index] ??= Array.from(text).some((one) => script.test(one) && !letters.test(one)))
   }
-  return false
+}
+
+/** A word that reads as a Latin one but is none: alone, glued to ASCII, or with letters that nobody needs. */
+export function passesForLatin(
+  word: string,
+  glued: boolean,
+  hasOthers: (script: number) => boolean,
+): boolean {
+  if ((word.length < 2 && !glued) || LATIN.test(word)) return false
+  const script = PASSES_FOR_LATIN.findIndex(([, letters]) => letters.test(word))
+  return script !== -1 && (glued || NEVER_INNOCENT.test(word) || !hasOthers(script))
 }
 
 const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u

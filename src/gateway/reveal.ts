@@ -1,9 +1,11 @@
 import { GatewayError } from '../contract/errors.ts'
+import type { JsonValue } from '../contract/json.ts'
 import type { Revealed } from '../contract/reviewer.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { keyGuard, reviewerEntry } from './identify.ts'
 import { INDEX, read, revisionId } from './records.ts'
+import { picturesOf, warningsIn } from './show-payload.ts'
 import { reviewerRecord } from './reviewer-record.ts'
 import { type Committed, transact } from './transact.ts'
 import { findThread } from './vote.ts'
@@ -26,8 +28,10 @@ export async function reveal(
     if (record === undefined) throw new GatewayError('not_found', `the thread has no revision ${number}`)
     const fields = [...(snapshot?.tools.get(thread.tool)?.sensitive ?? ['payload'])]
     const details = { revealed_revision: number, fields }
+    const { payload } = record.value
+    const warnings = warningsIn(record.value, payload as JsonValue, picturesOf(record.value))
     return {
-      answer: { revision: number, payload: record.value.payload as Revealed['payload'] },
+      answer: { revision: number, payload: payload as Revealed['payload'], warnings },
       guards: [keyGuard(caller)],
       writes: [{ op: 'mark', index: INDEX.evidence(thread_id) }],
       evidence: [reviewerRecord(deps, caller, thread, { type: 'payload.revealed', details })],

@@ -1,3 +1,4 @@
+import type { JsonValue } from '../contract/json.ts'
 import type { ThreadView } from '../contract/reviewer.ts'
 import type { Quorum } from '../domain/quorum.ts'
 import type { Thread } from '../domain/thread.ts'
@@ -8,7 +9,7 @@ import { expiry } from './expire.ts'
 import type { Caller } from './caller.ts'
 import { reviewerEntry } from './identify.ts'
 import { INDEX, read, type RevisionRecord, revisionId } from './records.ts'
-import { picturesOf, shownPayload } from './show-payload.ts'
+import { picturesOf, shownPayload, warningsIn } from './show-payload.ts'
 import { earlierCalls, limitStates, upcomingOf } from './thread-context.ts'
 import { nameOf, quorumOf, summaryOf } from './thread-summary.ts'
 import { storeCall, transact } from './transact.ts'
@@ -42,11 +43,13 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
   const current = revisions.at(-1)
   if (current === undefined) throw new TypeError('a thread without its revision')
   const tool = snapshot?.tools.get(thread.tool)
+  const shown = payloadFor(deps, caller, thread, current)
   return {
     ...summaryOf(deps, snapshot, { caller, thread }),
     ...(current.claims as object),
     ...(current.action_hash === undefined ? {} : { action_hash: current.action_hash }),
-    ...payloadFor(deps, caller, thread, current),
+    ...shown,
+    warnings: warningsIn(current, shown.payload as JsonValue, shown.pictures),
     digest: current.digest,
     rules: current.fired.map((rule) => ({ ...rule })),
     policy_revision: current.policy_revision,

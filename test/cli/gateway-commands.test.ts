@@ -205,6 +205,7 @@ describe('countersign review', () => {
     expect(out).not.toContain('\u202e')
     expect(out).toContain('transfer-medium')
     expect(out).toContain('0/1 team-leads')
+    expect(out).toMatch(/Look twice\n {2}payload\/\w+: Characters change the direction/)
   })
 
   it('approve votes on the revision that it shows, and says what became of the thread', async () => {

@@ -1,11 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fold } from '../../src/console/payload/fold.ts'
-import { canonicalText, textsOf, treeOf } from '../../src/console/payload/tree.ts'
-import type { ThreadRevision } from '../../src/contract/reviewer.ts'
+import { canonicalText, treeOf } from '../../src/console/payload/tree.ts'
 import type { JsonValue } from '../../src/contract/json.ts'
 import { canonicalJson } from '../../src/domain/canonical-json.ts'
-import { warningsOf } from '../../src/console/thread/warnings.ts'
 
 describe('treeOf', () => {
   it('has members in canonical order, JSON Pointers, and marks what is masked', () => {
@@ -30,15 +28,6 @@ describe('treeOf', () => {
     )
     expect(canonicalText(treeOf({ b: -0, a: 1e21, __proto__: null }, []))).toBe('{"a":1e+21,"b":0}')
   })
-
-  it('gives every text for inspection, names too', () => {
-    expect([...textsOf(treeOf({ k: ['v', 1, { w: 'x' }] }, []))].map(({ text }) => text)).toEqual([
-      'k',
-      'v',
-      'w',
-      'x',
-    ])
-  })
 })
 
 describe('fold', () => {
@@ -55,24 +44,5 @@ describe('fold', () => {
         expect(rest === undefined).toBe(shown === text)
       }),
     )
-  })
-})
-
-describe('warningsOf', () => {
-  it('looks at claims, at names and values of the payload, and at pictures that are only text', () => {
-    const revision = {
-      subject: 'a\u200bb',
-      summary: ['fine', 'раураӏ'],
-      images: ['\u202egnp.exe', 'data:image/png;base64,AAAA'],
-      pictures: [{ shown: false }, { shown: true }],
-    } as unknown as ThreadRevision
-    const found = warningsOf(revision, { 'k\u00ady': 1, list: ['ok', '\u202e'] })
-    expect(found).toEqual([
-      { place: 'subject', warnings: ['invisible'], words: [] },
-      { place: 'summary', warnings: ['look_alike_word'], words: ['раураӏ'] },
-      { place: 'image 1', warnings: ['direction'], words: [] },
-      { place: 'payload/k\u00ady', warnings: ['invisible'], words: [] },
-      { place: 'payload/list/1', warnings: ['direction'], words: [] },
-    ])
   })
 })

@@ -183,7 +183,7 @@ describe('inspectText', () => {
 
   it('names the words that read as others, and spells them', () => {
     expect(deceptiveWords('run tеst for the отчёт, then tеst')).toEqual(['tеst'])
-    expect(spelled('tеst').map(({ text, hidden }) => hidden?.code ?? text)).toEqual(['t', 'U+0435', 'st'])
+    expect(spelled('tеst')).toBe('t[U+0435]st')
   })
 
   it('never changes a text: the segments put together are the text', () => {

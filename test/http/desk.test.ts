@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
-import type { AgentList, Revealed, ThreadCounts, ThreadView } from '../../src/contract/reviewer.ts'
+import type {
+  AgentList,
+  Revealed,
+  TextWarning,
+  ThreadCounts,
+  ThreadView,
+} from '../../src/contract/reviewer.ts'
 import {
   type Agent,
   type Answer,
@@ -212,7 +218,7 @@ describe('sensitive values', () => {
     let answer: Answer<Revealed> | undefined
     const records = await world.evidenceOf(async () => (answer = await reveal(annSignedIn, thread, 1)))
     expect(answer?.status).toBe(200)
-    expect(answer?.body).toEqual({ revision: 1, payload })
+    expect(answer?.body).toEqual({ revision: 1, payload, warnings: [] })
     expect(answer?.headers.get('countersign-evidence')).toMatch(/^\d+:[0-9a-f]{64}$/)
     expect(records.map(({ record }) => record)).toMatchObject([
       {
@@ -223,6 +229,23 @@ describe('sensitive values', () => {
       },
     ])
     expect((await annSignedIn.show(thread)).text).not.toContain('hush')
+  })
+
+  it('warnings of a thread are about what is shown; reveal tells those of what was hidden', async () => {
+    const hidden = { amount: 500, to: 'а shop', secret: 'hu\u202esh' }
+    const { thread } = await held(bot, { payload: hidden, subject: 'pаypal', summary: ['ok', 'o\u200bk'] })
+    const places = (warnings: readonly TextWarning[]): string[] => warnings.map(({ place }) => place)
+    const { body } = await annSignedIn.show(thread)
+    expect(places(body.warnings)).toEqual(['subject', 'summary'])
+    expect(body.warnings[0]).toEqual({
+      place: 'subject',
+      kinds: ['mixed_script'],
+      message: 'A word mixes letters of different alphabets that look alike.',
+      words: ['p[U+0430]ypal'],
+    })
+    const revealed = await reveal(annSignedIn, thread, 1)
+    expect(places(revealed.body.warnings)).toEqual(['subject', 'summary', 'payload/secret'])
+    expect(places((await by('ann').show(thread)).body.warnings)).toEqual(places(revealed.body.warnings))
   })
 
   it('404 of reveal for a revision or a thread that is not there, 400 for what is no number', async () => {

@@ -48,10 +48,3 @@ export function canonicalText({ kind, text, items = [] }: TreeNode): string {
   )
   return kind === 'list' ? `[${inside.join(',')}]` : `{${inside.join(',')}}`
 }
-
-/** Every text in a value, names of members included, with the pointer of where it stands. */
-export function* textsOf(node: TreeNode): Generator<{ pointer: string; text: string }> {
-  if (typeof node.name === 'string') yield { pointer: node.pointer, text: node.name }
-  if (node.kind === 'text') yield { pointer: node.pointer, text: node.text ?? '' }
-  for (const item of node.items ?? []) yield* textsOf(item)
-}

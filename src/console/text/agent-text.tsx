@@ -1,17 +1,13 @@
-import { type Segment, segmentsOf } from '../../domain/hidden-characters.ts'
+import { segmentsOf } from '../../domain/hidden-characters.ts'
 
 /**
  * What an agent wrote: text nodes and nothing else, in a direction of its own. Hidden characters are boxes with their code point, so
  * that nothing in it can move, hide or imitate what stands around it.
  */
 export function AgentText({ text }: { readonly text: string }) {
-  return <Segments segments={segmentsOf(text)} />
-}
-
-export function Segments({ segments }: { readonly segments: readonly Segment[] }) {
   return (
     <bdi class="said">
-      {segments.map(({ text: run, hidden }, i) =>
+      {segmentsOf(text).map(({ text: run, hidden }, i) =>
         hidden === undefined ? (
           run
         ) : (

@@ -1,5 +1,4 @@
-import { spelled, WARNINGS } from '../../domain/hidden-text.ts'
-import { AgentText, Segments } from '../text/agent-text.tsx'
+import { AgentText } from '../text/agent-text.tsx'
 import type { ThreadState } from './thread-state.ts'
 
 export const ACKNOWLEDGE = 'acknowledge'
@@ -12,15 +11,15 @@ export function Acknowledge({ thread }: { readonly thread: ThreadState }) {
     <section class="note warn" aria-labelledby="warnings">
       <h2 id="warnings">Look twice</h2>
       <ul>
-        {warnings.map(({ place, warnings: kinds, words }) => (
+        {warnings.map(({ place, message, words }) => (
           <li key={place}>
             <code>
               <AgentText text={place} />
             </code>{' '}
-            {kinds.map((kind) => WARNINGS[kind]).join(' ')}
+            {message}
             {words.map((word) => (
               <span key={word} class="spelled">
-                <Segments segments={spelled(word)} />
+                {word}
               </span>
             ))}
           </li>

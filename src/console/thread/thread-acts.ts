@@ -1,4 +1,3 @@
-import type { JsonObject } from '../../contract/json.ts'
 import type { Revealed, ThreadView, VoteDecision } from '../../contract/reviewer.ts'
 import { announce } from '../shell/announce.tsx'
 import { call, isUnknown, type Outcome, type Refusal } from '../wire/call.ts'
@@ -41,7 +40,7 @@ export function release(thread: ThreadState): Promise<void> {
 export async function reveal({ path, revealed, notice }: ThreadState, revision: number): Promise<void> {
   const answer = await call<Revealed>('POST', `${path}/reveal`, { body: { revision } })
   if (answer.ok) {
-    revealed.value = { ...revealed.value, [revision]: answer.body.payload as JsonObject }
+    revealed.value = { ...revealed.value, [revision]: answer.body }
     announce('The hidden values are shown')
   } else notice.value = { kind: 'refused', problem: answer.problem }
 }

@@ -1,9 +1,8 @@
 import { computed, signal } from '../signal.ts'
 import type { JsonObject } from '../../contract/json.ts'
-import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
+import type { Revealed, ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
 import { announce } from '../shell/announce.tsx'
 import { get, type Refusal } from '../wire/call.ts'
-import { warningsOf } from './warnings.ts'
 
 /** What an act led to, when it is not simply what the page shows now. */
 export type Notice =
@@ -66,12 +65,12 @@ export function createThread(id: string) {
 
 /** The revision that is shown, what was revealed of it, and what in it could deceive. */
 function readingOf(view: { readonly value: ThreadView | undefined }) {
-  const revealed = signal<Readonly<Record<number, JsonObject>>>({})
+  const revealed = signal<Readonly<Record<number, Revealed>>>({})
   const acknowledged = signal('')
   const payloadOf = (revision: ThreadRevision): JsonObject =>
-    revealed.value[revision.number] ?? (revision.payload as JsonObject)
+    (revealed.value[revision.number] ?? revision).payload as JsonObject
   const current = computed(() => view.value && revisionIn(view.value, view.value.revision))
-  const warnings = computed(() => (current.value ? warningsOf(current.value, payloadOf(current.value)) : []))
+  const warnings = computed(() => (revealed.value[view.value?.revision ?? 0] ?? view.value)?.warnings ?? [])
   const mark = computed(() => `${view.value?.digest} ${JSON.stringify(warnings.value)}`)
   return {
     revealed,

@@ -1,0 +1,52 @@
+import type { JsonValue } from '../contract/json.ts'
+import { deceptiveWords, inspectText, spelled, type TextWarning, WARNINGS } from './hidden-text.ts'
+
+/** A place of what an agent wrote, and what may deceive a reader there. */
+export interface PlaceWarning {
+  /** A claim by its name, `image 2`, or `payload` and a JSON Pointer (RFC 6901). */
+  readonly place: string
+  readonly kinds: TextWarning[]
+  readonly message: string
+  /** Words that read as others, with their foreign letters as code points. */
+  readonly words: string[]
+}
+
+export interface Placed {
+  readonly place: string
+  readonly text: string
+}
+
+/** What reads longer than this is not read: what follows is counted. */
+const PLACES = 100
+const WORDS = 20
+
+/** What could deceive in these texts, each place once. */
+export function warningsOf(texts: Iterable<Placed>): PlaceWarning[] {
+  const found = new Map<string, { kinds: Set<TextWarning>; words: Set<string> }>()
+  for (const { place, text } of texts) {
+    const { warnings } = inspectText(text)
+    if (warnings.length === 0) continue
+    const here = found.size < PLACES || found.has(place) ? place : 'more places'
+    const { kinds, words } = found.get(here) ?? { kinds: new Set(), words: new Set() }
+    warnings.forEach((kind) => kinds.add(kind))
+    if (words.size < WORDS) deceptiveWords(text, WORDS).forEach((word) => words.add(spelled(word)))
+    found.set(here, { kinds, words })
+  }
+  return [...found].map(([place, { kinds, words }]) => ({
+    place,
+    kinds: [...kinds],
+    message: [...kinds].map((kind) => WARNINGS[kind]).join(' '),
+    words: [...words],
+  }))
+}
+
+/** Every text of a JSON value, names of members included, at the JSON Pointer where it stands. */
+export function* textsIn(value: JsonValue, place: string): Generator<Placed> {
+  if (typeof value === 'string') yield { place, text: value }
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, one] of Object.entries(value)) {
+    const below = `${place}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    if (!Array.isArray(value)) yield { place: below, text: name }
+    yield* textsIn(one as JsonValue, below)
+  }
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import { LIMITS } from '../../src/contract/limits.ts'
+import { warningsIn } from '../../src/gateway/show-payload.ts'
+import { textsIn, warningsOf } from '../../src/domain/text-warnings.ts'
+
+const RIGHT_TO_LEFT = '\u202e'
+
+describe('textsIn', () => {
+  it('gives every text with its JSON Pointer, names too', () => {
+    const value = { k: ['v', 1, { 'a/b~': 'x' }, null] }
+    expect([...textsIn(value, 'payload')]).toEqual([
+      { place: 'payload/k', text: 'k' },
+      { place: 'payload/k/0', text: 'v' },
+      { place: 'payload/k/2/a~1b~0', text: 'a/b~' },
+      { place: 'payload/k/2/a~1b~0', text: 'x' },
+    ])
+    expect([...textsIn('x', 'payload')]).toEqual([{ place: 'payload', text: 'x' }])
+  })
+})
+
+describe('warningsIn', () => {
+  it('looks at claims, at names and values of the payload, and at pictures that are only text', () => {
+    const claims = {
+      subject: 'a\u200bb',
+      summary: ['fine', 'раураӏ'],
+      images: ['\u202egnp.exe', 'data:image/png;base64,AAAA'],
+    }
+    const payload = { 'k\u00ady': 1, list: ['ok', '\u202e'] }
+    const found = warningsIn({ claims }, payload, [{ shown: false }, { shown: true }])
+    expect(found.map(({ place, kinds, words }) => [place, ...kinds, ...words])).toEqual([
+      ['subject', 'invisible'],
+      ['summary', 'look_alike_word', '[U+0440][U+0430][U+0443][U+0440][U+0430][U+04CF]'],
+      ['image 1', 'direction'],
+      ['payload/k\u00ady', 'invisible'],
+      ['payload/list/1', 'direction'],
+    ])
+  })
+})
+
+describe('warningsOf', () => {
+  it('says each place once, with all that is wrong there', () => {
+    const texts = [`a${RIGHT_TO_LEFT}b`, 'fine', 'run tеst'].map((text) => ({ place: 'preview', text }))
+    expect(warningsOf([...texts, { place: 'subject', text: 'fine' }])).toEqual([
+      {
+        place: 'preview',
+        kinds: ['direction', 'mixed_script'],
+        message:
+          'Characters change the direction of the text: it may read in another order than it is. A word mixes letters of different alphabets that look alike.',
+        words: ['t[U+0435]st'],
+      },
+    ])
+  })
+
+  it('counts as one what comes after a hundred places', () => {
+    const texts = Array.from({ length: 200 }, (_, i) => ({ place: `payload/${i}`, text: RIGHT_TO_LEFT }))
+    const found = warningsOf([...texts, { place: 'payload/1', text: '\u200b' }])
+    expect(found).toHaveLength(101)
+    expect(found.at(-1)).toMatchObject({ place: 'more places', kinds: ['direction'] })
+    expect(found[1]?.kinds).toEqual(['direction', 'invisible'])
+  })
+
+  /** The gateway looks at whatever fits a request, between decisions. */
+  it.each([
+    '.',
+    '://a.',
+    '://',
+    'а',
+    'ас ',
+    'сoс ',
+    'Ꭰ ',
+    'a\u0301',
+    '\u0301',
+    RIGHT_TO_LEFT,
+    '\u200d',
+    '\u200b',
+    'क\u200d',
+    '👨\u200d',
+    '🏴',
+    '🇩',
+    ' ',
+    '\t\n',
+    '\u00a0',
+    '\u3000',
+    '۱',
+    '1\u2044',
+    '。',
+    'Ａ',
+    '\ud800',
+    '\u{e0061}',
+    'a'.repeat(60) + ' '.repeat(79),
+  ])('takes no time for as much of %j as a request can hold', (piece) => {
+    const text = piece.repeat(LIMITS.BODY_BYTES / Buffer.byteLength(piece))
+    const started = performance.now()
+    warningsOf([{ place: 'preview', text }])
+    warningsOf(textsIn(text.slice(0, text.length / 4).split(''), 'payload'))
+    expect(performance.now() - started).toBeLessThan(1_500)
+  })
+})
