@@ -49,7 +49,7 @@ async function onAnotherInstance() {
   await arrivals(await signedIn(here), propose, 'asked for at another instance')
   await here.stop()
   await there.stop()
-  await redis.dispose()
+  await redis.stop()
 }
 
 function proposing({ url }, key) {
