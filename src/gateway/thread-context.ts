@@ -77,9 +77,10 @@ export async function limitStates(
     const { id, mode, per, withinMs, atMost, sensitive } = limitFacts(compiled, program?.tool.sensitive ?? [])
     const charge = thread.charges?.find(({ limit }) => limit.startsWith(`${id} `))
     if (charge === undefined) return []
+    const state = { id, mode, per, within_ms: withinMs, at_most: atMost }
+    if (sensitive) return [state]
     const used = await deps.store.charged(thread.tenant, charge.limit, withinMs)
-    const amount = sensitive ? {} : { amount: charge.amount }
-    return [{ id, mode, per, within_ms: withinMs, at_most: atMost, used, ...amount }]
+    return [{ ...state, used, amount: charge.amount }]
   })
   return (await Promise.all(states)).flat()
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import type { AgentList, Revealed, ThreadCounts, ThreadView } from '../../src/contract/reviewer.ts'
+import { digestOf } from '../../src/domain/digest.ts'
 import {
   type Agent,
   type Answer,
@@ -205,6 +206,34 @@ describe('sensitive values', () => {
   it('are what they are for a key, which a program holds', async () => {
     const { thread } = await held(bot, { payload })
     expect((await by('ann').show(thread)).body).toMatchObject({ payload, masked: [] })
+  })
+
+  it('cannot be guessed and checked against a digest of the payload', async () => {
+    const { thread } = await held(bot, { payload })
+    const digestOfGuess = digestOf(payload)
+    expect((await annSignedIn.show(thread)).text).not.toContain(digestOfGuess)
+    expect((await by('ann').show(thread)).body.revisions[0]?.payload_digest).toBe(digestOfGuess)
+    const open = await held(bot, { payload: { amount: 500 } })
+    const shown = (await annSignedIn.show(open.thread)).body.revisions[0]
+    expect(shown?.payload_digest).toBe(digestOf({ amount: 500 }))
+  })
+
+  it('cannot be read from how full a limit is that adds them up', async () => {
+    const own = await openWorld({
+      files: {
+        ...LIMITED,
+        ...edited('tools/pay.yaml', 'sensitive: [payload.secret]', 'sensitive: [payload.amount]'),
+      },
+    })
+    const [spender, ann] = [await own.agent(), await own.signIn('ann')]
+    await approved(spender, ann, { payload: { amount: 321 } })
+    const { thread } = await held(spender, { payload: { amount: 456 } })
+    const { body, text } = await ann.show(thread)
+    expect(body.limits).toEqual([
+      { id: 'pay-daily', mode: 'enforced', per: 'agent', within_ms: 24 * HOUR, at_most: 2_000 },
+    ])
+    expect(text).not.toMatch(/321|456/)
+    await own.close()
   })
 
   it('200 of reveal gives them, and who asked is on record', async () => {
