@@ -165,13 +165,14 @@ function stateOf(approval: NonNullable<Thread['approval']>): NonNullable<ThreadV
   return approval.token_hash === undefined ? 'unsigned' : 'collected'
 }
 
-/** Most commits of one thread that its page lists. */
+/** Most commits of one thread that its page lists, the latest: what ended it never falls off the page. */
 const EVIDENCE_COMMITS = 200
 const RECORDS_PER_COMMIT = 4
 
 async function evidenceOf(deps: Deps, thread: Thread): Promise<ThreadView['evidence']> {
   const { tenant, thread_id } = thread
-  const marks = await deps.store.range(tenant, INDEX.evidence(thread_id), { limit: EVIDENCE_COMMITS })
+  const latest = { reverse: true, limit: EVIDENCE_COMMITS }
+  const marks = (await deps.store.range(tenant, INDEX.evidence(thread_id), latest)).reverse()
   const pages = await Promise.all(
     marks.map((mark) => deps.store.events(tenant, mark.score - 1, RECORDS_PER_COMMIT)),
   )

@@ -29,6 +29,9 @@ export function streamRoute(
     const wait = http.waits.hold(request, 0)
     reply.hijack()
     const { raw } = reply
+    // the answer may end while its connection goes on
+    const over = new AbortController()
+    raw.once('close', () => over.abort())
     raw.writeHead(200, {
       'content-type': 'text/event-stream',
       'cache-control': 'no-store',
@@ -37,7 +40,7 @@ export function streamRoute(
     })
     const beat = setInterval(() => void keepAlive(http, caller, raw), http.streamBeatMs)
     try {
-      await pour(feed.follow(caller, after, wait.signal), raw)
+      await pour(feed.follow(caller, after, AbortSignal.any([wait.signal, over.signal])), raw)
     } catch (error) {
       if (error instanceof GatewayError && error.code === 'unauthenticated') signOut(raw)
       else request.log.warn({ err: error }, 'a stream ended early; its reader resumes')

@@ -385,6 +385,16 @@ describe('what stands around a thread', () => {
     expect(body.evidence.map(({ type }) => type)).toContain('review.reminded')
   })
 
+  it('the latest of its evidence, however much there is', async () => {
+    const { thread } = await held(bot)
+    for (let i = 0; i < 200; i++) await reveal(by('ann'), thread, 1)
+    const { body } = await by('ann').approve(thread)
+    const [latest, before] = body.evidence.toReversed()
+    expect([before?.type, latest?.type]).toEqual(['vote.cast', 'review.approved'])
+    const numbers = body.evidence.map(({ number }) => number)
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
+  })
+
   it('when it changed last, also when nobody did it', async () => {
     const { thread } = await held(bot, { tool_name: 'brief', payload: {} })
     const end = at(MINUTE)

@@ -115,6 +115,20 @@ describe('GET stream', () => {
     }
   })
 
+  it('leaves nothing of a stream behind that ended with its session, though the connection stays', async () => {
+    const own = await openWorld({ streamBeatMs: 20 })
+    for (let round = 0; round < 17; round++) {
+      const ben = await own.signIn('ben')
+      const listener = await Listener.open(ben)
+      expect([round, listener.status]).toEqual([round, 200])
+      await listener.first('hello')
+      await ben.call('DELETE', 'session')
+      await until(() => listener.ended)
+      await until(() => own.watches === 0)
+    }
+    await own.close()
+  })
+
   it('tells a credential that is gone nothing more, though a change comes first', async () => {
     const own = await openWorld()
     const agent = await own.agent()
