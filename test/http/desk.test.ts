@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import type { AgentList, Revealed, ThreadCounts, ThreadView } from '../../src/contract/reviewer.ts'
 import { digestOf } from '../../src/domain/digest.ts'
+import type { Store } from '../../src/store/store.ts'
 import {
   type Agent,
   type Answer,
@@ -14,6 +15,7 @@ import {
   MINUTE,
   newTask,
   openWorld,
+  overriding,
   type Reviewer,
   type SignedIn,
   until,
@@ -487,6 +489,29 @@ describe('GET threads by what people look for', () => {
       { claimed: 'x' },
     ])
       expect((await ann.list(query as Record<string, string>)).status).toBe(400)
+    await own.close()
+  })
+})
+
+describe('a page of threads that few fit', () => {
+  it('200 after few reads of the index, however short the page', async () => {
+    let reads = 0
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        range: (...args) => {
+          reads += 1
+          return store.range(...args)
+        },
+      })
+    const own = await openWorld({ wrapStore })
+    const [agent, ann] = [await own.agent(), await own.reviewer('ann')]
+    const oldest = await held(agent, { subject: 'needle' })
+    for (let i = 0; i < 60; i++) await held(agent)
+    reads = 0
+    const { body } = await ann.list({ q: 'needle', limit: '1' })
+    expect(body.threads.map(({ thread_id }) => thread_id)).toEqual([oldest.thread])
+    expect(reads).toBeLessThan(10)
+    expect((await ann.list({ q: 'nothing', limit: '1' })).body).toEqual({ threads: [] })
     await own.close()
   })
 })

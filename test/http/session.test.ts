@@ -230,6 +230,24 @@ describe('POST /api/review/session', () => {
     expect(elsewhere.body.tenant).toBe('globex')
     expect(await statusOf(again)).toBe(401)
   })
+
+  it('200 also while the session of another tenant, that it replaces, cannot be ended: the link is spent', async () => {
+    let broken = ''
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        commit: (partition, commit) =>
+          partition === broken
+            ? Promise.reject(new StoreUnavailable('broken by the test'))
+            : store.commit(partition, commit),
+      })
+    await inOwnWorld({ wrapStore }, async (own) => {
+      const zoe = await own.signIn('zoe', 'globex')
+      const link = await own.link('ann')
+      broken = 'globex'
+      const { status, body } = await own.openSession(link, { cookie: zoe.credentials()['cookie'] ?? '' })
+      expect([status, body.reviewer]).toEqual([200, 'ann'])
+    })
+  })
 })
 
 describe('a session', () => {
