@@ -58,6 +58,38 @@ describe('GET stream', () => {
     expect(threads).toHaveLength(8)
   })
 
+  it('200 tells what was missed in small parts, and others get their turn in between', async () => {
+    let turns = 0
+    const pages: { turns: number; limit: number }[] = []
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        events: (partition, after, limit) => {
+          pages.push({ turns, limit })
+          return store.events(partition, after, limit)
+        },
+      })
+    const own = await openWorld({ wrapStore })
+    const [agent, reader] = [await own.agent(), await own.reviewer('ann')]
+    const { thread } = await held(agent)
+    for (let i = 0; i < 120; i++) await reader.call('POST', `threads/${thread}/claim`, { body: {} })
+    let counting = true
+    const count = (): void => {
+      turns += 1
+      if (counting) setImmediate(count)
+    }
+    count()
+    pages.length = 0
+    const listener = await Listener.open(reader, 1)
+    await listener.first('hello')
+    counting = false
+    expect(listener.about(thread)).toHaveLength(121)
+    const read = pages.filter(({ limit }) => limit > 4 && limit < 500)
+    expect(read.length).toBeGreaterThan(2)
+    expect(Math.max(...read.map(({ limit }) => limit))).toBeLessThanOrEqual(50)
+    expect(new Set(read.map((page) => page.turns)).size).toBe(read.length)
+    await own.close()
+  })
+
   it('200 says nothing of calls that were decided at once, and nothing of other tenants', async () => {
     const listener = await Listener.open(ann)
     await listener.first('hello')
@@ -139,6 +171,26 @@ describe('GET stream', () => {
     await held(agent)
     await listener.first('signed_out')
     expect(listener.messages.map(({ event }) => event)).toEqual(['hello', 'signed_out'])
+    await own.close()
+  })
+
+  it('tells a credential that is gone nothing more of what it missed', async () => {
+    let parts = 0
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        events: async (partition, after, limit) => {
+          if (limit > 4 && limit < 500 && ++parts === 2) await own.admin('DELETE', 'reviewers/acme/cat/key')
+          return store.events(partition, after, limit)
+        },
+      })
+    const own: World = await openWorld({ wrapStore })
+    const [agent, cat] = [await own.agent(), await own.reviewer('cat')]
+    const { thread } = await held(agent)
+    for (let i = 0; i < 120; i++) await cat.call('POST', `threads/${thread}/claim`, { body: {} })
+    const listener = await Listener.open(cat, 1)
+    await until(() => listener.ended)
+    expect(listener.messages.at(-1)?.event).toBe('signed_out')
+    expect(listener.about(thread).length).toBeLessThan(60)
     await own.close()
   })
 
