@@ -39,7 +39,7 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
   for (let looked = 0; looked < SCAN;) {
     const { after } = page
     // twice as many as before when few fit
-    const size = Math.min(Math.max(limit + 1, looked), CHUNK)
+    const size = Math.min(Math.max(limit + 1, looked), CHUNK, SCAN - looked)
     const bounds = { ...boundsOf(query), limit: size, ...(after === undefined ? {} : { after }) }
     const entries = await storeCall(() => deps.store.range(caller.tenant, indexOf(query), bounds))
     const found = await storeCall(() => threadsAt(deps, caller.tenant, entries))

@@ -4,6 +4,7 @@ import { LIMITS } from '../../src/contract/limits.ts'
 import type { AgentList, Revealed, ThreadCounts, ThreadView } from '../../src/contract/reviewer.ts'
 import { digestOf } from '../../src/domain/digest.ts'
 import type { Store } from '../../src/store/store.ts'
+import { BUNDLE } from '../bundle.ts'
 import {
   type Agent,
   type Answer,
@@ -230,11 +231,37 @@ describe('sensitive values', () => {
     const [spender, ann] = [await own.agent(), await own.signIn('ann')]
     await approved(spender, ann, { payload: { amount: 321 } })
     const { thread } = await held(spender, { payload: { amount: 456 } })
-    const { body, text } = await ann.show(thread)
+    const { body } = await ann.show(thread)
     expect(body.limits).toEqual([
       { id: 'pay-daily', mode: 'enforced', per: 'agent', within_ms: 24 * HOUR, at_most: 2_000 },
     ])
-    expect(text).not.toMatch(/321|456/)
+    await own.close()
+  })
+
+  it('cannot be read from a limit that adds up those of another tool, too', async () => {
+    const bonus = (BUNDLE['tools/pay.yaml'] ?? '')
+      .replace('tool: pay', 'tool: bonus')
+      .replace('[payload.secret]', '[payload.amount]')
+    const both = `tools: [pay, bonus]
+limits:
+  - id: both
+    review: A lot for a day.
+    sum: payload.amount
+    at_most: 100000
+    within: 24h
+    per: tenant
+rules:
+  - id: both-looked-at
+    review: People look at it.
+`
+    const own = await openWorld({ files: { 'tools/bonus.yaml': bonus, 'rules/both.yaml': both } })
+    const [spender, ann] = [await own.agent('other'), await own.signIn('ann')]
+    await approved(spender, ann, { tool_name: 'bonus', payload: { amount: 321 } })
+    const { thread } = await held(spender, { payload: { amount: 456 } })
+    const { body } = await ann.show(thread)
+    expect(body.limits).toEqual([
+      { id: 'both', mode: 'enforced', per: 'tenant', within_ms: 24 * HOUR, at_most: 100_000 },
+    ])
     await own.close()
   })
 
