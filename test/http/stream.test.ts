@@ -1,5 +1,6 @@
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { StoreUnavailable, type Store } from '../../src/store/store.ts'
+import { StoreUnavailable, type Store, type StoredEvent } from '../../src/store/store.ts'
 import { type Agent, held, newTask, openWorld, overriding, until, type World } from '../gateway-fixture.ts'
 import { Listener } from '../stream-listener.ts'
 
@@ -191,6 +192,39 @@ describe('GET stream', () => {
     await until(() => listener.ended)
     expect(listener.messages.at(-1)?.event).toBe('signed_out')
     expect(listener.about(thread).length).toBeLessThan(60)
+    await own.close()
+  })
+
+  it('keeps nothing for a reader who does not read: what waits is dropped with the connection', async () => {
+    let thread = ''
+    const last = 9_000
+    const fake = (number: number): StoredEvent => ({
+      number,
+      commitId: 'x',
+      body: JSON.stringify({ type: 'x', at: '', actor: { kind: 'agent', id: 'bot' }, thread_id: thread }),
+    })
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        events: (partition, after, limit) => {
+          if (thread === '') return store.events(partition, after, limit)
+          const length = Math.max(0, Math.min(limit, last - after))
+          return Promise.resolve(Array.from({ length }, (_, i) => fake(after + 1 + i)))
+        },
+      })
+    const own = await openWorld({ wrapStore })
+    const reader = await own.reviewer('ann')
+    const subject = '\u{1F9FE}'.repeat(200)
+    thread = (await held(await own.agent(), { subject })).thread
+    const socket = connect(Number(new URL(own.url).port), '127.0.0.1')
+    const head = ['GET /api/review/stream HTTP/1.1', 'host: x', 'last-event-id: 1']
+    socket.write(`${[...head, `authorization: Bearer ${reader.key}`].join('\r\n')}\r\n\r\n`)
+    await until(() => own.watches > 0)
+    await until(() => own.watches === 0)
+    let tail = Buffer.alloc(0)
+    socket.on('data', (chunk: Buffer) => (tail = Buffer.concat([tail, chunk]).subarray(-64)))
+    await new Promise((resolve) => socket.once('close', resolve).on('error', resolve))
+    expect(tail.length).toBe(64)
+    expect(tail.toString().endsWith('\r\n0\r\n\r\n')).toBe(false)
     await own.close()
   })
 
