@@ -75,6 +75,14 @@ function Current() {
       return <Later show={({ PoliciesPage }) => <PoliciesPage />} />
     case 'agents':
       return <Later show={({ AgentsPage }) => <AgentsPage />} />
+    case 'webhooks':
+      return (
+        <Later
+          show={({ WebhooksPage }) => (
+            <WebhooksPage key={here.webhook} webhook={here.webhook} state={here.state} />
+          )}
+        />
+      )
     case 'queue':
       return <QueuePage filters={here.filters} />
     case 'sign-in':

@@ -2,4 +2,5 @@
 export { AgentsPage } from './agents/agents-page.tsx'
 export { HistoryPage } from './history/history-page.tsx'
 export { PoliciesPage } from './policies/policies-page.tsx'
+export { WebhooksPage } from './webhooks/webhooks-page.tsx'
 export { ThreadPage } from './thread/thread-page.tsx'

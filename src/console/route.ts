@@ -1,3 +1,4 @@
+import type { DeliveryView } from '../contract/webhook.ts'
 import { type Filters, filtersOf, searchOf } from './queue/filters.ts'
 
 /** Where one is, as the fragment of the address says. */
@@ -5,9 +6,12 @@ export type Route =
   | { readonly page: 'queue' | 'history'; readonly filters: Filters }
   | { readonly page: 'thread'; readonly thread: string }
   | { readonly page: 'policies' | 'agents' }
+  | { readonly page: 'webhooks'; readonly webhook?: string; readonly state?: DeliveryState }
   | { readonly page: 'sign-in'; readonly token?: string; readonly problem?: string }
 
 export type Page = Route['page']
+export type DeliveryState = DeliveryView['state']
+export const DELIVERY_STATES: readonly DeliveryState[] = ['waiting', 'delivered', 'dead']
 
 /** Whatever is not ours is the queue. */
 export function routeOf(hash: string): Route {
@@ -16,6 +20,7 @@ export function routeOf(hash: string): Route {
   if (page === 'thread' && rest !== '') return { page, thread: decoded(rest) }
   if (page === 'history') return { page, filters: filtersOf(search) }
   if (page === 'policies' || page === 'agents') return { page }
+  if (page === 'webhooks') return webhooksRoute(decoded(rest), new URLSearchParams(search).get('state'))
   if (page === 'sign-in') return signInRoute(decoded(rest), new URLSearchParams(search).get('problem'))
   return { page: 'queue', filters: filtersOf(search) }
 }
@@ -28,9 +33,21 @@ function signInRoute(token: string, problem: string | null): Route {
   }
 }
 
+function webhooksRoute(webhook: string, asked: string | null): Route {
+  const state = DELIVERY_STATES.find((one) => one === asked)
+  return { page: 'webhooks', ...(webhook !== '' && { webhook, ...(state && { state }) }) }
+}
+
 export function hashOf(route: Route): string {
   if (route.page === 'thread') return `#/thread/${encodeURIComponent(route.thread)}`
+  if (route.page === 'webhooks' && route.webhook !== undefined)
+    return `#/webhooks/${encodeURIComponent(route.webhook)}${route.state ? `?state=${route.state}` : ''}`
   return `#/${route.page}${'filters' in route ? searchOf(route.filters) : ''}`
+}
+
+/** Where Escape leads. */
+export function above(route: Route): Route {
+  return 'webhook' in route ? { page: 'webhooks' } : { page: 'queue', filters: {} }
 }
 
 function decoded(text: string): string {

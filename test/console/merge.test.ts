@@ -19,27 +19,25 @@ const thread = (at: number, more: Partial<ThreadSummary> = {}): ThreadSummary =>
   ...more,
 })
 const ids = (threads: readonly ThreadSummary[]): string[] => threads.map((one) => one.thread_id)
-const loaded = { threads: [thread(10), thread(20)], cursor: undefined }
+const loaded = { items: [thread(10), thread(20)], cursor: undefined }
 
 describe('merge', () => {
   it('puts a new thread where its age belongs', () => {
-    const { threads, arrived } = merge(loaded, thread(15), {}, 'ann')
-    expect([ids(threads), arrived]).toEqual([['thr_10', 'thr_15', 'thr_20'], true])
-    expect(ids(merge(loaded, thread(30), {}, 'ann').threads)).toEqual(['thr_10', 'thr_20', 'thr_30'])
+    const { items, arrived } = merge(loaded, thread(15), {}, 'ann')
+    expect([ids(items), arrived]).toEqual([['thr_10', 'thr_15', 'thr_20'], true])
+    expect(ids(merge(loaded, thread(30), {}, 'ann').items)).toEqual(['thr_10', 'thr_20', 'thr_30'])
   })
 
   it('adds nothing behind a page that ends before it, but says that it came', () => {
-    const { threads, arrived } = merge({ ...loaded, cursor: 'c' }, thread(30), {}, 'ann')
-    expect([ids(threads), arrived]).toEqual([['thr_10', 'thr_20'], true])
+    const { items, arrived } = merge({ ...loaded, cursor: 'c' }, thread(30), {}, 'ann')
+    expect([ids(items), arrived]).toEqual([['thr_10', 'thr_20'], true])
   })
 
   it('replaces what is there, and takes away what no longer waits or fits', () => {
     const voted = thread(10, { approvals: { given: 1, required: 2 } })
-    expect(merge(loaded, voted, {}, 'ann')).toMatchObject({ threads: [voted, thread(20)], arrived: false })
-    expect(ids(merge(loaded, thread(10, { status: 'approved' }), {}, 'ann').threads)).toEqual(['thr_20'])
-    expect(ids(merge(loaded, thread(10, { risk: 'high' }), { risk: 'low' }, 'ann').threads)).toEqual([
-      'thr_20',
-    ])
+    expect(merge(loaded, voted, {}, 'ann')).toMatchObject({ items: [voted, thread(20)], arrived: false })
+    expect(ids(merge(loaded, thread(10, { status: 'approved' }), {}, 'ann').items)).toEqual(['thr_20'])
+    expect(ids(merge(loaded, thread(10, { risk: 'high' }), { risk: 'low' }, 'ann').items)).toEqual(['thr_20'])
   })
 
   it('knows every filter', () => {

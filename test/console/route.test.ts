@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hashOf, routeOf } from '../../src/console/route.ts'
+import { above, hashOf, routeOf } from '../../src/console/route.ts'
 import { filtersOf, queryOf, searchOf, withFilter } from '../../src/console/queue/filters.ts'
 
 describe('routeOf', () => {
@@ -11,6 +11,10 @@ describe('routeOf', () => {
     ['#/thread/', { page: 'queue', filters: {} }],
     ['#/history?q=a+b', { page: 'history', filters: { q: 'a b' } }],
     ['#/policies', { page: 'policies' }],
+    ['#/webhooks', { page: 'webhooks' }],
+    ['#/webhooks?state=dead', { page: 'webhooks' }],
+    ['#/webhooks/whk_1?state=dead', { page: 'webhooks', webhook: 'whk_1', state: 'dead' }],
+    ['#/webhooks/whk_1?state=gone', { page: 'webhooks', webhook: 'whk_1' }],
     ['#/sign-in/csl_acme_x', { page: 'sign-in', token: 'csl_acme_x' }],
     ['#/sign-in?problem=access_denied', { page: 'sign-in', problem: 'access_denied' }],
     ['#/sign-in?problem=<script>', { page: 'sign-in' }],
@@ -34,8 +38,15 @@ describe('routeOf', () => {
     fc.assert(
       fc.property(text, (thread) => {
         expect(routeOf(hashOf({ page: 'thread', thread }))).toEqual({ page: 'thread', thread })
+        const hook = { page: 'webhooks', webhook: thread, state: 'dead' } as const
+        expect(routeOf(hashOf(hook))).toEqual(hook)
       }),
     )
+  })
+
+  it('Escape leads from a destination to all of them, and from everywhere else to the queue', () => {
+    expect(above({ page: 'webhooks', webhook: 'whk_1', state: 'dead' })).toEqual({ page: 'webhooks' })
+    expect(above({ page: 'webhooks' })).toEqual({ page: 'queue', filters: {} })
   })
 
   it('never throws', () => {

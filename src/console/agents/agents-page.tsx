@@ -1,31 +1,22 @@
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import type { AgentList, AgentView } from '../../contract/reviewer.ts'
 import { Heading } from '../shell/heading.tsx'
 import { duration } from '../time/elapsed.ts'
 import { Ago } from '../time/countdown.tsx'
-import { get, type Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
+import { useResource } from '../wire/resource.ts'
 
 /** The agents of the tenant: who answers for each, and what it may use. */
 export function AgentsPage() {
-  const agents = useSignal<readonly AgentView[] | undefined>(undefined)
-  const problem = useSignal<Refusal | undefined>(undefined)
-  const load = async (): Promise<void> => {
-    const answer = await get<AgentList>('review/agents')
-    agents.value = answer.ok ? answer.body.agents : undefined
-    problem.value = answer.ok ? undefined : answer.problem
-  }
-  useEffect(() => void load(), [])
+  const { body, problem, load } = useResource<AgentList>('review/agents')
   return (
     <>
       <div class="title">
         <Heading>Agents</Heading>
       </div>
-      {problem.value && <ProblemNote problem={problem.value} retry={() => void load()} />}
-      {agents.value?.length === 0 && <p class="empty">The directory names no agent.</p>}
+      {problem && <ProblemNote problem={problem} retry={() => void load()} />}
+      {body?.agents.length === 0 && <p class="empty">The directory names no agent.</p>}
       <ul class="cards">
-        {agents.value?.map((agent) => (
+        {body?.agents.map((agent) => (
           <Agent key={agent.id} agent={agent} />
         ))}
       </ul>

@@ -1,15 +1,16 @@
 import { useEffect } from 'preact/hooks'
-import { createList } from '../queue/list-state.ts'
+import { List } from '../list/list.tsx'
 import { type Filters, queryOf } from '../queue/filters.ts'
-import { ThreadList } from '../queue/thread-list.tsx'
+import { ThreadRow } from '../queue/thread-row.tsx'
+import { addressOf, createThreads } from '../queue/threads.ts'
 import { Heading } from '../shell/heading.tsx'
 import { SearchForm } from './search-form.tsx'
 
-const list = createList()
+const list = createThreads()
 
 /** Every thread there was, newest first, by words and by facts. */
 export function HistoryPage({ filters }: { readonly filters: Filters }) {
-  const load = (): void => void list.load(filters)
+  const load = (): void => void list.load(addressOf(filters))
   useEffect(load, [queryOf(filters)])
   return (
     <>
@@ -17,9 +18,10 @@ export function HistoryPage({ filters }: { readonly filters: Filters }) {
         <Heading>History</Heading>
       </div>
       <SearchForm filters={filters} />
-      <ThreadList
+      <List
         state={list.state.value}
         label="Threads"
+        row={(thread) => <ThreadRow key={thread.thread_id} thread={thread} />}
         more={list.more}
         retry={load}
         empty={<p class="big">Nothing matches.</p>}

@@ -33,12 +33,12 @@ interface Binding {
   readonly on?: readonly Page[]
 }
 
-const LISTS: readonly Page[] = ['queue', 'history']
+const LISTS: readonly Page[] = ['queue', 'history', 'webhooks']
 
 /** The whole keyboard, as the help shows it. */
 export const BINDINGS: readonly Binding[] = [
-  { keys: 'j', action: 'next', does: 'Next thread', on: LISTS },
-  { keys: 'k', action: 'previous', does: 'Previous thread', on: LISTS },
+  { keys: 'j', action: 'next', does: 'Next', on: LISTS },
+  { keys: 'k', action: 'previous', does: 'Previous', on: LISTS },
   { keys: 'a', action: 'approve', does: 'Approve', on: ['thread'] },
   { keys: 'r', action: 'reject', does: 'Reject', on: ['thread'] },
   { keys: 'c', action: 'request_changes', does: 'Request changes', on: ['thread'] },
@@ -48,6 +48,7 @@ export const BINDINGS: readonly Binding[] = [
   { keys: 'g h', action: 'go history', does: 'Go to the history' },
   { keys: 'g p', action: 'go policies', does: 'Go to the policies' },
   { keys: 'g a', action: 'go agents', does: 'Go to the agents' },
+  { keys: 'g w', action: 'go webhooks', does: 'Go to the webhooks' },
   { keys: '?', action: 'help', does: 'This help' },
   { keys: 'Escape', action: 'back', does: 'Leave a field, or go back to the queue' },
 ]

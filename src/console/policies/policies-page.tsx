@@ -1,12 +1,10 @@
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import type { PoliciesView } from '../../contract/admin.ts'
-import { me } from '../session/session.ts'
+import { AdminsOnly } from '../shell/admins-only.tsx'
 import { Heading } from '../shell/heading.tsx'
 import { Panel } from '../thread/panel.tsx'
 import { Ago } from '../time/countdown.tsx'
-import { get, type Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
+import { useResource } from '../wire/resource.ts'
 import { Diagnostics } from './diagnostics.tsx'
 import { Playground } from './playground.tsx'
 
@@ -17,44 +15,27 @@ export function PoliciesPage() {
       <div class="title">
         <Heading>Policies</Heading>
       </div>
-      {me.value?.roles.includes('admin') ? <Policies /> : <NotForYou />}
+      <AdminsOnly instead="What policy says about a call stands on its thread, for everybody.">
+        <Policies />
+      </AdminsOnly>
     </>
   )
 }
 
-function NotForYou() {
-  return (
-    <div class="empty">
-      <p class="big">This page is for administrators.</p>
-      <p class="quiet">
-        It needs the role <code>admin</code> in <code>directory.yaml</code>. What policy says about a call
-        stands on its thread, for everybody.
-      </p>
-    </div>
-  )
-}
-
 function Policies() {
-  const view = useSignal<PoliciesView | undefined>(undefined)
-  const problem = useSignal<Refusal | undefined>(undefined)
-  const load = async (): Promise<void> => {
-    const answer = await get<PoliciesView>('admin/policies')
-    view.value = answer.ok ? answer.body : undefined
-    problem.value = answer.ok ? undefined : answer.problem
-  }
-  useEffect(() => void load(), [])
-  if (problem.value) return <ProblemNote problem={problem.value} retry={() => void load()} />
-  if (view.value === undefined) return <p class="empty">Loading…</p>
+  const { body: view, problem, load } = useResource<PoliciesView>('admin/policies')
+  if (problem) return <ProblemNote problem={problem} retry={() => void load()} />
+  if (view === undefined) return <p class="empty">Loading…</p>
   return (
     <div class="columns">
       <div>
         <Playground />
-        <Diagnostics load={view.value.last_load} />
+        <Diagnostics load={view.last_load} />
       </div>
       <div>
-        <InForce view={view.value} />
-        <Shadow counts={view.value.shadow} />
-        <Files files={view.value.files} />
+        <InForce view={view} />
+        <Shadow counts={view.shadow} />
+        <Files files={view.files} />
       </div>
     </div>
   )

@@ -1,32 +1,32 @@
 import type { ThreadSummary } from '../../contract/reviewer.ts'
+import type { Loaded } from '../list/list-state.ts'
 import type { Filters } from './filters.ts'
 
-/** The loaded part of a queue: waiting threads, oldest first. */
-export interface Loaded {
-  readonly threads: readonly ThreadSummary[]
-  readonly cursor: string | undefined
-}
-
-export interface Merged extends Loaded {
+export interface Merged extends Loaded<ThreadSummary> {
   /** The thread is new here: it waits, and was not in the list. */
   readonly arrived: boolean
 }
 
-/** A change of one thread, in its place. Beyond the loaded part nothing is added: it comes with its page. */
-export function merge(loaded: Loaded, thread: ThreadSummary, filters: Filters, me: string): Merged {
-  const { threads, cursor } = loaded
-  const known = threads.some((one) => one.thread_id === thread.thread_id)
+/** A change of one thread, in its place in a queue: waiting threads, oldest first. Beyond the loaded part nothing is added: it comes with its page. */
+export function merge(
+  loaded: Loaded<ThreadSummary>,
+  thread: ThreadSummary,
+  filters: Filters,
+  me: string,
+): Merged {
+  const { items, cursor } = loaded
+  const known = items.some((one) => one.thread_id === thread.thread_id)
   if (!matches(thread, filters, me)) {
-    return { threads: threads.filter((one) => one.thread_id !== thread.thread_id), cursor, arrived: false }
+    return { items: items.filter((one) => one.thread_id !== thread.thread_id), cursor, arrived: false }
   }
   if (known) {
-    const replaced = threads.map((one) => (one.thread_id === thread.thread_id ? thread : one))
-    return { threads: replaced, cursor, arrived: false }
+    const replaced = items.map((one) => (one.thread_id === thread.thread_id ? thread : one))
+    return { items: replaced, cursor, arrived: false }
   }
-  const at = threads.findIndex((one) => isBefore(thread, one))
+  const at = items.findIndex((one) => isBefore(thread, one))
   if (at === -1 && cursor !== undefined) return { ...loaded, arrived: true }
-  const place = at === -1 ? threads.length : at
-  return { threads: threads.toSpliced(place, 0, thread), cursor, arrived: true }
+  const place = at === -1 ? items.length : at
+  return { items: items.toSpliced(place, 0, thread), cursor, arrived: true }
 }
 
 const isBefore = (a: ThreadSummary, b: ThreadSummary): boolean =>

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { ThreadChange, ThreadSummary } from '../../contract/reviewer.ts'
+import { List } from '../list/list.tsx'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { me } from '../session/session.ts'
 import { announce } from '../shell/announce.tsx'
@@ -9,18 +10,18 @@ import { listen } from '../wire/stream.ts'
 import { waiting } from './counts.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { type Filters, queryOf } from './filters.ts'
-import { createList } from './list-state.ts'
 import { merge } from './merge.ts'
-import { ThreadList } from './thread-list.tsx'
+import { ThreadRow } from './thread-row.tsx'
+import { addressOf, createThreads } from './threads.ts'
 
-const list = createList()
+const list = createThreads()
 const latest = signal<ThreadSummary | undefined>(undefined)
 const fresh = signal<ReadonlySet<string>>(new Set())
 
 /** What waits, oldest first, live. Nothing that happens moves the focus, or what is above it. */
 export function QueuePage({ filters }: { readonly filters: Filters }) {
   const asked = { ...filters, status: 'pending_review' }
-  const load = (): void => void list.load(asked)
+  const load = (): void => void list.load(addressOf(asked))
   useEffect(load, [queryOf(filters)])
   useEffect(() => listen({ changed: (change) => apply(change, asked), stale: load }), [queryOf(filters)])
   const shown = Object.keys(filters).length > 0
@@ -31,10 +32,12 @@ export function QueuePage({ filters }: { readonly filters: Filters }) {
         <Arrived />
       </div>
       <FilterBar filters={filters} />
-      <ThreadList
+      <List
         state={list.state.value}
         label="Waiting threads"
-        fresh={fresh.value}
+        row={(thread) => (
+          <ThreadRow key={thread.thread_id} thread={thread} fresh={fresh.value.has(thread.thread_id)} />
+        )}
         more={list.more}
         retry={load}
         empty={shown ? <NothingHere /> : <AllDone />}

@@ -1,16 +1,16 @@
 import type { ThreadSummary } from '../../contract/reviewer.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
+import { me } from '../session/session.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { Ago, Countdown } from '../time/countdown.tsx'
 
 interface RowProps {
   readonly thread: ThreadSummary
-  readonly me: string
   readonly fresh?: boolean
 }
 
 /** One thread of a list: what is asked, by whom, how risky, how long there is. The whole row is its link. */
-export function ThreadRow({ thread, me, fresh = false }: RowProps) {
+export function ThreadRow({ thread, fresh = false }: RowProps) {
   const { thread_id, risk, tool_name, agent, subject, message, status, created_at } = thread
   const waits = status === 'pending_review'
   const yours = waits && thread.mine
@@ -31,16 +31,20 @@ export function ThreadRow({ thread, me, fresh = false }: RowProps) {
       </span>
       <span class="where">
         {waits ? <Approvals thread={thread} /> : <Status status={status} />}
-        <Claimed thread={thread} me={me} />
+        <Claimed thread={thread} />
       </span>
       <span class="when">{waits && thread.deadline && <Countdown deadline={thread.deadline} />}</span>
     </li>
   )
 }
 
-function Claimed({ thread: { claim }, me }: RowProps) {
+function Claimed({ thread: { claim } }: RowProps) {
   if (claim === undefined) return null
-  return <span class="tag">claimed by {claim.reviewer === me ? 'you' : (claim.name ?? claim.reviewer)}</span>
+  return (
+    <span class="tag">
+      claimed by {claim.reviewer === me.value?.reviewer ? 'you' : (claim.name ?? claim.reviewer)}
+    </span>
+  )
 }
 
 function Approvals({ thread: { approvals, groups } }: { readonly thread: ThreadSummary }) {

@@ -5,6 +5,7 @@ import { startStream, stopStream } from '../wire/stream.ts'
 
 /** Who is signed in: `undefined` until that is known. */
 export const me = signal<Me | null | undefined>(undefined)
+export const isAdmin = (): boolean => me.value?.roles.includes('admin') ?? false
 /** The session ended without being asked to: by time, by an administrator, by another sign-in. */
 export const ended = signal(false)
 export const loadProblem = signal<Refusal | undefined>(undefined)

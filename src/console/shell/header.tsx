@@ -1,5 +1,6 @@
 import type { Me } from '../../contract/session.ts'
 import { waiting } from '../queue/counts.ts'
+import { isAdmin } from '../session/session.ts'
 import type { Page } from '../route.ts'
 import { route } from '../router.ts'
 import { link } from '../wire/stream.ts'
@@ -10,6 +11,7 @@ const PAGES: readonly (readonly [Page, string])[] = [
   ['history', 'History'],
   ['policies', 'Policies'],
   ['agents', 'Agents'],
+  ['webhooks', 'Webhooks'],
 ]
 
 export function Header({ me }: { readonly me: Me }) {
@@ -20,7 +22,7 @@ export function Header({ me }: { readonly me: Me }) {
         Countersign
       </a>
       <nav aria-label="Pages">
-        {PAGES.map(([page, name]) => (
+        {PAGES.filter(([page]) => page !== 'webhooks' || isAdmin()).map(([page, name]) => (
           <a key={page} href={`#/${page}`} aria-current={route.value.page === page ? 'page' : undefined}>
             {name}
             {page === 'queue' && waiting.value !== undefined && <span class="count">{waiting}</span>}

@@ -31,7 +31,7 @@ export function Help() {
           <dt>
             <kbd>Enter</kbd>
           </dt>
-          <dd>Open the thread in focus</dd>
+          <dd>Open what is in focus</dd>
         </div>
       </dl>
       <form method="dialog">

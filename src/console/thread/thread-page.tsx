@@ -1,7 +1,7 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import { handleKeys } from '../keyboard/keyboard.ts'
 import { PayloadPanel } from '../payload/payload-panel.tsx'
-import { leaveFrom } from '../queue/thread-list.tsx'
+import { leaveFrom } from '../list/list.tsx'
 import { RevisionChanges } from '../revisions/revision-changes.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
 import { listen } from '../wire/stream.ts'

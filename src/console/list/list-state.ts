@@ -1,0 +1,80 @@
+import { signal } from '@preact/signals'
+import { get, type Refusal } from '../wire/call.ts'
+
+/** The loaded part of a list. */
+export interface Loaded<T> {
+  readonly items: readonly T[]
+  readonly cursor: string | undefined
+}
+
+/** A list as far as it is loaded, and the address that it answers. */
+export interface ListState<T> extends Loaded<T> {
+  readonly address: string
+  readonly loading: boolean
+  readonly problem?: Refusal
+}
+
+/** What is listed: where the items stand in an answer, and what each is known by. */
+export interface Listed<T, Page> {
+  readonly items: (page: Page) => readonly T[]
+  readonly id: (item: T) => string
+}
+
+const NOTHING = { items: [], cursor: undefined, address: '', loading: true }
+
+/** A list that loads page by page. An answer to a question that nobody asks any more is dropped. */
+export function createList<T, Page extends { readonly next_cursor?: string }>({
+  items,
+  id,
+}: Listed<T, Page>) {
+  const state = signal<ListState<T>>(NOTHING)
+  let asked = 0
+
+  /** Reads on from `loaded` until there are as many items as `enough`, or no more. */
+  async function read(address: string, loaded: Loaded<T>, enough: number): Promise<void> {
+    const mine = ++asked
+    let { items: all, cursor } = loaded
+    do {
+      const answer = await get<Page>(pageOf(address, enough - all.length, cursor))
+      if (mine !== asked) return
+      if (!answer.ok) {
+        state.value = { ...state.value, address, loading: false, problem: answer.problem }
+        return
+      }
+      all = withoutTwins(all, items(answer.body))
+      cursor = answer.body.next_cursor
+    } while (cursor !== undefined && all.length < enough)
+    state.value = { address, items: all, cursor, loading: false }
+  }
+
+  /** What came by another way already is not there twice. */
+  function withoutTwins(before: readonly T[], next: readonly T[]): T[] {
+    const known = new Set(before.map(id))
+    return [...before, ...next.filter((one) => !known.has(id(one)))]
+  }
+
+  return {
+    state,
+    /** From the start. What is there stays until the answer comes, and as much comes again, unless another address is asked for. */
+    load: (address: string): Promise<void> => {
+      const same = address === state.value.address
+      state.value = same ? { ...state.value, loading: true } : { ...NOTHING, address }
+      return read(address, NOTHING, state.value.items.length)
+    },
+    more: (): Promise<void> => {
+      state.value = { ...state.value, loading: true }
+      return read(state.value.address, state.value, state.value.items.length + 1)
+    },
+  }
+}
+
+const MOST_AT_ONCE = 100
+const PAGE = 25
+
+function pageOf(address: string, wanted: number, cursor: string | undefined): string {
+  const [path = '', query] = address.split('?')
+  const search = new URLSearchParams(query)
+  if (wanted > PAGE) search.set('limit', String(Math.min(wanted, MOST_AT_ONCE)))
+  if (cursor !== undefined) search.set('cursor', cursor)
+  return `${path}?${search.toString()}`
+}

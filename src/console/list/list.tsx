@@ -1,0 +1,76 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { handleKeys } from '../keyboard/keyboard.ts'
+import { ProblemNote } from '../wire/problem.tsx'
+import type { ListState } from './list-state.ts'
+
+interface ListProps<T> {
+  readonly state: Omit<ListState<T>, 'address'>
+  readonly label: string
+  readonly row: (item: T) => ComponentChildren
+  readonly retry: () => void
+  /** Absent: it comes whole. */
+  readonly more?: () => Promise<void>
+  readonly empty: ComponentChildren
+}
+
+/** Rows with one of them in focus: j and k move it, Enter opens it. */
+export function List<T>({ state, label, row, retry, more, empty }: ListProps<T>) {
+  const { items, loading, problem, cursor } = state
+  useEffect(() => handleKeys({ next: () => move(1), previous: () => move(-1) }), [])
+  useEffect(returnToRow, [items.length > 0])
+  return (
+    <section aria-label={label} aria-busy={loading}>
+      {problem && <ProblemNote problem={problem} retry={retry} />}
+      {items.length > 0 && <ol class="rows">{items.map(row)}</ol>}
+      {items.length === 0 &&
+        !problem &&
+        (loading ? <p class="empty">Loading…</p> : <div class="empty">{empty}</div>)}
+      {more && cursor && (
+        <button class="more" disabled={loading} onClick={() => void moreFrom(items.length, more)}>
+          Load more
+        </button>
+      )}
+    </section>
+  )
+}
+
+/** Reading goes on where the new rows begin. */
+async function moreFrom(count: number, more: () => Promise<void>): Promise<void> {
+  await more()
+  rows()[count]?.focus()
+}
+
+/** Of each row what takes the focus: its link, or the first thing that can be pressed. */
+const rows = (): HTMLElement[] =>
+  [...document.querySelectorAll('.row')].flatMap((row) => row.querySelector<HTMLElement>('a, button') ?? [])
+
+const focusedRow = (): number => rows().findIndex((row) => row.closest('.row')?.matches(':focus-within'))
+
+function move(by: number): void {
+  const all = rows()
+  const at = focusedRow()
+  const next = all[at === -1 ? (by > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, at + by))]
+  next?.focus()
+}
+
+/** Does something that may take away the row in focus: reading goes on with the one that follows. */
+export async function keepingPlace(act: () => Promise<void>): Promise<void> {
+  const at = focusedRow()
+  await act()
+  if (at !== -1 && document.activeElement === document.body) (rows()[at] ?? rows().at(-1))?.focus()
+}
+
+/** The thread that was open last: coming back to a list puts the focus there. */
+let left: string | undefined
+
+export function leaveFrom(thread: string): void {
+  left = thread
+}
+
+function returnToRow(): void {
+  const row = rows().find((one) => one.getAttribute('href') === `#/thread/${left}`)
+  if (row === undefined) return
+  left = undefined
+  row.focus()
+}

@@ -1,0 +1,11 @@
+import type { ThreadList, ThreadSummary } from '../../contract/reviewer.ts'
+import { createList } from '../list/list-state.ts'
+import { type Filters, queryOf } from './filters.ts'
+
+export const createThreads = () =>
+  createList({
+    items: ({ threads }: ThreadList): readonly ThreadSummary[] => threads,
+    id: ({ thread_id }) => thread_id,
+  })
+
+export const addressOf = (filters: Filters): string => `review/threads${queryOf(filters)}`

@@ -1,0 +1,65 @@
+import type { WebhookList, WebhookView } from '../../contract/webhook.ts'
+import { List } from '../list/list.tsx'
+import { me } from '../session/session.ts'
+import { AgentText } from '../text/agent-text.tsx'
+import { Ago } from '../time/countdown.tsx'
+import { useResource } from '../wire/resource.ts'
+import { useFollowing } from './following.ts'
+
+/** Every destination of the tenant, with how it fares. */
+export function Destinations() {
+  const tenant = me.value?.tenant ?? ''
+  const { body, problem, load } = useResource<WebhookList>(`admin/webhooks?tenant=${tenant}`)
+  useFollowing(load)
+  return (
+    <>
+      <List
+        state={{
+          items: body?.webhooks ?? [],
+          cursor: undefined,
+          loading: body === undefined,
+          ...(problem && { problem }),
+        }}
+        label="Destinations"
+        row={(webhook) => <DestinationRow key={webhook.id} webhook={webhook} />}
+        retry={() => void load()}
+        empty={<p class="big">Nothing is told of decisions yet.</p>}
+      />
+      <p class="note">
+        Destinations and their secrets are made and deleted by the command line or the API:{' '}
+        <code>countersign webhooks create {tenant} https://YOURS</code>, <code>rotate ID</code>,{' '}
+        <code>delete ID</code>. A secret is shown once, and never here.
+      </p>
+    </>
+  )
+}
+
+function DestinationRow({ webhook }: { readonly webhook: WebhookView }) {
+  const { id, url, state, waiting, failing_since } = webhook
+  return (
+    <li class="row">
+      <State state={state} />
+      <a href={`#/webhooks/${id}`} class="open mono">
+        <AgentText text={url} />
+      </a>
+      <span class="by">{eventsOf(webhook)}</span>
+      <span class="where">{waiting} waiting</span>
+      <span class="when">{failing_since && <FailingSince at={failing_since} />}</span>
+    </li>
+  )
+}
+
+export function State({ state }: { readonly state: string }) {
+  return <span class={`risk status ${state}`}>{state}</span>
+}
+
+export function FailingSince({ at }: { readonly at: string }) {
+  return (
+    <span class="tag warn">
+      failing since <Ago at={at} />
+    </span>
+  )
+}
+
+export const eventsOf = ({ events, payload }: WebhookView): string =>
+  `${events?.join(', ') ?? 'every event'}${payload === 'full' ? ', with the payload' : ''}`

@@ -1,0 +1,37 @@
+import { useSignal } from '@preact/signals'
+import { now } from '../time/clock.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+/** As a field for date and time wants it: of this place, to the minute. */
+function localText(moment: number): string {
+  const offset = new Date(moment).getTimezoneOffset() * 60_000
+  return new Date(moment - offset).toISOString().slice(0, 16)
+}
+
+/** All that was given up, from a time on. */
+export function RedeliverSince({ redeliver }: { readonly redeliver: (since: string) => void }) {
+  const since = useSignal(localText(now.peek() - DAY_MS))
+  return (
+    <form
+      class="since"
+      onSubmit={(event) => {
+        event.preventDefault()
+        redeliver(new Date(since.value).toISOString())
+      }}
+    >
+      <button>Redeliver the dead</button>
+      <label>
+        since{' '}
+        <input
+          type="datetime-local"
+          required
+          value={since.value}
+          onChange={(event) => {
+            since.value = event.currentTarget.value
+          }}
+        />
+      </label>
+    </form>
+  )
+}

@@ -1,0 +1,24 @@
+import type { DeliveryState } from '../route.ts'
+import { AdminsOnly } from '../shell/admins-only.tsx'
+import { Heading } from '../shell/heading.tsx'
+import { Destination } from './destination.tsx'
+import { Destinations } from './destinations.tsx'
+
+interface WebhooksProps {
+  readonly webhook: string | undefined
+  readonly state: DeliveryState | undefined
+}
+
+/** Where decisions are sent, and what became of each delivery. */
+export function WebhooksPage({ webhook, state }: WebhooksProps) {
+  return (
+    <>
+      <div class="title">
+        <Heading>{webhook === undefined ? 'Webhooks' : 'Deliveries'}</Heading>
+      </div>
+      <AdminsOnly instead="The people who have it look after the destinations of your tenant.">
+        {webhook === undefined ? <Destinations /> : <Destination id={webhook} state={state} />}
+      </AdminsOnly>
+    </>
+  )
+}
