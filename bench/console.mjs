@@ -1,14 +1,15 @@
 /*
  * The console in a real Chromium on a gateway of its own: how long until the queue is painted with 5,000 waiting threads, how long until a new
- * thread stands in a queue that is open, and how much JavaScript that takes.
+ * thread stands in a queue that is open, on the same instance and on another, and how much JavaScript that takes.
  *
- *   node bench/console.mjs [--threads 5000] [--rounds 5]
+ *   node bench/console.mjs [--threads 5000] [--rounds 5]      (redis-server for the part with two instances)
  */
 import { readdirSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { chromium } from 'playwright-core'
 import { call, median, startGateway } from './gateway.mjs'
+import { startRedis } from './redis-server.mjs'
 
 const { values } = parseArgs({
   options: { threads: { type: 'string', default: '5000' }, rounds: { type: 'string', default: '5' } },
@@ -18,15 +19,42 @@ const ROUNDS = Number(values.rounds)
 const IN_FLIGHT = 64
 
 sizes()
-const gateway = await startGateway()
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu'],
 })
 try {
-  const key = await gateway.key('agent', 'ops-bot')
-  const propose = (number) =>
-    call(gateway.url, {
+  await onOneInstance()
+  await onAnotherInstance()
+} finally {
+  await browser.close()
+}
+
+async function onOneInstance() {
+  const gateway = await startGateway()
+  const propose = proposing(gateway, await gateway.key('agent', 'ops-bot'))
+  const open = await signedIn(gateway)
+  await arrivals(open, propose, 'an empty queue')
+  await fill(propose)
+  await paints(gateway, open)
+  await arrivals(await signedIn(gateway), propose, `${THREADS} threads waiting (in the line of arrivals)`)
+  await gateway.stop()
+}
+
+/** The queue is open at one gateway, the agent speaks to another one; they share a Redis. */
+async function onAnotherInstance() {
+  const redis = await startRedis()
+  const [here, there] = [await startGateway({ store: redis.url }), await startGateway({ store: redis.url })]
+  const propose = proposing(there, await there.key('agent', 'ops-bot'))
+  await arrivals(await signedIn(here), propose, 'asked for at another instance')
+  await here.stop()
+  await there.stop()
+  await redis.stop()
+}
+
+function proposing({ url }, key) {
+  return (number) =>
+    call(url, {
       method: 'POST',
       path: `/api/agent/tasks/bench-${number}/requests`,
       key,
@@ -36,14 +64,6 @@ try {
         payload: { kind: 'vm', name: `campaign-${number}`, env: 'staging' },
       },
     })
-  const open = await signedIn()
-  await arrivals(open, propose, 'an empty queue')
-  await fill(propose)
-  await paints(open)
-  await arrivals(await signedIn(), propose, `${THREADS} threads waiting (in the line of arrivals)`)
-} finally {
-  await browser.close()
-  await gateway.stop()
 }
 
 function sizes() {
@@ -62,7 +82,7 @@ async function fill(propose) {
   await Promise.all(Array.from({ length: IN_FLIGHT }, worker))
 }
 
-async function signedIn() {
+async function signedIn(gateway) {
   const page = await (await browser.newContext()).newPage()
   const { url } = await gateway.admin('POST', '/reviewers/acme/carol/login-link')
   await page.goto(url)
@@ -72,7 +92,7 @@ async function signedIn() {
 }
 
 /** From the navigation to the first frame with rows in it; `cold` has nothing in the cache. */
-async function paints(page) {
+async function paints(gateway, page) {
   const cookies = await page.context().cookies()
   const cold = []
   const warm = []
@@ -88,15 +108,15 @@ async function paints(page) {
       })
       watcher.observe(document, { childList: true, subtree: true })
     })
-    cold.push(await paintOf(fresh))
-    warm.push(await paintOf(fresh))
+    cold.push(await paintOf(gateway, fresh))
+    warm.push(await paintOf(gateway, fresh))
     await context.close()
   }
   report(`queue painted, ${THREADS} threads, nothing cached`, cold)
   report(`queue painted, ${THREADS} threads, files cached`, warm)
 }
 
-async function paintOf(page) {
+async function paintOf(gateway, page) {
   await page.goto(`${gateway.url}/console/`)
   await page.waitForFunction(() => globalThis.painted !== undefined)
   return page.evaluate(() => globalThis.painted)

@@ -101,7 +101,7 @@ function banner(config: Config, app: App, credentials: DemoCredentials & { reado
     '',
     '    npm run demo                          an agent whose calls are allowed, rejected, and held for you',
     '',
-    '  and when it waits, in a third:',
+    '  and when it waits, decide in the console, or in a third:',
     '',
     '    npx countersign review list           what waits, and for whom',
     '    npx countersign review show THREAD    what would run, and why it was held',

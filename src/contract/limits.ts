@@ -33,7 +33,7 @@ export const LIMITS = {
   /** A session ends when nothing is asked for so long, and in the end whatever happens. Both configurable. */
   SESSION_IDLE_MS: 30 * 60_000,
   SESSION_MS: 8 * 60 * 60_000,
-  /** Attempts to sign in, per instance. */
+  /** Attempts to sign in by links that are none, and by single sign-on, per instance. */
   SIGN_INS_PER_MINUTE: 120,
   /** Most revisions of one thread (409 above it). */
   REVISIONS: 20,

@@ -156,7 +156,9 @@ export const ThreadRevision = Type.Object({
   payload: Type.Object({}, { additionalProperties: true }),
   masked: Masked,
   pictures: Type.Array(Picture, { description: 'One for each entry of `images`.' }),
-  payload_digest: Type.String(),
+  payload_digest: Type.Optional(
+    Type.String({ description: 'Left out where values are masked: one could guess them and compare.' }),
+  ),
   action_hash: Type.Optional(ActionHash),
   ...Claims,
   risk: RiskLevel,
@@ -214,7 +216,11 @@ export const LimitState = Type.Object({
   per: Type.String({ description: '`agent`, `tenant`, `task`, or a field.' }),
   within_ms: Type.Integer(),
   at_most: Type.Integer(),
-  used: Type.Integer({ description: 'Charged in the window that ends now.' }),
+  used: Type.Optional(
+    Type.Integer({
+      description: 'Charged in the window that ends now; left out when what it adds up is sensitive.',
+    }),
+  ),
   amount: Type.Optional(Type.Integer({ description: 'What this call would add; left out when sensitive.' })),
 })
 export type LimitState = Static<typeof LimitState>

@@ -13,6 +13,8 @@ import { storeCall } from './transact.ts'
 const PAGE = 25
 /** Most records one page looks at: a rare filter answers with a short page and a cursor, never with a long wait. */
 const SCAN = 1_000
+/** Most records that are read at once. */
+const CHUNK = 200
 
 /**
  * Threads of the tenant, a page at a time: waiting ones oldest first, everything else newest first.
@@ -36,12 +38,14 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
   }
   for (let looked = 0; looked < SCAN;) {
     const { after } = page
-    const bounds = { ...boundsOf(query), limit: limit + 1, ...(after === undefined ? {} : { after }) }
+    // twice as many as before when few fit
+    const size = Math.min(Math.max(limit + 1, looked), CHUNK, SCAN - looked)
+    const bounds = { ...boundsOf(query), limit: size, ...(after === undefined ? {} : { after }) }
     const entries = await storeCall(() => deps.store.range(caller.tenant, indexOf(query), bounds))
     const found = await storeCall(() => threadsAt(deps, caller.tenant, entries))
     if (fill(page, entries, (i) => found[i] && show(found[i]))) return answerOf(page)
     looked += entries.length
-    if (entries.length <= limit) return { threads: page.threads }
+    if (entries.length < size) return { threads: page.threads }
   }
   return answerOf(page)
 }
@@ -110,14 +114,19 @@ function indexOf(query: ThreadsQuery): string {
 }
 
 function filterOf(query: ThreadsQuery, caller: Caller, now: number): (thread: Thread) => boolean {
-  const words = (query.q ?? '')
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== '')
+  const says = saying(query.q ?? '')
   return (thread) =>
     matches(thread, query) &&
     isClaimedAs(query.claimed, claimOf(thread, now)?.reviewer, caller.id) &&
-    words.every((word) => textOf(thread).includes(word))
+    says(thread)
+}
+
+function saying(q: string): (thread: Thread) => boolean {
+  const words = new Set(q.toLowerCase().match(/\S+/g))
+  return (thread) => {
+    const text = words.size === 0 ? '' : textOf(thread)
+    return [...words].every((word) => text.includes(word))
+  }
 }
 
 function matches(thread: Thread, query: ThreadsQuery): boolean {

@@ -84,7 +84,7 @@ async function noteUse(deps: Deps, { tenant, hash, revision, seen }: OpenSession
 }
 
 /** A store that cannot answer now is no reason to fail. */
-async function ifPossible(act: () => Promise<unknown>): Promise<void> {
+export async function ifPossible(act: () => Promise<unknown>): Promise<void> {
   try {
     await act()
   } catch (error) {

@@ -58,7 +58,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     ...(tool?.reversibility === undefined ? {} : { reversibility: tool.reversibility }),
     labels: [...(tool?.labels ?? [])],
     sensitive: [...(tool?.sensitive ?? [])],
-    revisions: revisions.map((one) => ({ ...revisionView(one), ...payloadFor(deps, caller, thread, one) })),
+    revisions: revisions.map((one) => revisionView(one, payloadFor(deps, caller, thread, one))),
     votes: thread.votes.map((one) => voteView(thread, tenant, one)),
     seats: quorumOf(deps, tenant, thread).seats.map(seatView),
     ...votersOf(deps, caller, thread, tenant),
@@ -102,16 +102,20 @@ async function commentsOf(
   }))
 }
 
+/** Without the digest of a payload that is not shown whole: a value can be guessed, and the guess compared. */
 function revisionView(
   record: RevisionRecord,
-): Omit<ThreadView['revisions'][number], 'payload' | 'masked' | 'pictures'> {
-  const { claims, fired, payload: _, requirement: __, nonce: ___, history: ____, ...rest } = record
+  shown: Pick<ThreadView, 'payload' | 'masked' | 'pictures'>,
+): ThreadView['revisions'][number] {
+  const { claims, fired, requirement: _, nonce: __, history: ___, payload_digest, ...rest } = record
   return {
     ...rest,
+    ...(shown.masked.length === 0 ? { payload_digest } : {}),
     ...(claims as object),
     by: [...rest.by],
     submitted_at: isoTime(rest.submitted_at),
     rules: fired.map((rule) => ({ ...rule })),
+    ...shown,
   }
 }
 
@@ -164,13 +168,14 @@ function stateOf(approval: NonNullable<Thread['approval']>): NonNullable<ThreadV
   return approval.token_hash === undefined ? 'unsigned' : 'collected'
 }
 
-/** Most commits of one thread that its page lists. */
+/** Most commits of one thread that its page lists, the latest: what ended it never falls off the page. */
 const EVIDENCE_COMMITS = 200
 const RECORDS_PER_COMMIT = 4
 
 async function evidenceOf(deps: Deps, thread: Thread): Promise<ThreadView['evidence']> {
   const { tenant, thread_id } = thread
-  const marks = await deps.store.range(tenant, INDEX.evidence(thread_id), { limit: EVIDENCE_COMMITS })
+  const latest = { reverse: true, limit: EVIDENCE_COMMITS }
+  const marks = (await deps.store.range(tenant, INDEX.evidence(thread_id), latest)).reverse()
   const pages = await Promise.all(
     marks.map((mark) => deps.store.events(tenant, mark.score - 1, RECORDS_PER_COMMIT)),
   )

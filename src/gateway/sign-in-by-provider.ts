@@ -83,8 +83,11 @@ export function findReviewer(directory: Directory, { claims }: Identity, matchin
 }
 
 function isNamed({ id, email }: ReviewerEntry, claim: string, value: string): boolean {
-  return claim === 'email' ? email?.toLowerCase() === value.toLowerCase() : id === value
+  return claim === 'email' ? email !== undefined && plain(email) === plain(value) : id === value
 }
+
+/** Only A to Z have a small form here: of other letters some have that of another (the Kelvin sign has that of K), which is another address. */
+const plain = (address: string): string => address.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
 /** Most groups of one person that are kept, and characters of the name of one. */
 const GROUPS = 1_000

@@ -6,7 +6,7 @@ import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { type Details, isoTime } from './evidence.ts'
 import { put, read, remove, unchanged } from './records.ts'
-import { callerOf, endSession, list, unlist } from './sessions.ts'
+import { callerOf, endSession, ifPossible, list, unlist } from './sessions.ts'
 import { type Plan, transact } from './transact.ts'
 
 export interface SignedIn {
@@ -138,7 +138,7 @@ export async function withReplaced(
   }
 }
 
-/** Of another tenant, it ends in a commit of its own. */
+/** Of another tenant, it ends in a commit of its own: now if that can be, else by its time, because the new one is there already. */
 export async function endElsewhere(
   deps: Deps,
   tenant: string,
@@ -147,5 +147,7 @@ export async function endElsewhere(
   if (replaced === undefined || replaced.tenant === tenant) return
   const actor = { kind: 'gateway', id: 'sign-in' } as const
   const ending = { reason: 'replaced', actor } as const
-  await transact(deps, replaced.tenant, () => endSession(deps, replaced.tenant, replaced.hash, ending))
+  await ifPossible(() =>
+    transact(deps, replaced.tenant, () => endSession(deps, replaced.tenant, replaced.hash, ending)),
+  )
 }

@@ -2,7 +2,6 @@ import { defined } from '../contract/defined.ts'
 import type { EarlierCall, LimitState, ThreadView } from '../contract/reviewer.ts'
 import { type Thread, upcomingAnnouncements } from '../domain/thread.ts'
 import type { CompiledSnapshot } from '../policy/compile.ts'
-import { limitFacts } from '../policy/limits.ts'
 import type { IndexEntry } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
@@ -72,14 +71,15 @@ export async function limitStates(
   snapshot: CompiledSnapshot | undefined,
   thread: Thread,
 ): Promise<LimitState[]> {
-  const program = snapshot?.programOf(thread.tool)
-  const states = (program?.limits ?? []).map(async (compiled): Promise<LimitState[]> => {
-    const { id, mode, per, withinMs, atMost, sensitive } = limitFacts(compiled, program?.tool.sensitive ?? [])
-    const charge = thread.charges?.find(({ limit }) => limit.startsWith(`${id} `))
+  const limits = snapshot?.limitsOf(thread.tool) ?? []
+  const states = limits.map(async (limit): Promise<LimitState[]> => {
+    const { id, mode, per, withinMs, atMost, sensitive } = limit
+    const charge = thread.charges?.find((one) => one.limit.startsWith(`${id} `))
     if (charge === undefined) return []
+    const state = { id, mode, per, within_ms: withinMs, at_most: atMost }
+    if (sensitive) return [state]
     const used = await deps.store.charged(thread.tenant, charge.limit, withinMs)
-    const amount = sensitive ? {} : { amount: charge.amount }
-    return [{ id, mode, per, within_ms: withinMs, at_most: atMost, used, ...amount }]
+    return [{ ...state, used, amount: charge.amount }]
   })
   return (await Promise.all(states)).flat()
 }

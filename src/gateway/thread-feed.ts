@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { ThreadChange } from '../contract/reviewer.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { Store, StoredEvent } from '../store/store.ts'
@@ -35,6 +35,8 @@ const LOOK_AGAIN_MS = 1_000
 /** What comes within this time is read together. */
 const GATHER_MS = 20
 const BATCH = 500
+/** Of what a reader missed, so much is told at a time: a record may hold a whole request body, and others wait meanwhile. */
+const PAGE = 50
 /** Whoever missed more records starts afresh. */
 const CATCH_UP = 10_000
 /** Changes that wait for a slow reader. */
@@ -118,10 +120,12 @@ async function* catchUp(
     return upTo
   }
   for (let number = after; number < upTo;) {
-    const events = await storeCall(() => deps.store.events(tenant, number, Math.min(BATCH, upTo - number)))
-    for (const change of await storeCall(() => changesIn(deps, tenant, events)))
-      yield messageOf(deps, caller, change)
+    const events = await storeCall(() => deps.store.events(tenant, number, Math.min(PAGE, upTo - number)))
+    const changes = await storeCall(() => changesIn(deps, tenant, events))
+    await keyInForce(deps, caller)
+    for (const change of changes) yield messageOf(deps, caller, change)
     number = events.at(-1)?.number ?? upTo
+    await nextTurn()
   }
   // another instance may have told more than this one has read by now
   const told = Math.max(after, upTo)

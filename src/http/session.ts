@@ -29,10 +29,15 @@ export function sessionRoutes(app: FastifyInstance, http: HttpDeps): void {
 
   app.post('/session', async (request, reply): Promise<Me> => {
     refuseForeign(request, http.site())
-    limitSignIns(http)
     const { link } = http.schemas.check<SignIn>('SignIn', request.body)
     const replaced = replacedBy(cookieOf(request, SESSION_COOKIE))
-    const { credential, caller } = await signInByLink(http.gateway, link, replaced)
+    const { credential, caller } = await signInByLink(http.gateway, link, replaced).catch(
+      (error: unknown) => {
+        // A link that is one always works: nobody can keep others out by trying.
+        if (isRefused(error)) limitSignIns(http, 'link')
+        throw error
+      },
+    )
     keepSession(reply, credential)
     return me(http.gateway, caller)
   })
@@ -51,10 +56,10 @@ export function keepSession(reply: FastifyReply, credential: string): void {
   setCookie(reply, SESSION_COOKIE, credential, { sameSite: 'Strict' })
 }
 
-/** So that nobody can keep an instance busy with attempts: nobody guesses 256 random bits. @throws GatewayError `rate_limited` */
-export function limitSignIns({ rates }: HttpDeps): void {
+/** So that nobody can keep an instance, or its provider, busy with attempts: nobody guesses 256 random bits. @throws GatewayError `rate_limited` */
+export function limitSignIns({ rates }: HttpDeps, by: 'link' | 'oidc'): void {
   const rate = { calls: LIMITS.SIGN_INS_PER_MINUTE, withinMs: MINUTE_MS }
-  const retryAfterMs = rates.take('sign-in', rate)
+  const retryAfterMs = rates.take(`sign-in by ${by}`, rate)
   if (retryAfterMs !== undefined)
     throw new GatewayError('rate_limited', 'too many attempts to sign in; try again in a moment', {
       retryAfter: retryAfterMs / 1000,
@@ -66,8 +71,10 @@ async function isSignedIn(request: FastifyRequest, http: HttpDeps): Promise<bool
     await reviewerOf(request, http)
     return true
   } catch (error) {
-    const nobody = error instanceof GatewayError && ['unauthenticated', 'foreign_origin'].includes(error.code)
-    if (nobody) return false
+    if (isRefused(error)) return false
     throw error
   }
 }
+
+const isRefused = (error: unknown): boolean =>
+  error instanceof GatewayError && ['unauthenticated', 'foreign_origin'].includes(error.code)

@@ -18,7 +18,7 @@ const FLOW_COOKIE = '__Host-countersign-oidc'
 export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.get('/oidc/start', async (request, reply) => {
     const { provider } = configured(http)
-    limitSignIns(http)
+    limitSignIns(http, 'oidc')
     const { flow, sealed } = beginFlow(http.gateway, replacedBy(cookieOf(request, SESSION_COOKIE)))
     return orSay(http, reply, 302, async () => {
       const url = await provider.authorize(flow, redirectUri(http))
@@ -29,7 +29,7 @@ export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
 
   app.get('/oidc/callback', async (request, reply) => {
     const sso = configured(http)
-    limitSignIns(http)
+    limitSignIns(http, 'oidc')
     clearCookie(reply, FLOW_COOKIE, 'Lax')
     return orSay(http, reply, 303, async () => {
       keepSession(reply, await credentialFor(request, http, sso))

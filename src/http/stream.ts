@@ -10,7 +10,7 @@ import type { HttpDeps } from './deps.ts'
 export const BEAT_MS = 15_000
 const STREAMS_PER_REVIEWER = 16
 const STREAMS = 2_000
-/** A reader so far behind is cut off, and resumes where it was. */
+/** A reader so far behind is cut off, with what waits for it, and resumes where it was. */
 const BACKLOG_BYTES = 1024 * 1024
 
 /** GET stream (design.md section 5): server-sent events as the HTML standard has them (section 9.2), resumable by Last-Event-ID. */
@@ -29,6 +29,9 @@ export function streamRoute(
     const wait = http.waits.hold(request, 0)
     reply.hijack()
     const { raw } = reply
+    // the answer may end while its connection goes on
+    const over = new AbortController()
+    raw.once('close', () => over.abort())
     raw.writeHead(200, {
       'content-type': 'text/event-stream',
       'cache-control': 'no-store',
@@ -37,7 +40,7 @@ export function streamRoute(
     })
     const beat = setInterval(() => void keepAlive(http, caller, raw), http.streamBeatMs)
     try {
-      await pour(feed.follow(caller, after, wait.signal), raw)
+      await pour(feed.follow(caller, after, AbortSignal.any([wait.signal, over.signal])), raw)
     } catch (error) {
       if (error instanceof GatewayError && error.code === 'unauthenticated') signOut(raw)
       else request.log.warn({ err: error }, 'a stream ended early; its reader resumes')
@@ -54,7 +57,7 @@ async function pour(messages: ReturnType<ThreadFeed['follow']>, raw: ServerRespo
   for await (const message of messages) {
     if (raw.destroyed || raw.writableEnded) return
     raw.write(textOf(message))
-    if (raw.writableLength > BACKLOG_BYTES) return
+    if (raw.writableLength > BACKLOG_BYTES) raw.destroy()
   }
 }
 

@@ -2,6 +2,7 @@ import { joinRequirements, RISKS } from '../domain/decision.ts'
 import { evaluate, refuse, type Tables } from './evaluate.ts'
 import { explainOutcome, type Explanation } from './explain.ts'
 import type { BundleIr, RoutingIr, ToolIr } from './ir.ts'
+import { type LimitFacts, limitFacts } from './limits.ts'
 import { createPayloadChecks, type PayloadChecks } from './payload.ts'
 import { createPermits, shownName } from './permits.ts'
 import { compileProgram, createProgramParts, type Program } from './program.ts'
@@ -17,6 +18,8 @@ export interface CompiledSnapshot extends Snapshot {
   readonly clock: (at: number) => LocalTime
   /** What decides the calls of a tool; undefined for a tool without a contract. */
   programOf(tool: string): Program | undefined
+  /** The limits that calls of a tool are held to. */
+  limitsOf(tool: string): readonly LimitFacts[]
   /** Decides like `judge` and shows, rule by rule, what was read and what came of it. */
   explain(call: Call): Promise<Explanation>
 }
@@ -77,6 +80,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     routing: head.routing,
     clock: tables.clock,
     programOf,
+    limitsOf: (tool) => (tools.get(tool)?.ruleFiles ?? []).flatMap((file) => limitsIn(ir, file)),
     async explain(call) {
       const program = programOf(call.tool)
       const facts = program && { call, tool: program.tool, clock: tables.clock }
@@ -116,6 +120,12 @@ function createPrograms(
     programs.set(name, program)
     return program
   }
+}
+
+function limitsIn({ tools, ruleFiles }: BundleIr, file: number): LimitFacts[] {
+  const under = tools.filter((tool) => tool.ruleFiles.includes(file))
+  const sensitive = under.flatMap(({ contract }) => contract.sensitive)
+  return (ruleFiles[file]?.limits ?? []).map((limit) => limitFacts(limit, sensitive))
 }
 
 function refuseUnknownTool(call: Call): Outcome {

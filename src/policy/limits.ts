@@ -63,12 +63,13 @@ export interface LimitFacts {
   readonly per: string
   readonly withinMs: number
   readonly atMost: number
-  /** The amount is that of a sensitive field. */
+  /** It adds up a sensitive field. */
   readonly sensitive: boolean
 }
 
-export function limitFacts({ ir, sum }: CompiledLimit, sensitive: readonly string[]): LimitFacts {
-  const { id, mode, withinMs, atMost, per } = ir
+/** `sensitive`: the fields that the contract of any tool under the limit calls so, because all of them are added up in one. */
+export function limitFacts(ir: LimitIr, sensitive: readonly string[]): LimitFacts {
+  const { id, mode, withinMs, atMost, per, sum } = ir
   return {
     id,
     mode,
@@ -79,8 +80,8 @@ export function limitFacts({ ir, sum }: CompiledLimit, sensitive: readonly strin
   }
 }
 
-const isSumSensitive = (sum: LeafNode | undefined, sensitive: readonly string[]): boolean =>
-  sum !== undefined && isSensitive(sensitive, sum.field.name)
+const isSumSensitive = (sum: LimitIr['sum'], sensitive: readonly string[]): boolean =>
+  sum !== undefined && isSensitive(sensitive, sum.name)
 
 /** Undefined when it cannot be measured; NOTHING when `missing_means` says that the call uses nothing. */
 function useOf(limit: CompiledLimit, facts: Facts): LimitUse | undefined | typeof NOTHING {
@@ -89,7 +90,7 @@ function useOf(limit: CompiledLimit, facts: Facts): LimitUse | undefined | typeo
   const scope = scopeOf(limit, facts)
   if (amount === NOTHING || scope === NOTHING) return NOTHING
   if (amount === undefined || scope === undefined) return undefined
-  const sensitive = isSumSensitive(limit.sum, facts.tool.sensitive)
+  const sensitive = isSumSensitive(limit.ir.sum, facts.tool.sensitive)
   return { id, limit: `${id} ${scope}`, windowMs: withinMs, amount, atMost, mode, sensitive }
 }
 

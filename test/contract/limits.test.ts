@@ -26,7 +26,11 @@ const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, mean
     LINK_MS: ['ms', 'a one-time sign-in link', '401'],
     SESSION_IDLE_MS: ['ms', 'a session without a request (`session_idle`)', '401'],
     SESSION_MS: ['ms', 'a session in all (`session_lifetime`)', '401'],
-    SIGN_INS_PER_MINUTE: ['attempts', 'to sign in, within a minute, on one instance', '429'],
+    SIGN_INS_PER_MINUTE: [
+      'attempts',
+      'to sign in, by links that are none or by single sign-on, within a minute, on one instance',
+      '429',
+    ],
     REVISIONS: ['revisions', 'of one thread, the first included', '409'],
     WAIT_SECONDS: ['s', '`Prefer: wait`', 'shortened'],
     WEBHOOKS: ['webhooks', 'of one tenant', '409'],

@@ -8,6 +8,9 @@ import type {
   ThreadCounts,
   ThreadView,
 } from '../../src/contract/reviewer.ts'
+import { digestOf } from '../../src/domain/digest.ts'
+import type { Store } from '../../src/store/store.ts'
+import { BUNDLE } from '../bundle.ts'
 import {
   type Agent,
   type Answer,
@@ -19,6 +22,7 @@ import {
   MINUTE,
   newTask,
   openWorld,
+  overriding,
   type Reviewer,
   type SignedIn,
   until,
@@ -213,6 +217,60 @@ describe('sensitive values', () => {
     expect((await by('ann').show(thread)).body).toMatchObject({ payload, masked: [] })
   })
 
+  it('cannot be guessed and checked against a digest of the payload', async () => {
+    const { thread } = await held(bot, { payload })
+    const digestOfGuess = digestOf(payload)
+    expect((await annSignedIn.show(thread)).text).not.toContain(digestOfGuess)
+    expect((await by('ann').show(thread)).body.revisions[0]?.payload_digest).toBe(digestOfGuess)
+    const open = await held(bot, { payload: { amount: 500 } })
+    const shown = (await annSignedIn.show(open.thread)).body.revisions[0]
+    expect(shown?.payload_digest).toBe(digestOf({ amount: 500 }))
+  })
+
+  it('cannot be read from how full a limit is that adds them up', async () => {
+    const own = await openWorld({
+      files: {
+        ...LIMITED,
+        ...edited('tools/pay.yaml', 'sensitive: [payload.secret]', 'sensitive: [payload.amount]'),
+      },
+    })
+    const [spender, ann] = [await own.agent(), await own.signIn('ann')]
+    await approved(spender, ann, { payload: { amount: 321 } })
+    const { thread } = await held(spender, { payload: { amount: 456 } })
+    const { body } = await ann.show(thread)
+    expect(body.limits).toEqual([
+      { id: 'pay-daily', mode: 'enforced', per: 'agent', within_ms: 24 * HOUR, at_most: 2_000 },
+    ])
+    await own.close()
+  })
+
+  it('cannot be read from a limit that adds up those of another tool, too', async () => {
+    const bonus = (BUNDLE['tools/pay.yaml'] ?? '')
+      .replace('tool: pay', 'tool: bonus')
+      .replace('[payload.secret]', '[payload.amount]')
+    const both = `tools: [pay, bonus]
+limits:
+  - id: both
+    review: A lot for a day.
+    sum: payload.amount
+    at_most: 100000
+    within: 24h
+    per: tenant
+rules:
+  - id: both-looked-at
+    review: People look at it.
+`
+    const own = await openWorld({ files: { 'tools/bonus.yaml': bonus, 'rules/both.yaml': both } })
+    const [spender, ann] = [await own.agent('other'), await own.signIn('ann')]
+    await approved(spender, ann, { tool_name: 'bonus', payload: { amount: 321 } })
+    const { thread } = await held(spender, { payload: { amount: 456 } })
+    const { body } = await ann.show(thread)
+    expect(body.limits).toEqual([
+      { id: 'both', mode: 'enforced', per: 'tenant', within_ms: 24 * HOUR, at_most: 100_000 },
+    ])
+    await own.close()
+  })
+
   it('200 of reveal gives them, and who asked is on record', async () => {
     const { thread } = await held(bot, { payload })
     let answer: Answer<Revealed> | undefined
@@ -379,6 +437,16 @@ describe('what stands around a thread', () => {
     expect(body.evidence.map(({ type }) => type)).toContain('review.reminded')
   })
 
+  it('the latest of its evidence, however much there is', async () => {
+    const { thread } = await held(bot)
+    for (let i = 0; i < 200; i++) await reveal(by('ann'), thread, 1)
+    const { body } = await by('ann').approve(thread)
+    const [latest, before] = body.evidence.toReversed()
+    expect([before?.type, latest?.type]).toEqual(['vote.cast', 'review.approved'])
+    const numbers = body.evidence.map(({ number }) => number)
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
+  })
+
   it('when it changed last, also when nobody did it', async () => {
     const { thread } = await held(bot, { tool_name: 'brief', payload: {} })
     const end = at(MINUTE)
@@ -471,6 +539,29 @@ describe('GET threads by what people look for', () => {
       { claimed: 'x' },
     ])
       expect((await ann.list(query as Record<string, string>)).status).toBe(400)
+    await own.close()
+  })
+})
+
+describe('a page of threads that few fit', () => {
+  it('200 after few reads of the index, however short the page', async () => {
+    let reads = 0
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        range: (...args) => {
+          reads += 1
+          return store.range(...args)
+        },
+      })
+    const own = await openWorld({ wrapStore })
+    const [agent, ann] = [await own.agent(), await own.reviewer('ann')]
+    const oldest = await held(agent, { subject: 'needle' })
+    for (let i = 0; i < 60; i++) await held(agent)
+    reads = 0
+    const { body } = await ann.list({ q: 'needle', limit: '1' })
+    expect(body.threads.map(({ thread_id }) => thread_id)).toEqual([oldest.thread])
+    expect(reads).toBeLessThan(10)
+    expect((await ann.list({ q: 'nothing', limit: '1' })).body).toEqual({ threads: [] })
     await own.close()
   })
 })

@@ -398,6 +398,16 @@ describe('who it is', () => {
     })
   })
 
+  it('problem=unknown for a letter that only looks like, or becomes, the one of the directory', async () => {
+    const known = edited('directory.yaml', 'ann@acme.example', 'ann@kite.example')
+    await withPair(pair({}, {}, known), async (made) => {
+      for (const email of ['ann@\u212Aite.example', 'ann@\u043Aite.example'])
+        await refused(() => attempt({ ...ANN, email }, made), 'unknown', made.world)
+      made.provider.person = { ...ANN, email: 'Ann@KITE.example' }
+      await signIn(new Browser(), made.world)
+    })
+  })
+
   it('another claim is compared with the id of the reviewer, and its case counts', async () => {
     await withPair(pair({ oidcReviewerClaim: 'nickname', oidcTenant: 'acme' }), async (made) => {
       await refused(() => attempt({ sub: 'x', nickname: 'Ben' }, made), 'unknown', made.world)

@@ -197,16 +197,17 @@ describe('POST /api/review/session', () => {
     })
   })
 
-  it('429 with Retry-After when an instance sees too many attempts; other pages cannot bring that about', async () => {
+  it('429 with Retry-After when an instance sees too many links that are none; other pages cannot bring that about, and nobody is kept out', async () => {
     await inOwnWorld({}, async (own) => {
       for (let i = 0; i < 130; i++) await own.openSession('x', { origin: 'https://evil.example' })
       const statuses: number[] = []
       for (let i = 0; i < 130; i++) statuses.push((await own.openSession('x')).status)
       expect(statuses.slice(0, 120)).toEqual(Array<number>(120).fill(401))
       expect(statuses).toContain(429)
-      const refused = await own.openSession(await own.link('ann'))
+      const refused = await own.openSession('x')
       expect([refused.status, refused.problem.code]).toEqual([429, 'rate_limited'])
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect((await own.openSession(await own.link('ann'))).status).toBe(200)
     })
   })
 
@@ -229,6 +230,24 @@ describe('POST /api/review/session', () => {
     })
     expect(elsewhere.body.tenant).toBe('globex')
     expect(await statusOf(again)).toBe(401)
+  })
+
+  it('200 also while the session of another tenant, that it replaces, cannot be ended: the link is spent', async () => {
+    let broken = ''
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        commit: (partition, commit) =>
+          partition === broken
+            ? Promise.reject(new StoreUnavailable('broken by the test'))
+            : store.commit(partition, commit),
+      })
+    await inOwnWorld({ wrapStore }, async (own) => {
+      const zoe = await own.signIn('zoe', 'globex')
+      const link = await own.link('ann')
+      broken = 'globex'
+      const { status, body } = await own.openSession(link, { cookie: zoe.credentials()['cookie'] ?? '' })
+      expect([status, body.reviewer]).toEqual([200, 'ann'])
+    })
   })
 })
 

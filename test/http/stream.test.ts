@@ -1,5 +1,6 @@
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { StoreUnavailable, type Store } from '../../src/store/store.ts'
+import { StoreUnavailable, type Store, type StoredEvent } from '../../src/store/store.ts'
 import { type Agent, held, newTask, openWorld, overriding, until, type World } from '../gateway-fixture.ts'
 import { Listener } from '../stream-listener.ts'
 
@@ -56,6 +57,38 @@ describe('GET stream', () => {
     const all = (await world.allEvidence()).slice(from).filter(({ record }) => record.thread_id !== undefined)
     expect(seen).toEqual(all.map(({ number }) => number))
     expect(threads).toHaveLength(8)
+  })
+
+  it('200 tells what was missed in small parts, and others get their turn in between', async () => {
+    let turns = 0
+    const pages: { turns: number; limit: number }[] = []
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        events: (partition, after, limit) => {
+          pages.push({ turns, limit })
+          return store.events(partition, after, limit)
+        },
+      })
+    const own = await openWorld({ wrapStore })
+    const [agent, reader] = [await own.agent(), await own.reviewer('ann')]
+    const { thread } = await held(agent)
+    for (let i = 0; i < 120; i++) await reader.call('POST', `threads/${thread}/claim`, { body: {} })
+    let counting = true
+    const count = (): void => {
+      turns += 1
+      if (counting) setImmediate(count)
+    }
+    count()
+    pages.length = 0
+    const listener = await Listener.open(reader, 1)
+    await listener.first('hello')
+    counting = false
+    expect(listener.about(thread)).toHaveLength(121)
+    const read = pages.filter(({ limit }) => limit > 4 && limit < 500)
+    expect(read.length).toBeGreaterThan(2)
+    expect(Math.max(...read.map(({ limit }) => limit))).toBeLessThanOrEqual(50)
+    expect(new Set(read.map((page) => page.turns)).size).toBe(read.length)
+    await own.close()
   })
 
   it('200 says nothing of calls that were decided at once, and nothing of other tenants', async () => {
@@ -115,6 +148,20 @@ describe('GET stream', () => {
     }
   })
 
+  it('leaves nothing of a stream behind that ended with its session, though the connection stays', async () => {
+    const own = await openWorld({ streamBeatMs: 20 })
+    for (let round = 0; round < 17; round++) {
+      const ben = await own.signIn('ben')
+      const listener = await Listener.open(ben)
+      expect([round, listener.status]).toEqual([round, 200])
+      await listener.first('hello')
+      await ben.call('DELETE', 'session')
+      await until(() => listener.ended)
+      await until(() => own.watches === 0)
+    }
+    await own.close()
+  })
+
   it('tells a credential that is gone nothing more, though a change comes first', async () => {
     const own = await openWorld()
     const agent = await own.agent()
@@ -125,6 +172,59 @@ describe('GET stream', () => {
     await held(agent)
     await listener.first('signed_out')
     expect(listener.messages.map(({ event }) => event)).toEqual(['hello', 'signed_out'])
+    await own.close()
+  })
+
+  it('tells a credential that is gone nothing more of what it missed', async () => {
+    let parts = 0
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        events: async (partition, after, limit) => {
+          if (limit > 4 && limit < 500 && ++parts === 2) await own.admin('DELETE', 'reviewers/acme/cat/key')
+          return store.events(partition, after, limit)
+        },
+      })
+    const own: World = await openWorld({ wrapStore })
+    const [agent, cat] = [await own.agent(), await own.reviewer('cat')]
+    const { thread } = await held(agent)
+    for (let i = 0; i < 120; i++) await cat.call('POST', `threads/${thread}/claim`, { body: {} })
+    const listener = await Listener.open(cat, 1)
+    await until(() => listener.ended)
+    expect(listener.messages.at(-1)?.event).toBe('signed_out')
+    expect(listener.about(thread).length).toBeLessThan(60)
+    await own.close()
+  })
+
+  it('keeps nothing for a reader who does not read: what waits is dropped with the connection', async () => {
+    let thread = ''
+    const last = 9_000
+    const fake = (number: number): StoredEvent => ({
+      number,
+      commitId: 'x',
+      body: JSON.stringify({ type: 'x', at: '', actor: { kind: 'agent', id: 'bot' }, thread_id: thread }),
+    })
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        events: (partition, after, limit) => {
+          if (thread === '') return store.events(partition, after, limit)
+          const length = Math.max(0, Math.min(limit, last - after))
+          return Promise.resolve(Array.from({ length }, (_, i) => fake(after + 1 + i)))
+        },
+      })
+    const own = await openWorld({ wrapStore })
+    const reader = await own.reviewer('ann')
+    const subject = '\u{1F9FE}'.repeat(200)
+    thread = (await held(await own.agent(), { subject })).thread
+    const socket = connect(Number(new URL(own.url).port), '127.0.0.1')
+    const head = ['GET /api/review/stream HTTP/1.1', 'host: x', 'last-event-id: 1']
+    socket.write(`${[...head, `authorization: Bearer ${reader.key}`].join('\r\n')}\r\n\r\n`)
+    await until(() => own.watches > 0)
+    await until(() => own.watches === 0)
+    let tail = Buffer.alloc(0)
+    socket.on('data', (chunk: Buffer) => (tail = Buffer.concat([tail, chunk]).subarray(-64)))
+    await new Promise((resolve) => socket.once('close', resolve).on('error', resolve))
+    expect(tail.length).toBe(64)
+    expect(tail.toString().endsWith('\r\n0\r\n\r\n')).toBe(false)
     await own.close()
   })
 

@@ -185,9 +185,8 @@ describe('a gateway that lies or fails', () => {
 
 describe('guard', () => {
   it('does not ask in a tight loop when the gateway does not hold its polls', async () => {
-    const { outcome, heard } = await tryTo({
-      poll: () => ({ json: { status: 'pending_review', task_id: 't', thread_id: THREAD } }),
-    })
+    const poll = () => ({ json: { status: 'pending_review', task_id: 't', thread_id: THREAD } })
+    const { outcome, heard } = await tryTo({ poll }, { timeoutMs: 10_000 })
     expect((outcome as NotExecuted).outcome).toBe('timeout')
     expect(heard.filter(({ path }) => path.includes('decisions')).length).toBeLessThanOrEqual(3)
   })

@@ -59,9 +59,11 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
           <span class="quiet">It is recorded that you looked.</span>
         </p>
       )}
-      <p class="digest">
-        SHA-256 <code>{revision.payload_digest}</code>
-      </p>
+      {revision.payload_digest !== undefined && (
+        <p class="digest">
+          SHA-256 <code>{revision.payload_digest}</code>
+        </p>
+      )}
     </Panel>
   )
 }

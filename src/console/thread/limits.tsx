@@ -19,12 +19,30 @@ export function Limits({ limits }: { readonly limits: readonly LimitState[] }) {
 const number = (value: number): string => value.toLocaleString('en')
 
 function Limit({ limit }: { readonly limit: LimitState }) {
-  const { id, mode, used, amount = 0, at_most, within_ms, per } = limit
-  const over = used + amount > at_most
+  const { id, mode, used, at_most, within_ms, per } = limit
+  const within = `${number(at_most)} in ${duration(within_ms)} per ${per}`
   return (
     <li>
       <span class="mono">{id}</span> {mode === 'shadow' && <span class="tag">shadow</span>}{' '}
-      {over && <span class="tag warn">over</span>}
+      {used === undefined ? (
+        <small>at most {within}; how much is used is sensitive</small>
+      ) : (
+        <Use limit={{ ...limit, used }} within={within} />
+      )}
+    </li>
+  )
+}
+
+function Use({
+  limit: { id, used, amount = 0, at_most },
+  within,
+}: {
+  readonly limit: LimitState & { readonly used: number }
+  readonly within: string
+}) {
+  return (
+    <>
+      {used + amount > at_most && <span class="tag warn">over</span>}
       <meter
         aria-label={`${id}: used`}
         min={0}
@@ -34,9 +52,8 @@ function Limit({ limit }: { readonly limit: LimitState }) {
         value={used + amount}
       />
       <small>
-        {number(used)} used{limit.amount !== undefined && ` + ${number(amount)} now`} of {number(at_most)} in{' '}
-        {duration(within_ms)} per {per}
+        {number(used)} used{amount > 0 && ` + ${number(amount)} now`} of {within}
       </small>
-    </li>
+    </>
   )
 }
