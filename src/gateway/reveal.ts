@@ -1,11 +1,11 @@
 import { GatewayError } from '../contract/errors.ts'
-import type { JsonValue } from '../contract/json.ts'
 import type { Revealed } from '../contract/reviewer.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { keyGuard, reviewerEntry } from './identify.ts'
 import { INDEX, read, revisionId } from './records.ts'
-import { picturesOf, warningsIn } from './show-payload.ts'
+import { picturesOf } from './show-payload.ts'
+import { warningsIn } from './show-warnings.ts'
 import { reviewerRecord } from './reviewer-record.ts'
 import { type Committed, transact } from './transact.ts'
 import { findThread } from './vote.ts'
@@ -28,10 +28,10 @@ export async function reveal(
     if (record === undefined) throw new GatewayError('not_found', `the thread has no revision ${number}`)
     const fields = [...(snapshot?.tools.get(thread.tool)?.sensitive ?? ['payload'])]
     const details = { revealed_revision: number, fields }
-    const { payload } = record.value
-    const warnings = warningsIn(record.value, payload as JsonValue, picturesOf(record.value))
+    const payload = record.value.payload as Revealed['payload']
+    const warnings = warningsIn(record.value, { payload, masked: [], pictures: picturesOf(record.value) })
     return {
-      answer: { revision: number, payload: payload as Revealed['payload'], warnings },
+      answer: { revision: number, payload, warnings },
       guards: [keyGuard(caller)],
       writes: [{ op: 'mark', index: INDEX.evidence(thread_id) }],
       evidence: [reviewerRecord(deps, caller, thread, { type: 'payload.revealed', details })],

@@ -1,10 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { LIMITS } from '../contract/limits.ts'
 import type { JsonValue } from '../contract/json.ts'
-import type { Picture, TextWarning, ThreadView } from '../contract/reviewer.ts'
+import type { Picture, ThreadView } from '../contract/reviewer.ts'
 import { canonicalJson } from '../domain/digest.ts'
 import { checkPicture, type CheckedPicture } from '../domain/picture.ts'
-import { type Placed, textsIn, warningsOf } from '../domain/text-warnings.ts'
 import { maskPayload } from '../policy/mask.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
@@ -30,28 +29,6 @@ export function shownPayload(
   }
   const shown = maskPayload(payload, sensitive, tag)
   return { payload: shown.payload as ThreadView['payload'], masked: [...shown.masked] }
-}
-
-/** What could deceive in what the agent wrote: in claims, in the payload as it is shown, in the texts of pictures that are not shown. */
-export function warningsIn(
-  revision: Pick<RevisionRecord, 'claims'>,
-  payload: JsonValue,
-  pictures: readonly Picture[],
-): TextWarning[] {
-  return warningsOf(textsOf(revision, payload, pictures))
-}
-
-function* textsOf(
-  { claims }: Pick<RevisionRecord, 'claims'>,
-  payload: JsonValue,
-  pictures: readonly Picture[],
-): Generator<Placed> {
-  const { subject, preview, summary = [], workflow_name, task_label, images = [] } = claims
-  const said = { subject, preview, summary: summary.join('\n'), workflow: workflow_name, task: task_label }
-  for (const [place, text] of Object.entries(said)) if (text) yield { place, text }
-  for (const [index, text] of images.entries())
-    if (pictures[index]?.shown !== true) yield { place: `image ${index + 1}`, text }
-  yield* textsIn(payload, 'payload')
 }
 
 export function picturesOf({ claims }: RevisionRecord): Picture[] {

@@ -1,4 +1,3 @@
-import type { JsonValue } from '../contract/json.ts'
 import type { ThreadView } from '../contract/reviewer.ts'
 import type { Quorum } from '../domain/quorum.ts'
 import type { Thread } from '../domain/thread.ts'
@@ -9,7 +8,8 @@ import { expiry } from './expire.ts'
 import type { Caller } from './caller.ts'
 import { reviewerEntry } from './identify.ts'
 import { INDEX, read, type RevisionRecord, revisionId } from './records.ts'
-import { picturesOf, shownPayload, warningsIn } from './show-payload.ts'
+import { picturesOf, shownPayload } from './show-payload.ts'
+import { warningsIn } from './show-warnings.ts'
 import { earlierCalls, limitStates, upcomingOf } from './thread-context.ts'
 import { nameOf, quorumOf, summaryOf } from './thread-summary.ts'
 import { storeCall, transact } from './transact.ts'
@@ -49,7 +49,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     ...(current.claims as object),
     ...(current.action_hash === undefined ? {} : { action_hash: current.action_hash }),
     ...shown,
-    warnings: warningsIn(current, shown.payload as JsonValue, shown.pictures),
+    warnings: warningsIn(current, shown),
     digest: current.digest,
     rules: current.fired.map((rule) => ({ ...rule })),
     policy_revision: current.policy_revision,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
-import { warningsIn } from '../../src/gateway/show-payload.ts'
+import { warningsIn } from '../../src/gateway/show-warnings.ts'
 import { textsIn, warningsOf } from '../../src/domain/text-warnings.ts'
 
 const RIGHT_TO_LEFT = '\u202e'
@@ -25,8 +25,9 @@ describe('warningsIn', () => {
       summary: ['fine', 'раураӏ'],
       images: ['\u202egnp.exe', 'data:image/png;base64,AAAA'],
     }
+    const pictures = [{ shown: false }, { shown: true }]
     const payload = { 'k\u00ady': 1, list: ['ok', '\u202e'] }
-    const found = warningsIn({ claims }, payload, [{ shown: false }, { shown: true }])
+    const found = warningsIn({ claims, digest: 'd' }, { payload, masked: [], pictures })
     expect(found.map(({ place, kinds, words }) => [place, ...kinds, ...words])).toEqual([
       ['subject', 'invisible'],
       ['summary', 'look_alike_word', '[U+0440][U+0430][U+0443][U+0440][U+0430][U+04CF]'],
