@@ -9,7 +9,7 @@ export function singleSignOnOf(config: Config): { singleSignOn?: SingleSignOn } 
   if (issuer === undefined || clientId === undefined) return {}
   const { oidcClientSecret, oidcGroupsClaim, oidcLabel, oidcTenant } = config
   const provider = openIdProvider({
-    outbound: createOutbound({ allowed: allowedOf(config) }),
+    outbound: createOutbound({ allowed: allowedOf(config), named: new URL(issuer).origin }),
     issuer,
     clientId,
     scopes: config.oidcScopes,

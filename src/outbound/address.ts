@@ -57,6 +57,13 @@ export function mayConnect(address: string, port: number, allowed: readonly Allo
   return isAllowable(plain, family) && allowed.some((one) => one.port === port && has(one.network, plain))
 }
 
+/** Whether an address may be one that the operator has named: anything but metadata, link-local, and what is no host. */
+export function mayBeNamed(address: string): boolean {
+  const plain = unmapped(address)
+  const family = isIP(plain)
+  return family !== 0 && !plain.includes('%') && isAllowable(plain, family)
+}
+
 function isPublic(address: string, family: number): boolean {
   if (family === 6 && !has(globalV6, address)) return false
   return !has(refused, address)

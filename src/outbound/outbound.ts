@@ -1,10 +1,10 @@
-import { Resolver } from 'node:dns/promises'
+import { lookup, Resolver } from 'node:dns/promises'
 import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
-import { type Allowed, mayConnect } from './address.ts'
+import { type Allowed, mayBeNamed, mayConnect } from './address.ts'
 import { checkUrl } from './url.ts'
 
 /**
@@ -58,6 +58,8 @@ export type FailureCode =
 
 export interface OutboundOptions {
   readonly allowed: readonly Allowed[]
+  /** An origin that the operator has configured: it may be inside the network, though not where metadata services are. */
+  readonly named?: string
   /** Certificates to trust in place of Node's own. */
   readonly ca?: string
   /** DNS servers in place of the system's. */
@@ -66,6 +68,7 @@ export interface OutboundOptions {
 
 const HEADER_BYTES = 16 * 1024
 const BODY_BYTES = 64 * 1024
+const DEFAULT_PORT = 443
 /** What comes after the status is read this long, so that the receiver can end in peace; nothing depends on it. */
 const DRAIN_MS = 1_000
 const ANSWER_BYTES = 1024 * 1024
@@ -83,15 +86,15 @@ const STALE = /^(ECONNRESET|EPIPE)$/
 const DNS = { timeout: 2_000, tries: 2 }
 
 export function createOutbound(options: OutboundOptions): Outbound {
-  const { allowed } = options
+  const { allowed, named } = options
   const agent = new GuardedAgent(options)
   return {
     refusalOf(url) {
-      const checked = checkUrl(url, allowed)
+      const checked = checkUrl(url, allowed, named)
       return checked.ok ? undefined : checked.reason
     },
     async post(url, sending) {
-      const checked = checkUrl(url, allowed)
+      const checked = checkUrl(url, allowed, named)
       if (!checked.ok) return failed('refused_url')
       const call = { ...checked, options, method: 'POST', sending, agent }
       try {
@@ -105,7 +108,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       }
     },
     async fetch(url, { method, body = '', ...sending }) {
-      const checked = checkUrl(url, allowed)
+      const checked = checkUrl(url, allowed, named)
       if (!checked.ok) throw new TypeError(checked.reason, { cause: 'refused_url' })
       const call = { ...checked, options, method, sending: { ...sending, body }, agent: undefined }
       try {
@@ -286,10 +289,12 @@ interface Where {
 
 /** A TLS connection to an address that may be called, and was found to be so again when it was there. */
 async function connected({ host, port, options, withinMs }: Where): Promise<TLSSocket> {
-  const addresses = isIP(host) === 0 ? await resolved(host, options) : [host]
+  const isNamed = isSameOrigin(options.named, host, port)
+  const addresses = isIP(host) === 0 ? await resolved(host, options, isNamed) : [host]
+  const may = (address: string): boolean =>
+    isNamed ? mayBeNamed(address) : mayConnect(address, port, options.allowed)
   if (addresses.length === 0) throw new Failure('no_address')
-  if (!addresses.every((address) => mayConnect(address, port, options.allowed)))
-    throw new Failure('refused_address')
+  if (!addresses.every(may)) throw new Failure('refused_address')
   const pinned = addresses.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIP(address) }))
   return new Promise((resolve, reject) => {
     const socket = connectTcp({
@@ -316,8 +321,7 @@ async function connected({ host, port, options, withinMs }: Where): Promise<TLSS
     socket.once('close', () => clearTimeout(timer))
     socket.once('error', refuse)
     socket.once('connect', () => {
-      const { remoteAddress = '', remotePort = 0 } = socket
-      if (!mayConnect(remoteAddress, remotePort, options.allowed)) refuse(new Failure('refused_address'))
+      if (!may(socket.remoteAddress ?? '')) refuse(new Failure('refused_address'))
       else secure(socket, host, options).then(settle, refuse)
     })
   })
@@ -341,12 +345,20 @@ function secure(socket: Socket, host: string, { ca }: OutboundOptions): Promise<
 }
 
 /** Both families by a resolver of its own: a server that hangs must not hold up the threads that everything else uses. */
-async function resolved(host: string, { dnsServers }: OutboundOptions): Promise<string[]> {
+async function resolved(host: string, { dnsServers }: OutboundOptions, isNamed: boolean): Promise<string[]> {
   if (host === 'localhost') return ['127.0.0.1']
+  // what the operator has named may stand in the machine's own list of hosts
+  if (isNamed) return (await lookup(host, { all: true })).map(({ address }) => address)
   const resolver = new Resolver(DNS)
   if (dnsServers !== undefined) resolver.setServers(dnsServers)
   const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
   return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+}
+
+function isSameOrigin(named: string | undefined, host: string, port: number): boolean {
+  if (named === undefined) return false
+  const { hostname, port: written } = new URL(named)
+  return hostname.replace(/^\[|\]$/g, '') === host && Number(written || DEFAULT_PORT) === port
 }
 
 const NETWORK = /^(ECONN|EPIPE|EHOST|ENET|EADDR|ETIMEDOUT|EAI|ENOTFOUND)/

@@ -20,7 +20,8 @@ const MENDED = /[\p{Cc}\p{Z}\\]/u
 const SPECIAL =
   /(^|\.)(localhost|local|internal|intranet|corp|home|lan|localdomain|home\.arpa|onion|invalid|example|svc|cluster\.local|private)$/
 
-export function checkUrl(text: string, allowed: readonly Allowed[]): CheckedUrl {
+/** @param named an origin that the operator has configured: its host and port are not judged */
+export function checkUrl(text: string, allowed: readonly Allowed[], named?: string): CheckedUrl {
   const problem = problemOfText(text)
   if (problem !== undefined) return no(problem)
   let url: URL
@@ -32,7 +33,10 @@ export function checkUrl(text: string, allowed: readonly Allowed[]): CheckedUrl 
   const authority = text.slice(HTTPS.length).split(/[/?#]/, 1)[0] ?? ''
   const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  const refusal = problemOfParts(url, authority) ?? problemOfHost(url, authority, { host, port, allowed })
+  const where = { host, port, allowed }
+  const refusal =
+    problemOfParts(url, authority) ??
+    (url.origin === named ? undefined : problemOfHost(url, authority, where))
   return refusal === undefined ? { ok: true, url, host, port } : no(refusal)
 }
 

@@ -12,7 +12,7 @@ export interface OidcSettings {
   readonly label?: string
   /** Claims that are asked of the userinfo endpoint when the ID token has them not. */
   readonly claims: readonly string[]
-  /** For what the issuer names on other hosts than its own. */
+  /** It knows the issuer's origin as one that the operator has named. */
   readonly outbound: Pick<Outbound, 'fetch'>
   /** Longest time that one step may take in all, ms. */
   readonly deadlineMs?: number
@@ -78,14 +78,14 @@ async function discover(settings: OidcSettings, deadlineMs: number): Promise<Con
 }
 
 /**
- * Whoever configured the issuer wants it to be called, wherever it is. What the issuer then names on another host goes through the guard: its word alone opens
- * nothing inside the network.
+ * Everything goes through the guard, which knows the issuer as what the operator has named; what the issuer names on other hosts is judged like every other
+ * address: its word alone opens nothing inside the network. An issuer without TLS can only be on this machine, for development.
  */
 function fetchFor({ issuer, outbound }: OidcSettings, deadlineMs: number): OpenId.CustomFetch {
-  const { origin } = new URL(issuer)
+  const { origin, protocol } = new URL(issuer)
   return (url, { method, headers, body, signal }) => {
     const init = { method, headers, ...(signal === undefined ? {} : { signal }) }
-    if (new URL(url).origin === origin)
+    if (protocol === 'http:' && new URL(url).origin === origin)
       return fetch(url, { ...init, body: body as string, redirect: 'manual' })
     const text = body === undefined || body === null ? {} : { body: String(body as string | URLSearchParams) }
     return outbound.fetch(url, { ...init, ...text, deadlineMs })

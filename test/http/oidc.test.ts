@@ -6,6 +6,7 @@ import type { SIGN_IN_PROBLEMS } from '../../src/contract/sign-in-problems.ts'
 import type { Me, SignInOptions } from '../../src/contract/session.ts'
 import { beginFlow } from '../../src/gateway/identity-provider.ts'
 import { createOutbound } from '../../src/outbound/outbound.ts'
+import { Receivers } from '../webhooks/receiver.ts'
 import { openIdProvider } from '../../src/sign-in/oidc.ts'
 import {
   type Agent,
@@ -569,6 +570,31 @@ describe('a provider in trouble', () => {
     inside.close()
     server.closeAllConnections()
     server.close()
+  })
+
+  it('inside the network is called through the guard, because the operator has named it, and nothing else there is', async () => {
+    const receivers = new Receivers()
+    const [issuer, other] = [await receivers.open(), await receivers.open()]
+    const origin = `https://localhost:${issuer.port}`
+    issuer.json = () => ({
+      issuer: origin,
+      authorization_endpoint: `${origin}/authorize`,
+      token_endpoint: `https://localhost:${other.port}/token`,
+      jwks_uri: `${origin}/jwks`,
+    })
+    const client = openIdProvider({
+      issuer: origin,
+      clientId: CLIENT_ID,
+      scopes: 'openid',
+      claims: [],
+      outbound: createOutbound({ allowed: [], named: origin, ca: receivers.ca }),
+    })
+    const flow = { state: 's', nonce: 'n', verifier: 'v'.repeat(43) }
+    expect(await client.authorize(flow, CALLBACK)).toMatch(`${origin}/authorize?`)
+    const callback = new URL(`${CALLBACK}?code=c&state=s`)
+    await expect(client.redeem(flow, callback)).rejects.toMatchObject({ problem: 'provider' })
+    expect([issuer.asked, other.asked]).toEqual([1, 0])
+    await receivers.dispose()
   })
 
   it('that says it is somebody else is of no use', async () => {

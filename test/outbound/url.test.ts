@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { mayConnect, parseAllowed } from '../../src/outbound/address.ts'
+import { mayBeNamed, mayConnect, parseAllowed } from '../../src/outbound/address.ts'
 import { checkUrl } from '../../src/outbound/url.ts'
 
 const { entries } = JSON.parse(
@@ -47,6 +47,25 @@ describe('the URL of a destination', () => {
       'http://127.0.0.1:8443/',
     ])
       expect([url, accepted(url, allowed)]).toEqual([url, false])
+  })
+})
+
+describe('an origin that the operator has named', () => {
+  it('may be anywhere but where metadata services are, and no other port or host with it', () => {
+    const named = 'https://sso.internal:8443'
+    expect(checkUrl(`${named}/x`, [], named).ok).toBe(true)
+    for (const url of [
+      'https://sso.internal/x',
+      'https://sso.internal:8444/',
+      'https://a.sso.internal:8443/',
+      `${named}\\x`,
+      'https://u@sso.internal:8443/',
+    ])
+      expect([url, checkUrl(url, [], named).ok]).toEqual([url, false])
+    for (const address of ['10.1.2.3', '127.0.0.1', '::1', 'fd00::1', '8.8.8.8'])
+      expect([address, mayBeNamed(address)]).toEqual([address, true])
+    for (const address of ['169.254.169.254', '100.100.100.200', 'fd00:ec2::254', 'fe80::1', '0.0.0.0', 'x'])
+      expect([address, mayBeNamed(address)]).toEqual([address, false])
   })
 })
 

@@ -18,6 +18,9 @@ export class Receiver {
   readonly got: Got[] = []
   readonly #server: Server
   answer: Answer = (_, response) => void response.end()
+  /** When it is set, what every request without a body is answered with. */
+  json: (() => object) | undefined
+  asked = 0
 
   constructor(server: Server) {
     this.#server = server
@@ -35,9 +38,14 @@ export class Receiver {
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.asked += 1
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const raw = Buffer.concat(chunks).toString('utf8')
+    if (raw === '' && this.json !== undefined) {
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(this.json()))
+      return
+    }
     const got = {
       headers: request.headers as Record<string, string>,
       raw,
