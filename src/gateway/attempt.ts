@@ -1,5 +1,5 @@
 import { pauseAfter } from '../domain/retry.ts'
-import { afterTry } from '../domain/webhook.ts'
+import { afterTry, type Destination } from '../domain/webhook.ts'
 import type { Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { replaceDestinations } from './destinations.ts'
@@ -39,29 +39,46 @@ export async function deliveryToMake(
   return undefined
 }
 
-/** Writes down how a try ended: delivered, to be tried again, or given up; and what that means for the destination. */
-export async function recordTry(
+export interface Made {
+  readonly id: string
+  readonly destination: string
+  readonly tried: Tried
+}
+
+/**
+ * Writes down how tries ended, in one commit: delivered, to be tried again, or given up; and what that means for their destinations. Answers what became
+ * of each; undefined for one that is settled already.
+ */
+export async function recordTries(
   deps: Deps,
   tenant: string,
-  { id, destination, tried }: { readonly id: string; readonly destination: string; readonly tried: Tried },
-): Promise<DeliveryRecord['state'] | undefined> {
-  const { answer } = await transact(
-    deps,
-    tenant,
-    async (): Promise<Plan<DeliveryRecord['state'] | undefined>> => {
-      const record = await read(deps.store, tenant, 'delivery', id)
-      if (record?.value.state !== 'waiting') return { answer: undefined }
-      const after = settled(deps, record.value, tried)
-      const health = await destinationAfter(deps, tenant, { destination, tried })
-      return {
-        answer: after.state,
-        guards: [unchanged('delivery', id, record), ...(health?.guards ?? [])],
-        writes: [put('delivery', id, after), ...placesOf(deps, id, after), ...(health?.writes ?? [])],
-        evidence: [...evidenceOf(deps, tenant, { id, after }), ...(health?.evidence ?? [])],
-        ...(health === undefined ? {} : { landed: health.landed }),
-      }
-    },
-  )
+  made: readonly Made[],
+): Promise<readonly (DeliveryRecord['state'] | undefined)[]> {
+  const { answer } = await transact(deps, tenant, async () => {
+    const records = await Promise.all(made.map(({ id }) => read(deps.store, tenant, 'delivery', id)))
+    const seen = new Set<string>()
+    const settledNow = made.map((one, i) => {
+      const record = records[i]
+      if (record?.value.state !== 'waiting' || seen.has(one.id)) return undefined
+      seen.add(one.id)
+      return { ...one, record, after: settled(deps, record.value, one.tried) }
+    })
+    const written = settledNow.filter((one) => one !== undefined)
+    const health = await destinationsAfter(deps, tenant, written)
+    return {
+      answer: settledNow.map((one) => one?.after.state),
+      guards: [...written.map(({ id, record }) => unchanged('delivery', id, record)), ...health.guards],
+      writes: [
+        ...written.flatMap(({ id, after }) => [put('delivery', id, after), ...placesOf(deps, id, after)]),
+        ...health.writes,
+      ],
+      evidence: [
+        ...written.flatMap(({ id, after }) => evidenceOf(deps, tenant, { id, after })),
+        ...health.evidence,
+      ],
+      landed: health.landed,
+    }
+  })
   return answer
 }
 
@@ -107,28 +124,27 @@ function evidenceOf(
   ]
 }
 
-/** Only a change of its health touches the destination: every decision's commit guards the list. */
-async function destinationAfter(
-  deps: Deps,
-  tenant: string,
-  { destination, tried }: { readonly destination: string; readonly tried: Tried },
-): Promise<Required<Pick<Plan<void>, 'guards' | 'writes' | 'landed' | 'evidence'>> | undefined> {
+type Health = Required<Pick<Plan<void>, 'guards' | 'writes' | 'landed' | 'evidence'>>
+
+/** Only a change of its health touches a destination: every decision's commit guards the list. */
+async function destinationsAfter(deps: Deps, tenant: string, made: readonly Made[]): Promise<Health> {
   const known = await read(deps.store, tenant, 'destinations', DESTINATIONS)
-  const list = known?.value.destinations ?? []
-  const before = list.find((one) => one.id === destination)
-  if (before === undefined) return undefined
+  const before = known?.value.destinations ?? []
+  const evidence: EvidenceRecord[] = []
   const now = deps.store.now()
-  const after = afterTry(before, tried.result, now)
-  if (after === before) return undefined
-  const next = list.map((one) => (one === before ? after : one))
-  const paused = after.paused !== before.paused ? after.paused : undefined
-  const details = { id: destination, reason: paused?.reason, result: tried.said }
-  const actor = { kind: 'gateway', id: 'webhooks' } as const
-  return {
-    ...replaceDestinations(deps, tenant, { known, list: next }),
-    evidence:
-      paused === undefined ? [] : [{ type: 'webhook.paused', tenant, at: isoTime(now), actor, details }],
-  }
+  const after = made.reduce<readonly Destination[]>((list, { destination, tried }) => {
+    const one = list.find(({ id }) => id === destination)
+    const next = one && afterTry(one, tried.result, now)
+    if (one === undefined || next === undefined || next === one) return list
+    if (next.paused !== undefined && next.paused !== one.paused) {
+      const details = { id: destination, reason: next.paused.reason, result: tried.said }
+      const actor = { kind: 'gateway', id: 'webhooks' } as const
+      evidence.push({ type: 'webhook.paused', tenant, at: isoTime(now), actor, details })
+    }
+    return list.map((other) => (other === one ? next : other))
+  }, before)
+  if (after === before) return { guards: [], writes: [], landed: () => undefined, evidence }
+  return { ...replaceDestinations(deps, tenant, { known, list: after }), evidence }
 }
 
 /** What the timer does with a delivery that has come to its end, when its time is over. */

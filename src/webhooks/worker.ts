@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events'
 import { readRetryAfter } from '../domain/retry.ts'
 import { type Destination, secretsInForce } from '../domain/webhook.ts'
-import { deliveryToMake, recordTry, type Tried } from '../gateway/attempt.ts'
+import { deliveryToMake, type Tried } from '../gateway/attempt.ts'
 import type { Deps } from '../gateway/deps.ts'
 import { destinations } from '../gateway/destinations.ts'
 import { INDEX, SYSTEM } from '../gateway/records.ts'
+import { createOutcomes, type Outcomes } from './outcomes.ts'
 import type { Outbound, Sent } from '../outbound/outbound.ts'
 import { sign } from './signature.ts'
 
@@ -41,6 +42,8 @@ export interface Observed {
 
 export const TRY_MS = 15_000
 const CONNECTIONS = 16
+/** What is enqueued within this time is taken together: each look is a commit beside those of the decisions. */
+const GATHER_MS = 25
 /** A lease outlasts a try and its record. */
 const LEASE_MARGIN_MS = 5_000
 const MAX_TENANTS = 10_000
@@ -65,13 +68,16 @@ class OutboxWorker implements Worker {
   /** Tries by destination. */
   readonly #underWay = new Map<string, number>()
   readonly #tries = new Set<Promise<void>>()
-  readonly #woken = new Set<string>()
+  /** Looks to come, by tenant. */
+  readonly #woken = new Map<string, NodeJS.Timeout>()
+  readonly #outcomes: Outcomes
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<unknown> = Promise.resolve()
 
   constructor(deps: Deps, options: WorkerOptions) {
     this.#deps = deps
     this.#options = options
+    this.#outcomes = createOutcomes(deps)
     // every try listens to it
     setMaxListeners(0, this.#stop.signal)
   }
@@ -86,11 +92,11 @@ class OutboxWorker implements Worker {
 
   wake(tenant: string): void {
     if (this.#stop.signal.aborted || this.#woken.has(tenant)) return
-    this.#woken.add(tenant)
-    this.#look(() => {
+    const look = (): void => {
       this.#woken.delete(tenant)
-      return this.#lookAt(tenant)
-    }).catch(this.#options.onError)
+      this.#look(() => this.#lookAt(tenant)).catch(this.#options.onError)
+    }
+    this.#woken.set(tenant, setTimeout(look, GATHER_MS))
   }
 
   async round(): Promise<number> {
@@ -102,6 +108,7 @@ class OutboxWorker implements Worker {
   async close(): Promise<void> {
     this.#stop.abort()
     clearTimeout(this.#timer)
+    for (const timer of this.#woken.values()) clearTimeout(timer)
     await this.#looking
     await Promise.all(this.#tries)
     this.#options.outbound.close()
@@ -140,14 +147,26 @@ class OutboxWorker implements Worker {
   #begin(item: Item): void {
     const { id } = item.destination
     this.#underWay.set(id, (this.#underWay.get(id) ?? 0) + 1)
-    const trying = make(this.#deps, this.#options, item, this.#stop.signal)
+    const posting = post(this.#deps, this.#options, item, this.#stop.signal)
+    const trying = posting
+      .finally(() => this.#free(item))
+      .then((posted) => posted && this.#record(item, posted))
       .catch(this.#options.onError)
-      .finally(() => this.#ended(item, trying))
+      .finally(() => this.#tries.delete(trying))
     this.#tries.add(trying)
   }
 
-  #ended({ tenant, destination: { id } }: Item, trying: Promise<void>): void {
-    this.#tries.delete(trying)
+  async #record({ tenant, destination, id }: Item, { sent, seconds, createdAt }: Posted): Promise<void> {
+    const { store } = this.#deps
+    const tried = triedBy(sent, store.now())
+    const state = await this.#outcomes.record(tenant, { id, destination: destination.id, tried })
+    if (state === undefined) return
+    const result = state === 'waiting' ? 'retry' : state
+    const lag = state === 'delivered' ? { lagMs: store.now() - createdAt } : {}
+    this.#options.observe({ result, code: codeOf(sent), seconds, ...lag })
+  }
+
+  #free({ tenant, destination: { id } }: Item): void {
     const left = (this.#underWay.get(id) ?? 1) - 1
     if (left > 0) this.#underWay.set(id, left)
     else this.#underWay.delete(id)
@@ -156,31 +175,33 @@ class OutboxWorker implements Worker {
   }
 }
 
-async function make(deps: Deps, options: WorkerOptions, item: Item, signal: AbortSignal): Promise<void> {
-  const { tenant, destination, id } = item
+interface Posted {
+  readonly sent: Sent
+  readonly seconds: number
+  readonly createdAt: number
+}
+
+/** Undefined when there was nothing to do, or the gateway stops: then it is made again. */
+async function post(
+  deps: Deps,
+  { outbound, deadlineMs }: WorkerOptions,
+  { tenant, destination, id }: Item,
+  signal: AbortSignal,
+): Promise<Posted | undefined> {
   const record = await deliveryToMake(deps, tenant, { id, destination: destination.id })
-  if (record === undefined) return
+  if (record === undefined) return undefined
+  const { body, created_at: createdAt } = record
   const now = deps.store.now()
+  const secrets = secretsInForce(destination, now)
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'Countersign',
-    ...sign({ id, seconds: Math.floor(now / 1_000), body: record.body }, secretsInForce(destination, now)),
+    ...sign({ id, seconds: Math.floor(now / 1_000), body }, secrets),
   }
   const start = performance.now()
-  const sent = await options.outbound.post(destination.url, {
-    headers,
-    body: record.body,
-    deadlineMs: options.deadlineMs,
-    signal,
-  })
-  if (sent.kind === 'failed' && sent.code === 'stopped') return
-  const seconds = (performance.now() - start) / 1_000
-  const tried = triedBy(sent, deps.store.now())
-  const state = await recordTry(deps, tenant, { id, destination: destination.id, tried })
-  if (state === undefined) return
-  const result = state === 'waiting' ? 'retry' : state
-  const lag = state === 'delivered' ? { lagMs: deps.store.now() - record.created_at } : {}
-  options.observe({ result, code: codeOf(sent), seconds, ...lag })
+  const sent = await outbound.post(destination.url, { headers, body, deadlineMs, signal })
+  if (sent.kind === 'failed' && sent.code === 'stopped') return undefined
+  return { sent, seconds: (performance.now() - start) / 1_000, createdAt }
 }
 
 /** What an answer means: 2xx is delivered; 410 is goodbye; everything else, redirects too, is tried again. */
