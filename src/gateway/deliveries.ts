@@ -6,6 +6,7 @@ import type { IndexEntry, Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { type Acting, destination } from './destinations.ts'
 import { isoTime } from './evidence.ts'
+import { decodeCursor, encodeCursor, instant } from './paging.ts'
 import { type DeliveryRecord, INDEX, put, read, unchanged, type Versioned } from './records.ts'
 import { type Plan, storeCall, transact } from './transact.ts'
 
@@ -23,7 +24,7 @@ export async function listDeliveries(
   await destination(deps, tenant, id)
   const limit = query.limit === undefined ? PAGE : Number(query.limit)
   const deliveries: DeliveryView[] = []
-  let after = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
+  let after = query.cursor === undefined ? undefined : decodeCursor(query.cursor, DELIVERY_ID)
   for (let looked = 0; looked < SCAN;) {
     const bounds = { reverse: true, limit: limit + 1, ...(after === undefined ? {} : { after }) }
     const entries = await storeCall(() => deps.store.range(tenant, INDEX.deliveries(id), bounds))
@@ -63,8 +64,8 @@ export async function redeliverRange(
   await destination(deps, tenant, id)
   let count = 0
   let after: IndexEntry | undefined
-  const span = { min: Date.parse(since), ...(until === undefined ? {} : { max: Date.parse(until) }) }
-  if (!Object.values(span).every(Number.isFinite)) throw notATime()
+  const max = until === undefined ? {} : { max: instant(until, '/until') }
+  const span = { min: instant(since, '/since'), ...max }
   for (;;) {
     const bounds = { ...span, limit: TOGETHER, ...(after === undefined ? {} : { after }) }
     const entries = await storeCall(() => deps.store.range(tenant, INDEX.deliveries(id), bounds))
@@ -133,27 +134,4 @@ function viewOf(id: string, record: DeliveryRecord): DeliveryView {
       last: last && { at: isoTime(last.at), result: last.result },
     }),
   }
-}
-
-function encodeCursor(entry: IndexEntry | undefined): string {
-  return Buffer.from(JSON.stringify([entry?.score ?? 0, entry?.member ?? ''])).toString('base64url')
-}
-
-function decodeCursor(text: string): IndexEntry {
-  try {
-    const [score, member] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown[]
-    if (Number.isFinite(score) && typeof member === 'string' && DELIVERY_ID.test(member))
-      return { score: score as number, member }
-  } catch {
-    // falls through: not ours
-  }
-  throw new GatewayError('invalid_request', 'the cursor is not one of ours', {
-    errors: [{ pointer: '/cursor', message: 'use the `next_cursor` of the page before' }],
-  })
-}
-
-function notATime(): GatewayError {
-  return new GatewayError('invalid_request', 'the request does not fit the contract', {
-    errors: [{ pointer: '/since', message: 'must be a date and time as RFC 3339 has it' }],
-  })
 }

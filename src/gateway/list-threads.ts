@@ -1,4 +1,3 @@
-import { GatewayError } from '../contract/errors.ts'
 import type { ThreadList, ThreadsQuery, ThreadSummary } from '../contract/reviewer.ts'
 import { HOLDER_NAME, TASK_ID, THREAD_ID } from '../domain/id.ts'
 import { claimOf, type Thread } from '../domain/thread.ts'
@@ -6,6 +5,7 @@ import type { IndexEntry, RangeBounds } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import type { Caller } from './caller.ts'
 import { reviewerEntry } from './identify.ts'
+import { decodeCursor, encodeCursor, instant } from './paging.ts'
 import { INDEX, read } from './records.ts'
 import { summaryOf } from './thread-summary.ts'
 import { storeCall } from './transact.ts'
@@ -30,7 +30,7 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
   const page: Page = {
     threads: [],
     limit,
-    after: query.cursor === undefined ? undefined : decodeCursor(query.cursor),
+    after: query.cursor === undefined ? undefined : decodeCursor(query.cursor, THREAD_ID),
   }
   const show = (thread: Thread): ThreadSummary | undefined => {
     const summary = wanted(thread) ? summaryOf(deps, snapshot, { caller, thread }) : undefined
@@ -92,14 +92,6 @@ function boundsOf({ status, since, until }: ThreadsQuery): Omit<RangeBounds, 'li
   }
 }
 
-function instant(text: string, pointer: string): number {
-  const ms = Date.parse(text)
-  if (/^\d{4}-\d{2}-\d{2}T/.test(text) && Number.isFinite(ms)) return ms
-  throw new GatewayError('invalid_request', 'the request does not fit the contract', {
-    errors: [{ pointer, message: 'must be a date and time as RFC 3339 has it' }],
-  })
-}
-
 /** Names that nothing of ours can have are not looked up at all. */
 function matchesNothing({ agent, task_id }: ThreadsQuery): boolean {
   return (
@@ -151,21 +143,4 @@ function isClaimedAs(wanted: ThreadsQuery['claimed'], by: string | undefined, me
 
 function textOf({ title = '', tool, agent, task_id, message, thread_id }: Thread): string {
   return [title, tool, agent, task_id, message, thread_id].join('\n').toLowerCase()
-}
-
-function encodeCursor(entry: IndexEntry | undefined): string {
-  return Buffer.from(JSON.stringify([entry?.score ?? 0, entry?.member ?? ''])).toString('base64url')
-}
-
-function decodeCursor(text: string): IndexEntry {
-  try {
-    const [score, member] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown[]
-    const ours = Number.isFinite(score) && typeof member === 'string' && THREAD_ID.test(member)
-    if (ours) return { score: score as number, member }
-  } catch {
-    // falls through: not ours
-  }
-  throw new GatewayError('invalid_request', 'the cursor is not one of ours', {
-    errors: [{ pointer: '/cursor', message: 'use the `next_cursor` of the page before' }],
-  })
 }

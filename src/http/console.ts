@@ -134,7 +134,7 @@ function codingOf(accepted: string | string[] | undefined): Coding | undefined {
   return (['br', 'gzip'] as const).find((coding) => wanted.includes(coding))
 }
 
-/** RFC 9110 section 13.1.2: any of a list, weak or not, or `*`. */
+/** RFC 9110 section 13.1.2: one of a list, weak or not, or `*`. */
 function namesTag(header: string | undefined, etag: string): boolean {
   const tags = (header ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''))
   return tags.includes(etag) || tags.includes('*')

@@ -427,6 +427,13 @@ describe('an administrator', () => {
     await until(async () => (await deliveries('?state=delivered')).length === 1)
     const none = await world.admin<Redelivered>('POST', `webhooks/${hook.id}/redeliver`, { body: { since } })
     expect(none.body.count).toBe(0)
+    for (const [body, pointer] of [
+      [{ since: 'yesterday' }, '/since'],
+      [{ since, until: '2026' }, '/until'],
+    ] as const) {
+      const { status, problem } = await world.admin('POST', `webhooks/${hook.id}/redeliver`, { body })
+      expect([status, problem.errors?.[0]?.pointer]).toEqual([400, pointer])
+    }
   })
 
   it('pages through deliveries, newest first', async () => {
