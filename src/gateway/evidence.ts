@@ -69,6 +69,15 @@ export interface Actor {
   readonly id: string
 }
 
+/** What a record says of the thread that it is about: a thread says it, and its token does. */
+export type AboutThread = Required<
+  Pick<EvidenceRecord, 'tenant' | 'task_id' | 'thread_id' | 'revision' | 'tool'>
+>
+
+export function aboutThread({ tenant, task_id, thread_id, revision, tool }: AboutThread): AboutThread {
+  return { tenant, task_id, thread_id, revision, tool }
+}
+
 const EVIDENCE_VERSION = 1
 
 /** The members stand in RFC 8785 order, here and in the details of a decision, because then nothing is left to sort. */

@@ -1,7 +1,7 @@
 import { isExpired, type Thread } from '../domain/thread.ts'
 import type { Lapse } from './approval.ts'
 import type { Deps } from './deps.ts'
-import { isoTime } from './evidence.ts'
+import { aboutThread, isoTime } from './evidence.ts'
 import { release, withoutCharges } from './limits.ts'
 import { unchanged, type Versioned } from './records.ts'
 import { moved, writeThread } from './threads.ts'
@@ -33,13 +33,9 @@ export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | unde
     evidence: [
       {
         type: 'review.expired',
-        tenant: thread.tenant,
+        ...aboutThread(thread),
         at: isoTime(now),
         actor: { kind: 'gateway', id: 'timer' },
-        task_id: thread.task_id,
-        thread_id: thread.thread_id,
-        revision: thread.revision,
-        tool: thread.tool,
         details: { was: thread.status, risk: thread.risk, waited_ms: now - thread.created_at },
       },
     ],

@@ -8,7 +8,7 @@ import type { ApprovalToken } from '../domain/token.ts'
 import type { AgentEntry } from '../policy/snapshot.ts'
 import { type Lapse, lapseOf, STORE_CHANGED } from './approval.ts'
 import type { Deps } from './deps.ts'
-import { type EvidenceRecord, isoTime } from './evidence.ts'
+import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
 import { closingMessage, expiry } from './expire.ts'
 import { purgeAt } from './idempotency.ts'
 import type { Caller } from './caller.ts'
@@ -213,12 +213,8 @@ function tokenOf(
   life: Pick<ApprovalToken, 'expires_at' | 'epoch'>,
 ): ApprovalToken {
   return {
-    tenant: thread.tenant,
+    ...aboutThread(thread),
     agent: thread.agent,
-    task_id: thread.task_id,
-    thread_id: thread.thread_id,
-    revision: thread.revision,
-    tool: thread.tool,
     payload_digest: thread.payload_digest,
     ...(thread.action_hash === undefined ? {} : { action_hash: thread.action_hash }),
     key_hash: caller.keyHash,
@@ -229,13 +225,9 @@ function tokenOf(
 function recordOf(deps: Deps, thread: Thread, type: EvidenceRecord['type']): EvidenceRecord {
   return {
     type,
-    tenant: thread.tenant,
+    ...aboutThread(thread),
     at: isoTime(deps.store.now()),
     actor: { kind: 'agent', id: thread.agent },
-    task_id: thread.task_id,
-    thread_id: thread.thread_id,
-    revision: thread.revision,
-    tool: thread.tool,
   }
 }
 

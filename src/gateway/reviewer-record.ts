@@ -1,7 +1,7 @@
 import type { Thread } from '../domain/thread.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
-import { type Details, type EvidenceRecord, isoTime } from './evidence.ts'
+import { aboutThread, type Details, type EvidenceRecord, isoTime } from './evidence.ts'
 
 /** The record of something that a reviewer did with a thread, now. */
 export function reviewerRecord(
@@ -12,13 +12,9 @@ export function reviewerRecord(
 ): EvidenceRecord {
   return {
     type: what.type,
-    tenant: thread.tenant,
+    ...aboutThread(thread),
     at: isoTime(deps.store.now()),
     actor: { kind: 'reviewer', id: caller.id },
-    task_id: thread.task_id,
-    thread_id: thread.thread_id,
-    revision: thread.revision,
-    tool: thread.tool,
     details: { ...what.details, via: caller.via },
   }
 }

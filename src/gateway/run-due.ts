@@ -4,7 +4,7 @@ import type { ApprovalToken } from '../domain/token.ts'
 import type { Write } from '../store/store.ts'
 import { forgetDelivery, forgetDestination } from './attempt.ts'
 import type { Deps } from './deps.ts'
-import { type EvidenceRecord, isoTime } from './evidence.ts'
+import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
 import { expiry } from './expire.ts'
 import { forgetWindow, release, withoutCharges } from './limits.ts'
 import { INDEX, read, remove, SYSTEM, TENANTS_INDEX, unchanged, type Versioned } from './records.ts'
@@ -70,13 +70,9 @@ function announce(deps: Deps, thread: Versioned<Thread>): Plan<Thread> | undefin
     notices: written.notices,
     evidence: due.map((one): EvidenceRecord => ({
       type: one.kind === 'reminder' ? 'review.reminded' : 'review.escalated',
-      tenant: thread.value.tenant,
+      ...aboutThread(thread.value),
       at: isoTime(now),
       actor: { kind: 'gateway', id: 'timer' },
-      task_id: thread.value.task_id,
-      thread_id: thread.value.thread_id,
-      revision: thread.value.revision,
-      tool: thread.value.tool,
       details: {
         risk: thread.value.risk,
         due_at: isoTime(one.at),
@@ -154,13 +150,9 @@ async function unused(
     evidence: [
       {
         type: 'approval.released',
-        tenant: token.tenant,
+        ...aboutThread(token),
         at: isoTime(deps.store.now()),
         actor: { kind: 'gateway', id: 'timer' },
-        task_id: token.task_id,
-        thread_id: token.thread_id,
-        revision: token.revision,
-        tool: token.tool,
       },
     ],
   }

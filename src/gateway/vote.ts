@@ -15,7 +15,7 @@ import {
 import type { ReviewerEntry, Snapshot, Tenant } from '../policy/snapshot.ts'
 import { approversOf, isOwner } from './approval.ts'
 import type { Deps } from './deps.ts'
-import { type EvidenceRecord, isoTime } from './evidence.ts'
+import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
 import { noteHistory } from './history.ts'
 import { keyGuard, reviewerEntry } from './identify.ts'
@@ -247,12 +247,8 @@ function outcomeRecord(before: Thread, after: Thread, cast: Vote): EvidenceRecor
 
 function common(thread: Thread, cast: Vote): Omit<EvidenceRecord, 'type' | 'details'> {
   return {
-    tenant: thread.tenant,
+    ...aboutThread(thread),
     at: isoTime(cast.at),
     actor: { kind: 'reviewer', id: cast.reviewer },
-    task_id: thread.task_id,
-    thread_id: thread.thread_id,
-    revision: thread.revision,
-    tool: thread.tool,
   }
 }
