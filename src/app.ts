@@ -191,6 +191,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     nextCommitId,
     commitmentSecret: commitments,
     destinations: new Map(),
+    freezes: new Map(),
     enqueued: (tenant) => webhooks.enqueued(tenant),
     sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },
     storeDeadlineMs: config.storeDeadline,

@@ -85,6 +85,14 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'end all sessions of a reviewer',
     load: () => import('./login-link.ts').then((it) => ({ run: it.signOut, usage: it.SIGN_OUT_USAGE })),
   },
+  freeze: {
+    summary: 'stop an agent, a tool or a tenant at once',
+    load: () => import('./freeze.ts').then((it) => ({ run: it.freeze, usage: it.FREEZE_USAGE })),
+  },
+  unfreeze: {
+    summary: 'let new calls of what was frozen through again',
+    load: () => import('./freeze.ts').then((it) => ({ run: it.unfreeze, usage: it.UNFREEZE_USAGE })),
+  },
   webhooks: {
     summary: 'register and look after destinations of decision webhooks',
     load: () => import('./webhooks.ts').then((it) => ({ run: it.webhooks, usage: it.WEBHOOKS_USAGE })),

@@ -17,6 +17,7 @@ export const ERRORS = {
   not_pending: { status: 409, title: 'The thread is not waiting for this' },
   already_claimed: { status: 409, title: 'Somebody else has claimed the thread' },
   too_many_webhooks: { status: 409, title: 'The tenant has too many webhooks' },
+  too_many_freezes: { status: 409, title: 'The tenant has too many frozen names' },
   too_many_comments: { status: 409, title: 'The thread has too many comments' },
   duplicate_revision: { status: 409, title: 'This revision was seen before' },
   too_many_revisions: { status: 409, title: 'The thread has been revised too often' },

@@ -41,6 +41,9 @@ export const LIMITS = {
   WAIT_SECONDS: 55,
   /** Webhooks of one tenant. */
   WEBHOOKS: 20,
+  /** Agents and tools of one tenant that were ever frozen; the tenant as a whole can always be. */
+  FREEZES: 1_000,
+  FREEZE_REASON_CHARS: 500,
   PAGE_ITEMS: 100,
   EVIDENCE_PAGE_ITEMS: 10_000,
   /** A stored answer is replayed for a repeated Idempotency-Key this long; a stored allow for a shorter time. */

@@ -4,9 +4,11 @@ import * as admin from './admin.ts'
 import * as agent from './agent.ts'
 import { ERRORS } from './errors.ts'
 import type { Operation } from './operation.ts'
+import * as freeze from './freeze.ts'
 import { ADMIN_OPERATIONS } from './operations-admin.ts'
 import { AGENT_OPERATIONS } from './operations-agent.ts'
 import { REVIEW_OPERATIONS } from './operations-review.ts'
+import { FREEZE_OPERATIONS } from './operations-freeze.ts'
 import { WEBHOOK_OPERATIONS } from './operations-webhook.ts'
 import * as reviewer from './reviewer.ts'
 import * as session from './session.ts'
@@ -30,6 +32,7 @@ const COMPONENTS: Record<string, TSchema> = {
   ...schemasOf(reviewer),
   ...schemasOf(session),
   ...schemasOf(webhook),
+  ...schemasOf(freeze),
   ...schemasOf(admin),
   Problem,
   Readiness,
@@ -44,6 +47,7 @@ const OPERATIONS: readonly Operation[] = [
   ...AGENT_OPERATIONS,
   ...REVIEW_OPERATIONS,
   ...ADMIN_OPERATIONS,
+  ...FREEZE_OPERATIONS,
   ...WEBHOOK_OPERATIONS,
 ]
 

@@ -1,6 +1,7 @@
 /** The review API on the wire (design.md section 5). Loaded only to generate schemas/openapi.json. */
 import { Type, type Static } from 'typebox'
 import { ActionHash, DecisionStatus, RiskLevel } from './agent.ts'
+import { FreezeView } from './freeze.ts'
 import { LIMITS } from './limits.ts'
 
 const closed = { additionalProperties: false } as const
@@ -336,5 +337,8 @@ export const AgentView = Type.Object({
 })
 export type AgentView = Static<typeof AgentView>
 
-export const AgentList = Type.Object({ agents: Type.Array(AgentView) })
+export const AgentList = Type.Object({
+  agents: Type.Array(AgentView),
+  freezes: Type.Array(FreezeView, { description: 'What is frozen now.' }),
+})
 export type AgentList = Static<typeof AgentList>

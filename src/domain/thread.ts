@@ -44,6 +44,8 @@ export interface Thread {
   readonly charges?: readonly LimitCharge[]
   /** When the timer has to look at the thread next; absent when nothing can happen by time alone. */
   readonly due_at?: number
+  /** Of the tenant's freezes when the thread was opened; absent when nothing had ever been frozen. */
+  readonly freeze_epoch?: number
   /** W3C traceparent of the request that opened the thread. */
   readonly traceparent?: string
 }
@@ -98,6 +100,7 @@ export type ThreadTrigger =
   | 'collect'
   | 'redeem'
   | 'revoke'
+  | 'freeze'
 
 /** The whole life of a thread. What is not in the table cannot happen (agent-api-contract.md section 3, design.md section 5). */
 export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, ThreadStatus>>> = {
@@ -109,17 +112,20 @@ export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, Thr
     revise: 'pending_review',
     revise_rejected: 'rejected',
     expire: 'rejected',
+    freeze: 'rejected',
   },
   changes_requested: {
     revise: 'pending_review',
     revise_rejected: 'rejected',
     expire: 'rejected',
+    freeze: 'rejected',
   },
   approved: {
     collect: 'approved',
     redeem: 'approved',
     expire: 'rejected',
     revoke: 'rejected',
+    freeze: 'rejected',
   },
   rejected: {},
 }
@@ -127,6 +133,11 @@ export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, Thr
 /** The status after `trigger`, or undefined when the trigger is not possible in `status`. */
 export function transition(status: ThreadStatus, trigger: ThreadTrigger): ThreadStatus | undefined {
   return TRANSITIONS[status][trigger]
+}
+
+/** Can the thread still let an agent act? Not once it is rejected, and not once its approval was redeemed. */
+export function canEnd({ status, approval }: Thread): boolean {
+  return transition(status, 'freeze') !== undefined && approval?.redeemed_at === undefined
 }
 
 /** Votes that count: those on the current revision. */

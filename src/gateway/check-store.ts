@@ -1,6 +1,7 @@
 import { createLawCheck, nameOf } from '../store/archive-laws.ts'
 import { type DumpEntry, type Fault, type StoreArchive, untilStill } from '../store/archive.ts'
 import { checkCredentials, checkTimes } from './check-credentials.ts'
+import { checkFreezes } from './check-freezes.ts'
 import { checkEvidence, CLOCK_TOLERANCE_MS } from './check-evidence.ts'
 import { fault, type PartCheck } from './check-part.ts'
 import { checkSignIns } from './check-sign-ins.ts'
@@ -75,6 +76,7 @@ async function readPartition(archive: StoreArchive, partition: string): Promise<
     checkThreads(partition),
     checkCredentials(now),
     checkSignIns(),
+    checkFreezes(),
     checkTimes(now),
   ]
   const seen: Seen = {

@@ -3,6 +3,7 @@ import type { CompiledSnapshot } from '../policy/compile.ts'
 import type { Diagnostic } from '../policy/diagnostics.ts'
 import type { Store } from '../store/store.ts'
 import type { EvidenceRecord } from './evidence.ts'
+import type { KnownFreezes } from './freezes.ts'
 import type { KnownDestinations } from './outbox.ts'
 import type { Caller } from './caller.ts'
 
@@ -24,6 +25,8 @@ export interface Deps {
   readonly sessions: SessionTimes
   /** Destinations of webhooks by tenant. A stale entry is harmless: every commit that uses one guards it. */
   readonly destinations: Map<string, KnownDestinations>
+  /** Freezes by tenant. A stale entry is harmless: every commit that lets an agent act guards it. */
+  readonly freezes: Map<string, KnownFreezes>
   /** Told that deliveries were enqueued for a tenant. May be lost: the worker looks by itself. */
   enqueued(tenant: string): void
   /** Longest time one store call may take, ms. */

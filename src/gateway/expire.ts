@@ -8,7 +8,7 @@ import { moved, writeThread } from './threads.ts'
 import type { Plan } from './transact.ts'
 
 /** What ends a thread without a person: each is a stable code at the start of its message. */
-export type ClosingCode = 'expired' | Lapse['code']
+export type ClosingCode = 'expired' | 'frozen' | Lapse['code']
 
 export const closingMessage = (code: ClosingCode, sentence: string): string => `${code}: ${sentence}`
 

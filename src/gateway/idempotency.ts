@@ -16,6 +16,14 @@ export interface Attempted {
   readonly known: Versioned<StoredAnswer> | undefined
 }
 
+/** What an answer was given under. */
+export interface Under {
+  /** Revision of the bundle. */
+  readonly bundle: string
+  /** Of the tenant's freezes. */
+  readonly freezeEpoch: number
+}
+
 /** @throws GatewayError `idempotency_mismatch` when the key was used with another body. */
 export async function attempted(
   deps: Deps,
@@ -33,14 +41,15 @@ export async function attempted(
 
 /**
  * The first answer, when it may be given again: a stored allow only for a short time and under the same bundle,
- * because an allow is acted on at once; everything else for a day.
+ * and freeze epoch, because an allow is acted on at once; everything else for a day.
  */
-export function replayable(attempt: Attempted, now: number, bundle: string): Decision | undefined {
+export function replayable(attempt: Attempted, now: number, under: Under): Decision | undefined {
   const stored = attempt.known?.value
   if (!stored || !isFresh(stored, now) || stored.request_digest !== attempt.digest) return undefined
   if (stored.answer.status !== 'allow') return stored.answer
-  const current = now - stored.stored_at <= LIMITS.IDEMPOTENT_ALLOW_MS && stored.policy_revision === bundle
-  return current ? stored.answer : undefined
+  const young = now - stored.stored_at <= LIMITS.IDEMPOTENT_ALLOW_MS
+  const same = stored.policy_revision === under.bundle && (stored.freeze_epoch ?? 0) === under.freezeEpoch
+  return young && same ? stored.answer : undefined
 }
 
 /** Adds to the plan that its answer is remembered, in the same commit. */
@@ -48,13 +57,14 @@ export function remembering(
   plan: Plan<Decision>,
   attempt: Attempted,
   now: number,
-  bundle: string,
+  { bundle, freezeEpoch }: Under,
 ): Plan<Decision> {
   const value: StoredAnswer = {
     request_digest: attempt.digest,
     answer: plan.answer,
     stored_at: now,
     policy_revision: bundle,
+    ...(freezeEpoch === 0 ? {} : { freeze_epoch: freezeEpoch }),
   }
   const writes: Write[] = [
     put('answer', attempt.id, value),

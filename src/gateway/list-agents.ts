@@ -4,19 +4,21 @@ import type { AgentEntry, Tenant } from '../policy/snapshot.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
+import { listFreezes } from './freeze.ts'
 import { reviewerEntry } from './identify.ts'
 import { holderId, read } from './records.ts'
 import { nameOf } from './thread-summary.ts'
 import { storeCall } from './transact.ts'
 
-/** The agents of the caller's tenant, who answers for them, and whether they have a key. */
+/** The agents of the caller's tenant, who answers for them, whether they have a key, and what is frozen. */
 export async function listAgents(deps: Deps, caller: Caller): Promise<AgentList> {
   const snapshot = deps.policies.current()
   reviewerEntry(snapshot, caller)
   const tenant = snapshot?.directory.tenants.get(caller.tenant)
   const agents = [...(tenant?.agents.values() ?? [])]
+  const { freezes } = await listFreezes(deps, caller.tenant)
   const issued = await storeCall(() => Promise.all(agents.map(({ id }) => issuedAt(deps, caller.tenant, id))))
-  return { agents: agents.map((agent, i) => agentView(tenant, agent, issued[i])) }
+  return { agents: agents.map((agent, i) => agentView(tenant, agent, issued[i])), freezes }
 }
 
 function agentView(tenant: Tenant | undefined, agent: AgentEntry, issued: number | undefined): AgentView {

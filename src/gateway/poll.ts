@@ -10,6 +10,7 @@ import { type Lapse, lapseOf, STORE_CHANGED } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
 import { closingMessage, expiry } from './expire.ts'
+import { freezeGuard, freezesNow, frozenEnd, frozenMessage } from './freezes.ts'
 import { purgeAt } from './idempotency.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
@@ -51,13 +52,17 @@ export async function poll(
   if (wait?.callerGone()) throw new GatewayError('request_timeout', 'the caller is gone')
   return transact(deps, caller.tenant, async () => {
     const entry = agentEntry(deps.policies.current(), caller)
-    const thread = await ownThread(deps, caller, thread_id)
-    const expired = expiry(deps, thread)
-    if (expired) return { ...expired, answer: decisionOn(expired.answer, deps.store.now()) }
+    const [thread, freezes] = await Promise.all([
+      ownThread(deps, caller, thread_id),
+      freezesNow(deps, caller.tenant),
+    ])
+    const ended = expiry(deps, thread) ?? frozenEnd(deps, thread, freezes)
+    if (ended) return { ...ended, answer: decisionOn(ended.answer, deps.store.now()) }
     if (thread.value.status !== 'approved' || thread.value.approval?.redeemed_at !== undefined) {
       return { answer: decisionOn(thread.value, deps.store.now()) }
     }
-    return approvedRead(deps, caller, thread, entry)
+    const plan = await approvedRead(deps, caller, thread, entry)
+    return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
   })
 }
 
@@ -112,6 +117,8 @@ async function settled(deps: Deps, caller: Caller, thread_id: string, wait: Wait
       .catch(() => undefined)
     await keyInForce(deps, caller)
     const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
+    const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
+    if (frozenMessage(freezes, thread) !== undefined) return
     if (thread.status !== 'pending_review' || deps.store.now() >= (thread.deadline ?? Infinity)) return
     await woken
   }

@@ -1,6 +1,7 @@
 import type { Decision } from '../contract/agent.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { sha256 } from '../domain/digest.ts'
+import type { Freezes } from '../domain/freeze.ts'
 import type { Link, Session } from '../domain/session.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { ApprovalToken } from '../domain/token.ts'
@@ -33,6 +34,8 @@ export interface Records {
   readonly answer: StoredAnswer
   /** One record for each tenant, `all`: read by every commit that tells somebody. */
   readonly destinations: { readonly destinations: readonly Destination[] }
+  /** One record for each tenant, `all`: guarded by every commit that lets an agent act. */
+  readonly freezes: Freezes
   /** By its id. */
   readonly delivery: DeliveryRecord
   /** In the system partition only: `admin` (hash of the generated admin key) and `commitments` (base64). */
@@ -118,6 +121,8 @@ export interface StoredAnswer {
   readonly answer: Decision
   readonly stored_at: number
   readonly policy_revision: string
+  /** Of the tenant's freezes; absent when nothing had ever been frozen. */
+  readonly freeze_epoch?: number
 }
 
 export type RecordType = keyof Records
@@ -184,6 +189,8 @@ export const INDEX = {
 export const SYSTEM = '_system'
 export const TENANTS_INDEX = 'tenants'
 
+/** The timer's entry for what a freeze is to end. */
+export const FREEZE_SWEEP = 'freeze all'
 /** The timer's entry for a destination that is gone. */
 export const webhookPurge = (destination: string): string => `webhook ${destination}`
 export const revisionId = (thread: string, number: number): string => `${thread}/${number}`

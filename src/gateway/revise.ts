@@ -9,6 +9,7 @@ import type { Deps } from './deps.ts'
 import { decisionDetails, isSensitive } from './decision-evidence.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
+import { freezeGuard, freezesOf, refuseFrozen } from './freezes.ts'
 import { historyFor } from './history.ts'
 import { agentEntry, keyGuard } from './identify.ts'
 import { chargesOf, exceededBy, limitGuards } from './limits.ts'
@@ -71,6 +72,8 @@ async function attempt(
   const snapshot = requirePolicy(deps)
   const at = deps.store.now()
   const read = await openThread(deps, caller, request)
+  const freezes = await freezesOf(deps, caller.tenant)
+  refuseFrozen(freezes, read.value)
   checkShape(read.value, request.revision)
   checkPayload(snapshot, read.value, request.revision)
   const payload = request.revision.request_payload as JsonObject
@@ -97,7 +100,12 @@ async function attempt(
       status: after.status,
       revision: after.revision,
     },
-    guards: [unchanged('thread', after.thread_id, read), keyGuard(caller), ...limitGuards(raw, exceeded)],
+    guards: [
+      unchanged('thread', after.thread_id, read),
+      keyGuard(caller),
+      freezeGuard(freezes),
+      ...limitGuards(raw, exceeded),
+    ],
     writes: [...written.writes, put('revision', revisionId(after.thread_id, after.revision), revision)],
     evidence,
     notices: written.notices,

@@ -6,9 +6,11 @@ import { forgetDelivery, forgetDestination } from './attempt.ts'
 import type { Deps } from './deps.ts'
 import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
 import { expiry } from './expire.ts'
+import { freezesNow, frozenEnd } from './freezes.ts'
 import { forgetWindow, release, withoutCharges } from './limits.ts'
 import { INDEX, read, remove, SYSTEM, TENANTS_INDEX, unchanged, type Versioned } from './records.ts'
 import { endWhenOver, unlist } from './sessions.ts'
+import { sweepFrozen } from './sweep-frozen.ts'
 import { writeThread } from './threads.ts'
 import { type Plan, storeCall, transact } from './transact.ts'
 
@@ -50,7 +52,9 @@ async function runIndex(deps: Deps, tenant: string, index: string, handle: Handl
 /** Whatever is done moves or ends the entry, guarded by the thread's revision: a verb in between makes us look again. */
 async function dueThread(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {
   const thread = await read(deps.store, tenant, 'thread', member)
-  const plan = thread && (expiry(deps, thread) ?? announce(deps, thread))
+  const freezes = await freezesNow(deps, tenant)
+  const ended = thread && (expiry(deps, thread) ?? frozenEnd(deps, thread, freezes))
+  const plan = ended ?? (thread && announce(deps, thread))
   if (plan) return { ...plan, answer: undefined }
   const due = thread?.value.due_at
   const entry: Write = { op: 'index', index: INDEX.due, member, ...(due === undefined ? {} : { to: due }) }
@@ -102,6 +106,7 @@ const PURGES: Readonly<Record<string, Purge>> = {
   link: forgetLink,
   webhook: forgetDestination,
   delivery: forgetDelivery,
+  freeze: sweepFrozen,
 }
 
 /** A stored answer or a token. */

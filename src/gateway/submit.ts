@@ -7,6 +7,7 @@ import type { Call, History, Outcome, Snapshot } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
 import { decisionDetails, isSensitive } from './decision-evidence.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
+import { freezeGuard, freezesOf, frozenOutcome, type KnownFreezes } from './freezes.ts'
 import { historyFor, noteHistory } from './history.ts'
 import { attempted, remembering, replayable } from './idempotency.ts'
 import type { Caller } from './caller.ts'
@@ -24,7 +25,7 @@ export interface Submission {
   readonly traceparent?: string
 }
 
-/** Bundle revision in records written while no policy is in force. */
+/** Bundle revision in records of what no policy decided: none is in force, or the call was frozen. */
 const NO_BUNDLE = 'none'
 
 /**
@@ -39,18 +40,21 @@ export async function submit(
 ): Promise<Committed<Decision>> {
   agentEntry(deps.policies.current(), caller)
   let exceeded: ReadonlySet<string> = new Set()
-  return transact(deps, caller.tenant, (failed) => {
+  return transact(deps, caller.tenant, async (failed) => {
     exceeded = exceededBy(exceeded, failed)
-    const snapshot = deps.policies.current()
+    const known = freezesOf(deps, caller.tenant)
+    const freezes = known instanceof Promise ? await known : known
+    const world = { snapshot: deps.policies.current(), freezes, exceeded }
     return submission.idempotencyKey === undefined
-      ? evaluate(deps, caller, submission, { snapshot, exceeded })
-      : evaluateOnce(deps, caller, submission, { snapshot, exceeded })
+      ? evaluate(deps, caller, submission, world)
+      : evaluateOnce(deps, caller, submission, world)
   })
 }
 
 /** What a decision is made on beside the request. */
 interface World {
   readonly snapshot: Snapshot | undefined
+  readonly freezes: KnownFreezes
   /** Limits found without room. */
   readonly exceeded: ReadonlySet<string>
 }
@@ -63,15 +67,18 @@ async function evaluateOnce(
   world: World,
 ): Promise<Plan<Decision>> {
   const { taskId, idempotencyKey = '', request } = submission
-  const bundle = world.snapshot?.revision ?? NO_BUNDLE
+  const under = {
+    bundle: world.snapshot?.revision ?? NO_BUNDLE,
+    freezeEpoch: world.freezes.freezes.epoch,
+  }
   const attempt = await attempted(deps, caller, { taskId, key: idempotencyKey, body: request })
-  const replay = replayable(attempt, deps.store.now(), bundle)
+  const replay = replayable(attempt, deps.store.now(), under)
   if (replay) {
     await keyInForce(deps, caller)
-    const guards = [unchanged('answer', attempt.id, attempt.known)]
+    const guards = [unchanged('answer', attempt.id, attempt.known), freezeGuard(world.freezes)]
     return { answer: replay, guards, ...(replay.status === 'allow' ? { confirmed: true } : {}) }
   }
-  return remembering(await evaluate(deps, caller, submission, world), attempt, deps.store.now(), bundle)
+  return remembering(await evaluate(deps, caller, submission, world), attempt, deps.store.now(), under)
 }
 
 /** A payload that does not fit the contract of a tool that the agent may use is "invalid policy input". */
@@ -99,22 +106,28 @@ async function evaluate(
   deps: Deps,
   caller: Caller,
   submission: Submission,
-  { snapshot, exceeded }: World,
+  world: World,
 ): Promise<Plan<Decision>> {
+  const { snapshot, freezes, exceeded } = world
   const { request, taskId } = submission
   agentEntry(snapshot, caller)
   checkInput(snapshot, caller, request)
   const at = deps.store.now()
+  const sensitive = isSensitive(snapshot, request.tool_name)
+  const asked = { deps, caller, submission, freezes, at, sensitive }
   const doer = { tenant: caller.tenant, agent: caller.id, task: taskId, tool: request.tool_name }
+  const frozen = frozenOutcome(freezes, doer)
+  if (frozen) {
+    const plan = answerAtOnce({ ...asked, outcome: frozen, history: undefined, bundle: NO_BUNDLE })
+    return { ...plan, guards: [keyGuard(caller), freezeGuard(freezes)] }
+  }
   const needed = historyFor(deps, snapshot, doer)
   const history = needed && (await needed)
   const facts = { task: taskId, exceeded, ...(history && { history }) }
   const call = { ...callOf(caller, request, payloadOf(request), at), ...facts }
   const outcome = await decide(deps, snapshot, call)
-  const guards = [keyGuard(caller), ...limitGuards(outcome, exceeded)]
-  const bundle = snapshot?.revision ?? NO_BUNDLE
-  const sensitive = isSensitive(snapshot, request.tool_name)
-  const evaluation = { deps, caller, submission, outcome, history, at, bundle, sensitive }
+  const guards = [keyGuard(caller), freezeGuard(freezes), ...limitGuards(outcome, exceeded)]
+  const evaluation = { ...asked, outcome, history, bundle: snapshot?.revision ?? NO_BUNDLE }
   const plan = outcome.verdict === 'review' ? openThread(evaluation) : answerAtOnce(evaluation)
   const guarded = { ...plan, guards: [...guards, ...(plan.guards ?? [])] }
   if (outcome.verdict !== 'allow') return guarded
@@ -173,6 +186,7 @@ interface Evaluation {
   readonly deps: Deps
   readonly caller: Caller
   readonly submission: Submission
+  readonly freezes: KnownFreezes
   readonly outcome: Outcome
   readonly history: History | undefined
   readonly at: number
@@ -235,8 +249,9 @@ function openThread(evaluation: Evaluation): Plan<Decision> {
 }
 
 function newThread(evaluation: Evaluation, thread_id: string) {
-  const { caller, submission, outcome, history, at, bundle } = evaluation
+  const { caller, submission, outcome, history, at, bundle, freezes } = evaluation
   const { request } = submission
+  const { epoch } = freezes.freezes
   const { action_hash } = request
   const { requirement } = outcome
   if (requirement === undefined) throw new TypeError('an outcome of review carries its requirement')
@@ -266,6 +281,7 @@ function newThread(evaluation: Evaluation, thread_id: string) {
     votes: [],
     revision_ids: [],
     ...currentRevision(revision, chargesOf(outcome)),
+    ...(epoch === 0 ? {} : { freeze_epoch: epoch }),
     ...(submission.traceparent === undefined ? {} : { traceparent: submission.traceparent }),
   }
   return { thread, revision }

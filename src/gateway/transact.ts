@@ -120,6 +120,7 @@ async function failedGuards(
   const failed = guards.filter((_, i) => positions.has(i))
   if (failed.some((guard) => 'type' in guard && guard.type === 'destinations'))
     deps.destinations.delete(tenant)
+  if (failed.some((guard) => 'type' in guard && guard.type === 'freezes')) deps.freezes.delete(tenant)
   await refuseDeadKeys(deps, tenant, failed)
   return failed
 }

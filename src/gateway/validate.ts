@@ -8,6 +8,7 @@ import { lapseOf, STORE_CHANGED } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
+import { freezeGuard, freezesOf, frozenMessage } from './freezes.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
 import { put, read, revisionId, unchanged, type Versioned } from './records.ts'
 import { moved, writeThread } from './threads.ts'
@@ -84,6 +85,9 @@ async function redeem(
   if (thread?.value.status !== 'approved' || thread.value.revision !== revision || approved === undefined) {
     return refuse(deps, caller, refused)
   }
+  const freezes = await freezesOf(deps, caller.tenant)
+  if (frozenMessage(freezes, thread.value) !== undefined)
+    return refuse(deps, caller, { ...refused, because: 'frozen' })
   if (deps.policies.current() === undefined) return refuse(deps, caller, { ...refused, because: 'no_policy' })
   const lapse = await lapseOf(deps, thread.value, approved.value).catch(notJudged)
   if (lapse) return refuse(deps, caller, { ...refused, because: lapse.code })
@@ -103,6 +107,7 @@ async function redeem(
       unchanged('token', token_hash, token),
       unchanged('thread', thread_id, thread),
       keyGuard(caller),
+      freezeGuard(freezes),
       { epoch },
     ],
     writes: [...written.writes, put('token', token_hash, { ...token.value, used_at })],

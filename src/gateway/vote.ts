@@ -17,6 +17,7 @@ import { approversOf, isOwner } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
+import { freezeGuard, freezesOf, refuseFrozen } from './freezes.ts'
 import { noteHistory } from './history.ts'
 import { keyGuard, reviewerEntry } from './identify.ts'
 import { charge } from './limits.ts'
@@ -45,9 +46,11 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     const tenant = snapshot?.directory.tenants.get(caller.tenant)
     const thread = await findThread(deps, caller.tenant, ballot.thread_id)
     checkPending(thread.value, deps.store.now())
+    const freezes = await freezesOf(deps, caller.tenant)
+    refuseFrozen(freezes, thread.value)
     checkRevision(thread.value, ballot)
     refuseObstacle(deps, caller, thread.value)
-    const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller)]
+    const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller), freezeGuard(freezes)]
     const epoch = await deps.store.epoch(caller.tenant)
     const inTime = beforeDeadline(thread.value)
     const plan = count(deps, thread.value, { ballot, caller, tenant, epoch })

@@ -15,6 +15,7 @@ import { endSessions } from '../gateway/sign-out.ts'
 import { bearerOf, requireAdmin, reviewerOf, sessionOf } from './auth.ts'
 import { acceptStrictJson } from './body.ts'
 import type { HttpDeps } from './deps.ts'
+import { freezeRoutes } from './freeze.ts'
 import { webhookRoutes } from './webhooks.ts'
 import { linkUrl } from './site.ts'
 
@@ -38,6 +39,7 @@ export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
   acceptStrictJson(app)
   for (const kind of ['agent', 'reviewer'] as const) keyRoutes(app, http, kind)
   webhookRoutes(app, http, rightIn)
+  freezeRoutes(app, http, rightIn)
   signInRoutes(app, http)
 
   app.get('/policies', () => Promise.resolve(showPolicies(http.gateway, http.shadowCounts)))

@@ -96,6 +96,37 @@ describe('countersign webhooks', () => {
   })
 })
 
+describe('countersign freeze and unfreeze', () => {
+  it('stops an agent, says what is frozen, and lets it go', async () => {
+    expect((await run('freeze', 'list', 'acme')).out).toBe('nothing is frozen\n')
+    const frozen = await run('freeze', 'acme', '--agent', 'billing-bot', '--reason', 'it talks to strangers')
+    expect([frozen.code, frozen.err]).toEqual([0, ''])
+    expect(frozen.out).toMatch(/^agent acme\/billing-bot is frozen since 20\S+Z\n$/)
+    expect((await run('freeze', 'list', 'acme')).out).toMatch(
+      /^agent acme\/billing-bot {2}since 20\S+Z, by admin:admin: it talks to strangers\n$/,
+    )
+    expect((await run('freeze', 'list', 'acme', '--json')).out).toContain('"agent": "billing-bot"')
+    const freed = await run('unfreeze', 'acme', '--agent', 'billing-bot', '--reason', 'mended')
+    expect([freed.code, freed.out]).toEqual([
+      0,
+      'agent acme/billing-bot is free again: policy decides on new calls, and what was under way stays dead\n',
+    ])
+    const again = await run('unfreeze', 'acme', '--agent', 'billing-bot', '--reason', 'mended')
+    expect(again.code).toBe(1)
+    expect(again.err).toContain('this is not frozen')
+  })
+
+  it('warns of a name that the bundle does not know, and of half a command', async () => {
+    const odd = await run('freeze', 'acme', '--tool', 'shel.exec', '--reason', 'odd')
+    expect(odd.code).toBe(0)
+    expect(odd.err).toContain('does not know tool shel.exec in acme: check the spelling')
+    expect((await run('unfreeze', 'acme', '--tool', 'shel.exec', '--reason', 'odd')).code).toBe(0)
+    expect((await run('freeze', 'acme')).err).toContain('say why, with --reason')
+    expect((await run('freeze', 'acme', '--agent', 'a', '--tool', 't', '--reason', 'r')).code).toBe(2)
+    expect((await run('freeze', '--reason', 'r')).code).toBe(2)
+  })
+})
+
 describe('countersign login-link and sign-out', () => {
   const signIn = (link: string): Promise<Response> =>
     fetch(`${env['COUNTERSIGN_URL']}/api/review/session`, {

@@ -27,6 +27,7 @@ const TRIGGERS: readonly ThreadTrigger[] = [
   'collect',
   'redeem',
   'revoke',
+  'freeze',
 ]
 
 /** The whole table once more, written by hand: a change of one has to be a change of both. */
@@ -38,13 +39,16 @@ const EXPECTED: Readonly<Record<string, ThreadStatus>> = {
   'pending_review revise': 'pending_review',
   'pending_review revise_rejected': 'rejected',
   'pending_review expire': 'rejected',
+  'pending_review freeze': 'rejected',
   'changes_requested revise': 'pending_review',
   'changes_requested revise_rejected': 'rejected',
   'changes_requested expire': 'rejected',
+  'changes_requested freeze': 'rejected',
   'approved collect': 'approved',
   'approved redeem': 'approved',
   'approved expire': 'rejected',
   'approved revoke': 'rejected',
+  'approved freeze': 'rejected',
 }
 
 describe('the transition table', () => {

@@ -101,6 +101,7 @@ async function furnish(place: Place): Promise<number> {
   return played(place, async (world) => {
     const agent = await world.agent()
     const ann = await world.reviewer('ann')
+    await world.admin('POST', 'freeze', { body: { tenant: 'acme', agent: 'selfie', reason: 'odd' } })
     const { thread } = await held(agent)
     await ann.call('POST', `threads/${thread}/comments`, { body: { comment: 'hm' } })
     const { task, payload, token } = await approved(agent, ann)
@@ -332,6 +333,22 @@ const DOCTORED: readonly [law: string, what: string, doctor: () => Doctor][] = [
     'S12',
     'a link of the future',
     () => first('record', isType('link'), (one) => [withMembers(one, { issued_at: 9e12 })]),
+  ],
+  [
+    'G12',
+    'a thread that would survive the next freeze',
+    () => first('record', isType('thread'), (one) => [withMembers(one, { freeze_epoch: 1e6 })]),
+  ],
+  [
+    'G12',
+    'a freeze ahead of its epoch',
+    () => first('record', isType('freezes'), (one) => [withMembers(one, { epoch: 0 })]),
+  ],
+  [
+    'S12',
+    'a freeze of the future',
+    () =>
+      first('record', isType('freezes'), (one) => [withMembers(one, { freezes: [{ epoch: 1, at: 9e12 }] })]),
   ],
   ['G08', 'evidence that is no JSON', () => first('event', always, (one) => [{ ...one, body: 'x' }])],
   [

@@ -245,6 +245,22 @@ describe('an approval', () => {
     for (let i = 0; i < 3; i++) expect(await spend(100)).toBe('allow')
   })
 
+  it('that a freeze ends is taken back, with or without a token', async () => {
+    const { thread } = await held(bot, large)
+    await ann.approve(thread)
+    const freeze = { tenant: 'acme', tool: 'spend', reason: 'stop' }
+    await world.admin('POST', 'freeze', { body: freeze })
+    await world.due()
+    await world.admin('POST', 'unfreeze', { body: freeze })
+    await approved(bot, ann, large)
+    expect(await spend(100)).toBe('allow')
+    expect(await spend(1)).toBe('pending_review')
+    await world.admin('POST', 'freeze', { body: freeze })
+    await world.due()
+    await world.admin('POST', 'unfreeze', { body: freeze })
+    expect([await spend(100), await spend(100), await spend(1)]).toEqual(['allow', 'allow', 'pending_review'])
+  })
+
   it('holds when the limit is full by then: it was decided and charged', async () => {
     const { task, thread, token } = await approved(bot, ann, {
       tool_name: 'spend',

@@ -90,6 +90,14 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     else if (act === 1) await world.admin('DELETE', `reviewers/acme/${id}/sessions`)
     else people.push(await world.signIn(id))
   }
+  const freeze = async (): Promise<void> => {
+    if (below(2) > 0) return
+    const scope = one([{ agent: 'other' }, { tool: 'hold' }, { tool: 'pay' }, {}]) as object
+    const body = { tenant: 'acme', reason: 'random', ...scope }
+    await world.admin('POST', 'freeze', { body })
+    if (below(4) === 0) await world.due()
+    await world.admin('POST', 'unfreeze', { body })
+  }
   const acts = [
     submit,
     submit,
@@ -107,6 +115,7 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     pass,
     rotate,
     signIn,
+    freeze,
   ]
   for (let step = 0; step < steps; step++) await one(acts)?.()
 }

@@ -162,6 +162,21 @@ describe('what a receiver gets', () => {
     )
   })
 
+  it('that a freeze has ended what people looked at', async () => {
+    const { thread } = await held(bot)
+    const freeze = { tenant: 'acme', agent: 'bot', reason: 'it talks to strangers' }
+    await world.admin('POST', 'freeze', { body: freeze })
+    await world.due()
+    await world.admin('POST', 'unfreeze', { body: freeze })
+    await got(2)
+    const ended = receiver.got.map(({ body }) => body).find(({ type }) => type === 'review.rejected')
+    expect(ended).toMatchObject({
+      thread_id: thread,
+      decision: 'rejected',
+      message: 'frozen: it talks to strangers',
+    })
+  })
+
   it('a signature over the raw body that both verifiers accept', async () => {
     await allow()
     await got(1)

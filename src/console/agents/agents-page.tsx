@@ -1,36 +1,79 @@
+import type { FreezeView } from '../../contract/freeze.ts'
 import type { AgentList, AgentView } from '../../contract/reviewer.ts'
+import { useSignal } from '../signal.ts'
+import { isAdmin } from '../session/session.ts'
 import { Heading } from '../shell/heading.tsx'
 import { duration } from '../time/elapsed.ts'
 import { Ago } from '../time/countdown.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
 import { useResource } from '../wire/resource.ts'
+import { type Asked, FreezeDialog, type Scope } from './freeze-dialog.tsx'
+import { Frozen } from './frozen.tsx'
 
-/** The agents of the tenant: who answers for each, and what it may use. */
+/** The agents of the tenant: who answers for each, what it may use, and what is frozen. */
 export function AgentsPage() {
   const { body, problem, load } = useResource<AgentList>('review/agents')
+  const asked = useSignal<Asked | undefined>(undefined)
+  const ask = (act: Asked['act'], scope: Scope): void => {
+    asked.value = { act, scope }
+  }
+  const close = (done: boolean): void => {
+    asked.value = undefined
+    if (done) void load()
+  }
+  const frozen = body?.freezes ?? []
   return (
     <>
       <div class="title">
         <Heading>Agents</Heading>
+        {isAdmin() && (
+          <>
+            <button onClick={() => ask('freeze', { tool: '' })}>Freeze a tool</button>
+            <button onClick={() => ask('freeze', {})}>Freeze everything</button>
+          </>
+        )}
       </div>
+      {asked.value && <FreezeDialog {...asked.value} close={close} />}
+      {frozen
+        .filter(({ agent }) => body?.agents.every(({ id }) => id !== agent))
+        .map((one) => (
+          <Frozen key={`${one.agent}/${one.tool}`} freeze={one} ask={ask} />
+        ))}
       {problem && <ProblemNote problem={problem} retry={() => void load()} />}
       {body?.agents.length === 0 && <p class="empty">The directory names no agent.</p>}
       <ul class="cards">
         {body?.agents.map((agent) => (
-          <Agent key={agent.id} agent={agent} />
+          <Agent
+            key={agent.id}
+            agent={agent}
+            freeze={frozen.find((one) => one.agent === agent.id)}
+            ask={ask}
+          />
         ))}
       </ul>
     </>
   )
 }
 
-function Agent({ agent }: { readonly agent: AgentView }) {
+interface AgentProps {
+  readonly agent: AgentView
+  readonly freeze: FreezeView | undefined
+  readonly ask: (act: Asked['act'], scope: Scope) => void
+}
+
+function Agent({ agent, freeze, ask }: AgentProps) {
   const { id, owners, tools, rate } = agent
   return (
     <li class="card">
       <h2>
         <a href={`#/history?agent=${encodeURIComponent(id)}`}>{id}</a>
+        {isAdmin() && !freeze && (
+          <button class="small" aria-label={`Freeze ${id}`} onClick={() => ask('freeze', { agent: id })}>
+            Freeze
+          </button>
+        )}
       </h2>
+      {freeze && <Frozen freeze={freeze} ask={ask} />}
       <dl class="facts">
         <dt>Answers for it</dt>
         <dd>

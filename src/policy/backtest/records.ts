@@ -105,13 +105,13 @@ function happeningOf(number: number, record: JsonObject): Happening | undefined 
   const thread = textOf(record, 'thread_id')
   if (DECISIONS.includes(type)) return decidedOf(record, { ...common, thread })
   if (type === 'review.approved') return { kind: 'approved', ...common, thread }
-  const unused =
-    type === 'approval.revoked' || type === 'approval.released' || expiredUncollected(record, type)
+  const unused = type === 'approval.revoked' || type === 'approval.released' || endedUnused(record, type)
   return unused ? { kind: 'released', ...common, thread } : undefined
 }
 
-function expiredUncollected(record: JsonObject, type: string): boolean {
-  return type === 'review.expired' && detailsOf(record)['was'] === 'approved'
+/** An approval that time or a freeze has ended. */
+function endedUnused(record: JsonObject, type: string): boolean {
+  return (type === 'review.expired' || type === 'review.frozen') && detailsOf(record)['was'] === 'approved'
 }
 
 function decidedOf(

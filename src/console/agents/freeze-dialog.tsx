@@ -1,0 +1,83 @@
+import { useSignal } from '../signal.ts'
+import type { FreezeView } from '../../contract/freeze.ts'
+import { me } from '../session/session.ts'
+import { Dialog } from '../shell/dialog.tsx'
+import { announce } from '../shell/announce.tsx'
+import { call, type Refusal } from '../wire/call.ts'
+import { ProblemNote } from '../wire/problem.tsx'
+
+export type Scope = Pick<FreezeView, 'agent' | 'tool'>
+
+export interface Asked {
+  readonly act: 'freeze' | 'unfreeze'
+  readonly scope: Scope
+}
+
+interface FreezeDialogProps extends Asked {
+  /** `done` when something was changed. */
+  readonly close: (done: boolean) => void
+}
+
+const MEANS = {
+  freeze:
+    'New calls are rejected from now on. Calls that wait for people, and approvals that were not used, are over for good, also when this is lifted.',
+  unfreeze: 'Policy decides on new calls again. What was under way when it was frozen stays over.',
+} as const
+
+export const nameOf = ({ agent, tool }: Scope): string => agent ?? tool ?? 'everything'
+
+/** Asks why before anything is stopped, or let through again. An empty tool is one that is still to be named. */
+export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
+  const reason = useSignal('')
+  const tool = useSignal(scope.tool ?? '')
+  const refused = useSignal<Refusal | undefined>(undefined)
+  const verb = act === 'freeze' ? 'Freeze' : 'Unfreeze'
+  const asksTool = scope.tool === ''
+  const send = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault()
+    const named = asksTool ? { tool: tool.value.trim() } : scope
+    const body = { tenant: me.value?.tenant, ...named, reason: reason.value }
+    const answer = await call<{ readonly known: boolean }>('POST', `admin/${act}`, { body })
+    refused.value = answer.ok ? undefined : answer.problem
+    if (!answer.ok) return
+    announce(`${nameOf(named)}: done.`)
+    close(true)
+  }
+  return (
+    <Dialog title={asksTool ? `${verb} a tool` : `${verb} ${nameOf(scope)}`} close={() => close(false)}>
+      <form class="stack" onSubmit={(event) => void send(event)}>
+        <p>{MEANS[act]}</p>
+        {asksTool && (
+          <label>
+            Tool
+            <input
+              required
+              value={tool.value}
+              onInput={(event) => {
+                tool.value = event.currentTarget.value
+              }}
+            />
+          </label>
+        )}
+        <label>
+          Why (the agent and reviewers will read it)
+          <textarea
+            required
+            maxLength={500}
+            value={reason.value}
+            onInput={(event) => {
+              reason.value = event.currentTarget.value
+            }}
+          />
+        </label>
+        {refused.value && <ProblemNote problem={refused.value} />}
+        <div class="acts">
+          <button type="button" onClick={() => close(false)}>
+            Cancel
+          </button>
+          <button class={act === 'freeze' ? 'reject' : 'main'}>{verb}</button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

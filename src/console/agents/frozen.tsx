@@ -1,0 +1,32 @@
+import type { FreezeView } from '../../contract/freeze.ts'
+import { isAdmin } from '../session/session.ts'
+import { AgentText } from '../text/agent-text.tsx'
+import { Ago } from '../time/countdown.tsx'
+import { type Asked, nameOf, type Scope } from './freeze-dialog.tsx'
+
+interface FrozenProps {
+  readonly freeze: FreezeView
+  readonly ask: (act: Asked['act'], scope: Scope) => void
+}
+
+/** What is frozen, since when, by whom and why; administrators may let it go. */
+export function Frozen({ freeze, ask }: FrozenProps) {
+  const { agent, tool, reason, frozen_at, by } = freeze
+  const name = nameOf(freeze)
+  return (
+    <div class="note warn">
+      <p>
+        <strong>{tool ? `The tool ${tool}` : (agent ?? 'Everything')} is frozen</strong>,{' '}
+        <Ago at={frozen_at} /> by {by.replace(/^reviewer:/, '')}: <AgentText text={reason} />
+      </p>
+      {isAdmin() && (
+        <button
+          aria-label={`Unfreeze ${name}`}
+          onClick={() => ask('unfreeze', { ...(agent && { agent }), ...(tool && { tool }) })}
+        >
+          Unfreeze
+        </button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,100 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { FreezeList } from '../../src/contract/freeze.ts'
+import { INSTALL_MS } from '../debian.ts'
+import { type Agent, held, newTask } from '../gateway-fixture.ts'
+import { axe, type Console, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
+
+/** Freezing from the console: by administrators, with a reason, seen by everybody. */
+
+let console_: Console
+let bot: Agent
+let ann: Page
+
+beforeAll(async () => {
+  console_ = await openConsole()
+  bot = await console_.world.agent()
+  ann = await console_.signedIn({ reviewer: 'ann' })
+}, INSTALL_MS)
+afterAll(async () => {
+  await console_.close()
+  expect(console_.misdeeds).toEqual([])
+})
+
+const button = (page: Page, name: string): ReturnType<Page['getByRole']> =>
+  page.getByRole('button', { name, exact: true })
+const frozen = async (): Promise<FreezeList['freezes']> =>
+  (await console_.world.admin<FreezeList>('GET', 'freezes?tenant=acme')).body.freezes
+const status = async (): Promise<string> =>
+  (await bot.submit(newTask(), { tool_name: 't', payload: {} })).body.status
+
+describe('the agents page', () => {
+  it('freezes one agent by keyboard, and shows who did it and why', async () => {
+    const { thread } = await held(bot)
+    await visit(ann, console_.world, 'agents')
+    await button(ann, 'Freeze bot').focus()
+    await ann.keyboard.press('Enter')
+    const dialog = ann.getByRole('dialog', { name: 'Freeze bot' })
+    await dialog.getByText('are over for good').waitFor()
+    expect(await axe(ann)).toEqual([])
+    await ann.keyboard.press('Tab')
+    await ann.keyboard.type('it talks to strangers')
+    await ann.keyboard.press('Tab')
+    await ann.keyboard.press('Tab')
+    await ann.keyboard.press('Enter')
+    await dialog.waitFor({ state: 'detached' })
+    await ann.getByText('bot is frozen').waitFor()
+    await ann.getByText('by ann: it talks to strangers').waitFor()
+    expect(await frozen()).toMatchObject([{ agent: 'bot', by: 'reviewer:ann' }])
+    expect(await status()).toBe('reject')
+    await console_.world.due()
+    await visit(ann, console_.world, `thread/${thread}`)
+    await ann.getByText('frozen: it talks to strangers').first().waitFor()
+    await visit(ann, console_.world, 'agents')
+    expect(await axe(ann)).toEqual([])
+  })
+
+  it('lets it go again, and says what stays over', async () => {
+    await button(ann, 'Unfreeze bot').click()
+    const dialog = ann.getByRole('dialog', { name: 'Unfreeze bot' })
+    await dialog.getByText('stays over').waitFor()
+    await dialog.getByRole('textbox').fill('mended')
+    await button(ann, 'Unfreeze').click()
+    await dialog.waitFor({ state: 'detached' })
+    await button(ann, 'Freeze bot').waitFor()
+    expect(await frozen()).toEqual([])
+    expect(await status()).toBe('allow')
+  })
+
+  it('freezes a tool, and everything; without a reason nothing happens, and Escape changes nothing', async () => {
+    await button(ann, 'Freeze a tool').click()
+    await button(ann, 'Freeze').click()
+    expect(await ann.getByRole('dialog').count()).toBe(1)
+    await ann.keyboard.press('Escape')
+    expect(await frozen()).toEqual([])
+    await button(ann, 'Freeze a tool').click()
+    await ann.getByLabel('Tool', { exact: true }).fill('t')
+    await ann.getByLabel('Why').fill('odd')
+    await button(ann, 'Freeze').click()
+    await ann.getByText('The tool t is frozen').waitFor()
+    await button(ann, 'Freeze everything').click()
+    await ann.getByLabel('Why').fill('all of it')
+    await button(ann, 'Freeze').click()
+    await ann.getByText('Everything is frozen').waitFor()
+    expect(await frozen()).toHaveLength(2)
+    expect(await axe(ann)).toEqual([])
+    const phone = await console_.signedIn({ reviewer: 'ann', viewport: PHONE })
+    await visit(phone, console_.world, 'agents')
+    await phone.getByText('Everything is frozen').waitFor()
+    await expectNoSidewaysScroll(phone)
+    expect(await axe(phone)).toEqual([])
+  })
+
+  it('shows it to everybody, and lets only administrators act', async () => {
+    const ben = await console_.signedIn({ reviewer: 'ben' })
+    await visit(ben, console_.world, 'agents')
+    await ben.getByText('Everything is frozen').waitFor()
+    expect(await ben.getByRole('button', { name: /freeze/i }).count()).toBe(0)
+    expect(await axe(ben)).toEqual([])
+  })
+})

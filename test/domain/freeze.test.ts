@@ -1,0 +1,93 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  freezeOf,
+  type Freezes,
+  freezeSince,
+  type FreezeScope,
+  frozenNow,
+  NEVER_FROZEN,
+  withFreeze,
+  withoutFreeze,
+} from '../../src/domain/freeze.ts'
+
+/** The laws of freezing (design.md section 6): a freeze stops what is new until it is lifted, and what is old for ever. */
+
+const AGENTS = ['a', 'b']
+const TOOLS = ['x', 'y']
+const SCOPES: readonly FreezeScope[] = [
+  {},
+  ...AGENTS.map((agent) => ({ agent })),
+  ...TOOLS.map((tool) => ({ tool })),
+]
+const CALLS = AGENTS.flatMap((agent) => TOOLS.map((tool) => ({ agent, tool })))
+
+type Step = { readonly act: 'freeze' | 'unfreeze'; readonly scope: FreezeScope } | { readonly act: 'begin' }
+
+const steps = fc.array(
+  fc.oneof(
+    fc.record({ act: fc.constantFrom('freeze', 'unfreeze'), scope: fc.constantFrom(...SCOPES) }),
+    fc.constant({ act: 'begin' } as const),
+  ),
+  { maxLength: 30 },
+) as fc.Arbitrary<readonly Step[]>
+
+const hits = ({ agent, tool }: FreezeScope, call: { agent: string; tool: string }): boolean =>
+  (agent ?? call.agent) === call.agent && (tool ?? call.tool) === call.tool
+const nameOf = (scope: FreezeScope): string => JSON.stringify(scope)
+
+function take(freezes: Freezes, step: Step, at: number): Freezes {
+  if (step.act === 'begin') return freezes
+  if (step.act === 'freeze')
+    return withFreeze(freezes, { ...step.scope, reason: `r${at}`, at, by: 'admin:admin' })
+  return withoutFreeze(freezes, step.scope, at) ?? freezes
+}
+
+describe('freezes', () => {
+  it('stop a new call exactly while something that covers it is frozen, and kill what began before for good', () => {
+    fc.assert(
+      fc.property(steps, (history) => {
+        let freezes = NEVER_FROZEN
+        /** The model: what is frozen, and what was begun and is dead. */
+        const frozen = new Set<string>()
+        const begun: { agent: string; tool: string; freeze_epoch: number; dead: boolean }[] = []
+        for (const [at, step] of history.entries()) {
+          const after = take(freezes, step, at)
+          if (step.act === 'begin')
+            begun.push(...CALLS.map((call) => ({ ...call, freeze_epoch: after.epoch, dead: false })))
+          else if (step.act === 'freeze') frozen.add(nameOf(step.scope))
+          const acted =
+            step.act === 'freeze' || (step.act === 'unfreeze' && frozen.delete(nameOf(step.scope)))
+          if (step.act !== 'begin' && acted)
+            for (const one of begun) if (hits(step.scope, one)) one.dead = true
+          freezes = after
+          for (const call of CALLS) {
+            const stopped = SCOPES.some((scope) => frozen.has(nameOf(scope)) && hits(scope, call))
+            expect(freezeOf(freezes, call) !== undefined).toBe(stopped)
+          }
+          for (const one of begun) expect(freezeSince(freezes, one) !== undefined).toBe(one.dead)
+          expect(frozenNow(freezes)).toHaveLength(frozen.size)
+        }
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('count up, so that lifting brings nothing back, and hold one entry for each scope', () => {
+    const first = withFreeze(NEVER_FROZEN, { agent: 'a', reason: 'odd', at: 1, by: 'admin:admin' })
+    const again = withFreeze(first, { agent: 'a', reason: 'odder', at: 2, by: 'admin:admin' })
+    const lifted = withoutFreeze(again, { agent: 'a' }, 3)
+    expect([first.epoch, again.epoch, lifted?.epoch]).toEqual([1, 2, 3])
+    expect(lifted?.freezes).toEqual([
+      { agent: 'a', reason: 'odder', at: 2, by: 'admin:admin', epoch: 3, lifted_at: 3 },
+    ])
+    expect(withoutFreeze(lifted ?? NEVER_FROZEN, { agent: 'a' }, 4)).toBeUndefined()
+    expect(withoutFreeze(again, { tool: 'a' }, 4)).toBeUndefined()
+  })
+
+  it('name the widest reason', () => {
+    const agent = withFreeze(NEVER_FROZEN, { agent: 'a', reason: 'one agent', at: 1, by: 'admin:admin' })
+    const both = withFreeze(agent, { reason: 'everything', at: 2, by: 'admin:admin' })
+    expect(freezeOf(both, { agent: 'a', tool: 'x' })?.reason).toBe('everything')
+  })
+})

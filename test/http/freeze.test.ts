@@ -1,0 +1,365 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { FreezeList, Frozen } from '../../src/contract/freeze.ts'
+import { LIMITS } from '../../src/contract/limits.ts'
+import { freeze, unfreeze } from '../../src/gateway/freeze.ts'
+import type { Store } from '../../src/store/store.ts'
+import {
+  type Agent,
+  type Answer,
+  approved,
+  held,
+  HOUR,
+  newTask,
+  openWorld,
+  overriding,
+  type Reviewer,
+  type World,
+} from '../gateway-fixture.ts'
+
+/** Freezing (design.md section 6): at once, on every instance, and for good. */
+
+let world: World
+let bot: Agent
+let other: Agent
+let ann: Reviewer
+/** Done once, before the next commit reaches the store. */
+let beforeCommit: (() => Promise<unknown>) | undefined
+
+/** Lets another instance be quicker: it commits between what a verb has read and its commit. */
+function overtaken(store: Store): Store {
+  return overriding(store, {
+    commit: async (...args) => {
+      const quicker = beforeCommit
+      beforeCommit = undefined
+      await quicker?.()
+      return store.commit(...args)
+    },
+  })
+}
+
+beforeAll(async () => {
+  world = await openWorld({ wrapStore: overtaken })
+  bot = await world.agent()
+  other = await world.agent('other')
+  ann = await world.reviewer('ann')
+})
+afterAll(() => world.close())
+afterEach(async () => {
+  beforeCommit = undefined
+  const { body } = await world.admin<FreezeList>('GET', 'freezes?tenant=acme')
+  for (const { agent, tool } of body.freezes)
+    expect((await act('unfreeze', { agent, tool, reason: 'the test is over' })).status).toBe(204)
+})
+
+const REASON = 'it talks to strangers'
+const act = (what: 'freeze' | 'unfreeze', body: object): Promise<Answer<Frozen>> =>
+  world.admin('POST', what, { body: { tenant: 'acme', reason: REASON, ...body } })
+const proofOf = ({ task, token, payload }: { task: string; token: string; payload: unknown }) => ({
+  task_id: task,
+  signature: token,
+  request_payload: payload,
+})
+const admin = { kind: 'admin', id: 'admin' } as const
+/** What another instance does: nothing of it is known to this one. */
+async function elsewhere(what: typeof freeze | typeof unfreeze, scope: object): Promise<void> {
+  const { deps } = world.app
+  const stranger = { ...deps, freezes: new Map(), keys: new Map(), destinations: new Map() }
+  await what(stranger, admin, { tenant: 'acme', reason: REASON, ...scope })
+}
+
+describe('POST /api/admin/freeze', () => {
+  it('rejects new calls of the agent, with the reason, and leaves others alone', async () => {
+    const { status, body } = await act('freeze', { agent: 'bot' })
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      tenant: 'acme',
+      agent: 'bot',
+      reason: REASON,
+      frozen_at: expect.stringMatching(/^2026-/),
+      by: 'admin:admin',
+      known: true,
+    })
+    const task = newTask()
+    const records = await world.evidenceOf(async () => {
+      const refused = await bot.submit(task, { tool_name: 't', payload: {} })
+      expect([refused.status, refused.body]).toEqual([
+        200,
+        { status: 'reject', task_id: task, message: `frozen: ${REASON}` },
+      ])
+    })
+    expect(
+      records.map(({ record }) => [record.type, record.details?.['by'], record.details?.['policy']]),
+    ).toEqual([['decision.rejected', ['frozen'], 'none']])
+    expect((await other.submit(task, { tool_name: 't', payload: {} })).body.status).toBe('allow')
+  })
+
+  it('of a tool: for every agent, and for nothing else', async () => {
+    await act('freeze', { tool: 't' })
+    const statuses = await Promise.all(
+      [bot, other].map(async (agent) => [
+        (await agent.submit(newTask(), { tool_name: 't', payload: {} })).body.status,
+        (await agent.submit(newTask(), { tool_name: 'pay', payload: { amount: 5 } })).body.status,
+      ]),
+    )
+    expect(statuses).toEqual([
+      ['reject', 'allow'],
+      ['reject', 'allow'],
+    ])
+  })
+
+  it('of a tenant: for all its agents, and for no other tenant', async () => {
+    const foreign = await world.agent('bot', 'globex')
+    await act('freeze', {})
+    for (const agent of [bot, other])
+      expect((await agent.submit(newTask(), { tool_name: 't', payload: {} })).body.status).toBe('reject')
+    expect((await foreign.submit(newTask(), { tool_name: 't', payload: {} })).body.status).toBe('allow')
+  })
+
+  it('says when the bundle does not know the name, and freezes it all the same', async () => {
+    expect((await act('freeze', { agent: 'bto' })).body.known).toBe(false)
+    expect((await act('freeze', { tool: 'shel' })).body.known).toBe(false)
+    expect((await act('freeze', { tool: 'pay' })).body.known).toBe(true)
+    expect((await world.admin<FreezeList>('GET', 'freezes?tenant=acme')).body.freezes).toHaveLength(3)
+  })
+
+  it('freezes anew what is frozen, for the new reason', async () => {
+    await act('freeze', { agent: 'bot' })
+    await act('freeze', { agent: 'bot', reason: 'and it lies' })
+    const { body } = await world.admin<FreezeList>('GET', 'freezes?tenant=acme')
+    expect(body.freezes).toMatchObject([{ agent: 'bot', reason: 'and it lies' }])
+  })
+
+  it.each([
+    ['no reason', { reason: undefined }, '/reason'],
+    ['an empty reason', { reason: ' ' }, '/reason'],
+    ['a reason as long as a report', { reason: 'x'.repeat(LIMITS.FREEZE_REASON_CHARS + 1) }, '/reason'],
+    ['an agent and a tool', { agent: 'bot', tool: 't' }, ''],
+    ['no name', { agent: '' }, '/agent'],
+    ['a member too many', { agents: ['bot'] }, '/agents'],
+    ['no tenant', { tenant: undefined }, '/tenant'],
+  ])('400 for %s', async (_, body, pointer) => {
+    const { status, problem } = await act('freeze', body)
+    expect([status, problem.errors?.[0]?.pointer]).toEqual([400, pointer])
+  })
+
+  it('is for the admin key and for the admin role in its own tenant', async () => {
+    const ben = await world.reviewer('ben')
+    const ask = async (reviewer: Reviewer, tenant: string): Promise<number> => {
+      const body = { tenant, agent: 'bot', reason: REASON }
+      const headers = { authorization: `Bearer ${reviewer.key}` }
+      return (await world.admin('POST', 'freeze', { body, headers })).status
+    }
+    expect([await ask(ben, 'acme'), await ask(ann, 'globex'), await ask(ann, 'acme')]).toEqual([
+      403, 404, 200,
+    ])
+    const { body } = await world.admin<FreezeList>('GET', 'freezes?tenant=acme')
+    expect(body.freezes).toMatchObject([{ agent: 'bot', by: 'reviewer:ann' }])
+  })
+
+  it('409 for more names than a tenant can have; the tenant as a whole can be frozen all the same', async () => {
+    const { deps } = world.app
+    for (let i = 0; i < LIMITS.FREEZES; i++)
+      await freeze(deps, admin, { tenant: 'crowded', agent: `a${i}`, reason: REASON })
+    const { status, problem } = await act('freeze', { tenant: 'crowded', agent: 'one-more' })
+    expect([status, problem.code]).toEqual([409, 'too_many_freezes'])
+    expect((await act('freeze', { tenant: 'crowded', agent: 'a7' })).status).toBe(200)
+    expect((await act('freeze', { tenant: 'crowded' })).status).toBe(200)
+  })
+})
+
+describe('what is under way', () => {
+  it('a waiting thread is rejected when its agent asks, and stays so after the freeze was lifted', async () => {
+    const { thread } = await held(bot)
+    await act('freeze', { agent: 'bot' })
+    const dead = { status: 'rejected', message: `frozen: ${REASON}` }
+    const records = await world.evidenceOf(async () => {
+      expect((await bot.poll({ thread_id: thread })).body).toMatchObject(dead)
+    })
+    expect(records.map(({ record }) => [record.type, record.details?.['was']])).toEqual([
+      ['review.frozen', 'pending_review'],
+    ])
+    await act('unfreeze', { agent: 'bot' })
+    expect((await bot.poll({ thread_id: thread })).body).toMatchObject(dead)
+    expect((await ann.approve(thread)).problem.code).toBe('not_pending')
+    expect((await held(bot)).thread).not.toBe(thread)
+  })
+
+  it('is dead even when nobody noticed before the freeze was lifted', async () => {
+    const { thread, task, payload } = await held(bot)
+    const one = await approved(bot, ann)
+    await act('freeze', {})
+    await act('unfreeze', {})
+    expect((await ann.approve(thread)).problem).toMatchObject({
+      code: 'not_pending',
+      detail: `the thread is frozen: ${REASON}`,
+    })
+    const revised = await bot.revise(task, thread, { request_payload: payload })
+    expect(revised.problem).toMatchObject({ code: 'not_pending', detail: `the thread is frozen: ${REASON}` })
+    expect((await bot.validate(proofOf(one))).body).toEqual({ valid: false, reason: 'invalid' })
+    expect((await bot.poll({ thread_id: one.thread })).body.status).toBe('rejected')
+  })
+
+  it('an approval that was not collected is not handed out', async () => {
+    const { thread } = await held(bot)
+    expect((await ann.approve(thread)).body.status).toBe('approved')
+    await act('freeze', { tool: 'pay' })
+    const { body } = await bot.poll({ thread_id: thread })
+    expect(body).toMatchObject({ status: 'rejected', message: `frozen: ${REASON}` })
+    expect(body).not.toHaveProperty('approval_token')
+  })
+
+  it('a token is refused, nothing is consumed, and the refusal says why in evidence', async () => {
+    const one = await approved(bot, ann)
+    await act('freeze', { agent: 'bot' })
+    const records = await world.evidenceOf(async () => {
+      expect((await bot.validate(proofOf(one))).body).toEqual({ valid: false, reason: 'invalid' })
+    })
+    expect(records.map(({ record }) => [record.type, record.details?.['because']])).toEqual([
+      ['token.refused', 'frozen'],
+    ])
+  })
+
+  it('what was redeemed stays as it was', async () => {
+    const one = await approved(bot, ann)
+    expect((await bot.validate(proofOf(one))).body).toEqual({ valid: true })
+    await act('freeze', { agent: 'bot' })
+    await world.due()
+    expect((await bot.validate(proofOf(one))).body).toEqual({ valid: false, reason: 'used' })
+    expect((await ann.show(one.thread)).body.status).toBe('approved')
+  })
+
+  it('is ended by the timer without anybody asking: waiting, sent back, approved, and with a token in hand', async () => {
+    const waiting = await held(bot)
+    const back = await held(bot)
+    await ann.vote(back.thread, { decision: 'request_changes', revision: 1, comment: 'less' })
+    const granted = await held(bot)
+    await ann.approve(granted.thread)
+    const proved = await approved(bot, ann)
+    const foreign = await held(other)
+    await act('freeze', { agent: 'bot' })
+    const records = await world.evidenceOf(() => world.due())
+    const ended = records.filter(({ record }) => record.type === 'review.frozen')
+    const was = new Map(ended.map(({ record }) => [record.thread_id, record.details?.['was']]))
+    expect([waiting, back, granted, proved, foreign].map(({ thread }) => was.get(thread))).toEqual([
+      'pending_review',
+      'changes_requested',
+      'approved',
+      'approved',
+      undefined,
+    ])
+    expect((await ann.show(foreign.thread)).body.status).toBe('pending_review')
+    expect(await world.evidenceOf(() => world.due())).toEqual([])
+  })
+
+  it('ends a poll that waits', async () => {
+    const { thread } = await held(bot)
+    const before = world.watches
+    const waiting = bot.poll({ thread_id: thread }, { headers: { prefer: 'wait=50' } })
+    await expect.poll(() => world.watches).toBeGreaterThan(before)
+    await act('freeze', { agent: 'bot' })
+    await world.due()
+    expect((await waiting).body).toMatchObject({ status: 'rejected', message: `frozen: ${REASON}` })
+  })
+})
+
+describe('on another instance', () => {
+  it('a call that is overtaken by a freeze is rejected', async () => {
+    beforeCommit = () => elsewhere(freeze, { agent: 'bot' })
+    const { body } = await bot.submit(newTask(), { tool_name: 't', payload: {} })
+    expect(body).toMatchObject({ status: 'reject', message: `frozen: ${REASON}` })
+  })
+
+  it('a redemption that is overtaken by a freeze is refused, also when it was lifted at once', async () => {
+    const one = await approved(bot, ann)
+    beforeCommit = async () => {
+      await elsewhere(freeze, { tool: 'pay' })
+      await elsewhere(unfreeze, { tool: 'pay' })
+    }
+    expect((await bot.validate(proofOf(one))).body).toEqual({ valid: false, reason: 'invalid' })
+  })
+
+  it('a vote, a revision and the hand-out of a token that are overtaken come to nothing', async () => {
+    const voted = await held(bot)
+    beforeCommit = () => elsewhere(freeze, { agent: 'bot' })
+    expect((await ann.approve(voted.thread)).problem.code).toBe('not_pending')
+    await elsewhere(unfreeze, { agent: 'bot' })
+    const revised = await held(bot)
+    beforeCommit = () => elsewhere(freeze, { agent: 'bot' })
+    const revision = await bot.revise(revised.task, revised.thread, { request_payload: { amount: 600 } })
+    expect(revision.problem.code).toBe('not_pending')
+    await elsewhere(unfreeze, { agent: 'bot' })
+    const granted = await held(bot)
+    await ann.approve(granted.thread)
+    beforeCommit = () => elsewhere(freeze, { agent: 'bot' })
+    expect((await bot.poll({ thread_id: granted.thread })).body.status).toBe('rejected')
+  })
+
+  it('a call that is rejected here for a freeze lifted elsewhere is judged again', async () => {
+    await act('freeze', { agent: 'bot' })
+    await bot.submit(newTask(), { tool_name: 't', payload: {} })
+    await elsewhere(unfreeze, { agent: 'bot' })
+    expect((await bot.submit(newTask(), { tool_name: 't', payload: {} })).body.status).toBe('allow')
+  })
+})
+
+describe('a stored answer', () => {
+  it('that allows is not given again after a freeze, not even after it was lifted', async () => {
+    const task = newTask()
+    const ask = () => bot.submit(task, { tool_name: 't', payload: {} }, { 'idempotency-key': 'k1' })
+    expect((await ask()).body.status).toBe('allow')
+    await act('freeze', { agent: 'bot' })
+    expect((await ask()).body.status).toBe('reject')
+    const again = newTask()
+    const allowed = () => bot.submit(again, { tool_name: 't', payload: {} }, { 'idempotency-key': 'k2' })
+    await act('unfreeze', { agent: 'bot' })
+    expect((await allowed()).body.status).toBe('allow')
+    expect(await world.evidenceOf(allowed)).toEqual([])
+    await act('freeze', { agent: 'bot' })
+    await act('unfreeze', { agent: 'bot' })
+    const records = await world.evidenceOf(async () => expect((await allowed()).body.status).toBe('allow'))
+    expect(records.map(({ record }) => record.type)).toEqual(['decision.allowed'])
+  })
+
+  it('is not replayed past a freeze that overtakes it', async () => {
+    const task = newTask()
+    const ask = () => bot.submit(task, { tool_name: 't', payload: {} }, { 'idempotency-key': 'k3' })
+    expect((await ask()).body.status).toBe('allow')
+    beforeCommit = () => elsewhere(freeze, {})
+    expect((await ask()).body.status).toBe('reject')
+  })
+})
+
+describe('POST /api/admin/unfreeze', () => {
+  it('404 for what is not frozen, and the acts are evidence', async () => {
+    expect((await act('unfreeze', { agent: 'bot' })).status).toBe(404)
+    const records = await world.evidenceOf(async () => {
+      await act('freeze', { agent: 'bot' })
+      await act('unfreeze', { agent: 'bot', reason: 'it was a test' })
+    })
+    expect(
+      records.map(({ record: { type, actor, details } }) => [type, actor.id, details?.['reason']]),
+    ).toEqual([
+      ['freeze.started', 'admin', REASON],
+      ['freeze.ended', 'admin', 'it was a test'],
+    ])
+    expect((await act('unfreeze', { agent: 'bot' })).status).toBe(404)
+  })
+
+  it('leaves a wider freeze in force', async () => {
+    await act('freeze', {})
+    await act('freeze', { agent: 'bot' })
+    await act('unfreeze', { agent: 'bot' })
+    expect((await bot.submit(newTask(), { tool_name: 't', payload: {} })).body.status).toBe('reject')
+  })
+})
+
+describe('a restart', () => {
+  it('forgets no freeze', async () => {
+    const { thread } = await held(bot)
+    await act('freeze', { agent: 'bot' })
+    await world.restart()
+    world.clock.advance(HOUR)
+    expect((await bot.submit(newTask(), { tool_name: 't', payload: {} })).body.status).toBe('reject')
+    expect((await bot.poll({ thread_id: thread })).body.message).toBe(`frozen: ${REASON}`)
+  })
+})
