@@ -1,6 +1,6 @@
 /*
  * Webhooks: how many deliveries one instance makes to a receiver that answers at once while another one hangs, how long after the decision they arrive,
- * and what that costs the decision path. Decisions come at a fixed rate, whatever becomes of them; rounds with and without webhooks take turns. Read the ratios.
+ * and what that costs the decision path; and whether the one that hangs makes the other late (W035 of test/data/hostile/webhook-receiver-behaviours.json). Decisions come at a fixed rate, whatever becomes of them; rounds with and without webhooks take turns. Read the ratios.
  *
  *   npm run build && node bench/webhooks.mjs [--rate 200] [--seconds 10] [--rounds 5]      (Linux; openssl)
  */
@@ -110,13 +110,14 @@ async function round(name, urls) {
 
 const fast = `https://127.0.0.1:${ports.fast}/`
 const hanging = `https://127.0.0.1:${ports.hanging}/`
-const rows = { none: [], webhooks: [] }
+const rows = { none: [], alone: [], webhooks: [] }
 console.log(
   `Node ${process.version}, ${availableParallelism()} cores, ${rate} decisions/s, ${rounds} rounds of ${seconds} s`,
 )
 await round('first', [fast])
 for (let i = 0; i < rounds; i++) {
   rows.none.push(await round(`none-${i}`, []))
+  rows.alone.push(await round(`alone-${i}`, [fast]))
   rows.webhooks.push(await round(`hooks-${i}`, [fast, hanging]))
 }
 const of = (name, column) => median(rows[name].map((row) => row[column]))
@@ -126,6 +127,10 @@ for (const name of Object.keys(rows))
   )
 console.log(
   `delivered ${of('webhooks', 'perSecond').toFixed(0)}/s while another destination hangs (goal 200), p99 ${of('webhooks', 'late')} ms after the decision`,
+)
+const held = rows.webhooks.map((row, i) => row.late / rows.alone[i].late)
+console.log(
+  `p99 of deliveries while another destination hangs: ${median(held).toFixed(2)} x alone (goal < 2), rounds ${held.map((one) => one.toFixed(2)).join(' ')}`,
 )
 const ratios = rows.webhooks.map((row, i) => row.p99 / rows.none[i].p99)
 console.log(

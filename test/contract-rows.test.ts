@@ -387,6 +387,21 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
   ],
   // design.md sections 5, 6 and 8
   [
+    'design 3',
+    'a stored allow is replayed only under the same freeze epoch',
+    'that allows is not given again after a freeze, not even after it was lifted',
+  ],
+  [
+    'design 6',
+    'freeze: an agent, a tool or a tenant; pending threads and unredeemed tokens never come back to life',
+    'rejects new calls of the agent, with the reason, and leaves others alone',
+    'of a tool: for every agent, and for nothing else',
+    'of a tenant: for all its agents, and for no other tenant',
+    'is dead even when nobody noticed before the freeze was lifted',
+    'a token is refused, nothing is consumed, and the refusal says why in evidence',
+    'a redemption that is overtaken by a freeze is refused, also when it was lifted at once',
+  ],
+  [
     'design 5',
     'list: filters and cursors',
     '200 by each filter and by all of them, with no thread that does not match',

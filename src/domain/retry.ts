@@ -15,6 +15,7 @@ export const RETRY_AFTER_ATTEMPT_MS: readonly number[] = [
 /** The first try, and one after each pause. */
 export const ATTEMPTS = RETRY_AFTER_ATTEMPT_MS.length + 1
 
+/** Later only: a receiver that is back within three days gets everything. */
 const JITTER = 0.2
 const LONGEST_WISH_MS = 24 * 3_600_000
 
@@ -25,7 +26,7 @@ const LONGEST_WISH_MS = 24 * 3_600_000
 export function pauseAfter(attempt: number, random: number, wished: number | undefined): number | undefined {
   const base = RETRY_AFTER_ATTEMPT_MS[attempt - 1]
   if (base === undefined) return undefined
-  const jittered = Math.round(base * (1 - JITTER + 2 * JITTER * random))
+  const jittered = Math.round(base * (1 + JITTER * random))
   return Math.max(jittered, Math.min(wished ?? 0, LONGEST_WISH_MS))
 }
 

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+
+/** webhook-receiver-behaviours.json, entry by entry, and the title of the test that plays it. A test that is renamed or dropped is missed here. */
+
+const OUTBOUND = 'outbound/outbound.test.ts'
+const WEBHOOKS = 'http/webhooks.test.ts'
+const PLAYED: Readonly<Record<string, readonly [file: string, title: string]>> = {
+  W001: [OUTBOUND, '%i is answered so'],
+  W002: [OUTBOUND, '%i is answered so'],
+  W003: [OUTBOUND, '%i is answered so'],
+  W004: [OUTBOUND, "['never answers'"],
+  W005: [OUTBOUND, 'because nobody listens, or nobody speaks TLS, fails in time'],
+  W006: [OUTBOUND, "['drips its headers'"],
+  W007: [OUTBOUND, "['drips its body for ever'"],
+  W008: [OUTBOUND, "['has an endless body'"],
+  W009: [OUTBOUND, "'says that ten gigabytes follow'"],
+  W010: [OUTBOUND, "['sends a header of a megabyte'"],
+  W011: [OUTBOUND, "'sends five thousand headers'"],
+  W012: [OUTBOUND, "['says 100 for ever'"],
+  W013: [OUTBOUND, "['says 103 for ever'"],
+  W014: [OUTBOUND, "['resets at once'"],
+  W015: [OUTBOUND, "'resets after its headers'"],
+  W016: [OUTBOUND, "['speaks something else'"],
+  W017: [OUTBOUND, '503, 999])'],
+  W018: [OUTBOUND, "['has status 000'"],
+  W019: [OUTBOUND, "['has two lengths'"],
+  W020: [OUTBOUND, "'has a length and chunks'"],
+  W021: [OUTBOUND, "'packs fifty megabytes into a few'"],
+  W022: [OUTBOUND, '%i is not followed: one connection, one request'],
+  W023: [
+    WEBHOOKS,
+    'come again with the same id and the same body until one succeeds, at the times of the schedule',
+  ],
+  W024: [WEBHOOKS, 'end at once with 410: the destination is gone, and nothing is enqueued for it any more'],
+  W025: [WEBHOOKS, 'wait as long as the receiver asks for, within a day'],
+  W026: [WEBHOOKS, 'wait as long as the receiver asks for, within a day'],
+  W027: ['domain/retry.test.ts', "['-5', undefined]"],
+  W028: ['domain/retry.test.ts', "['Mon, 02 Mar 2026 12:00:30 GMT', 30_000]"],
+  W029: [OUTBOUND, "'switches to another protocol'"],
+  W030: [OUTBOUND, "['says more than one answer'"],
+  W031: [OUTBOUND, "['its certificate is signed by itself'"],
+  W032: [OUTBOUND, "['its certificate has expired'"],
+  W033: [OUTBOUND, "['its certificate is for another name'"],
+  W034: [OUTBOUND, "'it speaks TLS 1.1 at the most'"],
+  W035: [WEBHOOKS, 'of a slow destination hold up no other one'],
+  W036: [OUTBOUND, 'that nobody resolves in time fails in time'],
+  W037: ['outbound/guard.test.ts', 'goes to a name that changes its answers only while all of them are good'],
+  W038: [
+    WEBHOOKS,
+    'are made by who is there: what a gateway did not finish comes again after its lease, with the same id',
+  ],
+  W039: [
+    WEBHOOKS,
+    'go on while a receiver is down for three days: then every event arrives, each once by its id',
+  ],
+  W040: [WEBHOOKS, 'rotates the secret: both sign for a while, then only the new one'],
+}
+
+const file = new URL('../data/hostile/webhook-receiver-behaviours.json', import.meta.url)
+const { entries } = JSON.parse(readFileSync(file, 'utf8')) as {
+  entries: { id: string; behaviour: string }[]
+}
+const source = (file: string): string => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
+
+describe('receivers that behave oddly', () => {
+  it.each(entries.map(({ id, behaviour }) => [id, behaviour]))('%s, %s, is played by a test', (id) => {
+    const [file, title] = PLAYED[id] ?? ['webhooks/behaviours.test.ts', 'nothing']
+    expect(source(file)).toContain(title)
+  })
+
+  it('are all there is in the table', () => {
+    expect(Object.keys(PLAYED)).toEqual(entries.map(({ id }) => id))
+  })
+})
