@@ -1,14 +1,16 @@
-import { randomFillSync } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { singleSignOnOf } from './app-sign-in.ts'
+import { assembleCheckpoints, type Checkpoints } from './app-evidence.ts'
+import { commitIds, orderedIds, randomSource } from './app-ids.ts'
 import { openStore } from './app-store.ts'
 import { assembleWebhooks, type WebhookParts, type Webhooks } from './app-webhooks.ts'
 import type { Config } from './config.ts'
-import { successor, timeOrderedId } from './domain/id.ts'
 import { type Bucket, takeToken } from './domain/rate.ts'
 import { type Census, census } from './gateway/census.ts'
+import type { Checkpointer } from './evidence/checkpointer.ts'
+import type { LogIdentity } from './gateway/checkpoints.ts'
 import type { Deps } from './gateway/deps.ts'
 import { issueLink, type Person } from './gateway/login-links.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/load-notes.ts'
@@ -57,12 +59,13 @@ export interface AppParts {
   readonly bundleWorker?: BundleWorker
   readonly timerEveryMs?: number
   readonly streamBeatMs?: number
+  /** Time between two checkpoints of evidence, ms. */
+  readonly checkpointEveryMs?: number
   /** Of webhooks: how often the outbox is looked at, how long a try may take, and whom to trust. */
   readonly webhooks?: WebhookParts
 }
 
 const TIMER_EVERY_MS = 500
-const ID_RANDOM_BYTES = 10
 /** A scrape counts waiting threads afresh only this often. */
 const CENSUS_EVERY_MS = 5_000
 const NOTE_RETRY_MS = 1_000
@@ -116,6 +119,7 @@ interface Gateway extends Adapters {
   readonly health: Health
   readonly timer: Timer
   readonly worker: ReturnType<Webhooks['start']>
+  readonly checkpointer: Checkpointer
   readonly loads: LoadNotes
   readonly newAdminKey?: string
 }
@@ -124,20 +128,24 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
   const { log } = parts
   const random = randomSource()
   const nextCommitId = commitIds(random)
-  const { commitments, adminKeyHash, newAdminKey } = await ownSecrets({
+  const own = await ownSecrets({
     store,
     random,
     commitId: nextCommitId,
     deadlineMs: config.storeDeadline,
     adminKey: config.adminKey,
   })
+  const { commitments, adminKeyHash, newAdminKey } = own
+  const checkpoints = assembleCheckpoints(own.log, parts.checkpointEveryMs)
   const metrics = createMetrics({
     version: packageVersion(),
     knowsTool: (name) => policies.current()?.tools.has(name) === true,
     census: cached(() => census(deps), CENSUS_EVERY_MS),
   })
   const webhooks = assembleWebhooks(config, parts.webhooks)
-  const deps = depsOf(config, { store, policies, random, nextCommitId, commitments, metrics, webhooks, log })
+  const told = { metrics, webhooks, checkpoints, log }
+  const deps = depsOf(config, { store, policies, random, nextCommitId, commitments, ...told })
+  const checkpointer = checkpoints.start(deps, log)
   const worker = webhooks.start(deps, { metrics, log })
   const { streamBeatMs = BEAT_MS } = parts
   const { server, health } = serverOf(config, {
@@ -145,6 +153,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     metrics,
     log,
     adminKeyHash,
+    logIdentity: own.log,
     streamBeatMs,
     webhooks: webhooks.ports,
   })
@@ -165,6 +174,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     health,
     timer,
     worker,
+    checkpointer,
     loads,
     ...(newAdminKey === undefined ? {} : { newAdminKey }),
   }
@@ -176,11 +186,12 @@ interface DepsParts extends Adapters {
   readonly commitments: Uint8Array
   readonly metrics: Metrics
   readonly webhooks: Webhooks
+  readonly checkpoints: Checkpoints
   readonly log: Logger
 }
 
 function depsOf(config: Config, parts: DepsParts): Deps {
-  const { store, policies, random, nextCommitId, commitments, metrics, webhooks, log } = parts
+  const { store, policies, random, nextCommitId, commitments, metrics, webhooks, checkpoints, log } = parts
   return {
     store,
     policies,
@@ -197,7 +208,9 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     storeDeadlineMs: config.storeDeadline,
     observe: (observation) => {
       metrics.observe(observation)
-      if (observation.kind === 'evidence') logEvidence(log, observation.record)
+      if (observation.kind !== 'evidence') return
+      checkpoints.noted(observation.record)
+      logEvidence(log, observation.record)
     },
   }
 }
@@ -209,11 +222,12 @@ function serverOf(
     metrics: Metrics
     log: Logger
     adminKeyHash: Uint8Array
+    logIdentity: LogIdentity
     streamBeatMs: number
     webhooks: WebhookPorts
   },
 ): { server: FastifyInstance; health: Health } {
-  const { deps, metrics, log, adminKeyHash, streamBeatMs, webhooks } = parts
+  const { deps, metrics, log, adminKeyHash, logIdentity, streamBeatMs, webhooks } = parts
   const { health, close } = healthOf(deps)
   const waits = createWaits()
   const endAll = (): void => {
@@ -231,6 +245,7 @@ function serverOf(
     streamBeatMs,
     webhooks,
     adminKeyHash,
+    logIdentity,
     ...singleSignOnOf(config),
     site: () => (site ??= siteNow(config, server)),
     shadowCounts: metrics.shadowCounts,
@@ -245,7 +260,8 @@ function siteNow({ publicUrl, host }: Config, { server }: FastifyInstance): Site
 }
 
 async function listen(config: Config, gateway: Gateway, log: Logger): Promise<App> {
-  const { server, metrics, timer, worker, policies, loads, store, deps, health, newAdminKey } = gateway
+  const { server, metrics, timer, worker, policies, loads, checkpointer, store, deps, health } = gateway
+  const { newAdminKey } = gateway
   let scrapes: MetricsListener | undefined
   const close = async (): Promise<void> => {
     await server.close()
@@ -253,6 +269,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     await worker.close()
     await policies.close()
     await loads.close()
+    await checkpointer.close()
     await scrapes?.close()
     await store.close()
   }
@@ -326,43 +343,6 @@ function noteLoads({ loads, metrics, policies }: Gateway, log: Logger): (report:
     const label = ok && snapshot?.commit !== undefined ? { commit: snapshot.commit } : {}
     const load = { ok, ...(revision === undefined ? {} : { revision }), ...label, ...facts, ...said }
     loads.add(load)
-  }
-}
-
-/** Random bytes are fetched from the system in blocks; none is given out twice. */
-const RANDOM_BLOCK_BYTES = 4_096
-
-function randomSource(): (bytes: number) => Uint8Array {
-  const block = new Uint8Array(RANDOM_BLOCK_BYTES)
-  let used = block.length
-  return (bytes) => {
-    if (used + bytes > block.length) {
-      randomFillSync(block)
-      used = 0
-    }
-    const taken = block.slice(used, used + bytes)
-    block.fill(0, used, used + bytes)
-    used += bytes
-    return taken
-  }
-}
-
-/** Unique per process by 96 random bits, and per commit by a counter. */
-function commitIds(random: (bytes: number) => Uint8Array): () => string {
-  const instance = Buffer.from(random(12)).toString('base64url')
-  let count = 0
-  return () => `${instance}.${(count++).toString(36)}`
-}
-
-/** Ids in the order in which they were asked for, also within one millisecond: the newest thread of a task is the last one. */
-function orderedIds(now: () => number, random: (bytes: number) => Uint8Array): () => string {
-  let last = Number.NEGATIVE_INFINITY
-  let tail: Uint8Array = new Uint8Array(ID_RANDOM_BYTES)
-  return () => {
-    const time = now()
-    tail = time === last ? successor(tail) : random(ID_RANDOM_BYTES)
-    last = time
-    return timeOrderedId(time, tail)
   }
 }
 

@@ -270,6 +270,8 @@ export interface WorldOptions {
   /** Time between two rounds of the timer, ms; the tests do them by `due` when absent. */
   readonly timerEveryMs?: number
   readonly streamBeatMs?: number
+  /** Time between two checkpoints of evidence, ms; one at the start and one at the end when absent. */
+  readonly checkpointEveryMs?: number
   readonly webhooks?: WebhookParts
   /** Puts a double before the store. */
   readonly wrapStore?: (store: Store) => Store
@@ -326,6 +328,7 @@ export class World {
     }
     const { clock, logged } = this
     const { wrapStore = (store: Store) => store, timerEveryMs = NEVER_MS } = this.#options
+    const { checkpointEveryMs = NEVER_MS } = this.#options
     const { streamBeatMs, webhooks } = this.#options
     const open = this.#options.openStore ?? (() => openTestStore(join(this.#directory, 'data'), clock))
     this.#app = await startApp(config, {
@@ -335,6 +338,7 @@ export class World {
         return wrapStore(this.#counting(await open(clock)))
       },
       timerEveryMs,
+      checkpointEveryMs,
       ...(streamBeatMs === undefined ? {} : { streamBeatMs }),
       ...(webhooks === undefined ? {} : { webhooks }),
     })

@@ -4,6 +4,7 @@ import * as admin from './admin.ts'
 import * as agent from './agent.ts'
 import { ERRORS } from './errors.ts'
 import type { Operation } from './operation.ts'
+import * as checkpoint from './checkpoint.ts'
 import * as freeze from './freeze.ts'
 import { ADMIN_OPERATIONS } from './operations-admin.ts'
 import { AGENT_OPERATIONS } from './operations-agent.ts'
@@ -33,6 +34,7 @@ const COMPONENTS: Record<string, TSchema> = {
   ...schemasOf(session),
   ...schemasOf(webhook),
   ...schemasOf(freeze),
+  ...schemasOf(checkpoint),
   ...schemasOf(admin),
   Problem,
   Readiness,

@@ -1,7 +1,8 @@
 import { RISKS } from '../domain/decision.ts'
 import type { Deps } from './deps.ts'
 import { destinations } from './destinations.ts'
-import { INDEX, SYSTEM, TENANTS_INDEX } from './records.ts'
+import { INDEX, SYSTEM } from './records.ts'
+import { listTenants } from './tenants.ts'
 
 /** Waiting threads of all tenants, by risk, and the age of the oldest in ms. */
 export interface Census {
@@ -17,8 +18,7 @@ const MAX_TENANTS = 10_000
 export async function census(deps: Deps): Promise<Census> {
   const pending = new Map<string, number>(RISKS.map((risk) => [risk, 0]))
   let oldest = Infinity
-  const tenants = await deps.store.range(SYSTEM, TENANTS_INDEX, { limit: MAX_TENANTS })
-  for (const { member: tenant } of tenants) {
+  for (const tenant of await listTenants(deps)) {
     for (const risk of RISKS) {
       const index = INDEX.pending(risk)
       const [first] = await deps.store.range(tenant, index, { limit: 1 })

@@ -86,6 +86,7 @@ const TIMES: { readonly [K in RecordType]?: (record: Records[K]) => readonly (nu
   session: ({ opened_at }) => [opened_at],
   seen: ({ at }) => [at],
   link: ({ issued_at }) => [issued_at],
+  checkpoint: ({ at }) => [at],
   freezes: ({ freezes }) => freezes.flatMap(({ at, lifted_at }) => [at, lifted_at]),
   token: ({ used_at }) => [used_at],
   answer: ({ stored_at }) => [stored_at],

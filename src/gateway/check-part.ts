@@ -17,6 +17,7 @@ export const GATEWAY_RULES = {
   G10: 'comments are those of a thread',
   G11: 'sessions and links stand in the list of their reviewer, and what that list names is there',
   G12: "no thread and no freeze is of a later epoch than the tenant's freezes have reached",
+  G13: 'the tree over evidence is that of its first records, and the last checkpoint has its root',
 } as const
 
 /** One part of the check of a partition. Entries come in the order of an archive: events, members, records by type. */

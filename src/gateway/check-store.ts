@@ -6,6 +6,7 @@ import { checkEvidence, CLOCK_TOLERANCE_MS } from './check-evidence.ts'
 import { fault, type PartCheck } from './check-part.ts'
 import { checkSignIns } from './check-sign-ins.ts'
 import { checkThreads } from './check-threads.ts'
+import { checkTree } from './check-tree.ts'
 import { SYSTEM, TENANTS_INDEX } from './records.ts'
 
 export interface Finding extends Fault {
@@ -77,6 +78,7 @@ async function readPartition(archive: StoreArchive, partition: string): Promise<
     checkCredentials(now),
     checkSignIns(),
     checkFreezes(),
+    checkTree(),
     checkTimes(now),
   ]
   const seen: Seen = {

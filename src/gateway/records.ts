@@ -2,6 +2,7 @@ import type { Decision } from '../contract/agent.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { sha256 } from '../domain/digest.ts'
 import type { Freezes } from '../domain/freeze.ts'
+import type { MerkleTree } from '../domain/merkle.ts'
 import type { Link, Session } from '../domain/session.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { ApprovalToken } from '../domain/token.ts'
@@ -36,9 +37,13 @@ export interface Records {
   readonly destinations: { readonly destinations: readonly Destination[] }
   /** One record for each tenant, `all`: guarded by every commit that lets an agent act. */
   readonly freezes: Freezes
+  /** One record for each tenant, `head`: the tree over its evidence, as far as the last checkpoint. */
+  readonly tree: MerkleTree
+  /** By the number of records it covers. */
+  readonly checkpoint: CheckpointRecord
   /** By its id. */
   readonly delivery: DeliveryRecord
-  /** In the system partition only: `admin` (hash of the generated admin key) and `commitments` (base64). */
+  /** In the system partition only: `admin` (hash of the generated admin key), `commitments` and `signing` (base64), and `log` (name of this log). */
   readonly secret: { readonly value: string }
 }
 
@@ -125,6 +130,15 @@ export interface StoredAnswer {
   readonly freeze_epoch?: number
 }
 
+/** A signed tree head (design.md section 8). */
+export interface CheckpointRecord {
+  readonly size: number
+  readonly root: string
+  readonly at: number
+  /** The C2SP signed note, to the byte. */
+  readonly note: string
+}
+
 export type RecordType = keyof Records
 
 export interface Versioned<T> {
@@ -179,6 +193,8 @@ export const INDEX = {
   outbox: (destination: string): string => `outbox/${destination}`,
   /** In the system partition: tenants that ever had a webhook. */
   webhookTenants: 'webhooks',
+  /** Checkpoints that are kept; scored by their size. */
+  checkpoints: 'checkpoints',
   /** All deliveries that are remembered. */
   deliveries: (destination: string): string => `deliveries/${destination}`,
   /** Score: number of the first evidence record of a commit that touched the thread. Member: the commit's id. */

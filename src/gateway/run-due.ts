@@ -8,16 +8,16 @@ import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
 import { expiry } from './expire.ts'
 import { freezesNow, frozenEnd } from './freezes.ts'
 import { forgetWindow, release, withoutCharges } from './limits.ts'
-import { INDEX, read, remove, SYSTEM, TENANTS_INDEX, unchanged, type Versioned } from './records.ts'
+import { INDEX, read, remove, unchanged, type Versioned } from './records.ts'
 import { endWhenOver, unlist } from './sessions.ts'
 import { sweepFrozen } from './sweep-frozen.ts'
+import { listTenants } from './tenants.ts'
 import { writeThread } from './threads.ts'
 import { type Plan, storeCall, transact } from './transact.ts'
 
 /** An item is given to one worker at a time; if that worker dies, another takes it over after the lease. */
 const LEASE_MS = 5_000
 const BATCH = 100
-const MAX_TENANTS = 10_000
 
 /**
  * One round of everything that happens by time alone: expiry, reminders, escalations, the end of sessions, and forgetting old answers and tokens.
@@ -25,9 +25,8 @@ const MAX_TENANTS = 10_000
  * Returns how many items it dealt with; a full batch means there may be more.
  */
 export async function runDue(deps: Deps): Promise<number> {
-  const tenants = await storeCall(() => deps.store.range(SYSTEM, TENANTS_INDEX, { limit: MAX_TENANTS }))
   let done = 0
-  for (const { member: tenant } of tenants) {
+  for (const tenant of await listTenants(deps)) {
     done += await runIndex(deps, tenant, INDEX.due, dueThread)
     done += await runIndex(deps, tenant, INDEX.purge, purge)
   }

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
+import { signingKeyOf } from '../domain/checkpoint.ts'
 import type { Store } from '../store/store.ts'
+import type { LogIdentity } from './checkpoints.ts'
 import { read, put, SYSTEM, unchanged } from './records.ts'
 
 /** Secrets that the gateway makes for itself, once, when the store is new. */
@@ -9,6 +11,7 @@ export interface OwnSecrets {
   /** The generated admin key, only in the start that made it: to be printed, once. */
   readonly newAdminKey?: string
   readonly commitments: Uint8Array
+  readonly log: LogIdentity
 }
 
 export interface SecretSources {
@@ -21,23 +24,27 @@ export interface SecretSources {
 }
 
 const SECRET_BYTES = 32
+const LOG_NAME_BYTES = 8
 
 /** Reads the gateway's own secrets, or makes them. Two instances that start at once agree: the first commit counts. */
 export async function ownSecrets(sources: SecretSources): Promise<OwnSecrets> {
   const fresh = (): string => Buffer.from(sources.random(SECRET_BYTES)).toString('base64url')
   const commitments = await readOrMake(sources, 'commitments', fresh())
+  const seed = await readOrMake(sources, 'signing', fresh())
+  const name = await readOrMake(sources, 'log', Buffer.from(sources.random(LOG_NAME_BYTES)).toString('hex'))
+  const own = {
+    commitments: Buffer.from(commitments.value, 'base64url'),
+    log: { name: name.value, key: signingKeyOf(Buffer.from(seed.value, 'base64url')) },
+  }
   if (sources.adminKey !== undefined) {
-    return {
-      adminKeyHash: hashOf(sources.adminKey),
-      commitments: Buffer.from(commitments.value, 'base64url'),
-    }
+    return { adminKeyHash: hashOf(sources.adminKey), ...own }
   }
   const generated = `csa_${fresh()}`
   const admin = await readOrMake(sources, 'admin', hashOf(generated).toString('hex'))
   return {
     adminKeyHash: Buffer.from(admin.value, 'hex'),
     ...(admin.made ? { newAdminKey: generated } : {}),
-    commitments: Buffer.from(commitments.value, 'base64url'),
+    ...own,
   }
 }
 

@@ -1,10 +1,12 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EvidenceQuery, ExplainRequest } from '../contract/admin.ts'
+import type { CheckpointsQuery } from '../contract/checkpoint.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { LIMITS } from '../contract/limits.ts'
 import type { LoginLink } from '../contract/session.ts'
 import { parseCredential } from '../domain/credential.ts'
+import { listCheckpoints } from '../gateway/checkpoints.ts'
 import { explainPolicies } from '../gateway/explain-policies.ts'
 import { exportEvidence } from '../gateway/export-evidence.ts'
 import { reviewerEntry } from '../gateway/identify.ts'
@@ -49,6 +51,12 @@ export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
     return explainPolicies(http.gateway, { ...asked, agent: agentFor(request, agent) } as Parameters<
       typeof explainPolicies
     >[1])
+  })
+
+  app.get('/checkpoints', (request) => {
+    const query = http.schemas.check<CheckpointsQuery>('CheckpointsQuery', { ...(request.query as object) })
+    rightIn(request, query.tenant)
+    return listCheckpoints(http.gateway, http.logIdentity, query)
   })
 
   app.get('/evidence', (request, reply) => {

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Rate } from '../domain/rate.ts'
+import type { LogIdentity } from '../gateway/checkpoints.ts'
 import type { Deps } from '../gateway/deps.ts'
 import type { Schemas } from './schemas.ts'
 import type { SingleSignOn } from '../gateway/sign-in-by-provider.ts'
@@ -17,6 +18,8 @@ export interface HttpDeps {
   /** Time between two signs of life on a stream, ms. */
   readonly streamBeatMs: number
   readonly adminKeyHash: Uint8Array
+  /** What signs evidence. */
+  readonly logIdentity: LogIdentity
   readonly webhooks: WebhookPorts
   /** Known when the gateway listens. */
   readonly site: () => Site

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError, problemOf } from '../contract/errors.ts'
+import { verifierKeys } from '../gateway/checkpoints.ts'
 import { adminRoutes } from './admin.ts'
 import { agentRoutes } from './agent.ts'
 import { countOf } from './body.ts'
@@ -80,6 +81,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   app.register(scope(adminRoutes, http), { prefix: '/api/admin' })
   app.register(scope(healthRoutes, health))
   app.register(scope(consoleRoutes, BUILT_CONSOLE))
+  app.get('/.well-known/countersign/keys', () => Promise.resolve(verifierKeys(http.logIdentity)))
   app.get('/openapi.json', (_, reply) => reply.type('application/json').send(http.schemas.document))
   return app
 }

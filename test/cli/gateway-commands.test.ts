@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { type StartedProcess, startProcess } from '../crash.ts'
+import { until } from '../gateway-fixture.ts'
 import { runCli } from './run.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
@@ -93,6 +95,61 @@ describe('countersign webhooks', () => {
     expect(refused.err).toContain('/url its host is not a public address')
     expect((await run('webhooks', 'create', 'acme')).code).toBe(2)
     expect((await run('webhooks', 'redeliver', 'whk_x')).code).toBe(2)
+  })
+})
+
+describe('countersign evidence', () => {
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(directory, name), text)
+    return name
+  }
+
+  it('exports, keeps checkpoint and key, and verifies without the gateway', async () => {
+    await run('freeze', 'acme', '--tool', 'shel.exec', '--reason', 'a text\u2028of two lines')
+    await run('unfreeze', 'acme', '--tool', 'shel.exec', '--reason', 'done')
+    const size = async (): Promise<number> =>
+      Number((await run('evidence', 'checkpoint', '--tenant', 'acme')).out.split('\n')[1])
+    const count = (await run('evidence', 'export', '--tenant', 'acme')).out.trim().split('\n').length
+    await until(async () => (await size()) === count)
+    const checkpoint = file('acme.checkpoint', (await run('evidence', 'checkpoint', '--tenant', 'acme')).out)
+    const key = file('acme.key', (await run('evidence', 'key', '--tenant', 'acme')).out)
+    const { out } = await run('evidence', 'export', '--tenant', 'acme')
+    const good = file('acme.ndjson', out)
+    const verify = (path: string, ...more: string[]) =>
+      runCli(['evidence', 'verify', path, '--key', key, '--checkpoint', checkpoint, ...more], {
+        cwd: directory,
+      })
+    const fine = await verify(good)
+    expect([fine.code, fine.err]).toEqual([0, ''])
+    expect(fine.out).toMatch(
+      new RegExp(
+        `^${count} records, without a gap, each with its hash\\.\nThe first ${count} are those that were signed at 20\\S+Z\\.\n$`,
+      ),
+    )
+    const bad = await verify(file('bad.ndjson', out.split('\n').slice(0, -2).join('\n')))
+    expect([bad.code, bad.out]).toEqual([
+      3,
+      expect.stringMatching(/^\d+ records were signed at 20\S+Z, and \d+ are there\n$/),
+    ])
+    expect((await verify(good, '--receipt', `1:${'0'.repeat(64)}`)).out).toBe(
+      'record 1 is not the one of its receipt\n',
+    )
+    expect((await verify(good, '--json')).out).toContain(`"unsigned": 0`)
+  })
+
+  it('says what is missing', async () => {
+    expect((await run('evidence')).code).toBe(2)
+    expect((await run('evidence', 'checkpoint')).err).toContain('name a tenant')
+    expect((await run('evidence', 'checkpoint', '--tenant', 'nobody')).err).toContain(
+      'no evidence of `nobody` has been signed yet',
+    )
+    expect((await run('evidence', 'verify')).err).toContain('name one export')
+    expect((await run('evidence', 'verify', 'x')).err).toContain('name the file with the key')
+    expect((await run('evidence', 'verify', 'x', '--key', 'acme.key')).err).toContain(
+      'bring a checkpoint or a receipt',
+    )
+    const lost = await run('evidence', 'verify', 'x', '--key', 'acme.key', '--checkpoint', 'acme.checkpoint')
+    expect([lost.code, lost.err]).toEqual([1, expect.stringContaining('`x` cannot be read')])
   })
 })
 

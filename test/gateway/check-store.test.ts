@@ -350,6 +350,22 @@ const DOCTORED: readonly [law: string, what: string, doctor: () => Doctor][] = [
     () =>
       first('record', isType('freezes'), (one) => [withMembers(one, { freezes: [{ epoch: 1, at: 9e12 }] })]),
   ],
+  [
+    'G13',
+    'a tree of other records',
+    () => first('record', isType('tree'), (one) => [withMembers(one, { frontier: [] })]),
+  ],
+  [
+    'G13',
+    'a tree of more records than there are',
+    () => first('record', isType('tree'), (one) => [withMembers(one, { size: 1e6 })]),
+  ],
+  ['G13', 'a tree without its checkpoint', () => first('record', isType('checkpoint'), () => [])],
+  [
+    'S12',
+    'a checkpoint of the future',
+    () => first('record', isType('checkpoint'), (one) => [withMembers(one, { at: 9e12 })]),
+  ],
   ['G08', 'evidence that is no JSON', () => first('event', always, (one) => [{ ...one, body: 'x' }])],
   [
     'G09',

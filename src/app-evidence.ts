@@ -1,0 +1,39 @@
+import type { Logger } from 'pino'
+import { GatewayError } from './contract/errors.ts'
+import { type Checkpointer, createCheckpointer } from './evidence/checkpointer.ts'
+import { type LogIdentity, makeCheckpoint } from './gateway/checkpoints.ts'
+import type { Deps } from './gateway/deps.ts'
+import type { EvidenceRecord } from './gateway/evidence.ts'
+import { SYSTEM } from './gateway/records.ts'
+import { listTenants } from './gateway/tenants.ts'
+
+/** What signs evidence. It is told of records before it can start, because it needs the gateway to start. */
+export interface Checkpoints {
+  noted(record: EvidenceRecord): void
+  lagMs(): number
+  start(deps: Deps, log: Logger): Checkpointer
+}
+
+const EVERY_MS = 1_000
+
+export function assembleCheckpoints(log: LogIdentity, everyMs = EVERY_MS): Checkpoints {
+  let checkpointer: Checkpointer | undefined
+  return {
+    noted: ({ tenant }) => checkpointer?.noted(tenant),
+    lagMs: () => checkpointer?.lagMs() ?? 0,
+    start(deps, logger) {
+      checkpointer = createCheckpointer({
+        make: (tenant) => makeCheckpoint(deps, log, tenant),
+        tenants: async () => [SYSTEM, ...(await listTenants(deps))],
+        now: () => deps.store.now(),
+        everyMs,
+        onError: (error) => {
+          // a store that is away is said by the timer
+          if (error instanceof GatewayError && error.code === 'store_unavailable') return
+          logger.error({ err: error }, 'a checkpoint could not be signed now')
+        },
+      })
+      return checkpointer
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import { sha256 } from './digest.ts'
+
+/**
+ * A Merkle tree that only grows (RFC 6962 section 2.1), as its frontier: the hashes of the perfect subtrees that it consists of, largest first,
+ * one for each 1 in the binary form of its size. Hashes are lowercase hex.
+ */
+export interface MerkleTree {
+  readonly size: number
+  readonly frontier: readonly string[]
+}
+
+export const EMPTY_TREE: MerkleTree = { size: 0, frontier: [] }
+
+/** The tree with more leaves, given as their hashes (`leafHash`). */
+export function grown({ size, frontier }: MerkleTree, leaves: readonly string[]): MerkleTree {
+  const subtrees = [...frontier]
+  let count = size
+  for (const leaf of leaves) {
+    let hash = leaf
+    for (let rest = count; rest % 2 === 1; rest = Math.floor(rest / 2))
+      hash = nodeHash(subtrees.pop() ?? '', hash)
+    subtrees.push(hash)
+    count += 1
+  }
+  return { size: count, frontier: subtrees }
+}
+
+/** The Merkle tree hash of all leaves; of none, the hash of nothing. */
+export function rootOf({ frontier }: MerkleTree): string {
+  if (frontier.length === 0) return sha256('')
+  return frontier.reduceRight((right, left) => nodeHash(left, right))
+}
+
+function nodeHash(left: string, right: string): string {
+  return sha256(Buffer.from(`01${left}${right}`, 'hex'))
+}

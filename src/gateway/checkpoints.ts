@@ -1,0 +1,117 @@
+import type { CheckpointList, CheckpointsQuery, VerifierKeys } from '../contract/checkpoint.ts'
+import { LIMITS } from '../contract/limits.ts'
+import { signCheckpoint, type SigningKey, verifierKey } from '../domain/checkpoint.ts'
+import { leafHash } from '../domain/digest.ts'
+import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
+import type { Write } from '../store/store.ts'
+import type { Deps } from './deps.ts'
+import { isoTime } from './evidence.ts'
+import { type CheckpointRecord, INDEX, put, read, remove, unchanged } from './records.ts'
+import { type Plan, storeCall, transact } from './transact.ts'
+
+/** Checkpoints of evidence (design.md section 8): who keeps one outside can later show that no record before it was changed, dropped or added. */
+
+/** What signs, and the name of this log: made once, when the store is new. */
+export interface LogIdentity {
+  readonly name: string
+  readonly key: SigningKey
+}
+
+const HEAD = 'head'
+/** Records hashed between two turns of the event loop. A record may hold a whole request body. */
+const PAGE = 200
+const HOUR_MS = 3_600_000
+
+export const originOf = ({ name }: LogIdentity, tenant: string): string => `countersign/${name}/${tenant}`
+
+/**
+ * Signs what the tenant's evidence has grown to. Two instances that do it at once sign the same tree, and one commit counts: a note leaves only
+ * after that. Of each hour the last checkpoint stays. Returns how many records are covered.
+ *
+ * @throws GatewayError `store_unavailable`, `outcome_unknown`
+ */
+export async function makeCheckpoint(deps: Deps, identity: LogIdentity, tenant: string): Promise<number> {
+  const { answer } = await transact(deps, tenant, async (): Promise<Plan<number>> => {
+    const known = await read(deps.store, tenant, 'tree', HEAD)
+    const before = known?.value ?? EMPTY_TREE
+    const tree = await extended(deps, tenant, before)
+    if (tree.size === before.size) return { answer: tree.size }
+    const at = deps.store.now()
+    const [size, root] = [tree.size, rootOf(tree)]
+    const note = signCheckpoint(
+      { origin: originOf(identity, tenant), size, root, at: isoTime(at) },
+      identity.key,
+    )
+    const id = String(size)
+    return {
+      answer: size,
+      guards: [unchanged('tree', HEAD, known), unchanged('checkpoint', id, undefined)],
+      writes: [
+        put('tree', HEAD, tree),
+        put('checkpoint', id, { size, root, at, note }),
+        { op: 'index', index: INDEX.checkpoints, member: id, to: size },
+        ...(await superseded(deps, tenant, before.size, at)),
+      ],
+    }
+  })
+  return answer
+}
+
+async function extended(deps: Deps, tenant: string, tree: MerkleTree): Promise<MerkleTree> {
+  for (let now = tree; ;) {
+    const events = await deps.store.events(tenant, now.size, PAGE)
+    now = grown(
+      now,
+      events.map(({ body }) => leafHash(body)),
+    )
+    if (events.length < PAGE) return now
+  }
+}
+
+/** The one before goes when it is of the same hour. */
+async function superseded(deps: Deps, tenant: string, size: number, at: number): Promise<Write[]> {
+  const id = String(size)
+  const last = await read(deps.store, tenant, 'checkpoint', id)
+  if (last === undefined || hourOf(last.value.at) !== hourOf(at)) return []
+  return [remove('checkpoint', id), { op: 'index', index: INDEX.checkpoints, member: id }]
+}
+
+const hourOf = (at: number): number => Math.floor(at / HOUR_MS)
+
+/** Checkpoints of a tenant, newest first. */
+export async function listCheckpoints(
+  deps: Deps,
+  identity: LogIdentity,
+  { tenant, before, limit }: CheckpointsQuery,
+): Promise<CheckpointList> {
+  const origin = originOf(identity, tenant)
+  const bounds = {
+    reverse: true,
+    limit: Math.min(Number(limit ?? LIMITS.PAGE_ITEMS), LIMITS.PAGE_ITEMS),
+    ...(before === undefined ? {} : { max: Number(before) - 1 }),
+  }
+  const entries = await storeCall(() => deps.store.range(tenant, INDEX.checkpoints, bounds))
+  const found = await storeCall(() =>
+    Promise.all(entries.map(({ member }) => read(deps.store, tenant, 'checkpoint', member))),
+  )
+  return {
+    origin,
+    verifier_key: verifierKey(origin, identity.key.public),
+    checkpoints: found.flatMap((one) => (one === undefined ? [] : [viewOf(one.value)])),
+  }
+}
+
+const viewOf = ({ size, root, at, note }: CheckpointRecord): CheckpointList['checkpoints'][number] => ({
+  size,
+  root,
+  at: isoTime(at),
+  note,
+})
+
+/** What anybody may know: the key, not who the tenants are. */
+export function verifierKeys({ name, key }: LogIdentity): VerifierKeys {
+  return {
+    origin: `countersign/${name}/`,
+    keys: [{ alg: 'Ed25519', public_key: Buffer.from(key.public).toString('base64') }],
+  }
+}

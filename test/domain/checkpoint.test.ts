@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+import {
+  type Checkpoint,
+  openCheckpoint,
+  signCheckpoint,
+  signingKeyOf,
+  verifierKey,
+} from '../../src/domain/checkpoint.ts'
+
+/** C2SP signed-note and tlog-checkpoint. */
+
+const key = signingKeyOf(Buffer.alloc(32, 7))
+const CHECKPOINT: Checkpoint = {
+  origin: 'countersign/1a2b/acme',
+  size: 20852163,
+  root: '0f'.repeat(32),
+  at: '2026-11-20T12:00:00.000Z',
+}
+const note = signCheckpoint(CHECKPOINT, key)
+const verifier = verifierKey(CHECKPOINT.origin, key.public)
+
+describe('a checkpoint', () => {
+  it('is four lines of text, an empty one, and a signature', () => {
+    expect(note).toMatch(
+      /^countersign\/1a2b\/acme\n20852163\nDw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8PDw8=\ntime 2026-11-20T12:00:00\.000Z\n\n— countersign\/1a2b\/acme [A-Za-z0-9+/]{91}=\n$/,
+    )
+    expect(verifier).toMatch(/^countersign\/1a2b\/acme\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$/)
+  })
+
+  it('opens with its key, and with no other name or key', () => {
+    expect(openCheckpoint(note, verifier)).toEqual(CHECKPOINT)
+    const stranger = signingKeyOf(Buffer.alloc(32, 8))
+    expect(openCheckpoint(note, verifierKey(CHECKPOINT.origin, stranger.public))).toBeUndefined()
+    expect(openCheckpoint(note, verifierKey('countersign/1a2b/globex', key.public))).toBeUndefined()
+    const cosigned = note + '— somebody AAAA\n'
+    expect(openCheckpoint(cosigned, verifier)).toEqual(CHECKPOINT)
+  })
+
+  it('opens with no byte of it changed', () => {
+    const bytes = Buffer.from(note)
+    const opened: string[] = []
+    for (let at = 0; at < bytes.length; at++)
+      for (let bit = 0; bit < 8; bit++) {
+        const changed = Buffer.from(bytes)
+        changed[at] = (bytes[at] ?? 0) ^ (1 << bit)
+        const text = changed.toString('utf8')
+        if (openCheckpoint(text, verifier) !== undefined) opened.push(`${at}.${bit} of ${bytes.length}`)
+      }
+    expect(opened).toEqual([])
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['no signature', note.split('\n\n')[0] ?? ''],
+    ['no line end', note.slice(0, -1)],
+    ['a key that is none', 'x'],
+  ])('%s is none', (_, text) => {
+    expect(openCheckpoint(text, verifier)).toBeUndefined()
+    expect(openCheckpoint(note, text)).toBeUndefined()
+  })
+
+  it('with a size or a root that is none does not open, although the key has signed it', () => {
+    for (const odd of [{ size: -1 }, { size: 1.5 }, { root: '0f' }])
+      expect(openCheckpoint(signCheckpoint({ ...CHECKPOINT, ...odd }, key), verifier)).toBeUndefined()
+  })
+})

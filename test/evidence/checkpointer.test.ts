@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createCheckpointer, type Checkpointer } from '../../src/evidence/checkpointer.ts'
+
+/** When checkpoints are signed; time is the test's. */
+
+let now = 0
+let signed: string[] = []
+let fails: string | undefined
+let errors = 0
+let checkpointer: Checkpointer
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  now = 0
+  signed = []
+  fails = undefined
+  errors = 0
+  checkpointer = createCheckpointer({
+    make: (tenant) => {
+      if (tenant === fails) return Promise.reject(new Error('away'))
+      signed.push(tenant)
+      return Promise.resolve()
+    },
+    tenants: () => Promise.resolve(['_system', 'quiet']),
+    now: () => now,
+    everyMs: 1_000,
+    onError: () => errors++,
+  })
+})
+afterEach(async () => {
+  await checkpointer.close()
+  vi.useRealTimers()
+})
+
+const pass = async (ms: number): Promise<void> => {
+  now += ms
+  await vi.advanceTimersByTimeAsync(ms)
+}
+
+describe('the checkpointer', () => {
+  it('looks at all tenants at the start and then once a minute, at those who wrote every second', async () => {
+    await pass(0)
+    expect(signed.splice(0)).toEqual(['_system', 'quiet'])
+    checkpointer.noted('acme')
+    checkpointer.noted('acme')
+    await pass(999)
+    expect(signed).toEqual([])
+    await pass(1)
+    expect(signed.splice(0)).toEqual(['acme'])
+    await pass(58_000)
+    expect(signed).toEqual([])
+    await pass(1_000)
+    expect(signed).toEqual(['_system', 'quiet'])
+  })
+
+  it('does not wait when a thousand records are there', async () => {
+    await pass(0)
+    signed.splice(0)
+    for (let i = 0; i < 999; i++) checkpointer.noted('acme')
+    await pass(0)
+    expect(signed).toEqual([])
+    checkpointer.noted('acme')
+    await pass(0)
+    expect(signed.splice(0)).toEqual(['acme'])
+    await pass(999)
+    expect(signed).toEqual([])
+  })
+
+  it('tries again what failed, says so, goes on with the others, and knows since when', async () => {
+    await pass(0)
+    fails = 'acme'
+    checkpointer.noted('acme')
+    checkpointer.noted('globex')
+    signed.splice(0)
+    await pass(3_000)
+    expect(signed).toEqual(['globex'])
+    expect([errors, checkpointer.lagMs()]).toEqual([3, 3_000])
+    fails = undefined
+    await pass(1_000)
+    expect(signed).toEqual(['globex', 'acme'])
+    expect(checkpointer.lagMs()).toBe(0)
+  })
+
+  it('signs what is left when it ends', async () => {
+    await pass(0)
+    signed.splice(0)
+    checkpointer.noted('acme')
+    await checkpointer.close()
+    expect(signed).toEqual(['acme'])
+    await pass(5_000)
+    expect(signed).toEqual(['acme'])
+  })
+})

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { CheckpointList, VerifierKeys } from '../../src/contract/checkpoint.ts'
+import { openCheckpoint } from '../../src/domain/checkpoint.ts'
+import { verifyEvidence } from '../../src/evidence/verify.ts'
+import { makeCheckpoint } from '../../src/gateway/checkpoints.ts'
+import { ownSecrets } from '../../src/gateway/secrets.ts'
+import {
+  type Agent,
+  type Answer,
+  call,
+  HOUR,
+  MINUTE,
+  newTask,
+  openWorld,
+  type Reviewer,
+  until,
+  type World,
+} from '../gateway-fixture.ts'
+
+/** Signed checkpoints of evidence (design.md section 8), end to end. */
+
+let world: World
+let bot: Agent
+let ann: Reviewer
+
+beforeAll(async () => {
+  world = await openWorld({ checkpointEveryMs: 10 })
+  bot = await world.agent()
+  ann = await world.reviewer('ann')
+})
+afterAll(() => world.close())
+
+const list = (query = ''): Promise<Answer<CheckpointList>> =>
+  world.admin('GET', `checkpoints?tenant=acme${query}`)
+const allow = (): Promise<unknown> => bot.submit(newTask(), { tool_name: 't', payload: {} })
+/** The export as an auditor gets it. */
+async function* exported(): AsyncGenerator<string> {
+  const { text } = await world.admin('GET', 'evidence?tenant=acme')
+  yield* text.split('\n')
+}
+/** Everything that is written is signed. */
+async function signed(): Promise<CheckpointList> {
+  const count = (await world.evidence()).length
+  await until(async () => (await list()).body.checkpoints[0]?.size === count)
+  return (await list()).body
+}
+
+describe('GET /api/admin/checkpoints', () => {
+  it('the newest covers all evidence, signed by the key that anybody may ask for', async () => {
+    for (let i = 0; i < 5; i++) await allow()
+    const { origin, verifier_key, checkpoints } = await signed()
+    const [newest] = checkpoints
+    expect(origin).toMatch(/^countersign\/[0-9a-f]{16}\/acme$/)
+    expect(openCheckpoint(newest?.note ?? '', verifier_key)).toEqual({
+      origin,
+      size: newest?.size,
+      root: newest?.root,
+      at: newest?.at,
+    })
+    const keys = await call<VerifierKeys>(`${world.url}/.well-known/countersign/keys`, 'GET')
+    expect(keys.status).toBe(200)
+    const raw = Buffer.from(verifier_key.split('+').slice(2).join('+'), 'base64').subarray(1)
+    expect(keys.body).toEqual({
+      origin: origin.slice(0, -'acme'.length),
+      keys: [{ alg: 'Ed25519', public_key: raw.toString('base64') }],
+    })
+    expect(keys.text).not.toContain('acme')
+  })
+
+  it('the export agrees with every checkpoint that was ever handed out', async () => {
+    const notes: string[] = []
+    for (let i = 0; i < 4; i++) {
+      await allow()
+      notes.push((await signed()).checkpoints[0]?.note ?? '')
+    }
+    const { verifier_key } = await signed()
+    const verdict = await verifyEvidence(exported(), { notes, verifierKey: verifier_key, receipts: [] })
+    expect(verdict.faults).toEqual([])
+    expect(verdict.signed?.size).toBe(verdict.records)
+  })
+
+  it('keeps the last of each hour, pages, and leaves an hour without evidence out', async () => {
+    world.clock.advance(HOUR - (world.clock.now % HOUR))
+    const before = (await list()).body.checkpoints.length
+    const sizes: number[] = []
+    for (const pause of [60 * MINUTE, 70 * MINUTE, 3 * HOUR]) {
+      await allow()
+      await signed()
+      await allow()
+      sizes.unshift((await signed()).checkpoints[0]?.size ?? 0)
+      world.clock.advance(pause)
+    }
+    const { body } = await list()
+    expect(body.checkpoints.map(({ size }) => size).slice(0, 3)).toEqual(sizes)
+    expect(body.checkpoints).toHaveLength(before + 3)
+    const { body: page } = await list(`&limit=1&before=${sizes[0]}`)
+    expect(page.checkpoints.map(({ size }) => size)).toEqual([sizes[1]])
+  })
+
+  it('a restart goes on with the same key and the same tree', async () => {
+    const before = await signed()
+    await world.restart()
+    await allow()
+    const after = await signed()
+    expect([after.origin, after.verifier_key]).toEqual([before.origin, before.verifier_key])
+    const notes = [before, after].map(({ checkpoints }) => checkpoints[0]?.note ?? '')
+    const proofs = { notes, verifierKey: after.verifier_key, receipts: [] }
+    expect((await verifyEvidence(exported(), proofs)).faults).toEqual([])
+  })
+
+  it('two instances that sign at once agree, and lose no record', async () => {
+    const { deps } = world.app
+    const own = await ownSecrets({
+      store: deps.store,
+      random: (bytes) => deps.random(bytes),
+      commitId: () => deps.nextCommitId(),
+      deadlineMs: 1_000,
+      adminKey: undefined,
+    })
+    for (let round = 0; round < 10; round++) {
+      await allow()
+      const sizes = await Promise.all(Array.from({ length: 4 }, () => makeCheckpoint(deps, own.log, 'acme')))
+      expect(new Set(sizes).size).toBe(1)
+    }
+    const { checkpoints, verifier_key } = await signed()
+    const proofs = { notes: [checkpoints[0]?.note ?? ''], verifierKey: verifier_key, receipts: [] }
+    expect((await verifyEvidence(exported(), proofs)).faults).toEqual([])
+  })
+
+  it('is for the admin key and for the admin role in its own tenant; a tenant without evidence has none', async () => {
+    const ask = async (tenant: string, headers: Record<string, string>): Promise<number> =>
+      (await call(`${world.url}/api/admin/checkpoints?tenant=${tenant}`, 'GET', { headers })).status
+    const ben = await world.reviewer('ben')
+    expect([await ask('acme', ann.credentials()), await ask('globex', ann.credentials())]).toEqual([200, 404])
+    expect([await ask('acme', ben.credentials()), await ask('acme', {})]).toEqual([403, 401])
+    const { body } = await world.admin<CheckpointList>('GET', 'checkpoints?tenant=nobody')
+    expect(body.checkpoints).toEqual([])
+    expect((await world.admin('GET', 'checkpoints?tenant=No')).status).toBe(400)
+    const system = await world.admin<CheckpointList>('GET', 'checkpoints?tenant=_system')
+    expect(system.body.checkpoints[0]?.size).toBeGreaterThan(0)
+  })
+})
