@@ -2,19 +2,19 @@ import { randomFillSync } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { assembleMetrics } from './app-metrics.ts'
 import { singleSignOnOf } from './app-sign-in.ts'
 import { openStore } from './app-store.ts'
 import { assembleWebhooks, type WebhookParts, type Webhooks } from './app-webhooks.ts'
 import type { Config } from './config.ts'
 import { successor, timeOrderedId } from './domain/id.ts'
 import { type Bucket, takeToken } from './domain/rate.ts'
-import { type Census, census } from './gateway/census.ts'
 import type { Deps } from './gateway/deps.ts'
 import { issueLink, type Person } from './gateway/login-links.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/load-notes.ts'
 import { ownSecrets } from './gateway/secrets.ts'
 import { startTimer, type Timer } from './gateway/timer.ts'
-import type { HttpObservation, Rates, WebhookPorts } from './http/deps.ts'
+import type { Rates, WebhookPorts } from './http/deps.ts'
 import type { Health } from './http/health.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
@@ -29,9 +29,9 @@ import { createPayloadChecks } from './policy/payload.ts'
 import type { Store } from './store/store.ts'
 import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
-import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import type { Metrics, MetricSources } from './telemetry/metrics.ts'
+import { observeStore } from './telemetry/store-calls.ts'
 import { timerNotes } from './telemetry/timer-notes.ts'
-import { packageVersion } from './telemetry/version.ts'
 
 /** A running gateway. */
 export interface App {
@@ -59,12 +59,12 @@ export interface AppParts {
   readonly streamBeatMs?: number
   /** Of webhooks: how often the outbox is looked at, how long a try may take, and whom to trust. */
   readonly webhooks?: WebhookParts
+  /** Counts; the default keeps the metrics of the table. */
+  readonly createMetrics?: (sources: MetricSources) => Metrics
 }
 
 const TIMER_EVERY_MS = 500
 const ID_RANDOM_BYTES = 10
-/** A scrape counts waiting threads afresh only this often. */
-const CENSUS_EVERY_MS = 5_000
 const NOTE_RETRY_MS = 1_000
 
 /** The composition root: the only place that knows every adapter. Resolves when the gateway listens. */
@@ -120,22 +120,25 @@ interface Gateway extends Adapters {
   readonly newAdminKey?: string
 }
 
-async function assemble(config: Config, parts: AppParts, { store, policies }: Adapters): Promise<Gateway> {
+async function assemble(config: Config, parts: AppParts, adapters: Adapters): Promise<Gateway> {
   const { log } = parts
+  const { policies } = adapters
   const random = randomSource()
   const nextCommitId = commitIds(random)
   const { commitments, adminKeyHash, newAdminKey } = await ownSecrets({
-    store,
+    store: adapters.store,
     random,
     commitId: nextCommitId,
     deadlineMs: config.storeDeadline,
     adminKey: config.adminKey,
   })
-  const metrics = createMetrics({
-    version: packageVersion(),
-    knowsTool: (name) => policies.current()?.tools.has(name) === true,
-    census: cached(() => census(deps), CENSUS_EVERY_MS),
-  })
+  const asked = {
+    deps: () => deps,
+    traffic: () => server.traffic(),
+    isReady: async () => (await health.ready()).ready,
+  }
+  const metrics = assembleMetrics({ ...adapters, ...asked, log }, parts.createMetrics)
+  const store = observeStore(adapters.store, metrics.observeStore)
   const webhooks = assembleWebhooks(config, parts.webhooks)
   const deps = depsOf(config, { store, policies, random, nextCommitId, commitments, metrics, webhooks, log })
   const worker = webhooks.start(deps, { metrics, log })
@@ -150,7 +153,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
   })
   const timer = startTimer(deps, {
     everyMs: parts.timerEveryMs ?? TIMER_EVERY_MS,
-    ...timerNotes(log),
+    ...timerNotes(log, metrics.observeTimer),
   })
   const loads = createLoadNotes(deps, {
     retryMs: NOTE_RETRY_MS,
@@ -186,6 +189,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     policies,
     keys: new Map(),
     noted: new Map(),
+    shown: new Map(),
     random,
     nextId: orderedIds(() => store.now(), random),
     nextCommitId,
@@ -233,7 +237,7 @@ function serverOf(
     ...singleSignOnOf(config),
     site: () => (site ??= siteNow(config, server)),
     shadowCounts: metrics.shadowCounts,
-    observeHttp: (request: HttpObservation) => metrics.observeHttp(request),
+    watcher: { answered: metrics.observeHttp, aborted: metrics.observeAborted, route: metrics.expectRoute },
   }
   const server: FastifyInstance = createServer(http, health)
   return { server, health }
@@ -257,7 +261,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   }
   try {
     await server.listen({ host: config.host, port: config.port })
-    scrapes = await listenForScrapes(metrics.registry, config.metricsHost, config.metricsPort)
+    scrapes = await listenForScrapes(metrics.scrape, config.metricsHost, config.metricsPort)
   } catch (error) {
     await close()
     throw error
@@ -310,7 +314,7 @@ function staleness(deps: Deps): string {
 function noteLoads({ loads, metrics, policies }: Gateway, log: Logger): (report: LoadReport) => void {
   return (report) => {
     const { ok, revision, diagnostics } = report
-    metrics.observeLoad({ ok, atSeconds: report.at / 1000, ...(revision === undefined ? {} : { revision }) })
+    metrics.observeLoad({ ok, atSeconds: report.at / 1000, bundle: policies.current() })
     const errors = diagnostics.filter((one) => one.severity === 'error')
     const places = errors.map((one) => `${one.file}:${one.line}:${one.column} ${one.code}: ${one.message}`)
     if (ok) log.info({ revision, warnings: diagnostics.length }, 'policies loaded')
@@ -373,17 +377,5 @@ function ratesOf(now: () => number): Rates {
       buckets.set(key, bucket)
       return retryAfterMs
     },
-  }
-}
-
-function cached(ask: () => Promise<Census>, everyMs: number): () => Promise<Census> {
-  let at = -Infinity
-  let answer: Promise<Census> | undefined
-  return () => {
-    if (answer === undefined || performance.now() - at >= everyMs) {
-      at = performance.now()
-      answer = ask()
-    }
-    return answer
   }
 }

@@ -1,0 +1,17 @@
+import { collectDefaultMetrics } from 'prom-client'
+import type { BirthRegistry } from './exposition.ts'
+
+/** Gauges with the name of a counter, and what `nodejs_active_resources` says as well. */
+const LEFT_OUT = [
+  'nodejs_active_handles',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
+
+/** What the process takes, and how late its event loop is. */
+export function collectNodeMetrics(registry: BirthRegistry): void {
+  collectDefaultMetrics({ register: registry })
+  for (const name of LEFT_OUT) registry.removeSingleMetric(name)
+}
