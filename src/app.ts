@@ -30,7 +30,6 @@ import type { Store } from './store/store.ts'
 import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
 import type { Metrics, MetricSources } from './telemetry/metrics.ts'
-import { observeStore } from './telemetry/store-calls.ts'
 import { timerNotes } from './telemetry/timer-notes.ts'
 
 /** A running gateway. */
@@ -138,7 +137,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     isReady: async () => (await health.ready()).ready,
   }
   const metrics = assembleMetrics({ ...adapters, ...asked, log }, parts.createMetrics)
-  const store = observeStore(adapters.store, metrics.observeStore)
+  const store = metrics.observed(adapters.store)
   const webhooks = assembleWebhooks(config, parts.webhooks)
   const deps = depsOf(config, { store, policies, random, nextCommitId, commitments, metrics, webhooks, log })
   const worker = webhooks.start(deps, { metrics, log })

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorCode } from '../contract/errors.ts'
 import type { HttpDeps, HttpObservation } from './deps.ts'
@@ -25,12 +26,14 @@ export function watchTraffic(app: FastifyInstance, { watcher, waits }: HttpDeps)
     watcher.answered(observationOf(request, reply))
     done()
   })
+  const closed = function (this: ServerResponse): void {
+    requests -= 1
+    if (!this.writableFinished) watcher.aborted()
+  }
   app.server.on('request', (_, response) => {
     requests += 1
-    response.once('close', () => {
-      requests -= 1
-      if (!response.writableFinished) watcher.aborted()
-    })
+    // one function for all of them: a closure for each request would be the dearest part of counting
+    response.on('close', closed)
   })
   app.server.on('connection', (socket) => {
     connections += 1

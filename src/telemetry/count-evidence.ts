@@ -1,6 +1,7 @@
 import type { Risk, Verdict } from '../domain/decision.ts'
 import type { EvidenceRecord } from '../gateway/evidence.ts'
-import type { Exemplar, Instruments, LabelsOf } from './instruments.ts'
+import type { Exemplar } from './cells.ts'
+import type { Instruments, LabelsOf } from './instruments.ts'
 import { OTHER, REJECTION_REASONS } from './labels.ts'
 import { traceOf } from './trace.ts'
 

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Counter, type OpenMetricsContentType, Registry } from 'prom-client'
+import { Counter, type Metric, type OpenMetricsContentType, Registry } from 'prom-client'
+import type { Sample } from './cells.ts'
 
 /**
- * The two texts of `/metrics`. prom-client 15 gives one of them for each registry, with exemplars only where the registry is OpenMetrics from
- * the start, and renames counters for good when it writes OpenMetrics. So metrics are born in a registry of their own, and shown by two others.
+ * The two texts of `/metrics`. prom-client 15 writes one of them for each registry, and renames counters for good when it writes OpenMetrics:
+ * so each format has a registry of its own, which knows each metric by the name that it has there.
  */
-export type BirthRegistry = Registry<OpenMetricsContentType>
 export type Format = 'openmetrics' | 'text'
 
 export interface Exposition {
@@ -13,30 +13,41 @@ export interface Exposition {
   readonly text: string
 }
 
-export function createRegistry(): BirthRegistry {
-  const registry = new Registry<OpenMetricsContentType>()
-  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
-  return registry
+/** A metric of ours, with all of its series. */
+export interface Family {
+  readonly name: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly help: string
+  readonly samples: () => readonly Sample[]
 }
 
 /** Characters after which others get a turn: a scrape must not hold up decisions. */
 const SLICE_CHARS = 32_768
 
-/** Writes out, in slices, everything that was registered in `born` until now. */
+/** Writes out, in slices, our metrics and those that Node's registry has until now. */
 export function createExposition(
-  born: BirthRegistry,
+  families: readonly Family[],
+  node: Registry,
   turn: () => Promise<unknown> = () => nextTurn(),
 ): (format: Format) => Promise<Exposition> {
-  const metrics = born.getMetricsAsArray().map(({ name }) => ({ name, metric: born.getSingleMetric(name) }))
-  const registries = { openmetrics: createRegistry(), text: new Registry() }
+  const registries = { openmetrics: new Registry<OpenMetricsContentType>(), text: new Registry() }
+  registries.openmetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
   const names: Record<Format, string[]> = { openmetrics: [], text: [] }
-  for (const { name, metric } of metrics) {
+  const show = (format: Format, metric: Metric, name: string): void => {
+    registries[format].registerMetric(metric)
+    names[format].push(name)
+  }
+  for (const family of families) {
+    show('text', shownAs(family, family.name), family.name)
+    const name = family.type === 'counter' ? familyName(family.name) : family.name
+    show('openmetrics', shownAs(family, name), name)
+  }
+  for (const { name } of node.getMetricsAsArray()) {
+    const metric = node.getSingleMetric(name)
     if (metric === undefined) continue
-    registries.text.registerMetric(metric)
-    names.text.push(name)
-    const family = metric instanceof Counter ? name.replace(/_total$/, '') : name
-    registries.openmetrics.registerMetric(family === name ? metric : renamed(metric, family))
-    names.openmetrics.push(family)
+    show('text', metric, name)
+    if (metric instanceof Counter) show('openmetrics', renamed(metric, familyName(name)), familyName(name))
+    else show('openmetrics', metric, name)
   }
   return async (format) => {
     const registry = registries[format]
@@ -55,7 +66,16 @@ export function createExposition(
   }
 }
 
-/** The counter under the name of its family: OpenMetrics keeps `_total` for the samples. */
+/** OpenMetrics keeps `_total` for the samples, and prom-client adds it there. */
+const familyName = (name: string): string => name.replace(/_total$/, '')
+
+/** All that a registry asks of a metric: its name, and what `get` resolves to. */
+function shownAs({ type, help, samples }: Family, name: string): Metric {
+  const get = () => Promise.resolve({ name, help, type, values: samples() })
+  return { name, get } as unknown as Metric
+}
+
+/** The counter under another name, which reads and counts what the first does. */
 function renamed<T extends object>(metric: T, name: string): T {
   return Object.create(metric, { name: { value: name } }) as T
 }

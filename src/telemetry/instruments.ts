@@ -1,7 +1,7 @@
-import { Counter, Gauge, Histogram } from 'prom-client'
-import type { BirthRegistry } from './exposition.ts'
+import { type Cell, CounterCell, type Exemplar, GaugeCell, HistogramCell } from './cells.ts'
+import type { Family } from './exposition.ts'
 import type { OpenSet } from './labels.ts'
-import { closedCombinations, createSeries, type Labels } from './series.ts'
+import { closedCombinations, createSeries, type Labels, type Series } from './series.ts'
 import { type MetricName, METRICS, type MetricSpec } from './table.ts'
 
 type Of<K extends MetricSpec['kind']> = {
@@ -13,8 +13,6 @@ type ValueOf<S> = S extends readonly (infer V)[] ? V : string
 export type LabelsOf<N extends MetricName> = {
   readonly [L in keyof (typeof METRICS)[N]['labels']]: ValueOf<(typeof METRICS)[N]['labels'][L]>
 }
-/** What names one call among those that were counted together: a trace or a thread. */
-export type Exemplar = Readonly<Record<string, string>>
 
 /**
  * The metrics of the table as things that count. Nothing here throws, and no metric ever has more series than the table says: what comes over
@@ -30,126 +28,65 @@ export interface Instruments {
   expect<N extends Of<'counter' | 'histogram'>>(name: N, series: readonly LabelsOf<N>[]): void
   /** Drops the series whose open label of this origin holds a name that is no longer known. */
   forget(from: OpenSet['from'], isKnown: (name: string) => boolean): void
+  /** What there is to show. */
+  readonly families: readonly Family[]
 }
 
 /** `onFull` is told, once for each metric, that it has as many series as it may have. */
-export function createInstruments(registry: BirthRegistry, onFull: (metric: string) => void): Instruments {
+export function createInstruments(onFull: (metric: string) => void): Instruments {
   const full = new Set<string>()
   const onFold = (metric: string): void => {
-    all.folded.count({})
+    all.folded.add({}, 1)
     if (full.has(metric)) return
     full.add(metric)
     onFull(metric)
   }
   const all = Object.fromEntries(
-    Object.entries<MetricSpec>(METRICS).map(([key, spec]) => [key, createInstrument(spec, registry, onFold)]),
+    Object.entries<MetricSpec>(METRICS).map(([key, spec]) => [key, createInstrument(spec, onFold)]),
   ) as Record<MetricName, Instrument>
   return {
-    count: (name, labels, exemplar) => all[name].count(plain(labels), exemplar),
-    observe: (name, labels, value, exemplar) => all[name].observe(plain(labels), value, exemplar),
-    set: (name, labels, value) => all[name].set(plain(labels), value),
+    count: (name, labels, exemplar) => all[name].add(plain(labels), 1, exemplar),
+    observe: (name, labels, value, exemplar) => all[name].add(plain(labels), value, exemplar),
+    set: (name, labels, value) => all[name].add(plain(labels), value),
     setAll: (name, series) => {
-      all[name].clear()
-      for (const [labels, value] of series) all[name].set(plain(labels), value)
+      all[name].series.clear()
+      for (const [labels, value] of series) all[name].add(plain(labels), value)
     },
-    expect: (name, series) => all[name].expect(series.map(plain)),
+    expect: (name, series) => all[name].series.expect(series.map(plain)),
     forget: (from, isKnown) => {
-      for (const instrument of Object.values(all)) instrument.forget(from, isKnown)
+      for (const { series } of Object.values(all)) series.forget(from, isKnown)
     },
+    families: Object.values(all).map(({ spec: { name, kind, help }, series }) => ({
+      name,
+      type: kind,
+      help,
+      samples: () => [...series.all()].flatMap((cell) => cell.samples(name)),
+    })),
   }
 }
 
 /** Without what the table says of the values: the compiler has held them against it. */
 const plain = (labels: object): Labels => labels as Labels
 
-/** One metric; a counter is only counted, a histogram only observed, and a gauge only set. */
 interface Instrument {
-  count(labels: Labels, exemplar?: Exemplar): void
-  observe(labels: Labels, value: number, exemplar?: Exemplar): void
-  set(labels: Labels, value: number): void
-  clear(): void
-  expect(series: readonly Labels[]): void
-  forget(from: OpenSet['from'], isKnown: (name: string) => boolean): void
-}
-
-function createInstrument(
-  spec: MetricSpec,
-  registry: BirthRegistry,
-  onFold: (metric: string) => void,
-): Instrument {
-  const series = createSeries(spec, () => onFold(spec.name))
-  const metric = metricOf(spec, registry)
-  const expect = (wanted: readonly Labels[]): void => {
-    for (const labels of series.expect(wanted)) metric.zero(labels)
-  }
-  if (spec.kind !== 'gauge') expect(closedCombinations(spec))
-  const admitted = (labels: Labels, use: (admitted: Labels) => void): void => {
-    const found = series.admit(labels)
-    if (found !== undefined) use(found)
-  }
-  return {
-    count: (labels, exemplar) => admitted(labels, (found) => metric.add(found, 1, exemplar)),
-    observe: (labels, value, exemplar) => admitted(labels, (found) => metric.add(found, value, exemplar)),
-    set: (labels, value) => admitted(labels, (found) => metric.add(found, value)),
-    clear: () => {
-      series.clear()
-      metric.reset()
-    },
-    expect,
-    forget: (from, isKnown) => {
-      for (const labels of series.forget(from, isKnown)) metric.remove(labels)
-    },
-  }
-}
-
-/** What prom-client gives for the three kinds, spoken to in one way. */
-interface Backing {
+  readonly spec: MetricSpec
+  readonly series: Series<Cell>
   /** Counts, observes or sets. */
   add(labels: Labels, value: number, exemplar?: Exemplar): void
-  zero(labels: Labels): void
-  remove(labels: Labels): void
-  reset(): void
 }
 
-function metricOf(spec: MetricSpec, registry: BirthRegistry): Backing {
-  const { name, help, buckets = [], exemplar } = spec
-  const enableExemplars = exemplar !== undefined
-  const common = { name, help, labelNames: Object.keys(spec.labels), registers: [registry], enableExemplars }
-  if (spec.kind === 'counter') return counterOf(new Counter(common), enableExemplars)
-  if (spec.kind === 'histogram')
-    return histogramOf(new Histogram({ ...common, buckets: [...buckets] }), enableExemplars)
-  const gauge = new Gauge({ ...common, enableExemplars: false })
-  return {
-    add: (labels, value) => gauge.set(labels, value),
-    zero: (labels) => gauge.set(labels, 0),
-    remove: (labels) => gauge.remove(labels),
-    reset: () => gauge.reset(),
+function createInstrument(spec: MetricSpec, onFold: (metric: string) => void): Instrument {
+  const { kind, buckets = [], exemplar: named } = spec
+  const make = (labels: Labels): Cell => {
+    if (kind === 'histogram') return new HistogramCell(labels, buckets)
+    return kind === 'counter' ? new CounterCell(labels) : new GaugeCell(labels)
   }
-}
-
-const NONE: Exemplar = {}
-
-/** A metric with exemplars takes its arguments in another form, whether there is one or not. */
-function counterOf(counter: Counter, exemplars: boolean): Backing {
-  const add: Backing['add'] = exemplars
-    ? (labels, value, exemplarLabels = NONE) =>
-        counter.inc(exemplarLabels === NONE ? { labels, value } : { labels, value, exemplarLabels })
-    : (labels, value) => counter.inc(labels, value)
+  const series = createSeries(spec, make, () => onFold(spec.name))
+  if (kind !== 'gauge' || Object.keys(spec.labels).length === 0) series.expect(closedCombinations(spec))
   return {
-    add,
-    zero: (labels) => add(labels, 0),
-    remove: (labels) => counter.remove(labels),
-    reset: () => counter.reset(),
-  }
-}
-
-function histogramOf(histogram: Histogram, exemplars: boolean): Backing {
-  return {
-    add: exemplars
-      ? (labels, value, exemplarLabels = NONE) => histogram.observe({ labels, value, exemplarLabels })
-      : (labels, value) => histogram.observe(labels, value),
-    zero: (labels) => histogram.zero(labels),
-    remove: (labels) => histogram.remove(labels),
-    reset: () => histogram.reset(),
+    spec,
+    series,
+    add: (labels, value, exemplar) =>
+      series.cell(labels)?.add(value, named === undefined ? undefined : exemplar),
   }
 }

@@ -1,12 +1,13 @@
 import type { ErrorCode } from '../contract/errors.ts'
 import type { Observation } from '../gateway/deps.ts'
+import type { Store } from '../store/store.ts'
 import { countLoad, type Load } from './count-load.ts'
 import { countEvidence, type EvidenceContext } from './count-evidence.ts'
-import { createExposition, createRegistry, type Exposition, type Format } from './exposition.ts'
+import { createExposition, type Exposition, type Format } from './exposition.ts'
 import { createInstruments, type Instruments, type LabelsOf } from './instruments.ts'
 import { collectNodeMetrics } from './node-metrics.ts'
 import { type Readings, takeReadings } from './readings.ts'
-import type { StoreCall } from './store-calls.ts'
+import { observeStore, type StoreCall } from './store-calls.ts'
 import { traceOf } from './trace.ts'
 
 /** What the adapters tell; nothing of it ever throws, or is more than counting. */
@@ -19,7 +20,8 @@ export interface Metrics {
   /** One try of a delivery; `lagMs` is the time from the event to its delivery. */
   readonly observeDelivery: (tried: Tried) => void
   readonly observeLoad: (load: Load) => void
-  readonly observeStore: (call: StoreCall) => void
+  /** The same store, with its calls counted. */
+  readonly observed: (store: Store) => Store
   /** One round of the timer. */
   readonly observeTimer: (ok: boolean) => void
   /** A route that there is: its series exist before its first request. */
@@ -55,10 +57,8 @@ export interface MetricSources extends Readings {
 }
 
 export function createMetrics(sources: MetricSources): Metrics {
-  const registry = createRegistry()
-  const instruments = createInstruments(registry, sources.onFull)
-  collectNodeMetrics(registry)
-  const expose = createExposition(registry)
+  const instruments = createInstruments(sources.onFull)
+  const expose = createExposition(instruments.families, collectNodeMetrics())
   const context: EvidenceContext = { sources, shadowCounts: new Map(), lastRecordMs: 0 }
   instruments.set('build', { version: sources.version }, 1)
   return {
@@ -68,7 +68,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     observeAborted: () => instruments.count('httpAborted', {}),
     observeDelivery: (tried) => countTry(instruments, tried),
     observeLoad: (load) => countLoad(instruments, load),
-    observeStore: (call) => countStoreCall(instruments, call),
+    observed: (store) => observeStore(store, (call) => countStoreCall(instruments, call)),
     observeTimer: (ok) => instruments.count('timerRounds', { result: ok ? 'ok' : 'failed' }),
     expectRoute: (route) => expectRoute(instruments, route),
     scrape: async (format) => {

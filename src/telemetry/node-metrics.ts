@@ -1,5 +1,4 @@
-import { collectDefaultMetrics } from 'prom-client'
-import type { BirthRegistry } from './exposition.ts'
+import { collectDefaultMetrics, Registry } from 'prom-client'
 
 /** Gauges with the name of a counter, and what `nodejs_active_resources` says as well. */
 const LEFT_OUT = [
@@ -11,7 +10,9 @@ const LEFT_OUT = [
 ]
 
 /** What the process takes, and how late its event loop is. */
-export function collectNodeMetrics(registry: BirthRegistry): void {
+export function collectNodeMetrics(): Registry {
+  const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   for (const name of LEFT_OUT) registry.removeSingleMetric(name)
+  return registry
 }
