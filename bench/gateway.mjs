@@ -54,9 +54,13 @@ export function lineOf(child, fits) {
   })
 }
 
-/** With `store` (and what goes with it in `settings`) on Redis, else on the embedded store in `directory`. */
+/**
+ * With `store` (and what goes with it in `settings`) on Redis, else on the embedded store in `directory`. `program`: another script, and
+ * its first arguments, in place of `serve`.
+ */
 export async function startGateway({
   policies = STARTER_POLICIES,
+  program = [MAIN, 'serve'],
   directory,
   store,
   settings = [],
@@ -66,9 +70,9 @@ export async function startGateway({
 } = {}) {
   const own = directory ?? mkdtempSync(join(tmpdir(), 'countersign-bench-'))
   const place = store ?? `file:${own}/data`
-  const args = ['serve', '--port', '0', '--metrics-port', '0', '--store', place, ...settings]
+  const args = ['--port', '0', '--metrics-port', '0', '--store', place, ...settings]
   const started = performance.now()
-  const child = startNode([MAIN, ...args, '--policies', policies, '--log-level', logLevel ?? 'info'], {
+  const child = startNode([...program, ...args, '--policies', policies, '--log-level', logLevel ?? 'info'], {
     pinned,
     flags,
     env: { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY },

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { assembleMetrics } from './app-metrics.ts'
 import { singleSignOnOf } from './app-sign-in.ts'
 import { assembleCheckpoints, type Checkpoints } from './app-evidence.ts'
 import { commitIds, orderedIds, randomSource } from './app-ids.ts'
@@ -8,7 +9,6 @@ import { openStore } from './app-store.ts'
 import { assembleWebhooks, type WebhookParts, type Webhooks } from './app-webhooks.ts'
 import type { Config } from './config.ts'
 import { type Bucket, takeToken } from './domain/rate.ts'
-import { type Census, census } from './gateway/census.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/checkpoints.ts'
 import type { Deps } from './gateway/deps.ts'
@@ -16,7 +16,7 @@ import { issueLink, type Person } from './gateway/login-links.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/load-notes.ts'
 import { ownSecrets } from './gateway/secrets.ts'
 import { startTimer, type Timer } from './gateway/timer.ts'
-import type { HttpObservation, Rates, WebhookPorts } from './http/deps.ts'
+import type { Rates, WebhookPorts } from './http/deps.ts'
 import type { Health } from './http/health.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
@@ -31,9 +31,8 @@ import { createPayloadChecks } from './policy/payload.ts'
 import type { Store } from './store/store.ts'
 import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
-import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import type { Metrics, MetricSources } from './telemetry/metrics.ts'
 import { timerNotes } from './telemetry/timer-notes.ts'
-import { packageVersion } from './telemetry/version.ts'
 
 /** A running gateway. */
 export interface App {
@@ -63,11 +62,11 @@ export interface AppParts {
   readonly checkpointEveryMs?: number
   /** Of webhooks: how often the outbox is looked at, how long a try may take, and whom to trust. */
   readonly webhooks?: WebhookParts
+  /** Counts; the default keeps the metrics of the table. */
+  readonly createMetrics?: (sources: MetricSources) => Metrics
 }
 
 const TIMER_EVERY_MS = 500
-/** A scrape counts waiting threads afresh only this often. */
-const CENSUS_EVERY_MS = 5_000
 const NOTE_RETRY_MS = 1_000
 
 /** The composition root: the only place that knows every adapter. Resolves when the gateway listens. */
@@ -124,12 +123,13 @@ interface Gateway extends Adapters {
   readonly newAdminKey?: string
 }
 
-async function assemble(config: Config, parts: AppParts, { store, policies }: Adapters): Promise<Gateway> {
+async function assemble(config: Config, parts: AppParts, adapters: Adapters): Promise<Gateway> {
   const { log } = parts
+  const { policies } = adapters
   const random = randomSource()
   const nextCommitId = commitIds(random)
   const own = await ownSecrets({
-    store,
+    store: adapters.store,
     random,
     commitId: nextCommitId,
     deadlineMs: config.storeDeadline,
@@ -137,11 +137,13 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
   })
   const { commitments, adminKeyHash, newAdminKey } = own
   const checkpoints = assembleCheckpoints(own.log, parts.checkpointEveryMs)
-  const metrics = createMetrics({
-    version: packageVersion(),
-    knowsTool: (name) => policies.current()?.tools.has(name) === true,
-    census: cached(() => census(deps), CENSUS_EVERY_MS),
-  })
+  const asked = {
+    deps: () => deps,
+    traffic: () => server.traffic(),
+    isReady: async () => (await health.ready()).ready,
+  }
+  const metrics = assembleMetrics({ ...adapters, ...asked, log }, parts.createMetrics)
+  const store = metrics.observed(adapters.store)
   const webhooks = assembleWebhooks(config, parts.webhooks)
   const told = { metrics, webhooks, checkpoints, log }
   const deps = depsOf(config, { store, policies, random, nextCommitId, commitments, ...told })
@@ -159,7 +161,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
   })
   const timer = startTimer(deps, {
     everyMs: parts.timerEveryMs ?? TIMER_EVERY_MS,
-    ...timerNotes(log),
+    ...timerNotes(log, metrics.observeTimer),
   })
   const loads = createLoadNotes(deps, {
     retryMs: NOTE_RETRY_MS,
@@ -197,6 +199,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     policies,
     keys: new Map(),
     noted: new Map(),
+    shown: new Map(),
     random,
     nextId: orderedIds(() => store.now(), random),
     nextCommitId,
@@ -249,7 +252,7 @@ function serverOf(
     ...singleSignOnOf(config),
     site: () => (site ??= siteNow(config, server)),
     shadowCounts: metrics.shadowCounts,
-    observeHttp: (request: HttpObservation) => metrics.observeHttp(request),
+    watcher: { answered: metrics.observeHttp, aborted: metrics.observeAborted, route: metrics.expectRoute },
   }
   const server: FastifyInstance = createServer(http, health)
   return { server, health }
@@ -275,7 +278,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
   }
   try {
     await server.listen({ host: config.host, port: config.port })
-    scrapes = await listenForScrapes(metrics.registry, config.metricsHost, config.metricsPort)
+    scrapes = await listenForScrapes(metrics.scrape, config.metricsHost, config.metricsPort)
   } catch (error) {
     await close()
     throw error
@@ -328,7 +331,7 @@ function staleness(deps: Deps): string {
 function noteLoads({ loads, metrics, policies }: Gateway, log: Logger): (report: LoadReport) => void {
   return (report) => {
     const { ok, revision, diagnostics } = report
-    metrics.observeLoad({ ok, atSeconds: report.at / 1000, ...(revision === undefined ? {} : { revision }) })
+    metrics.observeLoad({ ok, atSeconds: report.at / 1000, bundle: policies.current() })
     const errors = diagnostics.filter((one) => one.severity === 'error')
     const places = errors.map((one) => `${one.file}:${one.line}:${one.column} ${one.code}: ${one.message}`)
     if (ok) log.info({ revision, warnings: diagnostics.length }, 'policies loaded')
@@ -354,17 +357,5 @@ function ratesOf(now: () => number): Rates {
       buckets.set(key, bucket)
       return retryAfterMs
     },
-  }
-}
-
-function cached(ask: () => Promise<Census>, everyMs: number): () => Promise<Census> {
-  let at = -Infinity
-  let answer: Promise<Census> | undefined
-  return () => {
-    if (answer === undefined || performance.now() - at >= everyMs) {
-      at = performance.now()
-      answer = ask()
-    }
-    return answer
   }
 }

@@ -1,41 +1,93 @@
 import { RISKS } from '../domain/decision.ts'
+import type { Snapshot } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
 import { destinations } from './destinations.ts'
-import { INDEX, SYSTEM } from './records.ts'
+import { INDEX, read, SYSTEM } from './records.ts'
 import { listTenants } from './tenants.ts'
+import { quorumOf } from './thread-summary.ts'
 
-/** Waiting threads of all tenants, by risk, and the age of the oldest in ms. */
+/** What waits, of all tenants. */
 export interface Census {
-  readonly pending: ReadonlyMap<string, number>
-  readonly oldestAgeMs: number
+  /** Waiting threads by risk: how many, and the age of the oldest in ms. */
+  readonly pending: ReadonlyMap<string, { readonly count: number; readonly oldestAgeMs: number }>
+  /** Of those that wait longest: how many have an empty seat for which group. */
+  readonly groups: ReadonlyMap<string, number>
   /** Deliveries of webhooks that are still to be made. */
   readonly deliveries: number
+  /** Destinations that nothing is sent to, by why. */
+  readonly paused: ReadonlyMap<string, number>
 }
 
 const MAX_TENANTS = 10_000
+/** Threads that are read to see whom they wait for. */
+const LOOKED_AT = 200
 
-/** Counts index entries where they are: nothing is read, whatever waits. */
+/** Counts index entries where they are: beside the few threads that wait longest nothing is read, whatever waits. */
 export async function census(deps: Deps): Promise<Census> {
-  const pending = new Map<string, number>(RISKS.map((risk) => [risk, 0]))
-  let oldest = Infinity
+  const { pending, oldest } = await waitingThreads(deps)
+  return { pending, groups: await emptySeats(deps, oldest), ...(await waitingDeliveries(deps)) }
+}
+
+interface Waiting {
+  readonly tenant: string
+  readonly thread_id: string
+  readonly since: number
+}
+
+async function waitingThreads(deps: Deps): Promise<Pick<Census, 'pending'> & { oldest: Waiting[] }> {
+  const now = deps.store.now()
+  const pending = new Map(RISKS.map((risk) => [risk as string, { count: 0, oldestAgeMs: 0 }]))
+  const oldest: Waiting[] = []
   for (const tenant of await listTenants(deps)) {
     for (const risk of RISKS) {
       const index = INDEX.pending(risk)
-      const [first] = await deps.store.range(tenant, index, { limit: 1 })
+      const found = await deps.store.range(tenant, index, { limit: LOOKED_AT })
+      const [first] = found
       if (first === undefined) continue
-      oldest = Math.min(oldest, first.score)
-      pending.set(risk, (pending.get(risk) ?? 0) + (await deps.store.count(tenant, index)))
+      const { count, oldestAgeMs } = pending.get(risk) ?? { count: 0, oldestAgeMs: 0 }
+      pending.set(risk, {
+        count: count + (await deps.store.count(tenant, index)),
+        oldestAgeMs: Math.max(oldestAgeMs, now - first.score),
+      })
+      oldest.push(...found.map(({ member, score }) => ({ tenant, thread_id: member, since: score })))
     }
+    oldest.sort((a, b) => a.since - b.since).splice(LOOKED_AT)
   }
-  const oldestAgeMs = oldest === Infinity ? 0 : Math.max(0, deps.store.now() - oldest)
-  return { pending, oldestAgeMs, deliveries: await waitingDeliveries(deps) }
+  return { pending, oldest }
 }
 
-async function waitingDeliveries(deps: Deps): Promise<number> {
+async function emptySeats(deps: Deps, waiting: readonly Waiting[]): Promise<Census['groups']> {
+  const groups = new Map<string, number>()
+  const snapshot = deps.policies.current()
+  for (const group of groupsOf(snapshot)) groups.set(group, 0)
+  const records = await Promise.all(
+    waiting.map(({ tenant, thread_id }) => read(deps.store, tenant, 'thread', thread_id)),
+  )
+  for (const record of records) {
+    if (record?.value.status !== 'pending_review') continue
+    const tenant = snapshot?.directory.tenants.get(record.value.tenant)
+    for (const seat of quorumOf(deps, tenant, record.value).seats)
+      if (seat.filledBy.length < seat.approvals)
+        for (const group of [seat.group, ...seat.escalatedTo]) groups.set(group, (groups.get(group) ?? 0) + 1)
+  }
+  return groups
+}
+
+/** Groups that have reviewers, so that those for whom nothing waits are seen as well. */
+function groupsOf(snapshot: Snapshot | undefined): Set<string> {
+  const tenants = [...(snapshot?.directory.tenants.values() ?? [])]
+  return new Set(tenants.flatMap(({ reviewers }) => [...reviewers.values()].flatMap(({ groups }) => groups)))
+}
+
+async function waitingDeliveries(deps: Deps): Promise<Pick<Census, 'deliveries' | 'paused'>> {
   const tenants = await deps.store.range(SYSTEM, INDEX.webhookTenants, { limit: MAX_TENANTS })
-  let waiting = 0
+  const paused = new Map<string, number>()
+  let deliveries = 0
   for (const { member: tenant } of tenants)
-    for (const { id } of await destinations(deps, tenant))
-      waiting += await deps.store.count(tenant, INDEX.outbox(id))
-  return waiting
+    for (const destination of await destinations(deps, tenant)) {
+      deliveries += await deps.store.count(tenant, INDEX.outbox(destination.id))
+      const reason = destination.paused?.reason
+      if (reason !== undefined) paused.set(reason, (paused.get(reason) ?? 0) + 1)
+    }
+  return { deliveries, paused }
 }

@@ -1,4 +1,6 @@
+import type { Verdict } from '../domain/decision.ts'
 import type { SessionTimes } from '../domain/session.ts'
+import type { SignInProblem } from '../contract/sign-in-problems.ts'
 import type { CompiledSnapshot } from '../policy/compile.ts'
 import type { Diagnostic } from '../policy/diagnostics.ts'
 import type { Store } from '../store/store.ts'
@@ -14,6 +16,8 @@ export interface Deps {
   readonly keys: KeyCache
   /** When which call was last noted in the history, ms since 1970. Losing it costs a write, never a note. */
   readonly noted: Map<string, number>
+  /** When this instance first showed which revision to whom, ms since 1970. Losing it makes a vote look slower than it was. */
+  readonly shown: Map<string, number>
   /** `bytes` unpredictable bytes. */
   random(bytes: number): Uint8Array
   /** A 26-character id that sorts by time, unique within the process and, by its randomness, everywhere. */
@@ -61,10 +65,24 @@ export type Observation =
   | { readonly kind: 'evidence'; readonly record: EvidenceRecord }
   | {
       readonly kind: 'evaluated'
-      readonly verdict: string
+      readonly verdict: Verdict
       readonly seconds: number
-      readonly fault?: string
+      readonly fault?: 'engine_error' | 'engine_mismatch' | undefined
+      readonly traceparent?: string | undefined
     }
   | { readonly kind: 'validated'; readonly result: 'valid' | 'invalid' | 'expired' | 'used' }
   | { readonly kind: 'revision'; readonly result: 'accepted' | 'rejected' }
-  | { readonly kind: 'store'; readonly operation: string; readonly seconds: number; readonly failed: boolean }
+  /** The first answer was given again, under its Idempotency-Key. */
+  | { readonly kind: 'replayed'; readonly decision: Verdict }
+  /** A vote was counted; `lookedMs` is the longest time that the voter can have looked at the revision. */
+  | {
+      readonly kind: 'voted'
+      readonly decision: 'approve' | 'reject' | 'request_changes'
+      readonly lookedMs: number
+      readonly thread_id: string
+    }
+  | {
+      readonly kind: 'sign_in_failed'
+      readonly via: 'link' | 'oidc'
+      readonly problem: 'refused' | SignInProblem
+    }

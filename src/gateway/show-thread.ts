@@ -2,6 +2,7 @@ import type { ThreadView } from '../contract/reviewer.ts'
 import type { Quorum } from '../domain/quorum.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { Tenant } from '../policy/snapshot.ts'
+import { noteShown } from './attention.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { expiry } from './expire.ts'
@@ -27,6 +28,7 @@ export async function showThread(deps: Deps, caller: Caller, thread_id: string):
     const found = await findThread(deps, caller.tenant, thread_id)
     return expiry(deps, found) ?? { answer: found.value }
   })
+  noteShown(deps, caller, thread)
   return storeCall(() => viewOf(deps, caller, thread))
 }
 

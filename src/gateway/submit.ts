@@ -2,6 +2,7 @@ import type { Decision, DecisionRequest } from '../contract/agent.ts'
 import { defined } from '../contract/defined.ts'
 import { GatewayError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/json.ts'
+import type { Verdict } from '../domain/decision.ts'
 import { pollAfterSeconds, type Thread } from '../domain/thread.ts'
 import type { Call, History, Outcome, Snapshot } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
@@ -76,10 +77,14 @@ async function evaluateOnce(
   if (replay) {
     await keyInForce(deps, caller)
     const guards = [unchanged('answer', attempt.id, attempt.known), freezeGuard(world.freezes)]
-    return { answer: replay, guards, ...(replay.status === 'allow' ? { confirmed: true } : {}) }
+    const landed = (): void => deps.observe({ kind: 'replayed', decision: verdictOf(replay) })
+    return { answer: replay, guards, ...(replay.status === 'allow' ? { confirmed: true } : {}), landed }
   }
   return remembering(await evaluate(deps, caller, submission, world), attempt, deps.store.now(), under)
 }
+
+const verdictOf = ({ status }: Decision): Verdict =>
+  status === 'allow' ? 'allow' : status === 'pending_review' ? 'review' : 'reject'
 
 /** A payload that does not fit the contract of a tool that the agent may use is "invalid policy input". */
 function checkInput(snapshot: Snapshot | undefined, caller: Caller, request: DecisionRequest): void {
@@ -125,7 +130,7 @@ async function evaluate(
   const history = needed && (await needed)
   const facts = { task: taskId, exceeded, ...(history && { history }) }
   const call = { ...callOf(caller, request, payloadOf(request), at), ...facts }
-  const outcome = await decide(deps, snapshot, call)
+  const outcome = await decide(deps, snapshot, call, submission.traceparent)
   const guards = [keyGuard(caller), freezeGuard(freezes), ...limitGuards(outcome, exceeded)]
   const evaluation = { ...asked, outcome, history, bundle: snapshot?.revision ?? NO_BUNDLE }
   const plan = outcome.verdict === 'review' ? openThread(evaluation) : answerAtOnce(evaluation)
@@ -136,13 +141,18 @@ async function evaluate(
 }
 
 /** Without a snapshot every call is refused: there is no policy that could allow it. */
-export async function decide(deps: Deps, snapshot: Snapshot | undefined, call: Call): Promise<Outcome> {
+export async function decide(
+  deps: Deps,
+  snapshot: Snapshot | undefined,
+  call: Call,
+  traceparent?: string,
+): Promise<Outcome> {
   if (snapshot === undefined) return NO_POLICY
   const start = performance.now()
   const outcome = await snapshot.decide(call)
   const seconds = (performance.now() - start) / 1000
-  const fault = outcome.fault === undefined ? {} : { fault: outcome.fault }
-  deps.observe({ kind: 'evaluated', verdict: outcome.verdict, seconds, ...fault })
+  const { verdict, fault } = outcome
+  deps.observe({ kind: 'evaluated', verdict, seconds, fault, traceparent })
   return outcome
 }
 

@@ -18,7 +18,7 @@ export interface Plan<T> {
   readonly confirmed?: boolean
   /** The commit happens before this moment (ms since 1970) or not at all; after it the verb decides afresh. */
   readonly before?: number
-  /** Called when the commit is durable. */
+  /** Called when the commit is durable, or at once where there is nothing to commit. */
   readonly landed?: () => void
 }
 
@@ -77,10 +77,15 @@ function isIdle({ writes = [], evidence = [], confirmed = false }: Plan<unknown>
   return writes.length === 0 && evidence.length === 0 && !confirmed
 }
 
+function atOnce<T>({ answer, landed }: Plan<T>): Committed<T> {
+  landed?.()
+  return { answer }
+}
+
 /** One commit. */
 async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Committed<T> | Outdated> {
   const { evidence = [], before = Infinity, notices = [] } = plan
-  if (isIdle(plan)) return { answer: plan.answer }
+  if (isIdle(plan)) return atOnce(plan)
   const told = enqueue(deps, tenant, notices)
   const outbox = told instanceof Promise ? await told : told
   const guards = [...(plan.guards ?? []), ...outbox.guards]
@@ -88,14 +93,7 @@ async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Comm
   const events = evidence.map(encodeEvidence)
   const deadline = Math.min(deps.store.now() + deps.storeDeadlineMs, before - 1)
   const commit = { commitId: deps.nextCommitId(), deadline, guards, writes, events }
-  const start = performance.now()
-  let result: CommitResult | undefined
-  try {
-    result = await deps.store.commit(tenant, commit)
-  } finally {
-    const seconds = (performance.now() - start) / 1000
-    deps.observe({ kind: 'store', operation: 'commit', seconds, failed: result === undefined })
-  }
+  const result = await deps.store.commit(tenant, commit)
   if (result.ok) {
     plan.landed?.()
     if (outbox.writes.length > 0) deps.enqueued(tenant)

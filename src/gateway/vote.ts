@@ -14,6 +14,7 @@ import {
 } from '../domain/thread.ts'
 import type { ReviewerEntry, Snapshot, Tenant } from '../policy/snapshot.ts'
 import { approversOf, isOwner } from './approval.ts'
+import { lookedMs } from './attention.ts'
 import type { Deps } from './deps.ts'
 import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
@@ -40,7 +41,8 @@ export interface Ballot {
  *   `already_voted`, `sign_in_required`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
  */
 export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<Committed<Thread>> {
-  return transact(deps, caller.tenant, async () => {
+  let looked = 0
+  const committed = await transact(deps, caller.tenant, async () => {
     const snapshot = deps.policies.current()
     reviewerEntry(snapshot, caller)
     const tenant = snapshot?.directory.tenants.get(caller.tenant)
@@ -54,8 +56,12 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     const epoch = await deps.store.epoch(caller.tenant)
     const inTime = beforeDeadline(thread.value)
     const plan = count(deps, thread.value, { ballot, caller, tenant, epoch })
+    looked = lookedMs(deps, caller, thread.value)
     return { ...approving(deps, snapshot, plan), guards: [...guards, { epoch }], ...inTime }
   })
+  const { decision } = ballot.vote
+  deps.observe({ kind: 'voted', decision, lookedMs: looked, thread_id: ballot.thread_id })
+  return committed
 }
 
 /** @throws GatewayError `not_found` */

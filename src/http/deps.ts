@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { ErrorCode } from '../contract/errors.ts'
 import type { Rate } from '../domain/rate.ts'
 import type { LogIdentity } from '../gateway/checkpoints.ts'
 import type { Deps } from '../gateway/deps.ts'
@@ -27,7 +28,17 @@ export interface HttpDeps {
   readonly singleSignOn?: SingleSignOn
   /** Calls that each shadow rule would have touched since start. */
   readonly shadowCounts: ReadonlyMap<string, number>
-  readonly observeHttp: (request: HttpObservation) => void
+  readonly watcher: TrafficWatcher
+}
+
+/** Told what comes and goes. Nothing of it may throw. */
+export interface TrafficWatcher {
+  /** A request was answered. */
+  answered(request: HttpObservation): void
+  /** The caller was gone before the answer was sent. */
+  aborted(): void
+  /** There is such a route. */
+  route(route: { readonly method: string; readonly route: string }): void
 }
 
 export interface Rates {
@@ -41,6 +52,9 @@ export interface HttpObservation {
   readonly route: string
   readonly status: number
   readonly seconds: number
+  /** The code, when the answer is a problem document. */
+  readonly problem?: ErrorCode | undefined
+  readonly traceparent?: string | undefined
 }
 
 /** What registering a webhook needs of those who send them. */

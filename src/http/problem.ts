@@ -5,6 +5,7 @@ import { type ErrorCode, GatewayError, problemOf } from '../contract/errors.ts'
 export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = asGatewayError(error)
   const problem = problemOf(known)
+  request.problem = known.code
   if (problem.status >= 500) logCause(error, known, request)
   // Some refusals come before the first hook.
   reply.header('cache-control', 'no-store')

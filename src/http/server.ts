@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { LogController, type FastifyInstance, type FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError, problemOf } from '../contract/errors.ts'
 import { verifierKeys } from '../gateway/checkpoints.ts'
 import { adminRoutes } from './admin.ts'
@@ -13,6 +13,7 @@ import { answerNotFound, answerProblem } from './problem.ts'
 import { reviewerRoutes } from './reviewer.ts'
 import { sessionRoutes } from './session.ts'
 import { singleSignOnRoutes } from './single-sign-on.ts'
+import { NO_ROUTE, watchTraffic } from './traffic.ts'
 
 /** How long a client may take (ms), so that nobody holds a connection for nothing. */
 export const TIMEOUTS = {
@@ -54,7 +55,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     frameworkErrors: (error, request, reply) => {
       void answerProblem(error, request, reply)
     },
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => answerClientError(http, error, socket),
     rewriteUrl: refuseOddTargets,
   })
   app.setErrorHandler(answerProblem)
@@ -66,10 +67,8 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     done(refusal)
   })
   endConnectionsWhileClosing(app)
-  app.addHook('onResponse', (request, reply, done) => {
-    observe(http, request, reply)
-    done()
-  })
+  app.decorateRequest('problem')
+  watchTraffic(app, http)
   app.addHook('preClose', (done) => {
     http.waits.endAll()
     done()
@@ -160,17 +159,8 @@ function isAcceptable(request: FastifyRequest): boolean {
   return httpVersion === '1.1' ? hosts === 1 : httpVersion === '1.0' && hosts <= 1
 }
 
-function observe(http: HttpDeps, request: FastifyRequest, reply: FastifyReply): void {
-  http.observeHttp({
-    method: request.method,
-    route: request.routeOptions.url ?? 'none',
-    status: reply.statusCode,
-    seconds: reply.elapsedTime / 1000,
-  })
-}
-
 /** What Node's parser refuses never reaches a route: it is answered on the socket, and the connection ends. */
-function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+function answerClientError(http: HttpDeps, error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -187,6 +177,13 @@ function answerClientError(error: Error & { code?: string }, socket: Socket): vo
     'connection: close',
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  http.watcher.answered({
+    method: 'none',
+    route: NO_ROUTE,
+    status: problem.status,
+    seconds: 0,
+    problem: problem.code,
+  })
 }
 
 const STATUS_TEXT: Record<number, string> = {

@@ -34,7 +34,10 @@ export function sessionRoutes(app: FastifyInstance, http: HttpDeps): void {
     const { credential, caller } = await signInByLink(http.gateway, link, replaced).catch(
       (error: unknown) => {
         // A link that is one always works: nobody can keep others out by trying.
-        if (isRefused(error)) limitSignIns(http, 'link')
+        if (isRefused(error)) {
+          http.gateway.observe({ kind: 'sign_in_failed', via: 'link', problem: 'refused' })
+          limitSignIns(http, 'link')
+        }
         throw error
       },
     )

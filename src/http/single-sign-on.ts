@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
 import { LIMITS } from '../contract/limits.ts'
-import { SignInError } from '../contract/sign-in-problems.ts'
+import { SignInError, type SignInProblem } from '../contract/sign-in-problems.ts'
 import { beginFlow, resumeFlow } from '../gateway/identity-provider.ts'
 import { replacedBy } from '../gateway/sign-in.ts'
 import { signInByProvider, type SingleSignOn } from '../gateway/sign-in-by-provider.ts'
@@ -73,6 +73,7 @@ async function orSay(
   } catch (error) {
     const { problem, ...said } = reasonOf(error)
     http.log.warn({ problem, ...said }, 'single sign-on failed')
+    http.gateway.observe({ kind: 'sign_in_failed', via: 'oidc', problem })
     return reply.code(status).header('location', `${CONSOLE_PATH}#/sign-in?problem=${problem}`).send()
   }
 }
@@ -80,7 +81,7 @@ async function orSay(
 const MOST_CAUSES = 5
 
 /** Sentences and codes only: what came with them may hold what signs somebody in. */
-function reasonOf(error: unknown): { problem: string; reason: string; causes: string[] } {
+function reasonOf(error: unknown): { problem: SignInProblem; reason: string; causes: string[] } {
   const causes: string[] = []
   let cause = (error as Error).cause
   while (cause instanceof Error && causes.length < MOST_CAUSES) {

@@ -4,12 +4,15 @@ import type { Wait } from '../gateway/poll.ts'
 /** Requests that are being held: each ends when its caller goes, and all end when the gateway closes. */
 export interface Waits {
   hold(request: FastifyRequest, seconds: number): Wait & { release(): void }
+  /** How many requests are held now: polls, and streams, which wait for nothing of their own. */
+  held(): { readonly polls: number; readonly streams: number }
   /** Ends every wait: the held polls answer with what they have. */
   endAll(): void
 }
 
 export function createWaits(): Waits {
   const open = new Set<AbortController>()
+  let polls = 0
   let ended = false
   return {
     hold(request, seconds) {
@@ -17,6 +20,7 @@ export function createWaits(): Waits {
       const controller = new AbortController()
       const leave = (): void => controller.abort()
       open.add(controller)
+      if (seconds > 0) polls += 1
       socket.once('close', leave)
       if (ended) controller.abort()
       return {
@@ -24,11 +28,12 @@ export function createWaits(): Waits {
         signal: controller.signal,
         callerGone: () => socket.destroyed,
         release: () => {
-          open.delete(controller)
+          if (open.delete(controller) && seconds > 0) polls -= 1
           socket.off('close', leave)
         },
       }
     },
+    held: () => ({ polls, streams: open.size - polls }),
     endAll() {
       ended = true
       for (const controller of open) controller.abort()

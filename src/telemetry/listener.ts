@@ -1,6 +1,6 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Registry } from 'prom-client'
+import { type Exposition, type Format, formatFor } from './exposition.ts'
 
 /** `/metrics` on its own listener, so that it is never on the agents' port. */
 export interface MetricsListener {
@@ -8,20 +8,15 @@ export interface MetricsListener {
   close(): Promise<void>
 }
 
-export async function listenForScrapes(
-  registry: Registry,
-  host: string,
-  port: number,
-): Promise<MetricsListener> {
+export type Scrape = (format: Format) => Promise<Exposition>
+
+export async function listenForScrapes(scrape: Scrape, host: string, port: number): Promise<MetricsListener> {
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end()
       return
     }
-    registry.metrics().then(
-      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
-      () => response.writeHead(503).end(),
-    )
+    answer(scrape, request, response).catch(() => response.writeHead(503).end())
   })
   await listen(server, host, port)
   return {
@@ -32,6 +27,11 @@ export async function listenForScrapes(
         server.closeAllConnections()
       }),
   }
+}
+
+async function answer(scrape: Scrape, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { contentType, text } = await scrape(formatFor(request.headers.accept))
+  response.writeHead(200, { 'content-type': contentType, vary: 'accept' }).end(text)
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

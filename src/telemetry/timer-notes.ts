@@ -7,11 +7,12 @@ export interface TimerNotes {
   onDone(): void
 }
 
-/** A store that is away is said once, and once more when it is back: the timer asks it twice a second. */
-export function timerNotes(log: Pick<Logger, 'info' | 'error'>): TimerNotes {
+/** Every round is counted. A store that is away is said once, and once more when it is back: the timer asks it twice a second. */
+export function timerNotes(log: Pick<Logger, 'info' | 'error'>, observe: (ok: boolean) => void): TimerNotes {
   let away = false
   return {
     onError: (error) => {
+      observe(false)
       if (!(error instanceof GatewayError) || error.code !== 'store_unavailable') {
         log.error({ err: error }, 'a round of the timer failed; the next one tries again')
         return
@@ -20,6 +21,7 @@ export function timerNotes(log: Pick<Logger, 'info' | 'error'>): TimerNotes {
       away = true
     },
     onDone: () => {
+      observe(true)
       if (away) log.info('the store answers again')
       away = false
     },

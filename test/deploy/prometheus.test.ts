@@ -30,7 +30,7 @@ const series = new Map(
 const named = (text: string): string[] => text.match(/\bcountersign_\w+/g) ?? []
 
 /** Labels of our own metrics, and those that a scrape adds. */
-const labelsOf = (spec: MetricSpec): string[] => [...spec.labels, 'instance', 'job', 'le']
+const labelsOf = (spec: MetricSpec): string[] => [...Object.keys(spec.labels), 'instance', 'job', 'le']
 
 function unknownLabels(query: string): string[] {
   const grouped = [...query.matchAll(/\bby \(([^)]*)\)/g)].flatMap((match) => (match[1] ?? '').split(/,\s*/))

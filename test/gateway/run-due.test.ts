@@ -159,22 +159,31 @@ describe('runDue', () => {
 })
 
 describe('census', () => {
-  it('counts the waiting threads of all tenants by risk, and knows the oldest', async () => {
+  const counted = async () => {
+    const { pending, groups } = await census(world.app.deps)
+    const waiting = Object.fromEntries([...pending].map(([risk, { count }]) => [risk, count]))
+    const oldest = Object.fromEntries([...pending].map(([risk, { oldestAgeMs }]) => [risk, oldestAgeMs]))
+    return { waiting, oldest, groups: Object.fromEntries(groups) }
+  }
+
+  it('counts the waiting threads of all tenants by risk, knows the oldest of each, and whom they wait for', async () => {
     const stranger = await world.agent('bot', 'globex')
-    expect((await census(world.app.deps)).oldestAgeMs).toBe(0)
+    expect((await counted()).oldest).toEqual({ low: 0, medium: 0, high: 0, critical: 0 })
     const first = await held(bot, { payload: REVIEWED })
     world.clock.advance(MINUTE)
     await held(bot, LARGE)
     await held(stranger, LARGE)
     const done = await held(bot, { payload: { amount: 60_000 } })
     await ann.vote(done.thread, { decision: 'request_changes', revision: 1 })
-    const counted = await census(world.app.deps)
-    expect(Object.fromEntries(counted.pending)).toEqual({ low: 1, medium: 0, high: 2, critical: 0 })
-    expect(counted.oldestAgeMs).toBe(MINUTE)
+    const now = await counted()
+    expect(now.waiting).toEqual({ low: 1, medium: 0, high: 2, critical: 0 })
+    expect(now.oldest).toEqual({ low: MINUTE, medium: 0, high: 0, critical: 0 })
+    expect(now.groups).toEqual({ desk: 1, leads: 2, board: 0, audit: 0 })
     await ann.approve(first.thread)
     await bot.revise(done.task, done.thread, { request_payload: { amount: 200 } })
-    const later = await census(world.app.deps)
-    expect(Object.fromEntries(later.pending)).toEqual({ low: 0, medium: 0, high: 2, critical: 1 })
-    expect(later.oldestAgeMs).toBe(0)
+    const later = await counted()
+    expect(later.waiting).toEqual({ low: 0, medium: 0, high: 2, critical: 1 })
+    expect(later.oldest).toEqual({ low: 0, medium: 0, high: 0, critical: 0 })
+    expect(later.groups).toEqual({ desk: 1, leads: 2, board: 1, audit: 0 })
   })
 })

@@ -1,146 +1,352 @@
 import { describe, expect, it } from 'vitest'
+import type { Census } from '../../src/gateway/census.ts'
 import type { EvidenceRecord } from '../../src/gateway/evidence.ts'
-import { createMetrics, type Metrics, OTHER_TOOL } from '../../src/telemetry/metrics.ts'
-import { METRICS, type MetricSpec } from '../../src/telemetry/table.ts'
+import { type Commit, type Store, StoreIndeterminate } from '../../src/store/store.ts'
+import type { LoadedBundle } from '../../src/telemetry/count-load.ts'
+import { OTHER } from '../../src/telemetry/labels.ts'
+import { createMetrics, type Metrics, type MetricSources } from '../../src/telemetry/metrics.ts'
+import { MAX_SAMPLES, METRICS, NODE_SAMPLES } from '../../src/telemetry/table.ts'
+import { ensureProgram, INSTALL_MS, run } from '../debian.ts'
 
-const SPECS = Object.values<MetricSpec>(METRICS)
+const CENSUS: Census = {
+  pending: new Map([['high', { count: 3, oldestAgeMs: 90_000 }]]),
+  groups: new Map([['leads', 2]]),
+  deliveries: 7,
+  paused: new Map([['gone', 1]]),
+}
+const TRACE = 'a'.repeat(32)
+const TRACEPARENT = `00-${TRACE}-${'b'.repeat(16)}-01`
 
-function open(census = { pending: new Map([['high', 3]]), oldestAgeMs: 90_000, deliveries: 7 }): Metrics {
-  return createMetrics({
+function open(differing: Partial<MetricSources> = {}): Metrics & { readonly full: string[] } {
+  const full: string[] = []
+  const metrics = createMetrics({
     version: '1.2.3',
-    knowsTool: (name) => name === 'known.tool',
-    census: () => Promise.resolve(census),
+    knowsTool: (name) => name !== 'made.up',
+    now: () => 1_700_000_000_000,
+    durability: () => 'fsync',
+    traffic: () => ({ requests: 4, connections: 3, polls: 2, streams: 1 }),
+    isReady: () => Promise.resolve(true),
+    census: () => Promise.resolve(CENSUS),
+    onFull: (metric) => full.push(metric),
+    ...differing,
   })
+  return { ...metrics, full }
 }
 
-function decision(
+function record(
   type: EvidenceRecord['type'],
-  details: EvidenceRecord['details'],
+  details: EvidenceRecord['details'] = {},
   tool = 'known.tool',
 ): EvidenceRecord {
+  const at = '2026-01-01T00:00:00.000Z'
+  return { type, tenant: 't', at, actor: { kind: 'agent', id: 'a' }, tool, details: details ?? {} }
+}
+
+const evidence = (metrics: Metrics, ...given: Parameters<typeof record>): void =>
+  metrics.observe({ kind: 'evidence', record: record(...given) })
+
+const textOf = async (metrics: Metrics): Promise<string> => (await metrics.scrape('text')).text
+const samplesIn = (text: string): string[] =>
+  text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+
+async function series(metrics: Metrics, { name }: { readonly name: string }): Promise<string[]> {
+  const found = samplesIn(await textOf(metrics))
+  return found.filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+}
+
+function bundle(tools: number, rules: number, prefix = ''): LoadedBundle {
+  const named = (count: number, name: string): string[] =>
+    Array.from({ length: count }, (_, i) => `${prefix}${name}-${i}`)
   return {
-    type,
-    tenant: 't',
-    at: '2026-01-01T00:00:00.000Z',
-    actor: { kind: 'agent', id: 'a' },
-    tool,
-    details: details ?? {},
+    revision: `revision-${prefix}${tools}-${rules}`,
+    tools: new Map(named(tools, 'tool').map((name) => [name, { risk: 'low' }])),
+    rules: named(rules, 'rule').map((id) => ({ id, mode: 'enforced' })),
+    ruleCount: rules,
+    directory: { tenants: new Map([['acme', { reviewers: new Map([['ann', { groups: ['leads'] }]]) }]]) },
   }
 }
 
-async function series(metrics: Metrics, name: string): Promise<string[]> {
-  const text = await metrics.registry.metrics()
-  return text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
-}
-
-describe('the metrics table', () => {
-  it('names follow the conventions: prefix, base units, `_total` for counters only', () => {
-    for (const { kind, name, help } of SPECS) {
-      expect(name).toMatch(/^countersign_[a-z_]+$/)
-      expect(name.endsWith('_total')).toBe(kind === 'counter')
-      if (kind === 'histogram') expect(name).toMatch(/_seconds$/)
-      expect(help).toMatch(/^[A-Z0-9].*\.$/)
-    }
-  })
-
-  it('no label can hold a task, thread, agent or reviewer', () => {
-    const labels = SPECS.flatMap((spec) => spec.labels)
-    expect(labels.filter((label) => /task|thread|agent|reviewer|tenant/.test(label))).toEqual([])
-  })
-})
+const load = (metrics: Metrics, loaded: LoadedBundle): void =>
+  metrics.observeLoad({ ok: true, atSeconds: 9, bundle: loaded })
 
 describe('the metrics', () => {
   it('count decisions by decision, risk and registered tool; all other tools fold into one', async () => {
     const metrics = open()
-    const details = {
+    evidence(metrics, 'decision.allowed', {
       verdict: 'allow',
       risk: 'low',
       rules: ['r1'],
       shadow: ['s1'],
       shadow_outcome: { verdict: 'reject', risk: 'low' },
       unknown: ['r1'],
-    }
-    metrics.observe({ kind: 'evidence', record: decision('decision.allowed', details) })
-    metrics.observe({ kind: 'evidence', record: decision('decision.rejected', { risk: 'low' }, 'made.up.1') })
-    metrics.observe({ kind: 'evidence', record: decision('decision.rejected', { risk: 'low' }, 'made.up.2') })
-    const found = await series(metrics, METRICS.evaluations.name)
-    expect(found).toContain(`${METRICS.evaluations.name}{decision="allow",risk="low",tool="known.tool"} 1`)
-    expect(found).toContain(
-      `${METRICS.evaluations.name}{decision="reject",risk="low",tool="${OTHER_TOOL}"} 2`,
-    )
-    expect(await series(metrics, METRICS.ruleMatches.name)).toEqual([
+    })
+    evidence(metrics, 'decision.rejected', { risk: 'low', by: ['unknown_tool'] }, 'made.up')
+    evidence(metrics, 'decision.rejected', { risk: 'low', by: ['transfer-blocked'] }, 'made.up')
+    const { name } = METRICS.evaluations
+    expect(await series(metrics, METRICS.evaluations)).toEqual([
+      `${name}{decision="allow",risk="low",tool="known.tool"} 1`,
+      `${name}{decision="reject",risk="low",tool="${OTHER}"} 2`,
+    ])
+    const rejections = await series(metrics, METRICS.rejections)
+    expect(rejections).toContain('countersign_rejections_total{reason="unknown_tool"} 1')
+    expect(rejections).toContain('countersign_rejections_total{reason="rule"} 1')
+    expect(await series(metrics, METRICS.ruleMatches)).toEqual([
       `${METRICS.ruleMatches.name}{rule="r1",mode="enforced"} 1`,
       `${METRICS.ruleMatches.name}{rule="s1",mode="shadow"} 1`,
     ])
-    expect(await series(metrics, METRICS.shadowChanges.name)).toEqual([
+    expect(await series(metrics, METRICS.shadowChanges)).toContain(
       `${METRICS.shadowChanges.name}{decision="allow",shadow_decision="reject"} 1`,
-    ])
-    expect(await series(metrics, METRICS.ruleUnknown.name)).toEqual([
-      `${METRICS.ruleUnknown.name}{rule="r1"} 1`,
-    ])
+    )
+    expect(await series(metrics, METRICS.ruleUnknown)).toEqual([`${METRICS.ruleUnknown.name}{rule="r1"} 1`])
     expect([...metrics.shadowCounts]).toEqual([['s1', 1]])
+    expect(await series(metrics, METRICS.evidenceRecords)).toEqual([`${METRICS.evidenceRecords.name} 3`])
+    expect(await series(metrics, METRICS.evidenceLast)).toEqual([`${METRICS.evidenceLast.name} 1700000000`])
   })
 
-  it('time reviews from the record of their end', async () => {
+  it('time reviews from the record of their end; an approval that nobody collected is no review that expired', async () => {
     const metrics = open()
-    metrics.observe({
-      kind: 'evidence',
-      record: decision('review.approved', { risk: 'high', waited_ms: 30_000 }),
-    })
-    const found = await series(metrics, `${METRICS.reviewSeconds.name}_sum`)
-    expect(found).toEqual([`${METRICS.reviewSeconds.name}_sum{verdict="approved",risk="high"} 30`])
+    evidence(metrics, 'review.approved', { risk: 'high', waited_ms: 30_000 })
+    evidence(metrics, 'review.expired', { risk: 'high', was: 'approved', waited_ms: 4_000 })
+    evidence(metrics, 'review.expired', { risk: 'high', was: 'pending_review', waited_ms: 5_000 })
+    const sums = await series(metrics, { name: `${METRICS.reviewSeconds.name}_sum` })
+    const found = sums.filter((line) => !line.endsWith(' 0'))
+    expect(found.map((line) => line.slice(`${METRICS.reviewSeconds.name}_sum`.length))).toEqual([
+      '{verdict="approved",risk="high"} 30',
+      '{verdict="expired",risk="high"} 5',
+      '{verdict="uncollected",risk="high"} 4',
+    ])
   })
 
-  it('count votes, mints, validations, revisions, faults, loads and store errors', async () => {
+  it('count everything else that verbs and adapters tell of', async () => {
     const metrics = open()
-    metrics.observe({ kind: 'evidence', record: decision('vote.cast', { decision: 'approve' }) })
-    metrics.observe({ kind: 'evidence', record: decision('token.minted', {}) })
+    evidence(metrics, 'vote.cast', { decision: 'approve', via: 'link' })
+    evidence(metrics, 'token.minted')
+    evidence(metrics, 'approval.revoked', { code: 'policy_changed' })
+    evidence(metrics, 'review.escalated')
+    evidence(metrics, 'session.opened', { via: 'oidc' })
     metrics.observe({ kind: 'validated', result: 'used' })
     metrics.observe({ kind: 'revision', result: 'rejected' })
     metrics.observe({ kind: 'evaluated', verdict: 'reject', seconds: 0.001, fault: 'engine_mismatch' })
-    metrics.observe({ kind: 'store', operation: 'commit', seconds: 0.01, failed: true })
+    metrics.observe({ kind: 'replayed', decision: 'review' })
+    metrics.observe({ kind: 'voted', decision: 'approve', lookedMs: 1_500, thread_id: 'thr_1' })
+    metrics.observe({ kind: 'sign_in_failed', via: 'link', problem: 'refused' })
+    const results = [
+      () => Promise.reject(new StoreIndeterminate('x')),
+      () => Promise.resolve({ ok: false, reason: 'guard', failed: [0] } as const),
+    ]
+    for (const commit of results) {
+      const store = metrics.observed({ commit } as unknown as Store)
+      await store.commit('t', {} as Commit).catch(() => undefined)
+    }
+    metrics.observeDelivery({ result: 'delivered', code: '2xx', seconds: 0.1, lagMs: 200 })
+    metrics.observeDelivery({ result: 'retry', code: 'of another planet', seconds: 0.1 })
+    metrics.observeHttp({ method: 'POST', route: '/r', status: 429, seconds: 0.1, problem: 'rate_limited' })
+    metrics.observeHttp({ method: 'BREW', route: '/r', status: 418, seconds: 0.1 })
+    metrics.observeAborted()
+    metrics.observeTimer(false)
     metrics.observeLoad({ ok: false, atSeconds: 5 })
-    const text = await metrics.registry.metrics()
+    const text = await textOf(metrics)
     for (const line of [
-      'countersign_votes_total{decision="approve"} 1',
+      'countersign_votes_total{decision="approve",via="link"} 1',
       'countersign_tokens_minted_total 1',
+      'countersign_approvals_revoked_total{reason="policy_changed"} 1',
+      'countersign_review_announcements_total{kind="escalation"} 1',
+      'countersign_sign_ins_total{via="oidc",result="ok"} 1',
+      'countersign_sign_ins_total{via="link",result="refused"} 1',
       'countersign_token_validations_total{result="used"} 1',
       'countersign_token_validations_total{result="valid"} 0',
       'countersign_revisions_total{result="rejected"} 1',
       'countersign_policy_engine_faults_total{fault="engine_mismatch"} 1',
-      'countersign_store_errors_total{operation="commit"} 1',
+      'countersign_idempotent_replays_total{decision="review"} 1',
+      'countersign_vote_attention_seconds_bucket{le="1",decision="approve"} 0',
+      'countersign_vote_attention_seconds_bucket{le="2.5",decision="approve"} 1',
+      'countersign_store_errors_total{operation="commit",error="indeterminate"} 1',
+      'countersign_store_conflicts_total{reason="guard"} 1',
+      'countersign_store_operation_duration_seconds_count{operation="commit"} 2',
+      'countersign_webhook_tries_total{result="delivered",code="2xx"} 1',
+      'countersign_webhook_tries_total{result="retry",code="_other"} 1',
+      'countersign_webhook_lag_seconds_sum 0.2',
+      'countersign_http_requests_total{method="POST",route="/r",status="429"} 1',
+      'countersign_http_requests_total{method="_other",route="/r",status="_other"} 1',
+      'countersign_http_requests_aborted_total 1',
+      'countersign_problems_total{code="rate_limited"} 1',
+      'countersign_timer_rounds_total{result="failed"} 1',
       'countersign_policy_reloads_total{result="failed"} 1',
       'countersign_policy_stale 1',
       'countersign_build_info{version="1.2.3"} 1',
     ]) {
-      expect(text).toContain(line)
+      expect(text).toContain(`${line}\n`)
     }
   })
 
   it('a good load names the bundle in force and ends staleness', async () => {
     const metrics = open()
     metrics.observeLoad({ ok: false, atSeconds: 5 })
-    metrics.observeLoad({ ok: true, atSeconds: 9, revision: 'abc' })
-    metrics.observeLoad({ ok: true, atSeconds: 10, revision: 'def' })
-    expect(await series(metrics, METRICS.policyInfo.name)).toEqual([
-      `${METRICS.policyInfo.name}{digest="def"} 1`,
+    load(metrics, bundle(1, 1))
+    load(metrics, bundle(2, 3))
+    const { name } = METRICS.policyInfo
+    expect(await series(metrics, METRICS.policyInfo)).toEqual([`${name}{digest="revision-2-3"} 1`])
+    expect(await series(metrics, METRICS.stale)).toEqual([`${METRICS.stale.name} 0`])
+    expect(await series(metrics, METRICS.lastLoad)).toEqual([`${METRICS.lastLoad.name} 9`])
+    expect(await series(metrics, METRICS.policyTools)).toEqual([`${METRICS.policyTools.name} 2`])
+    expect(await series(metrics, METRICS.policyRules)).toEqual([`${METRICS.policyRules.name} 3`])
+    expect(await series(metrics, METRICS.groupReviewers)).toEqual([
+      `${METRICS.groupReviewers.name}{group="leads"} 1`,
     ])
-    expect(await series(metrics, METRICS.stale.name)).toEqual([`${METRICS.stale.name} 0`])
-    expect(await series(metrics, METRICS.lastLoad.name)).toEqual([`${METRICS.lastLoad.name} 10`])
   })
 
-  it('pending threads are asked for at a scrape', async () => {
-    const metrics = open()
-    expect(await series(metrics, METRICS.pending.name)).toContain(`${METRICS.pending.name}{risk="high"} 3`)
-    expect(await series(metrics, METRICS.oldestPending.name)).toEqual([`${METRICS.oldestPending.name} 90`])
+  it('read at a scrape what waits and what is open', async () => {
+    const text = await textOf(open())
+    for (const line of [
+      'countersign_threads_pending{risk="high"} 3',
+      'countersign_threads_pending{risk="low"} 0',
+      'countersign_thread_oldest_pending_seconds{risk="high"} 90',
+      'countersign_group_threads_waiting{group="leads"} 2',
+      'countersign_webhook_deliveries_waiting 7',
+      'countersign_webhook_destinations_paused{reason="gone"} 1',
+      'countersign_http_requests_in_flight 4',
+      'countersign_http_connections 3',
+      'countersign_polls_held 2',
+      'countersign_review_streams 1',
+      'countersign_ready 1',
+      'countersign_clock_seconds 1700000000',
+      'countersign_store_info{durability="fsync"} 1',
+    ])
+      expect(text).toContain(`${line}\n`)
   })
 
   it('a store that cannot answer does not break the scrape', async () => {
-    const metrics = createMetrics({
-      version: '1',
-      knowsTool: () => true,
-      census: () => Promise.reject(new Error('down')),
-    })
-    expect(await metrics.registry.metrics()).toContain('countersign_build_info')
+    const down = (): Promise<never> => Promise.reject(new Error('down'))
+    const text = await textOf(open({ census: down, isReady: down }))
+    expect(text).toContain('countersign_build_info')
+    expect(text).toContain('countersign_ready 0\n')
+  })
+})
+
+describe('series', () => {
+  it('of tools, rules and routes exist before anything happens, so that a rate sees the first event', async () => {
+    const metrics = open()
+    metrics.expectRoute({ method: 'POST', route: '/api/agent/tasks/:taskID/requests' })
+    load(metrics, bundle(1, 1))
+    const text = await textOf(metrics)
+    for (const line of [
+      'countersign_evaluations_total{decision="allow",risk="low",tool="tool-0"} 0',
+      'countersign_evaluations_total{decision="reject",risk="low",tool="_other"} 0',
+      'countersign_rule_matches_total{rule="rule-0",mode="enforced"} 0',
+      'countersign_rule_unknown_total{rule="rule-0"} 0',
+      'countersign_http_requests_total{method="POST",route="/api/agent/tasks/:taskID/requests",status="503"} 0',
+      'countersign_votes_total{decision="reject",via="key"} 0',
+    ])
+      expect(text).toContain(`${line}\n`)
+  })
+
+  it('of another bundle go when it goes; what stays keeps its count', async () => {
+    const metrics = open()
+    load(metrics, bundle(2, 2))
+    evidence(metrics, 'decision.allowed', { risk: 'low', rules: ['rule-0', 'rule-1'] }, 'tool-0')
+    load(metrics, bundle(1, 1))
+    expect(await series(metrics, METRICS.ruleMatches)).toEqual([
+      `${METRICS.ruleMatches.name}{rule="rule-0",mode="enforced"} 1`,
+    ])
+    const tools = (await series(metrics, METRICS.evaluations)).join('\n')
+    expect(tools).toContain('{decision="allow",risk="low",tool="tool-0"} 1')
+    expect(tools).not.toContain('tool-1')
+  })
+
+  it('fold into one where there is no room, and the log is told once', async () => {
+    const metrics = open()
+    const { atMost, name } = METRICS.ruleMatches
+    load(metrics, bundle(1, atMost * 2))
+    expect(await series(metrics, METRICS.ruleMatches)).toEqual([])
+    const ids = Array.from({ length: atMost * 2 }, (_, i) => `rule-${i}`)
+    for (let i = 0; i < 2; i++) evidence(metrics, 'decision.allowed', { risk: 'low', rules: ids })
+    const found = await series(metrics, METRICS.ruleMatches)
+    expect(found.length).toBeLessThanOrEqual(atMost)
+    const counts = found.map((line) => Number(line.split(' ').at(-1)))
+    expect(counts.reduce((sum, count) => sum + count)).toBe(atMost * 4)
+    expect(found.filter((line) => line.includes('rule="_other"'))).toHaveLength(1)
+    expect(metrics.full).toEqual([name])
+    const [folded] = await series(metrics, METRICS.folded)
+    expect(Number(folded?.split(' ').at(-1))).toBe(2 * (atMost * 2 - (found.length - 1)))
+  })
+
+  it('are never more than an instance may have, whatever agents send and bundles hold', async () => {
+    const metrics = open()
+    flood(metrics)
+    const { text } = await metrics.scrape('text')
+    const samples = samplesIn(text)
+    const node = samples.filter((line) => !line.startsWith('countersign_'))
+    expect(node.length).toBeLessThan(NODE_SAMPLES)
+    expect(samples.length).toBeLessThanOrEqual(MAX_SAMPLES)
+    // the flood reached the bounds, so the figure above says something
+    expect(samples.length).toBeGreaterThan(MAX_SAMPLES * 0.8)
+    expect(metrics.full).toContain(METRICS.evaluations.name)
+  })
+})
+
+/** More of everything than there is room for. */
+function flood(metrics: Metrics): void {
+  for (let round = 0; round < 3; round++) load(metrics, bundle(2_000, 2_000, `round-${round}-`))
+  for (let i = 0; i < 2_000; i++) {
+    const rules = [`rule-${i}`]
+    const risk = ['low', 'medium', 'high', 'critical'][i % 4] ?? 'low'
+    evidence(metrics, 'decision.allowed', { risk, rules, unknown: rules }, `tool-${i}`)
+    evidence(metrics, 'decision.rejected', { risk: `risk-${i}` }, `tool-${i}`)
+    metrics.observeHttp({ method: `M${i}`, route: `/r/${i}`, status: 200 + i, seconds: 1 })
+    metrics.observeHttp({ method: 'GET', route: `/r/${i}`, status: 200, seconds: 1 })
+    metrics.observeDelivery({ result: 'retry', code: `code-${i}`, seconds: 1, lagMs: 1 })
+  }
+}
+
+describe('the two formats', () => {
+  it(
+    'the classic text is clean by promtool',
+    async () => {
+      ensureProgram('promtool', 'prometheus')
+      const metrics = open()
+      metrics.expectRoute({ method: 'GET', route: '/readyz' })
+      load(metrics, bundle(2, 2))
+      evidence(metrics, 'decision.allowed', { risk: 'low', traceparent: TRACEPARENT })
+      const { contentType, text } = await metrics.scrape('text')
+      expect(contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
+      const { status, out, err } = run('promtool', ['check', 'metrics'], { input: text })
+      expect({ status, out, err }).toEqual({ status: 0, out: '', err: '' })
+      expect(
+        run('promtool', ['check', 'metrics'], { input: 'countersign_bad_total 1\n# TYPE x gauge\n' }).status,
+      ).not.toBe(0)
+    },
+    INSTALL_MS,
+  )
+
+  it('OpenMetrics names families without `_total`, has exemplars, and ends with EOF', async () => {
+    const metrics = open()
+    evidence(metrics, 'decision.allowed', { risk: 'low', traceparent: TRACEPARENT })
+    metrics.observe({ kind: 'evaluated', verdict: 'allow', seconds: 0.0001, traceparent: TRACEPARENT })
+    metrics.observe({ kind: 'voted', decision: 'approve', lookedMs: 1_500, thread_id: 'thr_1' })
+    metrics.observeHttp({ method: 'GET', route: '/r', status: 200, seconds: 0.1, traceparent: TRACEPARENT })
+    const { contentType, text } = await metrics.scrape('openmetrics')
+    expect(contentType).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8')
+    expect(text).toContain('# TYPE countersign_evaluations counter\n')
+    const trace = `# {trace_id="${TRACE}"}`
+    for (const start of [
+      `countersign_evaluations_total{decision="allow",risk="low",tool="known.tool"} 1 ${trace} 1 `,
+      `countersign_evaluation_duration_seconds_bucket{le="0.0001",decision="allow"} 1 ${trace} 0.0001 `,
+      `countersign_http_request_duration_seconds_bucket{le="0.1",method="GET",route="/r"} 1 ${trace} 0.1 `,
+      `countersign_vote_attention_seconds_bucket{le="2.5",decision="approve"} 1 # {thread_id="thr_1"} 1.5 `,
+    ])
+      expect(text).toContain(`\n${start}`)
+    expect(text.endsWith('\n# EOF\n')).toBe(true)
+  })
+
+  it('say the same, one after the other and again: neither writing changes the other', async () => {
+    const metrics = open()
+    load(metrics, bundle(1, 1))
+    evidence(metrics, 'decision.allowed', { risk: 'low' })
+    const own = (text: string): string[] => samplesIn(text).filter((line) => line.startsWith('countersign_'))
+    const texts = []
+    for (const format of ['text', 'openmetrics', 'text', 'openmetrics'] as const)
+      texts.push(own((await metrics.scrape(format)).text))
+    expect(texts[0]?.length).toBeGreaterThan(100)
+    for (const text of texts) expect(text).toEqual(texts[0])
   })
 })

@@ -4,8 +4,9 @@ import { timerNotes } from '../../src/telemetry/timer-notes.ts'
 
 describe('what the log says of the timer', () => {
   const said: unknown[] = []
+  const rounds: boolean[] = []
   const note = (...parts: unknown[]): void => void said.push(parts.at(-1))
-  const notes = timerNotes({ info: note, error: note } as never)
+  const notes = timerNotes({ info: note, error: note } as never, (ok) => void rounds.push(ok))
   const unavailable = new GatewayError('store_unavailable', 'away', { cause: new Error('refused') })
 
   it('names a store that is away once, and once more when it is back', () => {
@@ -18,6 +19,7 @@ describe('what the log says of the timer', () => {
       'the store answers again',
       'the store cannot answer',
     ])
+    expect(rounds.splice(0)).toEqual([false, false, false, true, true, false])
   })
 
   it('names every other failure, each time', () => {

@@ -1,0 +1,142 @@
+/*
+ * What metrics cost. First the allow path with them and without them: two gateways in one run, on one core, rounds in turn and in changing order, so that
+ * the machine is the same for both. Then a scrape of the largest label set that there can be: how long it holds up the event loop.
+ *
+ *   npm run build && node bench/metrics.mjs [seconds per round] [rounds] [connections]
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createMetrics } from '../dist/telemetry/metrics.js'
+import { cpuOf, median, pinThisProcess, startGateway } from './gateway.mjs'
+import { load, requestBytes } from './load.mjs'
+
+const [seconds = 2, rounds = 15, connections = 64] = process.argv.slice(2).map(Number)
+const ALLOWED = {
+  tool_name: 'ledger.transfer',
+  payload: {
+    from: 'acct_ops',
+    to: 'acct_travel',
+    amount_cents: 2_500,
+    currency: 'eur',
+    memo: 'train tickets',
+  },
+}
+const script = fileURLToPath(new URL('./metrics-gateway.mjs', import.meta.url))
+
+pinThisProcess()
+await cost()
+await stall()
+
+async function cost() {
+  const gateways = await Promise.all(['on', 'off'].map(begin))
+  const results = { on: [], off: [] }
+  for (let round = 0; round <= rounds; round++) {
+    for (const gateway of round % 2 === 0 ? gateways : gateways.toReversed()) {
+      const measured = await measure(gateway, round === 0 ? 1 : seconds)
+      if (round > 0) results[gateway.mode].push(measured)
+    }
+  }
+  await Promise.all(gateways.map(({ stop }) => stop()))
+  report(results)
+}
+
+async function begin(mode) {
+  const gateway = await startGateway({ pinned: true, program: [script, mode] })
+  const key = await gateway.key('agent', 'demo-agent')
+  const bytes = requestBytes(gateway.url, { path: '/api/agent/tasks/task-1/requests', key, body: ALLOWED })
+  return { ...gateway, mode, next: () => bytes }
+}
+
+async function measure({ url, pid, next }, time) {
+  const before = cpuOf(pid)
+  const { count, perSecond, p99, unexpected } = await load(url, { next, connections, seconds: time })
+  if (Object.keys(unexpected).length > 0) console.log('unexpected answers:', unexpected)
+  return { perSecond, p99, cpu: (cpuOf(pid) - before) / count }
+}
+
+/** Each round with metrics is held against the round without them beside it. */
+function report({ on, off }) {
+  const middle = (list, of) => median(list.map(of))
+  const ratios = on.map((one, i) => one.cpu / off[i].cpu)
+  const row = (list) => ({
+    'answers/s': Math.round(middle(list, (one) => one.perSecond)),
+    'p99 ms': +middle(list, (one) => one.p99).toFixed(2),
+    'server cpu us': +middle(list, (one) => one.cpu).toFixed(1),
+    'least cpu us': +Math.min(...list.map((one) => one.cpu)).toFixed(1),
+  })
+  console.log(
+    `\nNode ${process.version}, allow over HTTP, ${connections} connections, ${rounds} rounds of ${seconds} s, medians`,
+  )
+  console.table({ 'metrics on': row(on), 'metrics off': row(off) })
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
+  const best = Math.min(...on.map((one) => one.cpu)) / Math.min(...off.map((one) => one.cpu))
+  console.log(
+    `processor time, on / off: median of the rounds ${median(ratios).toFixed(3)} (${least.toFixed(3)} to ${most.toFixed(3)}), least / least ${best.toFixed(3)}`,
+  )
+  console.log(`goal: metrics < 3 % of the allow path: ${median(ratios) < 1.03 ? 'met' : 'NOT MET'}`)
+}
+
+async function stall() {
+  const metrics = fullMetrics()
+  const delays = { text: [], openmetrics: [], idle: [] }
+  for (let round = 0; round < 20; round++) {
+    for (const format of ['text', 'openmetrics', 'idle']) {
+      const delay = monitorEventLoopDelay({ resolution: 1 })
+      delay.enable()
+      await pause(5)
+      delay.reset()
+      const started = performance.now()
+      const { text } = format === 'idle' ? { text: '' } : await metrics.scrape(format)
+      const took = performance.now() - started
+      await pause(20)
+      delay.disable()
+      delays[format].push({ stall: delay.max / 1e6, took, text })
+    }
+  }
+  const [{ text }] = delays.text
+  const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length
+  console.log(
+    `\na scrape of ${samples} samples (${(text.length / 1024).toFixed(0)} KiB), 20 rounds; idle: the same without a scrape`,
+  )
+  console.table(
+    Object.fromEntries(
+      Object.entries(delays).map(([format, list]) => [
+        format,
+        {
+          'whole scrape, median ms': +median(list.map((one) => one.took)).toFixed(1),
+          'longest stall of a round, median ms': +median(list.map((one) => one.stall)).toFixed(1),
+          'longest stall of all, ms': +Math.max(...list.map((one) => one.stall)).toFixed(1),
+        },
+      ]),
+    ),
+  )
+  const worst = Math.max(...[...delays.text, ...delays.openmetrics].map((one) => one.stall))
+  console.log(`goal: a scrape stalls the event loop < 20 ms: ${worst < 20 ? 'met' : 'NOT MET'}`)
+}
+
+/** As many series as there is room for, under names as long as real ones. */
+function fullMetrics() {
+  const metrics = createMetrics({
+    version: '0.0.0',
+    knowsTool: () => true,
+    now: () => Date.now(),
+    durability: () => 'fsync',
+    traffic: () => ({ requests: 0, connections: 0, polls: 0, streams: 0 }),
+    isReady: () => Promise.resolve(true),
+    census: () =>
+      Promise.resolve({ pending: new Map(), groups: new Map(), deliveries: 0, paused: new Map() }),
+    onFull: () => undefined,
+  })
+  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+  const record = { tenant: 't', at: '', actor: { kind: 'agent', id: 'a' } }
+  for (let i = 0; i < 2_000; i++) {
+    const rules = [`payments-transfer-above-the-limit-of-the-team-${i}`]
+    const details = { risk: 'low', rules, unknown: rules, traceparent }
+    const tool = `payments.ledger.transfer-${i}`
+    metrics.observe({ kind: 'evidence', record: { ...record, type: 'decision.allowed', tool, details } })
+    const route = `/api/review/threads/:thread_id/part-${i}`
+    metrics.observeHttp({ method: 'POST', route, status: 200, seconds: 0.01, traceparent })
+  }
+  return metrics
+}

@@ -1,0 +1,47 @@
+import type { Logger } from 'pino'
+import { type Census, census } from './gateway/census.ts'
+import type { Deps } from './gateway/deps.ts'
+import type { PolicyFeed } from './policy/feed.ts'
+import type { Store } from './store/store.ts'
+import { createMetrics, type Metrics, type MetricSources } from './telemetry/metrics.ts'
+import { packageVersion } from './telemetry/version.ts'
+
+/** A scrape counts waiting threads afresh only this often. */
+const CENSUS_EVERY_MS = 5_000
+
+/** What metrics are read from: known when the gateway is whole, and asked not before the first scrape. */
+export interface MetricsParts extends Pick<MetricSources, 'traffic' | 'isReady'> {
+  readonly store: Store
+  readonly policies: PolicyFeed
+  readonly log: Logger
+  readonly deps: () => Deps
+}
+
+export function assembleMetrics(
+  { store, policies, log, deps, traffic, isReady }: MetricsParts,
+  create: (sources: MetricSources) => Metrics = createMetrics,
+): Metrics {
+  return create({
+    version: packageVersion(),
+    knowsTool: (name) => policies.current()?.tools.has(name) === true,
+    now: () => store.now(),
+    durability: () => store.durability,
+    traffic,
+    isReady,
+    census: cached(() => census(deps()), CENSUS_EVERY_MS),
+    onFull: (metric) =>
+      log.warn({ metric }, 'a metric has as many series as it may have: what else comes counts as _other'),
+  })
+}
+
+function cached(ask: () => Promise<Census>, everyMs: number): () => Promise<Census> {
+  let at = -Infinity
+  let answer: Promise<Census> | undefined
+  return () => {
+    if (answer === undefined || performance.now() - at >= everyMs) {
+      at = performance.now()
+      answer = ask()
+    }
+    return answer
+  }
+}

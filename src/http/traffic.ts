@@ -1,0 +1,64 @@
+import type { ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ErrorCode } from '../contract/errors.ts'
+import type { HttpDeps, HttpObservation } from './deps.ts'
+import { traceparentOf } from './headers.ts'
+
+/** What stands for requests that reach no route of ours. */
+export const NO_ROUTE = 'none'
+
+/** What is open now. */
+export interface Traffic {
+  readonly requests: number
+  readonly connections: number
+  readonly polls: number
+  readonly streams: number
+}
+
+/** Tells the watcher of every route and every request, and keeps count of what is open. */
+export function watchTraffic(app: FastifyInstance, { watcher, waits }: HttpDeps): void {
+  let requests = 0
+  let connections = 0
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) watcher.route({ method: one, route: url })
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    watcher.answered(observationOf(request, reply))
+    done()
+  })
+  const closed = function (this: ServerResponse): void {
+    requests -= 1
+    if (!this.writableFinished) watcher.aborted()
+  }
+  app.server.on('request', (_, response) => {
+    requests += 1
+    // one function for all of them: a closure for each request would be the dearest part of counting
+    response.on('close', closed)
+  })
+  app.server.on('connection', (socket) => {
+    connections += 1
+    socket.once('close', () => (connections -= 1))
+  })
+  app.decorate('traffic', () => ({ requests, connections, ...waits.held() }))
+}
+
+function observationOf(request: FastifyRequest, reply: FastifyReply): HttpObservation {
+  return {
+    method: request.method,
+    route: request.routeOptions.url ?? NO_ROUTE,
+    status: reply.statusCode,
+    seconds: reply.elapsedTime / 1000,
+    problem: request.problem,
+    traceparent: traceparentOf(request),
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The code of the problem document that the request is answered with. */
+    problem?: ErrorCode
+  }
+  interface FastifyInstance {
+    traffic(): Traffic
+  }
+}

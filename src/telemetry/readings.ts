@@ -1,0 +1,65 @@
+import { RISKS } from '../domain/decision.ts'
+import type { Census } from '../gateway/census.ts'
+import type { Instruments } from './instruments.ts'
+
+/** What is read at a scrape, and not counted. */
+export interface Readings {
+  /** Is this a registered tool? All others fold into `_other`. */
+  knowsTool(name: string): boolean
+  /** The store's clock, ms since 1970. */
+  now(): number
+  durability(): 'fsync' | 'replicated' | 'async'
+  traffic(): Traffic
+  isReady(): Promise<boolean>
+  census(): Promise<Census>
+}
+
+/** What is open at the moment. */
+export interface Traffic {
+  readonly requests: number
+  readonly connections: number
+  readonly polls: number
+  readonly streams: number
+}
+
+/** A store that hangs must not cost the scrape: what needs it keeps its last value then. */
+const WAIT_MS = 2_000
+
+export async function takeReadings(instruments: Instruments, readings: Readings): Promise<void> {
+  const { requests, connections, polls, streams } = readings.traffic()
+  instruments.set('httpInFlight', {}, requests)
+  instruments.set('httpConnections', {}, connections)
+  instruments.set('pollsHeld', {}, polls)
+  instruments.set('streamsOpen', {}, streams)
+  instruments.set('clock', {}, readings.now() / 1000)
+  instruments.setAll('storeInfo', [[{ durability: readings.durability() }, 1]])
+  const ready = readings.isReady().catch(() => false)
+  const census = readings.census().catch(() => undefined)
+  const [isReady, counted] = await Promise.all([inTime(ready), inTime(census)])
+  instruments.set('ready', {}, isReady === true ? 1 : 0)
+  if (counted) showCensus(instruments, counted)
+}
+
+async function inTime<T>(answer: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, WAIT_MS, undefined)
+  })
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
+}
+
+function showCensus(instruments: Instruments, census: Census): void {
+  for (const risk of RISKS) {
+    const { count, oldestAgeMs } = census.pending.get(risk) ?? { count: 0, oldestAgeMs: 0 }
+    instruments.set('pending', { risk }, count)
+    instruments.set('oldestPending', { risk }, oldestAgeMs / 1000)
+  }
+  const groups = [...census.groups].toSorted(([, a], [, b]) => b - a)
+  instruments.setAll(
+    'groupWaiting',
+    groups.map(([group, count]) => [{ group }, count]),
+  )
+  instruments.set('webhooksWaiting', {}, census.deliveries)
+  for (const reason of ['admin', 'failing', 'gone'] as const)
+    instruments.set('webhooksPaused', { reason }, census.paused.get(reason) ?? 0)
+}

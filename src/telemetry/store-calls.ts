@@ -1,0 +1,51 @@
+import { type CommitResult, type Store, StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
+import type { LabelsOf } from './instruments.ts'
+
+/** One call of the store that has ended. */
+export interface StoreCall {
+  readonly operation: LabelsOf<'storeSeconds'>['operation']
+  readonly seconds: number
+  readonly error?: LabelsOf<'storeErrors'>['error']
+  /** Why a commit was refused. */
+  readonly conflict?: LabelsOf<'storeConflicts'>['reason']
+}
+
+/** The same store; each call is told of when it has ended. `watch` is left out: how long it takes says nothing. */
+export function observeStore(store: Store, observe: (call: StoreCall) => void): Store {
+  const told = <T>(operation: StoreCall['operation'], call: Promise<T>): Promise<T> => {
+    const start = performance.now()
+    const seconds = (): number => (performance.now() - start) / 1000
+    call.then(
+      (result) => observe({ operation, seconds: seconds(), ...conflictIn(operation, result) }),
+      (error: unknown) => observe({ operation, seconds: seconds(), error: errorKind(error) }),
+    )
+    // not the derived promise: the caller is not to wait for the counting
+    return call
+  }
+  return {
+    durability: store.durability,
+    now: () => store.now(),
+    get: (...asked) => told('get', store.get(...asked)),
+    range: (...asked) => told('range', store.range(...asked)),
+    count: (...asked) => told('count', store.count(...asked)),
+    charged: (...asked) => told('charged', store.charged(...asked)),
+    events: (...asked) => told('events', store.events(...asked)),
+    epoch: (...asked) => told('epoch', store.epoch(...asked)),
+    watch: (...asked) => store.watch(...asked),
+    commit: (...asked) => told('commit', store.commit(...asked)),
+    claimDue: (...asked) => told('claim_due', store.claimDue(...asked)),
+    health: () => store.health(),
+    close: () => store.close(),
+  }
+}
+
+function conflictIn(operation: StoreCall['operation'], result: unknown): Pick<StoreCall, 'conflict'> {
+  if (operation !== 'commit') return {}
+  const commit = result as CommitResult
+  return commit.ok ? {} : { conflict: commit.reason }
+}
+
+function errorKind(error: unknown): StoreCall['error'] & string {
+  if (error instanceof StoreUnavailable) return 'unavailable'
+  return error instanceof StoreIndeterminate ? 'indeterminate' : 'other'
+}

@@ -1,0 +1,159 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  type Agent,
+  held,
+  newTask,
+  openWorld,
+  type Reviewer,
+  SECOND,
+  until,
+  type World,
+} from '../gateway-fixture.ts'
+
+let world: World
+let bot: Agent
+let ann: Reviewer
+
+beforeAll(async () => {
+  world = await openWorld()
+  bot = await world.agent()
+  ann = await world.reviewer('ann')
+})
+afterAll(() => world.close())
+
+async function metrics(accept = 'text/plain'): Promise<string> {
+  return (await fetch(world.app.metricsUrl, { headers: { accept } })).text()
+}
+
+/** The value of a series, whose labels stand as they are written out. */
+async function value(series: string): Promise<number> {
+  const line = (await metrics()).split('\n').find((one) => one.startsWith(`${series} `))
+  return Number(line?.slice(series.length + 1) ?? Number.NaN)
+}
+
+/** How much `act` adds to a series. */
+async function added(series: string, act: () => Promise<unknown>): Promise<number> {
+  const before = (await value(series)) || 0
+  await act()
+  return (await value(series)) - before
+}
+
+const WAITING = { headers: { prefer: 'wait=50' } }
+
+describe('what is counted of requests', () => {
+  it('every answer by route and status, and every refusal by its code', async () => {
+    const route = 'method="GET",route="/api/agent/decisions"'
+    const act = () => bot.poll({ thread_id: `thr_${'0'.repeat(26)}` })
+    expect(await added(`countersign_http_requests_total{${route},status="404"}`, act)).toBe(1)
+    expect(await added('countersign_problems_total{code="not_found"}', act)).toBe(1)
+    expect(await added(`countersign_http_request_duration_seconds_count{${route}}`, act)).toBe(1)
+  })
+
+  it('what reaches no route, whatever its path and method', async () => {
+    const none = 'countersign_http_requests_total{method="GET",route="none",status="404"}'
+    await fetch(`${world.url}/first`)
+    expect(await added(none, () => fetch(`${world.url}/second`))).toBe(1)
+    const strange = 'countersign_http_requests_total{method="_other",route="none",status="404"}'
+    await fetch(`${world.url}/x`, { method: 'OPTIONS' })
+    expect(await added(strange, () => fetch(`${world.url}/x`, { method: 'PATCH' }))).toBe(1)
+  })
+
+  it('what is no HTTP', async () => {
+    const { port } = new URL(world.url)
+    const talk = () =>
+      new Promise((resolve) => {
+        const socket = connect(Number(port), '127.0.0.1', () => socket.write('nonsense\r\n\r\n'))
+        socket.resume().once('close', resolve)
+      })
+    expect(await added('countersign_problems_total{code="invalid_request"}', talk)).toBe(1)
+  })
+
+  it('polls while they are held, and callers who do not wait for the answer', async () => {
+    const { thread } = await held(bot, { payload: { amount: 500 } })
+    const gone = new AbortController()
+    const poll = bot.poll({ thread_id: thread }, { ...WAITING, signal: gone.signal }).catch(() => undefined)
+    await until(async () => (await value('countersign_polls_held')) === 1)
+    expect(await value('countersign_http_requests_in_flight')).toBe(1)
+    expect(await value('countersign_http_connections')).toBeGreaterThanOrEqual(1)
+    const aborted = await value('countersign_http_requests_aborted_total')
+    gone.abort()
+    await poll
+    await until(async () => (await value('countersign_polls_held')) === 0)
+    await until(async () => (await value('countersign_http_requests_in_flight')) === 0)
+    expect(await value('countersign_http_requests_aborted_total')).toBe(aborted + 1)
+  })
+
+  it('streams of the review plane while they are open', async () => {
+    const end = new AbortController()
+    const { status } = await fetch(`${world.url}/api/review/stream`, {
+      headers: ann.credentials(),
+      signal: end.signal,
+    })
+    expect(status).toBe(200)
+    expect(await value('countersign_review_streams')).toBe(1)
+    expect(await value('countersign_polls_held')).toBe(0)
+    end.abort()
+    await until(async () => (await value('countersign_review_streams')) === 0)
+  })
+
+  it('the trace of a call stands in the exemplars, for a scraper that reads them', async () => {
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+    const traceparent = `00-${trace}-00f067aa0ba902b7-01`
+    await bot.submit(newTask(), { tool_name: 'pay', payload: { amount: 5 } }, { traceparent })
+    const text = await metrics('application/openmetrics-text')
+    const named = text.split('\n').filter((line) => line.includes(`# {trace_id="${trace}"}`))
+    const names = named.map((line) => /^\w+/.exec(line)?.[0] ?? '')
+    expect(names.toSorted()).toEqual([
+      'countersign_evaluation_duration_seconds_bucket',
+      'countersign_evaluations_total',
+      'countersign_http_request_duration_seconds_bucket',
+    ])
+    expect(await metrics()).not.toContain(trace)
+  })
+})
+
+describe('what is counted of decisions and reviews', () => {
+  it('an answer that is given again under its Idempotency-Key is a replay and no second decision', async () => {
+    const task = newTask()
+    const body = { tool_name: 'pay', payload: { amount: 500 } }
+    const submit = () => bot.submit(task, body, { 'idempotency-key': 'k' })
+    await submit()
+    expect(await added('countersign_idempotent_replays_total{decision="review"}', submit)).toBe(1)
+    expect(
+      await added('countersign_evaluations_total{decision="review",risk="low",tool="pay"}', submit),
+    ).toBe(0)
+  })
+
+  it('how long a voter can have looked: since the revision came, was shown, or was claimed', async () => {
+    const under = (seconds: string) =>
+      `countersign_vote_attention_seconds_bucket{le="${seconds}",decision="approve"}`
+    const shown = await held(bot, { payload: { amount: 500 } })
+    world.clock.advance(600 * SECOND)
+    await ann.show(shown.thread)
+    world.clock.advance(2 * SECOND)
+    await ann.show(shown.thread)
+    expect(await added(under('2.5'), () => ann.approve(shown.thread))).toBe(1)
+
+    const claimed = await held(bot, { payload: { amount: 500 } })
+    world.clock.advance(600 * SECOND)
+    await ann.call('POST', `threads/${claimed.thread}/claim`, { body: {} })
+    world.clock.advance(20 * SECOND)
+    const tenToThirty = async () => (await value(under('30'))) - (await value(under('10')))
+    const before = await tenToThirty()
+    await ann.approve(claimed.thread)
+    expect((await tenToThirty()) - before).toBe(1)
+
+    const unseen = await held(bot, { payload: { amount: 500 } })
+    world.clock.advance(600 * SECOND)
+    expect(await added(under('300'), () => ann.approve(unseen.thread))).toBe(0)
+    expect(await value(under('900'))).toBeGreaterThanOrEqual(3)
+  })
+
+  it('sign-ins, and those that failed', async () => {
+    const ok = 'countersign_sign_ins_total{via="link",result="ok"}'
+    expect(await added(ok, () => world.signIn('ann'))).toBe(1)
+    const refused = 'countersign_sign_ins_total{via="link",result="refused"}'
+    expect(await added(refused, () => world.openSession(`csl_acme_${'x'.repeat(49)}`))).toBe(1)
+  })
+})

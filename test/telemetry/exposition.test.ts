@@ -1,0 +1,100 @@
+import { Registry } from 'prom-client'
+import { describe, expect, it } from 'vitest'
+import { createExposition, type Family, formatFor } from '../../src/telemetry/exposition.ts'
+import { listenForScrapes } from '../../src/telemetry/listener.ts'
+
+describe('what a scraper gets', () => {
+  const PROMETHEUS_2 =
+    'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1'
+  const PROMETHEUS_3 =
+    'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1'
+
+  it.each([
+    ['openmetrics', PROMETHEUS_2],
+    ['openmetrics', PROMETHEUS_3],
+    ['openmetrics', 'application/openmetrics-text'],
+    ['openmetrics', 'Application/OpenMetrics-Text; Version="1.0.0"; Charset=utf-8'],
+    ['openmetrics', 'text/plain, application/openmetrics-text'],
+    ['text', undefined],
+    ['text', ''],
+    ['text', '*/*'],
+    ['text', 'text/plain'],
+    ['text', 'text/plain;version=0.0.4;q=0.5,*/*;q=0.1'],
+    ['text', 'application/openmetrics-text;q=0.3,text/plain;q=0.4'],
+    ['text', 'application/openmetrics-text;version=0.0.1'],
+    ['text', 'application/openmetrics-text;q=0'],
+    ['text', 'application/openmetrics-text;q=plenty'],
+    ['text', 'application/json'],
+  ] as const)('%s for Accept: %s', (format, accept) => {
+    expect(formatFor(accept)).toBe(format)
+  })
+
+  it('is answered by the listener with its content type; anything but GET /metrics is 404', async () => {
+    const asked: string[] = []
+    const scrape = (format: string) => {
+      asked.push(format)
+      return Promise.resolve({ contentType: `text/plain; is=${format}`, text: 'x 1\n' })
+    }
+    const listener = await listenForScrapes(scrape, '127.0.0.1', 0)
+    const url = `http://127.0.0.1:${listener.port}/metrics`
+    try {
+      const answer = await fetch(url, { headers: { accept: PROMETHEUS_2 } })
+      expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+        200,
+        'text/plain; is=openmetrics',
+        'x 1\n',
+      ])
+      expect((await fetch(url)).headers.get('content-type')).toBe('text/plain; is=text')
+      expect((await fetch(url, { method: 'POST' })).status).toBe(404)
+      expect((await fetch(`${url}/more`)).status).toBe(404)
+      expect(asked).toEqual(['openmetrics', 'text'])
+    } finally {
+      await listener.close()
+    }
+  })
+
+  it('is 503 when it cannot be written', async () => {
+    const listener = await listenForScrapes(() => Promise.reject(new Error('broken')), '127.0.0.1', 0)
+    try {
+      expect((await fetch(`http://127.0.0.1:${listener.port}/metrics`)).status).toBe(503)
+    } finally {
+      await listener.close()
+    }
+  })
+})
+
+describe('writing', () => {
+  const NO_NODE = new Registry()
+
+  it('gives others a turn after every few hundred samples, so that no scrape holds up a decision', async () => {
+    const samples = Array.from({ length: 500 }, (_, i) => ({
+      labels: { which: `a-name-as-long-as-those-of-rules-are-${i}` },
+      value: i,
+    }))
+    const families = Array.from({ length: 20 }, (_, i): Family => ({
+      name: `a_gauge_${i}`,
+      type: 'gauge',
+      help: 'Of the test.',
+      samples: () => samples,
+    }))
+    let turns = 0
+    const expose = createExposition(families, NO_NODE, () => Promise.resolve(void turns++))
+    const { text } = await expose('text')
+    expect(text.split('\n').filter((line) => line.startsWith('a_gauge'))).toHaveLength(20 * 500)
+    expect(turns).toBeGreaterThanOrEqual(10)
+  })
+
+  it('asks for the samples of a metric when its turn comes, in either format', async () => {
+    let value = 2
+    const samples = () => [{ labels: {}, value }]
+    const counter: Family = { name: 'things_total', type: 'counter', help: 'Of the test.', samples }
+    const expose = createExposition([counter], NO_NODE)
+    expect((await expose('openmetrics')).text).toBe(
+      '# HELP things Of the test.\n# TYPE things counter\nthings_total 2\n# EOF\n',
+    )
+    value = 3
+    expect((await expose('text')).text).toBe(
+      '# HELP things_total Of the test.\n# TYPE things_total counter\nthings_total 3\n',
+    )
+  })
+})
