@@ -111,16 +111,44 @@ async function settled(deps: Deps, caller: Caller, thread_id: string, wait: Wait
   while (!wait.signal.aborted) {
     const left = until - deps.store.now()
     if (left <= 0) return
-    const round = AbortSignal.any([wait.signal, AbortSignal.timeout(Math.min(left, LOOK_AGAIN_MS))])
-    const woken = deps.store
-      .watch(caller.tenant, round, { type: 'thread', id: thread_id })
-      .catch(() => undefined)
-    await keyInForce(deps, caller)
-    const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
-    const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
-    if (frozenMessage(freezes, thread) !== undefined) return
-    if (thread.status !== 'pending_review' || deps.store.now() >= (thread.deadline ?? Infinity)) return
-    await woken
+    const round = within(wait.signal, Math.min(left, LOOK_AGAIN_MS))
+    try {
+      const woken = deps.store
+        .watch(caller.tenant, round.signal, { type: 'thread', id: thread_id })
+        .catch(() => undefined)
+      if (!(await isWaiting(deps, caller, thread_id))) return
+      await woken
+    } finally {
+      round.end()
+    }
+  }
+}
+
+async function isWaiting(deps: Deps, caller: Caller, thread_id: string): Promise<boolean> {
+  await keyInForce(deps, caller)
+  const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
+  const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
+  if (frozenMessage(freezes, thread) !== undefined) return false
+  return thread.status === 'pending_review' && deps.store.now() < (thread.deadline ?? Infinity)
+}
+
+/**
+ * A signal that aborts with `parent`, after `ms`, or when it is ended. Not AbortSignal.any with AbortSignal.timeout: Node forgets a timeout that only
+ * such a signal knows when it collects garbage, and the wait would never end.
+ */
+function within(parent: AbortSignal, ms: number): { readonly signal: AbortSignal; end(): void } {
+  const controller = new AbortController()
+  const abort = (): void => controller.abort()
+  const timer = setTimeout(abort, ms)
+  parent.addEventListener('abort', abort, { once: true })
+  if (parent.aborted) abort()
+  return {
+    signal: controller.signal,
+    end() {
+      clearTimeout(timer)
+      parent.removeEventListener('abort', abort)
+      abort()
+    },
   }
 }
 

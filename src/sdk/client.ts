@@ -105,7 +105,7 @@ function caller({ url, key, timeoutMs = DEFAULT_TIMEOUT_MS, fetch: send = fetch 
     path: string,
     { body, headers = {}, extraMs = 0, signal }: Call,
   ): Promise<T> => {
-    const limit = AbortSignal.timeout(timeoutMs + extraMs)
+    const limit = limitOf(timeoutMs + extraMs, signal)
     const init: RequestInit = {
       method,
       headers: {
@@ -115,19 +115,54 @@ function caller({ url, key, timeoutMs = DEFAULT_TIMEOUT_MS, fetch: send = fetch 
         ...headers,
       },
       redirect: 'error',
-      signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
+      signal: limit.signal,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     }
-    const response = await send(base + path, init).catch((cause: unknown) => {
-      throw unreachable(base, cause)
-    })
-    const answer = await response.json().catch((cause: unknown) => {
-      throw unreachable(base, cause)
-    })
+    const [response, answer] = await Promise.race([read(() => send(base + path, init)), limit.over])
+      .catch((cause: unknown) => {
+        throw unreachable(base, cause)
+      })
+      .finally(limit.end)
     if (!response.ok) throw refusal(response, answer)
     if (typeof answer !== 'object' || answer === null) throw unreadable(response)
     return answer as T
   }
+}
+
+async function read(ask: () => Promise<Response>): Promise<readonly [Response, unknown]> {
+  const response = await ask()
+  return [response, (await response.json()) as unknown]
+}
+
+interface Limit {
+  readonly signal: AbortSignal
+  /** Rejects when the signal aborts. */
+  readonly over: Promise<never>
+  readonly end: () => void
+}
+
+/**
+ * Aborts after `ms`, or with the caller's signal. Neither AbortSignal.any with AbortSignal.timeout nor the signal of a fetch alone: Node forgets a timeout that only
+ * such a signal knows, and an abort that comes while a body is read, when it collects garbage, and the call would never end.
+ */
+function limitOf(ms: number, signal: AbortSignal | undefined): Limit {
+  const controller = new AbortController()
+  const over = new Promise<never>((_, reject) => {
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), {
+      once: true,
+    })
+  })
+  // nobody may be left to hear of it
+  over.catch(() => undefined)
+  const abort = (): void => controller.abort(signal?.reason)
+  const timer = setTimeout(() => controller.abort(new DOMException('no answer in time', 'TimeoutError')), ms)
+  signal?.addEventListener('abort', abort, { once: true })
+  if (signal?.aborted) abort()
+  const end = (): void => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+  return { signal: controller.signal, over, end }
 }
 
 function unreachable(base: string, cause: unknown): CountersignError {

@@ -110,6 +110,63 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
+describe('a freeze on one instance', () => {
+  const freeze = async (i: number, act: 'freeze' | 'unfreeze'): Promise<void> => {
+    const body = { tenant: 'acme', agent: 'bot', reason: 'it talks to strangers' }
+    expect((await of(worlds, i).admin('POST', act, { body })).status).toBe(act === 'freeze' ? 200 : 204)
+  }
+  const allowed = async (i: number): Promise<string> =>
+    (await of(agents, i).submit(newTask(), { tool_name: 't', payload: {} })).body.status
+
+  it('holds on every other from the next call on, and so does its end', async () => {
+    for (let round = 0; round < 8; round++) {
+      expect(await Promise.all(agents.map((_, i) => allowed(i)))).toEqual(agents.map(() => 'allow'))
+      await freeze(round, 'freeze')
+      expect(await Promise.all(agents.map((_, i) => allowed(i)))).toEqual(agents.map(() => 'reject'))
+      await freeze(round + 1, 'unfreeze')
+    }
+  })
+
+  it('lets no call through that was asked after it was answered, under load on all of them', async () => {
+    let frozenAt = Infinity
+    let stop = false
+    const late: string[] = []
+    const loads = agents.flatMap((_, i) =>
+      Array.from({ length: 8 }, async () => {
+        while (!stop) {
+          const asked = performance.now()
+          if ((await allowed(i)) === 'allow' && asked > frozenAt) late.push(`on instance ${i}`)
+        }
+      }),
+    )
+    await pause(300)
+    await freeze(0, 'freeze')
+    frozenAt = performance.now()
+    await pause(300)
+    stop = true
+    await Promise.all(loads)
+    expect(late).toEqual([])
+    await freeze(1, 'unfreeze')
+  })
+
+  it('kills tokens and waiting calls of all of them, for good, and ends a poll that waits elsewhere within a second', async () => {
+    const granted = await held(of(agents, 0))
+    await of(reviewers, 1).approve(granted.thread_id)
+    const { approval_token } = (await of(agents, 2).poll({ thread_id: granted.thread_id })).body
+    const waiting = await held(of(agents, 1))
+    const poll = of(agents, 2).poll({ thread_id: waiting.thread_id }, { headers: { prefer: 'wait=30' } })
+    await eventually(async () => of(worlds, 2).watches > 0)
+    await freeze(3, 'freeze')
+    const frozen = performance.now()
+    expect((await poll).body.message).toBe('frozen: it talks to strangers')
+    expect(performance.now() - frozen).toBeLessThan(2 * SAFETY_NET_MS)
+    await freeze(0, 'unfreeze')
+    const proof = { task_id: granted.task_id, signature: approval_token, request_payload: REVIEWED }
+    expect((await of(agents, 1).validate(proof)).body).toEqual({ valid: false, reason: 'invalid' })
+    expect((await of(reviewers, 3).approve(waiting.thread_id)).problem.code).toBe('not_pending')
+  })
+})
+
 describe('a reader of the stream', () => {
   it('hears of what other instances do, and goes on at another one when its own is gone', async () => {
     const listener = await Listener.open(of(reviewers, 0))
