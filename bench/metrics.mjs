@@ -12,6 +12,7 @@ import { cpuOf, median, pinThisProcess, startGateway } from './gateway.mjs'
 import { load, requestBytes } from './load.mjs'
 
 const [seconds = 1, rounds = 40, connections = 64] = process.argv.slice(2).map(Number)
+const BLOCKS = 5
 const ALLOWED = {
   tool_name: 'ledger.transfer',
   payload: {
@@ -54,8 +55,6 @@ async function measure({ url, pid, next }, time) {
   if (Object.keys(unexpected).length > 0) console.log('unexpected answers:', unexpected)
   return { perSecond, p99, count, cpu: cpuOf(pid) - before }
 }
-
-const BLOCKS = 5
 
 /** Processor time of all rounds over all answers: one round says little where others use the machine as well. The blocks show how sure it is. */
 function report(results) {
