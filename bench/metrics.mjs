@@ -127,6 +127,7 @@ function fullMetrics() {
     now: () => Date.now(),
     durability: () => 'fsync',
     traffic: () => ({ requests: 0, connections: 0, polls: 0, streams: 0 }),
+    checkpointLagMs: () => 0,
     isReady: () => Promise.resolve(true),
     census: () =>
       Promise.resolve({ pending: new Map(), groups: new Map(), deliveries: 0, paused: new Map() }),

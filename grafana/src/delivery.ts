@@ -116,6 +116,14 @@ export const DELIVERY: Board = {
           queries: [[`time() - (${gauge('evidenceLast')} > 0)`, '{{instance}}']],
         },
         {
+          title: 'Records without a checkpoint',
+          description:
+            'Since when a record waits for the signature that covers it. Signing goes on every second; minutes mean that it fails.',
+          unit: 's',
+          limits: [10, 120],
+          queries: [[most(gauge('checkpointLag'), 'instance'), '{{instance}}']],
+        },
+        {
           title: 'Rounds of the timer',
           description:
             'Expiry, reminders and escalation. Without rounds that are ok nothing expires until somebody looks.',
