@@ -10,7 +10,7 @@ import { packageVersion } from './telemetry/version.ts'
 const CENSUS_EVERY_MS = 5_000
 
 /** What metrics are read from: known when the gateway is whole, and asked not before the first scrape. */
-export interface MetricsParts extends Pick<MetricSources, 'traffic' | 'isReady'> {
+export interface MetricsParts extends Pick<MetricSources, 'traffic' | 'isReady' | 'checkpointLagMs'> {
   readonly store: Store
   readonly policies: PolicyFeed
   readonly log: Logger
@@ -18,7 +18,7 @@ export interface MetricsParts extends Pick<MetricSources, 'traffic' | 'isReady'>
 }
 
 export function assembleMetrics(
-  { store, policies, log, deps, traffic, isReady }: MetricsParts,
+  { store, policies, log, deps, ...asked }: MetricsParts,
   create: (sources: MetricSources) => Metrics = createMetrics,
 ): Metrics {
   return create({
@@ -26,8 +26,7 @@ export function assembleMetrics(
     knowsTool: (name) => policies.current()?.tools.has(name) === true,
     now: () => store.now(),
     durability: () => store.durability,
-    traffic,
-    isReady,
+    ...asked,
     census: cached(() => census(deps()), CENSUS_EVERY_MS),
     onFull: (metric) =>
       log.warn({ metric }, 'a metric has as many series as it may have: what else comes counts as _other'),

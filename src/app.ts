@@ -141,6 +141,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     deps: () => deps,
     traffic: () => server.traffic(),
     isReady: async () => (await health.ready()).ready,
+    checkpointLagMs: () => checkpoints.lagMs(),
   }
   const metrics = assembleMetrics({ ...adapters, ...asked, log }, parts.createMetrics)
   const store = metrics.observed(adapters.store)

@@ -109,7 +109,7 @@ function countEnd(instruments: Instruments, record: EvidenceRecord): void {
   const verdict = ENDS[record.type]
   const waited = record.details?.['waited_ms']
   if (verdict === undefined || typeof waited !== 'number') return
-  const end = record.details?.['was'] === 'approved' ? 'uncollected' : verdict
+  const end = verdict === 'expired' && record.details?.['was'] === 'approved' ? 'uncollected' : verdict
   instruments.observe(
     'reviewSeconds',
     { verdict: end, risk: riskOf(record) },

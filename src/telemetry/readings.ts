@@ -10,6 +10,8 @@ export interface Readings {
   now(): number
   durability(): 'fsync' | 'replicated' | 'async'
   traffic(): Traffic
+  /** Since when a record waits for its checkpoint, ms. */
+  checkpointLagMs(): number
   isReady(): Promise<boolean>
   census(): Promise<Census>
 }
@@ -31,6 +33,7 @@ export async function takeReadings(instruments: Instruments, readings: Readings)
   instruments.set('httpConnections', {}, connections)
   instruments.set('pollsHeld', {}, polls)
   instruments.set('streamsOpen', {}, streams)
+  instruments.set('checkpointLag', {}, readings.checkpointLagMs() / 1000)
   instruments.set('clock', {}, readings.now() / 1000)
   instruments.setAll('storeInfo', [[{ durability: readings.durability() }, 1]])
   const ready = readings.isReady().catch(() => false)

@@ -146,6 +146,13 @@ export const STORE_METRICS = {
     help: 'When this instance last made an evidence record durable; 0 before the first.',
     labels: {},
   },
+  checkpointLag: {
+    kind: 'gauge',
+    name: 'countersign_checkpoint_lag_seconds',
+    unit: 'seconds',
+    help: 'Since when a record of this instance waits for a signed checkpoint that covers it; 0 when none does.',
+    labels: {},
+  },
 } as const satisfies Record<string, MetricSpec>
 
 export const WEBHOOK_METRICS = {

@@ -1,146 +1,167 @@
-import { writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { stringify } from 'yaml'
-import { METRICS, type MetricSpec } from '../../src/telemetry/table.ts'
 import { ensureProgram, INSTALL_MS, run } from '../debian.ts'
 import { at, type Loose, read, temporaryDirectory, yaml } from './files.ts'
+import { DASHBOARDS, dashboardOf, named, SERIES, unknownLabels, unknownNames } from './promql.ts'
+import { ALERTS, RECORDED, RULE_FILES, RULES } from './rules.ts'
 
-const dashboard = JSON.parse(read('grafana/countersign.json')) as Loose
-const specs: readonly MetricSpec[] = Object.values(METRICS)
-const rules = yaml('deploy/prometheus/alerts.yaml').groups.flatMap(
-  (group: Loose) => group.rules as Loose[],
-) as Loose[]
-const panels = dashboard.panels as Loose[]
-const queries = panels.flatMap((panel) =>
-  ((panel.targets ?? []) as Loose[]).map(({ expr }) => expr as string),
+const FOLDER = 'deploy/prometheus'
+const testFiles = readdirSync(at(`${FOLDER}/tests`))
+const tests = testFiles.flatMap((file) =>
+  (yaml(`${FOLDER}/tests/${file}`).tests as Loose[]).flatMap((one) => one.alert_rule_test as Loose[]),
 )
-const variables = dashboard.templating.list as Loose[]
 
 beforeAll(() => ensureProgram('promtool', 'prometheus'), INSTALL_MS)
 
-/** Names of series that the metrics of the table have. */
-const series = new Map(
-  specs.flatMap((spec): [string, MetricSpec][] =>
-    spec.kind === 'histogram'
-      ? ['_bucket', '_sum', '_count'].map((end) => [spec.name + end, spec])
-      : [[spec.name, spec]],
-  ),
-)
-const named = (text: string): string[] => text.match(/\bcountersign_\w+/g) ?? []
-
-/** Labels of our own metrics, and those that a scrape adds. */
-const labelsOf = (spec: MetricSpec): string[] => [...Object.keys(spec.labels), 'instance', 'job', 'le']
-
-function unknownLabels(query: string): string[] {
-  const grouped = [...query.matchAll(/\bby \(([^)]*)\)/g)].flatMap((match) => (match[1] ?? '').split(/,\s*/))
-  const chosen = [...query.matchAll(/\{([^}]*)\}/g)].flatMap(
-    (match) => (match[1] ?? '').match(/\w+(?=\s*[=!])/g) ?? [],
-  )
-  const known = named(query).flatMap((name) => labelsOf(series.get(name) as MetricSpec))
-  return [...grouped, ...chosen].filter((label) => !known.includes(label) && !query.startsWith('up{'))
-}
-
 describe('prometheus.yaml', () => {
-  it('is accepted by promtool, with its alerts', () => {
-    const { status, out } = run('promtool', ['check', 'config', at('deploy/prometheus/prometheus.yaml')])
-    expect([status, out]).toEqual([0, expect.stringContaining(`${rules.length} rules found`)])
+  it('is accepted by promtool, with all of its rules', () => {
+    const { status, out } = run('promtool', ['check', 'config', at(`${FOLDER}/prometheus.yaml`)])
+    expect(status).toBe(0)
+    const found = [...out.matchAll(/(\d+) rules found/g)].reduce((sum, [, count]) => sum + Number(count), 0)
+    expect(found).toBe(RULES.length)
+    expect(yaml(`${FOLDER}/prometheus.yaml`).rule_files).toEqual(RULE_FILES)
   })
 })
 
 describe('the alerts', () => {
   it('fire when they should and only then', () => {
-    const { status, out, err } = run('promtool', ['test', 'rules', 'alerts.test.yaml'], {
-      cwd: at('deploy/prometheus'),
+    const { status, out, err } = run('promtool', ['test', 'rules', ...testFiles], {
+      cwd: at(`${FOLDER}/tests`),
     })
     expect({ status, failed: status === 0 ? '' : out + err }).toEqual({ status: 0, failed: '' })
   })
 
-  it('are each tried', () => {
-    const tried = yaml('deploy/prometheus/alerts.test.yaml').tests.flatMap((one: Loose) =>
-      one.alert_rule_test
-        .filter((test: Loose) => test.exp_alerts.length > 0)
-        .map((test: Loose) => test.alertname as string),
-    ) as string[]
-    expect([...new Set(tried)].toSorted()).toEqual(rules.map(({ alert }) => alert as string).toSorted())
+  it('are found out when they fire too late, or too early (the check itself can fail)', async () => {
+    const copy = await temporaryDirectory()
+    cpSync(at(FOLDER), copy, { recursive: true })
+    const rules = readFileSync(join(copy, 'alerts.yaml'), 'utf8')
+    const wrongs = [
+      ['> 4 * 3600', '> 5 * 3600'],
+      ['> 4 * 3600', '> 3 * 3600'],
+    ] as const
+    for (const [right, wrong] of wrongs) {
+      expect(rules).toContain(right)
+      writeFileSync(join(copy, 'alerts.yaml'), rules.replace(right, wrong))
+      const { status, out, err } = run('promtool', ['test', 'rules', 'reviews.yaml'], {
+        cwd: join(copy, 'tests'),
+      })
+      expect([status, out + err]).toEqual([1, expect.stringContaining('CountersignReviewsWait')])
+    }
   })
 
+  it('are each tried twice: one that fires, with all of its words, and one that stays silent', () => {
+    const names = ALERTS.map(({ alert }) => alert).toSorted()
+    const tried = (fires: boolean): string[] => {
+      const fitting = tests.filter((test) => test.exp_alerts.length > 0 === fires)
+      return [...new Set(fitting.map((test) => test.alertname as string))].toSorted()
+    }
+    expect(tried(true)).toEqual(names)
+    expect(tried(false)).toEqual(names)
+    const fired = tests.flatMap((test) => test.exp_alerts as Loose[])
+    for (const one of fired) expect(one.exp_annotations.summary, JSON.stringify(one)).toMatch(/\.$/)
+  })
+
+  it('say how urgent they are, and in one sentence what is the matter', () => {
+    for (const { alert, labels, annotations } of ALERTS) {
+      expect(alert).toMatch(/^Countersign[A-Z]/)
+      expect(['page', 'ticket'], alert).toContain(labels?.['severity'])
+      expect(annotations?.['summary'], alert).toMatch(/^[^.]+.*\.$/)
+    }
+    expect(new Set(ALERTS.map(({ alert }) => alert)).size).toBe(ALERTS.length)
+  })
+})
+
+describe('all rules', () => {
   it('ask only for metrics and labels that exist', () => {
-    for (const { alert, expr } of rules) {
-      expect(
-        named(expr).filter((name) => !series.has(name)),
-        alert,
-      ).toEqual([])
-      expect(unknownLabels(expr), alert).toEqual([])
+    for (const { expr } of RULES) {
+      const ours = expr.replaceAll(/\bcountersign:[\w:]+/g, '1')
+      expect([expr, unknownNames(ours), unknownLabels(ours)]).toEqual([expr, [], []])
+      for (const name of expr.match(/\bcountersign:[\w:]+/g) ?? []) expect(RECORDED, expr).toContain(name)
+    }
+  })
+
+  it('ask only for buckets that a histogram has, written so that every Prometheus finds them', () => {
+    const asking = RULES.flatMap(({ expr }) => [
+      ...expr.matchAll(/(countersign_\w+)_bucket\{[^}]*\ble="([^"]+)"/g),
+    ])
+    expect(asking.length).toBeGreaterThan(5)
+    for (const [, name = '', le] of asking) {
+      expect(SERIES.get(`${name}_bucket`)?.buckets?.map(String), name).toContain(le)
+      // Prometheus 3 writes 1.0 where others write 1
+      expect(le).toMatch(/\./)
+    }
+  })
+
+  it('record each objective over the same windows', () => {
+    const windows = ['5m', '30m', '1h', '2h', '6h', '1d', '3d']
+    const objectives = ['availability', 'latency']
+    expect(RECORDED).toEqual(
+      objectives.flatMap((name) => windows.map((window) => `countersign:${name}_errors:ratio_rate${window}`)),
+    )
+    for (const { record = '', expr } of RULES.filter((rule) => rule.record !== undefined)) {
+      const asked = [...expr.matchAll(/\[(\w+)\]/g)].map(([, window]) => window)
+      expect(new Set(asked), record).toEqual(new Set([/rate(\w+)$/.exec(record)?.[1]]))
     }
   })
 })
 
-describe('the dashboard', () => {
-  it('asks only for metrics and labels that exist', () => {
-    expect(queries.length).toBeGreaterThan(20)
-    for (const query of queries) {
-      expect(
-        named(query).filter((name) => !series.has(name)),
-        query,
-      ).toEqual([])
-      expect(unknownLabels(query), query).toEqual([])
-    }
+describe('docs/runbooks', () => {
+  const pages = readdirSync(at('docs/runbooks')).filter((name) => name !== 'README.md')
+  const titles = DASHBOARDS.flatMap((board) => {
+    const { title, panels } = dashboardOf(board)
+    const short = (title as string).replace('Countersign / ', '')
+    return [title as string, short, ...(panels as Loose[]).map((panel) => panel.title as string)]
   })
 
-  it('finds what is wrong (the check itself can fail)', () => {
-    expect(unknownLabels('sum by (tool) (rate(countersign_votes_total{colour="red"}[5m]))')).toEqual([
-      'tool',
-      'colour',
+  it('has a page for each alert, which links to it, and an alert for each page', () => {
+    expect(pages.toSorted()).toEqual(ALERTS.map(({ alert }) => `${alert}.md`).toSorted())
+    for (const { alert, annotations } of ALERTS)
+      expect(annotations?.['runbook_url'], alert).toBe(`docs/runbooks/${alert}.md`)
+  })
+
+  it.each(pages)('%s says what it means, where to look, why, what to do and what not', (page) => {
+    const text = read(`docs/runbooks/${page}`)
+    const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading)
+    expect(headings).toEqual([
+      page.replace('.md', ''),
+      'What it means',
+      'First look',
+      'Likely causes',
+      'What to do',
+      'What not to do',
     ])
-    expect(series.has('countersign_votes')).toBe(false)
+    for (const part of text.split(/^## /m).slice(1))
+      expect(part.split('\n').slice(1).join('').length, part).toBeGreaterThan(30)
   })
 
-  it('shows every metric of the table', () => {
-    const shown = new Set(queries.flatMap(named).map((name) => series.get(name)?.name))
-    expect(specs.map(({ name }) => name).filter((name) => !shown.has(name))).toEqual([])
+  it('sends nobody to a panel or a metric that does not exist', () => {
+    const sent = pages.flatMap((page) => {
+      const text = read(`docs/runbooks/${page}`)
+      return [...text.matchAll(/(?<![*\w])\*([A-Z][^*\n]+)\*(?!\*)/g)].map(([, title = '']) => title)
+    })
+    expect(sent.length).toBeGreaterThan(30)
+    expect(sent.filter((title) => !titles.includes(title))).toEqual([])
+    const names = pages.flatMap((page) => named(read(`docs/runbooks/${page}`)))
+    expect(names.filter((name) => !SERIES.has(name))).toEqual([])
   })
 
-  it('has queries that parse', async () => {
-    const file = join(await temporaryDirectory(), 'queries.yaml')
-    const parsed = queries.map((expr, index) => ({
-      record: `query:${index}`,
-      expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$tool', '.*'),
-    }))
-    writeFileSync(file, stringify({ groups: [{ name: 'dashboard', rules: parsed }] }))
-    const { status, out, err } = run('promtool', ['check', 'rules', file])
-    expect({ status, failed: status === 0 ? '' : out + err }).toEqual({ status: 0, failed: '' })
-    expect(queries.filter((expr) => /\$(?!__rate_interval|tool\b)/.test(expr))).toEqual([])
-  })
+  it('README.md lists them', async () => {
+    const rows = ALERTS.map(
+      ({ alert, labels, annotations }) =>
+        `| [${alert}](${alert}.md) | ${labels?.['severity']} | ${annotations?.['summary']} |`,
+    )
+    const text = `# Runbooks
 
-  it('adds up nothing that every gateway counts alike', () => {
-    const shared = queries.filter((query) => /countersign_(?:threads_pending|thread_oldest)/.test(query))
-    expect(shared.length).toBeGreaterThan(1)
-    for (const query of shared) expect(query).toMatch(/max(?: by \(risk\))? ?\(countersign_thread/)
-  })
+One page for each alert of deploy/prometheus/: what it means, where to look first, likely causes, what to do, what not to do. \`page\`: somebody gets up. \`ticket\`: today.
 
-  it('shows places that do not overlap, each with a title and words of its own', () => {
-    const cells = new Map<string, string>()
-    for (const { title, description, type, gridPos } of panels) {
-      expect(title).not.toBe('')
-      if (type !== 'row') expect(description, title).toMatch(/\.$/)
-      expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24)
-      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
-        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
-          expect(cells.get(`${x},${y}`), `${title} at ${x},${y}`).toBeUndefined()
-          cells.set(`${x},${y}`, title)
-        }
-      }
-    }
-    expect(new Set(panels.map(({ id }) => id as number)).size).toBe(panels.length)
-  })
+Whatever fires: an agent that gets no answer does not execute. Trouble here stops agents and never lets them through, so there is time to look. First look at the board
+*Countersign / Overview*; the [boards](../../grafana/dashboards) are provisioned by [compose](../../deploy/README.md), or can be imported.
 
-  it('reads from the source that is provisioned', () => {
-    expect(variables.map(({ name }) => name as string)).toEqual(['datasource', 'tool'])
-    const [source] = yaml('deploy/compose/grafana/datasources/prometheus.yaml').datasources
-    expect([source.type, source.url]).toEqual(['prometheus', 'http://prometheus:9090'])
-    const [provider] = yaml('deploy/compose/grafana/dashboards/countersign.yaml').providers
-    const volumes = yaml('deploy/compose/compose.yaml').services.grafana.volumes as string[]
-    expect(volumes).toContain(`../../grafana:${provider.options.path}:ro`)
+| alert | | summary |
+|---|---|---|
+${rows.join('\n')}
+`
+    await expect(text).toMatchFileSnapshot('../../docs/runbooks/README.md')
   })
 })

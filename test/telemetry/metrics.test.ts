@@ -25,6 +25,7 @@ function open(differing: Partial<MetricSources> = {}): Metrics & { readonly full
     now: () => 1_700_000_000_000,
     durability: () => 'fsync',
     traffic: () => ({ requests: 4, connections: 3, polls: 2, streams: 1 }),
+    checkpointLagMs: () => 1_500,
     isReady: () => Promise.resolve(true),
     census: () => Promise.resolve(CENSUS),
     onFull: (metric) => full.push(metric),
@@ -108,12 +109,14 @@ describe('the metrics', () => {
     evidence(metrics, 'review.approved', { risk: 'high', waited_ms: 30_000 })
     evidence(metrics, 'review.expired', { risk: 'high', was: 'approved', waited_ms: 4_000 })
     evidence(metrics, 'review.expired', { risk: 'high', was: 'pending_review', waited_ms: 5_000 })
+    evidence(metrics, 'review.frozen', { risk: 'high', was: 'approved', waited_ms: 6_000 })
     const sums = await series(metrics, { name: `${METRICS.reviewSeconds.name}_sum` })
     const found = sums.filter((line) => !line.endsWith(' 0'))
     expect(found.map((line) => line.slice(`${METRICS.reviewSeconds.name}_sum`.length))).toEqual([
       '{verdict="approved",risk="high"} 30',
       '{verdict="expired",risk="high"} 5',
       '{verdict="uncollected",risk="high"} 4',
+      '{verdict="frozen",risk="high"} 6',
     ])
   })
 
@@ -211,6 +214,7 @@ describe('the metrics', () => {
       'countersign_ready 1',
       'countersign_clock_seconds 1700000000',
       'countersign_store_info{durability="fsync"} 1',
+      'countersign_checkpoint_lag_seconds 1.5',
     ])
       expect(text).toContain(`${line}\n`)
   })
