@@ -13,6 +13,7 @@ for (const name of [
   'diff',
   'redis',
   'webhooks',
+  'metrics',
   'console',
 ]) {
   console.log(`\n## ${name}\n`)

@@ -3,7 +3,7 @@ import type { SessionTimes } from '../domain/session.ts'
 import type { SignInProblem } from '../contract/sign-in-problems.ts'
 import type { CompiledSnapshot } from '../policy/compile.ts'
 import type { Diagnostic } from '../policy/diagnostics.ts'
-import type { Store } from '../store/store.ts'
+import type { CommitResult, Store } from '../store/store.ts'
 import type { EvidenceRecord } from './evidence.ts'
 import type { KnownFreezes } from './freezes.ts'
 import type { KnownDestinations } from './outbox.ts'
@@ -72,6 +72,13 @@ export type Observation =
     }
   | { readonly kind: 'validated'; readonly result: 'valid' | 'invalid' | 'expired' | 'used' }
   | { readonly kind: 'revision'; readonly result: 'accepted' | 'rejected' }
+  /** A commit has ended: applied, refused (`result`) or failed (`error`). */
+  | {
+      readonly kind: 'commit'
+      readonly seconds: number
+      readonly result?: CommitResult
+      readonly error?: unknown
+    }
   /** The first answer was given again, under its Idempotency-Key. */
   | { readonly kind: 'replayed'; readonly decision: Verdict }
   /** A vote was counted; `lookedMs` is the longest time that the voter can have looked at the revision. */

@@ -82,25 +82,40 @@ function atOnce<T>({ answer, landed }: Plan<T>): Committed<T> {
   return { answer }
 }
 
+function commitOf<T>(deps: Deps, plan: Plan<T>, outbox: Pick<Commit, 'guards' | 'writes'>): Commit {
+  const { guards = [], writes = [], evidence = [], before = Infinity } = plan
+  return {
+    commitId: deps.nextCommitId(),
+    deadline: Math.min(deps.store.now() + deps.storeDeadlineMs, before - 1),
+    guards: [...guards, ...outbox.guards],
+    writes: [...writes, ...outbox.writes],
+    events: evidence.map(encodeEvidence),
+  }
+}
+
 /** One commit. */
 async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Committed<T> | Outdated> {
-  const { evidence = [], before = Infinity, notices = [] } = plan
+  const { evidence = [], before = Infinity } = plan
   if (isIdle(plan)) return atOnce(plan)
-  const told = enqueue(deps, tenant, notices)
+  const told = enqueue(deps, tenant, plan.notices ?? [])
   const outbox = told instanceof Promise ? await told : told
-  const guards = [...(plan.guards ?? []), ...outbox.guards]
-  const writes = [...(plan.writes ?? []), ...outbox.writes]
-  const events = evidence.map(encodeEvidence)
-  const deadline = Math.min(deps.store.now() + deps.storeDeadlineMs, before - 1)
-  const commit = { commitId: deps.nextCommitId(), deadline, guards, writes, events }
-  const result = await deps.store.commit(tenant, commit)
+  const commit = commitOf(deps, plan, outbox)
+  const start = performance.now()
+  let result: CommitResult
+  try {
+    result = await deps.store.commit(tenant, commit)
+  } catch (error) {
+    deps.observe({ kind: 'commit', seconds: (performance.now() - start) / 1000, error })
+    throw error
+  }
+  deps.observe({ kind: 'commit', seconds: (performance.now() - start) / 1000, result })
   if (result.ok) {
     plan.landed?.()
     if (outbox.writes.length > 0) deps.enqueued(tenant)
     for (const record of evidence) deps.observe({ kind: 'evidence', record })
-    return { answer: plan.answer, ...receiptOf(result.numbers[0], events[0]) }
+    return { answer: plan.answer, ...receiptOf(result.numbers[0], commit.events[0]) }
   }
-  return { failed: await failedGuards(deps, tenant, { guards, before }, result) }
+  return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }
 }
 
 /** The guards that failed, when deciding afresh makes sense. */

@@ -7,7 +7,7 @@ import { createExposition, type Exposition, type Format } from './exposition.ts'
 import { createInstruments, type Instruments, type LabelsOf } from './instruments.ts'
 import { collectNodeMetrics } from './node-metrics.ts'
 import { type Readings, takeReadings } from './readings.ts'
-import { observeStore, type StoreCall } from './store-calls.ts'
+import { commitCall, observeStore, type StoreCall } from './store-calls.ts'
 import { traceOf } from './trace.ts'
 
 /** What the adapters tell; nothing of it ever throws, or is more than counting. */
@@ -90,6 +90,9 @@ function observe(instruments: Instruments, observation: Observation, context: Ev
       if (fault !== undefined) instruments.count('evaluationFaults', { fault })
       return
     }
+    case 'commit':
+      countStoreCall(instruments, commitCall(observation))
+      return
     case 'validated':
       instruments.count('tokenValidations', { result: observation.result })
       return

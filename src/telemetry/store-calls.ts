@@ -1,22 +1,26 @@
-import { type CommitResult, type Store, StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
+import type { Observation } from '../gateway/deps.ts'
+import { type Store, StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
 import type { LabelsOf } from './instruments.ts'
 
 /** One call of the store that has ended. */
 export interface StoreCall {
   readonly operation: LabelsOf<'storeSeconds'>['operation']
   readonly seconds: number
-  readonly error?: LabelsOf<'storeErrors'>['error']
+  readonly error?: LabelsOf<'storeErrors'>['error'] | undefined
   /** Why a commit was refused. */
-  readonly conflict?: LabelsOf<'storeConflicts'>['reason']
+  readonly conflict?: LabelsOf<'storeConflicts'>['reason'] | undefined
 }
 
-/** The same store; each call is told of when it has ended. `watch` is left out: how long it takes says nothing. */
+/**
+ * The same store; each call is told of when it has ended. Not `commit`: the verbs tell of it themselves, because one promise more for each decision is
+ * what costs most here. Nor `watch`: how long it takes says nothing.
+ */
 export function observeStore(store: Store, observe: (call: StoreCall) => void): Store {
   const told = <T>(operation: StoreCall['operation'], call: Promise<T>): Promise<T> => {
     const start = performance.now()
     const seconds = (): number => (performance.now() - start) / 1000
     call.then(
-      (result) => observe({ operation, seconds: seconds(), ...conflictIn(operation, result) }),
+      () => observe({ operation, seconds: seconds() }),
       (error: unknown) => observe({ operation, seconds: seconds(), error: errorKind(error) }),
     )
     // not the derived promise: the caller is not to wait for the counting
@@ -32,18 +36,20 @@ export function observeStore(store: Store, observe: (call: StoreCall) => void): 
     events: (...asked) => told('events', store.events(...asked)),
     epoch: (...asked) => told('epoch', store.epoch(...asked)),
     watch: (...asked) => store.watch(...asked),
-    commit: (...asked) => told('commit', store.commit(...asked)),
+    commit: (...asked) => store.commit(...asked),
     claimDue: (...asked) => told('claim_due', store.claimDue(...asked)),
     health: () => store.health(),
     close: () => store.close(),
   }
 }
 
-function conflictIn(operation: StoreCall['operation'], result: unknown): Pick<StoreCall, 'conflict'> {
-  if (operation !== 'commit') return {}
-  const commit = result as CommitResult
-  return commit.ok ? {} : { conflict: commit.reason }
+/** A commit that a verb has told of. */
+export function commitCall({ seconds, result, error }: CommitTold): StoreCall {
+  if (result === undefined) return { operation: 'commit', seconds, error: errorKind(error) }
+  return { operation: 'commit', seconds, conflict: result.ok ? undefined : result.reason }
 }
+
+type CommitTold = Extract<Observation, { kind: 'commit' }>
 
 function errorKind(error: unknown): StoreCall['error'] & string {
   if (error instanceof StoreUnavailable) return 'unavailable'

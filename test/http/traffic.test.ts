@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { METRICS, mostSeries } from '../../src/telemetry/table.ts'
 import {
   type Agent,
   held,
@@ -42,6 +44,30 @@ async function added(series: string, act: () => Promise<unknown>): Promise<numbe
 const WAITING = { headers: { prefer: 'wait=50' } }
 
 describe('what is counted of requests', () => {
+  it('has a place for every operation of the API from the start, and room to spare', async () => {
+    const text = await metrics()
+    const known = [
+      ...text.matchAll(
+        /^countersign_http_request_duration_seconds_count\{method="(\w+)",route="([^"]+)"\}/gm,
+      ),
+    ]
+    const shape = (method: string, path: string): string =>
+      `${method} ${path.replaceAll(/:\w+|\{\w+\}/g, ':')}`.toUpperCase()
+    const shapes = known.map(([, method = '', route = '']) => shape(method, route))
+    const { paths } = JSON.parse(
+      readFileSync(new URL('../../schemas/openapi.json', import.meta.url), 'utf8'),
+    ) as {
+      paths: Record<string, object>
+    }
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => shape(method, path)),
+    )
+    expect(operations.length).toBeGreaterThan(30)
+    expect(operations.filter((operation) => !shapes.includes(operation))).toEqual([])
+    expect(shapes.length).toBeLessThan(mostSeries(METRICS.httpSeconds) - 8)
+    expect(text).toContain('countersign_metrics_folded_total 0\n')
+  })
+
   it('every answer by route and status, and every refusal by its code', async () => {
     const route = 'method="GET",route="/api/agent/decisions"'
     const act = () => bot.poll({ thread_id: `thr_${'0'.repeat(26)}` })

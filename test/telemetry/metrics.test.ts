@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Census } from '../../src/gateway/census.ts'
 import type { EvidenceRecord } from '../../src/gateway/evidence.ts'
-import { type Commit, type Store, StoreIndeterminate } from '../../src/store/store.ts'
+import { StoreIndeterminate } from '../../src/store/store.ts'
 import type { LoadedBundle } from '../../src/telemetry/count-load.ts'
 import { OTHER } from '../../src/telemetry/labels.ts'
 import { createMetrics, type Metrics, type MetricSources } from '../../src/telemetry/metrics.ts'
@@ -133,14 +133,8 @@ describe('the metrics', () => {
     metrics.observe({ kind: 'replayed', decision: 'review' })
     metrics.observe({ kind: 'voted', decision: 'approve', lookedMs: 1_500, thread_id: 'thr_1' })
     metrics.observe({ kind: 'sign_in_failed', via: 'link', problem: 'refused' })
-    const results = [
-      () => Promise.reject(new StoreIndeterminate('x')),
-      () => Promise.resolve({ ok: false, reason: 'guard', failed: [0] } as const),
-    ]
-    for (const commit of results) {
-      const store = metrics.observed({ commit } as unknown as Store)
-      await store.commit('t', {} as Commit).catch(() => undefined)
-    }
+    metrics.observe({ kind: 'commit', seconds: 0.01, error: new StoreIndeterminate('x') })
+    metrics.observe({ kind: 'commit', seconds: 0.01, result: { ok: false, reason: 'guard', failed: [0] } })
     metrics.observeDelivery({ result: 'delivered', code: '2xx', seconds: 0.1, lagMs: 200 })
     metrics.observeDelivery({ result: 'retry', code: 'of another planet', seconds: 0.1 })
     metrics.observeHttp({ method: 'POST', route: '/r', status: 429, seconds: 0.1, problem: 'rate_limited' })

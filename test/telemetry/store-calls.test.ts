@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  type Commit,
-  type CommitResult,
-  type Store,
-  StoreIndeterminate,
-  StoreUnavailable,
-} from '../../src/store/store.ts'
-import { observeStore, type StoreCall } from '../../src/telemetry/store-calls.ts'
-
-const COMMIT: Commit = { commitId: 'c', deadline: 1, guards: [], writes: [], events: [] }
+import { type CommitResult, type Store, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
+import { commitCall, observeStore, type StoreCall } from '../../src/telemetry/store-calls.ts'
 
 /** A store of which only what is given exists. */
 function observed(store: Partial<Store>): { store: Store; calls: () => Omit<StoreCall, 'seconds'>[] } {
@@ -23,29 +15,26 @@ function observed(store: Partial<Store>): { store: Store; calls: () => Omit<Stor
   }
 }
 
-const answering = (result: CommitResult): Partial<Store> => ({ commit: () => Promise.resolve(result) })
-
 describe('an observed store', () => {
   it('answers as the store does, and tells of each call when it has ended', async () => {
     const { store, calls } = observed({
       get: (partition, type, id) =>
         Promise.resolve({ body: `${partition}/${type}/${id}`, revision: 1, commitId: 'c' }),
-      ...answering({ ok: true, numbers: [7] }),
+      count: () => Promise.resolve(7),
     })
     expect((await store.get('acme', 'thread', 'x'))?.body).toBe('acme/thread/x')
-    expect(await store.commit('acme', COMMIT)).toEqual({ ok: true, numbers: [7] })
-    expect(calls()).toEqual([{ operation: 'get' }, { operation: 'commit' }])
+    expect(await store.count('acme', 'threads')).toBe(7)
+    expect(calls()).toEqual([{ operation: 'get' }, { operation: 'count' }])
   })
 
-  it('tells a commit that was refused from one that failed', async () => {
-    const refused = observed(answering({ ok: false, reason: 'guard', failed: [0] }))
-    await refused.store.commit('acme', COMMIT)
-    const late = observed(answering({ ok: false, reason: 'late' }))
-    await late.store.commit('acme', COMMIT)
-    expect([...refused.calls(), ...late.calls()]).toEqual([
-      { operation: 'commit', conflict: 'guard' },
-      { operation: 'commit', conflict: 'late' },
-    ])
+  it('leaves commits to the verbs, who tell one that was refused from one that failed', () => {
+    const told = (outcome: { result?: CommitResult; error?: unknown }) =>
+      commitCall({ kind: 'commit', seconds: 1, ...outcome })
+    expect(told({ result: { ok: true, numbers: [] } }).conflict).toBeUndefined()
+    expect(told({ result: { ok: false, reason: 'guard', failed: [0] } })).toMatchObject({ conflict: 'guard' })
+    expect(told({ result: { ok: false, reason: 'late' } })).toMatchObject({ conflict: 'late' })
+    expect(told({ error: new StoreIndeterminate('x') })).toMatchObject({ error: 'indeterminate' })
+    expect(told({ error: new StoreUnavailable('x') })).toMatchObject({ error: 'unavailable' })
   })
 
   it.each([
