@@ -1,7 +1,7 @@
 /*
  * A gateway for bench/metrics.mjs, from the compiled sources. `on`: with its metrics. `off`: with something in their place that counts nothing.
- * `switching`: back and forth between the two a few times a second, in one process; at its end it writes to the file that is named next how much
- * processor time which answers took.
+ * `switching`: back and forth between the two every 300 answers, in one process; at its end it writes to the file that is named next how much
+ * processor time an answer took in each of these slices.
  */
 import { writeFileSync } from 'node:fs'
 import { startApp } from '../dist/app.js'
@@ -10,10 +10,7 @@ import { createLog } from '../dist/telemetry/log.js'
 import { createMetrics } from '../dist/telemetry/metrics.js'
 
 const [mode, report, ...args] = process.argv.slice(2)
-/** Timers of the gateway go off twice a second: slices of one length would meet them always in the same mode. */
-const sliceMs = () => 100 + 200 * Math.random()
-/** What the first seconds compile is not counted. */
-const WARM_MS = 5_000
+const SLICE_ANSWERS = 300
 const nothing = () => undefined
 const COUNTS_NOTHING = {
   shadowCounts: new Map(),
@@ -28,33 +25,31 @@ const COUNTS_NOTHING = {
   scrape: () => Promise.resolve({ contentType: 'text/plain', text: '' }),
 }
 
-/** Metrics that count in every other slice only. */
+/**
+ * Metrics that count during every other slice of answers. Two slices that stand side by side are a pair, and which of them comes first changes from
+ * pair to pair: what the machine does to one it does to the other.
+ */
 function switching(sources) {
   const metrics = createMetrics(sources)
-  const totals = { on: { cpu: 0, answers: 0 }, off: { cpu: 0, answers: 0 } }
-  let on = true
+  const slices = []
   let answers = 0
+  let on = true
   let since = process.cpuUsage()
   const flip = () => {
     const { user, system } = process.cpuUsage(since)
-    const total = on ? totals.on : totals.off
-    if (process.uptime() * 1_000 > WARM_MS) {
-      total.cpu += user + system
-      total.answers += answers
-    }
+    slices.push({ on, cpu: (user + system) / SLICE_ANSWERS })
     answers = 0
+    on = slices.length % 4 === 0 || slices.length % 4 === 3
     since = process.cpuUsage()
-    on = !on
-    setTimeout(flip, sliceMs()).unref()
   }
-  setTimeout(flip, sliceMs()).unref()
-  process.once('SIGTERM', () => writeFileSync(report, JSON.stringify(totals)))
+  process.once('SIGTERM', () => writeFileSync(report, JSON.stringify(slices)))
   return {
     ...metrics,
     observe: (observation) => on && metrics.observe(observation),
     observeHttp: (request) => {
-      answers += 1
       if (on) metrics.observeHttp(request)
+      answers += 1
+      if (answers === SLICE_ANSWERS) flip()
     },
   }
 }

@@ -5,17 +5,27 @@ import type { Instruments, LabelsOf } from './instruments.ts'
 import { OTHER, REJECTION_REASONS } from './labels.ts'
 import { traceOf } from './trace.ts'
 
+/** What is kept of the records beside their counts. */
 export interface EvidenceContext {
-  readonly sources: {
-    /** Is this a registered tool? All others fold into `_other`. */
-    knowsTool(name: string): boolean
-    /** ms since 1970. */
-    now(): number
-  }
+  /** Fired shadow rules since start, by rule id. */
   readonly shadowCounts: Map<string, number>
-  /** When the last record became durable, ms since 1970; 0 before the first. */
-  lastRecordMs: number
+  /** The last record that became durable. */
+  last: EvidenceRecord | undefined
 }
+
+/** What decisions and revisions say of themselves. */
+interface DecisionDetails {
+  readonly verdict?: Verdict
+  readonly risk?: Risk
+  readonly by?: readonly string[]
+  readonly rules?: readonly string[]
+  readonly shadow?: readonly string[]
+  readonly shadow_outcome?: { readonly verdict: Verdict }
+  readonly unknown?: readonly string[]
+  readonly traceparent?: string
+}
+
+const NO_LABELS = {}
 
 /** What became evidence is what is counted: the two cannot disagree. */
 export function countEvidence(
@@ -23,56 +33,56 @@ export function countEvidence(
   record: EvidenceRecord,
   context: EvidenceContext,
 ): void {
-  const { sources, shadowCounts } = context
-  instruments.count('evidenceRecords', {})
-  context.lastRecordMs = sources.now()
+  instruments.count('evidenceRecords', NO_LABELS)
+  context.last = record
   const decision = DECISIONS[record.type]
-  if (decision !== undefined) countDecision(instruments, record, { decision, sources })
-  countRules(instruments, record, shadowCounts)
+  if (decision !== undefined) {
+    countDecision(instruments, record, { decision, context })
+    return
+  }
+  if (record.type === 'review.revised') countRules(instruments, detailsOf(record), context)
   COUNTED[record.type]?.(instruments, record)
   countEnd(instruments, record)
 }
 
-const DECISIONS: Readonly<Record<string, Verdict>> = {
+const DECISIONS: Readonly<Partial<Record<EvidenceRecord['type'], Verdict>>> = {
   'decision.allowed': 'allow',
   'decision.rejected': 'reject',
   'review.pending': 'review',
 }
 
+const detailsOf = ({ details }: EvidenceRecord): DecisionDetails => (details ?? NO_LABELS) as DecisionDetails
+
 function countDecision(
   instruments: Instruments,
   record: EvidenceRecord,
-  { decision, sources }: { readonly decision: Verdict; readonly sources: EvidenceContext['sources'] },
+  { decision, context }: { readonly decision: Verdict; readonly context: EvidenceContext },
 ): void {
-  const tool = record.tool !== undefined && sources.knowsTool(record.tool) ? record.tool : OTHER
-  const traceparent = record.details?.['traceparent'] as string | undefined
-  instruments.count('evaluations', { decision, risk: riskOf(record), tool }, traceOf(traceparent))
-  if (decision === 'reject') instruments.count('rejections', { reason: reasonOf(record) })
+  const details = detailsOf(record)
+  const { risk = 'low', by = [], traceparent } = details
+  instruments.count('evaluations', { decision, risk, tool: record.tool ?? OTHER }, traceOf(traceparent))
+  if (decision === 'reject') instruments.count('rejections', { reason: reasonOf(by) })
+  countRules(instruments, details, context)
 }
 
 /** A code that stands where the ids of rules would, or that there were rules. */
-function reasonOf(record: EvidenceRecord): (typeof REJECTION_REASONS)[number] {
-  const by = idsOf(record, 'by')
+function reasonOf(by: readonly string[]): (typeof REJECTION_REASONS)[number] {
   return REJECTION_REASONS.find((reason) => reason !== 'rule' && by.includes(reason)) ?? 'rule'
 }
 
 function countRules(
   instruments: Instruments,
-  record: EvidenceRecord,
-  shadowCounts: Map<string, number>,
+  { verdict, rules = [], shadow = [], shadow_outcome, unknown = [] }: DecisionDetails,
+  { shadowCounts }: EvidenceContext,
 ): void {
-  const { verdict, shadow_outcome: shadow } = (record.details ?? {}) as {
-    readonly verdict?: Verdict
-    readonly shadow_outcome?: { readonly verdict: Verdict }
-  }
-  if (verdict !== undefined && shadow !== undefined && shadow.verdict !== verdict)
-    instruments.count('shadowChanges', { decision: verdict, shadow_decision: shadow.verdict })
-  for (const rule of idsOf(record, 'rules')) instruments.count('ruleMatches', { rule, mode: 'enforced' })
-  for (const rule of idsOf(record, 'shadow')) {
+  if (verdict !== undefined && shadow_outcome !== undefined && shadow_outcome.verdict !== verdict)
+    instruments.count('shadowChanges', { decision: verdict, shadow_decision: shadow_outcome.verdict })
+  for (const rule of rules) instruments.count('ruleMatches', { rule, mode: 'enforced' })
+  for (const rule of shadow) {
     instruments.count('ruleMatches', { rule, mode: 'shadow' })
     shadowCounts.set(rule, (shadowCounts.get(rule) ?? 0) + 1)
   }
-  for (const rule of idsOf(record, 'unknown')) instruments.count('ruleUnknown', { rule })
+  for (const rule of unknown) instruments.count('ruleUnknown', { rule })
 }
 
 type Counting = (instruments: Instruments, record: EvidenceRecord) => void
@@ -112,7 +122,7 @@ function countEnd(instruments: Instruments, record: EvidenceRecord): void {
   const end = verdict === 'expired' && record.details?.['was'] === 'approved' ? 'uncollected' : verdict
   instruments.observe(
     'reviewSeconds',
-    { verdict: end, risk: riskOf(record) },
+    { verdict: end, risk: textOf(record, 'risk') as Risk },
     waited / 1000,
     threadOf(record),
   )
@@ -121,14 +131,7 @@ function countEnd(instruments: Instruments, record: EvidenceRecord): void {
 const threadOf = ({ thread_id }: EvidenceRecord): Exemplar | undefined =>
   thread_id === undefined ? undefined : { thread_id }
 
-const riskOf = (record: EvidenceRecord): Risk => textOf(record, 'risk') as Risk
-
 function textOf(record: EvidenceRecord, member: string): string {
   const value = record.details?.[member]
   return typeof value === 'string' ? value : OTHER
-}
-
-function idsOf(record: EvidenceRecord, member: string): readonly string[] {
-  const value = record.details?.[member]
-  return Array.isArray(value) ? (value as string[]) : []
 }

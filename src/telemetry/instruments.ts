@@ -1,7 +1,7 @@
 import { type Cell, CounterCell, type Exemplar, GaugeCell, HistogramCell } from './cells.ts'
 import type { Family } from './exposition.ts'
 import type { OpenSet } from './labels.ts'
-import { closedCombinations, createSeries, type Labels, type Series } from './series.ts'
+import { type Admission, closedCombinations, createSeries, type Labels, type Series } from './series.ts'
 import { type MetricName, METRICS, type MetricSpec } from './table.ts'
 
 type Of<K extends MetricSpec['kind']> = {
@@ -32,8 +32,14 @@ export interface Instruments {
   readonly families: readonly Family[]
 }
 
-/** `onFull` is told, once for each metric, that it has as many series as it may have. */
-export function createInstruments(onFull: (metric: string) => void): Instruments {
+export interface InstrumentOptions {
+  /** Told, once for each metric, that it has as many series as it may have. */
+  readonly onFull: (metric: string) => void
+  /** Is this a registered tool? All others fold into `_other`. */
+  readonly knowsTool: (name: string) => boolean
+}
+
+export function createInstruments({ onFull, knowsTool }: InstrumentOptions): Instruments {
   const full = new Set<string>()
   const onFold = (metric: string): void => {
     all.folded.add({}, 1)
@@ -42,7 +48,10 @@ export function createInstruments(onFull: (metric: string) => void): Instruments
     onFull(metric)
   }
   const all = Object.fromEntries(
-    Object.entries<MetricSpec>(METRICS).map(([key, spec]) => [key, createInstrument(spec, onFold)]),
+    Object.entries<MetricSpec>(METRICS).map(([key, spec]) => [
+      key,
+      createInstrument(spec, { knowsTool, onFold: () => onFold(spec.name) }),
+    ]),
   ) as Record<MetricName, Instrument>
   return {
     count: (name, labels, exemplar) => all[name].add(plain(labels), 1, exemplar),
@@ -75,13 +84,13 @@ interface Instrument {
   add(labels: Labels, value: number, exemplar?: Exemplar): void
 }
 
-function createInstrument(spec: MetricSpec, onFold: (metric: string) => void): Instrument {
+function createInstrument(spec: MetricSpec, admission: Admission): Instrument {
   const { kind, buckets = [], exemplar: named } = spec
   const make = (labels: Labels): Cell => {
     if (kind === 'histogram') return new HistogramCell(labels, buckets)
     return kind === 'counter' ? new CounterCell(labels) : new GaugeCell(labels)
   }
-  const series = createSeries(spec, make, () => onFold(spec.name))
+  const series = createSeries(spec, make, admission)
   if (kind !== 'gauge' || Object.keys(spec.labels).length === 0) series.expect(closedCombinations(spec))
   return {
     spec,

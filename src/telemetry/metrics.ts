@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../contract/errors.ts'
 import type { Observation } from '../gateway/deps.ts'
+import type { EvidenceRecord } from '../gateway/evidence.ts'
 import type { Store } from '../store/store.ts'
 import { countLoad, type Load } from './count-load.ts'
 import { countEvidence, type EvidenceContext } from './count-evidence.ts'
@@ -7,7 +8,7 @@ import { createExposition, type Exposition, type Format } from './exposition.ts'
 import { createInstruments, type Instruments, type LabelsOf } from './instruments.ts'
 import { collectNodeMetrics } from './node-metrics.ts'
 import { type Readings, takeReadings } from './readings.ts'
-import { commitCall, observeStore, type StoreCall } from './store-calls.ts'
+import { errorKind, observeStore, type StoreCall } from './store-calls.ts'
 import { traceOf } from './trace.ts'
 
 /** What the adapters tell; nothing of it ever throws, or is more than counting. */
@@ -57,9 +58,12 @@ export interface MetricSources extends Readings {
 }
 
 export function createMetrics(sources: MetricSources): Metrics {
-  const instruments = createInstruments(sources.onFull)
+  const instruments = createInstruments({
+    onFull: sources.onFull,
+    knowsTool: (name) => sources.knowsTool(name),
+  })
   const expose = createExposition(instruments.families, collectNodeMetrics())
-  const context: EvidenceContext = { sources, shadowCounts: new Map(), lastRecordMs: 0 }
+  const context: EvidenceContext = { shadowCounts: new Map(), last: undefined }
   instruments.set('build', { version: sources.version }, 1)
   return {
     shadowCounts: context.shadowCounts,
@@ -72,12 +76,16 @@ export function createMetrics(sources: MetricSources): Metrics {
     observeTimer: (ok) => instruments.count('timerRounds', { result: ok ? 'ok' : 'failed' }),
     expectRoute: (route) => expectRoute(instruments, route),
     scrape: async (format) => {
-      instruments.set('evidenceLast', {}, context.lastRecordMs / 1000)
+      instruments.set('evidenceLast', {}, timeOf(context.last))
       await takeReadings(instruments, sources)
       return expose(format)
     },
   }
 }
+
+/** Of a record, in seconds since 1970; 0 for none. */
+const timeOf = (record: EvidenceRecord | undefined): number =>
+  record === undefined ? 0 : Date.parse(record.at) / 1000
 
 function observe(instruments: Instruments, observation: Observation, context: EvidenceContext): void {
   switch (observation.kind) {
@@ -91,7 +99,7 @@ function observe(instruments: Instruments, observation: Observation, context: Ev
       return
     }
     case 'commit':
-      countStoreCall(instruments, commitCall(observation))
+      countCommit(instruments, observation)
       return
     case 'validated':
       instruments.count('tokenValidations', { result: observation.result })
@@ -140,8 +148,18 @@ function countTry(instruments: Instruments, { seconds, lagMs, ...tried }: Tried)
   if (lagMs !== undefined) instruments.observe('webhookLag', {}, lagMs / 1000)
 }
 
-function countStoreCall(instruments: Instruments, { operation, seconds, error, conflict }: StoreCall): void {
+function countStoreCall(instruments: Instruments, { operation, seconds, error }: StoreCall): void {
   instruments.observe('storeSeconds', { operation }, seconds)
   if (error !== undefined) instruments.count('storeErrors', { operation, error })
-  if (conflict !== undefined) instruments.count('storeConflicts', { reason: conflict })
+}
+
+const COMMIT = { operation: 'commit' } as const
+
+function countCommit(
+  instruments: Instruments,
+  { seconds, result, error }: Extract<Observation, { kind: 'commit' }>,
+): void {
+  instruments.observe('storeSeconds', COMMIT, seconds)
+  if (result === undefined) instruments.count('storeErrors', { ...COMMIT, error: errorKind(error) })
+  else if (!result.ok) instruments.count('storeConflicts', { reason: result.reason })
 }

@@ -23,11 +23,18 @@ interface Place<Cell> {
   readonly cell: Cell
 }
 
-/** `make` gives a series its cell; `onFold`: something was counted under `_other`, or not at all. */
+export interface Admission {
+  /** Asked when a tool has no series yet: what is unknown folds into `_other`, and is no fold for want of room. */
+  readonly knowsTool: (name: string) => boolean
+  /** Something was counted under `_other`, or not at all, because there is no room for it. */
+  readonly onFold: () => void
+}
+
+/** `make` gives a series its cell. */
 export function createSeries<Cell extends object>(
   spec: MetricSpec,
   make: (labels: Labels) => Cell,
-  onFold: () => void,
+  { knowsTool, onFold }: Admission,
 ): Series<Cell> {
   const sets = Object.entries<LabelSet>(spec.labels)
   const names = sets.map(([name]) => name)
@@ -53,7 +60,7 @@ export function createSeries<Cell extends object>(
     if (isOrdinary(place.labels)) ordinary -= 1
   }
   const admit = (labels: Labels): Cell | undefined => {
-    const fitting = fitted(sets, labels)
+    const fitting = fitted(sets, withKnownTools(sets, knowsTool, labels))
     if (fitting === undefined) {
       onFold()
       return undefined
@@ -114,6 +121,17 @@ function createTree<Cell extends object>(names: readonly string[]): Tree<Cell> {
     set: (labels, cell) => void branchOf(labels).set(labels[path[last] as string] as string, cell),
     delete: (labels) => void branchOf(labels).delete(labels[path[last] as string] as string),
   }
+}
+
+function withKnownTools(
+  sets: readonly (readonly [string, LabelSet])[],
+  knowsTool: (name: string) => boolean,
+  labels: Labels,
+): Labels {
+  const isStrange = ([name, set]: readonly [string, LabelSet]): boolean =>
+    isOpen(set) && set.from === 'tools' && !knowsTool(labels[name] ?? OTHER)
+  const strange = sets.filter(isStrange).map(([name]) => [name, OTHER])
+  return strange.length === 0 ? labels : { ...labels, ...Object.fromEntries(strange) }
 }
 
 /** With `_other` for what a closed set does not hold; undefined when it does not hold that either. */

@@ -1,4 +1,3 @@
-import type { Observation } from '../gateway/deps.ts'
 import { type Store, StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
 import type { LabelsOf } from './instruments.ts'
 
@@ -7,8 +6,6 @@ export interface StoreCall {
   readonly operation: LabelsOf<'storeSeconds'>['operation']
   readonly seconds: number
   readonly error?: LabelsOf<'storeErrors'>['error'] | undefined
-  /** Why a commit was refused. */
-  readonly conflict?: LabelsOf<'storeConflicts'>['reason'] | undefined
 }
 
 /**
@@ -43,15 +40,8 @@ export function observeStore(store: Store, observe: (call: StoreCall) => void): 
   }
 }
 
-/** A commit that a verb has told of. */
-export function commitCall({ seconds, result, error }: CommitTold): StoreCall {
-  if (result === undefined) return { operation: 'commit', seconds, error: errorKind(error) }
-  return { operation: 'commit', seconds, conflict: result.ok ? undefined : result.reason }
-}
-
-type CommitTold = Extract<Observation, { kind: 'commit' }>
-
-function errorKind(error: unknown): StoreCall['error'] & string {
+/** How a call failed, for a label. */
+export function errorKind(error: unknown): LabelsOf<'storeErrors'>['error'] {
   if (error instanceof StoreUnavailable) return 'unavailable'
   return error instanceof StoreIndeterminate ? 'indeterminate' : 'other'
 }

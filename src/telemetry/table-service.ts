@@ -143,7 +143,7 @@ export const STORE_METRICS = {
     kind: 'gauge',
     name: 'countersign_evidence_last_record_timestamp_seconds',
     unit: 'seconds since 1970',
-    help: 'When this instance last made an evidence record durable; 0 before the first.',
+    help: 'Time of the last evidence record that this instance made durable; 0 before the first.',
     labels: {},
   },
   checkpointLag: {

@@ -88,6 +88,7 @@ describe('the metrics', () => {
       `${name}{decision="allow",risk="low",tool="known.tool"} 1`,
       `${name}{decision="reject",risk="low",tool="${OTHER}"} 2`,
     ])
+    expect(await series(metrics, METRICS.folded)).toEqual([`${METRICS.folded.name} 0`])
     const rejections = await series(metrics, METRICS.rejections)
     expect(rejections).toContain('countersign_rejections_total{reason="unknown_tool"} 1')
     expect(rejections).toContain('countersign_rejections_total{reason="rule"} 1')
@@ -101,7 +102,9 @@ describe('the metrics', () => {
     expect(await series(metrics, METRICS.ruleUnknown)).toEqual([`${METRICS.ruleUnknown.name}{rule="r1"} 1`])
     expect([...metrics.shadowCounts]).toEqual([['s1', 1]])
     expect(await series(metrics, METRICS.evidenceRecords)).toEqual([`${METRICS.evidenceRecords.name} 3`])
-    expect(await series(metrics, METRICS.evidenceLast)).toEqual([`${METRICS.evidenceLast.name} 1700000000`])
+    expect(await series(metrics, METRICS.evidenceLast)).toEqual([
+      `${METRICS.evidenceLast.name} ${Date.UTC(2026, 0, 1) / 1000}`,
+    ])
   })
 
   it('time reviews from the record of their end; an approval that nobody collected is no review that expired', async () => {
