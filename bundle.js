@@ -15,8 +15,15 @@ await build({
 chmodSync('dist/bin/main.js', 0o755)
 
 /* Packages that are in the program and are not installed beside it: their licences go where they go (docs/decisions/0013). */
-const within = ['openid-client', 'oauth4webapi', 'jose']
-const texts = within.map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE.md`, 'utf8')}`)
+const within = {
+  'openid-client': 'LICENSE.md',
+  oauth4webapi: 'LICENSE.md',
+  jose: 'LICENSE.md',
+  limiter: 'LICENSE.txt',
+}
+const texts = Object.entries(within).map(
+  ([name, file]) => `${name}\n\n${readFileSync(`node_modules/${name}/${file}`, 'utf8').trimStart()}`,
+)
 writeFileSync('dist/bin/LICENSES.txt', texts.join('\n\n'))
 
 await bundleConsole()

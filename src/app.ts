@@ -2,20 +2,21 @@ import { randomFillSync } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { gateOf } from './app-gate.ts'
 import { singleSignOnOf } from './app-sign-in.ts'
 import { openStore } from './app-store.ts'
 import { assembleWebhooks, type WebhookParts, type Webhooks } from './app-webhooks.ts'
 import type { Config } from './config.ts'
 import { successor, timeOrderedId } from './domain/id.ts'
-import { type Bucket, takeToken } from './domain/rate.ts'
 import { type Census, census } from './gateway/census.ts'
 import type { Deps } from './gateway/deps.ts'
 import { issueLink, type Person } from './gateway/login-links.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/load-notes.ts'
 import { ownSecrets } from './gateway/secrets.ts'
 import { startTimer, type Timer } from './gateway/timer.ts'
-import type { HttpObservation, Rates, WebhookPorts } from './http/deps.ts'
+import type { HttpObservation, WebhookPorts } from './http/deps.ts'
 import type { Health } from './http/health.ts'
+import { createRates } from './http/rates.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
 import { isLoopback, keepsCookies, linkUrl, type Site, siteOf } from './http/site.ts'
@@ -224,7 +225,8 @@ function serverOf(
     gateway: deps,
     schemas: loadSchemas(),
     waits: { ...waits, endAll },
-    rates: ratesOf(() => performance.now()),
+    gate: gateOf(config, { metrics, log }),
+    rates: createRates(),
     log,
     bodyBytes: config.bodyLimit,
     streamBeatMs,
@@ -362,17 +364,6 @@ function orderedIds(now: () => number, random: (bytes: number) => Uint8Array): (
     tail = time === last ? successor(tail) : random(ID_RANDOM_BYTES)
     last = time
     return timeOrderedId(time, tail)
-  }
-}
-
-function ratesOf(now: () => number): Rates {
-  const buckets = new Map<string, Bucket>()
-  return {
-    take: (key, rate) => {
-      const { bucket, retryAfterMs } = takeToken(buckets.get(key), rate, now())
-      buckets.set(key, bucket)
-      return retryAfterMs
-    },
   }
 }
 

@@ -44,6 +44,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'app-store.ts': ['store', 'store/store.ts', 'store/archive.ts', 'config.ts'],
   'app-webhooks.ts': ['gateway', 'http', 'outbound', 'telemetry', 'webhooks', 'config.ts'],
+  'app-gate.ts': ['http', 'telemetry', 'config.ts'],
   'app-sign-in.ts': ['gateway', 'outbound', 'sign-in', 'config.ts'],
   'app.ts': [
     'contract',
@@ -55,6 +56,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'http',
     'telemetry',
     'config.ts',
+    'app-gate.ts',
     'app-sign-in.ts',
     'app-webhooks.ts',
     'app-store.ts',

@@ -68,6 +68,7 @@ describe('the package', () => {
     const licences = readFileSync(join(bin, 'LICENSES.txt'), 'utf8')
     for (const name of ['openid-client', 'oauth4webapi', 'jose'])
       expect(licences).toContain(`${name}\n\nThe MIT`)
+    expect(licences).toContain('limiter\n\nCopyright')
   })
 
   it('gives the SDK without any dependency installed', () => {

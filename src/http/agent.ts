@@ -131,8 +131,10 @@ function decisionsRoute(app: FastifyInstance, http: HttpDeps): void {
     const target = http.schemas.check<PollQuery>('PollQuery', { ...(request.query as object) })
     if (isPrefetch(request)) throw new GatewayError('invalid_request', 'a decision is not prefetched')
     const { seconds } = waitOf(request)
-    if (seconds === 0) return answer(reply, await poll(http.gateway, callerOf(request), target))
+    if (seconds === 0 || http.waits.full())
+      return answer(reply, await poll(http.gateway, callerOf(request), target))
     reply.header('preference-applied', `wait=${seconds}`)
+    http.gate.park(reply.raw)
     const held = http.waits.hold(request, seconds)
     try {
       return answer(reply, await poll(http.gateway, callerOf(request), target, held))

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Rate } from '../domain/rate.ts'
 import type { Deps } from '../gateway/deps.ts'
+import type { Gate } from './gate.ts'
+import type { Rates } from './rates.ts'
 import type { Schemas } from './schemas.ts'
 import type { SingleSignOn } from '../gateway/sign-in-by-provider.ts'
 import type { Site } from './site.ts'
@@ -10,6 +11,7 @@ import type { Waits } from './waits.ts'
 export interface HttpDeps {
   readonly gateway: Deps
   readonly schemas: Schemas
+  readonly gate: Gate
   readonly waits: Waits
   readonly rates: Rates
   readonly log: FastifyBaseLogger
@@ -25,11 +27,6 @@ export interface HttpDeps {
   /** Calls that each shadow rule would have touched since start. */
   readonly shadowCounts: ReadonlyMap<string, number>
   readonly observeHttp: (request: HttpObservation) => void
-}
-
-export interface Rates {
-  /** Milliseconds to wait when `key` is over `rate`, else undefined. */
-  take(key: string, rate: Rate): number | undefined
 }
 
 export interface HttpObservation {

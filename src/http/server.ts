@@ -7,6 +7,7 @@ import { agentRoutes } from './agent.ts'
 import { countOf } from './body.ts'
 import { BUILT_CONSOLE, consoleRoutes } from './console.ts'
 import type { HttpDeps } from './deps.ts'
+import { drainWhileClosing, gatedServer } from './draining.ts'
 import { healthRoutes, type Health } from './health.ts'
 import { answerNotFound, answerProblem } from './problem.ts'
 import { reviewerRoutes } from './reviewer.ts'
@@ -21,9 +22,6 @@ export const TIMEOUTS = {
   /** Above the longest `Prefer: wait`. */
   IDLE_SOCKET_MS: 70_000,
   CHECK_EVERY_MS: 1_000,
-  /** While closing: how often idle connections are ended, and when all others are. */
-  REAP_EVERY_MS: 50,
-  DRAIN_MS: 8_000,
 } as const
 
 const PATH_PART_CHARS = 256
@@ -41,6 +39,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     requestTimeout: TIMEOUTS.REQUEST_MS,
     connectionTimeout: TIMEOUTS.IDLE_SOCKET_MS,
     keepAliveTimeout: TIMEOUTS.KEEP_ALIVE_MS,
+    serverFactory: gatedServer(http.gate),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     http: {
@@ -64,14 +63,14 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     if (refusal) reply.header('connection', 'close')
     done(refusal)
   })
-  endConnectionsWhileClosing(app)
+  drainWhileClosing(app, () => http.waits.endAll())
   app.addHook('onResponse', (request, reply, done) => {
     observe(http, request, reply)
     done()
   })
-  app.addHook('preClose', (done) => {
-    http.waits.endAll()
-    done()
+  app.addHook('onClose', () => {
+    http.gate.close()
+    return Promise.resolve()
   })
   app.register(scope(agentRoutes, http), { prefix: '/api/agent' })
   app.register(scope(reviewerRoutes, http), { prefix: '/api/review' })
@@ -103,52 +102,6 @@ function refuseOddTargets(request: IncomingMessage): string {
 function refusalOf(request: FastifyRequest): GatewayError | undefined {
   if (request.raw.url !== ODD_TARGET && isAcceptable(request)) return undefined
   return new GatewayError('invalid_request', 'the request line or the Host header is not acceptable')
-}
-
-/**
- * A connection that is kept alive would keep the gateway from closing: new requests are refused in our words, and every
- * connection ends with its answer, or after a while.
- */
-function endConnectionsWhileClosing(app: FastifyInstance): void {
-  let closing = false
-  const silent = silentSockets(app)
-  const reap = (): void => {
-    app.server.closeIdleConnections()
-    for (const socket of silent()) socket.destroy()
-  }
-  app.addHook('preClose', (done) => {
-    closing = true
-    const reaper = setInterval(reap, TIMEOUTS.REAP_EVERY_MS)
-    const last = setTimeout(() => app.server.closeAllConnections(), TIMEOUTS.DRAIN_MS)
-    app.server.once('close', () => {
-      clearInterval(reaper)
-      clearTimeout(last)
-    })
-    done()
-  })
-  app.addHook('onRequest', (_, __, done) => {
-    done(
-      closing
-        ? new GatewayError('shutting_down', 'this gateway is shutting down; nothing was changed', {
-            retryAfter: 1,
-          })
-        : undefined,
-    )
-  })
-  app.addHook('onSend', (_, reply, payload, done) => {
-    if (closing) reply.header('connection', 'close')
-    done(null, payload)
-  })
-}
-
-/** Connections on which nothing was ever said: Node does not count them as idle. */
-function silentSockets(app: FastifyInstance): () => Socket[] {
-  const open = new Set<Socket>()
-  app.server.on('connection', (socket: Socket) => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
-  })
-  return () => [...open].filter((socket) => socket.bytesRead === 0)
 }
 
 /** HTTP/1.1 with exactly one Host, or 1.0 with at most one (RFC 9112 section 3.2). */

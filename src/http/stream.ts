@@ -26,6 +26,7 @@ export function streamRoute(
     reviewerEntry(http.gateway.policies.current(), caller)
     const after = lastEventId(request)
     const leave = seats.take(`${caller.tenant}/${caller.id}`)
+    http.gate.park(reply.raw)
     const wait = http.waits.hold(request, 0)
     reply.hijack()
     const { raw } = reply

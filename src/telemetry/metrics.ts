@@ -11,10 +11,14 @@ export interface Metrics {
   observeHttp(request: { method: string; route: string; status: number; seconds: number }): void
   /** One try of a delivery; `lagMs` is the time from the event to its delivery. */
   observeDelivery(tried: { result: string; code: string; seconds: number; lagMs?: number }): void
+  /** How many requests of agents may be under way at once; of each kind, how many are, and how many were refused since the last time. */
+  observeGate(sight: { limit: number } & Readonly<Record<'underWay' | 'refused', CountsByKind>>): void
   observeLoad(load: { ok: boolean; revision?: string; atSeconds: number }): void
   /** Fired shadow rules since start, by rule id. */
   readonly shadowCounts: ReadonlyMap<string, number>
 }
+
+type CountsByKind = Readonly<Record<string, number>>
 
 export interface MetricSources {
   readonly version: string
@@ -60,6 +64,11 @@ export function createMetrics(sources: MetricSources): Metrics {
       counters.webhookTries.inc({ result, code })
       histograms.webhookSeconds.observe({ result }, seconds)
       if (lagMs !== undefined) histograms.webhookLag.observe({}, lagMs / 1000)
+    },
+    observeGate: ({ limit, underWay, refused }) => {
+      gauges.limit.set(limit)
+      for (const [kind, count] of Object.entries(underWay)) gauges.underWay.set({ kind }, count)
+      for (const [kind, count] of Object.entries(refused)) counters.refused.inc({ kind }, count)
     },
     observeLoad: ({ ok, revision, atSeconds }) => {
       counters.reloads.inc({ result: ok ? 'ok' : 'failed' })
@@ -109,6 +118,7 @@ const FIRST_TRIES = [
 function initialise(counters: Counters): void {
   for (const result of ['valid', 'invalid', 'expired', 'used']) counters.tokenValidations.inc({ result }, 0)
   for (const result of ['accepted', 'rejected']) counters.revisions.inc({ result }, 0)
+  for (const kind of ['propose', 'follow', 'people']) counters.refused.inc({ kind }, 0)
   for (const [result, code] of FIRST_TRIES) counters.webhookTries.inc({ result, code }, 0)
   for (const result of ['ok', 'failed']) counters.reloads.inc({ result }, 0)
   for (const decision of ['approve', 'reject', 'request_changes']) counters.votes.inc({ decision }, 0)

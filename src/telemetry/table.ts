@@ -167,6 +167,24 @@ export const METRICS = {
     labels: ['method', 'route', 'status'],
     buckets: CALLS,
   },
+  refused: {
+    kind: 'counter',
+    name: 'countersign_requests_refused_total',
+    help: 'Requests refused unread because the gateway had too much to do, by what they asked for.',
+    labels: ['kind'],
+  },
+  underWay: {
+    kind: 'gauge',
+    name: 'countersign_requests_under_way',
+    help: 'Requests being worked on, by what they ask for; those that only wait are not among them.',
+    labels: ['kind'],
+  },
+  limit: {
+    kind: 'gauge',
+    name: 'countersign_requests_limit',
+    help: 'Requests of agents that may be under way at once, of each of their kinds.',
+    labels: [],
+  },
   build: {
     kind: 'gauge',
     name: 'countersign_build_info',
