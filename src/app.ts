@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { gateOf } from './app-gate.ts'
 import { singleSignOnOf } from './app-sign-in.ts'
 import { openStore } from './app-store.ts'
+import { tracingOf } from './app-tracing.ts'
 import { assembleWebhooks, type WebhookParts, type Webhooks } from './app-webhooks.ts'
 import type { Config } from './config.ts'
 import { successor, timeOrderedId } from './domain/id.ts'
@@ -32,6 +33,7 @@ import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { timerNotes } from './telemetry/timer-notes.ts'
+import { noteEvidence, type Tracing } from './telemetry/tracing.ts'
 import { packageVersion } from './telemetry/version.ts'
 
 /** A running gateway. */
@@ -81,8 +83,9 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     onLoad: (report) => note(report),
   })
   try {
+    const tracing = await tracingOf(config, log)
     store = await (parts.openStore ?? openStore)(config)
-    const gateway = await assemble(config, parts, { store, policies })
+    const gateway = await assemble(config, parts, { store, policies, tracing })
     await policies.ready
     note = noteLoads(gateway, log)
     early.forEach(note)
@@ -108,6 +111,7 @@ function loaderOf(config: Config, { loadPolicies, bundleWorker }: AppParts): () 
 interface Adapters {
   readonly store: Store
   readonly policies: PolicyFeed
+  readonly tracing: Tracing
 }
 
 interface Gateway extends Adapters {
@@ -121,8 +125,9 @@ interface Gateway extends Adapters {
   readonly newAdminKey?: string
 }
 
-async function assemble(config: Config, parts: AppParts, { store, policies }: Adapters): Promise<Gateway> {
+async function assemble(config: Config, parts: AppParts, adapters: Adapters): Promise<Gateway> {
   const { log } = parts
+  const { store, policies, tracing } = adapters
   const random = randomSource()
   const nextCommitId = commitIds(random)
   const { commitments, adminKeyHash, newAdminKey } = await ownSecrets({
@@ -138,8 +143,8 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     census: cached(() => census(deps), CENSUS_EVERY_MS),
   })
   const webhooks = assembleWebhooks(config, parts.webhooks)
-  const deps = depsOf(config, { store, policies, random, nextCommitId, commitments, metrics, webhooks, log })
-  const worker = webhooks.start(deps, { metrics, log })
+  const deps = depsOf(config, { ...adapters, random, nextCommitId, commitments, metrics, webhooks, log })
+  const worker = webhooks.start(deps, { metrics, log, tracing })
   const { streamBeatMs = BEAT_MS } = parts
   const { server, health } = serverOf(config, {
     deps,
@@ -147,6 +152,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     log,
     adminKeyHash,
     streamBeatMs,
+    tracing,
     webhooks: webhooks.ports,
   })
   const timer = startTimer(deps, {
@@ -158,8 +164,7 @@ async function assemble(config: Config, parts: AppParts, { store, policies }: Ad
     onError: (error) => log.error({ err: error }, 'a policy load could not be recorded yet'),
   })
   return {
-    store,
-    policies,
+    ...adapters,
     deps,
     metrics,
     server,
@@ -197,7 +202,10 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     storeDeadlineMs: config.storeDeadline,
     observe: (observation) => {
       metrics.observe(observation)
-      if (observation.kind === 'evidence') logEvidence(log, observation.record)
+      if (observation.kind !== 'evidence') return
+      const { record, origin } = observation
+      logEvidence(log, record, origin)
+      if (origin) noteEvidence(origin.span, record)
     },
   }
 }
@@ -210,10 +218,11 @@ function serverOf(
     log: Logger
     adminKeyHash: Uint8Array
     streamBeatMs: number
+    tracing: Tracing
     webhooks: WebhookPorts
   },
 ): { server: FastifyInstance; health: Health } {
-  const { deps, metrics, log, adminKeyHash, streamBeatMs, webhooks } = parts
+  const { deps, metrics, log, adminKeyHash, streamBeatMs, tracing, webhooks } = parts
   const { health, close } = healthOf(deps)
   const waits = createWaits()
   const endAll = (): void => {
@@ -226,6 +235,7 @@ function serverOf(
     schemas: loadSchemas(),
     waits: { ...waits, endAll },
     gate: gateOf(config, { metrics, log }),
+    beginSpan: (...work: Parameters<Tracing['begin']>) => tracing.begin(...work),
     rates: createRates(),
     log,
     bodyBytes: config.bodyLimit,
@@ -246,7 +256,8 @@ function siteNow({ publicUrl, host }: Config, { server }: FastifyInstance): Site
 }
 
 async function listen(config: Config, gateway: Gateway, log: Logger): Promise<App> {
-  const { server, metrics, timer, worker, policies, loads, store, deps, health, newAdminKey } = gateway
+  const { server, metrics, timer, worker, policies, loads, store, deps, health, tracing, newAdminKey } =
+    gateway
   let scrapes: MetricsListener | undefined
   const close = async (): Promise<void> => {
     await server.close()
@@ -255,6 +266,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     await policies.close()
     await loads.close()
     await scrapes?.close()
+    await tracing.close()
     await store.close()
   }
   try {

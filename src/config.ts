@@ -65,6 +65,7 @@ function environmentValue(
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
   const name = variableOf(setting.key)
+  if (setting.standard !== undefined && !env[name]) return env[setting.standard] || undefined
   const path = setting.secret ? env[`${name}_FILE`] : undefined
   if (path === undefined || path === '') return env[name] === '' ? undefined : env[name]
   if (env[name]) throw new ConfigError(`both \`${name}\` and \`${name}_FILE\` are set: use one`)
@@ -146,6 +147,7 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
     throw new ConfigError('DEBUG: the rules engine would print payloads to the log; unset it')
   }
   checkSignIn(config)
+  checkEndpoint(config)
   acceptedOf(config)
   allowedOf(config)
   if (isRedisAddress(config.store)) {
@@ -172,6 +174,16 @@ export function allowedOf({ webhooksAllow = '' }: Config): Allowed[] {
   } catch (cause) {
     throw new ConfigError(`webhooks_allow: ${(cause as Error).message}`, { cause })
   }
+}
+
+/** @throws ConfigError */
+function checkEndpoint({ otlpEndpoint }: Config): void {
+  if (otlpEndpoint === undefined) return
+  const url = URL.canParse(otlpEndpoint) ? new URL(otlpEndpoint) : undefined
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol))
+    throw new ConfigError('otlp_endpoint: must be an http or https address, such as http://127.0.0.1:4318')
+  if (url.username !== '' || url.password !== '' || url.search !== '')
+    throw new ConfigError('otlp_endpoint: credentials do not belong in it; use OTEL_EXPORTER_OTLP_HEADERS')
 }
 
 /** The server of the address, with the credentials that stand beside it. @throws ConfigError */

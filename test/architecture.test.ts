@@ -45,6 +45,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'app-store.ts': ['store', 'store/store.ts', 'store/archive.ts', 'config.ts'],
   'app-webhooks.ts': ['gateway', 'http', 'outbound', 'telemetry', 'webhooks', 'config.ts'],
   'app-gate.ts': ['http', 'telemetry', 'config.ts'],
+  'app-tracing.ts': ['telemetry', 'config.ts'],
   'app-sign-in.ts': ['gateway', 'outbound', 'sign-in', 'config.ts'],
   'app.ts': [
     'contract',
@@ -57,6 +58,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'telemetry',
     'config.ts',
     'app-gate.ts',
+    'app-tracing.ts',
     'app-sign-in.ts',
     'app-webhooks.ts',
     'app-store.ts',

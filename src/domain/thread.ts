@@ -44,8 +44,9 @@ export interface Thread {
   readonly charges?: readonly LimitCharge[]
   /** When the timer has to look at the thread next; absent when nothing can happen by time alone. */
   readonly due_at?: number
-  /** W3C traceparent of the request that opened the thread. */
+  /** W3C trace context of the request that opened the thread: what is done to the thread later refers to it. */
   readonly traceparent?: string
+  readonly tracestate?: string
 }
 
 export type ThreadStatus = 'pending_review' | 'changes_requested' | 'approved' | 'rejected'

@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts'
 import type { EvidenceRecord } from './evidence.ts'
 import type { KnownDestinations } from './outbox.ts'
 import type { Caller } from './caller.ts'
+import type { Origin } from './origin.ts'
 
 /** What every verb needs. No verb reaches for a clock, a random source or a policy by itself. */
 export interface Deps {
@@ -28,6 +29,8 @@ export interface Deps {
   enqueued(tenant: string): void
   /** Longest time one store call may take, ms. */
   readonly storeDeadlineMs: number
+  /** Of the request that a verb works for. */
+  readonly origin?: Origin
   /** Told of every record after it is durable: counters and log lines. Must not throw; may be lost, never the truth. */
   observe(observation: Observation): void
 }
@@ -55,7 +58,7 @@ export interface PolicyStatus {
 export type KeyCache = Map<string, Caller>
 
 export type Observation =
-  | { readonly kind: 'evidence'; readonly record: EvidenceRecord }
+  | { readonly kind: 'evidence'; readonly record: EvidenceRecord; readonly origin?: Origin }
   | {
       readonly kind: 'evaluated'
       readonly verdict: string

@@ -12,6 +12,7 @@ import type { Caller } from './caller.ts'
 import { historyFor } from './history.ts'
 import { agentEntry, keyGuard } from './identify.ts'
 import { chargesOf, exceededBy, limitGuards } from './limits.ts'
+import { traceOf } from './origin.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from './records.ts'
 import { callOf } from './submit.ts'
 import {
@@ -71,6 +72,7 @@ async function attempt(
   const snapshot = requirePolicy(deps)
   const at = deps.store.now()
   const read = await openThread(deps, caller, request)
+  deps.origin?.span.goesOn(traceOf(read.value))
   checkShape(read.value, request.revision)
   checkPayload(snapshot, read.value, request.revision)
   const payload = request.revision.request_payload as JsonObject

@@ -21,7 +21,6 @@ export interface Submission {
   readonly taskId: string
   readonly request: DecisionRequest
   readonly idempotencyKey?: string
-  readonly traceparent?: string
 }
 
 /** Bundle revision in records written while no policy is in force. */
@@ -193,7 +192,7 @@ function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
 }
 
 function noticeOf(
-  { caller, submission, outcome, at }: Evaluation,
+  { deps, caller, submission, outcome, at }: Evaluation,
   type: 'decision.allowed' | 'decision.rejected',
   { status, message }: Decision,
 ): Notice {
@@ -201,6 +200,7 @@ function noticeOf(
   return {
     at,
     payload: payloadOf(submission.request),
+    ...defined({ trace: deps.origin?.span.context() }),
     body: {
       type,
       tenant_id: caller.tenant,
@@ -266,7 +266,7 @@ function newThread(evaluation: Evaluation, thread_id: string) {
     votes: [],
     revision_ids: [],
     ...currentRevision(revision, chargesOf(outcome)),
-    ...(submission.traceparent === undefined ? {} : { traceparent: submission.traceparent }),
+    ...evaluation.deps.origin?.span.context(),
   }
   return { thread, revision }
 }
@@ -291,7 +291,7 @@ function evidenceOf(evaluation: Evaluation, type: EvidenceRecord['type']): Evide
     payload: payloadOf(submission.request),
     actionHash: action_hash,
     claimedRisk: risk_level,
-    traceparent: submission.traceparent,
+    traceparent: deps.origin?.span.received?.traceparent,
   })
   return {
     type,

@@ -3,12 +3,14 @@ import { GatewayError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { hashCredential, parseCredential } from '../domain/credential.ts'
 import { digestOf } from '../domain/digest.ts'
+import type { Thread } from '../domain/thread.ts'
 import { type ApprovalToken, type Redemption, type RefusalReason, refusalOf } from '../domain/token.ts'
 import { lapseOf, STORE_CHANGED } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
+import { traceOf } from './origin.ts'
 import { put, read, revisionId, unchanged, type Versioned } from './records.ts'
 import { moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
@@ -81,6 +83,7 @@ async function redeem(
   const thread = await read(deps.store, caller.tenant, 'thread', thread_id)
   const approved = await read(deps.store, caller.tenant, 'revision', revisionId(thread_id, revision))
   const refused = { token_hash, token, reason: 'invalid' } as const
+  goOn(deps, caller, thread?.value)
   if (thread?.value.status !== 'approved' || thread.value.revision !== revision || approved === undefined) {
     return refuse(deps, caller, refused)
   }
@@ -110,6 +113,11 @@ async function redeem(
     evidence: [recordOf(deps, caller, 'token.redeemed', { token_hash, token })],
     before: expires_at,
   }
+}
+
+/** In the trace of its own thread only. */
+function goOn({ origin }: Deps, caller: Caller, thread: Thread | undefined): void {
+  if (thread?.agent === caller.id) origin?.span.goesOn(traceOf(thread))
 }
 
 /** What cannot be judged now is refused now, and stands. */

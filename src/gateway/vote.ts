@@ -20,6 +20,7 @@ import type { Caller } from './caller.ts'
 import { noteHistory } from './history.ts'
 import { keyGuard, reviewerEntry } from './identify.ts'
 import { charge } from './limits.ts'
+import { traceOf } from './origin.ts'
 import { read, unchanged, type Versioned } from './records.ts'
 import { beforeDeadline, moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
@@ -44,6 +45,7 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     reviewerEntry(snapshot, caller)
     const tenant = snapshot?.directory.tenants.get(caller.tenant)
     const thread = await findThread(deps, caller.tenant, ballot.thread_id)
+    deps.origin?.span.refersTo(traceOf(thread.value))
     checkPending(thread.value, deps.store.now())
     checkRevision(thread.value, ballot)
     refuseObstacle(deps, caller, thread.value)

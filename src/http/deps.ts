@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Deps } from '../gateway/deps.ts'
 import type { Gate } from './gate.ts'
+import type { BeginSpan } from './origin.ts'
 import type { Rates } from './rates.ts'
 import type { Schemas } from './schemas.ts'
 import type { SingleSignOn } from '../gateway/sign-in-by-provider.ts'
@@ -20,6 +21,7 @@ export interface HttpDeps {
   readonly streamBeatMs: number
   readonly adminKeyHash: Uint8Array
   readonly webhooks: WebhookPorts
+  readonly beginSpan: BeginSpan
   /** Known when the gateway listens. */
   readonly site: () => Site
   /** Absent: people sign in by one-time links only. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -9,6 +10,7 @@ import { BUILT_CONSOLE, consoleRoutes } from './console.ts'
 import type { HttpDeps } from './deps.ts'
 import { drainWhileClosing, gatedServer } from './draining.ts'
 import { healthRoutes, type Health } from './health.ts'
+import { rememberOrigins } from './origin.ts'
 import { answerNotFound, answerProblem } from './problem.ts'
 import { reviewerRoutes } from './reviewer.ts'
 import { sessionRoutes } from './session.ts'
@@ -31,6 +33,7 @@ const MAX_URL_CHARS = 8_192
 export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   const app = Fastify({
     loggerInstance: http.log,
+    genReqId: requestIds(),
     // a logger for each request would cost as much as the router; the few lines that are logged carry the id themselves
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -63,6 +66,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     if (refusal) reply.header('connection', 'close')
     done(refusal)
   })
+  rememberOrigins(app, http)
   drainWhileClosing(app, () => http.waits.endAll())
   app.addHook('onResponse', (request, reply, done) => {
     observe(http, request, reply)
@@ -81,6 +85,13 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   app.register(scope(consoleRoutes, BUILT_CONSOLE))
   app.get('/openapi.json', (_, reply) => reply.type('application/json').send(http.schemas.document))
   return app
+}
+
+/** Unique for each instance and start, and never one that somebody else chose. */
+function requestIds(): () => string {
+  const instance = randomBytes(6).toString('base64url')
+  let count = 0
+  return () => `${instance}.${(++count).toString(36)}`
 }
 
 function scope<T>(routes: (app: FastifyInstance, deps: T) => void, deps: T) {

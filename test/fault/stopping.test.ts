@@ -1,6 +1,7 @@
 import { Agent, type ClientRequest, request as httpRequest } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { startRedis } from '../redis/server.ts'
+import { startCollector } from '../telemetry/collector.ts'
 import {
   evidenceAfter,
   type Gateway,
@@ -133,6 +134,38 @@ describe('SIGTERM under load', () => {
         } finally {
           await redis.dispose()
         }
+      }),
+    60_000,
+  )
+
+  it(
+    'sends the spans that wait, by the standard variables, before the process ends',
+    () =>
+      inDirectory(async (directory) => {
+        const collector = await startCollector()
+        const through = [
+          `OTEL_EXPORTER_OTLP_ENDPOINT=${collector.url}`,
+          'OTEL_EXPORTER_OTLP_HEADERS=x-token=for-the-collector',
+          'OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=test',
+        ]
+        const gateway = await startGateway({ directory, through })
+        const key = await gateway.key('agent', 'demo-agent')
+        const traceId = 'c'.repeat(32)
+        const headers = { traceparent: `00-${traceId}-${'d'.repeat(16)}-01` }
+        const ask = { method: 'POST', path: TRANSFER_PATH('traced'), key, headers }
+        const { status } = await gateway.ask({ ...ask, body: transfer(SMALL_CENTS) })
+        expect(status).toBe(200)
+        gateway.hangUp()
+        const { code } = await gateway.process.kill('SIGTERM')
+        expect(code).toBe(0)
+        expect(collector.spans.map(({ name, ...span }) => [name, span.traceId])).toEqual([
+          ['countersign evaluate', traceId],
+        ])
+        const [sent = ''] = collector.received
+        expect(sent).toMatch(/^POST \/v1\/traces /)
+        expect(sent).toContain('"x-token":"for-the-collector"')
+        expect(sent).toContain('deployment.environment.name')
+        await collector.close()
       }),
     60_000,
   )
