@@ -8,6 +8,7 @@ for (const name of [
   'policy',
   'reload',
   'memory',
+  'disk',
   'start',
   'store',
   'check',

@@ -18,6 +18,15 @@ export interface LoadedConfig {
   readonly origins: Readonly<Record<keyof Config, Origin>>
   /** Arguments that are no settings. */
   readonly positionals: readonly string[]
+  /** Files that were named, or found. */
+  readonly files: readonly NamedFile[]
+}
+
+export interface NamedFile {
+  readonly path: string
+  /** The variable or flag that names it. */
+  readonly by: string
+  readonly holds: 'settings' | 'secrets' | 'authorities'
 }
 
 export interface ConfigSources {
@@ -42,7 +51,13 @@ export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources
   }
   const config = values as unknown as Config
   refuseUnsafe(config, env)
-  return { config, origins: origins as LoadedConfig['origins'], positionals }
+  const place = flags['config'] ?? env['COUNTERSIGN_CONFIG']
+  return {
+    config,
+    origins: origins as LoadedConfig['origins'],
+    positionals,
+    files: namedFiles(place, env, file),
+  }
 }
 
 function pick(
@@ -57,6 +72,26 @@ function pick(
   if (fromEnv !== undefined) return [fromEnv, 'environment']
   const fromFile = file[snake(setting.key)]
   return fromFile === undefined ? [setting.default, 'default'] : [fromFile, 'file']
+}
+
+function namedFiles(
+  place: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  file: Readonly<Record<string, unknown>>,
+): NamedFile[] {
+  const secrets = SETTINGS.filter(({ secret }) => secret === true)
+  const own = Object.keys(file).length === 0 ? [] : [place ?? FILE]
+  const holds = secrets.some(({ key }) => file[snake(key)] !== undefined) ? 'secrets' : 'settings'
+  const authorities = env['NODE_EXTRA_CA_CERTS']
+  return [
+    ...own.map((path): NamedFile => ({ path, by: '--config', holds })),
+    ...secrets.flatMap(({ key }): NamedFile[] => {
+      const by = `${variableOf(key)}_FILE`
+      const path = env[by]
+      return path === undefined || path === '' ? [] : [{ path, by, holds: 'secrets' }]
+    }),
+    ...(authorities ? [{ path: authorities, by: 'NODE_EXTRA_CA_CERTS', holds: 'authorities' } as const] : []),
+  ]
 }
 
 /** A secret may stand in a file that `<NAME>_FILE` names. */
