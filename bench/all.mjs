@@ -4,9 +4,11 @@ import { fileURLToPath } from 'node:url'
 
 for (const name of [
   'http',
+  'overload',
   'policy',
   'reload',
   'memory',
+  'disk',
   'start',
   'store',
   'check',

@@ -87,6 +87,8 @@ export async function startGateway({
     pid: child.pid,
     directory: own,
     readyMs: performance.now() - started,
+    /** A page of the tenant's evidence, as it is exported. */
+    evidence: (after) => evidenceOf(url, after),
     admin: (method, path) => call(url, { method, path: `/api/admin${path}`, key: ADMIN_KEY }),
     key: async (kind, id) =>
       (await call(url, { method: 'POST', path: `/api/admin/${kind}s/acme/${id}/key`, key: ADMIN_KEY }))
@@ -98,6 +100,14 @@ export async function startGateway({
       if (!keep) rmSync(own, { recursive: true, force: true })
     },
   }
+}
+
+async function evidenceOf(url, after) {
+  const response = await fetch(`${url}/api/admin/evidence?tenant=acme&after=${after}`, {
+    headers: { authorization: `Bearer ${ADMIN_KEY}` },
+  })
+  if (!response.ok) throw new Error(`evidence: ${response.status}`)
+  return response.text()
 }
 
 async function untilReady(url, started) {

@@ -3,6 +3,7 @@ import { allowedOf, type Config } from './config.ts'
 import type { Deps } from './gateway/deps.ts'
 import type { WebhookPorts } from './http/deps.ts'
 import type { Metrics } from './telemetry/metrics.ts'
+import type { Tracing } from './telemetry/tracing.ts'
 import { createOutbound } from './outbound/outbound.ts'
 import { composeSecret } from './webhooks/signature.ts'
 import { createWorker, TRY_MS, type Worker } from './webhooks/worker.ts'
@@ -19,7 +20,10 @@ export interface Webhooks {
   readonly ports: WebhookPorts
   /** Deliveries were enqueued for a tenant. */
   enqueued(tenant: string): void
-  start(deps: Deps, told: { readonly metrics: Metrics; readonly log: Logger }): Worker
+  start(
+    deps: Deps,
+    told: { readonly metrics: Metrics; readonly log: Logger; readonly tracing: Tracing },
+  ): Worker
 }
 
 const EVERY_MS = 500
@@ -32,12 +36,13 @@ export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webh
   return {
     ports: { refusalOf: (url) => outbound.refusalOf(url), composeSecret: (bytes) => composeSecret(bytes) },
     enqueued: (tenant) => worker?.wake(tenant),
-    start(deps, { metrics, log }) {
+    start(deps, { metrics, log, tracing }) {
       worker = createWorker(deps, {
         outbound,
         everyMs,
         deadlineMs,
         observe: (tried) => metrics.observeDelivery(tried),
+        beginSpan: () => tracing.begin('deliver', undefined),
         onError: (error) => log.error({ err: error }, 'a webhook could not be delivered or noted now'),
       })
       return worker

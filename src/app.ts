@@ -2,13 +2,14 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { assembleMetrics } from './app-metrics.ts'
+import { gateOf } from './app-gate.ts'
 import { singleSignOnOf } from './app-sign-in.ts'
 import { assembleCheckpoints, type Checkpoints } from './app-evidence.ts'
 import { commitIds, orderedIds, randomSource } from './app-ids.ts'
 import { openStore } from './app-store.ts'
+import { tracingOf } from './app-tracing.ts'
 import { assembleWebhooks, type WebhookParts, type Webhooks } from './app-webhooks.ts'
 import type { Config } from './config.ts'
-import { type Bucket, takeToken } from './domain/rate.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/checkpoints.ts'
 import type { Deps } from './gateway/deps.ts'
@@ -16,8 +17,9 @@ import { issueLink, type Person } from './gateway/login-links.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/load-notes.ts'
 import { ownSecrets } from './gateway/secrets.ts'
 import { startTimer, type Timer } from './gateway/timer.ts'
-import type { Rates, WebhookPorts } from './http/deps.ts'
+import type { WebhookPorts } from './http/deps.ts'
 import type { Health } from './http/health.ts'
+import { createRates } from './http/rates.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
 import { isLoopback, keepsCookies, linkUrl, type Site, siteOf } from './http/site.ts'
@@ -33,6 +35,7 @@ import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
 import type { Metrics, MetricSources } from './telemetry/metrics.ts'
 import { timerNotes } from './telemetry/timer-notes.ts'
+import { noteEvidence, type Tracing } from './telemetry/tracing.ts'
 
 /** A running gateway. */
 export interface App {
@@ -82,8 +85,9 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     onLoad: (report) => note(report),
   })
   try {
+    const tracing = await tracingOf(config, log)
     store = await (parts.openStore ?? openStore)(config)
-    const gateway = await assemble(config, parts, { store, policies })
+    const gateway = await assemble(config, parts, { store, policies, tracing })
     await policies.ready
     note = noteLoads(gateway, log)
     early.forEach(note)
@@ -109,6 +113,7 @@ function loaderOf(config: Config, { loadPolicies, bundleWorker }: AppParts): () 
 interface Adapters {
   readonly store: Store
   readonly policies: PolicyFeed
+  readonly tracing: Tracing
 }
 
 interface Gateway extends Adapters {
@@ -125,7 +130,7 @@ interface Gateway extends Adapters {
 
 async function assemble(config: Config, parts: AppParts, adapters: Adapters): Promise<Gateway> {
   const { log } = parts
-  const { policies } = adapters
+  const { policies, tracing } = adapters
   const random = randomSource()
   const nextCommitId = commitIds(random)
   const own = await ownSecrets({
@@ -147,9 +152,9 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   const store = metrics.observed(adapters.store)
   const webhooks = assembleWebhooks(config, parts.webhooks)
   const told = { metrics, webhooks, checkpoints, log }
-  const deps = depsOf(config, { store, policies, random, nextCommitId, commitments, ...told })
+  const deps = depsOf(config, { store, policies, tracing, random, nextCommitId, commitments, ...told })
   const checkpointer = checkpoints.start(deps, log)
-  const worker = webhooks.start(deps, { metrics, log })
+  const worker = webhooks.start(deps, { metrics, log, tracing })
   const { streamBeatMs = BEAT_MS } = parts
   const { server, health } = serverOf(config, {
     deps,
@@ -158,6 +163,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     adminKeyHash,
     logIdentity: own.log,
     streamBeatMs,
+    tracing,
     webhooks: webhooks.ports,
   })
   const timer = startTimer(deps, {
@@ -169,8 +175,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     onError: (error) => log.error({ err: error }, 'a policy load could not be recorded yet'),
   })
   return {
-    store,
-    policies,
+    ...adapters,
     deps,
     metrics,
     server,
@@ -213,8 +218,10 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     observe: (observation) => {
       metrics.observe(observation)
       if (observation.kind !== 'evidence') return
-      checkpoints.noted(observation.record)
-      logEvidence(log, observation.record)
+      const { record, origin } = observation
+      checkpoints.noted(record)
+      logEvidence(log, record, origin)
+      if (origin) noteEvidence(origin.span, record)
     },
   }
 }
@@ -228,10 +235,11 @@ function serverOf(
     adminKeyHash: Uint8Array
     logIdentity: LogIdentity
     streamBeatMs: number
+    tracing: Tracing
     webhooks: WebhookPorts
   },
 ): { server: FastifyInstance; health: Health } {
-  const { deps, metrics, log, adminKeyHash, logIdentity, streamBeatMs, webhooks } = parts
+  const { deps, metrics, log, adminKeyHash, logIdentity, streamBeatMs, tracing, webhooks } = parts
   const { health, close } = healthOf(deps)
   const waits = createWaits()
   const endAll = (): void => {
@@ -243,7 +251,9 @@ function serverOf(
     gateway: deps,
     schemas: loadSchemas(),
     waits: { ...waits, endAll },
-    rates: ratesOf(() => performance.now()),
+    gate: gateOf(config, { metrics, log }),
+    beginSpan: (...work: Parameters<Tracing['begin']>) => tracing.begin(...work),
+    rates: createRates(),
     log,
     bodyBytes: config.bodyLimit,
     streamBeatMs,
@@ -265,7 +275,7 @@ function siteNow({ publicUrl, host }: Config, { server }: FastifyInstance): Site
 
 async function listen(config: Config, gateway: Gateway, log: Logger): Promise<App> {
   const { server, metrics, timer, worker, policies, loads, checkpointer, store, deps, health } = gateway
-  const { newAdminKey } = gateway
+  const { tracing, newAdminKey } = gateway
   let scrapes: MetricsListener | undefined
   const close = async (): Promise<void> => {
     await server.close()
@@ -275,6 +285,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     await loads.close()
     await checkpointer.close()
     await scrapes?.close()
+    await tracing.close()
     await store.close()
   }
   try {
@@ -347,16 +358,5 @@ function noteLoads({ loads, metrics, policies }: Gateway, log: Logger): (report:
     const label = ok && snapshot?.commit !== undefined ? { commit: snapshot.commit } : {}
     const load = { ok, ...(revision === undefined ? {} : { revision }), ...label, ...facts, ...said }
     loads.add(load)
-  }
-}
-
-function ratesOf(now: () => number): Rates {
-  const buckets = new Map<string, Bucket>()
-  return {
-    take: (key, rate) => {
-      const { bucket, retryAfterMs } = takeToken(buckets.get(key), rate, now())
-      buckets.set(key, bucket)
-      return retryAfterMs
-    },
   }
 }

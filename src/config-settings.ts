@@ -23,6 +23,8 @@ export interface Config {
   readonly metricsHost: string
   readonly metricsPort: number
   readonly logLevel: string
+  /** Where spans are sent by OTLP over HTTP; absent: nothing is recorded. */
+  readonly otlpEndpoint?: string
   /** Largest request body in bytes. */
   readonly bodyLimit: number
   /** Longest time one store call may take, ms. */
@@ -60,6 +62,8 @@ export interface Setting {
   readonly oneOf?: readonly string[]
   readonly minLength?: number
   readonly secret?: boolean
+  /** A variable that others have agreed on; it counts when ours is not set. */
+  readonly standard?: string
   readonly help: string
 }
 
@@ -119,6 +123,12 @@ export const SETTINGS: readonly Setting[] = [
     default: 'info',
     oneOf: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
     help: 'lowest level that is logged',
+  },
+  {
+    key: 'otlpEndpoint',
+    type: 'string',
+    standard: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    help: 'collector that spans are sent to by OTLP over HTTP, such as http://127.0.0.1:4318',
   },
   {
     key: 'bodyLimit',

@@ -18,6 +18,15 @@ export interface LoadedConfig {
   readonly origins: Readonly<Record<keyof Config, Origin>>
   /** Arguments that are no settings. */
   readonly positionals: readonly string[]
+  /** Files that were named, or found. */
+  readonly files: readonly NamedFile[]
+}
+
+export interface NamedFile {
+  readonly path: string
+  /** The variable or flag that names it. */
+  readonly by: string
+  readonly holds: 'settings' | 'secrets' | 'authorities'
 }
 
 export interface ConfigSources {
@@ -42,7 +51,13 @@ export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources
   }
   const config = values as unknown as Config
   refuseUnsafe(config, env)
-  return { config, origins: origins as LoadedConfig['origins'], positionals }
+  const place = flags['config'] ?? env['COUNTERSIGN_CONFIG']
+  return {
+    config,
+    origins: origins as LoadedConfig['origins'],
+    positionals,
+    files: namedFiles(place, env, file),
+  }
 }
 
 function pick(
@@ -59,12 +74,33 @@ function pick(
   return fromFile === undefined ? [setting.default, 'default'] : [fromFile, 'file']
 }
 
+function namedFiles(
+  place: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  file: Readonly<Record<string, unknown>>,
+): NamedFile[] {
+  const secrets = SETTINGS.filter(({ secret }) => secret === true)
+  const own = Object.keys(file).length === 0 ? [] : [place ?? FILE]
+  const holds = secrets.some(({ key }) => file[snake(key)] !== undefined) ? 'secrets' : 'settings'
+  const authorities = env['NODE_EXTRA_CA_CERTS']
+  return [
+    ...own.map((path): NamedFile => ({ path, by: '--config', holds })),
+    ...secrets.flatMap(({ key }): NamedFile[] => {
+      const by = `${variableOf(key)}_FILE`
+      const path = env[by]
+      return path === undefined || path === '' ? [] : [{ path, by, holds: 'secrets' }]
+    }),
+    ...(authorities ? [{ path: authorities, by: 'NODE_EXTRA_CA_CERTS', holds: 'authorities' } as const] : []),
+  ]
+}
+
 /** A secret may stand in a file that `<NAME>_FILE` names. */
 function environmentValue(
   setting: Setting,
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
   const name = variableOf(setting.key)
+  if (setting.standard !== undefined && !env[name]) return env[setting.standard] || undefined
   const path = setting.secret ? env[`${name}_FILE`] : undefined
   if (path === undefined || path === '') return env[name] === '' ? undefined : env[name]
   if (env[name]) throw new ConfigError(`both \`${name}\` and \`${name}_FILE\` are set: use one`)
@@ -146,6 +182,7 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
     throw new ConfigError('DEBUG: the rules engine would print payloads to the log; unset it')
   }
   checkSignIn(config)
+  checkEndpoint(config)
   acceptedOf(config)
   allowedOf(config)
   if (isRedisAddress(config.store)) {
@@ -172,6 +209,16 @@ export function allowedOf({ webhooksAllow = '' }: Config): Allowed[] {
   } catch (cause) {
     throw new ConfigError(`webhooks_allow: ${(cause as Error).message}`, { cause })
   }
+}
+
+/** @throws ConfigError */
+function checkEndpoint({ otlpEndpoint }: Config): void {
+  if (otlpEndpoint === undefined) return
+  const url = URL.canParse(otlpEndpoint) ? new URL(otlpEndpoint) : undefined
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol))
+    throw new ConfigError('otlp_endpoint: must be an http or https address, such as http://127.0.0.1:4318')
+  if (url.username !== '' || url.password !== '' || url.search !== '')
+    throw new ConfigError('otlp_endpoint: credentials do not belong in it; use OTEL_EXPORTER_OTLP_HEADERS')
 }
 
 /** The server of the address, with the credentials that stand beside it. @throws ConfigError */

@@ -48,6 +48,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'app-ids.ts': ['domain'],
   'app-evidence.ts': ['contract', 'evidence', 'gateway'],
   'app-metrics.ts': ['policy', 'gateway', 'store/store.ts', 'telemetry'],
+  'app-gate.ts': ['http', 'telemetry', 'config.ts'],
+  'app-tracing.ts': ['telemetry', 'config.ts'],
   'app-sign-in.ts': ['gateway', 'outbound', 'sign-in', 'config.ts'],
   'app.ts': [
     'contract',
@@ -63,6 +65,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'app-evidence.ts',
     'app-ids.ts',
     'app-metrics.ts',
+    'app-gate.ts',
+    'app-tracing.ts',
     'app-sign-in.ts',
     'app-webhooks.ts',
     'app-store.ts',

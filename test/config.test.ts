@@ -98,6 +98,7 @@ describe('where a setting comes from', () => {
         webhooksAllow: '127.0.0.1/32:8443',
         publicUrl: 'https://a.example',
         oidcIssuer: 'https://b.example',
+        otlpEndpoint: 'http://127.0.0.1:4318',
       }
       const value =
         type === 'integer'

@@ -68,6 +68,21 @@ describe('the package', () => {
     const licences = readFileSync(join(bin, 'LICENSES.txt'), 'utf8')
     for (const name of ['openid-client', 'oauth4webapi', 'jose'])
       expect(licences).toContain(`${name}\n\nThe MIT`)
+    expect(licences).toContain('limiter\n\nCopyright')
+    expect(licences).toContain('@opentelemetry/sdk-trace\n\nApache License')
+  })
+
+  it('reads what sends spans only when it is asked for: no file of the program imports it with itself', () => {
+    const bin = join(directory, 'node_modules/countersign/dist/bin')
+    const texts = readdirSync(bin)
+      .filter((name) => name.endsWith('.js'))
+      .map((name) => ({ name, text: readFileSync(join(bin, name), 'utf8') }))
+    const holders = texts.filter(({ text }) => text.includes('BatchSpanProcessor = class'))
+    expect(holders).toHaveLength(1)
+    const name = holders[0]?.name ?? ''
+    const importers = (form: string): number => texts.filter(({ text }) => text.includes(form)).length
+    expect([importers(`from "./${name}"`), importers(`import "./${name}"`)]).toEqual([0, 0])
+    expect(importers(`import("./${name}")`)).toBe(1)
   })
 
   it('gives the SDK without any dependency installed', () => {

@@ -209,6 +209,23 @@ export const OVERVIEW: Board = {
           ],
         },
         {
+          title: 'Under way, and their limit',
+          description:
+            'What agents may have under way at once shrinks while the event loop or the store is the bottleneck.',
+          unit: 'short',
+          queries: [
+            [sum(gauge('underWay'), 'kind'), '{{kind}}'],
+            [sum(gauge('requestsLimit')), 'limit'],
+          ],
+        },
+        {
+          title: 'Shed',
+          description:
+            'Requests refused unread because there was too much to do, by what they asked for. Agents come back after Retry-After.',
+          unit: 'reqps',
+          queries: [[sum(rate('shed'), 'kind'), '{{kind}}']],
+        },
+        {
           title: 'Connections and files',
           description: 'Connections of callers, and how much of the allowed file descriptors is used.',
           unit: 'short',

@@ -105,6 +105,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'check, back up, restore and move the store',
     load: () => import('./store.ts').then((it) => ({ run: it.store, usage: it.STORE_USAGE })),
   },
+  doctor: {
+    summary: 'look at everything that a gateway needs, and say what to do',
+    load: () => import('./doctor.ts').then((it) => ({ run: it.doctor, usage: it.DOCTOR_USAGE })),
+  },
   config: {
     summary: 'print every setting with its value and origin',
     load: () => import('./config.ts').then((it) => ({ run: it.config, usage: it.CONFIG_USAGE })),

@@ -35,6 +35,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   await untilAskedToStop()
   log.info('shutting down')
   await closeInTime(app)
+  log.info('stopped')
 }
 
 export function readConfig(args: readonly string[]): LoadedConfig {

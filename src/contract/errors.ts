@@ -33,6 +33,7 @@ export const ERRORS = {
   store_unavailable: { status: 503, title: 'The store cannot answer' },
   outcome_unknown: { status: 503, title: 'The store did not confirm in time: the outcome is unknown' },
   not_ready: { status: 503, title: 'No policy is in force' },
+  overloaded: { status: 503, title: 'The gateway has too much to do' },
   shutting_down: { status: 503, title: 'The gateway is shutting down' },
 } as const satisfies Record<string, { status: number; title: string }>
 

@@ -48,7 +48,7 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     plane: 'admin',
     summary: 'The bundle in force and the diagnostics of the last load',
     answers: { 200: 'PoliciesView' },
-    refusals: [401, 403],
+    refusals: [401, 403, 503],
   },
   {
     method: 'post',

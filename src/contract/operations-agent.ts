@@ -61,6 +61,6 @@ export const AGENT_OPERATIONS: readonly Operation[] = [
     summary: 'The contracts of the tools that this agent may use',
     body: 'ResolveRequest',
     answers: { 200: 'ResolveResult' },
-    refusals: [400, 401, 413, 415, 429],
+    refusals: [400, 401, 413, 415, 429, 503],
   },
 ]

@@ -46,8 +46,9 @@ export interface Thread {
   readonly due_at?: number
   /** Of the tenant's freezes when the thread was opened; absent when nothing had ever been frozen. */
   readonly freeze_epoch?: number
-  /** W3C traceparent of the request that opened the thread. */
+  /** W3C trace context of the request that opened the thread: what is done to the thread later refers to it. */
   readonly traceparent?: string
+  readonly tracestate?: string
 }
 
 export type ThreadStatus = 'pending_review' | 'changes_requested' | 'approved' | 'rejected'

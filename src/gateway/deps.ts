@@ -8,6 +8,7 @@ import type { EvidenceRecord } from './evidence.ts'
 import type { KnownFreezes } from './freezes.ts'
 import type { KnownDestinations } from './outbox.ts'
 import type { Caller } from './caller.ts'
+import type { Origin } from './origin.ts'
 
 /** What every verb needs. No verb reaches for a clock, a random source or a policy by itself. */
 export interface Deps {
@@ -35,6 +36,8 @@ export interface Deps {
   enqueued(tenant: string): void
   /** Longest time one store call may take, ms. */
   readonly storeDeadlineMs: number
+  /** Of the request that a verb works for. */
+  readonly origin?: Origin
   /** Told of every record after it is durable: counters and log lines. Must not throw; may be lost, never the truth. */
   observe(observation: Observation): void
 }
@@ -62,7 +65,7 @@ export interface PolicyStatus {
 export type KeyCache = Map<string, Caller>
 
 export type Observation =
-  | { readonly kind: 'evidence'; readonly record: EvidenceRecord }
+  | { readonly kind: 'evidence'; readonly record: EvidenceRecord; readonly origin?: Origin }
   | {
       readonly kind: 'evaluated'
       readonly verdict: Verdict

@@ -6,6 +6,7 @@ import type { Thread } from '../domain/thread.ts'
 import type { Guard, Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
+import { type TraceContext, traceOf } from './origin.ts'
 import { INDEX, put, read, revisionId, unchanged } from './records.ts'
 
 /*
@@ -20,6 +21,8 @@ export interface Notice {
   readonly at: number
   /** What was proposed, where the thread's record does not have it yet. */
   readonly payload?: JsonObject
+  /** What the delivery refers to. */
+  readonly trace?: TraceContext | undefined
 }
 
 export function threadNotice(
@@ -33,6 +36,7 @@ export function threadNotice(
 ): Notice {
   return {
     at,
+    trace: traceOf(thread),
     body: {
       type,
       tenant_id: thread.tenant,
@@ -117,7 +121,7 @@ async function deliveryWrites(
   { notice, destination }: { readonly notice: Notice; readonly destination: Destination },
 ): Promise<Write[]> {
   const id = `whd_${tenant}_${deps.nextId()}`
-  const { at, body } = notice
+  const { at, body, trace } = notice
   const payload = destination.payload === 'full' ? await payloadOf(deps, tenant, notice) : undefined
   const text = JSON.stringify({ id, timestamp: isoTime(at), ...body, ...defined({ payload }) })
   const now = deps.store.now()
@@ -130,6 +134,7 @@ async function deliveryWrites(
       created_at: now,
       state: 'waiting',
       attempts: 0,
+      ...defined({ trace }),
     }),
     { op: 'index', index: INDEX.outbox(destination.id), member: id, to: now },
     { op: 'index', index: INDEX.deliveries(destination.id), member: id, to: now },

@@ -15,6 +15,7 @@ import { purgeAt } from './idempotency.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
 import { release, withoutCharges } from './limits.ts'
+import { traceOf } from './origin.ts'
 import { INDEX, put, read, revisionId, unchanged, type Versioned } from './records.ts'
 import { beforeDeadline, moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, storeCall, transact } from './transact.ts'
@@ -160,6 +161,7 @@ async function approvedRead(
   entry: AgentEntry | undefined,
 ): Promise<Plan<Decision>> {
   const { value } = thread
+  deps.origin?.span.goesOn(traceOf(value))
   const revision = await read(
     deps.store,
     caller.tenant,

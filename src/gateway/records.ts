@@ -10,6 +10,7 @@ import type { Destination } from '../domain/webhook.ts'
 import type { FiredRule, History } from '../policy/snapshot.ts'
 import type { ReviewRequirement, Risk } from '../domain/decision.ts'
 import type { Guard, Store, Write } from '../store/store.ts'
+import type { TraceContext } from './origin.ts'
 
 /** Every kind of record that a tenant's partition holds, by its type in the store. */
 export interface Records {
@@ -118,6 +119,8 @@ export interface DeliveryRecord {
   readonly attempts: number
   readonly next_at?: number
   readonly last?: { readonly at: number; readonly result: string }
+  /** Of what it tells of. */
+  readonly trace?: TraceContext
 }
 
 export interface StoredAnswer {

@@ -13,6 +13,7 @@ import { freezeGuard, freezesOf, refuseFrozen } from './freezes.ts'
 import { historyFor } from './history.ts'
 import { agentEntry, keyGuard } from './identify.ts'
 import { chargesOf, exceededBy, limitGuards } from './limits.ts'
+import { traceOf } from './origin.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from './records.ts'
 import { callOf } from './submit.ts'
 import {
@@ -74,6 +75,7 @@ async function attempt(
   const read = await openThread(deps, caller, request)
   const freezes = await freezesOf(deps, caller.tenant)
   refuseFrozen(freezes, read.value)
+  deps.origin?.span.goesOn(traceOf(read.value))
   checkShape(read.value, request.revision)
   checkPayload(snapshot, read.value, request.revision)
   const payload = request.revision.request_payload as JsonObject

@@ -23,7 +23,6 @@ export interface Submission {
   readonly taskId: string
   readonly request: DecisionRequest
   readonly idempotencyKey?: string
-  readonly traceparent?: string
 }
 
 /** Bundle revision in records of what no policy decided: none is in force, or the call was frozen. */
@@ -130,7 +129,7 @@ async function evaluate(
   const history = needed && (await needed)
   const facts = { task: taskId, exceeded, ...(history && { history }) }
   const call = { ...callOf(caller, request, payloadOf(request), at), ...facts }
-  const outcome = await decide(deps, snapshot, call, submission.traceparent)
+  const outcome = await decide(deps, snapshot, call)
   const guards = [keyGuard(caller), freezeGuard(freezes), ...limitGuards(outcome, exceeded)]
   const evaluation = { ...asked, outcome, history, bundle: snapshot?.revision ?? NO_BUNDLE }
   const plan = outcome.verdict === 'review' ? openThread(evaluation) : answerAtOnce(evaluation)
@@ -141,17 +140,13 @@ async function evaluate(
 }
 
 /** Without a snapshot every call is refused: there is no policy that could allow it. */
-export async function decide(
-  deps: Deps,
-  snapshot: Snapshot | undefined,
-  call: Call,
-  traceparent?: string,
-): Promise<Outcome> {
+export async function decide(deps: Deps, snapshot: Snapshot | undefined, call: Call): Promise<Outcome> {
   if (snapshot === undefined) return NO_POLICY
   const start = performance.now()
   const outcome = await snapshot.decide(call)
   const seconds = (performance.now() - start) / 1000
   const { verdict, fault } = outcome
+  const traceparent = deps.origin?.span.received?.traceparent
   deps.observe({ kind: 'evaluated', verdict, seconds, fault, traceparent })
   return outcome
 }
@@ -217,7 +212,7 @@ function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
 }
 
 function noticeOf(
-  { caller, submission, outcome, at }: Evaluation,
+  { deps, caller, submission, outcome, at }: Evaluation,
   type: 'decision.allowed' | 'decision.rejected',
   { status, message }: Decision,
 ): Notice {
@@ -225,6 +220,7 @@ function noticeOf(
   return {
     at,
     payload: payloadOf(submission.request),
+    ...defined({ trace: deps.origin?.span.context() }),
     body: {
       type,
       tenant_id: caller.tenant,
@@ -292,7 +288,7 @@ function newThread(evaluation: Evaluation, thread_id: string) {
     revision_ids: [],
     ...currentRevision(revision, chargesOf(outcome)),
     ...(epoch === 0 ? {} : { freeze_epoch: epoch }),
-    ...(submission.traceparent === undefined ? {} : { traceparent: submission.traceparent }),
+    ...evaluation.deps.origin?.span.context(),
   }
   return { thread, revision }
 }
@@ -317,7 +313,7 @@ function evidenceOf(evaluation: Evaluation, type: EvidenceRecord['type']): Evide
     payload: payloadOf(submission.request),
     actionHash: action_hash,
     claimedRisk: risk_level,
-    traceparent: submission.traceparent,
+    traceparent: deps.origin?.span.received?.traceparent,
   })
   return {
     type,

@@ -3,14 +3,16 @@ import { GatewayError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { hashCredential, parseCredential } from '../domain/credential.ts'
 import { digestOf } from '../domain/digest.ts'
+import type { Thread } from '../domain/thread.ts'
 import { type ApprovalToken, type Redemption, type RefusalReason, refusalOf } from '../domain/token.ts'
 import { lapseOf, STORE_CHANGED } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
-import { freezeGuard, freezesOf, frozenMessage } from './freezes.ts'
+import { freezeGuard, freezesOf, frozenMessage, type KnownFreezes } from './freezes.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
-import { put, read, revisionId, unchanged, type Versioned } from './records.ts'
+import { traceOf } from './origin.ts'
+import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from './records.ts'
 import { moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
 
@@ -82,16 +84,14 @@ async function redeem(
   const thread = await read(deps.store, caller.tenant, 'thread', thread_id)
   const approved = await read(deps.store, caller.tenant, 'revision', revisionId(thread_id, revision))
   const refused = { token_hash, token, reason: 'invalid' } as const
+  goOn(deps, caller, thread?.value)
   if (thread?.value.status !== 'approved' || thread.value.revision !== revision || approved === undefined) {
     return refuse(deps, caller, refused)
   }
   const freezes = await freezesOf(deps, caller.tenant)
-  if (frozenMessage(freezes, thread.value) !== undefined)
-    return refuse(deps, caller, { ...refused, because: 'frozen' })
-  if (deps.policies.current() === undefined) return refuse(deps, caller, { ...refused, because: 'no_policy' })
-  const lapse = await lapseOf(deps, thread.value, approved.value).catch(notJudged)
-  if (lapse) return refuse(deps, caller, { ...refused, because: lapse.code })
   const epoch = await deps.store.epoch(caller.tenant)
+  const because = await objectionTo(deps, { thread: thread.value, approved: approved.value, freezes })
+  if (because !== undefined) return refuse(deps, caller, { ...refused, because })
   if (token.value.epoch !== epoch) return refuse(deps, caller, { ...refused, because: STORE_CHANGED.code })
   const used_at = deps.store.now()
   const approval = {
@@ -115,6 +115,25 @@ async function redeem(
     evidence: [recordOf(deps, caller, 'token.redeemed', { token_hash, token })],
     before: expires_at,
   }
+}
+
+/** In the trace of its own thread only. */
+function goOn({ origin }: Deps, caller: Caller, thread: Thread | undefined): void {
+  if (thread?.agent === caller.id) origin?.span.goesOn(traceOf(thread))
+}
+
+interface Judged {
+  readonly thread: Thread
+  readonly approved: RevisionRecord
+  readonly freezes: KnownFreezes
+}
+
+/** Why the approval must not be used now, though its token is good. */
+async function objectionTo(deps: Deps, { thread, approved, freezes }: Judged): Promise<string | undefined> {
+  if (frozenMessage(freezes, thread) !== undefined) return 'frozen'
+  if (deps.policies.current() === undefined) return 'no_policy'
+  const lapse = await lapseOf(deps, thread, approved).catch(notJudged)
+  return lapse?.code
 }
 
 /** What cannot be judged now is refused now, and stands. */

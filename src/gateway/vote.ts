@@ -22,6 +22,7 @@ import { freezeGuard, freezesOf, refuseFrozen } from './freezes.ts'
 import { noteHistory } from './history.ts'
 import { keyGuard, reviewerEntry } from './identify.ts'
 import { charge } from './limits.ts'
+import { traceOf } from './origin.ts'
 import { read, unchanged, type Versioned } from './records.ts'
 import { beforeDeadline, moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
@@ -47,6 +48,7 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     reviewerEntry(snapshot, caller)
     const tenant = snapshot?.directory.tenants.get(caller.tenant)
     const thread = await findThread(deps, caller.tenant, ballot.thread_id)
+    deps.origin?.span.refersTo(traceOf(thread.value))
     checkPending(thread.value, deps.store.now())
     const freezes = await freezesOf(deps, caller.tenant)
     refuseFrozen(freezes, thread.value)

@@ -18,6 +18,7 @@ import { bearerOf, requireAdmin, reviewerOf, sessionOf } from './auth.ts'
 import { acceptStrictJson } from './body.ts'
 import type { HttpDeps } from './deps.ts'
 import { freezeRoutes } from './freeze.ts'
+import { gatewayFor } from './origin.ts'
 import { webhookRoutes } from './webhooks.ts'
 import { linkUrl } from './site.ts'
 
@@ -48,9 +49,10 @@ export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
 
   app.post('/policies/explain', (request) => {
     const { agent, ...asked } = http.schemas.check<ExplainRequest>('ExplainRequest', request.body)
-    return explainPolicies(http.gateway, { ...asked, agent: agentFor(request, agent) } as Parameters<
-      typeof explainPolicies
-    >[1])
+    return explainPolicies(gatewayFor(request, http), {
+      ...asked,
+      agent: agentFor(request, agent),
+    } as Parameters<typeof explainPolicies>[1])
   })
 
   app.get('/checkpoints', (request) => {
@@ -67,7 +69,7 @@ export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
       after: Number(query.after ?? 0),
       limit: Math.min(Number(query.limit ?? LIMITS.EVIDENCE_PAGE_ITEMS), LIMITS.EVIDENCE_PAGE_ITEMS),
     }
-    const lines = exportEvidence(http.gateway, range, { kind: right.kind, id: right.id })
+    const lines = exportEvidence(gatewayFor(request, http), range, { kind: right.kind, id: right.id })
     return reply.type('application/x-ndjson').send(Readable.from(lines))
   })
 }
@@ -114,12 +116,12 @@ function keyRoutes(app: FastifyInstance, http: HttpDeps, kind: 'agent' | 'review
   const path = `/${kind}s/:tenant/:id/key`
   app.post<HolderPath>(path, async (request, reply) => {
     requireAdminKey(request)
-    const issued = await issueKey(http.gateway, { kind, ...request.params })
+    const issued = await issueKey(gatewayFor(request, http), { kind, ...request.params })
     return reply.code(201).send(issued)
   })
   app.delete<HolderPath>(path, async (request, reply) => {
     requireAdminKey(request)
-    await revokeKey(http.gateway, { kind, ...request.params })
+    await revokeKey(gatewayFor(request, http), { kind, ...request.params })
     return reply.code(204).send()
   })
 }
@@ -128,7 +130,7 @@ function keyRoutes(app: FastifyInstance, http: HttpDeps, kind: 'agent' | 'review
 function signInRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.post<HolderPath>('/reviewers/:tenant/:id/login-link', async (request, reply) => {
     requireAdminKey(request)
-    const { token, expiresAt } = await issueLink(http.gateway, request.params)
+    const { token, expiresAt } = await issueLink(gatewayFor(request, http), request.params)
     const link: LoginLink = {
       url: linkUrl(http.site(), token),
       expires_at: new Date(expiresAt).toISOString(),
@@ -137,7 +139,7 @@ function signInRoutes(app: FastifyInstance, http: HttpDeps): void {
   })
   app.delete<HolderPath>('/reviewers/:tenant/:id/sessions', async (request, reply) => {
     requireAdminKey(request)
-    await endSessions(http.gateway, request.params)
+    await endSessions(gatewayFor(request, http), request.params)
     return reply.code(204).send()
   })
 }

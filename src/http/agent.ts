@@ -30,7 +30,8 @@ import { validate } from '../gateway/validate.ts'
 import { bearerOf } from './auth.ts'
 import { acceptAnything, acceptStrictJson, countOf } from './body.ts'
 import type { HttpDeps } from './deps.ts'
-import { traceparentOf, waitOf } from './headers.ts'
+import { waitOf } from './headers.ts'
+import { gatewayFor } from './origin.ts'
 import { answerProblem, asGatewayError } from './problem.ts'
 
 /** The five endpoints of agent-api-contract.md section 4: translation only. */
@@ -120,9 +121,9 @@ function requestsRoute(app: FastifyInstance, http: HttpDeps): void {
     const submission = {
       taskId: taskIdOf(request.params.taskID),
       request: http.schemas.check<DecisionRequest>('DecisionRequest', request.body),
-      ...defined({ idempotencyKey: idempotencyKeyOf(request), traceparent: traceparentOf(request) }),
+      ...defined({ idempotencyKey: idempotencyKeyOf(request) }),
     }
-    return answer(reply, await submit(http.gateway, callerOf(request), submission))
+    return answer(reply, await submit(gatewayFor(request, http), callerOf(request), submission))
   })
 }
 
@@ -131,11 +132,13 @@ function decisionsRoute(app: FastifyInstance, http: HttpDeps): void {
     const target = http.schemas.check<PollQuery>('PollQuery', { ...(request.query as object) })
     if (isPrefetch(request)) throw new GatewayError('invalid_request', 'a decision is not prefetched')
     const { seconds } = waitOf(request)
-    if (seconds === 0) return answer(reply, await poll(http.gateway, callerOf(request), target))
+    if (seconds === 0 || http.waits.full())
+      return answer(reply, await poll(gatewayFor(request, http), callerOf(request), target))
     reply.header('preference-applied', `wait=${seconds}`)
+    http.gate.park(reply.raw)
     const held = http.waits.hold(request, seconds)
     try {
-      return answer(reply, await poll(http.gateway, callerOf(request), target, held))
+      return answer(reply, await poll(gatewayFor(request, http), callerOf(request), target, held))
     } finally {
       held.release()
     }
@@ -149,13 +152,13 @@ function eventsRoute(app: FastifyInstance, http: HttpDeps): void {
     const kind = eventKind(event.event_type, taskId)
     reply.code(201)
     if (kind.kind === 'evidence')
-      return answer(reply, await record(http.gateway, callerOf(request), taskId, event))
+      return answer(reply, await record(gatewayFor(request, http), callerOf(request), taskId, event))
     if (kind.kind === 'malformed') throw malformedEventType(taskId)
     const proposed = (event.payload as { revision?: unknown } | undefined)?.revision
     const revision = http.schemas.check<Revision>('Revision', proposed, '/payload/revision')
     const { thread_id } = kind
     const request_ = { taskId, thread_id, revision: withImages(revision, event.images) }
-    return answer(reply, await revise(http.gateway, callerOf(request), request_))
+    return answer(reply, await revise(gatewayFor(request, http), callerOf(request), request_))
   })
 }
 
@@ -177,7 +180,7 @@ function malformedEventType(taskId: string): GatewayError {
 function resolveRoute(app: FastifyInstance, http: HttpDeps): void {
   app.post('/tools/resolve', (request) => {
     const { tools } = http.schemas.check<ResolveRequest>('ResolveRequest', request.body)
-    return resolve(http.gateway, callerOf(request), tools)
+    return resolve(gatewayFor(request, http), callerOf(request), tools)
   })
 }
 
@@ -188,7 +191,10 @@ function validateRoute(app: FastifyInstance, http: HttpDeps): void {
     const fitting = http.schemas.fits<ApprovalValidationRequest>('ApprovalValidationRequest', body)
     const claimed = (body as { signature?: unknown } | null | undefined)?.signature
     const signature = typeof claimed === 'string' ? claimed : undefined
-    return answer(reply, await validate(http.gateway, callerOf(request), fitting ?? { signature }))
+    return answer(
+      reply,
+      await validate(gatewayFor(request, http), callerOf(request), fitting ?? { signature }),
+    )
   }
   app.setErrorHandler(async (error, request, reply) => {
     const bodyRefused = ['body_too_large', 'unsupported_media_type', 'invalid_json', 'invalid_request']

@@ -1,8 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { ErrorCode } from '../contract/errors.ts'
-import type { Rate } from '../domain/rate.ts'
 import type { LogIdentity } from '../gateway/checkpoints.ts'
 import type { Deps } from '../gateway/deps.ts'
+import type { Gate } from './gate.ts'
+import type { BeginSpan } from './origin.ts'
+import type { Rates } from './rates.ts'
 import type { Schemas } from './schemas.ts'
 import type { SingleSignOn } from '../gateway/sign-in-by-provider.ts'
 import type { Site } from './site.ts'
@@ -12,6 +14,7 @@ import type { Waits } from './waits.ts'
 export interface HttpDeps {
   readonly gateway: Deps
   readonly schemas: Schemas
+  readonly gate: Gate
   readonly waits: Waits
   readonly rates: Rates
   readonly log: FastifyBaseLogger
@@ -22,6 +25,7 @@ export interface HttpDeps {
   /** What signs evidence. */
   readonly logIdentity: LogIdentity
   readonly webhooks: WebhookPorts
+  readonly beginSpan: BeginSpan
   /** Known when the gateway listens. */
   readonly site: () => Site
   /** Absent: people sign in by one-time links only. */
@@ -39,11 +43,6 @@ export interface TrafficWatcher {
   aborted(): void
   /** There is such a route. */
   route(route: { readonly method: string; readonly route: string }): void
-}
-
-export interface Rates {
-  /** Milliseconds to wait when `key` is over `rate`, else undefined. */
-  take(key: string, rate: Rate): number | undefined
 }
 
 export interface HttpObservation {

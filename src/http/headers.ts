@@ -8,11 +8,3 @@ export function waitOf(request: FastifyRequest): { seconds: number } {
   const match = /(?:^|,)\s*wait\s*=\s*"?(\d{1,15})"?\s*(?:;[^,]*)?(?=,|$)/i.exec(text)
   return { seconds: Math.min(Number(match?.[1] ?? 0), LIMITS.WAIT_SECONDS) }
 }
-
-/** W3C Trace Context version 00; anything else is dropped. */
-export function traceparentOf(request: FastifyRequest): string | undefined {
-  const value = request.headers['traceparent']
-  return typeof value === 'string' && /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(value)
-    ? value
-    : undefined
-}

@@ -1,14 +1,16 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError, problemOf } from '../contract/errors.ts'
+import { lineOf, REQUEST_HEADER } from './origin.ts'
 
 /** Everything that is thrown becomes one `application/problem+json` answer (RFC 9457). The cause goes to the log only. */
 export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = asGatewayError(error)
   const problem = problemOf(known)
   request.problem = known.code
+  request.refusal = known
   if (problem.status >= 500) logCause(error, known, request)
   // Some refusals come before the first hook.
-  reply.header('cache-control', 'no-store')
+  reply.header('cache-control', 'no-store').header(REQUEST_HEADER, request.id)
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
   if (known.retryAfter !== undefined)
     reply.header('retry-after', String(Math.max(1, Math.ceil(known.retryAfter))))
@@ -16,7 +18,7 @@ export function answerProblem(error: unknown, request: FastifyRequest, reply: Fa
 }
 
 function logCause(error: unknown, known: GatewayError, request: FastifyRequest): void {
-  const facts = { request: request.id, route: request.routeOptions.url, code: known.code }
+  const facts = { ...lineOf(request), route: request.routeOptions.url, code: known.code }
   request.log.error({ ...facts, err: known.cause ?? error }, known.message)
 }
 

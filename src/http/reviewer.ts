@@ -22,6 +22,7 @@ import { answer } from './agent.ts'
 import { reviewerOf } from './auth.ts'
 import { acceptStrictJson } from './body.ts'
 import type { HttpDeps } from './deps.ts'
+import { gatewayFor } from './origin.ts'
 import { streamRoute } from './stream.ts'
 
 /** The review plane (design.md section 5): other credentials than the agent API, and no token ever crosses it. */
@@ -32,15 +33,15 @@ export function reviewerRoutes(app: FastifyInstance, http: HttpDeps): void {
   })
   acceptStrictJson(app)
 
-  app.get('/me', (request) => Promise.resolve(me(http.gateway, callerOf(request))))
+  app.get('/me', (request) => Promise.resolve(me(gatewayFor(request, http), callerOf(request))))
 
-  app.get('/agents', (request) => listAgents(http.gateway, callerOf(request)))
+  app.get('/agents', (request) => listAgents(gatewayFor(request, http), callerOf(request)))
 
-  app.get('/counts', (request) => countThreads(http.gateway, callerOf(request)))
+  app.get('/counts', (request) => countThreads(gatewayFor(request, http), callerOf(request)))
 
   app.get('/threads', (request) => {
     const query = http.schemas.check<ThreadsQuery>('ThreadsQuery', { ...(request.query as object) })
-    return listThreads(http.gateway, callerOf(request), query)
+    return listThreads(gatewayFor(request, http), callerOf(request), query)
   })
 
   app.get<ThreadPath>('/threads/:thread_id', async (request, reply) => show(http, request, reply))
@@ -52,36 +53,39 @@ export function reviewerRoutes(app: FastifyInstance, http: HttpDeps): void {
       vote: http.schemas.check<VoteRequest>('VoteRequest', request.body),
       ...ifMatch(request),
     }
-    answer(reply, await vote(http.gateway, caller, ballot))
+    answer(reply, await vote(gatewayFor(request, http), caller, ballot))
     return show(http, request, reply)
   })
 
   app.post<ThreadPath>('/threads/:thread_id/comments', async (request, reply) => {
     const { comment: text } = http.schemas.check<CommentRequest>('CommentRequest', request.body)
-    answer(reply, await comment(http.gateway, callerOf(request), { ...request.params, text }))
+    answer(reply, await comment(gatewayFor(request, http), callerOf(request), { ...request.params, text }))
     return show(http, request, reply.code(201))
   })
 
   app.post<ThreadPath>('/threads/:thread_id/claim', async (request, reply) => {
     const { take_over: takeOver = false } = http.schemas.check<ClaimRequest>('ClaimRequest', request.body)
-    answer(reply, await claim(http.gateway, callerOf(request), { ...request.params, takeOver }))
+    answer(reply, await claim(gatewayFor(request, http), callerOf(request), { ...request.params, takeOver }))
     return show(http, request, reply)
   })
 
   app.post<ThreadPath>('/threads/:thread_id/release', async (request, reply) => {
-    answer(reply, await release(http.gateway, callerOf(request), request.params.thread_id))
+    answer(reply, await release(gatewayFor(request, http), callerOf(request), request.params.thread_id))
     return show(http, request, reply)
   })
 
   app.post<ThreadPath>('/threads/:thread_id/reveal', async (request, reply) => {
     const { revision: number } = http.schemas.check<RevealRequest>('RevealRequest', request.body)
-    return answer(reply, await reveal(http.gateway, callerOf(request), { ...request.params, number }))
+    return answer(
+      reply,
+      await reveal(gatewayFor(request, http), callerOf(request), { ...request.params, number }),
+    )
   })
 
   app.get<ImagePath>('/threads/:thread_id/images/:revision/:index', async (request, reply) => {
     const { thread_id, revision, index } = request.params
     const which = { thread_id, number: ordinal(revision), index: ordinal(index) }
-    const { type, bytes } = await showImage(http.gateway, callerOf(request), which)
+    const { type, bytes } = await showImage(gatewayFor(request, http), callerOf(request), which)
     return reply.headers(IMAGE_HEADERS).type(type).send(bytes)
   })
 
@@ -114,7 +118,7 @@ async function show(
   request: FastifyRequest<ThreadPath>,
   reply: FastifyReply,
 ): Promise<object> {
-  const view = await showThread(http.gateway, callerOf(request), request.params.thread_id)
+  const view = await showThread(gatewayFor(request, http), callerOf(request), request.params.thread_id)
   reply.header('etag', `"${view.digest}"`)
   return view
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { LogController, type FastifyInstance, type FastifyRequest } from 'fastify'
@@ -8,7 +9,9 @@ import { agentRoutes } from './agent.ts'
 import { countOf } from './body.ts'
 import { BUILT_CONSOLE, consoleRoutes } from './console.ts'
 import type { HttpDeps } from './deps.ts'
+import { drainWhileClosing, gatedServer } from './draining.ts'
 import { healthRoutes, type Health } from './health.ts'
+import { rememberOrigins } from './origin.ts'
 import { answerNotFound, answerProblem } from './problem.ts'
 import { reviewerRoutes } from './reviewer.ts'
 import { sessionRoutes } from './session.ts'
@@ -23,9 +26,6 @@ export const TIMEOUTS = {
   /** Above the longest `Prefer: wait`. */
   IDLE_SOCKET_MS: 70_000,
   CHECK_EVERY_MS: 1_000,
-  /** While closing: how often idle connections are ended, and when all others are. */
-  REAP_EVERY_MS: 50,
-  DRAIN_MS: 8_000,
 } as const
 
 const PATH_PART_CHARS = 256
@@ -35,6 +35,7 @@ const MAX_URL_CHARS = 8_192
 export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   const app = Fastify({
     loggerInstance: http.log,
+    genReqId: requestIds(),
     // a logger for each request would cost as much as the router; the few lines that are logged carry the id themselves
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -43,6 +44,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     requestTimeout: TIMEOUTS.REQUEST_MS,
     connectionTimeout: TIMEOUTS.IDLE_SOCKET_MS,
     keepAliveTimeout: TIMEOUTS.KEEP_ALIVE_MS,
+    serverFactory: gatedServer(http.gate),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     http: {
@@ -66,12 +68,13 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     if (refusal) reply.header('connection', 'close')
     done(refusal)
   })
-  endConnectionsWhileClosing(app)
   app.decorateRequest('problem')
+  rememberOrigins(app, http)
+  drainWhileClosing(app, () => http.waits.endAll())
   watchTraffic(app, http)
-  app.addHook('preClose', (done) => {
-    http.waits.endAll()
-    done()
+  app.addHook('onClose', () => {
+    http.gate.close()
+    return Promise.resolve()
   })
   app.register(scope(agentRoutes, http), { prefix: '/api/agent' })
   app.register(scope(reviewerRoutes, http), { prefix: '/api/review' })
@@ -83,6 +86,13 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   app.get('/.well-known/countersign/keys', () => Promise.resolve(verifierKeys(http.logIdentity)))
   app.get('/openapi.json', (_, reply) => reply.type('application/json').send(http.schemas.document))
   return app
+}
+
+/** Unique for each instance and start, and never one that somebody else chose. */
+function requestIds(): () => string {
+  const instance = randomBytes(6).toString('base64url')
+  let count = 0
+  return () => `${instance}.${(++count).toString(36)}`
 }
 
 function scope<T>(routes: (app: FastifyInstance, deps: T) => void, deps: T) {
@@ -104,52 +114,6 @@ function refuseOddTargets(request: IncomingMessage): string {
 function refusalOf(request: FastifyRequest): GatewayError | undefined {
   if (request.raw.url !== ODD_TARGET && isAcceptable(request)) return undefined
   return new GatewayError('invalid_request', 'the request line or the Host header is not acceptable')
-}
-
-/**
- * A connection that is kept alive would keep the gateway from closing: new requests are refused in our words, and every
- * connection ends with its answer, or after a while.
- */
-function endConnectionsWhileClosing(app: FastifyInstance): void {
-  let closing = false
-  const silent = silentSockets(app)
-  const reap = (): void => {
-    app.server.closeIdleConnections()
-    for (const socket of silent()) socket.destroy()
-  }
-  app.addHook('preClose', (done) => {
-    closing = true
-    const reaper = setInterval(reap, TIMEOUTS.REAP_EVERY_MS)
-    const last = setTimeout(() => app.server.closeAllConnections(), TIMEOUTS.DRAIN_MS)
-    app.server.once('close', () => {
-      clearInterval(reaper)
-      clearTimeout(last)
-    })
-    done()
-  })
-  app.addHook('onRequest', (_, __, done) => {
-    done(
-      closing
-        ? new GatewayError('shutting_down', 'this gateway is shutting down; nothing was changed', {
-            retryAfter: 1,
-          })
-        : undefined,
-    )
-  })
-  app.addHook('onSend', (_, reply, payload, done) => {
-    if (closing) reply.header('connection', 'close')
-    done(null, payload)
-  })
-}
-
-/** Connections on which nothing was ever said: Node does not count them as idle. */
-function silentSockets(app: FastifyInstance): () => Socket[] {
-  const open = new Set<Socket>()
-  app.server.on('connection', (socket: Socket) => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
-  })
-  return () => [...open].filter((socket) => socket.bytesRead === 0)
 }
 
 /** HTTP/1.1 with exactly one Host, or 1.0 with at most one (RFC 9112 section 3.2). */

@@ -9,6 +9,7 @@ import { reviewerOf } from './auth.ts'
 import { acceptStrictJson } from './body.ts'
 import { clearCookie, cookieOf, SESSION_COOKIE, setCookie } from './cookie.ts'
 import type { HttpDeps } from './deps.ts'
+import { gatewayFor } from './origin.ts'
 import { refuseForeign } from './site.ts'
 
 const MINUTE_MS = 60_000
@@ -31,7 +32,7 @@ export function sessionRoutes(app: FastifyInstance, http: HttpDeps): void {
     refuseForeign(request, http.site())
     const { link } = http.schemas.check<SignIn>('SignIn', request.body)
     const replaced = replacedBy(cookieOf(request, SESSION_COOKIE))
-    const { credential, caller } = await signInByLink(http.gateway, link, replaced).catch(
+    const { credential, caller } = await signInByLink(gatewayFor(request, http), link, replaced).catch(
       (error: unknown) => {
         // A link that is one always works: nobody can keep others out by trying.
         if (isRefused(error)) {
@@ -42,13 +43,13 @@ export function sessionRoutes(app: FastifyInstance, http: HttpDeps): void {
       },
     )
     keepSession(reply, credential)
-    return me(http.gateway, caller)
+    return me(gatewayFor(request, http), caller)
   })
 
   app.delete('/session', async (request, reply) => {
     const { everywhere } = http.schemas.check<SignOutQuery>('SignOutQuery', { ...(request.query as object) })
     const caller = await reviewerOf(request, http)
-    await (everywhere === 'true' ? signOutEverywhere : signOut)(http.gateway, caller)
+    await (everywhere === 'true' ? signOutEverywhere : signOut)(gatewayFor(request, http), caller)
     clearCookie(reply, SESSION_COOKIE, 'Strict')
     return reply.code(204).send()
   })

@@ -7,6 +7,7 @@ import { replacedBy } from '../gateway/sign-in.ts'
 import { signInByProvider, type SingleSignOn } from '../gateway/sign-in-by-provider.ts'
 import { clearCookie, cookieOf, SESSION_COOKIE, setCookie } from './cookie.ts'
 import type { HttpDeps } from './deps.ts'
+import { gatewayFor, lineOf } from './origin.ts'
 import { keepSession, limitSignIns } from './session.ts'
 
 const CALLBACK_PATH = '/api/review/oidc/callback'
@@ -47,7 +48,7 @@ async function credentialFor(
   const sealed = cookieOf(request, FLOW_COOKIE)
   const flow = resumeFlow(http.gateway, sealed, callback.searchParams.get('state'))
   const identity = await provider.redeem(flow, callback)
-  const { credential } = await signInByProvider(http.gateway, identity, matching, flow.replaced)
+  const { credential } = await signInByProvider(gatewayFor(request, http), identity, matching, flow.replaced)
   return credential
 }
 
@@ -72,7 +73,7 @@ async function orSay(
       .send()
   } catch (error) {
     const { problem, ...said } = reasonOf(error)
-    http.log.warn({ problem, ...said }, 'single sign-on failed')
+    http.log.warn({ ...lineOf(reply.request), problem, ...said }, 'single sign-on failed')
     http.gateway.observe({ kind: 'sign_in_failed', via: 'oidc', problem })
     return reply.code(status).header('location', `${CONSOLE_PATH}#/sign-in?problem=${problem}`).send()
   }

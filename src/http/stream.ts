@@ -5,6 +5,7 @@ import type { Caller } from '../gateway/caller.ts'
 import { keyInForce, reviewerEntry } from '../gateway/identify.ts'
 import { createThreadFeed, type FeedMessage, type ThreadFeed } from '../gateway/thread-feed.ts'
 import type { HttpDeps } from './deps.ts'
+import { lineOf } from './origin.ts'
 
 /** A comment now and then keeps proxies from ending the connection, and finds out that a credential is gone. */
 export const BEAT_MS = 15_000
@@ -26,6 +27,7 @@ export function streamRoute(
     reviewerEntry(http.gateway.policies.current(), caller)
     const after = lastEventId(request)
     const leave = seats.take(`${caller.tenant}/${caller.id}`)
+    http.gate.park(reply.raw)
     const wait = http.waits.hold(request, 0)
     reply.hijack()
     const { raw } = reply
@@ -43,7 +45,7 @@ export function streamRoute(
       await pour(feed.follow(caller, after, AbortSignal.any([wait.signal, over.signal])), raw)
     } catch (error) {
       if (error instanceof GatewayError && error.code === 'unauthenticated') signOut(raw)
-      else request.log.warn({ err: error }, 'a stream ended early; its reader resumes')
+      else request.log.warn({ ...lineOf(request), err: error }, 'a stream ended early; its reader resumes')
     } finally {
       clearInterval(beat)
       wait.release()

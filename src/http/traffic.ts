@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorCode } from '../contract/errors.ts'
 import type { HttpDeps, HttpObservation } from './deps.ts'
-import { traceparentOf } from './headers.ts'
 
 /** What stands for requests that reach no route of ours. */
 export const NO_ROUTE = 'none'
@@ -49,7 +48,7 @@ function observationOf(request: FastifyRequest, reply: FastifyReply): HttpObserv
     status: reply.statusCode,
     seconds: reply.elapsedTime / 1000,
     problem: request.problem,
-    traceparent: traceparentOf(request),
+    traceparent: request.origin?.span.received?.traceparent,
   }
 }
 

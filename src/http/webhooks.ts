@@ -23,6 +23,7 @@ import {
 import { pingDestination } from '../gateway/ping.ts'
 import type { AdminRight } from './admin.ts'
 import type { HttpDeps } from './deps.ts'
+import { gatewayFor } from './origin.ts'
 
 interface Path {
   Params: { id: string }
@@ -34,7 +35,7 @@ interface DeliveryPath {
 /** Destinations of webhooks and their deliveries (design.md section 6): the admin key, or the admin role in its own tenant. */
 export function webhookRoutes(app: FastifyInstance, http: HttpDeps, rightIn: RightIn): void {
   const { actingIn, actingOn } = acts(rightIn)
-  const { gateway, webhooks } = http
+  const { webhooks } = http
   const composeSecret = (bytes: Uint8Array): string => webhooks.composeSecret(bytes)
 
   app.post('/webhooks', async (request, reply) => {
@@ -42,27 +43,29 @@ export function webhookRoutes(app: FastifyInstance, http: HttpDeps, rightIn: Rig
     const acting = actingIn(request, asked.tenant)
     const reason = webhooks.refusalOf(asked.url)
     if (reason !== undefined) throw refusedUrl(reason)
-    return reply.code(201).send(await createDestination(gateway, acting, asked, composeSecret))
+    return reply
+      .code(201)
+      .send(await createDestination(gatewayFor(request, http), acting, asked, composeSecret))
   })
 
   app.get('/webhooks', (request) => {
     const { tenant } = http.schemas.check<WebhooksQuery>('WebhooksQuery', { ...(request.query as object) })
-    return listDestinations(gateway, actingIn(request, tenant).tenant)
+    return listDestinations(gatewayFor(request, http), actingIn(request, tenant).tenant)
   })
 
   app.get<Path>('/webhooks/:id', (request) => {
     const { tenant, id } = actingOn(request)
-    return showDestination(gateway, tenant, id)
+    return showDestination(gatewayFor(request, http), tenant, id)
   })
 
   app.delete<Path>('/webhooks/:id', async (request, reply) => {
-    await deleteDestination(gateway, actingOn(request))
+    await deleteDestination(gatewayFor(request, http), actingOn(request))
     return reply.code(204).send()
   })
 
   app.post<Path>('/webhooks/:id/rotate-secret', (request) => {
     const asked = http.schemas.check<RotateSecret>('RotateSecret', request.body ?? {})
-    return rotateSecret(gateway, actingOn(request), asked, composeSecret)
+    return rotateSecret(gatewayFor(request, http), actingOn(request), asked, composeSecret)
   })
 
   for (const [path, act] of [
@@ -72,22 +75,22 @@ export function webhookRoutes(app: FastifyInstance, http: HttpDeps, rightIn: Rig
   ] as const)
     app.post<Path>(`/webhooks/:id/${path}`, async (request) => {
       const acting = actingOn(request)
-      await act(gateway, acting)
-      return showDestination(gateway, acting.tenant, acting.id)
+      await act(gatewayFor(request, http), acting)
+      return showDestination(gatewayFor(request, http), acting.tenant, acting.id)
     })
 
   app.get<Path>('/webhooks/:id/deliveries', (request) => {
     const query = http.schemas.check<DeliveriesQuery>('DeliveriesQuery', { ...(request.query as object) })
-    return listDeliveries(gateway, actingOn(request), query)
+    return listDeliveries(gatewayFor(request, http), actingOn(request), query)
   })
 
   app.post<Path>('/webhooks/:id/redeliver', async (request) => {
     const range = http.schemas.check<RedeliverRange>('RedeliverRange', request.body)
-    return { count: await redeliverRange(gateway, actingOn(request), range) }
+    return { count: await redeliverRange(gatewayFor(request, http), actingOn(request), range) }
   })
 
   app.post<DeliveryPath>('/webhooks/:id/deliveries/:delivery/redeliver', async (request, reply) => {
-    await redeliver(gateway, actingOn(request), request.params.delivery)
+    await redeliver(gatewayFor(request, http), actingOn(request), request.params.delivery)
     return reply.code(204).send()
   })
 }

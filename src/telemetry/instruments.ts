@@ -20,6 +20,8 @@ export type LabelsOf<N extends MetricName> = {
  */
 export interface Instruments {
   count<N extends Of<'counter'>>(name: N, labels: LabelsOf<N>, exemplar?: Exemplar): void
+  /** Counts so many at once. */
+  add<N extends Of<'counter'>>(name: N, labels: LabelsOf<N>, many: number): void
   observe<N extends Of<'histogram'>>(name: N, labels: LabelsOf<N>, value: number, exemplar?: Exemplar): void
   set<N extends Of<'gauge'>>(name: N, labels: LabelsOf<N>, value: number): void
   /** The gauge has these series and no others from now on. */
@@ -55,6 +57,7 @@ export function createInstruments({ onFull, knowsTool }: InstrumentOptions): Ins
   ) as Record<MetricName, Instrument>
   return {
     count: (name, labels, exemplar) => all[name].add(plain(labels), 1, exemplar),
+    add: (name, labels, many) => all[name].add(plain(labels), many),
     observe: (name, labels, value, exemplar) => all[name].add(plain(labels), value, exemplar),
     set: (name, labels, value) => all[name].add(plain(labels), value),
     setAll: (name, series) => {

@@ -35,6 +35,10 @@ const REFUSALS = new Set(CODES.map((code) => String(ERRORS[code].status)))
 /** Every status that the gateway gives. */
 export const STATUSES: readonly string[] = [...SUCCESSES, ...REFUSALS, OTHER]
 
+/** What a request asks for, as load is shed by it (src/http/gate.ts). */
+export const REQUEST_KINDS = ['propose', 'follow', 'people'] as const
+export type RequestKind = (typeof REQUEST_KINDS)[number]
+
 export const METHODS = ['GET', 'POST', 'DELETE', OTHER] as const
 
 /** Why a call was rejected: by a rule, because none fits, or by one of the codes that stand where a rule's id would. */

@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { EvidenceRecord } from '../gateway/evidence.ts'
+import type { Origin } from '../gateway/origin.ts'
 
 /** Members that may hold a secret, wherever a log line might carry them. */
 const REDACTED = [
@@ -39,9 +40,11 @@ function standardOutput(): DestinationStream {
 }
 
 /** One line per record; automatic decisions are too many for `info`. Values that rules read are evidence, never log. */
-export function logEvidence(log: Logger, record: EvidenceRecord): void {
+export function logEvidence(log: Logger, record: EvidenceRecord, origin?: Origin): void {
   const level = record.type.startsWith('decision.') ? 'debug' : 'info'
   if (!log.isLevelEnabled(level)) return
   const { type, tenant, actor, task_id, thread_id, revision, tool } = record
-  log[level]({ event: type, tenant, actor: `${actor.kind}:${actor.id}`, task_id, thread_id, revision, tool })
+  const of = { request: origin?.request, trace_id: origin?.span.traceId }
+  const who = { tenant, actor: `${actor.kind}:${actor.id}` }
+  log[level]({ event: type, ...of, ...who, task_id, thread_id, revision, tool })
 }

@@ -1,4 +1,13 @@
-import { DELIVERY_CODES, METHODS, PROBLEMS, RELEASE, ROUTES, STATUSES, STORE_OPERATIONS } from './labels.ts'
+import {
+  DELIVERY_CODES,
+  METHODS,
+  PROBLEMS,
+  RELEASE,
+  REQUEST_KINDS,
+  ROUTES,
+  STATUSES,
+  STORE_OPERATIONS,
+} from './labels.ts'
 import type { MetricSpec } from './table.ts'
 
 const CALLS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 60]
@@ -62,6 +71,27 @@ export const SERVICE_METRICS = {
     name: 'countersign_review_streams',
     unit: 'streams',
     help: 'Consoles and tools that follow the queue by server-sent events.',
+    labels: {},
+  },
+  shed: {
+    kind: 'counter',
+    name: 'countersign_requests_refused_total',
+    unit: 'requests',
+    help: 'Requests refused unread because the gateway had too much to do, by what they asked for. They are not among the requests answered.',
+    labels: { kind: REQUEST_KINDS },
+  },
+  underWay: {
+    kind: 'gauge',
+    name: 'countersign_requests_under_way',
+    unit: 'requests',
+    help: 'Requests being worked on, by what they ask for; those that only wait are not among them.',
+    labels: { kind: REQUEST_KINDS },
+  },
+  requestsLimit: {
+    kind: 'gauge',
+    name: 'countersign_requests_limit',
+    unit: 'requests',
+    help: 'Requests of agents that may be under way at once, of each of their kinds.',
     labels: {},
   },
   ready: {

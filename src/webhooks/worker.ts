@@ -4,6 +4,7 @@ import { type Destination, secretsInForce } from '../domain/webhook.ts'
 import { deliveryToMake, type Tried } from '../gateway/attempt.ts'
 import type { Deps } from '../gateway/deps.ts'
 import { destinations } from '../gateway/destinations.ts'
+import type { Span } from '../gateway/origin.ts'
 import { INDEX, SYSTEM } from '../gateway/records.ts'
 import { createOutcomes, type Outcomes } from './outcomes.ts'
 import type { Outbound, Sent } from '../outbound/outbound.ts'
@@ -29,6 +30,7 @@ export interface WorkerOptions {
   /** For one try, ms. */
   readonly deadlineMs: number
   readonly observe: (tried: Observed) => void
+  readonly beginSpan: () => Span
   readonly onError: (error: unknown) => void
 }
 
@@ -184,13 +186,23 @@ interface Posted {
 /** Undefined when there was nothing to do, or the gateway stops: then it is made again. */
 async function post(
   deps: Deps,
-  { outbound, deadlineMs }: WorkerOptions,
+  { outbound, deadlineMs, beginSpan }: WorkerOptions,
   { tenant, destination, id }: Item,
   signal: AbortSignal,
 ): Promise<Posted | undefined> {
   const record = await deliveryToMake(deps, tenant, { id, destination: destination.id })
   if (record === undefined) return undefined
-  const { body, created_at: createdAt } = record
+  const { body, created_at: createdAt, type: event, thread_id, trace } = record
+  const span = beginSpan()
+  span.refersTo(trace)
+  span.note({
+    event,
+    tenant,
+    thread_id,
+    delivery: id,
+    destination: destination.id,
+    tries: record.attempts + 1,
+  })
   const now = deps.store.now()
   const secrets = secretsInForce(destination, now)
   const headers = {
@@ -201,6 +213,8 @@ async function post(
   const start = performance.now()
   const sent = await outbound.post(destination.url, { headers, body, deadlineMs, signal })
   if (sent.kind === 'failed' && sent.code === 'stopped') return undefined
+  const failed = triedBy(sent, now).result !== 'success'
+  span.end(failed ? { code: codeOf(sent), ours: false } : undefined)
   return { sent, seconds: (performance.now() - start) / 1_000, createdAt }
 }
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { SETTINGS } from '../../src/config.ts'
-import { TIMEOUTS } from '../../src/http/server.ts'
+import { DRAINING } from '../../src/http/draining.ts'
 import { runCli } from '../cli/run.ts'
 import { run } from '../debian.ts'
 import { at, type Loose, read, ROOT, temporaryDirectory, yaml, yamlDocuments } from './files.ts'
@@ -222,7 +222,7 @@ describe('the gateways', () => {
     const { periodSeconds, failureThreshold } = gateway.readinessProbe
     expect(leavingMs).toBeGreaterThan(periodSeconds * failureThreshold * 1000)
     const graceMs = (podOf(deployment).terminationGracePeriodSeconds as number) * 1000
-    expect(graceMs).toBeGreaterThan(leavingMs + TIMEOUTS.DRAIN_MS + 2_000)
+    expect(graceMs).toBeGreaterThan(leavingMs + DRAINING.DRAIN_MS + 2_000)
   })
 
   it('are told of secrets by file, in a volume that has them', () => {

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { TIMEOUTS } from '../../src/http/server.ts'
+import { DRAINING } from '../../src/http/draining.ts'
 import { ensureProgram, INSTALL_MS, run } from '../debian.ts'
 import { at, lines, read, temporaryDirectory } from './files.ts'
 
@@ -81,7 +81,7 @@ describe('countersign.service', () => {
 
   it('gives the gateway time to end', () => {
     expect(valuesOf('KillSignal')).toEqual(['SIGTERM'])
-    expect(Number(valuesOf('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(TIMEOUTS.DRAIN_MS + 2_000)
+    expect(Number(valuesOf('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(DRAINING.DRAIN_MS + 2_000)
     expect(valuesOf('Restart')).toEqual(['on-failure'])
   })
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DRAINING } from '../../src/http/draining.ts'
 import { call, held, openWorld, until, type World } from '../gateway-fixture.ts'
 
 /** What needs no credential: liveness, readiness, the OpenAPI document. */
@@ -89,7 +90,7 @@ describe('GET openapi.json', () => {
 })
 
 describe('shutting down', () => {
-  it('503 shutting_down with Retry-After for a request that ends after it began, and the connection ends', async () => {
+  it('a request that ends after it began is answered, and its connection ends with the answer', async () => {
     const own = await openWorld()
     const { health } = own.app
     const { port } = new URL(own.url)
@@ -101,6 +102,25 @@ describe('shutting down', () => {
     await until(() => text.includes('{"live":true}'))
     const closed = own.close()
     await until(async () => !(await health.ready()).ready)
+    socket.write('Host: x\r\n\r\n')
+    await ended
+    await closed
+    expect(text).toMatch(/HTTP\/1\.1 503 [\s\S]*"ready":false/)
+    expect(text.toLowerCase()).toContain('connection: close')
+  })
+
+  it('503 shutting_down with Retry-After for a request that comes late, and the connection ends', async () => {
+    const own = await openWorld()
+    const { port } = new URL(own.url)
+    const socket = connect(Number(port), '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => (text += chunk.toString('latin1')))
+    const ended = new Promise((resolve) => socket.on('close', resolve))
+    socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET /openapi.json HTTP/1.1\r\n')
+    await until(() => text.includes('{"live":true}'))
+    const closing = performance.now()
+    const closed = own.close()
+    await until(() => performance.now() - closing > DRAINING.REFUSE_AFTER_MS + 50)
     socket.write('Host: x\r\n\r\n')
     await ended
     await closed

@@ -1,0 +1,128 @@
+import { accessSync, constants, readFileSync, statSync, type Stats } from 'node:fs'
+import { X509Certificate } from 'node:crypto'
+import { dirname, join, resolve } from 'node:path'
+import { type Config, isEmbedded, type NamedFile, storePath } from '../../config.ts'
+import { certificateFinding } from './certificates.ts'
+import { error, type Finding, ok, warning } from './finding.ts'
+
+const OTHERS = 0o007
+const OTHERS_WRITE = 0o002
+const GROUP_AND_OTHERS = 0o077
+
+/** Files and directories that hold secrets, or decide: who may read and write them. */
+export function lookAtFiles(config: Config, named: readonly NamedFile[]): Finding[] {
+  const findings = [
+    ...named.flatMap(lookAtNamed),
+    ...(isEmbedded(config) ? lookAtData(storePath(config)) : []),
+    ...lookAtPolicies(config.policies),
+  ]
+  return findings.length > 0 ? findings : [ok('files', 'nobody else can read secrets or write policies')]
+}
+
+function lookAtNamed({ path, by, holds }: NamedFile): Finding[] {
+  const facts = factsOf(path)
+  if (facts === undefined)
+    return [
+      error('files', `${path}, named by ${by}, cannot be read`, 'name a file that the gateway may read'),
+    ]
+  if (holds === 'authorities') return lookAtAuthorities(path)
+  return holds === 'secrets' && isOpenTo(facts, OTHERS)
+    ? [
+        error(
+          'files',
+          `${path}, named by ${by}, holds a secret and is open to everybody`,
+          `chmod o-rwx ${path}`,
+        ),
+      ]
+    : []
+}
+
+function lookAtData(path: string): Finding[] {
+  const facts = factsOf(path)
+  if (facts === undefined) return mayBeMade(path)
+  const places = [path, join(path, 'store.mdb'), join(path, 'demo-credentials.json')]
+  const open = places.filter((place) => isOpenTo(factsOf(place), GROUP_AND_OTHERS))
+  return open.map((place) =>
+    error('files', `${place} holds the state of the gateway and is open to others`, `chmod go-rwx ${place}`),
+  )
+}
+
+/** The nearest directory above that is there decides. */
+function mayBeMade(path: string): Finding[] {
+  let above = dirname(resolve(path))
+  while (factsOf(above) === undefined && above !== dirname(above)) above = dirname(above)
+  return factsOf(above)?.isDirectory() === true && mayWrite(above)
+    ? []
+    : [
+        error(
+          'files',
+          `${path} is not there, and cannot be made in ${above}`,
+          'make it, for the user that runs the gateway',
+        ),
+      ]
+}
+
+function lookAtPolicies(path: string): Finding[] {
+  return isOpenTo(factsOf(path), OTHERS_WRITE)
+    ? [
+        error(
+          'files',
+          `everybody may write ${path}: whoever does decides what is allowed`,
+          `chmod o-w ${path}`,
+        ),
+      ]
+    : []
+}
+
+function lookAtAuthorities(path: string): Finding[] {
+  const blocks = readFileSync(path, 'utf8').match(
+    /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g,
+  )
+  if (blocks === null)
+    return [
+      error('certificates', `${path} holds no certificate`, 'NODE_EXTRA_CA_CERTS names a file in PEM form'),
+    ]
+  return blocks.flatMap((text) => {
+    const { validTo, subject } = new X509Certificate(text)
+    const found = certificateFinding(`the authority ${subject.replaceAll('\n', ', ')}`, new Date(validTo))
+    return found.level === 'ok' ? [] : [found]
+  })
+}
+
+/** Ours to open: another user's store is left alone, because what we make in it would be ours. */
+export function isOurs(path: string): boolean {
+  const owner = factsOf(path)?.uid
+  return owner === undefined || process.getuid === undefined || owner === process.getuid()
+}
+
+export function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const isOpenTo = (facts: Stats | undefined, who: number): boolean =>
+  facts !== undefined && (facts.mode & who) !== 0
+
+function factsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+/** When the newest of the files was changed, ms since 1970. */
+export function newestOf(paths: readonly string[]): number {
+  return Math.max(0, ...paths.map((path) => factsOf(path)?.mtimeMs ?? 0))
+}
+
+export const warnOfOwner = (path: string): Finding =>
+  warning(
+    'store',
+    `${path} belongs to another user; it was not opened`,
+    'run the doctor as the user that runs the gateway',
+  )

@@ -1,0 +1,98 @@
+import type { PoliciesView } from '../../contract/admin.ts'
+import type { Config } from '../../config.ts'
+import { createApi } from '../api.ts'
+import { error, type Finding, ok, warning } from './finding.ts'
+import { clockFinding } from './store.ts'
+
+const ASK_MS = 3_000
+
+/** A gateway that runs with this configuration, as it speaks for itself. */
+export interface RunningGateway {
+  readonly findings: readonly Finding[]
+  /** Of the bundle in force. */
+  readonly revision?: string
+}
+
+interface Readiness {
+  readonly ready: boolean
+  readonly store: string
+  readonly policies: string
+}
+
+/** Undefined when none runs. */
+export async function askGateway(config: Config): Promise<RunningGateway | undefined> {
+  if (config.port === 0) return undefined
+  const url = `http://${addressOf(config.host)}:${config.port}`
+  const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(ASK_MS) }).catch(
+    (cause: unknown) => cause,
+  )
+  if (!(response instanceof Response)) return isAbsence(response) ? undefined : { findings: [silent(url)] }
+  const readiness = (await response.json().catch(() => undefined)) as Partial<Readiness> | undefined
+  if (typeof readiness?.ready !== 'boolean' || typeof readiness.store !== 'string')
+    return {
+      findings: [error('gateway', `something else answers at ${url}`, 'end it, or choose another port')],
+    }
+  const clock = clockFinding('the gateway', Date.parse(response.headers.get('date') ?? ''), Date.now())
+  const { findings, revision } = await askForPolicies(config, url)
+  return {
+    findings: [readinessFinding(url, readiness as Readiness), clock, ...findings],
+    ...(revision === undefined ? {} : { revision }),
+  }
+}
+
+function readinessFinding(url: string, { ready, store, policies }: Readiness): Finding {
+  const said = `store: ${store}; policies: ${policies}`
+  if (!ready) return error('gateway', `runs at ${url} and is not ready: ${said}`, 'its log has the reason')
+  return policies === 'ready'
+    ? ok('gateway', `runs at ${url} and is ready`)
+    : warning('gateway', `runs at ${url}: ${said}`, 'run `countersign check` on the policies')
+}
+
+async function askForPolicies(config: Config, url: string): Promise<RunningGateway> {
+  if (config.adminKey === undefined)
+    return {
+      findings: [
+        warning(
+          'gateway',
+          'the admin key is not in this configuration: policies were not asked for',
+          'set COUNTERSIGN_ADMIN_KEY',
+        ),
+      ],
+    }
+  try {
+    const { in_force, revision } = await createApi(url, config.adminKey).get<PoliciesView>(
+      '/api/admin/policies',
+    )
+    return { findings: [], ...(in_force && revision !== undefined ? { revision } : {}) }
+  } catch (cause) {
+    const { message } = cause as Error
+    return {
+      findings: [
+        error(
+          'gateway',
+          `it does not take the admin key of this configuration: ${message}`,
+          'look where it was started',
+        ),
+      ],
+    }
+  }
+}
+
+/** A wildcard is no address to ask. */
+function addressOf(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function isAbsence(cause: unknown): boolean {
+  const { code } = ((cause as Error).cause ?? {}) as { code?: string }
+  return code === 'ECONNREFUSED'
+}
+
+const silent = (url: string): Finding =>
+  error(
+    'gateway',
+    `no answer at ${url} within ${ASK_MS / 1_000} s, and the port is taken`,
+    'look at the process that listens there',
+  )

@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs'
+import { openStore } from '../../app-store.ts'
+import { type Config, isEmbedded, shownStore, storePath } from '../../config.ts'
+import { SYSTEM } from '../../gateway/records.ts'
+import { isOurs, mayWrite, warnOfOwner } from './files.ts'
+import { error, type Finding, ok, warning } from './finding.ts'
+
+const SLOW_MS = 50
+const CLOCK_WARNING_MS = 1_000
+const CLOCK_ERROR_MS = 10_000
+
+/** Opens the store as the gateway would: reachable, durable as configured, and taking writes. A gateway that runs holds the embedded one. */
+export async function lookAtStore(config: Config, isRunning: boolean): Promise<Finding[]> {
+  const name = shownStore(config)
+  if (isEmbedded(config)) {
+    const path = storePath(config)
+    if (isRunning) return [ok('store', `${name} is held by the gateway, which speaks for it`)]
+    if (!existsSync(path)) return [ok('store', `${name} is not there yet: the first start makes it`)]
+    if (!isOurs(path)) return [warnOfOwner(path)]
+    if (!mayWrite(path))
+      return [error('store', `${path} cannot be written`, 'give it to the user that runs the gateway')]
+  }
+  try {
+    return await open(config, name)
+  } catch (cause) {
+    const { message } = cause as Error
+    return [
+      error('store', `${name}: ${message}`, 'docs/operations.md and docs/store.md say what a store needs'),
+    ]
+  }
+}
+
+async function open(config: Config, name: string): Promise<Finding[]> {
+  const store = await openStore(config)
+  try {
+    const { ready, reason } = await store.health()
+    if (!ready)
+      return [
+        error(
+          'store',
+          `${name} is not ready: ${reason ?? 'no reason given'}`,
+          'mend it; until then every call is 503',
+        ),
+      ]
+    const start = performance.now()
+    await store.get(SYSTEM, 'secret', 'admin')
+    const tookMs = performance.now() - start
+    const clock = clockFinding(isEmbedded(config) ? 'the last write' : 'Redis', store.now(), Date.now())
+    const read = `${tookMs.toFixed(1)} ms for a read`
+    return [
+      tookMs > SLOW_MS
+        ? warning('store', `${name} answers slowly: ${read}`, 'bring it nearer: every decision waits for it')
+        : ok('store', `${name}: ready, durability ${store.durability}, ${read}`),
+      clock,
+    ]
+  } finally {
+    await store.close()
+  }
+}
+
+/** Ours against another clock. Time in the store never runs backwards: one that is behind waits for deadlines that are long over. */
+export function clockFinding(whose: string, theirs: number, ours: number): Finding {
+  const apart = Math.abs(theirs - ours)
+  const seconds = (apart / 1_000).toFixed(1)
+  const said = `the clock of this machine is ${seconds} s ${ours < theirs ? 'behind' : 'before'} that of ${whose}`
+  if (apart >= CLOCK_ERROR_MS) return error('clock', said, 'set the clocks right (NTP)')
+  if (apart > CLOCK_WARNING_MS) return warning('clock', said, 'set the clocks right (NTP)')
+  return ok('clock', `within ${CLOCK_WARNING_MS / 1_000} s of ${whose}`)
+}
+
+/** Without another clock: now cannot be before what was written already. */
+export function clockSanity(newestFileMs: number, ours: number): Finding[] {
+  return newestFileMs > ours + CLOCK_ERROR_MS
+    ? [
+        error(
+          'clock',
+          `files are newer than now (${new Date(ours).toISOString()})`,
+          'set the clock right (NTP)',
+        ),
+      ]
+    : []
+}

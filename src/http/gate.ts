@@ -1,0 +1,297 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { performance as measured } from 'node:perf_hooks'
+import { GatewayError, problemOf } from '../contract/errors.ts'
+import { type Goals, LOAD_LIMIT, nextLimit } from './load-limit.ts'
+
+/**
+ * Lets requests in, or refuses them before anything else is done for them: before routing, credentials and bodies. Refusing costs a fifth of
+ * serving or less, so a gateway that is asked for more than it can do goes on doing what it can.
+ */
+export interface Gate {
+  /** Calls `handle` at once, or within moments, when a place is free; else the request is refused and answered, and nothing was changed. */
+  enter(request: IncomingMessage, response: ServerResponse, handle: () => void): void
+  /** The request only waits from now on, and takes nobody's place. */
+  park(response: ServerResponse): void
+  close(): void
+}
+
+/** Agents ask (`propose`) and follow up what they asked (`follow`); people and administrators have places of their own. */
+export type Kind = 'propose' | 'follow' | 'people'
+
+export interface GateOptions {
+  /** Longest time a call of the store may take, ms. */
+  readonly storeDeadlineMs: number
+  readonly bodyBytes: number
+  readonly observe: GateObserver
+  readonly meter?: () => Meter
+}
+
+/** What there is to see, now and then. */
+export interface Sight {
+  /** Places of each kind of agents' requests. */
+  readonly limit: number
+  readonly underWay: Readonly<Record<Kind, number>>
+  /** Since the last time. */
+  readonly refused: Readonly<Record<Kind, number>>
+}
+
+export interface GateObserver {
+  looked(sight: Sight): void
+  /** Requests are refused from now on; or are no more, after so many. */
+  overload(over: { readonly began: boolean; readonly refused: number }): void
+}
+
+/** Of the event loop, since the process began. */
+export interface Meter {
+  readonly now: number
+  readonly activeMs: number
+  readonly turns: number
+}
+
+const PEOPLE = 64
+/**
+ * A request waits so long for a place, and is refused then. That takes bursts, and it slows down whoever asks again at once: a refusal costs more than
+ * letting one wait.
+ */
+const WAIT_MS = 20
+const SWEEP_EVERY_MS = 5
+/** Beyond that it is refused at once. */
+const MOST_WAITING = 2_048
+/** Bodies that may be on their way in at once. */
+const BODIES_BYTES = 64 * 1024 * 1024
+/** No request was refused for so long: the overload is over. */
+const CALM_MS = 5_000
+/** Those who were refused come back spread over these seconds. */
+const RETRY_AFTER = [1, 2, 3] as const
+
+const KINDS = ['propose', 'follow', 'people'] as const
+const NONE: Readonly<Record<Kind, number>> = { propose: 0, follow: 0, people: 0 }
+
+const TICKET = Symbol('ticket')
+
+interface Waiting {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly handle: () => void
+  readonly at: number
+}
+
+interface Ticket {
+  readonly kind: Kind
+  readonly at: number
+  readonly bytes: number
+}
+
+type Admitted = ServerResponse & { [TICKET]?: Ticket | undefined }
+
+export function createGate(options: GateOptions): Gate {
+  return new RequestGate(options)
+}
+
+class RequestGate implements Gate {
+  readonly #options: GateOptions
+  readonly #goals: Goals
+  readonly #meter: () => Meter
+  readonly #underWay = { ...NONE }
+  readonly #timer: NodeJS.Timeout
+  readonly #waiting: Readonly<Record<Kind, Waiting[]>> = { propose: [], follow: [], people: [] }
+  #sweeper: NodeJS.Timeout | undefined
+  readonly #leave: (this: ServerResponse) => void
+  readonly #mostBytes: number
+  #limit: number = LOAD_LIMIT.MOST
+  #bytes = 0
+  #most = 0
+  #served = 0
+  #servedMs = 0
+  #lastServedMs = 0
+  #last: Meter
+  /** Since the last look, and since the overload began. */
+  #refused = { ...NONE }
+  #refusedInAll = 0
+  #refusedAt = 0
+  #overloaded = false
+
+  constructor(options: GateOptions) {
+    this.#options = options
+    this.#goals = {
+      turnMs: LOAD_LIMIT.TURN_MS,
+      servedMs: options.storeDeadlineMs * LOAD_LIMIT.SERVED_SHARE,
+    }
+    this.#mostBytes = Math.max(BODIES_BYTES, 4 * options.bodyBytes)
+    this.#meter = options.meter ?? meterOfLoop
+    this.#last = this.#meter()
+    this.#timer = setInterval(() => this.#look(), LOAD_LIMIT.LOOK_EVERY_MS).unref()
+    const release = (response: ServerResponse): void => this.#release(response)
+    this.#leave = function leave() {
+      release(this)
+    }
+  }
+
+  enter(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
+    const kind = kindOf(request.url ?? '')
+    if (kind === undefined) handle()
+    else if (this.#waiting[kind].length === 0 && this.#takes(kind, request, response)) handle()
+    else if (this.#waiting[kind].length >= MOST_WAITING) this.#refuse(kind, response)
+    else this.#wait(kind, { request, response, handle, at: performance.now() })
+  }
+
+  park(response: ServerResponse): void {
+    const ticket = this.#free(response)
+    if (ticket) this.#letIn(ticket.kind)
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** Whether there is a place; then it is taken. */
+  #takes(kind: Kind, request: IncomingMessage, response: ServerResponse): boolean {
+    if (this.#underWay[kind] >= this.#places(kind)) return false
+    const bytes = kind === 'people' ? 0 : this.#announced(request)
+    if (this.#bytes + bytes > this.#mostBytes) return false
+    this.#bytes += bytes
+    this.#underWay[kind] += 1
+    this.#most = Math.max(this.#most, this.#underWay.propose, this.#underWay.follow)
+    ;(response as Admitted)[TICKET] = { kind, at: performance.now(), bytes }
+    response.once('close', this.#leave)
+    return true
+  }
+
+  #wait(kind: Kind, waiting: Waiting): void {
+    this.#waiting[kind].push(waiting)
+    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_EVERY_MS)
+  }
+
+  /** Whoever waits and came first. */
+  #letIn(kind: Kind): void {
+    const queue = this.#waiting[kind]
+    for (let first = queue[0]; first !== undefined; first = queue[0]) {
+      if (!first.response.destroyed && !this.#takes(kind, first.request, first.response)) return
+      queue.shift()
+      if (first.response.destroyed) continue
+      first.handle()
+    }
+  }
+
+  #sweep(): void {
+    const before = performance.now() - WAIT_MS
+    for (const kind of KINDS) {
+      this.#letIn(kind)
+      const queue = this.#waiting[kind]
+      const late = queue.findIndex(({ at }) => at > before)
+      for (const { response } of queue.splice(0, late < 0 ? queue.length : late)) this.#refuse(kind, response)
+    }
+    if (KINDS.some((kind) => this.#waiting[kind].length > 0)) return
+    clearInterval(this.#sweeper)
+    this.#sweeper = undefined
+  }
+
+  /** Those who ask anew and those who follow up have as many places each: neither can take the other's. */
+  #places(kind: Kind): number {
+    return kind === 'people' ? PEOPLE : this.#limit
+  }
+
+  /** A body of unknown length may become as long as any. */
+  #announced({ headers, method }: IncomingMessage): number {
+    const { bodyBytes } = this.#options
+    const length = Number(headers['content-length'] ?? (method === 'GET' ? 0 : bodyBytes))
+    return length >= 0 && length < bodyBytes ? length : bodyBytes
+  }
+
+  #refuse(kind: Kind, response: ServerResponse): void {
+    this.#refused[kind] += 1
+    this.#refusedInAll += 1
+    if (!this.#overloaded) this.#tell(true)
+    response.sendDate = false
+    response.writeHead(503, REFUSALS[this.#refusedInAll % REFUSALS.length] as string[]).end(REFUSAL)
+  }
+
+  #release(response: ServerResponse): void {
+    const ticket = this.#free(response)
+    if (ticket === undefined) return
+    if (ticket.kind !== 'people') {
+      this.#served += 1
+      this.#servedMs += performance.now() - ticket.at
+    }
+    this.#letIn(ticket.kind)
+  }
+
+  #free(response: Admitted): Ticket | undefined {
+    const ticket = response[TICKET]
+    if (ticket === undefined) return undefined
+    response[TICKET] = undefined
+    this.#underWay[ticket.kind] -= 1
+    this.#bytes -= ticket.bytes
+    return ticket
+  }
+
+  #look(): void {
+    const meter = this.#meter()
+    const turns = Math.max(1, meter.turns - this.#last.turns)
+    const load = {
+      turnMs: (meter.activeMs - this.#last.activeMs) / turns,
+      servedMs: this.#meanServedMs(meter.now - this.#last.now),
+      most: this.#most,
+    }
+    this.#limit = nextLimit(this.#limit, load, this.#goals)
+    this.#last = meter
+    this.#lastServedMs = load.servedMs
+    this.#served = 0
+    this.#servedMs = 0
+    this.#most = Math.max(this.#underWay.propose, this.#underWay.follow)
+    this.#report(meter.now)
+    if (this.#overloaded && meter.now - this.#refusedAt > CALM_MS) this.#tell(false)
+  }
+
+  #report(now: number): void {
+    const refused = this.#refused
+    this.#refused = { ...NONE }
+    this.#options.observe.looked({ limit: this.#limit, underWay: this.#underWay, refused })
+    if (refused.propose + refused.follow + refused.people > 0) this.#refusedAt = now
+  }
+
+  /** While nothing is answered that is under way, answers take longer and longer. */
+  #meanServedMs(elapsedMs: number): number {
+    if (this.#served > 0) return this.#servedMs / this.#served
+    const { propose, follow } = this.#underWay
+    return propose + follow > 0 ? this.#lastServedMs + elapsedMs : 0
+  }
+
+  #tell(began: boolean): void {
+    this.#overloaded = began
+    this.#options.observe.overload({ began, refused: this.#refusedInAll })
+    if (!began) this.#refusedInAll = 0
+  }
+}
+
+/** What asks for nothing costs nothing: health is answered whatever comes. */
+function kindOf(url: string): Kind | undefined {
+  if (url.startsWith('/api/agent/')) {
+    return url.startsWith('decisions', 11) || url.startsWith('approvals/', 11) ? 'follow' : 'propose'
+  }
+  return url === '/livez' || url === '/readyz' ? undefined : 'people'
+}
+
+/** Made once, and a string, which goes out in one piece with the head: a refusal is to cost next to nothing. */
+const REFUSAL = JSON.stringify(
+  problemOf(
+    new GatewayError('overloaded', 'this gateway is asked for more than it can do; nothing was changed'),
+  ),
+)
+
+const REFUSALS = RETRY_AFTER.map((seconds) => [
+  'content-type',
+  'application/problem+json',
+  'content-length',
+  String(Buffer.byteLength(REFUSAL)),
+  'cache-control',
+  'no-store',
+  'retry-after',
+  String(seconds),
+])
+
+function meterOfLoop(): Meter {
+  const { active } = measured.eventLoopUtilization()
+  const { loopCount } = measured.nodeTiming.uvMetricsInfo
+  return { now: performance.now(), activeMs: active, turns: loopCount }
+}

@@ -1,0 +1,323 @@
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createServer as createTlsServer } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { certificateFinding } from '../../src/cli/doctor/certificates.ts'
+import { lookAtCombinations, lookAtNode } from '../../src/cli/doctor/settings.ts'
+import { clockFinding } from '../../src/cli/doctor/store.ts'
+import { loadConfig } from '../../src/config.ts'
+import { type Gateway, startGateway, STARTER_POLICIES } from '../fault/gateway.ts'
+import { type RedisServer, startRedis } from '../redis/server.ts'
+import { makeAuthority } from '../webhooks/certificates.ts'
+import { type CliRun, runCli } from './run.ts'
+
+const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'
+const HOUR_MS = 3_600_000
+
+let directory: string
+const closing: (() => unknown)[] = []
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'cs-doctor-'))
+  cpSync(STARTER_POLICIES, join(directory, 'policies'), { recursive: true })
+})
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const at = (...parts: string[]): string => join(directory, ...parts)
+
+function examine(args: readonly string[] = [], env: Record<string, string> = {}): Promise<CliRun> {
+  return runCli(['doctor', ...args], {
+    cwd: directory,
+    env: { COUNTERSIGN_PORT: '0', COUNTERSIGN_METRICS_PORT: '0', ...env },
+  })
+}
+
+/** Lines of what is not well, and how many it were. */
+async function wrong(
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<[number | null, string[]]> {
+  const { code, out } = await examine(args, env)
+  return [code, out.split('\n').filter((line) => /^(error|warning) /.test(line))]
+}
+
+/** A server on a free port of the loopback. */
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closing.push(() => new Promise((resolve) => server.close(resolve)))
+  return (server.address() as AddressInfo).port
+}
+
+async function running(args: readonly string[] = []): Promise<{ gateway: Gateway; port: string }> {
+  const gateway = await startGateway({ directory, policies: at('policies'), args })
+  closing.push(async () => {
+    gateway.hangUp()
+    await gateway.process.kill('SIGTERM')
+  })
+  return { gateway, port: new URL(gateway.url).port }
+}
+
+describe('countersign doctor, without a gateway', () => {
+  it('exits 0 with a line for each thing that it has looked at, and changes nothing', async () => {
+    const { code, out } = await examine([], { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })
+    expect(out).toMatch(/^ok +node +Node\.js /m)
+    expect(out).toMatch(/^ok +config +settings: 0 by flag, 3 by environment, 0 by file/m)
+    expect(out).toMatch(/^ok +gateway +none runs/m)
+    expect(out).toMatch(/^ok +store +file:\.\/data is not there yet/m)
+    expect(out).toMatch(/^ok +policies +\.\/policies: \d+ tools, \d+ rules/m)
+    expect(out).toMatch(/^ok +files /m)
+    expect(out).toMatch(/^fine, 0 warnings$/m)
+    expect(code).toBe(0)
+    expect(out).not.toContain(ADMIN_KEY)
+  })
+
+  it('opens the store, and says how durable it is', async () => {
+    const { gateway } = await running()
+    gateway.hangUp()
+    await gateway.process.kill('SIGTERM')
+    const { code, out } = await examine()
+    expect(out).toMatch(/^ok +store +file:\.\/data: ready, durability fsync, /m)
+    expect(out).toMatch(/^ok +clock +within 1 s of the last write$/m)
+    expect(code).toBe(0)
+    await (await startGateway({ directory, policies: at('policies') })).process.kill('SIGTERM')
+  })
+
+  it('as JSON, for programs', async () => {
+    writeFileSync(at('policies', 'routing.yaml'), 'nonsense: true\n')
+    const { code, out } = await examine(['--json'])
+    const report = JSON.parse(out) as {
+      ok: boolean
+      findings: { level: string; check: string; todo?: string }[]
+    }
+    expect([code, report.ok]).toEqual([3, false])
+    expect(report.findings.filter(({ level }) => level === 'error')).toEqual([
+      {
+        level: 'error',
+        check: 'policies',
+        what: expect.stringMatching(/would not be loaded/),
+        todo: expect.stringContaining('countersign check'),
+      },
+    ])
+  })
+
+  it('finds a configuration that does not start', async () => {
+    const [code, lines] = await wrong(['--port', 'none'])
+    expect([code, lines]).toEqual([3, [expect.stringMatching(/^error +config +--port: /)]])
+  })
+
+  it('finds secrets and state that others can read, and policies that others can write', async () => {
+    for (const [name, mode] of [
+      ['key', 0o644],
+      ['client', 0o600],
+    ] as const) {
+      writeFileSync(at(name), `${ADMIN_KEY}\n`)
+      chmodSync(at(name), mode)
+    }
+    writeFileSync(at('countersign.yaml'), `admin_key: ${ADMIN_KEY}\n`, { mode: 0o644 })
+    mkdirSync(at('data'))
+    chmodSync(at('data'), 0o755)
+    chmodSync(at('policies'), 0o777)
+    const env = {
+      COUNTERSIGN_STORE_PASSWORD_FILE: at('key'),
+      COUNTERSIGN_SENTINEL_PASSWORD_FILE: at('client'),
+    }
+    const [code, lines] = await wrong([], env)
+    expect(code).toBe(3)
+    const files = lines.filter((line) => line.includes('files '))
+    expect(files).toEqual([
+      expect.stringContaining('countersign.yaml'),
+      expect.stringContaining(`${at('key')}, named by COUNTERSIGN_STORE_PASSWORD_FILE`),
+      expect.stringContaining('./data holds the state'),
+      expect.stringContaining('everybody may write ./policies'),
+    ])
+    for (const line of files) expect(line).toMatch(/ -> chmod /)
+    chmodSync(at('data'), 0o700)
+    chmodSync(at('policies'), 0o755)
+    chmodSync(at('key'), 0o640)
+    chmodSync(at('countersign.yaml'), 0o600)
+    expect((await wrong([], env))[1].filter((line) => line.includes('files '))).toEqual([])
+  })
+
+  it('finds ports that somebody else has, and something else that answers', async () => {
+    const port = await listening(createServer((_, response) => response.end('hello')))
+    expect((await wrong(['--metrics-port', String(port)]))[1]).toEqual([
+      expect.stringMatching(/^error +ports +metrics_port 127\.0\.0\.1:\d+: somebody else has it/),
+    ])
+    expect((await wrong(['--port', String(port)]))[1]).toEqual([
+      expect.stringMatching(/^error +gateway +something else answers/),
+    ])
+  })
+
+  it('finds a store that cannot be made, and a clock that is behind its files', async () => {
+    writeFileSync(at('file'), '')
+    const [code, lines] = await wrong(['--store', `file:${at('file')}/data`])
+    expect([code, lines]).toEqual([
+      3,
+      [expect.stringMatching(/^error +files .* is not there, and cannot be made/)],
+    ])
+    const later = new Date(Date.now() + HOUR_MS)
+    utimesSync(at('policies'), later, later)
+    expect((await wrong())[1]).toEqual([expect.stringMatching(/^error +clock +files are newer than now/)])
+  })
+
+  it('finds certificates that nobody accepts, or that have an unknown authority', async () => {
+    const authority = makeAuthority()
+    closing.push(() => rmSync(authority.directory, { recursive: true }))
+    authority.issue('front', { names: ['IP:127.0.0.1'] })
+    const server = createTlsServer({
+      key: readFileSync(join(authority.directory, 'front.key')),
+      cert: readFileSync(join(authority.directory, 'front.crt')),
+    })
+    const port = await listening(server as unknown as Server)
+    const args = ['--public-url', `https://127.0.0.1:${port}`]
+    expect((await wrong(args))[1]).toEqual([
+      expect.stringMatching(/^error +certificates +the certificate of public_url .* is not accepted/),
+    ])
+    const trusted = await examine(args, { NODE_EXTRA_CA_CERTS: join(authority.directory, 'ca.crt') })
+    expect(trusted.out).toMatch(
+      /^(ok|warning) +certificates +public_url \(127\.0\.0\.1:\d+\): (valid for|expires in) \d+ days/m,
+    )
+    expect((await wrong(args, { NODE_EXTRA_CA_CERTS: at('file-that-is-not-there') }))[1].join()).toMatch(
+      /named by NODE_EXTRA_CA_CERTS, cannot be read/,
+    )
+  })
+})
+
+describe('countersign doctor, beside a gateway that runs', () => {
+  it('asks it: ready, its clock, its policies; the store is the gateway’s', async () => {
+    const { port } = await running()
+    const { code, out } = await examine(['--port', port], { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })
+    expect(out).toMatch(/^ok +gateway +runs at http:\/\/127\.0\.0\.1:\d+ and is ready$/m)
+    expect(out).toMatch(/^ok +store +file:\.\/data is held by the gateway/m)
+    expect(out).toMatch(/^ok +clock +within 1 s of the gateway$/m)
+    expect(out).toMatch(/^fine, 0 warnings$/m)
+    expect(code).toBe(0)
+  })
+
+  it('finds that it is not ready, that another bundle is in force, and that its admin key is another', async () => {
+    const { port } = await running(['--policy-rescan', '3600000'])
+    const env = { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }
+    const other = { COUNTERSIGN_ADMIN_KEY: `${ADMIN_KEY}-which-is-another` }
+    expect((await wrong(['--port', port], other))[1]).toEqual([
+      expect.stringMatching(/^error +gateway +it does not take the admin key/),
+    ])
+    expect((await wrong(['--port', port]))[1]).toEqual([
+      expect.stringMatching(/^warning +gateway +the admin key is not in this configuration/),
+    ])
+    cpSync(STARTER_POLICIES, at('others'), { recursive: true })
+    writeFileSync(
+      at('others', 'routing.yaml'),
+      `${readFileSync(at('others', 'routing.yaml'), 'utf8')}\n# changed\n`,
+    )
+    expect((await wrong(['--port', port, '--policies', at('others')], env))[1]).toEqual([
+      expect.stringMatching(/^warning +policies .* is in force/),
+    ])
+  })
+
+  it('finds that it is not ready, and why', async () => {
+    writeFileSync(at('policies', 'routing.yaml'), 'nonsense: true\n')
+    const gateway = await startGateway({ directory, policies: at('policies'), ready: false })
+    closing.push(() => gateway.process.kill('SIGTERM'))
+    const [code, lines] = await wrong(['--port', new URL(gateway.url).port], {
+      COUNTERSIGN_ADMIN_KEY: ADMIN_KEY,
+    })
+    expect(code).toBe(3)
+    expect(lines[0]).toMatch(
+      /^error +gateway +runs at .* and is not ready: store: ready; policies: no valid bundle/,
+    )
+  })
+})
+
+describe('countersign doctor, on Redis', () => {
+  const servers: RedisServer[] = []
+  afterAll(async () => {
+    for (const server of servers) await server.dispose()
+  })
+
+  it('says how durable it is, and refuses what the gateway would', async () => {
+    const sound = await startRedis()
+    const loose = await startRedis({ config: { appendonly: 'no' } })
+    servers.push(sound, loose)
+    const { code, out } = await examine(['--store', sound.url])
+    expect(out).toMatch(/^ok +store +redis:\/\/127\.0\.0\.1:\d+: ready, durability fsync, /m)
+    expect(out).toMatch(/^ok +clock +within 1 s of Redis$/m)
+    expect(code).toBe(0)
+    const [refused, lines] = await wrong(['--store', loose.url])
+    expect([refused, lines]).toEqual([3, [expect.stringMatching(/^error +store .*appendonly/)]])
+    const [accepted, accepts] = await wrong(['--store', loose.url, '--durability', 'async'])
+    expect([accepted, accepts]).toEqual([0, [expect.stringMatching(/^warning +store +durability=async/)]])
+  })
+
+  it('finds one that does not answer, and never prints a password', async () => {
+    const { code, out, err } = await examine([
+      '--store',
+      'redis://user:pass-word-canary@127.0.0.1:1',
+      '--store-deadline',
+      '300',
+    ])
+    expect(code).toBe(3)
+    expect(out).toMatch(/^error +store +redis:\/\//m)
+    expect(out + err).not.toContain('pass-word-canary')
+  })
+})
+
+describe('what the doctor thinks of', () => {
+  it('versions of Node.js', () => {
+    expect(['20.18.3', '18.20.0', '20.19.0', '24.1.0'].map((version) => lookAtNode(version).level)).toEqual([
+      'error',
+      'error',
+      'ok',
+      'ok',
+    ])
+  })
+
+  it('clocks', () => {
+    const levels = [0, 900, 1_500, -1_500, 20_000, -20_000].map(
+      (ms) => clockFinding('x', 1e12 + ms, 1e12).level,
+    )
+    expect(levels).toEqual(['ok', 'ok', 'warning', 'warning', 'error', 'error'])
+    expect(clockFinding('Redis', 1e12 + 20_000, 1e12).what).toContain('20.0 s behind that of Redis')
+  })
+
+  it('certificates', () => {
+    const day = 24 * HOUR_MS
+    expect(
+      [-day, day, 20 * day, 60 * day].map((ms) => certificateFinding('x', new Date(1e12 + ms), 1e12).level),
+    ).toEqual(['error', 'warning', 'warning', 'ok'])
+  })
+
+  it('combinations of settings', () => {
+    const of = (...args: string[]): string[] =>
+      lookAtCombinations(loadConfig({ args, env: {}, parseYaml: () => ({}) }).config).map(
+        ({ level, check }) => `${level} ${check}`,
+      )
+    expect(of()).toEqual([])
+    expect(of('--host', '0.0.0.0')).toEqual(['warning address', 'warning address'])
+    expect(of('--host', '0.0.0.0', '--public-url', 'https://a.example')).toEqual(['warning address'])
+    expect(of('--public-url', 'http://a.example')).toEqual(['error address'])
+    expect(of('--metrics-host', '::')).toEqual(['warning address'])
+    expect(of('--store', 'redis://10.0.0.1')).toEqual(['warning store'])
+    expect(of('--store', 'rediss://10.0.0.1')).toEqual([])
+    expect(of('--store', 'redis://127.0.0.1', '--store-accept', 'eviction')).toEqual(['warning store'])
+    expect(of('--webhooks-allow', '127.0.0.1/32:8443', '--log-level', 'debug')).toEqual([
+      'warning webhooks',
+      'warning log',
+    ])
+    expect(of('--otlp-endpoint', 'http://10.0.0.1:4318')).toEqual(['warning traces'])
+  })
+})
