@@ -95,7 +95,7 @@ console.table({
   connections: run.connections,
   'reviewer p99, ms': rounded(quantile(latencies.reviewer, 0.99)),
   'readyz p99, ms': rounded(quantile(latencies.readyz, 0.99)),
-  'held poll answered (failures)': `${latencies.waits.length} (${latencies.failures.length}: ${latencies.failures[0] ?? ''})`,
+  'held poll answered (failures)': `${latencies.waits.length} (${latencies.failures.length}: ${latencies.failures.join('; ')})`,
   'cores: gateway, load': busy.join(', '),
   'allows without evidence': unbacked,
   'memory before -> most, MB': `${rounded(atRest / 1024, 0)} -> ${rounded(Math.max(...memory) / 1024, 0)}`,
