@@ -8,63 +8,55 @@ import { connect } from 'node:net'
  * Sends `bytes` `perSecond` times a second for `seconds`. `onAnswer` is handed the status, what was answered, and ms since it was due.
  * Connections are kept; as many are opened as are needed, up to `connections`. Answers that ask for it end their connection.
  */
-export async function openLoad(url, { bytes, perSecond, seconds, connections = 1_024, onAnswer }) {
+export async function openLoad(url, { bytes, perSecond, seconds, connections = 2_048, onAnswer }) {
   const { hostname, port } = new URL(url)
-  const run = {
-    hostname,
-    port: Number(port),
-    bytes,
-    onAnswer,
-    free: [],
-    due: [],
-    open: 0,
-    connections,
-    broken: 0,
-  }
+  const place = { hostname, port: Number(port), connections }
+  const run = { ...place, bytes, onAnswer, free: [], sent: 0, open: 0, broken: 0 }
+  for (let i = 0; i < OPEN_BEFORE; i++) open(run)
+  while (run.free.length < OPEN_BEFORE) await pause(1)
   const started = performance.now()
-  let sent = 0
+  const dueAt = (i) => started + (i / perSecond) * 1_000
+  let due = 0
   await new Promise((resolve) => {
     const turn = () => {
-      const elapsed = performance.now() - started
-      const target = Math.floor((Math.min(elapsed, seconds * 1_000) / 1_000) * perSecond)
-      for (; sent < target; sent++) run.due.push(started + (sent / perSecond) * 1_000)
-      dispatch(run)
+      const elapsed = Math.min(performance.now() - started, seconds * 1_000)
+      due = Math.floor((elapsed / 1_000) * perSecond)
+      while (run.sent < due && send(run, dueAt(run.sent))) run.sent++
       if (elapsed >= seconds * 1_000) resolve()
       else setImmediate(turn)
     }
     turn()
   })
   const elapsed = (performance.now() - started) / 1_000
-  const late = run.due.length
-  run.due.length = 0
-  const patience = performance.now() + 5_000
-  while (run.free.length < run.open && performance.now() < patience) {
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-  const unanswered = run.open - run.free.length
-  for (const socket of run.free) socket.end()
+  const patience = performance.now() + PATIENCE_MS
+  while (run.free.length < run.open && performance.now() < patience) await pause(10)
+  const { sent, broken, open: opened, free } = run
+  for (const socket of free) socket.end()
   return {
-    sent: sent - late,
-    perSecond: (sent - late) / elapsed,
-    neverSent: late,
-    unanswered,
-    broken: run.broken,
-    connections: run.open,
+    sent,
+    perSecond: sent / elapsed,
+    neverSent: due - sent,
+    unanswered: opened - free.length,
+    broken,
+    connections: opened,
   }
 }
 
-function dispatch(run) {
-  while (run.due.length > 0) {
-    const socket = run.free.pop()
-    if (socket === undefined) {
-      if (run.open >= run.connections) return
-      open(run)
-      return
-    }
-    if (socket.destroyed) continue
-    socket.dueAt = run.due.shift()
-    socket.write(run.bytes)
+const OPEN_BEFORE = 128
+const PATIENCE_MS = 5_000
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** False when there is no connection for it now; then one more is opened. */
+function send(run, dueAt) {
+  let socket = run.free.pop()
+  while (socket?.destroyed) socket = run.free.pop()
+  if (socket === undefined) {
+    if (run.open < run.connections) open(run)
+    return false
   }
+  socket.dueAt = dueAt
+  socket.write(run.bytes)
+  return true
 }
 
 function open(run) {

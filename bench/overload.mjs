@@ -5,7 +5,7 @@
  *   npm run build && node bench/overload.mjs [seconds] [factor] [embedded|redis]
  */
 import { leafHash } from '../dist/domain/digest.js'
-import { call, memoryOf, pinThisProcess, startGateway } from './gateway.mjs'
+import { call, cpuOf, memoryOf, pinThisProcess, startGateway } from './gateway.mjs'
 import { load, requestBytes } from './load.mjs'
 import { openLoad } from './open-load.mjs'
 import { startRedis } from './redis-server.mjs'
@@ -53,6 +53,7 @@ const unexpected = new Map()
 let without = 0
 const memory = []
 const watching = setInterval(() => memory.push(memoryOf(gateway.pid).rss), 100)
+const [busyBefore, ownBefore] = [cpuOf(gateway.pid), cpuOf(process.pid)]
 const run = await openLoad(gateway.url, {
   bytes,
   seconds,
@@ -68,6 +69,8 @@ const run = await openLoad(gateway.url, {
   },
 })
 clearInterval(watching)
+const cores = (now, before) => rounded((now - before) / 1e6 / seconds, 2)
+const busy = [cores(cpuOf(gateway.pid), busyBefore), cores(cpuOf(process.pid), ownBefore)]
 const latencies = await probes.stop()
 const goodput = served.length / seconds
 const unbacked = await unbackedReceipts()
@@ -92,7 +95,8 @@ console.table({
   connections: run.connections,
   'reviewer p99, ms': rounded(quantile(latencies.reviewer, 0.99)),
   'readyz p99, ms': rounded(quantile(latencies.readyz, 0.99)),
-  'held poll answered (failures)': `${latencies.waits.length} (${latencies.failures})`,
+  'held poll answered (failures)': `${latencies.waits.length} (${latencies.failures.length}: ${latencies.failures.join('; ')})`,
+  'cores: gateway, load': busy.join(', '),
   'allows without evidence': unbacked,
   'memory before -> most, MB': `${rounded(atRest / 1024, 0)} -> ${rounded(Math.max(...memory) / 1024, 0)}`,
   'after the overload x peak': rounded(after.perSecond / peak, 2),
@@ -114,7 +118,7 @@ function sum(counts) {
 async function unbackedReceipts() {
   const wanted = new Map(receipts.map((receipt) => receipt?.split(':') ?? ['', '']))
   const repeated = receipts.length - wanted.size
-  let after = 0
+  let after = Math.min(...[...wanted.keys()].map(Number)) - 1
   for (;;) {
     const lines = (await gateway.evidence(after)).split('\n').filter((line) => line !== '')
     if (lines.length === 0) return wanted.size + repeated
@@ -130,13 +134,13 @@ async function unbackedReceipts() {
 
 /** What people, probes and waiting agents see meanwhile. */
 function probeWhile() {
-  const latencies = { reviewer: [], readyz: [], waits: [], failures: 0 }
+  const latencies = { reviewer: [], readyz: [], waits: [], failures: [] }
   let running = true
   const timed = async (into, ask) => {
     const start = performance.now()
     await ask().then(
       () => into.push(performance.now() - start),
-      () => latencies.failures++,
+      (error) => latencies.failures.push(error.message),
     )
   }
   const every = async (into, ask) => {

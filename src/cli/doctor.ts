@@ -14,7 +14,7 @@ import { readConfig } from './serve.ts'
 export const DOCTOR_USAGE = `countersign doctor [--json] [the flags of countersign serve]
 
   Looks at everything that a gateway with this configuration needs, beside one that runs or without one: settings, store and its durability,
-  clocks, policies, permissions, certificates, ports. One line for each finding, with what to do. Changes nothing.
+  clocks, policies, permissions, certificates, ports. One line for each finding, with what to do. Writes no record.
   Exits 3 when something is wrong; warnings alone exit 0.`
 
 /** `countersign doctor`: what is wrong, before it goes wrong. */

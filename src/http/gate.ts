@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { performance as measured } from 'node:perf_hooks'
 import { GatewayError, problemOf } from '../contract/errors.ts'
 import { type Goals, LOAD_LIMIT, nextLimit } from './load-limit.ts'
 
@@ -23,7 +22,8 @@ export interface GateOptions {
   readonly storeDeadlineMs: number
   readonly bodyBytes: number
   readonly observe: GateObserver
-  readonly meter?: () => Meter
+  /** ms from anywhere; never jumps back. */
+  readonly now?: () => number
 }
 
 /** What there is to see, now and then. */
@@ -41,22 +41,11 @@ export interface GateObserver {
   overload(over: { readonly began: boolean; readonly refused: number }): void
 }
 
-/** Of the event loop, since the process began. */
-export interface Meter {
-  readonly now: number
-  readonly activeMs: number
-  readonly turns: number
-}
-
 const PEOPLE = 64
-/**
- * A request waits so long for a place, and is refused then. That takes bursts, and it slows down whoever asks again at once: a refusal costs more than
- * letting one wait.
- */
+/** A request waits so long for a place, and is refused then: that takes bursts. */
 const WAIT_MS = 20
-const SWEEP_EVERY_MS = 5
-/** Beyond that it is refused at once. */
-const MOST_WAITING = 2_048
+/** Beyond that it is refused at once: to let one wait costs as much as a third of refusing it. */
+const MOST_WAITING = 64
 /** Bodies that may be on their way in at once. */
 const BODIES_BYTES = 64 * 1024 * 1024
 /** No request was refused for so long: the overload is over. */
@@ -90,12 +79,16 @@ export function createGate(options: GateOptions): Gate {
 
 class RequestGate implements Gate {
   readonly #options: GateOptions
+  readonly #now: () => number
   readonly #goals: Goals
-  readonly #meter: () => Meter
   readonly #underWay = { ...NONE }
   readonly #timer: NodeJS.Timeout
   readonly #waiting: Readonly<Record<Kind, Waiting[]>> = { propose: [], follow: [], people: [] }
-  #sweeper: NodeJS.Timeout | undefined
+  /** Runs while there is something to do. */
+  #ticker: NodeJS.Timeout | undefined
+  #tickedAt = 0
+  #ticksMs = 0
+  #ticksMsSquared = 0
   readonly #leave: (this: ServerResponse) => void
   readonly #mostBytes: number
   #limit: number = LOAD_LIMIT.MOST
@@ -104,7 +97,7 @@ class RequestGate implements Gate {
   #served = 0
   #servedMs = 0
   #lastServedMs = 0
-  #last: Meter
+  #lookedAt: number
   /** Since the last look, and since the overload began. */
   #refused = { ...NONE }
   #refusedInAll = 0
@@ -113,13 +106,13 @@ class RequestGate implements Gate {
 
   constructor(options: GateOptions) {
     this.#options = options
+    this.#now = options.now ?? (() => performance.now())
+    this.#lookedAt = this.#now()
     this.#goals = {
       turnMs: LOAD_LIMIT.TURN_MS,
       servedMs: options.storeDeadlineMs * LOAD_LIMIT.SERVED_SHARE,
     }
     this.#mostBytes = Math.max(BODIES_BYTES, 4 * options.bodyBytes)
-    this.#meter = options.meter ?? meterOfLoop
-    this.#last = this.#meter()
     this.#timer = setInterval(() => this.#look(), LOAD_LIMIT.LOOK_EVERY_MS).unref()
     const release = (response: ServerResponse): void => this.#release(response)
     this.#leave = function leave() {
@@ -132,7 +125,7 @@ class RequestGate implements Gate {
     if (kind === undefined) handle()
     else if (this.#waiting[kind].length === 0 && this.#takes(kind, request, response)) handle()
     else if (this.#waiting[kind].length >= MOST_WAITING) this.#refuse(kind, response)
-    else this.#wait(kind, { request, response, handle, at: performance.now() })
+    else this.#wait(kind, { request, response, handle, at: this.#now() })
   }
 
   park(response: ServerResponse): void {
@@ -142,6 +135,7 @@ class RequestGate implements Gate {
 
   close(): void {
     clearInterval(this.#timer)
+    clearInterval(this.#ticker)
   }
 
   /** Whether there is a place; then it is taken. */
@@ -152,14 +146,15 @@ class RequestGate implements Gate {
     this.#bytes += bytes
     this.#underWay[kind] += 1
     this.#most = Math.max(this.#most, this.#underWay.propose, this.#underWay.follow)
-    ;(response as Admitted)[TICKET] = { kind, at: performance.now(), bytes }
+    ;(response as Admitted)[TICKET] = { kind, at: this.#now(), bytes }
     response.once('close', this.#leave)
+    this.#keepTicking()
     return true
   }
 
   #wait(kind: Kind, waiting: Waiting): void {
     this.#waiting[kind].push(waiting)
-    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_EVERY_MS)
+    this.#keepTicking()
   }
 
   /** Whoever waits and came first. */
@@ -174,16 +169,32 @@ class RequestGate implements Gate {
   }
 
   #sweep(): void {
-    const before = performance.now() - WAIT_MS
+    const before = this.#now() - WAIT_MS
     for (const kind of KINDS) {
       this.#letIn(kind)
       const queue = this.#waiting[kind]
       const late = queue.findIndex(({ at }) => at > before)
       for (const { response } of queue.splice(0, late < 0 ? queue.length : late)) this.#refuse(kind, response)
     }
-    if (KINDS.some((kind) => this.#waiting[kind].length > 0)) return
-    clearInterval(this.#sweeper)
-    this.#sweeper = undefined
+  }
+
+  #keepTicking(): void {
+    if (this.#ticker !== undefined) return
+    this.#tickedAt = this.#now()
+    this.#ticker = setInterval(() => this.#tick(), LOAD_LIMIT.TICK_MS).unref()
+  }
+
+  /** The time between two ticks is that of a turn of the loop, when the turn is the longer of the two. */
+  #tick(): void {
+    const now = this.#now()
+    const elapsed = now - this.#tickedAt
+    this.#tickedAt = now
+    this.#ticksMs += elapsed
+    this.#ticksMsSquared += elapsed * elapsed
+    this.#sweep()
+    if (KINDS.some((kind) => this.#underWay[kind] + this.#waiting[kind].length > 0)) return
+    clearInterval(this.#ticker)
+    this.#ticker = undefined
   }
 
   /** Those who ask anew and those who follow up have as many places each: neither can take the other's. */
@@ -211,7 +222,7 @@ class RequestGate implements Gate {
     if (ticket === undefined) return
     if (ticket.kind !== 'people') {
       this.#served += 1
-      this.#servedMs += performance.now() - ticket.at
+      this.#servedMs += this.#now() - ticket.at
     }
     this.#letIn(ticket.kind)
   }
@@ -226,21 +237,22 @@ class RequestGate implements Gate {
   }
 
   #look(): void {
-    const meter = this.#meter()
-    const turns = Math.max(1, meter.turns - this.#last.turns)
+    const now = this.#now()
     const load = {
-      turnMs: (meter.activeMs - this.#last.activeMs) / turns,
-      servedMs: this.#meanServedMs(meter.now - this.#last.now),
+      turnMs: this.#ticksMs === 0 ? 0 : this.#ticksMsSquared / this.#ticksMs,
+      servedMs: this.#meanServedMs(now - this.#lookedAt),
       most: this.#most,
     }
     this.#limit = nextLimit(this.#limit, load, this.#goals)
-    this.#last = meter
+    this.#lookedAt = now
+    this.#ticksMs = 0
+    this.#ticksMsSquared = 0
     this.#lastServedMs = load.servedMs
     this.#served = 0
     this.#servedMs = 0
     this.#most = Math.max(this.#underWay.propose, this.#underWay.follow)
-    this.#report(meter.now)
-    if (this.#overloaded && meter.now - this.#refusedAt > CALM_MS) this.#tell(false)
+    this.#report(now)
+    if (this.#overloaded && now - this.#refusedAt > CALM_MS) this.#tell(false)
   }
 
   #report(now: number): void {
@@ -289,9 +301,3 @@ const REFUSALS = RETRY_AFTER.map((seconds) => [
   'retry-after',
   String(seconds),
 ])
-
-function meterOfLoop(): Meter {
-  const { active } = measured.eventLoopUtilization()
-  const { loopCount } = measured.nodeTiming.uvMetricsInfo
-  return { now: performance.now(), activeMs: active, turns: loopCount }
-}

@@ -30,7 +30,7 @@ function simulate(machine: Machine, perMs: number, ms: number, law: typeof nextL
   const sight = { limits: [] as number[], served: 0, refused: 0, longestTurnMs: 0, longestMs: 0 }
   const underWay: { at: number; doneAt: number }[] = []
   let [now, asked, limit, storeFreeAt] = [0, 0, MOST as number, 0]
-  let look = { at: 0, active: 0, turns: 0, served: 0, servedMs: 0, most: 0 }
+  let look = { at: 0, ms: 0, squared: 0, served: 0, servedMs: 0, most: 0 }
   while (now < ms) {
     const start = now
     const arrivals = Math.floor(now * perMs) - asked
@@ -49,15 +49,15 @@ function simulate(machine: Machine, perMs: number, ms: number, law: typeof nextL
       if (now > SETTLED_MS) sight.longestMs = Math.max(sight.longestMs, now - one.at)
       if (now > SETTLED_MS) sight.served += 1
     }
-    look.active += now - start
-    look.turns += 1
+    look.ms += now - start
+    look.squared += (now - start) ** 2
     if (now > SETTLED_MS) sight.refused += arrivals - admitted
     if (now > SETTLED_MS) sight.longestTurnMs = Math.max(sight.longestTurnMs, now - start)
     if (now - look.at >= LOOK_EVERY_MS) {
       const servedMs = look.served === 0 ? 0 : look.servedMs / look.served
-      limit = law(limit, { turnMs: look.active / look.turns, servedMs, most: look.most }, GOALS)
+      limit = law(limit, { turnMs: look.squared / look.ms, servedMs, most: look.most }, GOALS)
       sight.limits.push(limit)
-      look = { at: now, active: 0, turns: 0, served: 0, servedMs: 0, most: underWay.length }
+      look = { at: now, ms: 0, squared: 0, served: 0, servedMs: 0, most: underWay.length }
     }
     // the loop sleeps until there is something to do
     now = Math.max(now, start + 0.1)
@@ -84,15 +84,15 @@ describe('the limit', () => {
   })
 
   it('shrinks while turns or answers take too long, grows again when they do not, and stands still between', () => {
-    const busy = { turnMs: 24, servedMs: 0, most: 400 }
+    const busy = { turnMs: 30, servedMs: 0, most: 400 }
     expect(nextLimit(400, busy, GOALS)).toBe(200)
     expect(nextLimit(400, { turnMs: 0, servedMs: 1_000, most: 400 }, GOALS)).toBe(386)
-    expect(nextLimit(400, { ...busy, turnMs: 11 }, GOALS)).toBe(400)
+    expect(nextLimit(400, { ...busy, turnMs: 13 }, GOALS)).toBe(400)
     expect(nextLimit(400, { ...busy, turnMs: 1 }, GOALS)).toBe(480)
   })
 
   it('a limit that was never reached shrinks from what was in use: it is of use at once', () => {
-    expect(nextLimit(MOST, { turnMs: 15, servedMs: 0, most: 100 }, GOALS)).toBe(80)
+    expect(nextLimit(MOST, { turnMs: 18.75, servedMs: 0, most: 200 }, GOALS)).toBe(160)
   })
 })
 
