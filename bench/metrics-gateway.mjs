@@ -12,18 +12,13 @@ import { createMetrics } from '../dist/telemetry/metrics.js'
 const [mode, report, ...args] = process.argv.slice(2)
 const SLICE_ANSWERS = 300
 const nothing = () => undefined
-const COUNTS_NOTHING = {
+const NEEDED = {
   shadowCounts: new Map(),
-  observe: nothing,
-  observeHttp: nothing,
-  observeAborted: nothing,
-  observeDelivery: nothing,
-  observeLoad: nothing,
   observed: (store) => store,
-  observeTimer: nothing,
-  expectRoute: nothing,
   scrape: () => Promise.resolve({ contentType: 'text/plain', text: '' }),
 }
+/** Whatever it is told, it counts nothing. */
+const COUNTS_NOTHING = new Proxy(NEEDED, { get: (needed, name) => needed[name] ?? nothing })
 
 /**
  * Metrics that count during every other slice of answers. Two slices that stand side by side are a pair, and which of them comes first changes from
