@@ -2,7 +2,7 @@ import type { PoliciesView } from '../../contract/admin.ts'
 import type { Config } from '../../config.ts'
 import { createApi } from '../api.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
-import { clockFinding } from './store.ts'
+import { dateFinding } from './store.ts'
 
 const ASK_MS = 3_000
 
@@ -32,7 +32,7 @@ export async function askGateway(config: Config): Promise<RunningGateway | undef
     return {
       findings: [error('gateway', `something else answers at ${url}`, 'end it, or choose another port')],
     }
-  const clock = clockFinding('the gateway', Date.parse(response.headers.get('date') ?? ''), Date.now())
+  const clock = dateFinding('the gateway', Date.parse(response.headers.get('date') ?? ''), Date.now())
   const { findings, revision } = await askForPolicies(config, url)
   return {
     findings: [readinessFinding(url, readiness as Readiness), clock, ...findings],

@@ -8,6 +8,7 @@ import { error, type Finding, ok, warning } from './finding.ts'
 const SLOW_MS = 50
 const CLOCK_WARNING_MS = 1_000
 const CLOCK_ERROR_MS = 10_000
+const DATE_FUZZ_MS = 2_000
 
 /** Opens the store as the gateway would: reachable, durable as configured, and taking writes. A gateway that runs holds the embedded one. */
 export async function lookAtStore(config: Config, isRunning: boolean): Promise<Finding[]> {
@@ -60,12 +61,27 @@ async function open(config: Config, name: string): Promise<Finding[]> {
 
 /** Ours against another clock. Time in the store never runs backwards: one that is behind waits for deadlines that are long over. */
 export function clockFinding(whose: string, theirs: number, ours: number): Finding {
-  const apart = Math.abs(theirs - ours)
+  return judge(whose, { apart: Math.abs(theirs - ours), isBehind: ours < theirs, fuzzMs: 0 })
+}
+
+/** A Date header counts seconds, and is made once a second. */
+export function dateFinding(whose: string, date: number, ours: number): Finding {
+  const apart = Math.max(0, Math.abs(date - ours) - DATE_FUZZ_MS)
+  return judge(whose, { apart, isBehind: ours < date, fuzzMs: DATE_FUZZ_MS })
+}
+
+interface Apart {
+  readonly apart: number
+  readonly isBehind: boolean
+  readonly fuzzMs: number
+}
+
+function judge(whose: string, { apart, isBehind, fuzzMs }: Apart): Finding {
   const seconds = (apart / 1_000).toFixed(1)
-  const said = `the clock of this machine is ${seconds} s ${ours < theirs ? 'behind' : 'before'} that of ${whose}`
+  const said = `the clock of this machine is ${seconds} s ${isBehind ? 'behind' : 'before'} that of ${whose}`
   if (apart >= CLOCK_ERROR_MS) return error('clock', said, 'set the clocks right (NTP)')
   if (apart > CLOCK_WARNING_MS) return warning('clock', said, 'set the clocks right (NTP)')
-  return ok('clock', `within ${CLOCK_WARNING_MS / 1_000} s of ${whose}`)
+  return ok('clock', `within ${(CLOCK_WARNING_MS + fuzzMs) / 1_000} s of ${whose}`)
 }
 
 /** Without another clock: now cannot be before what was written already. */
