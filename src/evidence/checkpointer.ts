@@ -12,8 +12,8 @@ export interface Checkpointer {
 }
 
 export interface CheckpointerOptions {
-  /** Signs what the tenant's evidence has grown to. */
-  readonly make: (tenant: string) => Promise<unknown>
+  /** Signs what the tenant's evidence has grown to, or a good part of it: then there is `more`. */
+  readonly make: (tenant: string) => Promise<{ readonly more: boolean }>
   /** Everybody who may have evidence. */
   readonly tenants: () => Promise<readonly string[]>
   readonly now: () => number
@@ -45,12 +45,16 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
     const before = unsigned.get(tenant)
     unsigned.delete(tenant)
     try {
-      await options.make(tenant)
+      const { more } = await options.make(tenant)
+      if (more) noteAgain(tenant, before ?? { since: options.now(), records: 0 })
     } catch (error) {
-      const meanwhile = unsigned.get(tenant)?.records ?? 0
-      if (before) unsigned.set(tenant, { ...before, records: before.records + meanwhile })
+      if (before) noteAgain(tenant, before)
       options.onError(error)
     }
+  }
+
+  function noteAgain(tenant: string, { since, records }: Unsigned): void {
+    unsigned.set(tenant, { since, records: records + (unsigned.get(tenant)?.records ?? 0) })
   }
 
   async function round(): Promise<void> {

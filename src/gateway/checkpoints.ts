@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CheckpointList, CheckpointsQuery, VerifierKeys } from '../contract/checkpoint.ts'
 import { LIMITS } from '../contract/limits.ts'
 import { signCheckpoint, type SigningKey, verifierKey } from '../domain/checkpoint.ts'
@@ -18,24 +19,34 @@ export interface LogIdentity {
 }
 
 const HEAD = 'head'
-/** Records hashed between two turns of the event loop. A record may hold a whole request body. */
-const PAGE = 200
+/** Records hashed in one turn of the event loop. A record may hold a whole request body. */
+const PAGE = 100
+/** Records of one checkpoint: under load there would be more and more. */
+const MOST_RECORDS = 10_000
 const HOUR_MS = 3_600_000
+
+export interface Made {
+  /** How many records are covered. */
+  readonly size: number
+  /** There may be more of them already. */
+  readonly more: boolean
+}
 
 export const originOf = ({ name }: LogIdentity, tenant: string): string => `countersign/${name}/${tenant}`
 
 /**
  * Signs what the tenant's evidence has grown to. Two instances that do it at once sign the same tree, and one commit counts: a note leaves only
- * after that. Of each hour the last checkpoint stays. Returns how many records are covered.
+ * after that. Of each hour the last checkpoint stays.
  *
  * @throws GatewayError `store_unavailable`, `outcome_unknown`
  */
-export async function makeCheckpoint(deps: Deps, identity: LogIdentity, tenant: string): Promise<number> {
-  const { answer } = await transact(deps, tenant, async (): Promise<Plan<number>> => {
+export async function makeCheckpoint(deps: Deps, identity: LogIdentity, tenant: string): Promise<Made> {
+  const { answer } = await transact(deps, tenant, async (): Promise<Plan<Made>> => {
     const known = await read(deps.store, tenant, 'tree', HEAD)
     const before = known?.value ?? EMPTY_TREE
     const tree = await extended(deps, tenant, before)
-    if (tree.size === before.size) return { answer: tree.size }
+    const made = { size: tree.size, more: tree.size - before.size >= MOST_RECORDS }
+    if (tree.size === before.size) return { answer: made }
     const at = deps.store.now()
     const [size, root] = [tree.size, rootOf(tree)]
     const note = signCheckpoint(
@@ -44,7 +55,7 @@ export async function makeCheckpoint(deps: Deps, identity: LogIdentity, tenant: 
     )
     const id = String(size)
     return {
-      answer: size,
+      answer: made,
       guards: [unchanged('tree', HEAD, known), unchanged('checkpoint', id, undefined)],
       writes: [
         put('tree', HEAD, tree),
@@ -64,7 +75,8 @@ async function extended(deps: Deps, tenant: string, tree: MerkleTree): Promise<M
       now,
       events.map(({ body }) => leafHash(body)),
     )
-    if (events.length < PAGE) return now
+    if (events.length < PAGE || now.size - tree.size >= MOST_RECORDS) return now
+    await nextTurn()
   }
 }
 

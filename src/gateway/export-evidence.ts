@@ -16,7 +16,7 @@ export interface EvidenceRange {
 }
 
 /**
- * Evidence as NDJSON lines, in order of their numbers: `{"number", "leaf_hash", "commit_id", "record"}`. `record` is the
+ * Evidence as NDJSON, some lines at a time, in order of their numbers: `{"number", "leaf_hash", "commit_id", "record"}`. `record` is the
  * stored text as it stands, so that its bytes hash to `leaf_hash` (RFC 6962 section 2.1). Reading is evidence too, in `_system`.
  */
 export async function* exportEvidence(
@@ -30,7 +30,8 @@ export async function* exportEvidence(
     const events = await storeCall(() => deps.store.events(range.tenant, after, Math.min(limit, CHUNK)))
     const last = events.at(-1)
     if (last === undefined) return
-    for (const event of events) yield lineOf(event)
+    // together: a chunk of HTTP for each line would cost more than reading it
+    yield events.map(lineOf).join('')
     after = last.number
     limit -= events.length
   }

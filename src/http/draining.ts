@@ -51,14 +51,15 @@ export function drainWhileClosing(app: FastifyInstance, endWaits: () => void): v
   app.addHook('preClose', (done) => {
     closingSince = performance.now()
     endWaits()
-    const last = setTimeout(() => app.server.closeAllConnections(), DRAINING.DRAIN_MS)
+    // neither keeps a process that has no connection: one that could not listen never closes
+    const last = setTimeout(() => app.server.closeAllConnections(), DRAINING.DRAIN_MS).unref()
     let reaper: NodeJS.Timeout | undefined
     app.server.once('close', () => {
       clearInterval(reaper)
       clearTimeout(last)
     })
     whenNobodyIsLeft(app, () => {
-      reaper = setInterval(reap, DRAINING.REAP_EVERY_MS)
+      reaper = setInterval(reap, DRAINING.REAP_EVERY_MS).unref()
       done()
     })
   })

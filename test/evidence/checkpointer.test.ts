@@ -19,7 +19,9 @@ beforeEach(() => {
     make: (tenant) => {
       if (tenant === fails) return Promise.reject(new Error('away'))
       signed.push(tenant)
-      return Promise.resolve()
+      return Promise.resolve({
+        more: tenant === 'large' && signed.filter((one) => one === 'large').length < 3,
+      })
     },
     tenants: () => Promise.resolve(['_system', 'quiet']),
     now: () => now,
@@ -78,6 +80,15 @@ describe('the checkpointer', () => {
     fails = undefined
     await pass(1_000)
     expect(signed).toEqual(['globex', 'acme'])
+    expect(checkpointer.lagMs()).toBe(0)
+  })
+
+  it('goes on with what is too much for one checkpoint', async () => {
+    await pass(0)
+    signed.splice(0)
+    checkpointer.noted('large')
+    await pass(5_000)
+    expect(signed).toEqual(['large', 'large', 'large'])
     expect(checkpointer.lagMs()).toBe(0)
   })
 

@@ -119,8 +119,8 @@ describe('GET /api/admin/checkpoints', () => {
     })
     for (let round = 0; round < 10; round++) {
       await allow()
-      const sizes = await Promise.all(Array.from({ length: 4 }, () => makeCheckpoint(deps, own.log, 'acme')))
-      expect(new Set(sizes).size).toBe(1)
+      const made = await Promise.all(Array.from({ length: 4 }, () => makeCheckpoint(deps, own.log, 'acme')))
+      expect(new Set(made.map(({ size }) => size)).size).toBe(1)
     }
     const { checkpoints, verifier_key } = await signed()
     const proofs = { notes: [checkpoints[0]?.note ?? ''], verifierKey: verifier_key, receipts: [] }
