@@ -6,8 +6,8 @@ import { prepareDirectory } from './directory.ts'
 import { splitBundle, type LoadPart } from './directory-parts.ts'
 import type { BundleWorkerData } from './directory-start.ts'
 
-/** Steps of `nice`: between a fair half of a core, which a gateway at work misses, and a tenth of one, in which a load would take too long. */
-const GIVING_WAY = 5
+/** Steps of `nice`: between a fair half of a core, which a gateway at work misses, and a fiftieth of one, in which a load would take too long. */
+const GIVING_WAY = 12
 const LOWEST_PRIORITY = constants.priority.PRIORITY_LOW
 
 /**

@@ -1,6 +1,7 @@
 import { type Risk, VERDICTS } from '../domain/decision.ts'
 import type { Instruments } from './instruments.ts'
 import { OTHER } from './labels.ts'
+import { METRICS, mostSeries } from './table.ts'
 
 /** How a load of the bundle ended, and what is in force after it. */
 export interface Load {
@@ -36,18 +37,26 @@ export function countLoad(instruments: Instruments, { ok, atSeconds, bundle }: L
   expectRules(instruments, bundle)
 }
 
-/** Names of the bundle before go, so that renaming never uses up the room; those of this one exist at 0 when there is room for them all. */
+/**
+ * Names of the bundle before go, so that renaming never uses up the room; those of this one exist at 0 when there is room for them all. Where there
+ * is none nothing is done for each of them: a load of ten thousand rules must not hold up decisions.
+ */
 function expectTools(instruments: Instruments, { tools }: LoadedBundle): void {
   instruments.forget('tools', (name) => tools.has(name))
   const unknown = VERDICTS.map((decision) => ({ decision, risk: 'low', tool: OTHER }) as const)
-  const known = [...tools].flatMap(([tool, { risk }]) =>
-    VERDICTS.map((decision) => ({ decision, risk, tool })),
+  instruments.expect('evaluations', unknown)
+  if (tools.size * VERDICTS.length > mostSeries(METRICS.evaluations)) return
+  instruments.expect(
+    'evaluations',
+    [...tools].flatMap(([tool, { risk }]) => VERDICTS.map((decision) => ({ decision, risk, tool }))),
   )
-  instruments.expect('evaluations', [...unknown, ...known])
 }
 
-function expectRules(instruments: Instruments, { rules }: LoadedBundle): void {
-  const modes = new Map(rules.map(({ id, mode }) => [id, mode]))
+/** Of more rules than there is room for, the list is not even made: their counts begin anew. */
+function expectRules(instruments: Instruments, bundle: LoadedBundle): void {
+  const room = mostSeries(METRICS.ruleMatches)
+  if (bundle.ruleCount > room) return instruments.forget('rules', () => false)
+  const modes = new Map(bundle.rules.map(({ id, mode }) => [id, mode]))
   instruments.forget('rules', (id) => modes.has(id))
   const named = [...modes]
   instruments.expect(

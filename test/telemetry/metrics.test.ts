@@ -254,6 +254,25 @@ describe('series', () => {
     expect(tools).not.toContain('tool-1')
   })
 
+  it('of rules begin anew when the next bundle has more than there is room for: nothing is done for each', async () => {
+    const metrics = open()
+    const crowd = bundle(1, METRICS.ruleMatches.atMost * 2)
+    load(metrics, crowd)
+    evidence(metrics, 'decision.allowed', { risk: 'low', rules: ['rule-0'] })
+    expect(await series(metrics, METRICS.ruleMatches)).toHaveLength(1)
+    const asked: string[] = []
+    const watched = {
+      ...crowd,
+      get rules() {
+        asked.push('rules')
+        return crowd.rules
+      },
+    }
+    load(metrics, watched)
+    expect(asked).toEqual([])
+    expect(await series(metrics, METRICS.ruleMatches)).toEqual([])
+  })
+
   it('fold into one where there is no room, and the log is told once', async () => {
     const metrics = open()
     const { atMost, name } = METRICS.ruleMatches

@@ -49,7 +49,8 @@ from src/telemetry/table.ts.
   exemplars start Prometheus with \`--enable-feature=exemplar-storage\`. The trace is the one of the call's \`traceparent\`.
 - **Bounded.** No label holds a task, thread, agent, reviewer or tenant. The last column is the most samples a metric can have: one instance never shows more
   than ${MAX_SAMPLES.toLocaleString('en-US')} in all, whatever agents send and bundles hold. A tool without a contract counts as \`_other\`; so does what comes when a metric has all the series that it may
-  have: the log names the metric once, and \`countersign_metrics_folded_total\` counts. When a new bundle is in force, names of the old one go.
+  have: the log names the metric once, and \`countersign_metrics_folded_total\` counts. When a new bundle is in force, names of the old one go;
+  where it has more rules than there is room for, counts of rules begin anew.
 - **At 0 from the start.** All series of closed labels, those of every tool, rule and route while there is room for all of them: \`rate()\` sees the first event.
 - **What every instance counts alike** (its help says so) is read from the store, at most every 5 seconds: take \`max\`, not \`sum\`, over instances.
 
