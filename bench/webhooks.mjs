@@ -1,27 +1,44 @@
 /*
- * Webhooks: how many deliveries one instance makes to a receiver that answers at once while another one hangs, how long after the decision they arrive,
- * and what that costs the decision path; and whether the one that hangs makes the other late (W035 of test/data/hostile/webhook-receiver-behaviours.json). Decisions come at a fixed rate, whatever becomes of them; rounds with and without webhooks take turns. Read the ratios.
+ * Webhooks: how many deliveries one instance makes to a receiver that answers at once while another one hangs, how long after the decision they arrive, and
+ * whether the one that hangs makes the other late (W035 of test/data/hostile/webhook-receiver-behaviours.json). Then what webhooks cost the decision path:
+ * one gateway, two tenants, of which one has both destinations; decisions come at a fixed rate, whatever becomes of them, a second for one tenant, a second
+ * for the other, so that a slow disk and busy neighbours meet both. Read the ratios.
  *
- *   npm run build && node bench/webhooks.mjs [--rate 200] [--seconds 10] [--rounds 5]      (Linux; openssl)
+ *   npm run build && node bench/webhooks.mjs [--rate 200] [--seconds 8] [--rounds 3] [--slices 120]      (Linux; openssl)
  */
 import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { call, cpuOf, endWithUs, lineOf, median, pinThisProcess, startGateway } from './gateway.mjs'
+import {
+  STARTER_POLICIES,
+  call,
+  cpuOf,
+  endWithUs,
+  lineOf,
+  median,
+  pinThisProcess,
+  startGateway,
+} from './gateway.mjs'
 
 const { values } = parseArgs({
   options: {
     rate: { type: 'string', default: '200' },
-    seconds: { type: 'string', default: '10' },
-    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '8' },
+    rounds: { type: 'string', default: '3' },
+    slices: { type: 'string', default: '120' },
   },
 })
-const [rate, seconds, rounds] = [values.rate, values.seconds, values.rounds].map(Number)
+const [rate, seconds, rounds, slices] = [values.rate, values.seconds, values.rounds, values.slices].map(
+  Number,
+)
 const SETTLE_MS = 2_000
+const SLICE_S = 1
+/** Of the start of a slice: what was decided in the slice before is still being delivered. */
+const UNCOUNTED = 0.3
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-bench-webhooks-'))
 const files = ['-keyout', join(directory, 'key.pem'), '-out', join(directory, 'cert.pem')]
@@ -39,8 +56,21 @@ pinThisProcess()
 const allow = Object.values(ports)
   .map((port) => `127.0.0.1/32:${port}`)
   .join(',')
-const gateway = await startGateway({ pinned: true, settings: ['--webhooks-allow', allow] })
+const policies = join(directory, 'policies')
+cpSync(STARTER_POLICIES, policies, { recursive: true })
+const QUIET = `
+  quiet:
+    agents:
+      quiet-agent: { owners: [erin], tools: ['*'] }
+    reviewers:
+      erin: { name: Erin, email: erin@quiet.example, groups: [on-call, team-leads, security, security-leads, fraud-desk] }
+      finn: { name: Finn, email: finn@quiet.example, groups: [on-call, team-leads, security, security-leads, fraud-desk] }
+      gwen: { name: Gwen, email: gwen@quiet.example, groups: [security-leads] }
+`
+appendFileSync(join(policies, 'directory.yaml'), QUIET)
+const gateway = await startGateway({ policies, pinned: true, settings: ['--webhooks-allow', allow] })
 const agent = await gateway.key('agent', 'demo-agent')
+const quiet = (await gateway.admin('POST', '/agents/quiet/quiet-agent/key')).api_key
 const admin = (method, path, body) =>
   fetch(`${gateway.url}/api/admin/webhooks${path}`, {
     method,
@@ -56,27 +86,23 @@ const CALL = {
   payload: { from: 'acct_ops', to: 'acct_travel', amount_cents: 2_500, currency: 'eur', memo: 'tickets' },
 }
 
-/** Calls at the rate, each at its time; ms of each. */
-async function decide(name) {
-  const times = []
-  const open = []
+/** Calls at the rate, each at its time; ms of each, in the order in which they were due. */
+async function decide(name, { key = agent, lasting = seconds } = {}) {
+  const calls = []
   const start = performance.now()
-  for (let i = 0; i < rate * seconds; i++) {
+  for (let i = 0; i < rate * lasting; i++) {
     const due = start + (i * 1_000) / rate
     const wait = due - performance.now()
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
     const asked = performance.now()
     const path = `/api/agent/tasks/${name}-${i}/requests`
-    open.push(
-      call(gateway.url, { method: 'POST', path, key: agent, body: CALL }).then(() =>
-        times.push(performance.now() - asked),
-      ),
-    )
+    const answered = call(gateway.url, { method: 'POST', path, key, body: CALL })
+    calls.push(answered.then(() => performance.now() - asked))
   }
-  await Promise.all(open)
-  return times.sort((a, b) => a - b)
+  return Promise.all(calls)
 }
 
+const ascending = (a, b) => a - b
 const at = (times, share) => times[Math.min(times.length - 1, Math.floor(times.length * share))]
 const ask = async () => {
   receiver.send('count')
@@ -84,58 +110,78 @@ const ask = async () => {
   return answer
 }
 
-async function round(name, urls) {
+async function listen(urls) {
   const made = []
   for (const url of urls) made.push((await (await admin('POST', '', { tenant: 'acme', url })).json()).id)
+  return made
+}
+
+/** What arrives at the fast receiver; `hanging`: beside one that never answers. */
+async function deliver(name, urls) {
+  const made = await listen(urls)
   await decide(`${name}-warm`)
   await ask()
   const cpu = cpuOf(gateway.pid)
   const started = performance.now()
-  const times = await decide(name)
+  await decide(name)
   const load = (cpuOf(gateway.pid) - cpu) / 1_000 / (performance.now() - started)
   const { received, late } = await ask()
   for (const id of made) await admin('DELETE', `/${id}`)
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
-  return {
-    p50: at(times, 0.5),
-    p99: at(times, 0.99),
-    perSecond: received / seconds,
-    late: at(
-      late.sort((a, b) => a - b),
-      0.99,
-    ),
-    load,
-  }
+  return { perSecond: received / seconds, late: at(late.sort(ascending), 0.99), load }
 }
+
+/** Slices in turn: of the tenant that nobody listens to, and of the one that has both destinations. */
+async function compare(urls) {
+  await listen(urls)
+  const tenants = { quiet: { key: quiet, slices: [] }, heard: { key: agent, slices: [] } }
+  for (let i = -4; i < slices; i++) {
+    const name = Math.abs(i) % 2 === 0 ? 'quiet' : 'heard'
+    const times = await decide(`slice-${i}`, { key: tenants[name].key, lasting: SLICE_S })
+    if (i >= 0) tenants[name].slices.push(times.slice(rate * SLICE_S * UNCOUNTED))
+  }
+  return { quiet: tenants.quiet.slices, heard: tenants.heard.slices }
+}
+
+/** The middle nine tenths of what the ratio is when slices are drawn again, with a sequence of draws that is always the same. */
+function spread({ quiet, heard }, share) {
+  let state = 1
+  const draw = (of) => of.map(() => of[(state = (state * 48_271) % 2_147_483_647) % of.length])
+  const again = Array.from({ length: 400 }, () => ratioOf({ quiet: draw(quiet), heard: draw(heard) }, share))
+  again.sort(ascending)
+  return [at(again, 0.05), at(again, 0.95)]
+}
+
+const pooled = (of, share) => at(of.flat().sort(ascending), share)
+const ratioOf = ({ quiet, heard }, share) => pooled(heard, share) / pooled(quiet, share)
 
 const fast = `https://127.0.0.1:${ports.fast}/`
 const hanging = `https://127.0.0.1:${ports.hanging}/`
-const rows = { none: [], alone: [], webhooks: [] }
+const rows = { alone: [], beside: [] }
 console.log(
-  `Node ${process.version}, ${availableParallelism()} cores, ${rate} decisions/s, ${rounds} rounds of ${seconds} s`,
+  `Node ${process.version}, ${availableParallelism()} cores, ${rate} decisions/s, ${rounds} rounds of ${seconds} s, ${slices} slices`,
 )
-await round('first', [fast])
+await deliver('first', [fast])
 for (let i = 0; i < rounds; i++) {
-  rows.none.push(await round(`none-${i}`, []))
-  rows.alone.push(await round(`alone-${i}`, [fast]))
-  rows.webhooks.push(await round(`hooks-${i}`, [fast, hanging]))
+  rows.alone.push(await deliver(`alone-${i}`, [fast]))
+  rows.beside.push(await deliver(`beside-${i}`, [fast, hanging]))
 }
 const of = (name, column) => median(rows[name].map((row) => row[column]))
-for (const name of Object.keys(rows))
-  console.log(
-    `${name.padEnd(9)} decision p50 ${of(name, 'p50').toFixed(2)} ms, p99 ${of(name, 'p99').toFixed(2)} ms; ${of(name, 'load').toFixed(2)} of a core`,
-  )
 console.log(
-  `delivered ${of('webhooks', 'perSecond').toFixed(0)}/s while another destination hangs (goal 200), p99 ${of('webhooks', 'late')} ms after the decision`,
+  `delivered ${of('beside', 'perSecond').toFixed(0)}/s while another destination hangs (goal 200), p99 ${of('beside', 'late')} ms after the decision, ${of('beside', 'load').toFixed(2)} of a core`,
 )
-const held = rows.webhooks.map((row, i) => row.late / rows.alone[i].late)
+const held = rows.beside.map((row, i) => row.late / rows.alone[i].late)
 console.log(
   `p99 of deliveries while another destination hangs: ${median(held).toFixed(2)} x alone (goal < 2), rounds ${held.map((one) => one.toFixed(2)).join(' ')}`,
 )
-const ratios = rows.webhooks.map((row, i) => row.p99 / rows.none[i].p99)
-console.log(
-  `decision p99 with webhooks: ${median(ratios).toFixed(2)} x without (goal < 1.10), rounds ${ratios.map((one) => one.toFixed(2)).join(' ')}`,
-)
+const compared = await compare([fast, hanging])
+for (const [name, share] of Object.entries({ p50: 0.5, p90: 0.9, p99: 0.99 })) {
+  const [low, high] = spread(compared, share).map((one) => one.toFixed(2))
+  const [without, with_] = [compared.quiet, compared.heard].map((times) => pooled(times, share).toFixed(2))
+  console.log(
+    `decision ${name} with webhooks: ${ratioOf(compared, share).toFixed(2)} x without (${low} to ${high}): ${without} and ${with_} ms${name === 'p99' ? ' (goal < 1.10)' : ''}`,
+  )
+}
 await gateway.stop()
 receiver.kill()
 rmSync(directory, { recursive: true, force: true })

@@ -77,7 +77,7 @@ const MAX_ADDRESSES = 16
 const MAX_INFORMATIONAL = 16
 const FIRST_FINAL_STATUS = 200
 /** Connections to one receiver that are kept, how long without use, and how long in all: its name may lead elsewhere by then. */
-const KEPT_CONNECTIONS = 8
+const KEPT_CONNECTIONS = 16
 const KEPT_MS = 4_000
 const KEPT_IN_ALL_MS = 60_000
 const CONNECT_MS = 10_000
