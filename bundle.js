@@ -15,7 +15,11 @@ const moduleOf = (name) => resolve('node_modules', name, 'build/esm/index.js')
  * (docs/decisions/0008). Not minified, so that a stack trace can be read. dist/ beside it stays as it is compiled, for the SDK and the tests.
  */
 await build({
-  input: { main: 'dist/cli/main.js', 'directory-worker': 'dist/policy/directory-worker.js' },
+  input: {
+    main: 'dist/cli/main.js',
+    'directory-worker': 'dist/policy/directory-worker.js',
+    'delivery-thread': 'dist/outbound/delivery-thread.js',
+  },
   platform: 'node',
   external: ['lmdb', 'pino'], // they look for files of their own beside them
   resolve: { alias: Object.fromEntries(asModules.map((name) => [name, moduleOf(name)])) },

@@ -5,15 +5,18 @@ import type { WebhookPorts } from './http/deps.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import type { Tracing } from './telemetry/tracing.ts'
 import { createOutbound } from './outbound/outbound.ts'
+import { createOutboundThread } from './outbound/outbound-thread.ts'
 import { composeSecret } from './webhooks/signature.ts'
 import { createWorker, TRY_MS, type Worker } from './webhooks/worker.ts'
 
-/** What a test may want otherwise: how often the outbox is looked at, how long a try may take (ms), and whom to trust. */
+/** What a test may want otherwise: how often the outbox is looked at, how long a try may take (ms), whom to trust, and where. */
 export interface WebhookParts {
   readonly everyMs?: number
   readonly deadlineMs?: number
   readonly ca?: string
   readonly dnsServers?: readonly string[]
+  /** Deliveries are made in a thread of their own, whose built file lies beside the program. */
+  readonly inThread?: boolean
 }
 
 export interface Webhooks {
@@ -30,8 +33,9 @@ const EVERY_MS = 500
 
 /** The sender of webhooks. It is known to the gateway before it starts, because it needs the gateway to start. */
 export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webhooks {
-  const { everyMs = EVERY_MS, deadlineMs = TRY_MS, ...trust } = parts
-  const outbound = createOutbound({ allowed: allowedOf(config), ...trust })
+  const { everyMs = EVERY_MS, deadlineMs = TRY_MS, inThread = false, ...trust } = parts
+  const options = { allowed: allowedOf(config), ...trust }
+  const outbound = inThread ? createOutboundThread(options) : createOutbound(options)
   let worker: Worker | undefined
   return {
     ports: { refusalOf: (url) => outbound.refusalOf(url), composeSecret: (bytes) => composeSecret(bytes) },

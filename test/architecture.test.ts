@@ -9,8 +9,9 @@ import { describe, expect, it } from 'vitest'
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   contract: [],
+  'give-way.ts': [],
   domain: ['contract'],
-  policy: ['contract', 'domain'],
+  policy: ['contract', 'domain', 'give-way.ts'],
   'store/store.ts': [],
   'store/redis-address.ts': [],
   'store/redis-settings.ts': ['store/store.ts'],
@@ -27,7 +28,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   gateway: ['contract', 'domain', 'policy', 'store/store.ts', 'store/archive.ts', 'store/archive-laws.ts'],
   http: ['contract', 'domain', 'gateway'],
   'outbound/address.ts': [],
-  outbound: ['outbound/address.ts'],
+  outbound: ['outbound/address.ts', 'give-way.ts'],
   webhooks: ['contract', 'domain', 'gateway', 'outbound'],
   evidence: ['domain'],
   'sign-in': ['contract', 'domain', 'gateway', 'outbound'],

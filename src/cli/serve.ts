@@ -67,7 +67,7 @@ export async function startOrExplain(config: Config, logLevel: string): Promise<
       import('../telemetry/log.ts'),
     ])
     const log = createLog(logLevel)
-    return { app: await startApp(config, { log, bundleWorker }), log }
+    return { app: await startApp(config, { log, bundleWorker, webhooks: { inThread: true } }), log }
   } catch (error) {
     await bundleWorker.worker.terminate()
     const { code, message } = error as NodeJS.ErrnoException

@@ -212,7 +212,7 @@ describe('the worker', () => {
       const { worker, ended } = startBundleWorker(dirWith(bundle()), { url: WORKER, inBackground: true })
       // It waits for the first `next` with what it found.
       await until(() => lowered().length > before.length, 'the worker to give way')
-      expect(lowered()).toEqual([...before, Math.min(usual + 5, 19)])
+      expect(lowered()).toEqual([...before, Math.min(usual + 12, 19)])
       expect(getPriority(process.pid)).toBe(usual)
       await worker.terminate()
       await ended

@@ -1,0 +1,142 @@
+import { once } from 'node:events'
+import { readFileSync, readdirSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:https'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { parseAllowed } from '../../src/outbound/address.ts'
+import type { Outbound, Sent } from '../../src/outbound/outbound.ts'
+import { createOutboundThread } from '../../src/outbound/outbound-thread.ts'
+import { makeAuthority } from '../webhooks/certificates.ts'
+
+/** Deliveries out of a thread: the same guard, and a thread that dies takes nothing with it but tries. */
+
+const THREAD = new URL('../../dist/outbound/delivery-thread.js', import.meta.url)
+const DEADLINE_MS = 5_000
+
+let authority: ReturnType<typeof makeAuthority>
+const read = (name: string): string => readFileSync(join(authority.directory, name), 'utf8')
+beforeAll(() => {
+  authority = makeAuthority()
+  authority.issue('good', { names: ['IP:127.0.0.1'] })
+}, 60_000)
+afterAll(() => rmSync(authority.directory, { recursive: true, force: true }))
+
+const open: Server[] = []
+afterEach(() => {
+  for (const server of open.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+type Heard = readonly [path: string | undefined, body: string, header: unknown]
+
+async function receiver(behave: (response: ServerResponse) => void) {
+  const heard: Heard[] = []
+  const arrived: (() => void)[] = []
+  const hear = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    heard.push([request.url, String(Buffer.concat(chunks)), request.headers['x-test']])
+    for (const done of arrived.splice(0)) done()
+    behave(response)
+  }
+  const server = createServer({ cert: read('good.crt'), key: read('good.key') }, (request, response) => {
+    hear(request, response).catch(() => undefined)
+  })
+  open.push(server)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as { port: number }
+  return { port, heard, next: () => new Promise<void>((resolve) => arrived.push(resolve)) }
+}
+
+function threadFor(port: number, url: URL = THREAD): Outbound {
+  const allowed = parseAllowed(`127.0.0.1/32:${port}`)
+  const outbound = createOutboundThread({ allowed, ca: read('ca.crt'), url })
+  onTestFinished(() => outbound.close())
+  return outbound
+}
+
+const post = (outbound: Outbound, url: string, signal?: AbortSignal): Promise<Sent> =>
+  outbound.post(url, {
+    headers: { 'x-test': 'yes' },
+    body: '{"a":1}',
+    deadlineMs: DEADLINE_MS,
+    ...(signal && { signal }),
+  })
+
+/** Threads of this process. */
+const threads = (): number => readdirSync('/proc/self/task').length
+
+describe('the way out, in a thread', () => {
+  it('delivers what it was given and tells what was answered', async () => {
+    const { port, heard } = await receiver((response) =>
+      response.writeHead(429, { 'retry-after': '7' }).end('later'),
+    )
+    const sent = await post(threadFor(port), `https://127.0.0.1:${port}/hook`)
+    expect(sent).toEqual({ kind: 'answered', status: 429, retryAfter: '7' })
+    expect(heard).toEqual([['/hook', '{"a":1}', 'yes']])
+  })
+
+  it('answers each of many at once with its own outcome', async () => {
+    const { port, heard } = await receiver((response) => response.end())
+    const outbound = threadFor(port)
+    const urls = Array.from({ length: 40 }, (_, i) =>
+      i % 4 === 0 ? `https://10.0.0.${i}/` : `https://127.0.0.1:${port}/${i}`,
+    )
+    const sent = await Promise.all(urls.map((url) => post(outbound, url)))
+    expect(sent.map((one) => (one.kind === 'answered' ? one.status : one.code))).toEqual(
+      urls.map((_, i) => (i % 4 === 0 ? 'refused_url' : 200)),
+    )
+    expect(heard).toHaveLength(30)
+  })
+
+  it('holds the guard: what may not be called is refused there and here', async () => {
+    const { port } = await receiver((response) => response.end())
+    const outbound = threadFor(1)
+    expect(outbound.refusalOf(`https://127.0.0.1:${port}/`)).toBeDefined()
+    expect(await post(outbound, `https://127.0.0.1:${port}/`)).toEqual({
+      kind: 'failed',
+      code: 'refused_url',
+    })
+    expect(await post(outbound, 'https://169.254.169.254/')).toEqual({ kind: 'failed', code: 'refused_url' })
+  })
+
+  it('ends a try that is called off, whether it has begun or not', async () => {
+    const hanging = await receiver(() => undefined)
+    const outbound = threadFor(hanging.port)
+    const stop = new AbortController()
+    const arrived = hanging.next()
+    const trying = post(outbound, `https://127.0.0.1:${hanging.port}/`, stop.signal)
+    await arrived
+    stop.abort()
+    expect(await trying).toEqual({ kind: 'failed', code: 'stopped' })
+    const before = post(outbound, `https://127.0.0.1:${hanging.port}/`, stop.signal)
+    expect(await before).toEqual({ kind: 'failed', code: 'stopped' })
+    expect(hanging.heard).toHaveLength(1)
+  })
+
+  it('fails what is under way when the thread dies, so that it is tried again and is seen', async () => {
+    const { port } = await receiver((response) => response.end())
+    const outbound = threadFor(port, new URL('./no-such-thread.js', import.meta.url))
+    for (let i = 0; i < 2; i++)
+      expect(await post(outbound, `https://127.0.0.1:${port}/`)).toEqual({
+        kind: 'failed',
+        code: 'connection',
+      })
+  })
+
+  it.runIf(process.platform === 'linux')('starts with the first delivery and ends with close', async () => {
+    const hanging = await receiver(() => undefined)
+    const before = threads()
+    const outbound = threadFor(hanging.port)
+    expect(threads()).toBe(before)
+    const arrived = hanging.next()
+    const trying = post(outbound, `https://127.0.0.1:${hanging.port}/`)
+    await arrived
+    expect(threads()).toBeGreaterThan(before)
+    outbound.close()
+    expect(await trying).toEqual({ kind: 'failed', code: 'stopped' })
+  })
+})
