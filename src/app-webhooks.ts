@@ -35,12 +35,16 @@ const EVERY_MS = 500
 export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webhooks {
   const { everyMs = EVERY_MS, deadlineMs = TRY_MS, inThread = false, ...trust } = parts
   const options = { allowed: allowedOf(config), ...trust }
-  const outbound = inThread ? createOutboundThread(options) : createOutbound(options)
+  let threadDied: (error: unknown) => void = () => undefined
+  const outbound = inThread
+    ? createOutboundThread({ ...options, onError: (error) => threadDied(error) })
+    : createOutbound(options)
   let worker: Worker | undefined
   return {
     ports: { refusalOf: (url) => outbound.refusalOf(url), composeSecret: (bytes) => composeSecret(bytes) },
     enqueued: (tenant) => worker?.wake(tenant),
     start(deps, { metrics, log, tracing }) {
+      threadDied = (error) => log.error({ err: error }, 'the thread that makes deliveries died')
       worker = createWorker(deps, {
         outbound,
         everyMs,

@@ -27,34 +27,28 @@ const LOOK_AT_ALL_EVERY = 60
 
 interface Unsigned {
   readonly since: number
-  records: number
+  readonly records: number
 }
 
 export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
-  const unsigned = new Map<string, Unsigned>()
+  const unsigned = new UnsignedRecords(options.now)
   let rounds = 0
   let closed = false
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
 
-  /** A list of its own: what fails is noted again. */
-  const waiting = (): string[] => Array.from(unsigned.keys())
-
-  /** What is noted while it is signed waits for the next time. */
-  async function sign(tenant: string): Promise<void> {
-    const before = unsigned.get(tenant)
-    unsigned.delete(tenant)
+  /** What is noted while it is signed waits for the next time. True when there is more than one checkpoint takes. */
+  async function sign(tenant: string): Promise<boolean> {
+    const taken = unsigned.take(tenant)
     try {
       const { more } = await options.make(tenant)
-      if (more) noteAgain(tenant, before ?? { since: options.now(), records: 0 })
+      if (more) unsigned.giveBack(tenant, { since: taken?.since ?? options.now(), records: 0 })
+      return more
     } catch (error) {
-      if (before) noteAgain(tenant, before)
+      if (taken) unsigned.giveBack(tenant, taken)
       options.onError(error)
+      return false
     }
-  }
-
-  function noteAgain(tenant: string, { since, records }: Unsigned): void {
-    unsigned.set(tenant, { since, records: records + (unsigned.get(tenant)?.records ?? 0) })
   }
 
   async function round(): Promise<void> {
@@ -64,7 +58,8 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
     } catch (error) {
       options.onError(error)
     }
-    for (const tenant of waiting()) await sign(tenant)
+    let left = unsigned.tenants()
+    while (left.length > 0 && !closed) left = await inTurn(left, sign)
   }
 
   /** One round at a time, and the next one a while after it. */
@@ -79,23 +74,62 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
 
   return {
     noted(tenant) {
-      const before = unsigned.get(tenant)
-      if (before === undefined) {
-        unsigned.set(tenant, { since: options.now(), records: 1 })
-        return
-      }
-      before.records += 1
-      if (before.records === AT_ONCE_RECORDS && !closed) run()
+      if (unsigned.add(tenant) === AT_ONCE_RECORDS && !closed) run()
     },
-    lagMs() {
-      const oldest = Math.min(...[...unsigned.values()].map(({ since }) => since))
-      return unsigned.size === 0 ? 0 : Math.max(0, options.now() - oldest)
-    },
+    lagMs: () => unsigned.lagMs(),
     async close() {
       closed = true
       clearTimeout(timer)
       await running
-      for (const tenant of waiting()) await sign(tenant)
+      let left = unsigned.tenants()
+      while (left.length > 0) left = await inTurn(left, sign)
     },
   }
+}
+
+/** How much of each tenant waits for its checkpoint, and since when. */
+class UnsignedRecords {
+  readonly #now: () => number
+  readonly #of = new Map<string, Unsigned>()
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Answers how many wait now. */
+  add(tenant: string): number {
+    const { since, records } = this.#of.get(tenant) ?? { since: this.#now(), records: 0 }
+    this.#of.set(tenant, { since, records: records + 1 })
+    return records + 1
+  }
+
+  take(tenant: string): Unsigned | undefined {
+    const taken = this.#of.get(tenant)
+    this.#of.delete(tenant)
+    return taken
+  }
+
+  giveBack(tenant: string, { since, records }: Unsigned): void {
+    this.#of.set(tenant, { since, records: records + (this.#of.get(tenant)?.records ?? 0) })
+  }
+
+  /** A list of its own: what fails is given back. */
+  tenants(): string[] {
+    return Array.from(this.#of.keys())
+  }
+
+  lagMs(): number {
+    const oldest = Math.min(...[...this.#of.values()].map(({ since }) => since))
+    return this.#of.size === 0 ? 0 : Math.max(0, this.#now() - oldest)
+  }
+}
+
+/** Answers whose evidence is more than one checkpoint takes. */
+async function inTurn(
+  tenants: readonly string[],
+  sign: (tenant: string) => Promise<boolean>,
+): Promise<string[]> {
+  const unfinished: string[] = []
+  for (const tenant of tenants) if (await sign(tenant)) unfinished.push(tenant)
+  return unfinished
 }

@@ -202,7 +202,7 @@ class RequestGate implements Gate {
     return kind === 'people' ? PEOPLE : this.#limit
   }
 
-  /** A body of unknown length may become as long as any. */
+  /** A body of unknown length may become as long as they come. */
   #announced({ headers, method }: IncomingMessage): number {
     const { bodyBytes } = this.#options
     const length = Number(headers['content-length'] ?? (method === 'GET' ? 0 : bodyBytes))

@@ -29,11 +29,15 @@ export interface ThreadData extends Omit<OutboundOptions, 'allowed' | 'named'> {
 export interface OutboundThreadOptions extends Omit<OutboundOptions, 'named'> {
   /** The built delivery-thread.js. Default: beside this module. */
   readonly url?: URL
+  /** Is told why a thread died. */
+  readonly onError: (error: unknown) => void
 }
 
 /** More than this defeats what bounds an answer: the thread ends, and another begins. */
 const HEAP = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
 const STOPPED: Sent = { kind: 'failed', code: 'stopped' }
+/** A thread that has not answered so long after a deadline is stuck, and ended. */
+const STUCK_MS = 2_000
 const DIED: Sent = { kind: 'failed', code: 'connection' }
 
 /**
@@ -41,9 +45,12 @@ const DIED: Sent = { kind: 'failed', code: 'connection' }
  * again, at growing distances, and what kills threads does not do so for ever.
  */
 export function createOutboundThread(options: OutboundThreadOptions): Outbound {
-  const { url, ...guard } = options
+  const { url, onError, ...guard } = options
   const here = createOutbound(guard)
-  const thread = new DeliveryThread(guard, url ?? new URL('./delivery-thread.js', import.meta.url))
+  const thread = new DeliveryThread(guard, {
+    url: url ?? new URL('./delivery-thread.js', import.meta.url),
+    onError,
+  })
   return {
     refusalOf: (address) => here.refusalOf(address),
     fetch: (address, init) => here.fetch(address, init),
@@ -55,15 +62,17 @@ export function createOutboundThread(options: OutboundThreadOptions): Outbound {
   }
 }
 
+type Own = Required<Pick<OutboundThreadOptions, 'url' | 'onError'>>
+
 class DeliveryThread {
-  readonly #url: URL
+  readonly #own: Own
   readonly #data: ThreadData
   readonly #underWay = new Map<number, (sent: Sent) => void>()
   #worker: Worker | undefined
   #last = 0
 
-  constructor({ allowed, ...trust }: Omit<OutboundThreadOptions, 'url'>, url: URL) {
-    this.#url = url
+  constructor({ allowed, ...trust }: Omit<OutboundOptions, 'named'>, own: Own) {
+    this.#own = own
     this.#data = { allowed: allowed.map(({ text }) => text).join(','), ...trust }
   }
 
@@ -73,9 +82,15 @@ class DeliveryThread {
     this.#last += 1
     const id = this.#last
     return new Promise((resolve) => {
-      const stop = (): void => worker.postMessage({ kind: 'stop', id } satisfies Asked)
+      const stop = (): void => {
+        worker.postMessage({ kind: 'stop', id } satisfies Asked)
+        // whatever has become of the thread, nobody waits for it
+        this.#settle(id, STOPPED)
+      }
       signal?.addEventListener('abort', stop, { once: true })
+      const stuck = setTimeout(() => void worker.terminate(), sending.deadlineMs + STUCK_MS)
       this.#underWay.set(id, (sent) => {
+        clearTimeout(stuck)
         signal?.removeEventListener('abort', stop)
         resolve(sent)
       })
@@ -89,7 +104,7 @@ class DeliveryThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(this.#url, {
+    const worker = new Worker(this.#own.url, {
       workerData: this.#data,
       execArgv: [],
       env: {},
@@ -98,7 +113,7 @@ class DeliveryThread {
     // deliveries keep no gateway alive that wants to end
     worker.unref()
     worker.on('message', ({ id, sent }: Done) => this.#settle(id, sent))
-    worker.on('error', () => undefined)
+    worker.on('error', (error) => this.#own.onError(error))
     worker.once('exit', () => {
       if (this.#worker === worker) this.#worker = undefined
       for (const id of this.#underWay.keys()) this.#settle(id, DIED)

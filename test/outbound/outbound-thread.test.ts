@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { readFileSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { parseAllowed } from '../../src/outbound/address.ts'
@@ -46,14 +47,23 @@ async function receiver(behave: (response: ServerResponse) => void) {
     hear(request, response).catch(() => undefined)
   })
   open.push(server)
+  const gone = new Promise<void>((resolve) =>
+    server.on('secureConnection', (socket) => {
+      socket.on('error', () => undefined)
+      socket.once('close', () => resolve())
+    }),
+  )
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as { port: number }
-  return { port, heard, next: () => new Promise<void>((resolve) => arrived.push(resolve)) }
+  return { port, heard, gone, next: () => new Promise<void>((resolve) => arrived.push(resolve)) }
 }
 
-function threadFor(port: number, url: URL = THREAD): Outbound {
+function threadFor(
+  port: number,
+  { url = THREAD, onError = () => undefined }: { url?: URL; onError?: (error: unknown) => void } = {},
+): Outbound {
   const allowed = parseAllowed(`127.0.0.1/32:${port}`)
-  const outbound = createOutboundThread({ allowed, ca: read('ca.crt'), url })
+  const outbound = createOutboundThread({ allowed, ca: read('ca.crt'), url, onError })
   onTestFinished(() => outbound.close())
   return outbound
 }
@@ -112,6 +122,7 @@ describe('the way out, in a thread', () => {
     await arrived
     stop.abort()
     expect(await trying).toEqual({ kind: 'failed', code: 'stopped' })
+    await hanging.gone
     const before = post(outbound, `https://127.0.0.1:${hanging.port}/`, stop.signal)
     expect(await before).toEqual({ kind: 'failed', code: 'stopped' })
     expect(hanging.heard).toHaveLength(1)
@@ -119,12 +130,29 @@ describe('the way out, in a thread', () => {
 
   it('fails what is under way when the thread dies, so that it is tried again and is seen', async () => {
     const { port } = await receiver((response) => response.end())
-    const outbound = threadFor(port, new URL('./no-such-thread.js', import.meta.url))
+    const errors: unknown[] = []
+    const url = new URL('./no-such-thread.js', import.meta.url)
+    const outbound = threadFor(port, { url, onError: (error) => errors.push(error) })
     for (let i = 0; i < 2; i++)
       expect(await post(outbound, `https://127.0.0.1:${port}/`)).toEqual({
         kind: 'failed',
         code: 'connection',
       })
+    expect(errors).toHaveLength(2)
+  })
+
+  it('ends a thread that is stuck, and delivers by the next', async () => {
+    const { port } = await receiver((response) => response.end())
+    const directory = mkdtempSync(join(tmpdir(), 'countersign-stuck-'))
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+    const url = new URL(`file://${directory}/stuck.mjs`)
+    writeFileSync(url, 'for (;;);')
+    const outbound = threadFor(port, { url })
+    const sending = { headers: {}, body: '{}', deadlineMs: 1 }
+    const stuck = outbound.post(`https://127.0.0.1:${port}/`, sending)
+    expect(await stuck).toEqual({ kind: 'failed', code: 'connection' })
+    writeFileSync(url, `await import(${JSON.stringify(THREAD.href)})`)
+    expect(await post(outbound, `https://127.0.0.1:${port}/`)).toEqual({ kind: 'answered', status: 200 })
   })
 
   it.runIf(process.platform === 'linux')('starts with the first delivery and ends with close', async () => {
