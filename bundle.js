@@ -17,7 +17,7 @@ const moduleOf = (name) => resolve('node_modules', name, 'build/esm/index.js')
 await build({
   input: {
     main: 'dist/cli/main.js',
-    'directory-worker': 'dist/policy/directory-worker.js',
+    'directory-child': 'dist/policy/directory-child.js',
     'delivery-thread': 'dist/outbound/delivery-thread.js',
   },
   platform: 'node',

@@ -7,6 +7,7 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { call, median, startGateway } from './gateway.mjs'
 import { writeBundle } from './policies.mjs'
@@ -37,38 +38,63 @@ const stall = () => {
   return new Promise((resolve) => setTimeout(() => resolve(Number(readFileSync(report, 'utf8'))), 200))
 }
 
-for (let i = 0; i < 200; i++) await ask()
-await stall()
-await new Promise((resolve) => setTimeout(resolve, 2_000))
-const idle = await stall()
-const rows = []
-for (let i = 0; i < reloads; i++) {
-  const before = await loads()
-  let loading = true
+/** What a client sees that asks without a pause while something is done: the same with a reload and without one. */
+async function watched(work) {
+  await stall()
+  let working = true
   let slowest = 0
   const client = (async () => {
-    while (loading) {
+    while (working) {
       const started = performance.now()
       await ask()
       slowest = Math.max(slowest, performance.now() - started)
     }
   })()
   const started = performance.now()
-  appendFileSync(join(policies, 'rules/bench.t0.yaml'), `# ${i}\n`)
-  while ((await loads()) === before) await new Promise((resolve) => setTimeout(resolve, 250))
+  await work()
   const took = performance.now() - started
-  loading = false
+  working = false
   await client
-  rows.push({
-    'in force after, ms': took,
-    'longest stall, ms': await stall(),
-    'slowest request, ms': slowest,
-  })
+  return { 'took, ms': took, 'longest stall, ms': await stall(), 'slowest request, ms': slowest }
 }
-const middle = (name) => Math.round(median(rows.map((row) => row[name])))
+
+async function reload(i) {
+  const before = await loads()
+  appendFileSync(join(policies, 'rules/bench.t0.yaml'), `# ${i}\n`)
+  while ((await loads()) === before) await pause(250)
+}
+
+/** As long as a reload, and asking for the metrics as often. */
+async function nothing(ms) {
+  const until = performance.now() + ms
+  while (performance.now() < until) {
+    await loads()
+    await pause(250)
+  }
+}
+
+for (let i = 0; i < 2_000; i++) await ask()
+const [with_, without] = [[], []]
+for (let i = 0; i < reloads; i++) {
+  with_.push(await watched(() => reload(i)))
+  without.push(await watched(() => nothing(with_[i]['took, ms'])))
+}
+const columns = Object.keys(with_[0])
+const row = (rows, of) =>
+  Object.fromEntries(columns.map((name) => [name, Math.round(of(rows.map((one) => one[name])))]))
+const longest = (values) => Math.max(...values)
 console.log(
-  `${files} rule files of 10 rules, median of ${reloads} reloads; without a reload the longest stall was ${idle.toFixed(0)} ms`,
+  `${files} rule files of 10 rules, ${reloads} reloads, each followed by as long without one; a client asks all the time`,
 )
-console.table([Object.fromEntries(Object.keys(rows[0]).map((name) => [name, middle(name)]))])
+console.table({
+  'reload, median': row(with_, median),
+  'no reload, median': row(without, median),
+  'reload, longest': row(with_, longest),
+  'no reload, longest': row(without, longest),
+})
+console.log(
+  `longest stalls of the reloads: ${with_.map((one) => Math.round(one['longest stall, ms'])).join(', ')} ms`,
+)
+console.log(`without: ${without.map((one) => Math.round(one['longest stall, ms'])).join(', ')} ms`)
 await gateway.stop()
 rmSync(directory, { recursive: true, force: true })

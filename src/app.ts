@@ -25,9 +25,9 @@ import { createServer } from './http/server.ts'
 import { isLoopback, keepsCookies, linkUrl, type Site, siteOf } from './http/site.ts'
 import { BEAT_MS } from './http/stream.ts'
 import { createWaits } from './http/waits.ts'
-import { type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/feed.ts'
-import { loadBundleInWorker } from './policy/directory-host.ts'
-import type { BundleWorker } from './policy/directory-start.ts'
+import { type FeedOptions, type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/feed.ts'
+import { loadBundleInChild } from './policy/directory-host.ts'
+import type { BundleChild } from './policy/directory-start.ts'
 import type { LoadResult } from './policy/load.ts'
 import { createPayloadChecks } from './policy/payload.ts'
 import type { Store } from './store/store.ts'
@@ -55,10 +55,10 @@ export interface AppParts {
   readonly log: Logger
   /** Opens the store; the default is the one that the configuration names. */
   readonly openStore?: (config: Config) => Promise<Store>
-  /** Loads the policy bundle; the default does it in a worker thread. */
+  /** Loads the policy bundle; the default does it in a child process. */
   readonly loadPolicies?: (dir: string) => Promise<LoadResult>
-  /** The worker of the first load, when it was started ahead. */
-  readonly bundleWorker?: BundleWorker
+  /** The child process of the first load, when it was started ahead. */
+  readonly bundleChild?: BundleChild
   readonly timerEveryMs?: number
   readonly streamBeatMs?: number
   /** Time between two checkpoints of evidence, ms. */
@@ -99,14 +99,14 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   }
 }
 
-function loaderOf(config: Config, { loadPolicies, bundleWorker }: AppParts): () => Promise<LoadResult> {
+function loaderOf(config: Config, { loadPolicies, bundleChild }: AppParts): FeedOptions['load'] {
   if (loadPolicies) return () => loadPolicies(config.policies)
   const checks = createPayloadChecks()
-  let started = bundleWorker
-  return () => {
+  let started = bundleChild
+  return (signal) => {
     const first = started
     started = undefined
-    return loadBundleInWorker(config.policies, { checks, started: first })
+    return loadBundleInChild(config.policies, { checks, started: first, signal })
   }
 }
 

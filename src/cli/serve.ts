@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type * as Yaml from 'yaml'
 import type { App } from '../app.ts'
 import { type Config, ConfigError, loadConfig, type LoadedConfig, shownStore } from '../config.ts'
-import { startBundleWorker } from '../policy/directory-start.ts'
+import { type BundleChild, startBundleChild } from '../policy/directory-start.ts'
 import { CliFailure, EXIT } from './failure.ts'
 
 export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--store file:DIR|redis://HOST] [--policies DIR] ...
@@ -60,16 +60,17 @@ export interface Started {
 
 /** The policies are read and checked on another core while the modules of the gateway load on this one. */
 export async function startOrExplain(config: Config, logLevel: string): Promise<Started> {
-  const bundleWorker = startBundleWorker(config.policies)
+  let bundleChild: BundleChild | undefined
   try {
+    bundleChild = startBundleChild(config.policies)
     const [{ startApp }, { createLog }] = await Promise.all([
       import('../app.ts'),
       import('../telemetry/log.ts'),
     ])
     const log = createLog(logLevel)
-    return { app: await startApp(config, { log, bundleWorker, webhooks: { inThread: true } }), log }
+    return { app: await startApp(config, { log, bundleChild, webhooks: { inThread: true } }), log }
   } catch (error) {
-    await bundleWorker.worker.terminate()
+    await bundleChild?.end()
     const { code, message } = error as NodeJS.ErrnoException
     const hint = code === 'EADDRINUSE' ? 'choose another with --port or --metrics-port' : undefined
     throw new CliFailure(`cannot start: ${message}`, {

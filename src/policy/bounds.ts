@@ -33,5 +33,5 @@ export const MAX_DURATION_MS = 31 * 24 * 3_600_000
 export const MAX_APPROVALS = 20
 
 export const DEFAULT_TOKEN_TTL_MS = 10 * 60_000
-/** Wall time of one load in its worker thread. */
+/** Wall time of one load in its child process. */
 export const DEFAULT_LOAD_TIMEOUT_MS = 20_000

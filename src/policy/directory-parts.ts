@@ -3,7 +3,7 @@ import type { Diagnostic } from './diagnostics.ts'
 import type { BundleHead, BundleIr, RuleFileIr, ToolIr } from './ir.ts'
 import type { BundleFile, ToolContract } from './snapshot.ts'
 
-/** What the worker thread sends; the host answers each part with `next`, so that receiving never blocks its event loop for long. */
+/** What the child process sends; the host answers each part with `next`, so that receiving never blocks its event loop for long. */
 export type LoadPart =
   | { readonly kind: 'head'; readonly head: Omit<BundleHead, 'files' | 'diagnostics'> }
   | { readonly kind: 'files'; readonly files: readonly BundleFile[] }

@@ -11,8 +11,8 @@ export interface WatchClock {
 }
 
 export interface WatchOptions {
-  /** Loads the whole bundle, such as `() => loadBundleInWorker(dir, ...)`. */
-  readonly load: () => Promise<LoadResult>
+  /** Loads the whole bundle, such as `(signal) => loadBundleInChild(dir, { signal })`. Nobody waits for the result after the signal. */
+  readonly load: (signal: AbortSignal) => Promise<LoadResult>
   /** A new snapshot to put in force: its revision differs from the last one, or the last load failed. */
   readonly onLoaded: (snapshot: CompiledSnapshot) => void
   /** The last good snapshot stays in force. */
@@ -58,25 +58,25 @@ const SYSTEM_CLOCK: WatchClock = {
  */
 export function watchBundle(dir: string, options: WatchOptions): BundleWatch {
   const { rescanMs = DEFAULT_RESCAN_MS, clock = SYSTEM_CLOCK } = options
-  let closed = false
+  const closing = new AbortController()
   let rescan: unknown
-  const loop = createReloadLoop(dir, options, () => closed)
+  const loop = createReloadLoop(dir, options, closing.signal)
   const quiet = createQuiet(options, () => void loop.check())
   const scheduleRescan = (): void => {
-    if (closed) return
+    if (closing.signal.aborted) return
     rescan = clock.setTimeout(() => void loop.check().then(scheduleRescan), rescanMs)
   }
   const hints = openHints(
     dir,
     () => quiet.trigger(),
-    () => closed,
+    () => closing.signal.aborted,
   )
   const ready = loop.check().then(scheduleRescan)
   return {
     ready,
     check: () => loop.check(),
     async close() {
-      closed = true
+      closing.abort()
       quiet.stop()
       clock.clearTimeout(rescan)
       await Promise.all([hints.then((stop) => stop()), loop.idle()])
@@ -85,7 +85,7 @@ export function watchBundle(dir: string, options: WatchOptions): BundleWatch {
 }
 
 /** At most one load at a time; what is asked for meanwhile happens once, afterwards. */
-function createReloadLoop(dir: string, options: WatchOptions, isClosed: () => boolean) {
+function createReloadLoop(dir: string, options: WatchOptions, closing: AbortSignal) {
   let print: string | undefined
   let revision: string | undefined
   let failing = false
@@ -94,9 +94,9 @@ function createReloadLoop(dir: string, options: WatchOptions, isClosed: () => bo
 
   async function once(): Promise<void> {
     const seen = await printOf(dir)
-    if (isClosed() || (seen !== undefined && seen === print)) return
-    const result = await options.load().catch(loadCrashed)
-    if (isClosed()) return
+    if (closing.aborted || (seen !== undefined && seen === print)) return
+    const result = await options.load(closing).catch(loadCrashed)
+    if (closing.aborted) return
     print = seen
     if (result.ok) {
       if (result.snapshot.revision !== revision || failing) options.onLoaded(result.snapshot)
@@ -113,7 +113,7 @@ function createReloadLoop(dir: string, options: WatchOptions, isClosed: () => bo
       do {
         again = false
         await once()
-      } while (again && !isClosed())
+      } while (again && !closing.aborted)
     } finally {
       running = undefined
     }
@@ -121,7 +121,7 @@ function createReloadLoop(dir: string, options: WatchOptions, isClosed: () => bo
 
   return {
     check(): Promise<void> {
-      if (isClosed()) return Promise.resolve()
+      if (closing.aborted) return Promise.resolve()
       if (running) again = true
       return (running ??= drain())
     },

@@ -18,7 +18,7 @@ const FIRST_PAUSE_MS = 5
  */
 const REST_MS = 20
 
-/** Loads a bundle in this thread: for the command line and for tests. A server uses loadBundleInWorker. */
+/** Loads a bundle in this thread: for the command line and for tests. A server uses loadBundleInChild. */
 export async function loadBundle(
   dir: string,
   options: { readonly checks?: PayloadChecks } = {},

@@ -19,7 +19,7 @@ export interface FeedStatus {
 }
 
 export interface FeedOptions {
-  readonly load: () => Promise<LoadResult>
+  readonly load: (signal: AbortSignal) => Promise<LoadResult>
   readonly now: () => number
   readonly rescanMs: number
   /** Told of every load, after the snapshot was swapped. */

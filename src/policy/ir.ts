@@ -4,7 +4,7 @@ import type { BundleFile, Directory, ToolContract } from './snapshot.ts'
 import type { Diagnostic } from './diagnostics.ts'
 
 /**
- * A checked bundle as plain data: what the worker thread hands to the main thread, which builds closures and engines
+ * A checked bundle as plain data: what the child process hands to the gateway, which builds closures and engines
  * from it. Everything here survives a structured clone.
  */
 export interface BundleIr {

@@ -72,7 +72,7 @@ function createAjv(): Ajv2020 {
     $data: false,
     allErrors: true,
     messages: false,
-    // checkSchema has done it, in the worker.
+    // checkSchema has done it, in the child process.
     validateSchema: false,
     meta: false,
     logger: false,

@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
+import { priorities } from '../priorities.ts'
 import { startRedis } from '../redis/server.ts'
 import { Receivers } from '../webhooks/receiver.ts'
 import {
@@ -101,10 +102,17 @@ async function killAgainAndAgain(directory: string, args: readonly string[]): Pr
   console.log(
     `${KILLS} kills, ${acknowledged.size} acknowledged decisions, ${told.size} events told in ${receiver.got.length} tries, each with one id`,
   )
+  if (process.platform === 'linux') expect(lowered(gateway)).toEqual([Math.min(usual + 5, 19)])
   await gateway.process.kill('SIGTERM')
   gateway.hangUp()
   rmSync(trust, { recursive: true, force: true })
 }
+
+const usual = getPriority(process.pid)
+
+/** The thread that makes deliveries, and no other, gives way to decisions. */
+const lowered = (gateway: Gateway): readonly number[] =>
+  priorities(gateway.process.pid).filter((priority) => priority > usual)
 
 interface Load {
   readonly key: string

@@ -1,27 +1,20 @@
-import { spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Diagnostic } from '../../src/policy/diagnostics.ts'
 import { loadBundle } from '../../src/policy/directory.ts'
-import { loadBundleInWorker } from '../../src/policy/directory-host.ts'
-import { startBundleWorker } from '../../src/policy/directory-start.ts'
+import { loadBundleInChild } from '../../src/policy/directory-host.ts'
+import { startBundleChild } from '../../src/policy/directory-start.ts'
 import { watchBundle, type BundleWatch, type WatchOptions } from '../../src/policy/directory-watch.ts'
 import type { LoadResult } from '../../src/policy/load.ts'
+import { priorities } from '../priorities.ts'
 import { bundle, call, rules, tempDir, until, writeFiles, type Files } from './support.ts'
 
-const WORKER = new URL('../../dist/policy/directory-worker.js', import.meta.url)
+const CHILD = new URL('../../dist/policy/directory-child.js', import.meta.url)
 const allowing = (id: string): string => rules(`  - { id: ${id}, allow: A. }\n`)
 
 function dirWith(files: Files): string {
@@ -166,10 +159,16 @@ describe('loading a bundle', () => {
   })
 })
 
-describe('the worker', () => {
-  it('loads the same snapshot as this thread', async () => {
+describe('the child process', () => {
+  const script = (text: string): URL => {
+    const dir = tempDir()
+    writeFiles(dir, { 'child.mjs': text })
+    return new URL(`file://${dir}/child.mjs`)
+  }
+
+  it('loads the same snapshot as this one', async () => {
     const dir = dirWith(bundle())
-    const [here, there] = [await loadBundle(dir), await loadBundleInWorker(dir, { workerUrl: WORKER })]
+    const [here, there] = [await loadBundle(dir), await loadBundleInChild(dir, { childUrl: CHILD })]
     if (!here.ok || !there.ok) throw new Error('a load failed')
     expect(there.snapshot.revision).toBe(here.snapshot.revision)
     expect([...there.snapshot.tools]).toEqual([...here.snapshot.tools])
@@ -180,44 +179,126 @@ describe('the worker', () => {
       )
   })
 
-  it('reports diagnostics like this thread', async () => {
+  it('reports diagnostics like this one', async () => {
     const dir = dirWith(bundle({ 'rules/pay.yaml': 'tool: pya\nrules: []\n' }))
-    expect(await loadBundleInWorker(dir, { workerUrl: WORKER })).toEqual(await loadBundle(dir))
+    expect(await loadBundleInChild(dir, { childUrl: CHILD })).toEqual(await loadBundle(dir))
   })
 
   it('is ended when it takes too long', async () => {
-    const result = await loadBundleInWorker(dirWith(bundle()), {
-      workerUrl: new URL('data:text/javascript,for(;;);'),
-      timeoutMs: 100,
-    })
+    const childUrl = script('for (;;);')
+    const started = startBundleChild(dirWith(bundle()), { url: childUrl })
+    const result = await loadBundleInChild(dirWith(bundle()), { started, timeoutMs: 100 })
     expect(codes(result)).toEqual(['. load-timeout'])
+    expect(await started.ended).toBe('SIGKILL')
+    expect(codes(await loadBundleInChild(dirWith(bundle()), { childUrl, timeoutMs: 100 }))).toEqual([
+      '. load-timeout',
+    ])
   })
 
-  it('may crash without harm', async () => {
-    const crash = new URL('data:text/javascript,throw new Error("secret path")')
-    const result = await loadBundleInWorker(dirWith(bundle()), { workerUrl: crash })
-    expect(codes(result)).toEqual(['. load-crashed'])
-    expect(JSON.stringify(result)).not.toContain('secret')
-    expect(
-      codes(await loadBundleInWorker(dirWith(bundle()), { workerUrl: new URL('data:text/javascript,0') })),
-    ).toEqual(['. load-crashed'])
+  it('is ended when nobody waits any more, and no other is started', async () => {
+    const closing = new AbortController()
+    const { signal } = closing
+    const childUrl = script('for (;;);')
+    const started = startBundleChild(dirWith(bundle()), { url: childUrl })
+    const loading = loadBundleInChild(dirWith(bundle()), { started, signal })
+    closing.abort()
+    expect(codes(await loading)).toEqual(['. load-crashed'])
+    expect(await started.ended).toBe('SIGKILL')
+    expect(codes(await loadBundleInChild(dirWith(bundle()), { childUrl, signal }))).toEqual([
+      '. load-crashed',
+    ])
   })
+
+  it('gives way no longer when nothing was left for it', async () => {
+    const childUrl = script(`if (process.argv[3]) for (;;); await import(${JSON.stringify(CHILD.href)})`)
+    expect(codes(await loadBundleInChild(dirWith(bundle()), { childUrl, timeoutMs: 5_000 }))).toEqual(['ok'])
+  }, 15_000)
+
+  it.each([
+    ['throws', 'throw new Error("secret path")', 'exit code 1'],
+    ['ends without a word', '0', 'exit code 0'],
+    ['is killed by the system', 'process.kill(process.pid, "SIGKILL")', 'SIGKILL'],
+    ['needs too much memory', 'const all = []; for (;;) all.push({ a: [all.length] })', 'SIGABRT'],
+  ])(
+    'may crash without harm: it %s',
+    async (_, text, how) => {
+      const result = await loadBundleInChild(dirWith(bundle()), { childUrl: script(text) })
+      expect(codes(result)).toEqual(['. load-crashed'])
+      const [{ message } = { message: '' }] = result.ok ? [] : result.diagnostics
+      expect(message).toMatch(new RegExp(`ended before it had sent it: ${how}$`))
+    },
+    30_000,
+  )
+
+  it('is refused by a machine that has no room for it: the load fails, nothing throws', async () => {
+    const { execPath } = process
+    process.execPath = '/no/such/node'
+    onTestFinished(() => {
+      process.execPath = execPath
+    })
+    const result = await loadBundleInChild(dirWith(bundle()), { childUrl: CHILD })
+    expect(codes(result)).toEqual(['. load-crashed'])
+    expect(JSON.stringify(result)).toContain('ENOENT')
+  })
+
+  /** Started, and through with what it reads: it has sent the first part. */
+  async function reading(inBackground: boolean) {
+    const child = startBundleChild(dirWith(bundle()), { url: CHILD, inBackground })
+    const parts: string[] = []
+    child.onPart((part) => parts.push(part.kind))
+    const next = async (): Promise<void> => {
+      const before = parts.length
+      child.next()
+      await until(() => parts.length > before, 'the child to answer')
+    }
+    await next()
+    return { pid: Number(child.pid), parts, next, ended: child.ended, end: () => child.end() }
+  }
 
   it.skipIf(process.platform !== 'linux')(
-    'gives way to every other thread of the process when it works in the background, and is the only one that does',
+    'gives way with every thread when it works in the background, and this process does not',
     async () => {
       const usual = getPriority(process.pid)
-      const lowered = (): readonly number[] => priorities().filter((priority) => priority > usual)
-      const before = lowered()
-      const { worker, ended } = startBundleWorker(dirWith(bundle()), { url: WORKER, inBackground: true })
-      // It waits for the first `next` with what it found.
-      await until(() => lowered().length > before.length, 'the worker to give way')
-      expect(lowered()).toEqual([...before, Math.min(usual + 12, 19)])
-      expect(getPriority(process.pid)).toBe(usual)
-      await worker.terminate()
-      await ended
+      const before = priorities(process.pid)
+      for (const inBackground of [true, false]) {
+        const child = await reading(inBackground)
+        const threads = priorities(child.pid)
+        expect(threads.length).toBeGreaterThan(5)
+        expect(new Set(threads)).toEqual(new Set([inBackground ? Math.min(usual + 12, 19) : usual]))
+        await child.end()
+      }
+      expect(new Set(priorities(process.pid))).toEqual(new Set(before))
     },
   )
+
+  it('is not ended by what stops all processes of a gateway: the gateway does that', async () => {
+    const child = await reading(false)
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(child.pid, signal)
+    while (child.parts.at(-1) !== 'done') await child.next()
+    await child.end()
+    expect(await child.ended).toBe('SIGKILL')
+  })
+
+  it('does not outlive the gateway, however that ends', async () => {
+    const start = new URL('../../dist/policy/directory-start.js', import.meta.url)
+    const gateway = spawn(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      `import { startBundleChild } from ${JSON.stringify(start.href)}
+       console.log(startBundleChild(${JSON.stringify(dirWith(bundle()))}).pid)`,
+    ])
+    const [line] = (await once(gateway.stdout, 'data')) as [Buffer]
+    const isThere = (): boolean => {
+      try {
+        return process.kill(Number(line), 0)
+      } catch {
+        return false
+      }
+    }
+    expect(isThere()).toBe(true)
+    gateway.kill('SIGKILL')
+    await until(() => !isThere(), 'the child to end')
+  })
 
   it('never stalls this thread, whatever the size of the bundle', async () => {
     const tool = (n: number): string =>
@@ -247,24 +328,13 @@ describe('the worker', () => {
       last = performance.now()
     }, 1)
     onTestFinished(() => clearInterval(beat))
-    const result = await loadBundleInWorker(dir, { workerUrl: WORKER, timeoutMs: 60_000 })
+    const result = await loadBundleInChild(dir, { childUrl: CHILD, timeoutMs: 60_000 })
     clearInterval(beat)
     expect(codes(result)).toEqual(['ok'])
     expect(result.ok && result.snapshot.rules.length).toBe(10_001)
     expect(longest).toBeLessThan(100)
   }, 90_000)
 })
-
-/** The nice value of each thread of this process: field 19 of its stat. */
-function priorities(): readonly number[] {
-  return readdirSync('/proc/self/task').flatMap((thread) => {
-    try {
-      return [Number(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ')[1]?.split(' ')[16])]
-    } catch {
-      return []
-    }
-  })
-}
 
 interface Watched {
   readonly watch: BundleWatch
@@ -296,6 +366,21 @@ function watching(dir: string, options: Partial<WatchOptions> = {}): Watched {
 }
 
 describe('watching a bundle', () => {
+  it('ends the load that is under way when it is closed', async () => {
+    let begun = (): void => undefined
+    const loading = new Promise<void>((resolve) => (begun = resolve))
+    const { watch, loaded, failed } = watching(dirWith(bundle()), {
+      load: async (signal) => {
+        begun()
+        await once(signal, 'abort')
+        return loadBundle('.')
+      },
+    })
+    await loading
+    await watch.close()
+    expect([loaded, failed]).toEqual([[], []])
+  })
+
   it('loads at once, and again when a file changes', async () => {
     const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
     const watched = watching(dir)
