@@ -11,6 +11,7 @@ export const OVERVIEW: Board = {
       panels: [
         {
           title: 'Ready gateways',
+          width: 3,
           description:
             'Gateways whose /readyz answers 200. Fewer than run: look at the log of the one that is missing.',
           unit: 'short',
@@ -32,6 +33,7 @@ export const OVERVIEW: Board = {
         },
         {
           title: 'Waiting for people',
+          width: 3,
           description: 'Threads that nobody has decided yet.',
           unit: 'short',
           stat: true,
@@ -39,6 +41,7 @@ export const OVERVIEW: Board = {
         },
         {
           title: 'Oldest waiting',
+          width: 3,
           description: 'How long the agent that waits longest has been waiting for people.',
           unit: 's',
           stat: true,
@@ -52,6 +55,16 @@ export const OVERVIEW: Board = {
           stat: true,
           limits: [1, 2],
           queries: [[sum(gauge('stale')), 'stale']],
+        },
+        {
+          title: 'Frozen',
+          width: 3,
+          description:
+            'Agents, tools and whole tenants that an administrator has stopped: countersign freeze list says why.',
+          unit: 'short',
+          stat: true,
+          limits: [1, 5],
+          queries: [[`sum(${most(gauge('frozen'), 'scope')})`, 'frozen']],
         },
         {
           title: 'Store operations that failed',

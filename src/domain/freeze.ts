@@ -6,6 +6,14 @@ export interface FreezeScope {
   readonly tool?: string
 }
 
+export const FREEZE_KINDS = ['agent', 'tool', 'tenant'] as const
+export type FreezeKind = (typeof FREEZE_KINDS)[number]
+
+export function kindOf({ agent, tool }: FreezeScope): FreezeKind {
+  if (agent !== undefined) return 'agent'
+  return tool === undefined ? 'tenant' : 'tool'
+}
+
 /** The last freeze of one scope, also when it was lifted. */
 export interface Freeze extends FreezeScope {
   /** Threads, approvals and stored answers that are older than this epoch are dead. */

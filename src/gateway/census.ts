@@ -1,7 +1,9 @@
 import { RISKS } from '../domain/decision.ts'
+import { type FreezeKind, frozenNow, kindOf } from '../domain/freeze.ts'
 import type { Snapshot } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
 import { destinations } from './destinations.ts'
+import { FREEZES } from './freezes.ts'
 import { INDEX, read, SYSTEM } from './records.ts'
 import { listTenants } from './tenants.ts'
 import { quorumOf } from './thread-summary.ts'
@@ -16,6 +18,8 @@ export interface Census {
   readonly deliveries: number
   /** Destinations that nothing is sent to, by why. */
   readonly paused: ReadonlyMap<string, number>
+  /** Freezes in force, by what they stop. */
+  readonly frozen: ReadonlyMap<FreezeKind, number>
 }
 
 const MAX_TENANTS = 10_000
@@ -25,7 +29,8 @@ const LOOKED_AT = 200
 /** Counts index entries where they are: beside the few threads that wait longest nothing is read, whatever waits. */
 export async function census(deps: Deps): Promise<Census> {
   const { pending, oldest } = await waitingThreads(deps)
-  return { pending, groups: await emptySeats(deps, oldest), ...(await waitingDeliveries(deps)) }
+  const groups = await emptySeats(deps, oldest)
+  return { pending, groups, ...(await waitingDeliveries(deps)), frozen: await frozenScopes(deps) }
 }
 
 interface Waiting {
@@ -90,4 +95,17 @@ async function waitingDeliveries(deps: Deps): Promise<Pick<Census, 'deliveries' 
       if (reason !== undefined) paused.set(reason, (paused.get(reason) ?? 0) + 1)
     }
   return { deliveries, paused }
+}
+
+/** Read from the store and not from memory: the gateway that counts may not have been asked for the tenant since. */
+async function frozenScopes(deps: Deps): Promise<Census['frozen']> {
+  const frozen = new Map<FreezeKind, number>()
+  for (const tenant of await listTenants(deps)) {
+    const record = await read(deps.store, tenant, 'freezes', FREEZES)
+    for (const freeze of record === undefined ? [] : frozenNow(record.value)) {
+      const kind = kindOf(freeze)
+      frozen.set(kind, (frozen.get(kind) ?? 0) + 1)
+    }
+  }
+  return frozen
 }

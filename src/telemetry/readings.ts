@@ -1,4 +1,5 @@
 import { RISKS } from '../domain/decision.ts'
+import { FREEZE_KINDS } from '../domain/freeze.ts'
 import type { Census } from '../gateway/census.ts'
 import type { Instruments } from './instruments.ts'
 
@@ -57,6 +58,7 @@ function showCensus(instruments: Instruments, census: Census): void {
     instruments.set('pending', { risk }, count)
     instruments.set('oldestPending', { risk }, oldestAgeMs / 1000)
   }
+  for (const scope of FREEZE_KINDS) instruments.set('frozen', { scope }, census.frozen.get(scope) ?? 0)
   const groups = [...census.groups].toSorted(([, a], [, b]) => b - a)
   instruments.setAll(
     'groupWaiting',

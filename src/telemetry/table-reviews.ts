@@ -1,3 +1,4 @@
+import { FREEZE_KINDS } from '../domain/freeze.ts'
 import { GROUPS, REVIEW_ENDS, REVOCATIONS, RISKS, SIGN_IN_RESULTS } from './labels.ts'
 import type { MetricSpec } from './table.ts'
 
@@ -20,6 +21,13 @@ export const REVIEW_METRICS = {
     unit: 'seconds',
     help: 'Age of the oldest waiting thread, by assessed risk; 0 when none waits. The same on every instance.',
     labels: { risk: RISKS },
+  },
+  frozen: {
+    kind: 'gauge',
+    name: 'countersign_freezes_in_force',
+    unit: 'freezes',
+    help: 'Agents, tools and whole tenants that are frozen. The same on every instance.',
+    labels: { scope: FREEZE_KINDS },
   },
   groupWaiting: {
     kind: 'gauge',

@@ -186,4 +186,17 @@ describe('census', () => {
     expect(later.oldest).toEqual({ low: 0, medium: 0, high: 0, critical: 0 })
     expect(later.groups).toEqual({ desk: 1, leads: 2, board: 1, audit: 0 })
   })
+
+  it('counts the freezes in force of all tenants by what they stop, lifted ones not', async () => {
+    const frozen = async () => Object.fromEntries((await census(world.app.deps)).frozen)
+    expect(await frozen()).toEqual({})
+    const reason = 'sends money to strangers'
+    for (const scope of [{ agent: 'bot' }, { agent: 'other-bot' }, { tool: 'pay' }])
+      await world.admin('POST', 'freeze', { body: { tenant: 'acme', reason, ...scope } })
+    await world.admin('POST', 'freeze', { body: { tenant: 'globex', reason } })
+    expect(await frozen()).toEqual({ agent: 2, tool: 1, tenant: 1 })
+    await world.admin('POST', 'unfreeze', { body: { tenant: 'acme', agent: 'bot', reason: 'mended' } })
+    await world.admin('POST', 'unfreeze', { body: { tenant: 'globex', reason: 'mended' } })
+    expect(await frozen()).toEqual({ agent: 1, tool: 1 })
+  })
 })

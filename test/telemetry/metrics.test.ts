@@ -13,6 +13,7 @@ const CENSUS: Census = {
   groups: new Map([['leads', 2]]),
   deliveries: 7,
   paused: new Map([['gone', 1]]),
+  frozen: new Map([['agent' as const, 2]]),
 }
 const TRACE = 'a'.repeat(32)
 const TRACEPARENT = `00-${TRACE}-${'b'.repeat(16)}-01`
@@ -202,6 +203,8 @@ describe('the metrics', () => {
       'countersign_threads_pending{risk="low"} 0',
       'countersign_thread_oldest_pending_seconds{risk="high"} 90',
       'countersign_group_threads_waiting{group="leads"} 2',
+      'countersign_freezes_in_force{scope="agent"} 2',
+      'countersign_freezes_in_force{scope="tenant"} 0',
       'countersign_webhook_deliveries_waiting 7',
       'countersign_webhook_destinations_paused{reason="gone"} 1',
       'countersign_http_requests_in_flight 4',
