@@ -60,8 +60,22 @@ async function watched(work) {
 
 async function reload(i) {
   const before = await loads()
+  const memory = setInterval(noteMemory, 20)
   appendFileSync(join(policies, 'rules/bench.t0.yaml'), `# ${i}\n`)
   while ((await loads()) === before) await pause(250)
+  clearInterval(memory)
+}
+
+/** Of the process that loads, in MB: the most that was resident. */
+let largest = 0
+function noteMemory() {
+  try {
+    const children = readFileSync(`/proc/${gateway.pid}/task/${gateway.pid}/children`, 'utf8').split(' ')
+    const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${children[0]}/status`, 'utf8'))
+    largest = Math.max(largest, Number(kilobytes) / 1024)
+  } catch {
+    // it has not begun, or has ended
+  }
 }
 
 /** As long as a reload, and asking for the metrics as often. */
@@ -96,5 +110,6 @@ console.log(
   `longest stalls of the reloads: ${with_.map((one) => Math.round(one['longest stall, ms'])).join(', ')} ms`,
 )
 console.log(`without: ${without.map((one) => Math.round(one['longest stall, ms'])).join(', ')} ms`)
+console.log(`the process that loads held ${Math.round(largest)} MB at the most`)
 await gateway.stop()
 rmSync(directory, { recursive: true, force: true })

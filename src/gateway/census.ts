@@ -28,9 +28,10 @@ const LOOKED_AT = 200
 
 /** Counts index entries where they are: beside the few threads that wait longest nothing is read, whatever waits. */
 export async function census(deps: Deps): Promise<Census> {
-  const { pending, oldest } = await waitingThreads(deps)
+  const tenants = await listTenants(deps)
+  const { pending, oldest } = await waitingThreads(deps, tenants)
   const groups = await emptySeats(deps, oldest)
-  return { pending, groups, ...(await waitingDeliveries(deps)), frozen: await frozenScopes(deps) }
+  return { pending, groups, ...(await waitingDeliveries(deps)), frozen: await frozenScopes(deps, tenants) }
 }
 
 interface Waiting {
@@ -39,11 +40,14 @@ interface Waiting {
   readonly since: number
 }
 
-async function waitingThreads(deps: Deps): Promise<Pick<Census, 'pending'> & { oldest: Waiting[] }> {
+async function waitingThreads(
+  deps: Deps,
+  tenants: readonly string[],
+): Promise<Pick<Census, 'pending'> & { oldest: Waiting[] }> {
   const now = deps.store.now()
   const pending = new Map(RISKS.map((risk) => [risk as string, { count: 0, oldestAgeMs: 0 }]))
   const oldest: Waiting[] = []
-  for (const tenant of await listTenants(deps)) {
+  for (const tenant of tenants) {
     for (const risk of RISKS) {
       const index = INDEX.pending(risk)
       const found = await deps.store.range(tenant, index, { limit: LOOKED_AT })
@@ -98,9 +102,9 @@ async function waitingDeliveries(deps: Deps): Promise<Pick<Census, 'deliveries' 
 }
 
 /** Read from the store and not from memory: the gateway that counts may not have been asked for the tenant since. */
-async function frozenScopes(deps: Deps): Promise<Census['frozen']> {
+async function frozenScopes(deps: Deps, tenants: readonly string[]): Promise<Census['frozen']> {
   const frozen = new Map<FreezeKind, number>()
-  for (const tenant of await listTenants(deps)) {
+  for (const tenant of tenants) {
     const record = await read(deps.store, tenant, 'freezes', FREEZES)
     for (const freeze of record === undefined ? [] : frozenNow(record.value)) {
       const kind = kindOf(freeze)

@@ -29,7 +29,7 @@ export interface ThreadData extends Omit<OutboundOptions, 'allowed' | 'named'> {
 export interface OutboundThreadOptions extends Omit<OutboundOptions, 'named'> {
   /** The built delivery-thread.js. Default: beside this module. */
   readonly url?: URL
-  /** Is told why a thread died. */
+  /** Is told why a thread died, or was ended. */
   readonly onError: (error: unknown) => void
 }
 
@@ -88,7 +88,7 @@ class DeliveryThread {
         this.#settle(id, STOPPED)
       }
       signal?.addEventListener('abort', stop, { once: true })
-      const stuck = setTimeout(() => void worker.terminate(), sending.deadlineMs + STUCK_MS)
+      const stuck = setTimeout(() => this.#end(worker), sending.deadlineMs + STUCK_MS)
       this.#underWay.set(id, (sent) => {
         clearTimeout(stuck)
         signal?.removeEventListener('abort', stop)
@@ -101,6 +101,11 @@ class DeliveryThread {
   close(): void {
     for (const id of this.#underWay.keys()) this.#settle(id, STOPPED)
     void this.#worker?.terminate()
+  }
+
+  #end(stuck: Worker): void {
+    this.#own.onError(new Error('it did not answer'))
+    void stuck.terminate()
   }
 
   #start(): Worker {

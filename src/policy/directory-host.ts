@@ -1,7 +1,7 @@
 import { DEFAULT_LOAD_TIMEOUT_MS } from './bounds.ts'
 import { compileBundle } from './compile.ts'
 import type { DiagnosticCode } from './diagnostics.ts'
-import { createAssembly } from './directory-parts.ts'
+import { createAssembly, type LoadPart } from './directory-parts.ts'
 import { type BundleChild, startBundleChild } from './directory-start.ts'
 import type { LoadResult } from './load.ts'
 import { createPayloadChecks, type PayloadChecks } from './payload.ts'
@@ -75,7 +75,7 @@ async function received(
 
 function receive(child: BundleChild, checks: PayloadChecks, resolve: (result: LoadResult) => void): void {
   const assembly = createAssembly()
-  child.onPart((part) => {
+  const take = (part: LoadPart): void => {
     if (part.kind === 'failed') resolve({ ok: false, diagnostics: part.diagnostics, revision: part.revision })
     else if (part.kind === 'done') {
       const ir = assembly.bundle()
@@ -88,6 +88,13 @@ function receive(child: BundleChild, checks: PayloadChecks, resolve: (result: Lo
       assembly.add(part)
       // After other work of the event loop has had its turn.
       setImmediate(() => child.next())
+    }
+  }
+  child.onPart((part) => {
+    try {
+      take(part)
+    } catch {
+      resolve(broken('load-crashed', 'what the process that checks the bundle sent makes none'))
     }
   })
   child.next()

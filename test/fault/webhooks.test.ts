@@ -90,6 +90,10 @@ async function killAgainAndAgain(directory: string, args: readonly string[]): Pr
     gateway = await open()
   }
   loses = false
+  // told by the last of them, whatever was told before
+  const last = { method: 'POST', path: TRANSFER_PATH('last'), key, body: transfer(SMALL_CENTS) }
+  expect((await gateway.ask(last)).body['status']).toBe('allow')
+  acknowledged.add('last decision.allowed')
   // what waits after so many lives takes its time: it must only become less
   const missing = (): number => [...acknowledged].filter((event) => !told.has(event)).length
   for (let left = missing(); left > 0; left = missing()) {

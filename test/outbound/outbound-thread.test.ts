@@ -147,10 +147,12 @@ describe('the way out, in a thread', () => {
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
     const url = new URL(`file://${directory}/stuck.mjs`)
     writeFileSync(url, 'for (;;);')
-    const outbound = threadFor(port, { url })
+    const errors: unknown[] = []
+    const outbound = threadFor(port, { url, onError: (error) => errors.push(error) })
     const sending = { headers: {}, body: '{}', deadlineMs: 1 }
     const stuck = outbound.post(`https://127.0.0.1:${port}/`, sending)
     expect(await stuck).toEqual({ kind: 'failed', code: 'connection' })
+    expect(errors).toEqual([new Error('it did not answer')])
     writeFileSync(url, `await import(${JSON.stringify(THREAD.href)})`)
     expect(await post(outbound, `https://127.0.0.1:${port}/`)).toEqual({ kind: 'answered', status: 200 })
   })

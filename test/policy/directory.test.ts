@@ -209,6 +209,15 @@ describe('the child process', () => {
     ])
   })
 
+  it('may send what makes no bundle: the load fails, nothing throws', async () => {
+    const childUrl = script(
+      `process.on('message', () => process.send({ kind: 'head', head: {} }) && process.send({ kind: 'done' }))`,
+    )
+    const result = await loadBundleInChild(dirWith(bundle()), { childUrl })
+    expect(codes(result)).toEqual(['. load-crashed'])
+    expect(JSON.stringify(result)).toContain('makes none')
+  })
+
   it('gives way no longer when nothing was left for it', async () => {
     const childUrl = script(`if (process.argv[3]) for (;;); await import(${JSON.stringify(CHILD.href)})`)
     expect(codes(await loadBundleInChild(dirWith(bundle()), { childUrl, timeoutMs: 5_000 }))).toEqual(['ok'])
