@@ -205,6 +205,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     policies,
     keys: new Map(),
     noted: new Map(),
+    origin: undefined,
     shown: new Map(),
     random,
     nextId: orderedIds(() => store.now(), random),

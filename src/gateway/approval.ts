@@ -111,9 +111,9 @@ async function refusedNow(
   // On the facts of then: by now the approval itself is part of the history, and charged.
   const history = revision.history ?? (await historyFor(deps, snapshot, doer))
   const outcome = await judge(deps, snapshot, {
-    ...call,
     task: thread.task_id,
     ...(history && { history }),
+    ...call,
   })
   return outcome.verdict === 'reject'
 }

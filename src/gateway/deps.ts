@@ -37,7 +37,7 @@ export interface Deps {
   /** Longest time one store call may take, ms. */
   readonly storeDeadlineMs: number
   /** Of the request that a verb works for. */
-  readonly origin?: Origin
+  readonly origin?: Origin | undefined
   /** Told of every record after it is durable: counters and log lines. Must not throw; may be lost, never the truth. */
   observe(observation: Observation): void
 }
@@ -65,7 +65,7 @@ export interface PolicyStatus {
 export type KeyCache = Map<string, Caller>
 
 export type Observation =
-  | { readonly kind: 'evidence'; readonly record: EvidenceRecord; readonly origin?: Origin }
+  | { readonly kind: 'evidence'; readonly record: EvidenceRecord; readonly origin?: Origin | undefined }
   | {
       readonly kind: 'evaluated'
       readonly verdict: Verdict

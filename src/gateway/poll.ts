@@ -194,7 +194,7 @@ function revoke(deps: Deps, thread: Thread, lapse: Lapse): Plan<Decision> {
     answer: decisionOn(written.thread, deps.store.now()),
     writes: [...written.writes, ...release(thread)],
     notices: written.notices,
-    evidence: [{ ...recordOf(deps, thread, 'approval.revoked'), details: { code: lapse.code } }],
+    evidence: [{ details: { code: lapse.code }, ...recordOf(deps, thread, 'approval.revoked') }],
   }
 }
 
@@ -206,7 +206,7 @@ function collect(deps: Deps, thread: Thread, epoch: string): Plan<Decision> {
   return {
     answer: decisionOn(written.thread, collected_at),
     writes: written.writes,
-    evidence: [{ ...recordOf(deps, thread, 'approval.collected'), details: { signed: false } }],
+    evidence: [{ details: { signed: false }, ...recordOf(deps, thread, 'approval.collected') }],
   }
 }
 
@@ -231,7 +231,7 @@ function mint(deps: Deps, caller: Caller, thread: Thread, { entry, epoch }: Mint
   const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: now })
   const token_expires_at = isoTime(token.expires_at)
   return {
-    answer: { ...decisionOn(written.thread, now), approval_token: raw, token_expires_at },
+    answer: { approval_token: raw, token_expires_at, ...decisionOn(written.thread, now) },
     guards: [unchanged('token', token_hash, undefined)],
     writes: [
       ...written.writes,
@@ -239,7 +239,7 @@ function mint(deps: Deps, caller: Caller, thread: Thread, { entry, epoch }: Mint
       purgeAt('token', token_hash, token.expires_at),
     ],
     evidence: [
-      { ...recordOf(deps, thread, 'token.minted'), details: { token_hash, expires_at: token_expires_at } },
+      { details: { token_hash, expires_at: token_expires_at }, ...recordOf(deps, thread, 'token.minted') },
     ],
   }
 }
@@ -250,11 +250,11 @@ function tokenOf(
   life: Pick<ApprovalToken, 'expires_at' | 'epoch'>,
 ): ApprovalToken {
   return {
-    ...aboutThread(thread),
     agent: thread.agent,
     payload_digest: thread.payload_digest,
-    ...(thread.action_hash === undefined ? {} : { action_hash: thread.action_hash }),
     key_hash: caller.keyHash,
+    ...(thread.action_hash === undefined ? {} : { action_hash: thread.action_hash }),
+    ...aboutThread(thread),
     ...life,
   }
 }

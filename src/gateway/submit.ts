@@ -5,11 +5,12 @@ import type { JsonObject } from '../contract/json.ts'
 import type { Verdict } from '../domain/decision.ts'
 import { pollAfterSeconds, type Thread } from '../domain/thread.ts'
 import type { Call, History, Outcome, Snapshot } from '../policy/snapshot.ts'
+import type { Guard } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { decisionDetails, isSensitive } from './decision-evidence.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { freezeGuard, freezesOf, frozenOutcome, type KnownFreezes } from './freezes.ts'
-import { historyFor, noteHistory } from './history.ts'
+import { historyFor, noteHistory, type Noting } from './history.ts'
 import { attempted, remembering, replayable } from './idempotency.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
@@ -118,25 +119,21 @@ async function evaluate(
   checkInput(snapshot, caller, request)
   const at = deps.store.now()
   const sensitive = isSensitive(snapshot, request.tool_name)
-  const asked = { deps, caller, submission, freezes, at, sensitive }
+  const asked = { deps, caller, submission, snapshot, freezes, at, sensitive }
   const doer = { tenant: caller.tenant, agent: caller.id, task: taskId, tool: request.tool_name }
   const frozen = frozenOutcome(freezes, doer)
   if (frozen) {
-    const plan = answerAtOnce({ ...asked, outcome: frozen, history: undefined, bundle: NO_BUNDLE })
-    return { ...plan, guards: [keyGuard(caller), freezeGuard(freezes)] }
+    const guards = [keyGuard(caller), freezeGuard(freezes)]
+    return answerAtOnce({ outcome: frozen, history: undefined, bundle: NO_BUNDLE, guards, ...asked })
   }
   const needed = historyFor(deps, snapshot, doer)
   const history = needed && (await needed)
-  const facts = { task: taskId, exceeded, ...(history && { history }) }
-  const call = { ...callOf(caller, request, payloadOf(request), at), ...facts }
+  const said = callOf(caller, request, payloadOf(request), at)
+  const call = { task: taskId, exceeded, ...(history && { history }), ...said }
   const outcome = await decide(deps, snapshot, call)
   const guards = [keyGuard(caller), freezeGuard(freezes), ...limitGuards(outcome, exceeded)]
-  const evaluation = { ...asked, outcome, history, bundle: snapshot?.revision ?? NO_BUNDLE }
-  const plan = outcome.verdict === 'review' ? openThread(evaluation) : answerAtOnce(evaluation)
-  const guarded = { ...plan, guards: [...guards, ...(plan.guards ?? [])] }
-  if (outcome.verdict !== 'allow') return guarded
-  const { writes, landed } = noteHistory(deps, snapshot, doer, at)
-  return { ...guarded, writes: [...writes, ...charge(chargesOf(outcome), at)], landed }
+  const evaluation = { outcome, history, bundle: snapshot?.revision ?? NO_BUNDLE, guards, ...asked }
+  return outcome.verdict === 'review' ? openThread(evaluation) : answerAtOnce(evaluation)
 }
 
 /** Without a snapshot every call is refused: there is no policy that could allow it. */
@@ -163,7 +160,7 @@ export function callOf(
   },
   payload: JsonObject,
   at: number,
-): Call {
+): Omit<Call, 'task' | 'exceeded' | 'history'> {
   return {
     tool: claims.tool_name,
     payload,
@@ -191,24 +188,35 @@ interface Evaluation {
   readonly deps: Deps
   readonly caller: Caller
   readonly submission: Submission
+  readonly snapshot: Snapshot | undefined
   readonly freezes: KnownFreezes
   readonly outcome: Outcome
   readonly history: History | undefined
   readonly at: number
   readonly bundle: string
   readonly sensitive: boolean
+  /** Of what the outcome rests on. */
+  readonly guards: readonly Guard[]
 }
 
 function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
-  const { outcome, submission } = evaluation
+  const { outcome, submission, caller, guards } = evaluation
   const status = outcome.verdict === 'allow' ? 'allow' : 'reject'
   const type = status === 'allow' ? 'decision.allowed' : 'decision.rejected'
   const answer = decisionOf(submission, status, outcome.message)
   const evidence = [evidenceOf(evaluation, type)]
   const notices = [noticeOf(evaluation, type, answer)]
-  if (status === 'allow') return { answer, evidence, notices }
-  const index = INDEX.rejected(evaluation.caller.id, submission.taskId)
-  return { answer, evidence, notices, writes: [{ op: 'mark', index }] }
+  if (status === 'allow') return { answer, evidence, notices, guards, ...noteAllowed(evaluation) }
+  const index = INDEX.rejected(caller.id, submission.taskId)
+  return { answer, evidence, notices, guards, writes: [{ op: 'mark', index }] }
+}
+
+/** An allowed call is part of the history, and charged. */
+function noteAllowed({ deps, caller, submission, snapshot, outcome, at }: Evaluation): Noting {
+  const { taskId, request } = submission
+  const doer = { tenant: caller.tenant, agent: caller.id, task: taskId, tool: request.tool_name }
+  const { writes, landed } = noteHistory(deps, snapshot, doer, at)
+  return { writes: [...writes, ...charge(chargesOf(outcome), at)], landed }
 }
 
 function noticeOf(
@@ -236,20 +244,20 @@ function noticeOf(
 }
 
 function openThread(evaluation: Evaluation): Plan<Decision> {
-  const { deps, submission, outcome } = evaluation
+  const { deps, submission, outcome, guards } = evaluation
   const thread_id = `thr_${deps.nextId()}`
   const { thread, revision } = newThread(evaluation, thread_id)
   const payload = payloadOf(submission.request)
   const { writes, notices } = writeThread(undefined, thread, { at: evaluation.at, payload })
   return {
     answer: {
-      ...decisionOf(submission, 'pending_review', outcome.message),
       thread_id,
       recommended_poll_after_seconds: pollAfterSeconds(0),
+      ...decisionOf(submission, 'pending_review', outcome.message),
     },
-    guards: [unchanged('thread', thread_id, undefined)],
+    guards: [...guards, unchanged('thread', thread_id, undefined)],
     writes: [...writes, put('revision', revisionId(thread_id, 1), revision), ...listThread(thread)],
-    evidence: [{ ...evidenceOf(evaluation, 'review.pending'), thread_id, revision: 1 }],
+    evidence: [{ thread_id, revision: 1, ...evidenceOf(evaluation, 'review.pending') }],
     notices,
   }
 }

@@ -97,8 +97,6 @@ export function currentRevision(
 > {
   const { subject, workflow_name, task_label } = revision.claims
   return {
-    ...defined({ workflow: workflow_name, label: task_label }),
-    ...(subject === undefined ? {} : { title: shorten(subject) }),
     revision: revision.number,
     submitted_at: revision.submitted_at,
     digest: revision.digest,
@@ -111,6 +109,8 @@ export function currentRevision(
     deadline: revision.submitted_at + revision.requirement.expires_ms,
     announced: [],
     ...(charges.length === 0 ? {} : { charges }),
+    ...defined({ workflow: workflow_name, label: task_label }),
+    ...(subject === undefined ? {} : { title: shorten(subject) }),
   }
 }
 
@@ -144,10 +144,11 @@ export function writeThread(
   { at, payload }: { readonly at: number; readonly payload?: JsonObject },
 ): WrittenThread {
   const due = nextDue(after)
-  const { due_at: _, ...rest } = after
+  const { status, due_at: _, ...rest } = after
   const told = before?.sequence ?? 0
   const events = threadEvents(before, after)
   const thread: Thread = {
+    status,
     ...rest,
     ...(due === undefined ? {} : { due_at: due }),
     ...(events.length === 0 ? {} : { sequence: told + events.length }),

@@ -112,13 +112,11 @@ async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Comm
   if (result.ok) {
     plan.landed?.()
     if (outbox.writes.length > 0) deps.enqueued(tenant)
-    for (const record of evidence) deps.observe({ kind: 'evidence', record, ...originOf(deps) })
+    for (const record of evidence) deps.observe({ kind: 'evidence', record, origin: deps.origin })
     return { answer: plan.answer, ...receiptOf(result.numbers[0], commit.events[0]) }
   }
   return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }
 }
-
-const originOf = ({ origin }: Deps): Pick<Deps, 'origin'> => (origin === undefined ? {} : { origin })
 
 /** The guards that failed, when deciding afresh makes sense. */
 async function failedGuards(

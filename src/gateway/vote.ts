@@ -226,7 +226,6 @@ function said(vote: Vote, what: string): string {
 
 function castRecord(thread: Thread, cast: Vote): EvidenceRecord {
   return {
-    ...common(thread, cast),
     type: 'vote.cast',
     details: {
       decision: cast.decision,
@@ -235,6 +234,7 @@ function castRecord(thread: Thread, cast: Vote): EvidenceRecord {
       ...(cast.groups === undefined ? {} : { groups: [...cast.groups] }),
       ...(cast.comment === undefined ? {} : { comment: cast.comment }),
     },
+    ...common(thread, cast),
   }
 }
 
@@ -253,13 +253,13 @@ function outcomeRecord(before: Thread, after: Thread, cast: Vote): EvidenceRecor
     voters: currentVotes(after).map((one) => one.reviewer),
     waited_ms: cast.at - before.submitted_at,
   }
-  return [{ ...common(after, cast), type, details }]
+  return [{ type, details, ...common(after, cast) }]
 }
 
 function common(thread: Thread, cast: Vote): Omit<EvidenceRecord, 'type' | 'details'> {
   return {
-    ...aboutThread(thread),
     at: isoTime(cast.at),
     actor: { kind: 'reviewer', id: cast.reviewer },
+    ...aboutThread(thread),
   }
 }

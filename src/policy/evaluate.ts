@@ -74,8 +74,9 @@ function conclude(program: Program, tables: Tables, { run, limits }: Ran): Outco
       ? `Risk ${risk} is above ${allowUpTo}, up to which calls are allowed without review.`
       : undefined,
   }
+  const verdict = verdictOf(ruling)
   const outcome: Outcome = {
-    verdict: verdictOf(ruling),
+    verdict,
     risk,
     policyRisk,
     message: compose(why),
@@ -85,8 +86,8 @@ function conclude(program: Program, tables: Tables, { run, limits }: Ran): Outco
     ...(limits === undefined ? {} : { limits }),
     ...(hits.every(isEnforced) ? {} : { shadow: shadowOf(run, tables.routing) }),
   }
-  return outcome.verdict === 'review'
-    ? { ...outcome, requirement: requirementOf(tables, outcome, deciding) }
+  return verdict === 'review'
+    ? { requirement: requirementOf(tables, outcome, deciding), ...outcome }
     : outcome
 }
 

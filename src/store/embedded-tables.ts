@@ -108,11 +108,10 @@ export function readLastNumber(db: Database, partition: string): number {
 export function readRange(db: Database, partition: string, index: string, bounds: RangeBounds): IndexEntry[] {
   const prefix = entryPrefixLength(partition, index)
   const [low, high] = limits(partition, index, bounds)
-  const direction = bounds.reverse
-    ? { start: high, end: low, reverse: true }
-    : { start: low, end: high, reverse: false }
+  const { reverse = false, limit } = bounds
+  const [start, end] = reverse ? [high, low] : [low, high]
   const entries: IndexEntry[] = []
-  for (const key of db.getKeys({ ...direction, limit: bounds.limit })) entries.push(readEntry(key, prefix))
+  for (const key of db.getKeys({ start, end, reverse, limit })) entries.push(readEntry(key, prefix))
   return entries
 }
 

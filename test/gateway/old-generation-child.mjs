@@ -1,0 +1,73 @@
+/*
+ * Started by old-generation.test.ts, on the built program: prints, as JSON, how many bytes an allowed and a held call leave in the old generation. Commits
+ * are answered without a store, one call after another, and nothing is remembered of a task that is always the same: what is left is nobody's.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { getHeapSpaceStatistics } from 'node:v8'
+
+const dist = new URL('../../dist/', import.meta.url)
+const { startApp } = await import(new URL('app.js', dist))
+const { loadConfig } = await import(new URL('config.js', dist))
+const { identify } = await import(new URL('gateway/identify.js', dist))
+const { submit } = await import(new URL('gateway/submit.js', dist))
+const { createLog } = await import(new URL('telemetry/log.js', dist))
+
+const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'
+const CALLS = 4_000
+const WARM_UP = 4_000
+
+const directory = mkdtempSync(join(tmpdir(), 'countersign-old-generation-'))
+const policies = process.argv[2]
+const { config } = loadConfig({
+  args: ['--policies', policies, '--store', `file:${directory}/data`, '--port', '0', '--metrics-port', '0'],
+  env: { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY },
+  parseYaml: () => undefined,
+})
+const app = await startApp(config, { log: createLog('silent') })
+const given = await fetch(`${app.url}/api/admin/agents/acme/demo-agent/key`, {
+  method: 'POST',
+  headers: { authorization: `Bearer ${ADMIN_KEY}` },
+})
+const caller = await identify(app.deps, 'agent', (await given.json()).api_key)
+
+let events = 0
+const store = Object.create(app.deps.store, {
+  commit: {
+    async value(_partition, commit) {
+      await turn()
+      return { ok: true, numbers: commit.events.map(() => (events += 1)) }
+    },
+  },
+  get: { value: (...name) => app.deps.store.get(...name) },
+  now: { value: () => app.deps.store.now() },
+  range: { value: (...bounds) => app.deps.store.range(...bounds) },
+})
+const deps = { ...app.deps, store }
+
+const oldBytes = () =>
+  getHeapSpaceStatistics()
+    .filter(({ space_name }) => space_name === 'old_space')
+    .reduce((sum, { space_used_size }) => sum + space_used_size, 0)
+
+async function left(amount_cents) {
+  const request = () => ({
+    tool_name: 'ledger.transfer',
+    payload: { from: 'acct_ops', to: 'acct_travel', amount_cents, currency: 'eur' },
+  })
+  const run = async (calls) => {
+    for (let i = 0; i < calls; i++) await submit(deps, caller, { taskId: 'task', request: request() })
+  }
+  await run(WARM_UP)
+  globalThis.gc()
+  const before = oldBytes()
+  await run(CALLS)
+  return Math.round((oldBytes() - before) / CALLS)
+}
+
+const bytes = { allowed: await left(2_500), held: await left(25_000) }
+await app.close()
+rmSync(directory, { recursive: true })
+console.log(JSON.stringify(bytes))

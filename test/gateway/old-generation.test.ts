@@ -1,0 +1,21 @@
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+
+/** A kilobyte and more would be shapes of objects that grow (docs/decisions/0021); what warms up late leaves some dozens. */
+const AT_MOST = 250
+
+it('an allowed and a held call leave next to nothing that only a full collection frees', () => {
+  const program = fileURLToPath(new URL('old-generation-child.mjs', import.meta.url))
+  const policies = fileURLToPath(new URL('../../policies', import.meta.url))
+  // so much room that no collection but our own takes place in the old generation
+  const flags = ['--expose-gc', '--initial-heap-size=512']
+  const said = execFileSync(process.execPath, [...flags, program, policies], {
+    encoding: 'utf8',
+    env: {},
+    timeout: 60_000,
+  })
+  const { allowed, held } = JSON.parse(said) as { allowed: number; held: number }
+  expect(allowed).toBeLessThan(AT_MOST)
+  expect(held).toBeLessThan(AT_MOST)
+}, 60_000)
