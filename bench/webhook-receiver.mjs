@@ -1,8 +1,11 @@
 /* A process of webhooks.mjs: two receivers of webhooks, one that answers at once and one that never does. argv: directory with a key and a certificate. */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
+import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 
+// It shares a core with who measures the gateway, and must not be what is measured.
+setPriority(constants.priority.PRIORITY_LOW)
 const directory = process.argv[2]
 const options = {
   key: readFileSync(join(directory, 'key.pem')),

@@ -46,13 +46,15 @@ const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-node
 const names = ['-subj', '/CN=receiver', '-addext', 'subjectAltName=IP:127.0.0.1']
 execFileSync('openssl', ['req', '-x509', '-days', '2', ...key, ...files, ...names], { stdio: 'ignore' })
 
+const cores = availableParallelism()
+// Before anything is started: receivers stand for other machines, and must take nothing of the gateway's core.
+pinThisProcess()
 const receiver = fork(fileURLToPath(new URL('./webhook-receiver.mjs', import.meta.url)), [directory], {
   stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
 })
 endWithUs(() => receiver)
 const ports = JSON.parse(await lineOf(receiver, (line) => line.startsWith('{')))
 process.env.NODE_EXTRA_CA_CERTS = join(directory, 'cert.pem')
-pinThisProcess()
 const allow = Object.values(ports)
   .map((port) => `127.0.0.1/32:${port}`)
   .join(',')
@@ -159,7 +161,7 @@ const fast = `https://127.0.0.1:${ports.fast}/`
 const hanging = `https://127.0.0.1:${ports.hanging}/`
 const rows = { alone: [], beside: [] }
 console.log(
-  `Node ${process.version}, ${availableParallelism()} cores, ${rate} decisions/s, ${rounds} rounds of ${seconds} s, ${slices} slices`,
+  `Node ${process.version}, ${cores} cores, ${rate} decisions/s, ${rounds} rounds of ${seconds} s, ${slices} slices`,
 )
 await deliver('first', [fast])
 for (let i = 0; i < rounds; i++) {
