@@ -70,7 +70,8 @@ describe('the Dockerfile', () => {
   })
 
   it('starts the program itself, so that it gets the signals', () => {
-    expect(runtime.json('ENTRYPOINT')).toEqual(['node', '/opt/countersign/dist/bin/main.js'])
+    const flags = ['--v8-pool-size=0', '--min-semi-space-size=16']
+    expect(runtime.json('ENTRYPOINT')).toEqual(['node', ...flags, '/opt/countersign/dist/bin/main.js'])
     expect(runtime.json('CMD')).toEqual(['serve'])
     expect(runtime.instructions.find(({ keyword }) => keyword === 'STOPSIGNAL')?.args).toEqual(['SIGTERM'])
   })

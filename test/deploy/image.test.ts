@@ -19,6 +19,8 @@ const asUser = isRoot ? { uid: USER, gid: USER } : {}
 
 let place: string
 let program: string
+/** Of Node. */
+let flags: readonly string[]
 let data: string
 
 /** The files that are sent to the builder: those of the repository, as they are now, that .dockerignore lets through. */
@@ -82,12 +84,14 @@ beforeAll(async () => {
   mkdirSync(data, { mode: 0o700 })
   if (isRoot) chownSync(data, USER, USER)
   execFileSync('chmod', ['-R', 'a-w,a+rX', roots.runtime])
-  program = join(roots.runtime, runtime.json('ENTRYPOINT')[1] ?? '')
+  const [, ...entry] = runtime.json('ENTRYPOINT')
+  flags = entry.slice(0, -1)
+  program = join(roots.runtime, entry.at(-1) ?? '')
 }, 120_000)
 
 /** Runs what the image would run, as its user, in a tree that nobody can write to. */
 function start(args: readonly string[], env: Record<string, string> = {}) {
-  return spawn(process.execPath, [program, ...args], {
+  return spawn(process.execPath, [...flags, program, ...args], {
     cwd: dirname(program),
     env: { ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
