@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 for (const name of [
   'http',
+  'collections',
   'overload',
   'policy',
   'reload',
