@@ -205,6 +205,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     policies,
     keys: new Map(),
     noted: new Map(),
+    // of each request: a member that only takes a value costs its copy nothing (docs/decisions/0021)
     origin: undefined,
     shown: new Map(),
     random,

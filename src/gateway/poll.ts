@@ -259,7 +259,7 @@ function tokenOf(
   }
 }
 
-function recordOf(deps: Deps, thread: Thread, type: EvidenceRecord['type']): EvidenceRecord {
+function recordOf(deps: Deps, thread: Thread, type: EvidenceRecord['type']): Omit<EvidenceRecord, 'details'> {
   return {
     type,
     ...aboutThread(thread),
@@ -268,7 +268,8 @@ function recordOf(deps: Deps, thread: Thread, type: EvidenceRecord['type']): Evi
   }
 }
 
-function decisionOn(thread: Thread, now: number): Decision {
+/** Without proof: that is what minting adds. */
+function decisionOn(thread: Thread, now: number): Omit<Decision, 'approval_token' | 'token_expires_at'> {
   const pending = thread.status === 'pending_review'
   return {
     status: thread.status,

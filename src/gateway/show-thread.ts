@@ -47,12 +47,12 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
   const tool = snapshot?.tools.get(thread.tool)
   const shown = payloadFor(deps, caller, thread, current)
   return {
-    digest: current.digest,
     ...summaryOf(deps, snapshot, { caller, thread }),
     ...(current.claims as object),
     ...(current.action_hash === undefined ? {} : { action_hash: current.action_hash }),
     ...shown,
     warnings: warningsIn(current, shown),
+    digest: current.digest,
     rules: current.fired.map((rule) => ({ ...rule })),
     policy_revision: current.policy_revision,
     policy_risk: thread.policy_risk,
@@ -88,7 +88,7 @@ function payloadFor(
   revision: RevisionRecord,
 ): Pick<ThreadView, 'payload' | 'masked' | 'pictures'> {
   const { payload } = revision
-  return { pictures: picturesOf(revision), ...shownPayload(deps, caller, { thread_id, tool, payload }) }
+  return { ...shownPayload(deps, caller, { thread_id, tool, payload }), pictures: picturesOf(revision) }
 }
 
 async function commentsOf(
@@ -109,12 +109,12 @@ function revisionView(
   record: RevisionRecord,
   shown: Pick<ThreadView, 'payload' | 'masked' | 'pictures'>,
 ): ThreadView['revisions'][number] {
-  const { claims, fired, by, requirement: _, nonce: __, history: ___, payload_digest, ...rest } = record
+  const { claims, fired, requirement: _, nonce: __, history: ___, payload_digest, ...rest } = record
   return {
-    by: [...by],
     ...rest,
     ...(shown.masked.length === 0 ? { payload_digest } : {}),
     ...(claims as object),
+    by: [...rest.by],
     submitted_at: isoTime(rest.submitted_at),
     rules: fired.map((rule) => ({ ...rule })),
     ...shown,
@@ -128,9 +128,9 @@ function voteView(
 ): ThreadView['votes'][number] {
   const { groups: _, ...shown } = vote
   return {
-    void: vote.revision !== thread.revision,
     ...shown,
     at: isoTime(vote.at),
+    void: vote.revision !== thread.revision,
     ...nameOf(tenant, vote.reviewer),
   }
 }

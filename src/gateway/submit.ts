@@ -10,7 +10,7 @@ import type { Deps } from './deps.ts'
 import { decisionDetails, isSensitive } from './decision-evidence.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { freezeGuard, freezesOf, frozenOutcome, type KnownFreezes } from './freezes.ts'
-import { historyFor, noteHistory, type Noting } from './history.ts'
+import { type Doer, historyFor, noteHistory, type Noting } from './history.ts'
 import { attempted, remembering, replayable } from './idempotency.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
@@ -119,8 +119,8 @@ async function evaluate(
   checkInput(snapshot, caller, request)
   const at = deps.store.now()
   const sensitive = isSensitive(snapshot, request.tool_name)
-  const asked = { deps, caller, submission, snapshot, freezes, at, sensitive }
   const doer = { tenant: caller.tenant, agent: caller.id, task: taskId, tool: request.tool_name }
+  const asked = { deps, caller, submission, doer, snapshot, freezes, at, sensitive }
   const frozen = frozenOutcome(freezes, doer)
   if (frozen) {
     const guards = [keyGuard(caller), freezeGuard(freezes)]
@@ -188,6 +188,7 @@ interface Evaluation {
   readonly deps: Deps
   readonly caller: Caller
   readonly submission: Submission
+  readonly doer: Doer
   readonly snapshot: Snapshot | undefined
   readonly freezes: KnownFreezes
   readonly outcome: Outcome
@@ -212,9 +213,7 @@ function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
 }
 
 /** An allowed call is part of the history, and charged. */
-function noteAllowed({ deps, caller, submission, snapshot, outcome, at }: Evaluation): Noting {
-  const { taskId, request } = submission
-  const doer = { tenant: caller.tenant, agent: caller.id, task: taskId, tool: request.tool_name }
+function noteAllowed({ deps, doer, snapshot, outcome, at }: Evaluation): Noting {
   const { writes, landed } = noteHistory(deps, snapshot, doer, at)
   return { writes: [...writes, ...charge(chargesOf(outcome), at)], landed }
 }
@@ -301,7 +300,11 @@ function newThread(evaluation: Evaluation, thread_id: string) {
   return { thread, revision }
 }
 
-function decisionOf(submission: Submission, status: Decision['status'], message: string): Decision {
+function decisionOf(
+  submission: Submission,
+  status: Decision['status'],
+  message: string,
+): Omit<Decision, 'thread_id' | 'recommended_poll_after_seconds'> {
   const { action_hash } = submission.request
   return {
     status,
@@ -311,7 +314,10 @@ function decisionOf(submission: Submission, status: Decision['status'], message:
   }
 }
 
-function evidenceOf(evaluation: Evaluation, type: EvidenceRecord['type']): EvidenceRecord {
+function evidenceOf(
+  evaluation: Evaluation,
+  type: EvidenceRecord['type'],
+): Omit<EvidenceRecord, 'thread_id' | 'revision'> {
   const { deps, caller, submission, outcome, at, bundle, sensitive } = evaluation
   const { action_hash, risk_level } = submission.request
   const details = decisionDetails(deps, {

@@ -69,6 +69,8 @@ class DeliveryThread {
   readonly #data: ThreadData
   readonly #underWay = new Map<number, (sent: Sent) => void>()
   #worker: Worker | undefined
+  /** Was stuck, and is being ended. */
+  #ending: Worker | undefined
   #last = 0
 
   constructor({ allowed, ...trust }: Omit<OutboundOptions, 'named'>, own: Own) {
@@ -104,6 +106,8 @@ class DeliveryThread {
   }
 
   #end(stuck: Worker): void {
+    if (this.#ending === stuck) return
+    this.#ending = stuck
     this.#own.onError(new Error('it did not answer'))
     void stuck.terminate()
   }

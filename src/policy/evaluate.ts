@@ -75,7 +75,7 @@ function conclude(program: Program, tables: Tables, { run, limits }: Ran): Outco
       : undefined,
   }
   const verdict = verdictOf(ruling)
-  const outcome: Outcome = {
+  const outcome: Omit<Outcome, 'requirement'> = {
     verdict,
     risk,
     policyRisk,

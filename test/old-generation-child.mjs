@@ -8,11 +8,13 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { getHeapSpaceStatistics } from 'node:v8'
 
-const dist = new URL('../../dist/', import.meta.url)
+const dist = new URL('../dist/', import.meta.url)
 const { startApp } = await import(new URL('app.js', dist))
 const { loadConfig } = await import(new URL('config.js', dist))
 const { identify } = await import(new URL('gateway/identify.js', dist))
 const { submit } = await import(new URL('gateway/submit.js', dist))
+const { carried } = await import(new URL('gateway/origin.js', dist))
+const { gatewayFor } = await import(new URL('http/origin.js', dist))
 const { createLog } = await import(new URL('telemetry/log.js', dist))
 
 const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'
@@ -45,7 +47,7 @@ const store = Object.create(app.deps.store, {
   now: { value: () => app.deps.store.now() },
   range: { value: (...bounds) => app.deps.store.range(...bounds) },
 })
-const deps = { ...app.deps, store }
+const gateway = { ...app.deps, store }
 
 const oldBytes = () =>
   getHeapSpaceStatistics()
@@ -58,7 +60,10 @@ async function left(amount_cents) {
     payload: { from: 'acct_ops', to: 'acct_travel', amount_cents, currency: 'eur' },
   })
   const run = async (calls) => {
-    for (let i = 0; i < calls; i++) await submit(deps, caller, { taskId: 'task', request: request() })
+    for (let i = 0; i < calls; i++) {
+      const origin = { request: `request-${i}`, span: carried(undefined) }
+      await submit(gatewayFor({ origin }, { gateway }), caller, { taskId: 'task', request: request() })
+    }
   }
   await run(WARM_UP)
   globalThis.gc()

@@ -1,0 +1,31 @@
+import { execFileSync } from 'node:child_process'
+import { describe, expect, it } from 'vitest'
+import { stages } from './dockerfile.ts'
+import { read } from './files.ts'
+
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+const flagsIn = (text = ''): string[] => text.match(/--[a-z0-9-]+-size=\d+/g) ?? []
+const operations = read('docs/operations.md')
+const documented = flagsIn(/^node .* serve$/m.exec(operations)?.[0])
+
+describe('what Node is told', () => {
+  it('is the same wherever a gateway is started, and where it is measured', () => {
+    expect(documented).not.toEqual([])
+    const [, runtime] = stages()
+    expect(flagsIn(runtime?.json('ENTRYPOINT').join(' '))).toEqual(documented)
+    expect(flagsIn(scripts['start'])).toEqual(documented)
+    expect(flagsIn(/^ExecStart=.*$/m.exec(read('deploy/systemd/countersign.service'))?.[0])).toEqual(
+      documented,
+    )
+    expect(flagsIn(/^const AS_DEPLOYED = .*$/m.exec(read('bench/gateway.mjs'))?.[0])).toEqual(documented)
+  })
+
+  it('is what Node takes, on its command line and from NODE_OPTIONS', () => {
+    const says = (flags: readonly string[], env: Record<string, string>): string =>
+      execFileSync(process.execPath, [...flags, '-p', '"started"'], { env, encoding: 'utf8' }).trim()
+    expect(says(documented, {})).toBe('started')
+    const options = /`NODE_OPTIONS=(\S+)`/.exec(operations)?.[1] ?? ''
+    expect(documented).toContain(options)
+    expect(says([], { NODE_OPTIONS: options })).toBe('started')
+  })
+})
