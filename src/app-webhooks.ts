@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { allowedOf, type Config } from './config.ts'
 import type { Deps } from './gateway/deps.ts'
+import type { Deliverer } from './gateway/outbox.ts'
 import type { WebhookPorts } from './http/deps.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import type { Tracing } from './telemetry/tracing.ts'
@@ -21,8 +22,7 @@ export interface WebhookParts {
 
 export interface Webhooks {
   readonly ports: WebhookPorts
-  /** Deliveries were enqueued for a tenant. */
-  enqueued(tenant: string): void
+  readonly deliverer: Deliverer
   start(
     deps: Deps,
     told: { readonly metrics: Metrics; readonly log: Logger; readonly tracing: Tracing },
@@ -42,7 +42,12 @@ export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webh
   let worker: Worker | undefined
   return {
     ports: { refusalOf: (url) => outbound.refusalOf(url), composeSecret: (bytes) => composeSecret(bytes) },
-    enqueued: (tenant) => worker?.wake(tenant),
+    deliverer: {
+      lease: (destination) => worker?.lease(destination),
+      make: (leased) => worker?.make(leased),
+      drop: (leased) => worker?.drop(leased),
+      wake: (tenant) => worker?.wake(tenant),
+    },
     start(deps, { metrics, log, tracing }) {
       threadDied = (error) => log.error({ err: error }, 'the thread that makes deliveries died')
       worker = createWorker(deps, {

@@ -214,7 +214,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     commitmentSecret: commitments,
     destinations: new Map(),
     freezes: new Map(),
-    enqueued: (tenant) => webhooks.enqueued(tenant),
+    deliverer: webhooks.deliverer,
     sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },
     storeDeadlineMs: config.storeDeadline,
     observe: (observation) => {

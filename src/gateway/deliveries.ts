@@ -51,7 +51,7 @@ export async function redeliver(
   const { tenant, id } = acting
   await destination(deps, tenant, id)
   await again(deps, acting, delivery)
-  deps.enqueued(tenant)
+  deps.deliverer.wake(tenant)
 }
 
 /** All that were enqueued in a span of time: those that were given up, unless another state is named. */
@@ -76,7 +76,7 @@ export async function redeliverRange(
     after = entries.at(-1)
     if (entries.length < TOGETHER) break
   }
-  deps.enqueued(tenant)
+  deps.deliverer.wake(tenant)
   return count
 }
 

@@ -6,7 +6,7 @@ import type { Diagnostic } from '../policy/diagnostics.ts'
 import type { CommitResult, Store } from '../store/store.ts'
 import type { EvidenceRecord } from './evidence.ts'
 import type { KnownFreezes } from './freezes.ts'
-import type { KnownDestinations } from './outbox.ts'
+import type { Deliverer, KnownDestinations } from './outbox.ts'
 import type { Caller } from './caller.ts'
 import type { Origin } from './origin.ts'
 
@@ -32,8 +32,7 @@ export interface Deps {
   readonly destinations: Map<string, KnownDestinations>
   /** Freezes by tenant. A stale entry is harmless: every commit that lets an agent act guards it. */
   readonly freezes: Map<string, KnownFreezes>
-  /** Told that deliveries were enqueued for a tenant. May be lost: the worker looks by itself. */
-  enqueued(tenant: string): void
+  readonly deliverer: Deliverer
   /** Longest time one store call may take, ms. */
   readonly storeDeadlineMs: number
   /** Of the request that a verb works for. */

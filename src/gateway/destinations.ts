@@ -129,7 +129,7 @@ export async function resumeDestination(deps: Deps, acting: Acting & { readonly 
     after: resumed(one),
     what: { type: 'webhook.resumed', details: {} },
   }))
-  deps.enqueued(acting.tenant)
+  deps.deliverer.wake(acting.tenant)
 }
 
 function resumed({ paused: _paused, failing_since: _failing, ...working }: Destination): Destination {

@@ -7,7 +7,7 @@ import type { Guard, Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
 import { type TraceContext, traceOf } from './origin.ts'
-import { INDEX, put, read, revisionId, unchanged } from './records.ts'
+import { type DeliveryRecord, INDEX, put, read, revisionId, unchanged } from './records.ts'
 
 /*
  * The outbox (design.md section 7): what destinations are told is written in the commit that it tells of, so nothing is lost and nothing is told that did
@@ -73,12 +73,38 @@ export async function destinationsOf(deps: Deps, tenant: string): Promise<KnownD
   return fresh
 }
 
+/** Who makes the deliveries of this instance, as a commit that enqueues some sees it. */
+export interface Deliverer {
+  /**
+   * Until when (ms since 1970) a delivery that is about to be enqueued is this instance's own: it is born leased, which saves the commit that would lease
+   * it. Undefined where there is no room, or where something waits already: then whoever looks next makes it. Each lease ends with `make` or `drop`.
+   */
+  lease(destination: string): number | undefined
+  /** The commit is durable. */
+  make(leased: readonly Leased[]): void
+  /** It failed, or nobody knows. If it did happen, somebody takes over when the lease ends. */
+  drop(leased: readonly Leased[]): void
+  /** There is something to look for. May be lost: the worker looks by itself. */
+  wake(tenant: string): void
+}
+
+/** A delivery before it is written. */
+export interface Leased {
+  readonly tenant: string
+  readonly destination: Destination
+  readonly id: string
+  readonly record: DeliveryRecord
+}
+
 export interface Enqueued {
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
+  readonly leased: readonly Leased[]
+  /** Some are for whoever finds them. */
+  readonly waiting: boolean
 }
 
-const NOTHING: Enqueued = { guards: [], writes: [] }
+const NOTHING: Enqueued = { guards: [], writes: [], leased: [], waiting: false }
 
 /** The part of a commit that tells the tenant's destinations of what it does. No promise where nobody has to be asked: most calls are allowed. */
 export function enqueue(
@@ -88,7 +114,7 @@ export function enqueue(
 ): Enqueued | Promise<Enqueued> {
   if (notices.length === 0) return NOTHING
   const known = deps.destinations.get(tenant)
-  if (known?.list.length === 0) return { guards: guardsOf(known), writes: [] }
+  if (known?.list.length === 0) return { ...NOTHING, guards: guardsOf(known) }
   return enqueueFor(deps, tenant, notices)
 }
 
@@ -99,8 +125,16 @@ async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]
       .filter((one) => isToldOf(one, notice.body.type))
       .map((destination) => ({ notice, destination })),
   )
-  const writes = await Promise.all(told.map((one) => deliveryWrites(deps, tenant, one)))
-  return { guards: guardsOf(known), writes: writes.flat() }
+  const unsent = await Promise.all(told.map((one) => deliveryOf(deps, tenant, one)))
+  const leases = unsent.map(({ destination }) =>
+    destination.paused === undefined ? deps.deliverer.lease(destination.id) : undefined,
+  )
+  return {
+    guards: guardsOf(known),
+    writes: unsent.flatMap((one, i) => deliveryWrites(one, leases[i])),
+    leased: unsent.filter((_, i) => leases[i] !== undefined),
+    waiting: leases.includes(undefined),
+  }
 }
 
 const guardsOf = (known: KnownDestinations): Guard[] => [unchanged('destinations', DESTINATIONS, known)]
@@ -110,34 +144,37 @@ export async function enqueueOne(
   deps: Deps,
   tenant: string,
   one: { readonly notice: Notice; readonly destination: Destination },
-): Promise<Enqueued> {
+): Promise<Pick<Enqueued, 'guards' | 'writes'>> {
   const known = await destinationsOf(deps, tenant)
-  return { guards: guardsOf(known), writes: await deliveryWrites(deps, tenant, one) }
+  return { guards: guardsOf(known), writes: deliveryWrites(await deliveryOf(deps, tenant, one)) }
 }
 
-async function deliveryWrites(
+async function deliveryOf(
   deps: Deps,
   tenant: string,
   { notice, destination }: { readonly notice: Notice; readonly destination: Destination },
-): Promise<Write[]> {
+): Promise<Leased> {
   const id = `whd_${tenant}_${deps.nextId()}`
   const { at, body, trace } = notice
   const payload = destination.payload === 'full' ? await payloadOf(deps, tenant, notice) : undefined
-  const text = JSON.stringify({ id, timestamp: isoTime(at), ...body, ...defined({ payload }) })
-  const now = deps.store.now()
+  const record: DeliveryRecord = {
+    destination: destination.id,
+    type: body.type,
+    ...defined({ thread_id: body.thread_id }),
+    body: JSON.stringify({ id, timestamp: isoTime(at), ...body, ...defined({ payload }) }),
+    created_at: deps.store.now(),
+    state: 'waiting',
+    attempts: 0,
+    ...defined({ trace }),
+  }
+  return { tenant, destination, id, record }
+}
+
+function deliveryWrites({ destination, id, record }: Leased, until = record.created_at): Write[] {
   return [
-    put('delivery', id, {
-      destination: destination.id,
-      type: body.type,
-      ...defined({ thread_id: body.thread_id }),
-      body: text,
-      created_at: now,
-      state: 'waiting',
-      attempts: 0,
-      ...defined({ trace }),
-    }),
-    { op: 'index', index: INDEX.outbox(destination.id), member: id, to: now },
-    { op: 'index', index: INDEX.deliveries(destination.id), member: id, to: now },
+    put('delivery', id, record),
+    { op: 'index', index: INDEX.outbox(destination.id), member: id, to: until },
+    { op: 'index', index: INDEX.deliveries(destination.id), member: id, to: record.created_at },
   ]
 }
 

@@ -19,7 +19,7 @@ export async function pingDestination(
       guards,
       writes,
       evidence: [{ type: 'webhook.pinged', tenant, at: isoTime(at), actor, details: { id } }],
-      landed: () => deps.enqueued(tenant),
+      landed: () => deps.deliverer.wake(tenant),
     }
   })
 }

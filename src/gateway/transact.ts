@@ -4,7 +4,7 @@ import type { Commit, CommitResult, Guard, RecordGuard, Write } from '../store/s
 import { StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { encodeEvidence, type EvidenceRecord } from './evidence.ts'
-import { enqueue, type Notice } from './outbox.ts'
+import { enqueue, type Enqueued, type Notice } from './outbox.ts'
 
 /** What one attempt of a verb wants to become true, all of it or nothing. */
 export interface Plan<T> {
@@ -105,17 +105,24 @@ async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Comm
   try {
     result = await deps.store.commit(tenant, commit)
   } catch (error) {
+    deps.deliverer.drop(outbox.leased)
     deps.observe({ kind: 'commit', seconds: (performance.now() - start) / 1000, error })
     throw error
   }
   deps.observe({ kind: 'commit', seconds: (performance.now() - start) / 1000, result })
   if (result.ok) {
     plan.landed?.()
-    if (outbox.writes.length > 0) deps.enqueued(tenant)
+    deliver(deps, tenant, outbox)
     for (const record of evidence) deps.observe({ kind: 'evidence', record, origin: deps.origin })
     return { answer: plan.answer, ...receiptOf(result.numbers[0], commit.events[0]) }
   }
+  deps.deliverer.drop(outbox.leased)
   return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }
+}
+
+function deliver({ deliverer }: Deps, tenant: string, { leased, waiting }: Enqueued): void {
+  if (leased.length > 0) deliverer.make(leased)
+  if (waiting) deliverer.wake(tenant)
 }
 
 /** The guards that failed, when deciding afresh makes sense. */

@@ -5,6 +5,7 @@ import { deliveryToMake, type Tried } from '../gateway/attempt.ts'
 import type { Deps } from '../gateway/deps.ts'
 import { destinations } from '../gateway/destinations.ts'
 import type { Span } from '../gateway/origin.ts'
+import type { Deliverer, Leased } from '../gateway/outbox.ts'
 import { INDEX, SYSTEM } from '../gateway/records.ts'
 import { createOutcomes, type Outcomes } from './outcomes.ts'
 import type { Outbound, Sent } from '../outbound/outbound.ts'
@@ -14,11 +15,7 @@ import { sign } from './signature.ts'
  * Makes the deliveries that wait in the outbox (design.md section 7). Every instance runs one; a delivery is leased, so one worker at a time makes it, and
  * another takes over when that one dies. Each destination has its own list and its own few connections: one that is slow holds up nobody else.
  */
-export interface Worker {
-  /** There is something to do for the tenant. */
-  wake(tenant: string): void
-  /** One look at everything; resolves when what it found was tried and written down. Returns how many tries that were. */
-  round(): Promise<number>
+export interface Worker extends Deliverer {
   /** Ends the tries under way, without writing them down: they are made again. */
   close(): Promise<void>
 }
@@ -50,12 +47,8 @@ const GATHER_MS = 25
 const LEASE_MARGIN_MS = 5_000
 const MAX_TENANTS = 10_000
 
-/** One delivery that this worker has leased. */
-interface Item {
-  readonly tenant: string
-  readonly destination: Destination
-  readonly id: string
-}
+/** One delivery that this worker has leased; with its record where that is at hand. */
+type Item = Omit<Leased, 'record'> & Partial<Leased>
 
 export function createWorker(deps: Deps, options: WorkerOptions): Worker {
   const worker = new OutboxWorker(deps, options)
@@ -67,19 +60,23 @@ class OutboxWorker implements Worker {
   readonly #deps: Deps
   readonly #options: WorkerOptions
   readonly #stop = new AbortController()
-  /** Tries by destination. */
+  /** Leases by destination: of tries, and of what is about to be enqueued. */
   readonly #underWay = new Map<string, number>()
+  /** Destinations for which nothing was left over at the last look, nor since. Only they have a lease for what is new: it must not stand before what waits. */
+  readonly #upToDate = new Set<string>()
   readonly #tries = new Set<Promise<void>>()
   /** Looks to come, by tenant. */
   readonly #woken = new Map<string, NodeJS.Timeout>()
   readonly #outcomes: Outcomes
+  readonly #leaseMs: number
   #timer: NodeJS.Timeout | undefined
-  #looking: Promise<unknown> = Promise.resolve()
+  #looking: Promise<void> = Promise.resolve()
 
   constructor(deps: Deps, options: WorkerOptions) {
     this.#deps = deps
     this.#options = options
     this.#outcomes = createOutcomes(deps)
+    this.#leaseMs = options.deadlineMs + LEASE_MARGIN_MS
     // every try listens to it
     setMaxListeners(0, this.#stop.signal)
   }
@@ -92,6 +89,29 @@ class OutboxWorker implements Worker {
       })
   }
 
+  lease(destination: string): number | undefined {
+    if (this.#stop.signal.aborted || !this.#upToDate.has(destination)) return undefined
+    if (this.#freeFor(destination) <= 0) {
+      this.#upToDate.delete(destination)
+      return undefined
+    }
+    this.#occupy(destination, 1)
+    const { store, storeDeadlineMs } = this.#deps
+    return store.now() + storeDeadlineMs + this.#leaseMs
+  }
+
+  /** In a turn of its own: whoever caused it has its answer first. */
+  make(leased: readonly Leased[]): void {
+    setImmediate(() => {
+      if (this.#stop.signal.aborted) return this.drop(leased)
+      for (const item of leased) this.#begin(item)
+    })
+  }
+
+  drop(leased: readonly Leased[]): void {
+    for (const item of leased) this.#free(item)
+  }
+
   wake(tenant: string): void {
     if (this.#stop.signal.aborted || this.#woken.has(tenant)) return
     const look = (): void => {
@@ -99,12 +119,6 @@ class OutboxWorker implements Worker {
       this.#look(() => this.#lookAt(tenant)).catch(this.#options.onError)
     }
     this.#woken.set(tenant, setTimeout(look, GATHER_MS))
-  }
-
-  async round(): Promise<number> {
-    const found = await this.#look(() => this.#lookAtAll())
-    while (this.#tries.size > 0) await Promise.all(this.#tries)
-    return found
   }
 
   async close(): Promise<void> {
@@ -117,38 +131,41 @@ class OutboxWorker implements Worker {
   }
 
   /** One after another: two looks at once would only take each other's items. */
-  #look<T>(act: () => Promise<T>): Promise<T> {
+  #look(act: () => Promise<void>): Promise<void> {
     const next = this.#looking.then(act)
     this.#looking = next.catch(() => undefined)
     return next
   }
 
-  async #lookAtAll(): Promise<number> {
+  async #lookAtAll(): Promise<void> {
     const tenants = await this.#deps.store.range(SYSTEM, INDEX.webhookTenants, { limit: MAX_TENANTS })
-    let found = 0
-    for (const { member } of tenants) found += await this.#lookAt(member)
-    return found
+    for (const { member } of tenants) await this.#lookAt(member)
   }
 
-  async #lookAt(tenant: string): Promise<number> {
-    const { store } = this.#deps
+  async #lookAt(tenant: string): Promise<void> {
     const all = await destinations(this.#deps, tenant)
-    let found = 0
     for (const destination of all.filter(({ paused }) => paused === undefined)) {
-      const free = CONNECTIONS - (this.#underWay.get(destination.id) ?? 0)
-      if (free <= 0 || this.#stop.signal.aborted) continue
-      const lease = this.#options.deadlineMs + LEASE_MARGIN_MS
-      const claim = { now: store.now(), lease, limit: free }
-      const claimed = await store.claimDue(tenant, INDEX.outbox(destination.id), claim)
-      for (const { member } of claimed) this.#begin({ tenant, destination, id: member })
-      found += claimed.length
+      const free = this.#freeFor(destination.id)
+      if (free > 0 && !this.#stop.signal.aborted) await this.#claim(tenant, destination, free)
     }
-    return found
+  }
+
+  async #claim(tenant: string, destination: Destination, limit: number): Promise<void> {
+    const { store } = this.#deps
+    const { id } = destination
+    this.#occupy(id, limit)
+    const claim = { now: store.now(), lease: this.#leaseMs, limit }
+    const claimed = await store.claimDue(tenant, INDEX.outbox(id), claim).catch((error: unknown) => {
+      this.#occupy(id, -limit)
+      throw error
+    })
+    this.#occupy(id, claimed.length - limit)
+    for (const { member } of claimed) this.#begin({ tenant, destination, id: member })
+    if (claimed.length < limit) this.#upToDate.add(id)
+    else this.#upToDate.delete(id)
   }
 
   #begin(item: Item): void {
-    const { id } = item.destination
-    this.#underWay.set(id, (this.#underWay.get(id) ?? 0) + 1)
     const posting = post(this.#deps, this.#options, item, this.#stop.signal)
     const trying = posting
       .finally(() => this.#free(item))
@@ -168,12 +185,20 @@ class OutboxWorker implements Worker {
     this.#options.observe({ result, code: codeOf(sent), seconds, ...lag })
   }
 
+  #freeFor(destination: string): number {
+    return CONNECTIONS - (this.#underWay.get(destination) ?? 0)
+  }
+
+  #occupy(destination: string, more: number): void {
+    const count = (this.#underWay.get(destination) ?? 0) + more
+    if (count > 0) this.#underWay.set(destination, count)
+    else this.#underWay.delete(destination)
+  }
+
   #free({ tenant, destination: { id } }: Item): void {
-    const left = (this.#underWay.get(id) ?? 1) - 1
-    if (left > 0) this.#underWay.set(id, left)
-    else this.#underWay.delete(id)
+    this.#occupy(id, -1)
     // a full house may have left something behind
-    if (left >= CONNECTIONS / 2) this.wake(tenant)
+    if (this.#freeFor(id) <= CONNECTIONS / 2) this.wake(tenant)
   }
 }
 
@@ -187,10 +212,10 @@ interface Posted {
 async function post(
   deps: Deps,
   { outbound, deadlineMs, beginSpan }: WorkerOptions,
-  { tenant, destination, id }: Item,
+  { tenant, destination, id, record: atHand }: Item,
   signal: AbortSignal,
 ): Promise<Posted | undefined> {
-  const record = await deliveryToMake(deps, tenant, { id, destination: destination.id })
+  const record = atHand ?? (await deliveryToMake(deps, tenant, { id, destination: destination.id }))
   if (record === undefined) return undefined
   const { body, created_at: createdAt, type: event, thread_id, trace } = record
   const span = beginSpan()

@@ -1,0 +1,126 @@
+import type { ServerResponse } from 'node:http'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { WebhookSecret } from '../../src/contract/webhook.ts'
+import { type CommitResult, type Store, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
+import { type Agent, newTask, openWorld, overriding, SECOND, until, type World } from '../gateway-fixture.ts'
+import { type Receiver, Receivers } from '../webhooks/receiver.ts'
+
+/** Deliveries that are born leased to the gateway that decides (docs/decisions/0015). Nobody looks at the outbox by the clock here. */
+
+const NEVER_MS = 2 ** 31 - 1
+const CONNECTIONS = 16
+/** A try of a second, five for its record, two for the commit. */
+const LEASE_MS = 8 * SECOND
+
+const receivers = new Receivers()
+afterAll(() => receivers.dispose())
+
+let world: World
+let bot: Agent
+let receiver: Receiver
+let hook: WebhookSecret
+/** Looks that were taken at the outbox. */
+let looks: number
+/** Takes the place of the commits to come that enqueue something. */
+let instead: ((commit: () => Promise<CommitResult>) => Promise<CommitResult>) | undefined
+
+const enqueues = ({ writes }: Parameters<Store['commit']>[1]): boolean =>
+  writes.some((write) => write.op === 'put' && write.type === 'delivery')
+
+const watched = (store: Store): Store =>
+  overriding(store, {
+    claimDue(partition, index, claim) {
+      if (index.startsWith('outbox/')) looks += 1
+      return store.claimDue(partition, index, claim)
+    },
+    commit(partition, commit) {
+      const really = (): Promise<CommitResult> => store.commit(partition, commit)
+      return instead !== undefined && enqueues(commit) ? instead(really) : really()
+    },
+  })
+
+beforeEach(async () => {
+  receiver = await receivers.open()
+  instead = undefined
+  world = await openWorld({
+    config: { webhooksAllow: `127.0.0.1/32:${receiver.port}` },
+    webhooks: { everyMs: NEVER_MS, deadlineMs: SECOND, ca: receivers.ca },
+    wrapStore: watched,
+  })
+  bot = await world.agent()
+  looks = 0
+  const body = { tenant: 'acme', url: receiver.url }
+  hook = (await world.admin<WebhookSecret>('POST', 'webhooks', { body })).body
+  await ping()
+  await until(async () => (await outbox()).length === 0)
+})
+afterEach(() => world.close())
+
+const allow = async (): Promise<number> =>
+  (await bot.submit(newTask(), { tool_name: 't', payload: {} })).status
+const got = (count: number): Promise<void> => until(() => receiver.got.length >= count)
+async function ping(): Promise<void> {
+  const before = receiver.got.length
+  await world.admin('POST', `webhooks/${hook.id}/ping`)
+  await got(before + 1)
+}
+const outbox = (): ReturnType<Store['range']> =>
+  world.app.deps.store.range('acme', `outbox/${hook.id}`, { limit: 100 })
+
+describe('a delivery', () => {
+  it('is made by the gateway that decided, without a look at the outbox', async () => {
+    const before = looks
+    receiver.answer = () => undefined
+    await allow()
+    await got(2)
+    const [entry] = await outbox()
+    expect(entry?.score).toBe(world.clock.now + LEASE_MS)
+    expect(looks).toBe(before)
+  })
+
+  it('waits for its turn where others wait: the oldest is next', async () => {
+    const open: ServerResponse[] = []
+    receiver.answer = (_, response) => void open.push(response)
+    for (let i = 0; i < CONNECTIONS; i++) await allow()
+    await got(1 + CONNECTIONS)
+    world.clock.advance(1)
+    await allow()
+    const waiting = (await outbox()).filter(({ score }) => score <= world.clock.now)
+    expect(waiting).toHaveLength(1)
+    open[0]?.end()
+    world.clock.advance(1)
+    await allow()
+    await got(2 + CONNECTIONS)
+    expect(receiver.got.at(-1)?.body.id).toBe(waiting[0]?.member)
+    for (const response of open) response.end()
+    await got(3 + CONNECTIONS)
+  })
+
+  it.each([
+    ['failed', () => Promise.reject(new StoreUnavailable('not now'))],
+    ['was refused', () => Promise.resolve({ ok: false, reason: 'late' } as const)],
+  ])('whose commit %s gives its place back', async (_, failure) => {
+    instead = failure
+    for (let i = 0; i < CONNECTIONS; i++) expect(await allow()).toBe(503)
+    instead = undefined
+    const before = looks
+    expect(await allow()).toBe(200)
+    await got(2)
+    expect(looks).toBe(before)
+  })
+
+  it('whose commit succeeded without a word is made after its lease', async () => {
+    instead = async (commit) => {
+      await commit()
+      throw new StoreIndeterminate('nothing heard')
+    }
+    expect(await allow()).toBe(503)
+    instead = undefined
+    const [entry] = await outbox()
+    await ping()
+    expect(receiver.got.map(({ body }) => body.id)).not.toContain(entry?.member)
+    world.clock.advance(LEASE_MS)
+    await ping()
+    await until(() => receiver.got.some(({ body }) => body.id === entry?.member))
+  })
+})
