@@ -25,6 +25,7 @@ export const ERRORS = {
   stale_revision: { status: 412, title: 'The thread has moved on to another revision' },
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'Only application/json in UTF-8, unencoded' },
+  expectation_failed: { status: 417, title: 'Only `Expect: 100-continue` is known' },
   idempotency_mismatch: { status: 422, title: 'This Idempotency-Key was used with another body' },
   revision_required: { status: 428, title: 'Say which revision you looked at' },
   rate_limited: { status: 429, title: 'Too many requests' },

@@ -2,6 +2,8 @@
 export const LIMITS = {
   /** Largest request body in bytes (413 above it). Configurable. */
   BODY_BYTES: 256 * 1024,
+  /** What approvals/validate may have beyond that, around a payload that was accepted. */
+  PROOF_BYTES: 4 * 1024,
   /** Deepest nesting of a JSON body. */
   JSON_DEPTH: 64,
   /** Most object keys in one body, all levels together. */

@@ -134,11 +134,12 @@ function decisionsRoute(app: FastifyInstance, http: HttpDeps): void {
     const { seconds } = waitOf(request)
     if (seconds === 0 || http.waits.full())
       return answer(reply, await poll(gatewayFor(request, http), callerOf(request), target))
-    reply.header('preference-applied', `wait=${seconds}`)
     http.gate.park(reply.raw)
     const held = http.waits.hold(request, seconds)
     try {
-      return answer(reply, await poll(gatewayFor(request, http), callerOf(request), target, held))
+      const decision = await poll(gatewayFor(request, http), callerOf(request), target, held)
+      reply.header('preference-applied', `wait=${seconds}`)
+      return answer(reply, decision)
     } finally {
       held.release()
     }
@@ -186,7 +187,7 @@ function resolveRoute(app: FastifyInstance, http: HttpDeps): void {
 
 /** Whatever the body says, an authenticated call is answered 200: callers inspect `valid`. A rate limit and a stalled body stay errors. */
 function validateRoute(app: FastifyInstance, http: HttpDeps): void {
-  acceptAnything(app)
+  acceptAnything(app, http.bodyBytes)
   const judge = async (request: FastifyRequest, reply: FastifyReply, body: unknown): Promise<object> => {
     const fitting = http.schemas.fits<ApprovalValidationRequest>('ApprovalValidationRequest', body)
     const claimed = (body as { signature?: unknown } | null | undefined)?.signature

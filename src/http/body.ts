@@ -2,9 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
 import type { JsonValue } from '../contract/json.ts'
+import { LIMITS } from '../contract/limits.ts'
 import { parseStrictJson } from './strict-json.ts'
 
-const MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*"?utf-8"?\s*)?)*$/i
+const MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:"utf-8"|utf-8)\s*)?)*$/i
 
 /** Only `application/json` in UTF-8 without encoding, through the strict scan. Everything else is 415 or 400. */
 export function acceptStrictJson(app: FastifyInstance): void {
@@ -19,18 +20,25 @@ export function acceptStrictJson(app: FastifyInstance): void {
   })
 }
 
-/** For the one route that answers 200 whatever the body: what is not strict JSON arrives as undefined. */
-export function acceptAnything(app: FastifyInstance): void {
+/**
+ * For the one route that answers 200 whatever the body: what is not strict JSON arrives as undefined. A payload that was accepted at its caps comes back
+ * here with more around it, so there is room for that.
+ */
+export function acceptAnything(app: FastifyInstance, bodyBytes: number): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+  const bodyLimit = bodyBytes + LIMITS.PROOF_BYTES
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (request, body, done) => {
     done(null, parsed(request, body as Buffer))
   })
 }
 
+/** Members that a proof has and a proposal has not. */
+const PROOF_MEMBERS = 8
+
 function parsed(request: FastifyRequest, body: Buffer): JsonValue | undefined {
   try {
     checkMediaType(request)
-    return parseStrictJson(body)
+    return parseStrictJson(body, PROOF_MEMBERS)
   } catch {
     return undefined
   }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
 import type { Gate } from './gate.ts'
+import type { Malformed } from './malformed.ts'
 
 /** How long each part of closing may take, ms. */
 export const DRAINING = {
@@ -16,12 +17,17 @@ export const DRAINING = {
 } as const
 
 /** The server whose listener asks the gate first: what it refuses never gets to Fastify. */
-export function gatedServer(gate: Gate) {
+export function gatedServer(gate: Gate, malformed: Malformed) {
   return (handle: RequestListener, options: FastifyServerOptions): Server => {
     const { http = {}, keepAliveTimeout = 0, requestTimeout = 0, connectionTimeout = 0 } = options as Options
     const server = createServer(http, (request, response) => {
+      malformed.note(request, response)
       gate.enter(request, response, () => handle(request, response))
     })
+    // Node would drop what comes after so many headers, in silence; their bytes are limited anyway
+    server.maxHeadersCount = 0
+    // or Node would answer what it does not expect by itself, without a word
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response))
     server.keepAliveTimeout = keepAliveTimeout
     server.requestTimeout = requestTimeout
     server.setTimeout(connectionTimeout)

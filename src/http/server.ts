@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
 import Fastify, { LogController, type FastifyInstance, type FastifyRequest } from 'fastify'
-import { type ErrorCode, GatewayError, problemOf } from '../contract/errors.ts'
+import { GatewayError } from '../contract/errors.ts'
 import { verifierKeys } from '../gateway/checkpoints.ts'
 import { adminRoutes } from './admin.ts'
 import { agentRoutes } from './agent.ts'
@@ -11,12 +10,13 @@ import { BUILT_CONSOLE, consoleRoutes } from './console.ts'
 import type { HttpDeps } from './deps.ts'
 import { drainWhileClosing, gatedServer } from './draining.ts'
 import { healthRoutes, type Health } from './health.ts'
+import { answerMalformed } from './malformed.ts'
 import { rememberOrigins } from './origin.ts'
 import { answerNotFound, answerProblem } from './problem.ts'
 import { reviewerRoutes } from './reviewer.ts'
 import { sessionRoutes } from './session.ts'
 import { singleSignOnRoutes } from './single-sign-on.ts'
-import { NO_ROUTE, watchTraffic } from './traffic.ts'
+import { watchTraffic } from './traffic.ts'
 
 /** How long a client may take (ms), so that nobody holds a connection for nothing. */
 export const TIMEOUTS = {
@@ -33,6 +33,7 @@ const MAX_URL_CHARS = 8_192
 
 /** The HTTP server: every plane in its own scope with its own credential, one answer shape for every refusal. */
 export function createServer(http: HttpDeps, health: Health): FastifyInstance {
+  const malformed = answerMalformed(http.watcher)
   const app = Fastify({
     loggerInstance: http.log,
     genReqId: requestIds(),
@@ -44,7 +45,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     requestTimeout: TIMEOUTS.REQUEST_MS,
     connectionTimeout: TIMEOUTS.IDLE_SOCKET_MS,
     keepAliveTimeout: TIMEOUTS.KEEP_ALIVE_MS,
-    serverFactory: gatedServer(http.gate),
+    serverFactory: gatedServer(http.gate, malformed),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     http: {
@@ -57,7 +58,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     frameworkErrors: (error, request, reply) => {
       void answerProblem(error, request, reply)
     },
-    clientErrorHandler: (error, socket) => answerClientError(http, error, socket),
+    clientErrorHandler: (error, socket) => malformed.answer(error, socket),
     rewriteUrl: refuseOddTargets,
   })
   app.setErrorHandler(answerProblem)
@@ -112,8 +113,11 @@ function refuseOddTargets(request: IncomingMessage): string {
 
 /** What is refused whatever the route; the connection ends with it. */
 function refusalOf(request: FastifyRequest): GatewayError | undefined {
-  if (request.raw.url !== ODD_TARGET && isAcceptable(request)) return undefined
-  return new GatewayError('invalid_request', 'the request line or the Host header is not acceptable')
+  if (request.raw.url === ODD_TARGET || !isAcceptable(request))
+    return new GatewayError('invalid_request', 'the request line or the Host header is not acceptable')
+  const { expect } = request.headers
+  if (expect === undefined || expect.trim().toLowerCase() === '100-continue') return undefined
+  return new GatewayError('expectation_failed', 'send the request without this Expect header')
 }
 
 /** HTTP/1.1 with exactly one Host, or 1.0 with at most one (RFC 9112 section 3.2). */
@@ -121,42 +125,4 @@ function isAcceptable(request: FastifyRequest): boolean {
   const hosts = countOf(request, 'host')
   const { httpVersion } = request.raw
   return httpVersion === '1.1' ? hosts === 1 : httpVersion === '1.0' && hosts <= 1
-}
-
-/** What Node's parser refuses never reaches a route: it is answered on the socket, and the connection ends. */
-function answerClientError(http: HttpDeps, error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const problem = problemOf(
-    new GatewayError(clientErrorCode(error.code), 'the request cannot be read as HTTP/1.1'),
-  )
-  const body = JSON.stringify(problem)
-  const head = [
-    `HTTP/1.1 ${problem.status} ${STATUS_TEXT[problem.status] ?? 'Bad Request'}`,
-    'content-type: application/problem+json',
-    `content-length: ${Buffer.byteLength(body)}`,
-    'cache-control: no-store',
-    'connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
-  http.watcher.answered({
-    method: 'none',
-    route: NO_ROUTE,
-    status: problem.status,
-    seconds: 0,
-    problem: problem.code,
-  })
-}
-
-const STATUS_TEXT: Record<number, string> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  431: 'Request Header Fields Too Large',
-}
-
-function clientErrorCode(code: string | undefined): ErrorCode {
-  if (code === 'HPE_HEADER_OVERFLOW') return 'header_too_large'
-  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'invalid_request'
 }

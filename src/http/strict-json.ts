@@ -8,12 +8,13 @@ import { LIMITS } from '../contract/limits.ts'
  * what was approved must be what runs: duplicate keys, lossy numbers, lone surrogates, `__proto__`, and whatever is too deep or
  * too much.
  *
+ * @param spare so many keys and values more than the caps
  * @throws GatewayError `invalid_json` with the place
  */
-export function parseStrictJson(bytes: Uint8Array): JsonValue {
+export function parseStrictJson(bytes: Uint8Array, spare = 0): JsonValue {
   if (!isUtf8(bytes)) throw refused('the body is not UTF-8', 0)
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-  new Scan(text).document()
+  new Scan(text, spare).document()
   return JSON.parse(text) as JsonValue
 }
 
@@ -43,14 +44,16 @@ const SMALLEST_NORMAL = 2 ** -1022
 /** Lives for one document. Iterative, so that depth costs no stack. */
 class Scan {
   readonly #text: string
+  readonly #spare: number
   #at = 0
   #keys = 0
   #values = 0
   /** Open containers: the keys seen of an object, or null for an array. */
   readonly #open: (Set<string> | null)[] = []
 
-  constructor(text: string) {
+  constructor(text: string, spare: number) {
     this.#text = text
+    this.#spare = spare
   }
 
   document(): void {
@@ -92,14 +95,15 @@ class Scan {
     if (seen.has(key)) this.#refuse(`duplicate key \`${shown(key)}\``, start)
     if (key === '__proto__') this.#refuse('the key `__proto__` is not accepted', start)
     seen.add(key)
-    if (++this.#keys > LIMITS.JSON_KEYS) this.#refuse(`more than ${LIMITS.JSON_KEYS} keys`)
+    if (++this.#keys > LIMITS.JSON_KEYS + this.#spare) this.#refuse(`more than ${LIMITS.JSON_KEYS} keys`)
     this.#space()
     if (this.#text.charCodeAt(this.#at) !== COLON) this.#refuse('expected `:`')
     this.#at++
   }
 
   #value(): void {
-    if (++this.#values > LIMITS.JSON_VALUES) this.#refuse(`more than ${LIMITS.JSON_VALUES} values`)
+    if (++this.#values > LIMITS.JSON_VALUES + this.#spare)
+      this.#refuse(`more than ${LIMITS.JSON_VALUES} values`)
     const code = this.#text.charCodeAt(this.#at)
     if (code === QUOTE) this.#string()
     else if (code === OPEN_OBJECT) this.#enter(new Set(), CLOSE_OBJECT)
@@ -185,8 +189,8 @@ function lossOf(literal: string): string | undefined {
   if (!Number.isFinite(value)) return 'a number is too large'
   const digits = significant(literal)
   if (value === 0) return digits === '' ? undefined : 'a number is too small'
-  const exact = /^-?\d+$/.test(literal) ? Number.isSafeInteger(value) : survives(value, digits)
-  return exact ? undefined : 'a number has more digits than a double can hold'
+  if (/^-?\d+$/.test(literal)) return Number.isSafeInteger(value) ? undefined : 'an integer is beyond 2^53-1'
+  return survives(value, digits) ? undefined : 'a number has more digits than a double can hold'
 }
 
 /**

@@ -5,6 +5,11 @@ import { LIMITS } from '../../src/contract/limits.ts'
 const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, meaning: string, over: string]>> =
   {
     BODY_BYTES: ['bytes', 'request body (`body_limit`)', '413'],
+    PROOF_BYTES: [
+      'bytes',
+      'beyond `BODY_BYTES`, what surrounds the payload in approvals/validate',
+      '`valid: false`',
+    ],
     JSON_DEPTH: ['levels', 'nesting of a body', '400'],
     JSON_KEYS: ['keys', 'object keys in a body, all levels together', '400'],
     JSON_VALUES: ['values', 'values in a body, all levels together', '400'],
@@ -70,6 +75,7 @@ describe('limits', () => {
   it('are what was agreed: a change is a change of the contract', () => {
     expect(LIMITS).toEqual({
       BODY_BYTES: 262_144,
+      PROOF_BYTES: 4_096,
       JSON_DEPTH: 64,
       JSON_KEYS: 10_000,
       JSON_VALUES: 50_000,

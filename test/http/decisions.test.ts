@@ -363,6 +363,14 @@ describe('GET decisions with Prefer: wait', () => {
     ['wait=-1', null],
     ['wait=x', null],
     ['await=5', null],
+    ['foo="a, wait=2"', null],
+    ['foo="\\", wait=2"', null],
+    ['foo="\\", wait=2", wait="3"; x="a,b"', 'wait=3'],
+    ['wait=abc, wait=2', null],
+    ['wait, wait=2', null],
+    ['wait="2', null],
+    ['wait=2"', null],
+    ['wait=4, wait=2', 'wait=4'],
     ['', null],
   ])('200 with Prefer: %s applies %s', async (prefer, applied) => {
     const { thread } = await held(bot)

@@ -125,6 +125,10 @@ describe('hostile HTTP', () => {
   )
 })
 
+const FILLING = 'a:\r\n'.repeat(1_200)
+const typed = (parameter: string): string =>
+  `Content-Type: application/json; ${parameter}\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`
+
 /** Our own, and what the gaps of the file may hold: name, bytes, statuses, answers on the connection. */
 const OURS: readonly (readonly [string, string, number[], number?])[] = [
   ['HEAD on the poll', `HEAD /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\n${HEAD}\r\n`, [404]],
@@ -334,6 +338,14 @@ const OURS: readonly (readonly [string, string, number[], number?])[] = [
     `OPTIONS /api/agent/decisions HTTP/1.1\r\nHost: gw.test\r\nOrigin: https://evil.test\r\nAccess-Control-Request-Method: GET\r\n\r\n`,
     [404],
   ],
+  ['Expect: gold for a proof', post('/api/agent/approvals/validate', 'Expect: gold\r\n'), [417]],
+  ['an encoding behind 1,000 headers', requests(`${FILLING}Content-Encoding: gzip\r\n`), [415]],
+  ['a second key behind 1,000 headers', requests(`${FILLING}Authorization: Bearer x\r\n`), [401]],
+  ['a second Host behind 1,000 headers', requests(`${FILLING}Host: x\r\n`), [400]],
+  ['a second media type behind 1,000 headers', requests(`${FILLING}Content-Type: text/plain\r\n`), [415]],
+  ['a quote that does not end', requests('', typed('charset="utf-8')), [415]],
+  ['a quote that does not begin', requests('', typed('charset=utf-8"')), [415]],
+  ['a quoted charset', requests('', typed('charset="utf-8"')), [200]],
   ['pipelined', `${requests('')}${requests('')}`, [200], 2],
   [
     'a request in the body of another',
@@ -361,6 +373,21 @@ describe('hostile HTTP, beyond the file', () => {
       if (reply.status >= 400) await expectUntouched(thread, before)
     },
   )
+
+  it.each([
+    'x',
+    'GARBAGE\r\n\r\n',
+    requests('Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n', '\r\nzz\r\n'),
+  ])('%j behind a poll takes nothing of its answer: the token arrives, then the refusal', async (stray) => {
+    const { thread } = await held(bot)
+    await ann.approve(thread)
+    const { text } = await exchange(world.url, [filled(poll('thread_id=$THREAD') + stray, thread)])
+    const [first = '', second = ''] = text.split(/(?=HTTP\/1\.1 )/)
+    expect(first).toMatch(/^HTTP\/1\.1 200 /)
+    expect(first).toContain('"approval_token":"')
+    expect(second).toMatch(/^HTTP\/1\.1 400 /)
+    expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(2)
+  })
 
   it.each([
     ['nothing', ['']],
@@ -391,7 +418,7 @@ describe('hostile HTTP, beyond the file', () => {
 function checkHead({ text, status }: Reply): void {
   const head = text.slice(0, text.indexOf('\r\n\r\n')).toLowerCase()
   expect(head).not.toMatch(/\r\n(server|x-powered-by):/)
-  if ([404, 400, 401, 413, 415, 431].includes(status) && head !== '') {
+  if ([404, 400, 401, 413, 415, 417, 431].includes(status) && head !== '') {
     expect(head).toContain('cache-control: no-store')
     expect(head).toContain('content-type: application/problem+json')
   }

@@ -322,6 +322,17 @@ describe('POST validate, whatever the body', () => {
     expect([status, body]).toEqual([200, INVALID])
   })
 
+  it.each([
+    ['bytes', { text: Array.from({ length: 3 }, () => 'x'.repeat(LIMITS.STRING_BYTES)) }],
+    ['keys', Object.fromEntries(Array.from({ length: LIMITS.JSON_KEYS - 2 }, (_, i) => [`k${i}`, 0]))],
+    ['values', { list: Array.from({ length: LIMITS.JSON_VALUES - 4 }, () => 0) }],
+  ])('200 valid for a payload that was accepted with as many %s as there may be', async (name, given) => {
+    const empty = JSON.stringify({ tool_name: 'hold', payload: { ...given, fill: '' } }).length
+    const fill = name === 'bytes' ? { fill: 'x'.repeat(LIMITS.BODY_BYTES - empty) } : {}
+    const one = await approved(bot, ann, { tool_name: 'hold', payload: { ...given, ...fill } })
+    expect((await bot.validate(proofOf(one))).body).toEqual({ valid: true })
+  })
+
   it('200 invalid for a proof with a duplicate key, and nothing is consumed', async () => {
     const one = await approved(bot, ann)
     const proof = JSON.stringify(proofOf(one))
