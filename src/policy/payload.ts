@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { _, Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from './bounds.ts'
+import { isMultiple } from './multiple.ts'
 import { compilePattern } from './patterns.ts'
 import { SCHEMA_FORMATS } from './schema-formats.ts'
 import type { PayloadProblem } from './snapshot.ts'
@@ -85,6 +86,14 @@ function createAjv(): Ajv2020 {
   addFormats(ajv, { mode: 'full', formats: [...SCHEMA_FORMATS] })
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword({ keyword: 'uniqueItems', type: 'array', schemaType: 'boolean', validate: hasUniqueItems })
+  ajv.removeKeyword('multipleOf')
+  ajv.addKeyword({
+    keyword: 'multipleOf',
+    type: 'number',
+    schemaType: 'number',
+    validate: (step: number, value: number) => isMultiple(value, step),
+    error: { message: 'multipleOf', params: ({ schema }) => _`{multipleOf: ${schema as number}}` },
+  })
   return ajv
 }
 

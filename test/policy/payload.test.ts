@@ -49,6 +49,13 @@ describe('checking a payload', () => {
       ['/x must have at most 1 character'],
     ],
     [
+      'more decimals than a step has',
+      property({ type: 'number', multipleOf: 0.01 }),
+      { x: 19.999 },
+      ['/x must be a multiple of 0.01'],
+    ],
+    ['a price of whole cents', property({ type: 'number', multipleOf: 0.01 }), { x: 19.99 }, []],
+    [
       'no branch that fits',
       property({ anyOf: [{ type: 'string' }, { type: 'boolean' }] }),
       { x: 5 },
