@@ -47,6 +47,8 @@ type Habitat = readonly [characters: string, before: string, after: string]
 const HABITATS: readonly Habitat[] = [
   ['[\\n\\t]', '', ''],
   ['[\\u200c\\u200d]', letterOf(JOINING), `${letterOf(JOINING)}|[^\\p{L}\\p{N}\\p{Cf}]|$`],
+  // Persian endings of foreign words, numbers and what is quoted
+  ['\\u200c', '[\\p{L}\\p{N}\\p{Pf})]', letterOf('Arab')],
   ['\\u200d', '\\p{Extended_Pictographic}[\\ufe0f\\u{1f3fb}-\\u{1f3ff}]?', '\\p{Extended_Pictographic}'],
   ['[\\ufe0e\\ufe0f]', '(?!\\p{Emoji_Component})\\p{Emoji}', ''],
   ['\\ufe0f', '[0-9#*]', '\\u20e3'],
@@ -55,11 +57,13 @@ const HABITATS: readonly Habitat[] = [
   ['[\\u180b-\\u180d\\u180f\\u202f]', letterOf('Mong'), ''],
   ['\\u180e', letterOf('Mong'), letterOf('Mong')],
   ['\\u200b', letterOf(UNSPACED), letterOf(UNSPACED)],
-  ['[\\u0600-\\u0605\\u{110bd}\\u{110cd}]', '(?:^|\\P{Cf})', '\\p{Nd}'],
-  ['[\\u06dd\\u08e2]', '(?:^|\\P{Cf})', '\\p{Nd}|\\s|$'],
+  ['[\\u0600-\\u0605\\u{110bd}\\u{110cd}]', '(?:^|\\P{Cf})', '(?![0-9])\\p{Nd}'],
+  ['[\\u06dd\\u08e2]', '(?:^|\\P{Cf})', '(?![0-9])\\p{Nd}|\\s|$'],
   ['\\u070f', '(?:^|\\P{Cf})', letterOf('Syrc')],
   ['[\\u00a0\\u2009\\u202f]', '[\\p{N}\\p{Sc}\\p{Pi}.§№°%&]', '\\S'],
-  ['[\\u00a0\\u2009\\u202f]', '\\S', '[\\p{N}\\p{Sc}\\p{Pf}\\p{Pd}:;!?%‰°]'],
+  // but not what a shell reads: an option, a variable
+  ['[\\u00a0\\u2009\\u202f]', '\\S', '(?!-|[$][A-Za-z_{(])[\\p{N}\\p{Sc}\\p{Pf}\\p{Pd}:;!?%‰°]'],
+  ['[\\u00a0\\u2009\\u202f]', '[\\u2013\\u2014]', '\\p{L}'],
   ['\\u3000', `(?:^|\\n|[${scripts(CJK)}\\uff01-\\uff9f])`, ''],
   ['\\u3000', '', `[${scripts(CJK)}\\uff01-\\uff9f]`],
   ['\\u1680', '\\p{Script=Ogam}', ''],

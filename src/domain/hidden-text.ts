@@ -53,9 +53,9 @@ const CHECKS = {
 /** Three general marks on one letter, seven of a script's own, marks that enclose or strike out, marks on nothing. */
 const STACKED =
   /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u0483-\u0489]{3}|\p{M}{7}|(?!\u20e3)\p{Me}|[\u0334-\u0338]|[\u20d2-\u20d4]|[\u20d8-\u20da]|[\u20e5-\u20eb]|(?<![0-9#*]\ufe0f?)\u20e3|(?:^|[\s\p{C}])[\u0300-\u036f]/u
-const PADDING = /(?:[^\S\n]*\n){12}|[^\S\n]{80}/
-/** Punycode, and a host before an `@` in the place where the host is expected. */
-const ADDRESS = /\bxn--|:\/\/(?=[^\s/?#@]*@)[^\s/?#@]*\./i
+const PADDING = /(?:[^\S\n]*\n){12}|[^\S\n]{80}|\t{24}/
+/** Punycode, and a host before an `@` in the place where the host is expected; browsers take any slashes behind `https:`. */
+const ADDRESS = /\bxn--|(?::\/{2,}|\bhttps?:[\\/]*)(?=[^\s/\\?#@]*@)[^\s/\\?#@]*\./i
 
 export function inspectText(text: string): Inspection {
   const plain = PLAIN.test(text)

@@ -15,6 +15,9 @@ const { entries, benign } = JSON.parse(
 const MORE_BENIGN = [
   'Prix : 10\u202f000\u00a0€ «\u00a0environ\u00a0» 5\u00a0%',
   '你好，世界！（测试）时间：12：30',
+  'نسخه API\u200cهای تازه، ۲۰\u200cساله و «کتاب»\u200cها',
+  'Louis\u00a014, p.\u00a05, 10\u00a0$, oui\u00a0! –\u00a0non',
+  '// see https://example.com/@user and https:\\\\share\\docs',
   '東京都渋谷区１−２−３　ＡＢＣ株式会社',
   'ジョン・スミス様、①と②をご確認ください。㈱',
   'Tシャツ USB케이블 A社 B社',
@@ -85,6 +88,14 @@ const MORE_HOSTILE: Readonly<Record<string, readonly string[]>> = {
     '漢\u{e0100}\u{e0101}',
     '👨\u200d👩\u200d \u200dx',
   ],
+  commands: ['rm\u00a0-rf /', 'sudo\u202f-i', 'git\u2009--force', 'echo\u00a0$HOME', 'ls\u00a0${IFS}x'],
+  numbers: ['pay 1\u060000', 'amount\u06055', 'x\u06dd5'],
+  more_addresses: [
+    'https:\\\\bank.com@evil.com',
+    'https:/bank.com@evil.com',
+    'https:bank.com@evil.com',
+    'https:///bank.com@evil.com',
+  ],
   control: [
     1, 7, 0xb, 0xc, 0xd, 0x1b, 0x7f, 0x85, 0x90, 0x2028, 0x2029, 0xfdd0, 0xfffe, 0x10ffff, 0xe000, 0xf0000,
     0x378, 0xd800, 0xdfff,
@@ -135,7 +146,12 @@ const MORE_HOSTILE: Readonly<Record<string, readonly string[]>> = {
     'а.b',
   ],
   stacked: ['a\u0301\u0302\u0303', 'a̶p̶p̶r̶o̶v̶e̶d̶', 'x\u20dd', 'x\u20e3', '\u0301a', 'о҈к', 're\u0301ad'],
-  padding: [`Refund${'\n'.repeat(30)}and more`, `ok${' '.repeat(120)}; rm -rf /`, `ok${'\t'.repeat(90)}x`],
+  padding: [
+    `Refund${'\n'.repeat(30)}and more`,
+    `ok${' '.repeat(120)}; rm -rf /`,
+    `ok${'\t'.repeat(90)}x`,
+    `ok${'\t'.repeat(30)}rm`,
+  ],
   address: ['https://xn--ggle-55da.com/', 'https://bank.example@attacker.test/'],
 }
 
