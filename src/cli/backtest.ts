@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { backtest as replay, type Backtest } from '../policy/backtest/compare.ts'
 import { printBacktest, printBacktestMarkdown } from '../policy/backtest/print.ts'
 import { ExportError, readExport, type Export } from '../policy/backtest/records.ts'
-import { EXIT, usage } from './failure.ts'
+import { EXIT, refuseMore, usage } from './failure.ts'
 import { loadTwo } from './two-bundles.ts'
 
 export const BACKTEST_USAGE = `countersign backtest --evidence FILE OLD NEW [--format text|json|markdown] [--fail-on loosens|changes]
@@ -23,10 +23,11 @@ export async function backtest(args: readonly string[]): Promise<void> {
     'fail-on': { type: 'string' },
   } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  refuseMore(positionals, 2, BACKTEST_USAGE)
   const [before, after] = positionals
   const format = FORMATS.find((one) => one === values.format)
   const failOn = FAILURES.find((one) => one === values['fail-on'])
-  if (values.evidence === undefined || before === undefined || after === undefined || positionals.length > 2)
+  if (values.evidence === undefined || before === undefined || after === undefined)
     throw usage('name the evidence and two bundles', BACKTEST_USAGE)
   if (!format) throw usage(`\`${values.format}\` is not a format`, BACKTEST_USAGE)
   if (values['fail-on'] !== undefined && !failOn)

@@ -6,7 +6,7 @@ import { printDiagnosticsSarif } from '../policy/diagnostics-sarif.ts'
 import { prepareDirectory } from '../policy/directory.ts'
 import type { PreparedBundle } from '../policy/load.ts'
 import { packageVersion } from '../telemetry/version.ts'
-import { EXIT, usage } from './failure.ts'
+import { EXIT, refuseMore, usage } from './failure.ts'
 
 export const DEFAULT_POLICIES = './policies'
 
@@ -38,6 +38,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
 export async function check(args: readonly string[]): Promise<void> {
   const options = { format: { type: 'string', default: 'text' } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  refuseMore(positionals, 1, CHECK_USAGE)
   const format = Object.hasOwn(FORMATS, values.format) ? FORMATS[values.format] : undefined
   if (format === undefined)
     throw usage(`unknown format \`${values.format}\``, `one of ${Object.keys(FORMATS).join(', ')}`)

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { portableBundle } from '../policy/portable.ts'
 import { openBundle } from './bundle.ts'
-import { usage } from './failure.ts'
+import { refuseMore, usage } from './failure.ts'
 
 export const COMPILE_USAGE = `countersign compile --json [DIR]
 
@@ -12,6 +12,7 @@ export const COMPILE_USAGE = `countersign compile --json [DIR]
 export async function compile(args: readonly string[]): Promise<void> {
   const options = { json: { type: 'boolean', default: false } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  refuseMore(positionals, 1, COMPILE_USAGE)
   if (!values.json) throw usage('say --json: there is no other form yet', COMPILE_USAGE)
   const bundle = await openBundle(positionals[0])
   if (bundle) console.log(JSON.stringify(portableBundle(bundle.ir), null, 2))

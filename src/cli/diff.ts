@@ -4,7 +4,7 @@ import { printMarkdown } from '../policy/diff/markdown.ts'
 import { printDiff } from '../policy/diff/print.ts'
 import { loosens, changes } from '../policy/diff/gate.ts'
 import { DEFAULT_POLICIES } from './check.ts'
-import { EXIT, usage } from './failure.ts'
+import { EXIT, refuseMore, usage } from './failure.ts'
 import { loadTwo } from './two-bundles.ts'
 
 export const DIFF_USAGE = `countersign diff OLD [NEW] [--fail-on loosens|changes] [--format text|json|markdown]
@@ -25,8 +25,9 @@ const GATES: Readonly<Record<string, (diff: BundleDiff) => boolean>> = { loosens
 export async function diff(args: readonly string[]): Promise<void> {
   const options = { format: { type: 'string', default: 'text' }, 'fail-on': { type: 'string' } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  const [before, after = DEFAULT_POLICIES, ...rest] = positionals
-  if (before === undefined || rest.length > 0) throw usage('name two bundles', DIFF_USAGE)
+  refuseMore(positionals, 2, DIFF_USAGE)
+  const [before, after = DEFAULT_POLICIES] = positionals
+  if (before === undefined) throw usage('name two bundles', DIFF_USAGE)
   const print = choose(PRINTERS, values.format, '--format')
   const fails = values['fail-on'] === undefined ? undefined : choose(GATES, values['fail-on'], '--fail-on')
   const bundles = await loadTwo(before, after)

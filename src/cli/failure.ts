@@ -20,6 +20,12 @@ export function usage(message: string, hint?: string): CliFailure {
   return new CliFailure(message, { exit: EXIT.usage, ...(hint === undefined ? {} : { hint }) })
 }
 
+/** More arguments than a command takes: what it would not look at must not seem fine. @throws CliFailure */
+export function refuseMore(positionals: readonly string[], taken: number, help: string): void {
+  const extra = positionals[taken]
+  if (extra !== undefined) throw usage(`unexpected argument \`${extra}\``, help)
+}
+
 /** The value of a flag that knows only some. */
 export function oneOf<T extends string>(value: string, allowed: readonly T[], flag: string): T {
   const found = allowed.find((one) => one === value)

@@ -7,7 +7,7 @@ import { readBundle } from '../policy/directory.ts'
 import { formatFile } from '../policy/format.ts'
 import { LOCK_FILE } from '../policy/lock.ts'
 import { DEFAULT_POLICIES } from './check.ts'
-import { CliFailure, EXIT } from './failure.ts'
+import { CliFailure, EXIT, refuseMore } from './failure.ts'
 
 export const FMT_USAGE = `countersign fmt [DIR] [--check]
 
@@ -19,6 +19,7 @@ export const FMT_USAGE = `countersign fmt [DIR] [--check]
 export async function fmt(args: readonly string[]): Promise<void> {
   const options = { check: { type: 'boolean', default: false } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  refuseMore(positionals, 1, FMT_USAGE)
   const dir = positionals[0] ?? DEFAULT_POLICIES
   const read = await readBundle(dir, { ignoreLock: true })
   if (!read.ok) return refuse(printDiagnostics(read.diagnostics))

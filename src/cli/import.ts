@@ -10,7 +10,7 @@ import { toolOfContract, type ImportResult } from '../policy/import-contract.ts'
 import { importMcp } from '../policy/import-mcp.ts'
 import { importOpenApi } from '../policy/import-openapi.ts'
 import { DEFAULT_POLICIES } from './check.ts'
-import { CliFailure, EXIT, usage } from './failure.ts'
+import { CliFailure, EXIT, refuseMore, usage } from './failure.ts'
 import { replaceFile } from './fmt.ts'
 
 export const IMPORT_USAGE = `countersign import mcp|openapi FILE [--dir DIR] [--prefix TEXT] [--force]
@@ -27,6 +27,7 @@ export async function importContracts(args: readonly string[]): Promise<void> {
     force: { type: 'boolean', default: false },
   } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  refuseMore(positionals, 2, IMPORT_USAGE)
   const [kind, file] = positionals
   if ((kind !== 'mcp' && kind !== 'openapi') || file === undefined)
     throw usage('say what to import', IMPORT_USAGE)

@@ -6,7 +6,7 @@ import type { BundleText } from '../policy/check.ts'
 import { readBundle } from '../policy/directory.ts'
 import { formatFile } from '../policy/format.ts'
 import { packageVersion } from '../telemetry/version.ts'
-import { CliFailure, EXIT } from './failure.ts'
+import { CliFailure, EXIT, refuseMore } from './failure.ts'
 import { workflow } from './init-workflow.ts'
 
 export const INIT_USAGE = `countersign init [DIR]
@@ -21,6 +21,7 @@ const NO_MATTER = ['.git']
 /** `countersign init [DIR]`: a repository for policies to start from. Exit 2 when the directory is not empty. */
 export async function init(args: readonly string[]): Promise<void> {
   const { positionals } = parseArgs({ args: [...args], options: {}, allowPositionals: true })
+  refuseMore(positionals, 1, INIT_USAGE)
   const dir = positionals[0] ?? '.'
   const there = await readdir(dir).catch(absentIsEmpty)
   const [first] = there.filter((name) => !NO_MATTER.includes(name))

@@ -5,7 +5,7 @@ import { printDiagnostics } from '../policy/diagnostics.ts'
 import { readBundle } from '../policy/directory.ts'
 import { LOCK_FILE, printLock } from '../policy/lock.ts'
 import { DEFAULT_POLICIES } from './check.ts'
-import { EXIT } from './failure.ts'
+import { EXIT, refuseMore } from './failure.ts'
 import { replaceFile } from './fmt.ts'
 
 export const LOCK_USAGE = `countersign lock [DIR]
@@ -16,6 +16,7 @@ export const LOCK_USAGE = `countersign lock [DIR]
 /** `countersign lock [DIR]`: the manifest of the bundle as it is now. Exit 3 when the files cannot be read. */
 export async function lock(args: readonly string[]): Promise<void> {
   const { positionals } = parseArgs({ args: [...args], options: {}, allowPositionals: true })
+  refuseMore(positionals, 1, LOCK_USAGE)
   const dir = positionals[0] ?? DEFAULT_POLICIES
   const read = await readBundle(dir, { ignoreLock: true })
   if (!read.ok) {

@@ -5,7 +5,7 @@ import { printDiagnostics } from '../policy/diagnostics.ts'
 import { readBundle } from '../policy/directory.ts'
 import { editorSchemas, type EditorResult } from '../policy/editor.ts'
 import { DEFAULT_POLICIES } from './check.ts'
-import { CliFailure, EXIT, usage } from './failure.ts'
+import { CliFailure, EXIT, refuseMore, usage } from './failure.ts'
 
 export const SCHEMA_USAGE = `countersign schema [DIR] --out FOLDER
 
@@ -16,6 +16,7 @@ export const SCHEMA_USAGE = `countersign schema [DIR] --out FOLDER
 export async function schema(args: readonly string[]): Promise<void> {
   const options = { out: { type: 'string' } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  refuseMore(positionals, 1, SCHEMA_USAGE)
   const { out } = values
   if (out === undefined) throw usage('say where: --out FOLDER', SCHEMA_USAGE)
   const result = await schemasOf(positionals[0] ?? DEFAULT_POLICIES)

@@ -12,7 +12,7 @@ import {
   type SuiteReport,
 } from '../policy/suite-report.ts'
 import { DEFAULT_POLICIES } from './check.ts'
-import { CliFailure, EXIT, oneOf, type ExitCode } from './failure.ts'
+import { CliFailure, EXIT, oneOf, refuseMore, type ExitCode } from './failure.ts'
 
 export const TEST_USAGE = `countersign test [DIR] [--allow-untested] [--format text|json] [--junit FILE] [--watch]
 
@@ -30,6 +30,7 @@ const OPTIONS = {
 /** `countersign test [DIR]`: the tests inside the rule files, and how many of them fire each rule. Exit 4 when one fails. */
 export async function test(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  refuseMore(positionals, 1, TEST_USAGE)
   const dir = positionals[0] ?? DEFAULT_POLICIES
   const format = oneOf(values.format, ['text', 'json'], '--format')
   const show = async (report: SuiteReport): Promise<void> => {

@@ -11,7 +11,7 @@ export interface ExplainRequest {
   readonly workflow_name?: string
   readonly task_label?: string
   readonly subject?: string
-  /** `TENANT/AGENT`, or an agent of tenant `test`. */
+  /** `TENANT/AGENT`; `test/test` unless given. */
   readonly agent?: string
   readonly task?: {
     readonly workflow?: string
@@ -31,9 +31,9 @@ export interface ExplainRequest {
 /** The call that a request describes, at `now` unless it says otherwise; undefined when its time is none. */
 export function callOfRequest(request: ExplainRequest, now: number): Call | undefined {
   const { tool_name, payload = {}, agent = 'test/test', time } = request
-  const at = time === undefined ? now : Date.parse(time)
+  const at = time === undefined ? now : instantOf(time)
   if (Number.isNaN(at)) return undefined
-  const [tenant = '', id = ''] = agent.includes('/') ? agent.split('/') : ['test', agent]
+  const [tenant = '', id = ''] = agent.split('/')
   return {
     tool: tool_name,
     payload,
@@ -43,6 +43,14 @@ export function callOfRequest(request: ExplainRequest, now: number): Call | unde
     history: historyOf(request),
     ...claimsOf(request),
   }
+}
+
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/i
+
+/** Date.parse alone takes `1/2/2026` too, as of the zone of this machine, and makes 2 March of 30 February. */
+function instantOf(time: string): number {
+  const isDay = new Date(time.slice(0, 10)).getUTCDate() === Number(time.slice(8, 10))
+  return isDay && RFC_3339.test(time) ? Date.parse(time) : Number.NaN
 }
 
 /** What was charged to limits before. */

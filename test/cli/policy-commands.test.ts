@@ -251,6 +251,66 @@ describe('countersign explain', () => {
     expect(err).toContain('does not fit the contract of `ledger.transfer`')
     expect(code).toBe(2)
   })
+
+  const explainOf = (body: unknown) =>
+    runCli(['explain', 'policies', '-', '--json'], { cwd: directory, input: JSON.stringify(body) })
+
+  it.each([
+    ['null', null, 'it must be object'],
+    ['a list', [], 'it must be object'],
+    ['no tool', {}, '`tool_name` is missing'],
+    ['an agent that is null', { ...request, agent: null }, '`agent` must be string'],
+    ['an agent that is an object', { ...request, agent: { id: 'bot' } }, '`agent` must be string'],
+    ['an agent without a tenant', { ...request, agent: 'bot' }, '`agent` must be TENANT/AGENT'],
+    ['a task that is null', { ...request, task: null }, '`task` must be object'],
+    ['a misspelt member', { ...request, agnet: 'acme/bot' }, '`agnet` is not a member of it'],
+    [
+      'a misspelt member of the task',
+      { ...request, task: { workflw: 'x' } },
+      '`task.workflw` is not a member of it',
+    ],
+    ['an unknown risk level', { ...request, risk_level: 'hihg' }, '`risk_level` must be one of low, medium,'],
+    ['a time that is a number', { ...request, time: 5 }, '`time` must be string'],
+    [
+      'a time of another form',
+      { ...request, time: '1/2/2026' },
+      '`time` must be a date and time as RFC 3339',
+    ],
+    ['a time without a zone', { ...request, time: '2026-01-02T10:00:00' }, '`time` must be a date and time'],
+    ['a day that is none', { ...request, time: '2026-02-30T10:00:00Z' }, '`time` must be a date and time'],
+    ['a payload that is a list', { ...request, payload: [] }, '`payload` must be object'],
+    ['an amount that is text', { ...request, used: { daily: '5' } }, '`used.daily` must be integer'],
+  ])('exits 2 and names the member in one line for %s', async (_, body, said) => {
+    const { code, out, err } = await explainOf(body)
+    expect(err).toContain(said)
+    expect(err).toMatch(/^countersign: [^\n]*\n$/)
+    expect([code, out]).toEqual([2, ''])
+  })
+
+  it.each([
+    ['is not in the directory', 'acme/nobody', 'unknown_agent'],
+    ['is of a tenant that is not there', 'nowhere/demo-agent', 'unknown_tenant'],
+    ['is not permitted the tool', 'acme/support-bot', 'tool_not_permitted'],
+  ])('rejects a call of an agent who %s, whatever the payload, as the gateway does', async (_, agent, by) => {
+    for (const payload of [request.payload, {}]) {
+      const { code, out } = await explainOf({ ...request, payload, agent })
+      expect(JSON.parse(out)).toMatchObject({
+        outcome: { verdict: 'reject', by: [by] },
+        rules: [],
+        limits: [],
+      })
+      expect(code).toBe(0)
+    }
+  })
+
+  it('judges a call of an agent who is permitted the tool by the rules', async () => {
+    const { out } = await explainOf({
+      ...request,
+      agent: 'acme/demo-agent',
+      time: '2026-11-20T11:00:00+01:00',
+    })
+    expect(JSON.parse(out)).toMatchObject({ outcome: { verdict: 'review', by: ['transfer-medium'] } })
+  })
 })
 
 describe('the command line', () => {
@@ -272,6 +332,24 @@ describe('the command line', () => {
     expect(answers.map(({ out: text }) => text.split(' ', 2).join(' '))).toEqual(
       names.map((name) => `countersign ${name}`),
     )
+  })
+
+  it.each([
+    ['check', 'policies', 'broken'],
+    ['test', 'policies', 'broken'],
+    ['compile', '--json', 'policies', 'broken'],
+    ['fmt', '--check', 'policies', 'broken'],
+    ['lock', 'policies', 'broken'],
+    ['schema', '--out', 'unwritten', 'policies', 'broken'],
+    ['init', 'unwritten', 'broken'],
+    ['import', 'mcp', 'tools.json', 'broken'],
+    ['explain', 'policies', 'request.json', 'broken'],
+    ['diff', 'policies', 'policies', 'broken'],
+    ['backtest', '--evidence', 'export.ndjson', 'policies', 'policies', 'broken'],
+  ])('exits 2 for an argument too many: %s', async (...args) => {
+    const { code, out, err } = await inDirectory(...args)
+    expect(err).toMatch(/^countersign: unexpected argument `broken`\n/)
+    expect([code, out]).toEqual([2, ''])
   })
 
   it('exits 2 for an unknown flag, in one line', async () => {

@@ -190,6 +190,7 @@ describe('POST policies/explain', () => {
     ['a member it does not know', { ...asked, verdict: 'allow' }],
     ['an agent without a tenant', { ...asked, agent: 'bot' }],
     ['a time that is none', { ...asked, time: 'noon' }],
+    ['a time of another form', { ...asked, time: '1/2/2026' }],
     ['an unknown risk level', { ...asked, risk_level: 'none' }],
     ['a body that is no object', 'x'],
   ])('400 for %s', async (_, body) => {

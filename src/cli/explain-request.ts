@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import type { ExplainRequest } from '../policy/explain-request.ts'
+import { showHidden } from '../policy/text.ts'
+import { usage } from './failure.ts'
+
+/** The gateway holds `POST /api/admin/policies/explain` to this document: one request does for both. */
+const DOCUMENT = new URL('../../schemas/openapi.json', import.meta.url)
+
+/** The request in a file, or of standard input. @throws CliFailure that names every member that does not fit */
+export async function readRequest(file: string): Promise<ExplainRequest> {
+  const content =
+    file === '-' ? await text(process.stdin) : await readFile(file, 'utf8').catch(() => undefined)
+  if (content === undefined) throw usage(`cannot read \`${file}\``)
+  const request = parse(file, content)
+  const problems = problemsOf(request)
+  if (problems.length > 0) throw usage(`\`${file}\` is not a request to explain: ${problems.join('; ')}`)
+  return request as ExplainRequest
+}
+
+function parse(file: string, content: string): unknown {
+  try {
+    return JSON.parse(content) as unknown
+  } catch (cause) {
+    throw usage(`\`${file}\` is not JSON: ${showHidden((cause as Error).message).replaceAll(/\s+/g, ' ')}`)
+  }
+}
+
+function problemsOf(request: unknown): readonly string[] {
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    // callOfRequest reads the time, which is the only member with a format.
+    validateFormats: false,
+    meta: false,
+    validateSchema: false,
+    ownProperties: true,
+  })
+  ajv.addSchema(JSON.parse(readFileSync(DOCUMENT, 'utf8')) as object, 'api')
+  const fits = ajv.compile({ $ref: 'api#/components/schemas/ExplainRequest' })
+  return fits(request) ? [] : (fits.errors ?? []).map(describe)
+}
+
+/** Errors about a member that is missing or too many name that member. */
+function describe({ keyword, instancePath, params, message }: ErrorObject): string {
+  const { additionalProperty, missingProperty, allowedValues } = params as {
+    additionalProperty?: string
+    missingProperty?: string
+    allowedValues?: readonly unknown[]
+  }
+  const member = additionalProperty ?? missingProperty
+  const path = [...instancePath.split('/').slice(1), ...(member === undefined ? [] : [member])].join('.')
+  const name = path === '' ? 'it' : `\`${showHidden(path).replaceAll(/\s/g, ' ')}\``
+  if (keyword === 'additionalProperties') return `${name} is not a member of it`
+  if (keyword === 'required') return `${name} is missing`
+  if (keyword === 'enum') return `${name} must be one of ${allowedValues?.join(', ') ?? ''}`
+  if (keyword === 'pattern' && path === 'agent') return `${name} must be TENANT/AGENT`
+  return `${name} ${message ?? 'does not fit'}`
+}
