@@ -62,18 +62,23 @@ export function scanTokens(source: Source, findings: Findings): readonly string[
     lexemes.push(lexeme)
     const type = CST.tokenType(lexeme) ?? 'plain'
     if (!scanToken(scan, type, lexeme)) return undefined
-    // The lexer announces a document and a scalar by control characters that are not in the text.
-    if (type === 'doc-mode' || type === 'flow-error-end' || (type === 'scalar' && lexeme === '\x1f')) continue
-    advance(scan, lexeme)
+    if (!isAnnouncement(type, lexeme)) advance(scan, lexeme)
   }
   return scan.clean ? lexemes : undefined
+}
+
+/**
+ * The lexer announces a document, a scalar and the end of an unclosed bracket by control characters that are not in the text. Where the text does
+ * hold one of them, it is part of a scalar, whose value is looked at when it is read.
+ */
+function isAnnouncement(type: string, lexeme: string): boolean {
+  return type === 'doc-mode' || type === 'flow-error-end' || (type === 'scalar' && lexeme === '\x1f')
 }
 
 function scanToken(scan: Scan, type: string, lexeme: string): boolean {
   const refused = REFUSED[type]
   if (refused) refuse(scan, refused[0], refused[1], lexeme.length)
-  if (type !== 'comment' && type !== 'doc-mode' && !(type === 'scalar' && lexeme === '\x1f'))
-    checkHidden(scan, lexeme)
+  if (type !== 'comment' && !isAnnouncement(type, lexeme)) checkHidden(scan, lexeme)
   checkDocuments(scan, type)
   if (NODE_TOKENS.has(type)) scan.nodes++
   if (scan.nodes > MAX_YAML_NODES) {

@@ -131,6 +131,21 @@ describe('the same attacks in the real grammar', () => {
     expect(await diagnose(bundle({ 'rules/pay.yaml': text }))).toEqual([])
   })
 
+  it('an unclosed bracket is a syntax error, and no hidden character', async () => {
+    const text = 'tool: pay\nrules: [ { id: a, allow: A. }\n'
+    const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
+    expect(found.map((one) => one.code)).not.toContain('hidden-character')
+    expect(found.map((one) => one.code)).toContain('yaml-syntax')
+  })
+
+  for (const mark of ['\x02', '\x18', '\x1f'])
+    it(`a control character that the lexer uses too is seen in the text: ${JSON.stringify(mark)}`, async () => {
+      for (const note of [mark, `a${mark}`, `[${mark}, b]`, `"${mark}"`]) {
+        const found = await diagnose(bundle({ 'rules/pay.yaml': allow(`{ payload.note: ${note} }`) }))
+        expect(found.map((one) => one.code)).toContain('hidden-character')
+      }
+    })
+
   it('a pattern with a bare dot is a warning', async () => {
     const found = await diagnose(
       bundle({ 'rules/pay.yaml': allow('{ payload.note: { matches: db.read } }') }),
