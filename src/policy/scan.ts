@@ -57,6 +57,7 @@ export function scanTokens(source: Source, findings: Findings): readonly string[
     lineStart: 0,
     clean: true,
   }
+  checkBreaks(scan)
   const lexemes: string[] = []
   for (const lexeme of new Lexer().lex(source.text)) {
     lexemes.push(lexeme)
@@ -65,6 +66,22 @@ export function scanTokens(source: Source, findings: Findings): readonly string[
     if (!isAnnouncement(type, lexeme)) advance(scan, lexeme)
   }
   return scan.clean ? lexemes : undefined
+}
+
+const LONE_RETURN = /\r(?!\n)/g
+
+/**
+ * YAML ends a line at a carriage return, comments too; the lexer does not, nor does a pull request show it: a rule that other parsers see would
+ * be part of a comment here.
+ */
+function checkBreaks(scan: Scan): void {
+  const { source, findings } = scan
+  for (const { index } of source.text.matchAll(LONE_RETURN)) {
+    const message = 'a carriage return without a line feed ends the line for some readers only'
+    const mark = { start: index, end: index + 1 }
+    findings.add('hidden-character', { source, mark }, message, 'end lines with a line feed')
+    scan.clean = false
+  }
 }
 
 /**

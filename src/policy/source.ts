@@ -1,5 +1,5 @@
 import { DIAGNOSTIC_CODES, sortDiagnostics, type Diagnostic, type DiagnosticCode } from './diagnostics.ts'
-import { hasHidden, showHidden } from './text.ts'
+import { hasHidden, nameOf, showHidden } from './text.ts'
 
 /** Part of a source, as UTF-16 offsets. */
 export interface Mark {
@@ -97,5 +97,10 @@ function locate({ source, mark }: Place): Pick<Diagnostic, 'file' | 'line' | 'co
   if (text.trim() === '' || column > MAX_EXCERPT) return where
   const excerpt = text.slice(0, MAX_EXCERPT)
   const width = Math.max(1, Math.min(mark.end - mark.start, excerpt.length - column + 1))
-  return { ...where, excerpt: hasHidden(excerpt) ? showHidden(excerpt) : excerpt, width }
+  return { ...where, excerpt: showReturns(hasHidden(excerpt) ? showHidden(excerpt) : excerpt), width }
+}
+
+/** Within a line a carriage return is no layout: on a terminal what follows it would cover what stands before it. */
+function showReturns(line: string): string {
+  return line.replaceAll('\r', nameOf('\r'))
 }

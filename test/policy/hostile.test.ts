@@ -131,6 +131,35 @@ describe('the same attacks in the real grammar', () => {
     expect(await diagnose(bundle({ 'rules/pay.yaml': text }))).toEqual([])
   })
 
+  it('a rule behind a lone carriage return in a comment is no comment', async () => {
+    const text = rules('  # note\r  - id: deny-all\r    reject: No.\n  - id: a\n    allow: A.\n')
+    const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
+    expect(found.map(({ line, column, code }) => `${line}:${column} ${code}`)).toEqual([
+      '3:9 hidden-character',
+      '3:26 hidden-character',
+    ])
+    expect(found[0]?.message).toBe(
+      'a carriage return without a line feed ends the line for some readers only',
+    )
+    expect(found[0]?.excerpt).toBe('  # note<U+000D>  - id: deny-all<U+000D>    reject: No.')
+  })
+
+  for (const [place, text] of [
+    ['in the last line', `${allow('{ payload.note: a }')}# end\r`],
+    ['in a text', allow('{ payload.note: "a\rb" }')],
+    ['between lines', allow('{ payload.note: a }').replaceAll('\n', '\r')],
+    ['before a line break', allow('{ payload.note: a }').replace('\n', '\r\r\n')],
+  ] as const)
+    it(`a lone carriage return ${place} is refused`, async () => {
+      const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
+      expect(found.map((one) => one.code)).toContain('hidden-character')
+    })
+
+  it('a carriage return before a line feed is fine', async () => {
+    const text = `# note\n${allow('{ payload.note: a }')}`.replaceAll('\n', '\r\n')
+    expect(await diagnose(bundle({ 'rules/pay.yaml': text }))).toEqual([])
+  })
+
   it('an unclosed bracket is a syntax error, and no hidden character', async () => {
     const text = 'tool: pay\nrules: [ { id: a, allow: A. }\n'
     const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
