@@ -184,10 +184,20 @@ function checkLists(reader: Reader, doc: Doc): ReadonlyMap<string, readonly Scal
     if (items?.length === 0) reader.report('bad-value', entry.value, `list \`${entry.key}\` is empty`)
     lists.set(
       entry.key,
-      (items ?? []).flatMap((item) => readScalar(reader, item) ?? []),
+      (items ?? []).flatMap((item) => readListItem(reader, item) ?? []),
     )
   }
   return lists
+}
+
+/** Written as in a test: `$$` for a text that begins with $. A list is not looked up in a list, and must not pass for its name. */
+function readListItem(reader: Reader, item: Doc): Scalar | undefined {
+  const value = readScalar(reader, item)
+  if (typeof value !== 'string' || !value.startsWith('$')) return value
+  if (value.startsWith('$$')) return value.slice(1)
+  const hint = 'write its values out, or `$$` for a text that begins with $'
+  reader.report('bad-value', item, `\`${value}\` is no value: lists do not contain lists`, hint)
+  return undefined
 }
 
 /** Text, a number or true/false. */

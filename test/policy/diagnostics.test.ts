@@ -185,6 +185,11 @@ const CASES: readonly Case[] = [
     'routing.yaml:1:12 bad-value: `allow` is not a value for `unmatched`',
   ],
   [
+    'a list in a list',
+    routing('[acme.com, acme.io]', '[acme.com, $others]'),
+    'routing.yaml:10:27 bad-value: `$others` is no value: lists do not contain lists | write its values out, or `$$` for a text that begins with $',
+  ],
+  [
     'an unknown time zone',
     routing('Europe/Berlin', 'Europe/Berln'),
     'routing.yaml:3:11 bad-value: `Europe/Berln` is not a time zone',

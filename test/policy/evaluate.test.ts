@@ -76,6 +76,18 @@ describe('a condition', () => {
     })
   }
 
+  it('takes `$$` in a list for a text that begins with $, as in a test', async () => {
+    const snapshot = await snapshotOf(
+      bundle({
+        'routing.yaml': ROUTING.replace('[acme.com, acme.io]', () => '[$$ours]'),
+        'rules/pay.yaml': rules('  - { id: a, allow: A., when: { payload.note: $our_domains } }\n'),
+      }),
+    )
+    const judged = ['$ours', '$$ours', 'ours'].map((note) => snapshot.judge(call({ note })))
+    const fired = (await Promise.all(judged)).map((outcome) => outcome.fired.map((rule) => rule.id))
+    expect(fired).toEqual([['a'], [], []])
+  })
+
   const means = (text: string): string => `tool: pay\nmissing_means: { ${text} }`
   it('takes missing_means for a missing field, and nothing for false', async () => {
     expect(await truth('{ payload.amount: { at_most: 5 } }', {}, means('payload.amount: 3'))).toBe('true')
