@@ -6,7 +6,7 @@ import { isFieldProblem, parseField } from './fields.ts'
 import type { FieldRoot, NodeIr, Scalar, TestIr } from './ir.ts'
 import { didYouMean } from './nearest.ts'
 import type { Doc, DocEntry } from './parse.ts'
-import { readList, readMap } from './shape.ts'
+import { readList, readMap, type Reader } from './shape.ts'
 import { asksPresence } from './tests.ts'
 import { WEEKDAYS } from './time.ts'
 
@@ -81,28 +81,39 @@ function checkKnownValues(
   { root, test }: { readonly root: FieldRoot; readonly test: TestIr },
 ): void {
   const known = KNOWN_VALUES[root]
-  for (const value of literals(test)) {
+  for (const literal of literals(test)) {
+    const { value } = literal
     if (known && !known.some((one) => one === value)) {
       const hint = didYouMean(String(value), known) ?? `one of ${known.join(', ')}`
       reader.report('bad-value', at, `\`${String(value)}\` is never a value of ${root}`, hint)
-    } else if (
-      root === 'time.hour' &&
-      !(Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 24)
-    ) {
-      reader.report(
-        'bad-value',
-        at,
-        `\`${String(value)}\` is not an hour`,
-        'hours are whole numbers from 0 to 23',
-      )
-    }
+    } else if (root === 'time.hour') checkHour(reader, at, literal)
   }
 }
 
+/** `under: 24` is fine: a span that ends with the day, written as other spans are. */
+function checkHour(reader: Reader, at: Doc, { op, value }: Literal): void {
+  const hour = Number.isInteger(value) ? Number(value) : -1
+  if (hour < 0 || hour > (op === 'under' ? 24 : LAST_HOUR)) {
+    const hint = `hours are whole numbers from 0 to ${LAST_HOUR}`
+    reader.report('bad-value', at, `\`${String(value)}\` is not an hour`, hint)
+  } else if ((op === 'over' && hour === LAST_HOUR) || (op === 'under' && hour === 0)) {
+    const range = op === 'over' ? `at most ${LAST_HOUR}` : 'at least 0'
+    reader.report('literal-range', at, `\`${op}\` ${hour} never holds: \`time.hour\` is ${range}`)
+  }
+}
+
+const LAST_HOUR = 23
+
+interface Literal {
+  readonly op: TestIr['op']
+  readonly value: Scalar
+}
+
 /** The values a test compares with, not counting the text tests and lengths of lists. */
-function literals(test: TestIr): readonly Scalar[] {
+function literals(test: TestIr): readonly Literal[] {
   if ('tests' in test) return test.tests.flatMap(literals)
   if ('test' in test) return test.op === 'count' ? [] : literals(test.test)
-  if ('value' in test) return [test.value]
-  return test.op === 'is' || test.op === 'contains' ? test.values : []
+  if ('value' in test) return [test]
+  const { op } = test
+  return op === 'is' || op === 'contains' ? test.values.map((value) => ({ op, value })) : []
 }

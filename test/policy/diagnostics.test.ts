@@ -113,6 +113,27 @@ const CASES: readonly Case[] = [
     'rules/pay.yaml:5:27 bad-value: `monday` is never a value of time.weekday',
   ],
   ['an hour that is none', when('{ time.hour: 25 }'), 'rules/pay.yaml:5:24 bad-value: `25` is not an hour'],
+  ['the hour 24', when('{ time.hour: 24 }'), 'rules/pay.yaml:5:24 bad-value: `24` is not an hour'],
+  [
+    'the hour 24 among others',
+    when('{ time.hour: [22, 23, 24] }'),
+    'rules/pay.yaml:5:24 bad-value: `24` is not an hour | hours are whole numbers from 0 to 23',
+  ],
+  [
+    'the hour 24 as the last one',
+    when('{ time.hour: { at_most: 24 } }'),
+    'rules/pay.yaml:5:24 bad-value: `24` is not an hour',
+  ],
+  [
+    'an hour over the last one',
+    when('{ time.hour: { over: 23 } }'),
+    'rules/pay.yaml:5:24 literal-range: `over` 23 never holds: `time.hour` is at most 23',
+  ],
+  [
+    'an hour under the first one',
+    when('{ time.hour: { not: { under: 0 } } }'),
+    'rules/pay.yaml:5:24 literal-range: `under` 0 never holds: `time.hour` is at least 0',
+  ],
   [
     'until on a reject rule',
     pay("  - { id: a, reject: A., until: '2027-01-31' }\n"),
@@ -295,6 +316,10 @@ const CASES: readonly Case[] = [
 
 describe('a diagnostic', () => {
   runCases(CASES)
+
+  it('is not given for a span of hours that ends with the day', async () => {
+    expect(await diagnose(bundle(when('{ time.hour: { at_least: 18, under: 24 } }')))).toEqual([])
+  })
 
   it('is printed with the excerpt and a caret under the place', async () => {
     const found = await diagnose(bundle(pay('  - id: a\n    alow: A.\n')))
