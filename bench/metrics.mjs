@@ -160,7 +160,13 @@ function fullMetrics() {
     checkpointLagMs: () => 0,
     isReady: () => Promise.resolve(true),
     census: () =>
-      Promise.resolve({ pending: new Map(), groups: new Map(), deliveries: 0, paused: new Map() }),
+      Promise.resolve({
+        pending: new Map(),
+        groups: new Map(),
+        deliveries: 0,
+        paused: new Map(),
+        frozen: new Map(),
+      }),
     onFull: () => undefined,
   })
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
