@@ -11,11 +11,11 @@ export interface Malformed {
   readonly answer: (error: Error & { code?: string }, socket: Socket) => void
 }
 
-/** The last request of a connection, and those before it that had no answer yet: answers go out in that order. */
+/** The last request of a connection, its answer, and the one before: answers go out in that order, so nothing else has to be waited for. */
 interface Asked {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  readonly before: Asked | undefined
+  readonly before: ServerResponse | undefined
 }
 
 export function answerMalformed(watcher: TrafficWatcher): Malformed {
@@ -23,8 +23,8 @@ export function answerMalformed(watcher: TrafficWatcher): Malformed {
   const refused = new WeakSet<Socket>()
   return {
     note: (request, response) => {
-      const last = asked.get(request.socket)
-      const before = last?.response.writableFinished === false ? last : undefined
+      // the answer alone: whoever never stops asking must not leave a chain of requests behind
+      const before = asked.get(request.socket)?.response
       asked.set(request.socket, { request, response, before })
     },
     answer: (error, socket) => {
@@ -36,7 +36,7 @@ export function answerMalformed(watcher: TrafficWatcher): Malformed {
       refused.add(socket)
       const last = asked.get(socket)
       const broken = last?.request.complete === false ? last : undefined
-      const answered = (broken === undefined ? last : broken.before)?.response
+      const answered = broken === undefined ? last?.response : broken.before
       const refuse = (): void => {
         if (broken?.response.headersSent === true) socket.end()
         else if (socket.writable) send(watcher, error, socket)

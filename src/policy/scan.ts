@@ -68,20 +68,20 @@ export function scanTokens(source: Source, findings: Findings): readonly string[
   return scan.clean ? lexemes : undefined
 }
 
-const LONE_RETURN = /\r(?!\n)/g
+const LONE_RETURN = /\r(?!\n)/
 
 /**
  * YAML ends a line at a carriage return, comments too; the lexer does not, nor does a pull request show it: a rule that other parsers see would
- * be part of a comment here.
+ * be part of a comment here. The first is reported: a file has one kind of line end.
  */
 function checkBreaks(scan: Scan): void {
   const { source, findings } = scan
-  for (const { index } of source.text.matchAll(LONE_RETURN)) {
-    const message = 'a carriage return without a line feed ends the line for some readers only'
-    const mark = { start: index, end: index + 1 }
-    findings.add('hidden-character', { source, mark }, message, 'end lines with a line feed')
-    scan.clean = false
-  }
+  const start = source.text.search(LONE_RETURN)
+  if (start < 0) return
+  const message = 'a carriage return without a line feed ends the line for some readers only'
+  const mark = { start, end: start + 1 }
+  findings.add('hidden-character', { source, mark }, message, 'end lines with a line feed')
+  scan.clean = false
 }
 
 /**

@@ -144,9 +144,10 @@ class OutboxWorker implements Worker {
 
   async #lookAt(tenant: string): Promise<void> {
     const all = await destinations(this.#deps, tenant)
-    for (const destination of all.filter(({ paused }) => paused === undefined)) {
+    for (const destination of all) {
       const free = this.#freeFor(destination.id)
-      if (free > 0 && !this.#stop.signal.aborted) await this.#claim(tenant, destination, free)
+      if (destination.paused !== undefined) this.#upToDate.delete(destination.id)
+      else if (free > 0 && !this.#stop.signal.aborted) await this.#claim(tenant, destination, free)
     }
   }
 

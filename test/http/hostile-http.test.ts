@@ -389,6 +389,16 @@ describe('hostile HTTP, beyond the file', () => {
     expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(2)
   })
 
+  it('a stray byte behind three requests at once is refused after the three answers', async () => {
+    const { text } = await exchange(world.url, [filled(`${requests('').repeat(3)}x`, '')])
+    expect(Array.from(text.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)).toEqual([
+      '200',
+      '200',
+      '200',
+      '400',
+    ])
+  })
+
   it.each([
     ['nothing', ['']],
     ['one byte', ['G']],

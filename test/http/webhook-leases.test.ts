@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
+import type { Leased } from '../../src/gateway/outbox.ts'
 import { type CommitResult, type Store, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
 import { type Agent, newTask, openWorld, overriding, SECOND, until, type World } from '../gateway-fixture.ts'
 import { type Receiver, Receivers } from '../webhooks/receiver.ts'
@@ -94,6 +95,20 @@ describe('a delivery', () => {
     expect(receiver.got.at(-1)?.body.id).toBe(waiting[0]?.member)
     for (const response of open) response.end()
     await got(3 + CONNECTIONS)
+  })
+
+  it('is not leased while its destination was paused: what waits comes first afterwards', async () => {
+    const { deliverer } = world.app.deps
+    const leases = (): boolean => {
+      const leasedUntil = deliverer.lease(hook.id)
+      if (leasedUntil !== undefined)
+        deliverer.drop([{ tenant: 'acme', destination: { id: hook.id } } as Leased])
+      return leasedUntil !== undefined
+    }
+    await world.admin('POST', `webhooks/${hook.id}/pause`)
+    expect(leases(), 'no look has seen it yet').toBe(true)
+    await allow()
+    await until(() => !leases())
   })
 
   it.each([
