@@ -65,7 +65,7 @@ describe('GET stream', () => {
     const wrapStore = (store: Store): Store =>
       overriding(store, {
         events: (partition, after, limit) => {
-          pages.push({ turns, limit })
+          if (partition === 'acme') pages.push({ turns, limit })
           return store.events(partition, after, limit)
         },
       })
@@ -180,7 +180,8 @@ describe('GET stream', () => {
     const wrapStore = (store: Store): Store =>
       overriding(store, {
         events: async (partition, after, limit) => {
-          if (limit > 4 && limit < 500 && ++parts === 2) await own.admin('DELETE', 'reviewers/acme/cat/key')
+          const ofListener = partition === 'acme' && limit > 4 && limit <= 50
+          if (ofListener && ++parts === 2) await own.admin('DELETE', 'reviewers/acme/cat/key')
           return store.events(partition, after, limit)
         },
       })
@@ -191,7 +192,8 @@ describe('GET stream', () => {
     const listener = await Listener.open(cat, 1)
     await until(() => listener.ended)
     expect(listener.messages.at(-1)?.event).toBe('signed_out')
-    expect(listener.about(thread).length).toBeLessThan(60)
+    // the first part only, and one record of it is about a key
+    expect(listener.about(thread)).toHaveLength(49)
     await own.close()
   })
 
