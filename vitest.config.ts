@@ -8,6 +8,8 @@ export default defineConfig({
   test: {
     globalSetup: ['test/build.ts'],
     reporters: ['default', new PlainSummary()],
+    // one file at a time, however many cores there are: real gateways, stores, browsers and kills meet deadlines that other tests would eat up
+    maxWorkers: 1,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     projects: [

@@ -60,10 +60,16 @@ const HABITATS: readonly Habitat[] = [
   ['[\\u0600-\\u0605\\u{110bd}\\u{110cd}]', '(?:^|\\P{Cf})', '(?![0-9])\\p{Nd}'],
   ['[\\u06dd\\u08e2]', '(?:^|\\P{Cf})', '(?![0-9])\\p{Nd}|\\s|$'],
   ['\\u070f', '(?:^|\\P{Cf})', letterOf('Syrc')],
-  ['[\\u00a0\\u2009\\u202f]', '[\\p{N}\\p{Sc}\\p{Pi}.§№°%&]', '\\S'],
+  ['[\\u00a0\\u2007\\u2009\\u200a\\u202f]', '[\\p{N}\\p{Sc}\\p{Pi}.§№°%&]', '\\S'],
   // but not what a shell reads: an option, a variable
-  ['[\\u00a0\\u2009\\u202f]', '\\S', '(?!-|[$][A-Za-z_{(])[\\p{N}\\p{Sc}\\p{Pf}\\p{Pd}:;!?%‰°]'],
+  [
+    '[\\u00a0\\u2007\\u2009\\u200a\\u202f]',
+    '\\S',
+    '(?!-|[$][A-Za-z_{(])[\\p{N}\\p{Sc}\\p{Pf}\\p{Pd}:;!?%‰°]',
+  ],
   ['[\\u00a0\\u2009\\u202f]', '[\\u2013\\u2014]', '\\p{L}'],
+  // Czech, Polish and Slovak words of one letter never end a line
+  ['\\u00a0', '(?:^|[\\s(\\p{Pi}])[AIKOSUVWZaikosuvwz]', '[\\p{L}\\p{Pi}\\p{Ps}]'],
   ['\\u3000', `(?:^|\\n|[${scripts(CJK)}\\uff01-\\uff9f])`, ''],
   ['\\u3000', '', `[${scripts(CJK)}\\uff01-\\uff9f]`],
   ['\\u1680', '\\p{Script=Ogam}', ''],

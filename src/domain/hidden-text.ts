@@ -6,6 +6,7 @@ import {
   mixesScripts,
   othersIn,
   passesForLatin,
+  type Standing,
 } from './look-alikes.ts'
 
 /**
@@ -40,7 +41,7 @@ const CHECKS = {
   mixed_script: (text: string) => someWord(text, (word) => mixesScripts(word)),
   look_alike_word: (text: string) => {
     const hasOthers = othersIn(text)
-    return someWord(text, (word, glued) => passesForLatin(word, glued, hasOthers))
+    return someWord(text, (word, standing) => passesForLatin(word, standing, hasOthers))
   },
   look_alike: looksLikeOthers,
   digits: hasForeignDigits,
@@ -50,9 +51,9 @@ const CHECKS = {
   address: (text: string) => ADDRESS.test(text),
 } as const
 
-/** Three general marks on one letter, seven of a script's own, marks that enclose or strike out, marks on nothing. */
+/** Three general marks on one letter, seven of a script's own, marks that enclose or strike out, marks on nothing or on a number. */
 const STACKED =
-  /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u0483-\u0489]{3}|\p{M}{7}|(?!\u20e3)\p{Me}|[\u0334-\u0338]|[\u20d2-\u20d4]|[\u20d8-\u20da]|[\u20e5-\u20eb]|(?<![0-9#*]\ufe0f?)\u20e3|(?:^|[\s\p{C}])[\u0300-\u036f]/u
+  /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u0483-\u0489]{3}|\p{M}{7}|(?!\u20e3)\p{Me}|[\u0334-\u0338]|[\u20d2-\u20d4]|[\u20d8-\u20da]|[\u20e5-\u20eb]|(?<![0-9#*]\ufe0f?)\u20e3|(?:^|[\s\p{C}])[\u0300-\u036f]|[0-9][\u0300-\u036f]/u
 const PADDING = /(?:[^\S\n]*\n){12}|[^\S\n]{80}|\t{24}/
 /** Punycode, and a host before an `@` in the place where the host is expected; browsers take any slashes behind `https:`. */
 const ADDRESS = /\bxn--|(?::\/{2,}|\bhttps?:[\\/]*)(?=[^\s/\\?#@]*@)[^\s/\\?#@]*\./i
@@ -76,8 +77,8 @@ const ASCII_TOO: ReadonlySet<string> = new Set(['padding', 'address'])
 export function deceptiveWords(text: string, most = Infinity): string[] {
   const found = new Set<string>()
   const hasOthers = othersIn(text)
-  someWord(text, (word, glued) => {
-    if (mixesScripts(word) || passesForLatin(word, glued, hasOthers)) found.add(word)
+  someWord(text, (word, standing) => {
+    if (mixesScripts(word) || passesForLatin(word, standing, hasOthers)) found.add(word)
     return found.size >= most
   })
   return [...found]
@@ -86,14 +87,21 @@ export function deceptiveWords(text: string, most = Infinity): string[] {
 /** A word with every letter but ASCII ones as its code point: `p[U+0430]ypal`. */
 export const spelled = (word: string): string => word.replace(/[^\0-\x7f]/gu, (one) => `[${codeOf(one)}]`)
 
-/** Words as runs of letters, marks and numbers; glued when ASCII letters or digits are on the other side of a sign. */
-function someWord(text: string, test: (word: string, glued: boolean) => boolean): boolean {
+/** Words as runs of letters, marks and numbers. */
+function someWord(text: string, test: (word: string, standing: Standing) => boolean): boolean {
   for (const { 0: word, index } of text.matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
     if (/^[\0-\x7f]*$/.test(word)) continue
-    const glued =
-      /[a-z0-9][._@/:-]$/i.test(text.slice(Math.max(0, index - 2), index)) ||
-      /^[._@/:-][a-z0-9]/i.test(text.slice(index + word.length, index + word.length + 2))
-    if (test(word, glued)) return true
+    const before = /[a-z0-9]([._@/:-])$/i.exec(text.slice(Math.max(0, index - 2), index))?.[1]
+    const end = index + word.length
+    const after = /^([._@/:-])[a-z0-9]/i.exec(text.slice(end, end + 2))?.[1]
+    if (test(word, standingOf(word, before, after))) return true
   }
   return false
+}
+
+/** `before` and `after` are signs with ASCII letters or digits on their other side. Endings and prefixes are short, and hang on a hyphen. */
+function standingOf(word: string, before: string | undefined, after: string | undefined): Standing {
+  const signs = [before, after].filter((sign) => sign !== undefined)
+  if (signs.length === 0) return 'alone'
+  return signs.length === 1 && signs[0] === '-' && word.length <= 2 ? 'affix' : 'glued'
 }

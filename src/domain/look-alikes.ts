@@ -5,6 +5,14 @@ const DECEPTIVE = scriptTests(
   'Cyrl Grek Armn Cher Copt Lisu Dsrt Osge Geor Tfng Cans Vaii Nkoo Runr Goth Ital Glag Bamu Wara Cari Lyci Lydi Aghb Elba Perm Medf Plrd',
 )
 const LATIN = /\p{Script=Latin}/u
+const CJK_SCRIPTS =
+  '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Bopomofo}'
+const CJK = new RegExp(`[${CJK_SCRIPTS}]`, 'u')
+/** One letter of whatever other alphabet within a Latin word; Chinese, Japanese and Korean are written so. */
+const AMONG_LATIN = new RegExp(
+  `\\p{Script=Latin}\\p{M}*(?![${CJK_SCRIPTS}\\p{Script=Latin}\\p{Script=Common}\\p{Script=Inherited}])\\p{L}\\p{M}*\\p{Script=Latin}`,
+  'u',
+)
 
 /** Greek signs as science writes them: a prefix, a unit, a name with an index. */
 const SCIENTIFIC = /^\p{N}*(?:[ΔΣΠΩΛΘΦΨΞΓπλθφψδσβγωεμτ][A-Za-z0-9]{0,4}|[kMGm]?Ω)$/u
@@ -21,8 +29,9 @@ const PASSES_FOR_LATIN: readonly (readonly [script: RegExp, letters: RegExp])[] 
 const NEVER_INNOCENT = /[ӏԁԛԝ]/u
 
 export function mixesScripts(word: string): boolean {
+  if (word.length < 2) return false
   const found = DECEPTIVE.filter((script) => script.test(word)).length
-  if (found === 0) return false
+  if (found === 0) return AMONG_LATIN.test(word)
   return found > 1 || (LATIN.test(word) && !SCIENTIFIC.test(word))
 }
 
@@ -35,41 +44,54 @@ export function othersIn(text: string): (script: number) => boolean {
   }
 }
 
+/** How a word stands to ASCII letters and digits: by itself, as an ending or a prefix of theirs (`JPEG-а`), or as a part of what they spell. */
+export type Standing = 'alone' | 'affix' | 'glued'
+
 /** A word that reads as a Latin one but is none: alone, glued to ASCII, or with letters that nobody needs. */
 export function passesForLatin(
   word: string,
-  glued: boolean,
+  standing: Standing,
   hasOthers: (script: number) => boolean,
 ): boolean {
-  if ((word.length < 2 && !glued) || LATIN.test(word)) return false
+  if ((word.length < 2 && standing === 'alone') || LATIN.test(word)) return false
   const script = PASSES_FOR_LATIN.findIndex(([, letters]) => letters.test(word))
-  return script !== -1 && (glued || NEVER_INNOCENT.test(word) || !hasOthers(script))
+  return script !== -1 && (standing === 'glued' || NEVER_INNOCENT.test(word) || !hasOthers(script))
 }
-
-const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u
 
 /** Letters and signs that stand for plain ones wherever they are. */
 const ALWAYS =
-  /[\u0261\u0251\u017f\u01c0\u01c1\u01c3\u0274\u0280\u029c\u029f\u0262\u026a\u028f\u0299\ua730\ua731\u1d00-\u1d22]|[\u{1d400}-\u{1d7ff}]|[\u249c-\u24e9\u{1f110}-\u{1f16f}\u{1f172}-\u{1f17d}]|[\u2100-\u2102\u210a-\u2115\u2118-\u211d\u2124-\u2138\u2145-\u2149]|[\u2024\u2044\u2215\u29f8\u2571\u2572\u29f5\u2216\u2e80-\u2fdf\ufe50-\ufe6f\u037e\u0387\u1fef\u2000\u2001]|[\u212a\u212b]/u
+  /(?<!\p{Script=Armenian})\u2024|[\ufb00-\ufb06]|[\u0261\u0251\u017f\u01c0\u01c1\u01c3\u0274\u0280\u029c\u029f\u0262\u026a\u028f\u0299\ua730\ua731\u1d00-\u1d22]|[\u{1d400}-\u{1d7ff}]|[\u249c-\u24e9\u{1f110}-\u{1f16f}\u{1f172}-\u{1f17d}]|[\u2100-\u2102\u210a-\u2115\u2118-\u211d\u2124-\u2138\u2145-\u2149]|[\u2044\u2215\u29f8\u2571\u2572\u29f5\u2216\u2e80-\u2fdf\ufe50-\ufe6f\u037e\u0387\u1fef\u2000\u2001]|[\u212a\u212b]/u
 /** The slash of a fraction, between digits. */
 const FRACTIONS = /(?<=[\p{Nd}])\u2044(?=\p{Nd})/gu
 /** Signs of other scripts that pass for ASCII ones when ASCII surrounds them. */
 const BETWEEN_ASCII =
   /(?<=[!-~])[\u02d0\u02f8\u0589\u05c3\u2236\ua789\ufe55\u06d4\u060c\u066a-\u066c\u201a\u3002\uff61\u30fb\uff65\uff0e\uff0f\uff3c\uff3f\uff0d\uff1d\uff06\uff20\u30ce\u4e3f\u4e28\u3163\u3147\u3007\u3161]+(?=[!-~])/u
+/** What a shell or a name would have as `-`, `*`, `~`, `.`, `|` or `/`. */
+const AS_ASCII =
+  /(?:^|\s)[\u2010-\u2013\u2212\u2043](?:[a-z]{1,3}(?![^\s=])|[\u2010-\u2013\u2212\u2043][a-z])|[/.~]\u2217|\u2217[./]|[/.]\u204e|(?:^|\s)[\u02dc\u2053\u223c]\/|[A-Za-z0-9][\u2022\u2027\u2219\u22c5\u2e31\u2e33\ua78f][A-Za-z]|[A-Za-z0-9]\u00b7(?:com|org|net|io|dev|app|eu|co|exe|sh|py|js|txt|pdf)\b|[!-~] ?[\u05c0\u2223\u23d0\u2758\u2d4f\uffe8] ?[!-~]|[A-Za-z0-9:][\u1735\u29f9\u2cc6\u3033\u31d3]/u
+/** A time as typographers set it. */
+const TIMES = /(?<![\p{N}.])\p{Nd}{1,2}(?:\u2236\p{Nd}{1,2}){1,2}(?![\p{N}.])/gu
+/** Capitals and numbers joined as Chinese, Japanese and Korean join them: `Q＆A`, `R・G・B`. */
+const JOINED_IN_CJK =
+  /(?<![!-~])[A-Z0-9][A-Za-z0-9]*(?:[\u30fb\uff06\uff0d\uff0f\uff65][A-Z0-9][A-Za-z0-9]*)+(?![!-~])/gu
 /** Roman numerals as letters of a word, full-width forms among ASCII. */
 const IN_ASCII_WORDS =
   /[A-Za-z0-9][\u2160-\u217f\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]|[\u2160-\u217f\uff10-\uff19\uff21-\uff3a\uff41-\uff5a][A-Za-z0-9]/u
-const FULL_WIDTH = /[\uff01-\uff5e\uffe0-\uffe6]/u
+/** Without those of money: ￥ is how it is written. */
+const FULL_WIDTH = /[\uff01-\uff5e\uffe2-\uffe4]/u
 const NUMBER_SIGNS = /[\u00bc-\u00be\u2150-\u2189\u2460-\u249b]/u
 /** A letter of an old alphabet and a mark that NFC would make one character. */
 const DECOMPOSED = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]\p{M}+/gu
 
 export function looksLikeOthers(text: string): boolean {
+  const inCjk = CJK.test(text)
+  const bare = (inCjk ? text.replace(JOINED_IN_CJK, '') : text).replace(TIMES, '')
   return (
     ALWAYS.test(text.replace(FRACTIONS, '/')) ||
-    BETWEEN_ASCII.test(text) ||
+    BETWEEN_ASCII.test(bare) ||
+    AS_ASCII.test(text) ||
     IN_ASCII_WORDS.test(text) ||
-    (FULL_WIDTH.test(text) && !CJK.test(text)) ||
+    (FULL_WIDTH.test(text) && !inCjk) ||
     (NUMBER_SIGNS.test(text) && !/\p{L}/u.test(text)) ||
     hasOddFlags(text)
   )

@@ -89,11 +89,30 @@ describe('warningsOf', () => {
     '\ud800',
     '\u{e0061}',
     'a'.repeat(60) + ' '.repeat(79),
-  ])('takes no time for as much of %j as a request can hold', (piece) => {
-    const text = piece.repeat(LIMITS.BODY_BYTES / Buffer.byteLength(piece))
-    const started = performance.now()
-    warningsOf([{ place: 'preview', text }])
-    warningsOf(textsIn(text.slice(0, text.length / 4).split(''), 'payload'))
-    expect(performance.now() - started).toBeLessThan(1_500)
+  ])('takes time in proportion to how much of %j there is', (piece) => {
+    const most = piece.repeat(LIMITS.BODY_BYTES / 4 / Buffer.byteLength(piece))
+    const quarter = most.slice(0, most.length / 4)
+    inspect(quarter)
+    const growth =
+      (processorMs(() => inspect(most)) + NOISE_MS) / (processorMs(() => inspect(quarter)) + NOISE_MS)
+    expect(growth).toBeLessThan(LINEAR * 2)
   })
 })
+
+/** For four times as much. What grows with the square takes four times as long again. */
+const LINEAR = 4
+const NOISE_MS = 10
+
+/** As one text, and as a list of short ones. */
+function inspect(text: string): void {
+  warningsOf([{ place: 'preview', text }])
+  warningsOf(textsIn(text.slice(0, text.length / 4).split(''), 'payload'))
+}
+
+/** Of this process, so that what else the machine does is not in it. */
+function processorMs(act: () => void): number {
+  const before = process.cpuUsage()
+  act()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
+}
