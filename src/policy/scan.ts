@@ -35,6 +35,8 @@ interface Scan {
   /** Columns at which open block collections began. */
   readonly columns: number[]
   lineStart: number
+  /** The line end that some readers see and others do not; -1 without one. */
+  oddBreak: number
   clean: boolean
 }
 
@@ -55,6 +57,7 @@ export function scanTokens(source: Source, findings: Findings): readonly string[
     flow: 0,
     columns: [],
     lineStart: 0,
+    oddBreak: -1,
     clean: true,
   }
   checkBreaks(scan)
@@ -68,21 +71,33 @@ export function scanTokens(source: Source, findings: Findings): readonly string[
   return scan.clean ? lexemes : undefined
 }
 
-const LONE_RETURN = /\r(?!\n)/
+const ODD_BREAK = /\r(?!\n)|[\x85\u2028\u2029]/
 
 /**
- * YAML ends a line at a carriage return, comments too; the lexer does not, nor does a pull request show it: a rule that other parsers see would
- * be part of a comment here. The first is reported: a file has one kind of line end.
+ * YAML ends a line at a carriage return, YAML 1.1 and many editors at NEL, LS and PS as well, in comments too; the lexer does not, nor does a pull
+ * request show it: a rule that other readers see would be part of a comment here. The first is reported: a file has one kind of line end.
  */
 function checkBreaks(scan: Scan): void {
   const { source, findings } = scan
-  const start = source.text.search(LONE_RETURN)
+  const start = source.text.search(ODD_BREAK)
+  scan.oddBreak = start
   if (start < 0) return
-  const message = 'a carriage return without a line feed ends the line for some readers only'
   const mark = { start, end: start + 1 }
-  findings.add('hidden-character', { source, mark }, message, 'end lines with a line feed')
+  findings.add('hidden-character', { source, mark }, ...describeBreak(source.text, start))
   scan.clean = false
 }
+
+function describeBreak(text: string, at: number): readonly [message: string, hint: string] {
+  if (text[at] === '\r')
+    return ['a carriage return without a line feed ends the line for some readers only', LINE_ENDS]
+  const code = text.charCodeAt(at).toString(16)
+  return [
+    `${nameOf(text, at)} ends the line for some readers only`,
+    `${LINE_ENDS}; a pattern finds the character as \`\\x{${code}}\``,
+  ]
+}
+
+const LINE_ENDS = 'end lines with a line feed'
 
 /**
  * The lexer announces a document, a scalar and the end of an unclosed bracket by control characters that are not in the text. Where the text does
@@ -111,6 +126,7 @@ function checkHidden(scan: Scan, lexeme: string): void {
   const at = findHidden(lexeme)
   if (at < 0) return
   const start = scan.offset + at
+  if (start === scan.oddBreak) return
   const message = `hidden character ${nameOf(lexeme, at)}`
   scan.findings.add('hidden-character', { source: scan.source, mark: { start, end: start + 1 } }, message)
   scan.clean = false

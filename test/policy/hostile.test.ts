@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { bundle, diagnose, rules } from './support.ts'
+import { bundle, call, diagnose, rules, withRules } from './support.ts'
 
 interface Entry {
   readonly id: string
@@ -153,6 +153,38 @@ describe('the same attacks in the real grammar', () => {
       const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
       expect(found.map((one) => one.code)).toContain('hidden-character')
     })
+
+  for (const mark of ['\x85', '\u2028', '\u2029']) {
+    const name = `U+${mark.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`
+
+    it(`a rule behind ${name} in a comment is no comment`, async () => {
+      const text = rules(`  # note${mark}  - id: deny-all\n  - id: a\n    allow: A.\n`)
+      const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
+      expect(found.map(({ line, column, code }) => `${line}:${column} ${code}`)).toEqual([
+        '3:9 hidden-character',
+      ])
+      expect(found[0]?.message).toBe(`<${name}> ends the line for some readers only`)
+      expect(found[0]?.hint).toBe(
+        `end lines with a line feed; a pattern finds the character as \`\\x{${mark.charCodeAt(0).toString(16)}}\``,
+      )
+      expect(found[0]?.excerpt).toBe(`  # note<${name}>  - id: deny-all`)
+    })
+
+    it(`${name} in a text is one finding`, async () => {
+      for (const note of [`a${mark}b`, `"a${mark}b"`, `'${mark}'`]) {
+        const found = await diagnose(bundle({ 'rules/pay.yaml': allow(`{ payload.note: ${note} }`) }))
+        expect(found.map((one) => one.code)).toEqual(['hidden-character'])
+      }
+    })
+
+    it(`${name} can be looked for as the hint says`, async () => {
+      const pattern = `\\x{${mark.charCodeAt(0).toString(16)}}`
+      const snapshot = await withRules(
+        `  - id: a\n    allow: A.\n    when: { payload.note: { matches: '${pattern}' } }\n`,
+      )
+      expect((await snapshot.decide(call({ note: `a${mark}b` }))).verdict).toBe('allow')
+    })
+  }
 
   it('a carriage return before a line feed is fine', async () => {
     const text = `# note\n${allow('{ payload.note: a }')}`.replaceAll('\n', '\r\n')
