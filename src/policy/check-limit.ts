@@ -1,6 +1,7 @@
 import type { JsonValue } from '../contract/json.ts'
 import type { MatchContext } from './check-match.ts'
 import { checkPayloadField } from './check-path.ts'
+import { checkFunction } from './check-types.ts'
 import { checkId, checkReason, type RuleContext } from './check-rule.ts'
 import { isFieldProblem, parseField } from './fields.ts'
 import type { FieldIr, FieldRoot, LimitIr } from './ir.ts'
@@ -152,5 +153,6 @@ function checkField(context: MatchContext, doc: Doc, what: string): FieldIr | un
     return undefined
   }
   checkPayloadField(context, field, { at: doc, presence: false })
+  checkFunction(context, field, doc)
   return field
 }

@@ -1,4 +1,4 @@
-import { checkFit } from './check-types.ts'
+import { checkFit, checkFunction } from './check-types.ts'
 import { checkPayloadField, type PathContext } from './check-path.ts'
 import { checkTest, type TestContext } from './check-test.ts'
 import { REVERSIBILITIES } from './check-tool.ts'
@@ -66,6 +66,7 @@ function checkLeaf(context: MatchContext, { key, keyMark, value }: DocEntry): No
   if (!test) return undefined
   checkPayloadField(context, field, { at: { mark: keyMark }, presence: asksPresence(test) })
   checkKnownValues(context, value, { root: field.root, test })
+  checkFunction(context, field, { mark: keyMark })
   checkFit(context, field, value)
   return { kind: 'leaf', field, test }
 }

@@ -46,6 +46,34 @@ function report({ reader }: TypeContext, { code, at, message, hint }: Misfit): v
   reader.report(code, at, message, hint)
 }
 
+/** Reports a function of a field that holds no text in any contract: what it gives would always be unknown. */
+export function checkFunction(
+  context: PathContext,
+  { fn, ...field }: FieldIr,
+  at: { readonly mark: Mark },
+): void {
+  if (fn === undefined) return
+  const tools = toolsWith(context, field)
+  const [tool] = tools
+  if (!tool || !tools.every((one) => holdsNoText(context.fieldValues.of(one, field)))) return
+  const values = context.fieldValues.of(tool, field)
+  const inList = values.lists !== undefined && !hasReadable({ ...values, lists: undefined })
+  const read = (inList && values.lists?.element()) || values
+  const name = field.root === 'payload' ? `\`${field.name}\` of \`${tool.name}\`` : `\`${field.name}\``
+  const message = `\`${fn}\` reads text, but ${inList ? `an entry of ${name}` : name} is ${describeKinds(read)}`
+  const hint = read.objects
+    ? 'write the path of a text inside it'
+    : `write \`${field.name}\` without \`${fn}\``
+  context.reader.report('test-type', at, message, hint)
+}
+
+/** Neither itself nor in a list, into which a function looks once. */
+function holdsNoText(values: Values): boolean {
+  const element = values.lists?.element()
+  if (values.texts !== undefined || !hasReadable(values)) return false
+  return element === undefined || (element.texts === undefined && hasReadable(element))
+}
+
 /** Reports a `missing_means` value that the field cannot hold, and one for a field that is never missing. */
 export function checkMeaning(
   context: TypeContext,

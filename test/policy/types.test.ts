@@ -131,6 +131,34 @@ const TESTS: readonly Case[] = [
   ],
 ]
 
+const FUNCTIONS: readonly Case[] = [
+  [
+    'a function of a number',
+    rich('{ host(payload.amount): acme.com }'),
+    'rules/pay.yaml:5:13 test-type: `host` reads text, but `payload.amount` of `pay` is a whole number | write `payload.amount` without `host`',
+  ],
+  [
+    'a function of an object',
+    rich('{ host(payload.open): present }'),
+    'rules/pay.yaml:5:13 test-type: `host` reads text, but `payload.open` of `pay` is an object | write the path of a text inside it',
+  ],
+  [
+    'a function of a list of lists',
+    rich('{ sql_verbs(payload.grid): { some: drop } }'),
+    'rules/pay.yaml:5:13 test-type: `sql_verbs` reads text, but an entry of `payload.grid` of `pay` is a list | write `payload.grid` without `sql_verbs`',
+  ],
+  [
+    'a function of the hour',
+    rich('{ not: { path(time.hour): /a } }'),
+    'rules/pay.yaml:5:20 test-type: `path` reads text, but `time.hour` is a whole number | write `time.hour` without `path`',
+  ],
+  [
+    'a function of a truth value',
+    rich('{ domain(payload.on): acme.com }'),
+    'rules/pay.yaml:5:13 test-type: `domain` reads text, but `payload.on` of `pay` is true or false | write `payload.on` without `domain`',
+  ],
+]
+
 const PATTERNS: readonly Case[] = [
   [
     'look-around in a rule',
@@ -190,6 +218,7 @@ const CODES = [
 
 describe('the type check of a path', () => runCases([...PATHS, ...SENSITIVE]))
 describe('the type check of a test', () => runCases(TESTS))
+describe('the type check of a function', () => runCases(FUNCTIONS))
 describe('the check of a pattern', () => runCases(PATTERNS))
 describe('the type check of missing_means', () => runCases(MEANINGS))
 
@@ -210,6 +239,10 @@ describe('a finding of the type check', () => {
         'a list of routing.yaml of which some entry fits',
         rich('{ domain(payload.to): { some: $our_domains } }'),
       ],
+      ['a function of text or a number', rich('{ host(payload.who): acme.com }')],
+      ['a function of a list with a text in it', rich('{ domain(payload.pair): { some: acme.com } }')],
+      ['a function of a field that nothing is known of', rich('{ host(payload.open.url): acme.com }')],
+      ['a function of the labels of a tool without any', rich('{ domain(tool.labels): { some: a.com } }')],
       ['a path', rich('{ path(payload.url): [/workspace, /] }')],
       ['an IPv6 host', rich("{ host(payload.url): ['[::1]', localhost, 10.0.0.1] }")],
       ['a text beyond ASCII, which may be sent decomposed', rich('{ payload.note: éé }')],
@@ -235,6 +268,18 @@ describe('a finding of the type check', () => {
     expect(found.map((one) => one.message)).toContain(
       '`over` needs a number, but `payload.amount` of `wire` is text',
     )
+  })
+
+  it('is not given for a function that reads the text of one tool of several', async () => {
+    const match = both('{ host(payload.amount): acme.com }')
+    const codes = async (amount: string): Promise<readonly string[]> =>
+      (await diagnose(bundle({ ...other(amount), 'rules/pay.yaml': match })))
+        .filter((one) => one.severity === 'error')
+        .map((one) => one.message)
+    expect(await codes('{ type: string }')).toEqual([])
+    expect(await codes('{ type: number }')).toEqual([
+      '`host` reads text, but `payload.amount` of `pay` is a whole number',
+    ])
   })
 
   it('is not given for a literal that one tool of several can hold', async () => {
