@@ -3,8 +3,9 @@ import type { MatchContext } from './check-match.ts'
 import { checkPayloadField } from './check-path.ts'
 import { checkFunction } from './check-types.ts'
 import { checkId, checkReason, type RuleContext } from './check-rule.ts'
-import { isFieldProblem, parseField } from './fields.ts'
+import { fieldText, isFieldProblem, parseField } from './fields.ts'
 import type { FieldIr, FieldRoot, LimitIr } from './ir.ts'
+import { didYouMean } from './nearest.ts'
 import type { Doc, DocMap } from './parse.ts'
 import { schemaAt } from './schema-defaults.ts'
 import {
@@ -19,6 +20,8 @@ import {
   type Reader,
 } from './shape.ts'
 import { lineOf } from './source.ts'
+import { hasReadable } from './values.ts'
+import { describeKinds } from './values-text.ts'
 
 const VERDICTS = ['review', 'reject'] as const
 const MEASURES = ['count', 'sum'] as const
@@ -94,7 +97,7 @@ function checkMeasure(
   }
   if (count !== undefined)
     return readOneOf(reader, count, '`count`', ['calls']) === undefined ? undefined : {}
-  const field = sum && checkField(context, sum, '`sum`')
+  const field = sum && checkField(context, sum, { what: '`sum`' })
   if (!field || !sum) return undefined
   if (field.root !== 'payload' || field.fn !== undefined) {
     reader.report('bad-value', sum, '`sum` adds up a field of the payload')
@@ -135,21 +138,39 @@ const NOT_A_SCOPE: readonly FieldRoot[] = [
 ]
 
 function checkPer(context: MatchContext, doc: Doc): LimitIr['per'] | undefined {
-  const { reader } = context
-  const scope = SCOPES.find((one) => doc.kind === 'text' && doc.value === one)
+  const text = doc.kind === 'text' ? doc.value : ''
+  const scope = SCOPES.find((one) => one === text)
   if (scope !== undefined) return scope
-  const field = checkField(context, doc, '`per`')
-  if (!field || !NOT_A_SCOPE.includes(field.root)) return field
+  const field = checkField(context, doc, { what: '`per`', hint: didYouMean(text, SCOPES) })
+  if (!field) return undefined
+  const several = NOT_A_SCOPE.includes(field.root) ? `\`${field.name}\` is` : severalValues(context, field)
+  if (several === undefined) return field
   const hint = 'one of agent, tenant, task, or a field with one value'
-  return reader.report('bad-value', doc, `\`${field.name}\` is not one value per call`, hint) as undefined
+  return context.reader.report('bad-value', doc, `${several} not one value per call`, hint) as undefined
 }
 
-function checkField(context: MatchContext, doc: Doc, what: string): FieldIr | undefined {
+/** Counters are named by text, numbers, true and false: a list or an object is a limit that can never be measured. */
+function severalValues({ tools, fieldValues }: MatchContext, field: FieldIr): string | undefined {
+  for (const tool of tools) {
+    const values = fieldValues.of(tool, field)
+    const { texts, numbers, booleans } = values
+    const single = texts !== undefined || numbers !== undefined || booleans.length > 0
+    if (!single && hasReadable(values))
+      return `\`${fieldText(field)}\` of \`${tool.name}\` is ${describeKinds(values)},`
+  }
+  return undefined
+}
+
+function checkField(
+  context: MatchContext,
+  doc: Doc,
+  { what, hint }: { readonly what: string; readonly hint?: string | undefined },
+): FieldIr | undefined {
   const text = readText(context.reader, doc, what)
   if (text === undefined) return undefined
   const field = parseField(text)
   if (isFieldProblem(field)) {
-    context.reader.report(field.code, doc, field.message, field.hint)
+    context.reader.report(field.code, doc, field.message, hint ?? field.hint)
     return undefined
   }
   checkPayloadField(context, field, { at: doc, presence: false })

@@ -18,6 +18,9 @@ input_schema:
     refund: { type: integer }
     to: { type: string }
     iban: { type: string }
+    tags: { type: array, items: { type: string } }
+    meta: { type: object }
+    who: { type: [string, array] }
 `
 const limit = (text: string, more = ''): Files =>
   bundle({
@@ -285,6 +288,26 @@ describe('a limit that is not one', () => {
       'bad-value: `tool.labels` is not one value per call',
     ],
     [
+      '{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.tags }',
+      'bad-value: `payload.tags` of `pay` is a list, not one value per call',
+    ],
+    [
+      '{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: domain(payload.tags) }',
+      'bad-value: `domain(payload.tags)` of `pay` is a list, not one value per call',
+    ],
+    [
+      '{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.meta }',
+      'bad-value: `payload.meta` of `pay` is an object, not one value per call',
+    ],
+    [
+      '{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: sql_verbs(payload.to) }',
+      'bad-value: `sql_verbs(payload.to)` of `pay` is a list, not one value per call',
+    ],
+    [
+      '{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: host(payload.amount) }',
+      'test-type: `host` reads text, but `payload.amount` of `pay` is a whole number',
+    ],
+    [
       '{ id: l, reject: R., sum: payload.to, at_most: 1, within: 1h, per: agent }',
       'bad-value: `payload.to` must be an integer that is never negative',
     ],
@@ -310,5 +333,27 @@ describe('a limit that is not one', () => {
     ],
   ])('%s', async (text, message) => {
     expect(await messages(text)).toContain(message)
+  })
+
+  it.each([
+    ['agnet', 'did you mean `agent`?'],
+    ['tsak', 'did you mean `task`?'],
+    ['Tenant', 'did you mean `tenant`?'],
+    ['agent.di', 'did you mean `agent.id`?'],
+  ])('is told what was meant by `per: %s`', async (per, hint) => {
+    const files = limit(`{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: ${per} }`)
+    expect((await diagnose(files)).map((one) => one.hint)).toContain(hint)
+  })
+
+  it.each([
+    'payload.to',
+    'payload.amount',
+    'payload.who',
+    'payload.meta.x',
+    'domain(payload.to)',
+    'tool.name',
+  ])('is not what counts by `%s`, which is one value or may be', async (per) => {
+    const files = limit(`{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: ${per} }`)
+    expect((await diagnose(files)).filter((one) => one.severity === 'error')).toEqual([])
   })
 })
