@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { compilePattern } from './patterns.ts'
 import { SCHEMA_KEYWORDS, type KeywordKind } from './schema-check.ts'
+import { misfitOfDefault } from './schema-contradictions.ts'
 import { SCHEMA_FORMATS } from './schema-formats.ts'
 import { showHidden } from './text.ts'
 
@@ -44,7 +45,16 @@ export function importSchema(task: SchemaImport, schema: JsonValue | undefined, 
     const imported = importKeyword(task, kind, { value, at })
     return imported === undefined ? [] : [[key, imported]]
   })
-  return Object.fromEntries(entries)
+  return withoutMisfit(task, Object.fromEntries(entries), pointer)
+}
+
+/** Descriptions in use say `default: null` of a text; as a default of a contract it would stand in for a missing field. */
+function withoutMisfit(task: SchemaImport, schema: JsonObject, pointer: string): JsonObject {
+  const misfit = misfitOfDefault(schema)
+  if (misfit === undefined) return schema
+  drop(task, `${pointer}/default`, misfit)
+  const { default: _, ...rest } = schema
+  return rest
 }
 
 /** What OpenAPI 3.0 says in its own way. */

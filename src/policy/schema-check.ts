@@ -1,3 +1,4 @@
+import type { JsonObject, JsonValue } from '../contract/json.ts'
 import {
   MAX_ENUM_VALUES,
   MAX_SCHEMA_BRANCHES,
@@ -6,8 +7,9 @@ import {
   MAX_SCHEMA_NODES,
 } from './bounds.ts'
 import { didYouMean } from './nearest.ts'
-import type { Doc, DocMap } from './parse.ts'
+import { toJson, type Doc, type DocMap } from './parse.ts'
 import { compilePattern } from './patterns.ts'
+import { contradictionsOf } from './schema-contradictions.ts'
 import { resolveRef } from './schema-ref.ts'
 import { checkSchemaCost } from './schema-cost.ts'
 import { SCHEMA_FORMATS } from './schema-formats.ts'
@@ -97,7 +99,36 @@ function walkSchema(walk: Walk, schema: Doc, depth: number): void {
     else if (kind === 'schemas' || kind === 'schemaMap') walkMany(walk, { key, value }, depth)
     else checkKeyword(walk, kind, { key, value })
   }
+  checkSense(walk.reader, schema)
 }
+
+/** Reports what nothing can fit, by the keywords of one schema alone. */
+function checkSense(reader: Reader, schema: DocMap): void {
+  for (const { keyword, index, message, hint } of contradictionsOf(keywordsOf(schema))) {
+    const value = schema.entries.find((entry) => entry.key === keyword)?.value
+    const at = index !== undefined && value?.kind === 'list' ? value.items[index] : value
+    reader.report('bad-schema', at ?? schema, message, hint)
+  }
+}
+
+const SHORT: readonly (KeywordKind | undefined)[] = ['count', 'number', 'texts', 'type', 'pattern']
+
+/** What contradictions are looked for in: of schemas inside this one only what they are called, and whether they refuse everything. */
+function keywordsOf(schema: DocMap): JsonObject {
+  const hasDefault = schema.entries.some((entry) => entry.key === 'default')
+  return Object.fromEntries(
+    schema.entries.flatMap(({ key, value }): [string, JsonValue][] => {
+      const kind = SCHEMA_KEYWORDS.get(key)
+      if (kind === 'schema') return [[key, outlineOf(value)]]
+      if (kind === 'schemaMap' && value.kind === 'map')
+        return [[key, Object.fromEntries(value.entries.map((entry) => [entry.key, outlineOf(entry.value)]))]]
+      const isRead = SHORT.includes(kind) || (hasDefault && (kind === 'enum' || kind === 'any'))
+      return isRead ? [[key, toJson(value)]] : []
+    }),
+  )
+}
+
+const outlineOf = (schema: Doc): JsonValue => (schema.kind === 'boolean' ? schema.value : {})
 
 interface Keyword {
   readonly key: string
