@@ -1,5 +1,6 @@
 import { checkFit, checkFunction } from './check-types.ts'
 import { checkPayloadField, type PathContext } from './check-path.ts'
+import { toolsInHistory, type ToolUse } from './check-tool-names.ts'
 import { checkTest, type TestContext } from './check-test.ts'
 import { REVERSIBILITIES } from './check-tool.ts'
 import { isFieldProblem, parseField } from './fields.ts'
@@ -11,7 +12,10 @@ import { asksPresence } from './tests.ts'
 import { WEEKDAYS } from './time.ts'
 
 /** What a match may refer to. */
-export interface MatchContext extends TestContext, PathContext {}
+export interface MatchContext extends TestContext, PathContext {
+  /** The tools that tests of the history have named so far. */
+  readonly toolUses: ToolUse[]
+}
 
 /** Checks a match of section 3: field lines and any / all / not, all of which must hold. */
 export function checkMatch(context: MatchContext, doc: Doc): NodeIr | undefined {
@@ -68,6 +72,7 @@ function checkLeaf(context: MatchContext, { key, keyMark, value }: DocEntry): No
   checkKnownValues(context, value, { root: field.root, test })
   checkFunction(context, field, { mark: keyMark })
   checkFit(context, field, value)
+  context.toolUses.push(...toolsInHistory(field, value))
   return { kind: 'leaf', field, test }
 }
 

@@ -4,6 +4,7 @@ import type { MatchContext } from './check-match.ts'
 import { checkPayloadField } from './check-path.ts'
 import { checkRule, type RuleContext, type World } from './check-rule.ts'
 import { readScalar, type GroupUse } from './check-routing.ts'
+import type { ToolUse } from './check-tool-names.ts'
 import { checkMeaning } from './check-types.ts'
 import { isFieldProblem, parseField } from './fields.ts'
 import type { LimitIr, MissingMeans, RuleFileIr, RuleIr, Scalar } from './ir.ts'
@@ -31,6 +32,8 @@ export interface CheckedRuleFile {
   readonly reader: Reader
   /** Where each rule stands, by id. */
   readonly places: ReadonlyMap<string, Doc>
+  /** The tools that its tests of the history name. */
+  readonly toolUses: readonly ToolUse[]
 }
 
 /** Checks one rules/ file (section 3): tool or tools, and rules, are required. */
@@ -48,7 +51,8 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
     keys.missing_means?.kind === 'map' ? keys.missing_means.entries.map((entry) => entry.key) : [],
   )
   const { lists, fieldValues } = world
-  const context = { reader, lists, tools: target.contracts, declared, fieldValues }
+  const toolUses: ToolUse[] = []
+  const context = { reader, lists, tools: target.contracts, declared, fieldValues, toolUses }
   const missingMeans = given(keys.missing_means, (at) => checkMissingMeans(context, at)) ?? []
   const owner = given(keys.owner, (at) => readText(reader, at, '`owner`'))
   const groups: GroupUse[] = []
@@ -64,7 +68,7 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
     ...(owner === undefined ? {} : { owner }),
   }
   const tools = target.contracts.map((tool) => tool.name)
-  return { file, tools, cases: checkCases(reader, keys.tests, tools), groups, reader, places }
+  return { file, tools, cases: checkCases(reader, keys.tests, tools), groups, reader, places, toolUses }
 }
 
 interface Target {

@@ -3,6 +3,7 @@ import { MAX_FILE_BYTES } from './bounds.ts'
 import { checkDirectory } from './check-directory.ts'
 import type { CaseIr } from './check-case.ts'
 import { checkGroupNames, checkLevelQuorums, checkRuleQuorums } from './check-quorum.ts'
+import { toolsOfAgents, type ToolUse } from './check-tool-names.ts'
 import { checkSensitiveFields } from './check-path.ts'
 import { checkRouting, type CheckedRouting } from './check-routing.ts'
 import type { World } from './check-rule.ts'
@@ -112,6 +113,7 @@ interface Checked {
   readonly tools: readonly CheckedTool[]
   readonly rules: readonly CheckedRuleFile[]
   readonly fieldValues: FieldValues
+  readonly permitted: { readonly reader: Reader; readonly uses: readonly ToolUse[] } | undefined
 }
 
 function checkParsed(parsed: readonly Parsed[]): Checked | undefined {
@@ -140,7 +142,8 @@ function checkParsed(parsed: readonly Parsed[]): Checked | undefined {
   for (const file of rules) checkGroupNames(file.reader, file.groups, directory)
   checkLevelQuorums(routingFile.reader, routing, directory)
   checkRuleQuorums(rules, { tools: world.tools, routing: routing.routing, directory })
-  return { routing, directory, tools, rules, fieldValues: world.fieldValues }
+  const permitted = checkFile(directoryFile, (reader, doc) => ({ reader, uses: toolsOfAgents(doc) }))
+  return { routing, directory, tools, rules, fieldValues: world.fieldValues, permitted }
 }
 
 function checkFile<T>(

@@ -83,6 +83,7 @@ export const DIAGNOSTIC_CODES = {
   'optional-field': 'warning',
   'task-scoped-history': 'warning',
   'tool-without-rule': 'warning',
+  'tool-without-contract': 'warning',
   'untested-rule': 'warning',
 } as const satisfies Record<string, Diagnostic['severity']>
 

@@ -1,4 +1,5 @@
 import type { CheckedRuleFile } from './check-rules.ts'
+import { createToolReport, type ToolUse } from './check-tool-names.ts'
 import type { CheckedTool } from './check-tool.ts'
 import type { FieldValues } from './field-values.ts'
 import { beaterOf, type Judged } from './lint-beaten.ts'
@@ -9,6 +10,7 @@ import { isTaskScoped } from './lint-history.ts'
 import { reportRule } from './lint-report.ts'
 import { factsOf } from './lint-rule.ts'
 import { addFacts, createStanding, type Standing } from './lint-standing.ts'
+import type { Reader } from './shape.ts'
 import type { ToolContract } from './snapshot.ts'
 
 /** A bundle without errors. */
@@ -16,6 +18,8 @@ export interface LintedBundle {
   readonly tools: readonly CheckedTool[]
   readonly rules: readonly CheckedRuleFile[]
   readonly fieldValues: FieldValues
+  /** What directory.yaml lets agents use. */
+  readonly permitted: { readonly reader: Reader; readonly uses: readonly ToolUse[] } | undefined
 }
 
 /**
@@ -35,6 +39,16 @@ export function lintBundle(bundle: LintedBundle): void {
     lintTool(context, bundle, { files, standings })
   }
   reportAll(bundle, standings, shared)
+  reportToolNames(bundle)
+}
+
+/** A warning: a contract may come later, and the history keeps tools that are gone. */
+function reportToolNames({ tools, rules, permitted }: LintedBundle): void {
+  const report = createToolReport(tools.map(({ contract }) => contract.name))
+  const hint = 'until a tool has a contract under tools/, every call of it is rejected'
+  if (permitted) report(permitted.reader, permitted.uses, hint)
+  for (const { reader, toolUses } of rules)
+    report(reader, toolUses, 'the history holds only tools that had a contract when they were called')
 }
 
 function filesByTool(rules: readonly CheckedRuleFile[]): ReadonlyMap<string, readonly number[]> {

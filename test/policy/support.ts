@@ -26,7 +26,7 @@ export const DIRECTORY = `tenants:
   acme:
     agents:
       bot: { owners: [dana] }
-      narrow: { owners: [dana], tools: ['mail.*'] }
+      narrow: { owners: [dana], tools: [] }
     reviewers:
       alice: { groups: [on-call, team-leads, security, security-leads] }
       bob: { groups: [fraud-desk, security-leads] }
