@@ -30,6 +30,8 @@ export interface World {
   /** Rule ids seen so far, with the place of the first. */
   readonly ids: Map<string, string>
   readonly fieldValues: FieldValues
+  /** When the bundle is loaded, ms since 1970; unknown where nobody said. */
+  readonly now: number | undefined
 }
 
 export interface RuleContext {
@@ -157,5 +159,11 @@ function checkUntil(
   if (text !== undefined && date === undefined) {
     reader.report('bad-value', doc, `\`${text}\` is not a date`, 'write it as 2027-01-31')
   }
-  return date === undefined ? undefined : endOfDate(world.timezone, date)
+  if (date === undefined) return undefined
+  const untilMs = endOfDate(world.timezone, date)
+  if (world.now !== undefined && untilMs <= world.now && !tightens) {
+    const hint = 'remove the rule, or give it a later date'
+    reader.report('expired-rule', doc, `the rule ended with ${text}: it fires for no call`, hint)
+  }
+  return untilMs
 }

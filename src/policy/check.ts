@@ -39,7 +39,10 @@ export type CheckResult =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly revision: string }
 
 /** Checks a bundle as a whole: every file by itself, then everything that refers to something else. */
-export function checkBundle(texts: readonly BundleText[], commit?: string): CheckResult {
+export function checkBundle(
+  texts: readonly BundleText[],
+  { commit, now }: { readonly commit?: string | undefined; readonly now?: number | undefined } = {},
+): CheckResult {
   const sorted = texts.toSorted((a, b) => (a.path < b.path ? -1 : 1))
   const files = sorted.map(describeFile)
   const revision = revisionOf(sorted)
@@ -56,7 +59,7 @@ export function checkBundle(texts: readonly BundleText[], commit?: string): Chec
   const missing = ['routing.yaml', 'directory.yaml'].filter(
     (path) => !sorted.some((file) => file.path === path),
   )
-  const checked = checkParsed(parsed)
+  const checked = checkParsed(parsed, now)
   if (missing.length > 0 || findings.failed || !checked) {
     const absent = missing.map((path) => fileDiagnostic('missing-file', path, `a bundle needs ${path}`))
     return { ok: false, diagnostics: [...absent, ...findings.sorted()], revision }
@@ -116,7 +119,7 @@ interface Checked {
   readonly permitted: { readonly reader: Reader; readonly uses: readonly ToolUse[] } | undefined
 }
 
-function checkParsed(parsed: readonly Parsed[]): Checked | undefined {
+function checkParsed(parsed: readonly Parsed[], now: number | undefined): Checked | undefined {
   const at = (path: string): Parsed | undefined => parsed.find((file) => file.path === path)
   const under = (folder: string): readonly Parsed[] => parsed.filter((file) => file.path.startsWith(folder))
   const routingFile = at('routing.yaml')
@@ -131,6 +134,7 @@ function checkParsed(parsed: readonly Parsed[]): Checked | undefined {
     allowUpTo: routing?.routing.allowUpTo ?? 'critical',
     ids: new Map(),
     fieldValues: createFieldValues(),
+    now,
   }
   const rules = under('rules/').flatMap(
     (file) => checkFile(file, (reader, doc) => checkRuleFile(reader, doc, world)) ?? [],

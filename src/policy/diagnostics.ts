@@ -53,6 +53,7 @@ export const DIAGNOSTIC_CODES = {
   'duplicate-id': 'error',
   'verdict-count': 'error',
   'until-on-tightening': 'error',
+  'expired-rule': 'warning',
   'empty-match': 'error',
   'unknown-tool': 'error',
   'unknown-field': 'error',

@@ -27,14 +27,14 @@ export async function loadBundle(
   return prepared.ok ? { ok: true, snapshot: prepared.snapshot } : prepared
 }
 
-/** Like loadBundle, with the checked data and the results of the inline tests. */
+/** Like loadBundle, with the checked data and the results of the inline tests. `now`, in ms since 1970, is the clock unless said. */
 export async function prepareDirectory(
   dir: string,
-  options: { readonly checks?: PayloadChecks } = {},
+  { now = Date.now(), ...options }: { readonly checks?: PayloadChecks; readonly now?: number } = {},
 ): Promise<PreparedBundle> {
   const read = await readBundle(dir)
   if (!read.ok) return { ...read, revision: '' }
-  return prepareBundle(read.texts, { ...options, commit: read.commit })
+  return prepareBundle(read.texts, { ...options, now, commit: read.commit })
 }
 
 export type ReadResult =

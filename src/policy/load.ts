@@ -31,10 +31,16 @@ export async function prepareBundle(
   texts: readonly BundleText[],
   {
     commit,
+    now,
     checks = createPayloadChecks(),
-  }: { readonly commit?: string | undefined; readonly checks?: PayloadChecks } = {},
+  }: {
+    readonly commit?: string | undefined
+    /** When it is loaded, ms since 1970; without it no rule is said to have expired. */
+    readonly now?: number
+    readonly checks?: PayloadChecks
+  } = {},
 ): Promise<PreparedBundle> {
-  const checked = checkBundle(texts, commit)
+  const checked = checkBundle(texts, { commit, now })
   if (!checked.ok) return checked
   const { ir, cases, findings } = checked.bundle
   const snapshot = compileBundle(ir, checks)

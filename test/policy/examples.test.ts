@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { prepareDirectory } from '../../src/policy/directory.ts'
+import { NOON } from './support.ts'
 
 /** The recipes of docs/cookbook.md: each a bundle that checks without a warning and whose tests fire every rule and limit. */
 
@@ -21,7 +22,7 @@ describe('the cookbook', () => {
   })
 
   it.each(recipes)('%s checks, and its tests fire every rule', async (name) => {
-    const bundle = await prepareDirectory(`${EXAMPLES}/${name}`)
+    const bundle = await prepareDirectory(`${EXAMPLES}/${name}`, { now: NOON })
     expect(bundle.ok ? bundle.snapshot.diagnostics : bundle.diagnostics).toEqual([])
     if (!bundle.ok) return
     const fired = new Set(bundle.results.flatMap(({ outcome }) => outcome?.fired.map(({ id }) => id) ?? []))

@@ -12,7 +12,7 @@ const policies = fileURLToPath(new URL('../../policies', import.meta.url))
 describe('the starter policies', () => {
   let prepared: PreparedBundle
   beforeAll(async () => {
-    prepared = await prepareDirectory(policies)
+    prepared = await prepareDirectory(policies, { now: NOON })
   })
   const ready = (): Extract<PreparedBundle, { ok: true }> => {
     if (!prepared.ok) throw new Error(printDiagnostics(prepared.diagnostics))
