@@ -1,6 +1,6 @@
 import type { JsonValue } from '../contract/json.ts'
 import type { MatchContext } from './check-match.ts'
-import { checkPayloadField } from './check-path.ts'
+import { checkPayloadField, reportFieldProblem } from './check-path.ts'
 import { checkFunction } from './check-types.ts'
 import { checkId, checkReason, type RuleContext } from './check-rule.ts'
 import { fieldText, isFieldProblem, parseField } from './fields.ts'
@@ -170,8 +170,7 @@ function checkField(
   if (text === undefined) return undefined
   const field = parseField(text)
   if (isFieldProblem(field)) {
-    context.reader.report(field.code, doc, field.message, hint ?? field.hint)
-    return undefined
+    return reportFieldProblem(context, doc, hint === undefined ? field : { ...field, hint })
   }
   checkPayloadField(context, field, { at: doc, presence: false })
   checkFunction(context, field, doc)

@@ -1,5 +1,5 @@
 import { checkFit, checkFunction } from './check-types.ts'
-import { checkPayloadField, type PathContext } from './check-path.ts'
+import { checkPayloadField, reportFieldProblem, type PathContext } from './check-path.ts'
 import { toolsInHistory, type ToolUse } from './check-tool-names.ts'
 import { checkTest, type TestContext } from './check-test.ts'
 import { REVERSIBILITIES } from './check-tool.ts'
@@ -64,7 +64,7 @@ function checkLeaf(context: MatchContext, { key, keyMark, value }: DocEntry): No
   const field = parseField(key)
   const test = checkTest(context, value)
   if (isFieldProblem(field)) {
-    context.reader.report(field.code, { mark: keyMark }, field.message, field.hint)
+    reportFieldProblem(context, { mark: keyMark }, field)
     return undefined
   }
   if (!test) return undefined

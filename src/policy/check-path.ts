@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import type { CheckedTool } from './check-tool.ts'
-import { fieldText, isFieldProblem, parseField } from './fields.ts'
+import { fieldText, isFieldProblem, parseField, type FieldProblem } from './fields.ts'
+import { hintForField } from './field-hint.ts'
 import type { FieldValues } from './field-values.ts'
 import type { FieldIr } from './ir.ts'
 import { didYouMean, nearest } from './nearest.ts'
@@ -39,6 +40,16 @@ export function checkPayloadField(
   if (!wrong) return checkDeclared(context, field, at)
   const message = `\`${field.name}\` is not in the contract of \`${wrong.name}\``
   reader.report('unknown-field', at, message, hintFor(context, wrong, field))
+}
+
+/** Reports what is no FIELD. */
+export function reportFieldProblem(
+  { reader, tools }: PathContext,
+  at: { readonly mark: Mark },
+  problem: FieldProblem,
+): undefined {
+  const schemas = tools.map((tool) => tool.inputSchema)
+  reader.report(problem.code, at, problem.message, hintForField(problem, schemas))
 }
 
 /** A sensitive field that the contract does not have would hide nothing. */

@@ -1,7 +1,7 @@
 import { checkCase, type CaseIr } from './check-case.ts'
 import { checkLimit } from './check-limit.ts'
 import type { MatchContext } from './check-match.ts'
-import { checkPayloadField } from './check-path.ts'
+import { checkPayloadField, reportFieldProblem } from './check-path.ts'
 import { checkRule, type RuleContext, type World } from './check-rule.ts'
 import { readScalar, type GroupUse } from './check-routing.ts'
 import type { ToolUse } from './check-tool-names.ts'
@@ -137,7 +137,7 @@ function checkMissing(context: MatchContext, { key, keyMark, value }: DocEntry):
   const { reader } = context
   const field = parseField(key)
   const at = { mark: keyMark }
-  if (isFieldProblem(field)) return reader.report(field.code, at, field.message, field.hint) as undefined
+  if (isFieldProblem(field)) return reportFieldProblem(context, at, field)
   if (field.fn !== undefined) {
     const hint = `write \`${field.name}\``
     return reader.report('unknown-field', at, '`missing_means` names plain fields', hint) as undefined

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../contract/json.ts'
+import { hintForField } from './field-hint.ts'
 import { isFieldProblem, parseField } from './fields.ts'
 import { toJson, type Doc, type DocMap } from './parse.ts'
 import { checkSchema } from './schema-check.ts'
@@ -49,7 +50,7 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   )
   const labelsAt = given(keys.labels, (at) => readList(reader, at, '`labels`')) ?? []
   const labels = labelsAt.flatMap((item) => readName(reader, item, 'a label', WORD) ?? [])
-  const sensitive = given(keys.sensitive, (at) => checkSensitive(reader, at)) ?? []
+  const sensitive = given(keys.sensitive, (at) => checkSensitive(reader, at, schema)) ?? []
   const facts = { name, description, risk, schema }
   if (!isComplete(facts) || !keys.tool) return undefined
   const contract: ToolContract = {
@@ -70,13 +71,15 @@ function isComplete<T extends object>(facts: T): facts is { [K in keyof T]: Excl
   return Object.values(facts).every((fact) => fact !== undefined)
 }
 
-function checkSensitive(reader: Reader, doc: Doc): readonly string[] {
+function checkSensitive(reader: Reader, doc: Doc, schema: DocMap | undefined): readonly string[] {
   return (readList(reader, doc, '`sensitive`') ?? []).flatMap((item) => {
     const text = readText(reader, item, 'a field')
     if (text === undefined) return []
     const field = parseField(text)
-    if (isFieldProblem(field)) reader.report(field.code, item, field.message, field.hint)
-    else if (field.root !== 'payload' || field.fn !== undefined) {
+    if (isFieldProblem(field)) {
+      const hint = hintForField(field, schema ? [schemaJson(schema)] : [])
+      reader.report(field.code, item, field.message, hint)
+    } else if (field.root !== 'payload' || field.fn !== undefined) {
       reader.report('unknown-field', item, `\`${text}\` is not a field of the payload`)
     }
     return text

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import type { FieldIr, FieldRoot, FunctionName } from './ir.ts'
-import { didYouMean } from './nearest.ts'
+import { didYouMean, nearest } from './nearest.ts'
 
 export const FIELD_ROOTS: readonly FieldRoot[] = [
   'payload',
@@ -25,6 +25,8 @@ export type FieldProblem = {
   readonly code: 'unknown-field' | 'unknown-function'
   readonly message: string
   readonly hint?: string
+  /** What stands where a field is meant, without its function. */
+  readonly name?: string
 }
 
 /** Reads a FIELD of section 3, optionally `fn(FIELD)`. */
@@ -60,10 +62,19 @@ function parsePath(name: string): FieldIr | FieldProblem {
   }
   const root = FIELD_ROOTS.find((one) => one === name && one !== 'payload')
   if (root !== undefined) return { name, root, path: [] }
-  const hint =
-    didYouMean(name, FIELD_ROOTS) ??
-    'fields are `payload.name`, `agent.id`, `task.workflow`, `time.hour` and the like'
-  return { code: 'unknown-field', message: `\`${name}\` is not a field`, hint }
+  return { code: 'unknown-field', message: `\`${name}\` is not a field`, hint: hintFor(name), name }
+}
+
+function hintFor(name: string): string {
+  const [, first = '', rest = ''] = /^(\w+)([.[].+)$/s.exec(name) ?? []
+  if (first !== 'payload' && nearest(first, ['payload']) !== undefined)
+    return `did you mean \`payload${rest}\`?`
+  return (
+    didYouMean(
+      name,
+      FIELD_ROOTS.filter((root) => root !== 'payload'),
+    ) ?? 'fields are `payload.name`, `agent.id`, `task.workflow`, `time.hour` and the like'
+  )
 }
 
 /** A path that leads nowhere. */

@@ -59,7 +59,42 @@ const CASES: readonly Case[] = [
   [
     'the payload as a whole',
     when('{ payload: present }'),
-    'rules/pay.yaml:5:13 unknown-field: `payload` is not a field',
+    'rules/pay.yaml:5:13 unknown-field: `payload` is not a field | name a field of it, such as `payload.amount`',
+  ],
+  [
+    'a test of the payload as a whole',
+    when('{ payload: { at_most: 5 } }'),
+    'rules/pay.yaml:5:13 unknown-field: `payload` is not a field | name a field of it, such as `payload.amount`',
+  ],
+  [
+    'a field without its payload',
+    when('{ amount: { at_most: 5 } }'),
+    'rules/pay.yaml:5:13 unknown-field: `amount` is not a field | did you mean `payload.amount`?',
+  ],
+  [
+    'a field without its payload in a function',
+    when("{ any: [{ 'domain(to[0])': acme.com }] }"),
+    'rules/pay.yaml:5:21 unknown-field: `to[0]` is not a field | did you mean `payload.to[0]`?',
+  ],
+  [
+    'a field without its payload under missing_means',
+    pay('  - { id: a, allow: A. }\n', 'tool: pay\nmissing_means: { note: nothing }'),
+    'rules/pay.yaml:2:18 unknown-field: `note` is not a field | did you mean `payload.note`?',
+  ],
+  [
+    'a sensitive field without its payload',
+    contract('[payload.email]', '[email]'),
+    'tools/pay.yaml:6:13 unknown-field: `email` is not a field | did you mean `payload.email`?',
+  ],
+  [
+    'a misspelt payload',
+    when('{ pyload.amount: 1 }'),
+    'rules/pay.yaml:5:13 unknown-field: `pyload.amount` is not a field | did you mean `payload.amount`?',
+  ],
+  [
+    'a word that no contract has',
+    when('{ total: 1 }'),
+    'rules/pay.yaml:5:13 unknown-field: `total` is not a field | fields are `payload.name`, `agent.id`, `task.workflow`, `time.hour` and the like',
   ],
   [
     'an unknown function',
