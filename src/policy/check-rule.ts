@@ -24,6 +24,8 @@ import { endOfDate, parseDate } from './time.ts'
 /** What rule files refer to. */
 export interface World {
   readonly tools: ReadonlyMap<string, ToolContract>
+  /** Tools whose contract is there and has errors: those are the finding, not that rules name the tool. */
+  readonly refused: ReadonlySet<string>
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
   readonly timezone: string
   readonly allowUpTo: Risk

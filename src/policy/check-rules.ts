@@ -68,11 +68,14 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
     ...(owner === undefined ? {} : { owner }),
   }
   const tools = target.contracts.map((tool) => tool.name)
-  return { file, tools, cases: checkCases(reader, keys.tests, tools), groups, reader, places, toolUses }
+  const cases = checkCases(reader, keys.tests, [...tools, ...target.refused])
+  return { file, tools, cases, groups, reader, places, toolUses }
 }
 
 interface Target {
   readonly contracts: readonly ToolContract[]
+  /** Tools that are meant, and whose contracts have errors. */
+  readonly refused: readonly string[]
   readonly catchAll: boolean
 }
 
@@ -91,15 +94,22 @@ function checkTarget(
       root,
       'a rule file needs exactly one of `tool:` and `tools:`',
     )
-    return { contracts: [], catchAll: false }
+    return NO_TARGET
   }
-  if (tool) {
-    const name = readText(reader, tool, '`tool`')
-    const contract = name === undefined ? undefined : world.tools.get(name)
-    if (name !== undefined && !contract) reportUnknownTool(reader, tool, { name, world })
-    return { contracts: contract ? [contract] : [], catchAll: false }
-  }
-  return tools ? checkGlobs(reader, tools, world) : { contracts: [], catchAll: false }
+  if (tool) return checkToolName(reader, tool, world)
+  return tools ? checkGlobs(reader, tools, world) : NO_TARGET
+}
+
+const NO_TARGET: Target = { contracts: [], refused: [], catchAll: false }
+
+function checkToolName(reader: Reader, doc: Doc, world: World): Target {
+  const name = readText(reader, doc, '`tool`')
+  if (name === undefined) return NO_TARGET
+  const contract = world.tools.get(name)
+  if (contract) return { ...NO_TARGET, contracts: [contract] }
+  if (world.refused.has(name)) return { ...NO_TARGET, refused: [name] }
+  reportUnknownTool(reader, doc, { name, world })
+  return NO_TARGET
 }
 
 function reportUnknownTool(
@@ -113,6 +123,7 @@ function reportUnknownTool(
 
 function checkGlobs(reader: Reader, doc: Doc, world: World): Target {
   const found = new Map<string, ToolContract>()
+  const refused = new Set<string>()
   let catchAll = false
   const items = readList(reader, doc, '`tools`') ?? []
   if (doc.kind === 'list' && items.length === 0) reader.report('empty-match', doc, '`tools` names no tool')
@@ -122,10 +133,12 @@ function checkGlobs(reader: Reader, doc: Doc, world: World): Target {
     catchAll ||= /^\*+$/.test(glob)
     const matches = compileGlob(glob)
     const matched = [...world.tools.values()].filter((tool) => matches(tool.name))
-    if (matched.length === 0) reportUnknownTool(reader, item, { name: glob, world })
+    const broken = [...world.refused].filter(matches)
+    for (const name of broken) refused.add(name)
+    if (matched.length + broken.length === 0) reportUnknownTool(reader, item, { name: glob, world })
     for (const tool of matched) found.set(tool.name, tool)
   }
-  return { contracts: [...found.values()], catchAll }
+  return { contracts: [...found.values()], refused: [...refused], catchAll }
 }
 
 function checkMissingMeans(context: MatchContext, doc: Doc): readonly MissingMeans[] {

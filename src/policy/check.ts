@@ -129,6 +129,7 @@ function checkParsed(parsed: readonly Parsed[], now: number | undefined): Checke
   const tools = under('tools/').flatMap((file) => checkFile(file, checkTool) ?? [])
   const world: World = {
     tools: uniqueTools(tools),
+    refused: refusedTools(under('tools/'), tools),
     lists: routing?.lists ?? new Map(),
     timezone: routing?.routing.timezone ?? 'UTC',
     allowUpTo: routing?.routing.allowUpTo ?? 'critical',
@@ -170,6 +171,20 @@ function uniqueTools(tools: readonly CheckedTool[]): World['tools'] {
       )
   }
   return new Map([...unique].map(([name, tool]) => [name, tool.contract]))
+}
+
+const NAME_IN_TEXT = /^[ {]*["']?tool["']?[ ]*:[ ]*["']?([A-Za-z0-9_.:/-]+)/m
+
+/** What the contracts that cannot be used are most likely of: by what they say, as far as that can be read, and by their file's name. */
+function refusedTools(files: readonly Parsed[], tools: readonly CheckedTool[]): ReadonlySet<string> {
+  const usable = new Set(tools.map((tool) => tool.reader.source.path))
+  const names = files
+    .filter(({ path }) => !usable.has(path))
+    .flatMap(({ path, reader }) => {
+      const ofFile = path.replace(/^.*\//, '').replace(/\.\w+$/, '')
+      return [ofFile, NAME_IN_TEXT.exec(reader.source.text)?.[1] ?? ofFile]
+    })
+  return new Set(names)
 }
 
 /** More distinct labels than this are not compared with each other. */

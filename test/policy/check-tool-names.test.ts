@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { directory, pay, runCases, runFine, type Case } from './cases.ts'
 import { bundle, diagnose, DIRECTORY } from './support.ts'
 
-const agent = (tools: string): Record<string, string> =>
-  directory('tools: []', `tools: ${tools}`)
+const agent = (tools: string): Record<string, string> => directory('tools: []', `tools: ${tools}`)
 const seen = (test: string): Record<string, string> =>
   pay(`  - id: a\n    allow: A.\n    when: { payload.amount: 1, agent.tools: ${test} }\n`)
 
@@ -56,7 +55,10 @@ describe('a tool that a contract has', () => {
       ['an agent of that tool', agent('[pay]')],
       ['an agent of a glob that matches it', agent("['p*', '*y', '*']")],
       ['an agent of no tool', agent('[]')],
-      ['an agent of every tool there is, of which there is none', { ...agent("['*']"), 'tools/pay.yaml': undefined, 'rules/pay.yaml': undefined }],
+      [
+        'an agent of every tool there is, of which there is none',
+        { ...agent("['*']"), 'tools/pay.yaml': undefined, 'rules/pay.yaml': undefined },
+      ],
       ['its name in the history', seen('{ some: pay }')],
       ['a glob of the history', seen("{ none: { like: ['p*'] } }")],
       ['a list of routing.yaml', seen('{ none: $our_domains }')],
@@ -76,7 +78,10 @@ describe('a tool that a contract has', () => {
   })
 
   it('is looked for once, however many agents name it', async () => {
-    const agents = Array.from({ length: 900 }, (_, n) => `      a${n}: { owners: [dana], tools: [gone.tool] }\n`)
+    const agents = Array.from(
+      { length: 900 },
+      (_, n) => `      a${n}: { owners: [dana], tools: [gone.tool] }\n`,
+    )
     const files = bundle({
       'directory.yaml': DIRECTORY.replace('    reviewers:', `${agents.join('')}    reviewers:`),
     })

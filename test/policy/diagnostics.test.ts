@@ -385,6 +385,42 @@ describe('a diagnostic', () => {
   })
 })
 
+describe('a contract with errors', () => {
+  const shown = async (changes: Record<string, string>): Promise<readonly string[]> =>
+    (await diagnose(bundle(changes))).map((one) => `${one.file} ${one.code}`)
+  const mail = CONTRACT.replace('tool: pay', 'tool: mail.send')
+  const MAIL = rules('  - { id: m, allow: M. }\n', "tools: ['mail.*']")
+  const TESTS = 'tests:\n  - { allow: ok, tool: mail.send, payload: {} }\n'
+
+  it.each([
+    ['a key is missing', CONTRACT.replace('risk: low\n', ''), 'missing-key'],
+    ['a value is wrong', CONTRACT.replace('risk: low', 'risk: lwo'), 'bad-value'],
+    ['it is no YAML', CONTRACT.replace('type: object', 'type: [object'), 'yaml-syntax'],
+    ['it is no YAML, as JSON', '{ "description": "d",\n  "tool": "pay", ]', 'yaml-syntax'],
+    ['it is empty', '# pay\n', 'empty-file'],
+  ])('is the finding, not that rules name its tool: %s', async (_, text, code) => {
+    const found = await shown({ 'tools/pay.yaml': text })
+    expect(found).toContain(`tools/pay.yaml ${code}`)
+    expect(found.filter((one) => !one.startsWith('tools/'))).toEqual([])
+  })
+
+  it('is the finding for a glob, and for a test, that name its tool', async () => {
+    const changes = {
+      'tools/a.yaml': mail.replace('risk: low', 'risk: 1'),
+      'rules/mail.yaml': `${MAIL}${TESTS}`,
+    }
+    expect(await shown(changes)).toEqual(['tools/a.yaml wrong-type'])
+  })
+
+  it('excuses no other name', async () => {
+    const changes = {
+      'tools/a.yaml': mail.replace('risk: low', 'risk: 1'),
+      ...pay('  - { id: a, allow: A. }\n', 'tool: pya'),
+    }
+    expect(await shown(changes)).toEqual(['rules/pay.yaml unknown-tool', 'tools/a.yaml wrong-type'])
+  })
+})
+
 describe('docs/diagnostics.md', () => {
   const text = readFileSync(new URL('../../docs/diagnostics.md', import.meta.url), 'utf8')
   const documented = [...text.matchAll(/^\| `([a-z0-9-]+)` \| (error|warning) \|/gm)].map((match) => [
