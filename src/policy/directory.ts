@@ -4,6 +4,7 @@ import type { BundleText } from './check.ts'
 import type { Diagnostic } from './diagnostics.ts'
 import { readCommit } from './directory-commit.ts'
 import { fingerprint, listBundle, readListed, type ListedFile, type Listing } from './directory-files.ts'
+import { decodeText } from './directory-text.ts'
 import { prepareBundle, type LoadResult, type PreparedBundle } from './load.ts'
 import { verifyLock } from './lock.ts'
 import type { PayloadChecks } from './payload.ts'
@@ -124,8 +125,6 @@ async function listAtRest(dir: string): Promise<Listing> {
 function decode(contents: readonly Content[], commit: string | undefined): ReadResult | undefined {
   const texts: BundleText[] = []
   const diagnostics: Diagnostic[] = []
-  // A byte order mark stays in the text, where the scan refuses it.
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   for (const { file, bytes } of contents) {
     if (bytes === undefined) return undefined
     if (bytes instanceof Error)
@@ -133,11 +132,9 @@ function decode(contents: readonly Content[], commit: string | undefined): ReadR
         fileDiagnostic('file-unreadable', file.path, `the file cannot be read: ${describe(bytes)}`),
       )
     else {
-      try {
-        texts.push({ path: file.path, text: decoder.decode(bytes) })
-      } catch {
-        diagnostics.push(fileDiagnostic('not-utf8', file.path, 'the file is not valid UTF-8'))
-      }
+      const decoded = decodeText(file.path, bytes)
+      if (decoded.ok) texts.push({ path: file.path, text: decoded.text })
+      else diagnostics.push(decoded.diagnostic)
     }
   }
   return diagnostics.length > 0 ? { ok: false, diagnostics } : { ok: true, texts, commit }
