@@ -18,6 +18,7 @@ import {
 } from './shape.ts'
 import type { History } from './snapshot.ts'
 import type { Mark } from './source.ts'
+import { showForeign } from './text.ts'
 import { parseDate, WEEKDAYS, type LocalTime } from './time.ts'
 
 /** An inline test (section 3 `test case`): one call and what must come of it. */
@@ -118,7 +119,7 @@ function checkCaseTool(
   reader.report(
     'unknown-tool',
     at,
-    `this file does not apply to a tool named \`${name}\``,
+    `this file does not apply to a tool named \`${showForeign(name)}\``,
     didYouMean(name, tools),
   )
   return undefined

@@ -22,7 +22,7 @@ import {
   type Reader,
 } from './shape.ts'
 import type { ToolContract } from './snapshot.ts'
-import { compileGlob } from './text.ts'
+import { compileGlob, showForeign } from './text.ts'
 
 export interface CheckedRuleFile {
   readonly file: RuleFileIr
@@ -118,7 +118,7 @@ function reportUnknownTool(
   { name, world }: { readonly name: string; readonly world: World },
 ): void {
   const hint = didYouMean(name, world.tools.keys()) ?? 'every tool needs a contract under tools/'
-  reader.report('unknown-tool', at, `no tool contract named \`${name}\``, hint)
+  reader.report('unknown-tool', at, `no tool contract named \`${showForeign(name)}\``, hint)
 }
 
 function checkGlobs(reader: Reader, doc: Doc, world: World): Target {

@@ -2,7 +2,7 @@ import type { FieldIr } from './ir.ts'
 import { didYouMean } from './nearest.ts'
 import type { Doc, DocEntry } from './parse.ts'
 import type { Reader } from './shape.ts'
-import { compileGlob } from './text.ts'
+import { compileGlob, showForeign } from './text.ts'
 
 /** A tool that a file names where one without a contract is no error: it may be gone, or yet to come. */
 export interface ToolUse {
@@ -72,7 +72,7 @@ export function createToolReport(names: readonly string[]): ReportTools {
       const message =
         starred && use.isGlob
           ? `no tool with a contract matches \`${use.name}\``
-          : `no tool contract named \`${use.name}\``
+          : `no tool contract named \`${showForeign(use.name)}\``
       const asGlob = starred && !use.isGlob ? `write \`{ like: ${use.name} }\` for a glob` : undefined
       reader.report('tool-without-contract', use.at, message, result.near ?? asGlob ?? hint)
     }

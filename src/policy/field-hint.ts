@@ -1,5 +1,6 @@
 import type { JsonObject } from '../contract/json.ts'
 import { isFieldProblem, parseField, type FieldProblem } from './fields.ts'
+import { nearest } from './nearest.ts'
 import { propertyNames, sameValueParts } from './schema-part.ts'
 
 /** The hint for what is no FIELD: a field of the payload, where one of the contracts declares it. */
@@ -9,6 +10,11 @@ export function hintForField(
 ): string | undefined {
   if (name === undefined) return hint
   if (name === 'payload') return exampleOf(schemas) ?? hint
+  const inPayload = /^payload\.(.+)$/s.exec(name)?.[1]
+  if (inPayload !== undefined) {
+    const near = nearest(inPayload, schemas.flatMap(namesIn))
+    return near === undefined ? hint : `did you mean \`payload.${near}\`?`
+  }
   const field = `payload.${name}`
   const first = /^[^.[]+/.exec(name)?.[0] ?? ''
   const isMeant = !isFieldProblem(parseField(field)) && schemas.some((one) => namesIn(one).includes(first))

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import type { FieldIr, FieldRoot, FunctionName } from './ir.ts'
 import { didYouMean, nearest } from './nearest.ts'
+import { showForeign } from './text.ts'
 
 export const FIELD_ROOTS: readonly FieldRoot[] = [
   'payload',
@@ -62,7 +63,12 @@ function parsePath(name: string): FieldIr | FieldProblem {
   }
   const root = FIELD_ROOTS.find((one) => one === name && one !== 'payload')
   if (root !== undefined) return { name, root, path: [] }
-  return { code: 'unknown-field', message: `\`${name}\` is not a field`, hint: hintFor(name), name }
+  return {
+    code: 'unknown-field',
+    message: `\`${showForeign(name)}\` is not a field`,
+    hint: hintFor(name),
+    name,
+  }
 }
 
 function hintFor(name: string): string {

@@ -4,7 +4,7 @@ import { didYouMean } from './nearest.ts'
 import type { DiagnosticCode } from './diagnostics.ts'
 import type { Doc, DocEntry, DocMap } from './parse.ts'
 import type { Findings, Mark, Source } from './source.ts'
-import { parseDuration } from './text.ts'
+import { parseDuration, showForeign } from './text.ts'
 
 /** Where the findings about one file go. Every `read...` below reports what is wrong and answers undefined. */
 export interface Reader {
@@ -108,7 +108,7 @@ export function checkName(
   name: NamePattern,
 ): boolean {
   if (name.pattern.test(text)) return true
-  reader.report('bad-value', at, `\`${text}\` is not a ${name.what}`, name.hint)
+  reader.report('bad-value', at, `\`${showForeign(text)}\` is not a ${name.what}`, name.hint)
   return false
 }
 
@@ -171,7 +171,12 @@ export function readKeys<K extends string>(
 
 function reportUnknownKey(reader: Reader, entry: DocEntry, what: string, known: readonly string[]): void {
   const hint = didYouMean(entry.key, known) ?? `${what} may have ${known.join(', ')}`
-  reader.report('unknown-key', { mark: entry.keyMark }, `unknown key \`${entry.key}\` in ${what}`, hint)
+  reader.report(
+    'unknown-key',
+    { mark: entry.keyMark },
+    `unknown key \`${showForeign(entry.key)}\` in ${what}`,
+    hint,
+  )
 }
 
 /** What `read` makes of a part that is there. */

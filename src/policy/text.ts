@@ -46,6 +46,11 @@ export function showHidden(text: string): string {
   return text.replaceAll(EVERY_HIDDEN, (character) => nameOf(character))
 }
 
+/** What is ASCII wherever it is right, with all else written out: a letter that looks like another one stands out. */
+export function showForeign(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/gu, (character) => nameOf(character))
+}
+
 /** `U+200B` for the character at an offset. */
 export function nameOf(text: string, offset = 0): string {
   const code = text.codePointAt(offset) ?? 0

@@ -31,6 +31,11 @@ const CASES: readonly Case[] = [
     `rules/pay.yaml:5:65 tool-without-contract: no tool contract named \`shell\` | ${HELD}`,
   ],
   [
+    'a tool in the history with a letter of another alphabet',
+    seen('{ some: p\u0430y }'),
+    'rules/pay.yaml:5:53 tool-without-contract: no tool contract named `p<U+0430>y` | did you mean `pay`?',
+  ],
+  [
     'a glob of the history that matches nothing',
     seen("{ some: { not: { like: 'web.*' } } }"),
     `rules/pay.yaml:5:68 tool-without-contract: no tool with a contract matches \`web.*\` | ${HELD}`,

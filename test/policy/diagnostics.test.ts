@@ -37,6 +37,38 @@ const CASES: readonly Case[] = [
     'rules/pay.yaml:1:7 unknown-tool: no tool contract named `pya` | did you mean `pay`?',
   ],
   [
+    'a tool with a letter of another alphabet',
+    pay('  - { id: a, allow: A. }\n', 'tool: p\u0430y'),
+    'rules/pay.yaml:1:7 unknown-tool: no tool contract named `p<U+0430>y` | did you mean `pay`?',
+  ],
+  [
+    'a glob with a letter of another alphabet',
+    pay('  - { id: a, allow: A. }\n', "tools: ['p\u0430*']"),
+    'rules/pay.yaml:1:9 bad-value: `p<U+0430>*` is not a tool name or glob',
+  ],
+  [
+    'a test of a tool with a letter of another alphabet',
+    {
+      'rules/pay.yaml': `${rules('  - { id: a, allow: A. }\n')}tests:\n  - { allow: ok, tool: p\u0430y, payload: {} }\n`,
+    },
+    'rules/pay.yaml:5:24 unknown-tool: this file does not apply to a tool named `p<U+0430>y` | did you mean `pay`?',
+  ],
+  [
+    'a contract named with a letter of another alphabet',
+    contract('tool: pay', 'tool: p\u0430y'),
+    'tools/pay.yaml:1:7 bad-value: `p<U+0430>y` is not a tool name',
+  ],
+  [
+    'a key with a letter of another alphabet',
+    pay('  - { id: a, \u0430llow: A. }\n'),
+    'rules/pay.yaml:3:14 unknown-key: unknown key `<U+0430>llow` in a rule | did you mean `allow`?',
+  ],
+  [
+    'a field with a letter of another alphabet',
+    when('{ payload.\u0430mount: 1 }'),
+    'rules/pay.yaml:5:13 unknown-field: `payload.<U+0430>mount` is not a field | did you mean `payload.amount`?',
+  ],
+  [
     'a glob that matches nothing',
     pay('  - { id: a, allow: A. }\n', "tools: ['x.*']"),
     'rules/pay.yaml:1:9 unknown-tool: no tool contract named `x.*`',
