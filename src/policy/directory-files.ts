@@ -71,7 +71,7 @@ async function listTop(listing: MutableListing, entry: Dirent): Promise<void> {
   if (name.startsWith('.')) return
   if (name === LOCK_FILE) return listLock(listing, entry)
   if (TOP_FILES.includes(name) || FOLDERS.includes(name)) {
-    return listEntry(listing, { path: name, real: join(listing.root, name), entry, depth: 1 })
+    return listEntry(listing, { path: name, real: join(listing.root, name), entry, depth: 0 })
   }
   const inner = entry.isDirectory() ? await readdir(join(listing.root, name)).catch(() => []) : [name]
   if (!inner.some((file) => /\.ya?ml$/i.test(file))) return
@@ -85,6 +85,7 @@ interface Entry {
   readonly path: string
   readonly real: string
   readonly entry: Dirent
+  /** How far below `tools/` or `rules/`, which are 0 themselves. */
   readonly depth: number
 }
 

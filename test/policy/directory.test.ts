@@ -76,6 +76,15 @@ describe('loading a bundle', () => {
     )
   })
 
+  it('takes files in folders up to four deep, and refuses a deeper one', async () => {
+    const dir = dirWith(bundle({ 'rules/a/b/c/d/deep.yaml': allowing('deep') }))
+    expect(codes(await loadBundle(dir))).toEqual(['ok'])
+    writeFiles(dir, { 'tools/a/b/c/d/e/deeper.yaml': '' })
+    const result = await loadBundle(dir)
+    expect(codes(result)).toEqual(['tools/a/b/c/d/e unexpected-file'])
+    expect(JSON.stringify(result)).toContain('folders are nested deeper than 4')
+  })
+
   it('never leaves the directory and never opens what is no file', async () => {
     const dir = dirWith(bundle())
     symlinkSync('/etc/passwd', join(dir, 'rules', 'passwd.yaml'))
