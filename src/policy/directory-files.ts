@@ -29,6 +29,8 @@ export interface Listing {
 
 const TOP_FILES = ['routing.yaml', 'directory.yaml']
 const FOLDERS = ['tools', 'rules']
+/** The two by another ending: JSON elsewhere at the top is none of ours (package.json). */
+const MISNAMED = /^(routing|directory)\.(?:ya?ml|json)$/i
 const FILE_NAME = /^[A-Za-z0-9_][A-Za-z0-9._ -]{0,199}$/
 const POLICY_FILE = /\.(?:ya?ml|json)$/
 
@@ -74,10 +76,12 @@ async function listTop(listing: MutableListing, entry: Dirent): Promise<void> {
     return listEntry(listing, { path: name, real: join(listing.root, name), entry, depth: 0 })
   }
   const inner = entry.isDirectory() ? await readdir(join(listing.root, name)).catch(() => []) : [name]
-  if (!inner.some((file) => /\.ya?ml$/i.test(file))) return
+  const meant = MISNAMED.exec(name)?.[1]?.toLowerCase()
+  if (meant === undefined && !inner.some((file) => /\.ya?ml$/i.test(file))) return
   problem(listing, 'unexpected-file', {
     path: name,
     message: 'a bundle has routing.yaml, directory.yaml, tools/ and rules/ only',
+    hint: meant && `name it \`${meant}.yaml\`, which may hold JSON`,
   })
 }
 
@@ -209,13 +213,18 @@ function checkTotals(listing: MutableListing): void {
 function problem(
   listing: MutableListing,
   code: DiagnosticCode,
-  { path, message }: { readonly path: string; readonly message: string },
+  {
+    path,
+    message,
+    hint,
+  }: { readonly path: string; readonly message: string; readonly hint?: string | undefined },
 ): void {
   listing.problems.push(
     fileDiagnostic(
       code,
       showHidden(path).replaceAll(/[\t\n\r]/g, (character) => nameOf(character)),
       message,
+      hint,
     ),
   )
 }

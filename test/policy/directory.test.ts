@@ -76,6 +76,29 @@ describe('loading a bundle', () => {
     )
   })
 
+  it.each(['routing.json', 'routing.yml', 'directory.json', 'Directory.YAML'])(
+    'refuses %s beside the file that is read',
+    async (name) => {
+      const result = await loadBundle(dirWith(bundle({ [name]: '{}' })))
+      expect(codes(result)).toEqual([`${name} unexpected-file`])
+      const meant = name.toLowerCase().startsWith('routing') ? 'routing.yaml' : 'directory.yaml'
+      expect(!result.ok && result.diagnostics[0]?.hint).toBe(`name it \`${meant}\`, which may hold JSON`)
+    },
+  )
+
+  it('leaves alone what is no policy', async () => {
+    const others = [
+      'package.json',
+      'README.md',
+      'notes.txt',
+      '.routing.json',
+      '.yamllint.yaml',
+      'schemas/rules.json',
+    ]
+    const files = Object.fromEntries(others.map((name) => [name, '{}']))
+    expect(codes(await loadBundle(dirWith(bundle({ ...files, '.git/x.yaml': 'a' }))))).toEqual(['ok'])
+  })
+
   it('takes files in folders up to four deep, and refuses a deeper one', async () => {
     const dir = dirWith(bundle({ 'rules/a/b/c/d/deep.yaml': allowing('deep') }))
     expect(codes(await loadBundle(dir))).toEqual(['ok'])
