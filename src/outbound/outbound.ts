@@ -1,6 +1,6 @@
 import { lookup, Resolver } from 'node:dns/promises'
 import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http'
-import { Agent, request } from 'node:https'
+import { Agent, request, type RequestOptions } from 'node:https'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
@@ -97,9 +97,12 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const checked = checkUrl(url, allowed, named)
       if (!checked.ok) return failed('refused_url')
       const call = { ...checked, options, method: 'POST', sending, agent }
+      const left = timeLeft(sending.deadlineMs)
       try {
-        // a connection that was kept may be gone by now: that is no failure of the receiver
-        const answer = (await send(call)) ?? (await send({ ...call, agent: undefined }))
+        // a connection that was kept may be gone by now: that is no failure of the receiver, who has no more time for it
+        const answer =
+          (await send(call)) ??
+          (await send({ ...call, sending: { ...sending, deadlineMs: left() }, agent: undefined }))
         if (answer === undefined) return failed('connection')
         drain(answer)
         return answered(answer)
@@ -111,16 +114,23 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const checked = checkUrl(url, allowed, named)
       if (!checked.ok) throw new TypeError(checked.reason, { cause: 'refused_url' })
       const call = { ...checked, options, method, sending: { ...sending, body }, agent: undefined }
+      const left = timeLeft(sending.deadlineMs)
       try {
         const answer = await send(call)
         if (answer === undefined) throw new Failure('connection')
-        return await wholeAnswer(answer, sending.deadlineMs)
+        return await wholeAnswer(answer, left())
       } catch (error) {
         throw new TypeError('fetch failed', { cause: failureOf(error) })
       }
     },
     close: () => agent.destroy(),
   }
+}
+
+/** What is left of a deadline that begins now, ms. */
+function timeLeft(deadlineMs: number): () => number {
+  const end = performance.now() + deadlineMs
+  return () => Math.max(0, end - performance.now())
 }
 
 /** Keeps a few connections for a moment. Each was checked when it was made, and is not kept for long. */
@@ -143,11 +153,28 @@ class GuardedAgent extends Agent {
     )
   }
 
+  /** One pool for each URL: what a receiver says on a connection can be taken for no answer but its own. */
+  override getName(options: RequestOptions & { readonly pool?: string } = {}): string {
+    return `${super.getName(options)}:${options.pool}`
+  }
+
   override keepSocketAlive(socket: Duplex): boolean {
     const young = performance.now() - (madeAt.get(socket) ?? 0) < KEPT_IN_ALL_MS
     // the declaration hides that it answers
-    return young && (super.keepSocketAlive(socket) as unknown as boolean)
+    const kept = young && (super.keepSocketAlive(socket) as unknown as boolean)
+    if (kept) socket.once('data', unasked)
+    return kept
   }
+
+  override reuseSocket(socket: Duplex, outgoing: ClientRequest): void {
+    socket.off('data', unasked)
+    super.reuseSocket(socket, outgoing)
+  }
+}
+
+/** Who speaks without being asked is not asked again: it would be the answer to what comes next. */
+function unasked(this: Duplex): void {
+  this.destroy()
 }
 
 /** When a connection was made. */
@@ -185,7 +212,7 @@ function send(call: Call): Promise<IncomingMessage | undefined> {
   return new Promise((resolve, reject) => {
     const outgoing: ClientRequest = request(url, {
       method,
-      ...(agent === undefined ? {} : { agent }),
+      ...(agent === undefined ? {} : { agent, pool: url.href }),
       headers: { ...sending.headers, ...lengthOf(method, sending.body) },
       maxHeaderSize: HEADER_BYTES,
       insecureHTTPParser: false,
@@ -212,6 +239,8 @@ function send(call: Call): Promise<IncomingMessage | undefined> {
       end(new Failure('protocol'))
     })
     outgoing.on('response', (answer) => {
+      // the parser passes on what is no final status at all; a connection that says so is no use any more
+      if ((answer.statusCode ?? 0) < FIRST_FINAL_STATUS) return end(new Failure('protocol'))
       settle()
       resolve(answer)
     })
@@ -243,7 +272,6 @@ async function wholeAnswer(answer: IncomingMessage, deadlineMs: number): Promise
     clearTimeout(timer)
   }
   const { statusCode: status = 0, headers } = answer
-  if (status < FIRST_FINAL_STATUS) throw new Failure('protocol')
   const single = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
     typeof value === 'string' ? [[name, value]] : [],
   )
@@ -262,8 +290,6 @@ function connectFor({ host, port, options, sending }: Call, isGone: () => boolea
 }
 
 function answered({ statusCode = 0, headers }: IncomingMessage): Sent {
-  // what is no final status at all is passed on by the parser
-  if (statusCode < FIRST_FINAL_STATUS) return failed('protocol')
   const retryAfter = headers['retry-after']
   return { kind: 'answered', status: statusCode, ...(retryAfter === undefined ? {} : { retryAfter }) }
 }

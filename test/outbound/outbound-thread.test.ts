@@ -79,6 +79,14 @@ const post = (outbound: Outbound, url: string, signal?: AbortSignal): Promise<Se
 /** Threads of this process. */
 const threads = (): number => readdirSync('/proc/self/task').length
 
+/** Once those of earlier tests have ended. */
+async function threadsLeft(): Promise<number> {
+  for (let seen = threads(); ; seen = threads()) {
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    if (threads() === seen) return seen
+  }
+}
+
 describe('the way out, in a thread', () => {
   it('delivers what it was given and tells what was answered', async () => {
     const { port, heard } = await receiver((response) =>
@@ -157,9 +165,39 @@ describe('the way out, in a thread', () => {
     expect(await post(outbound, `https://127.0.0.1:${port}/`)).toEqual({ kind: 'answered', status: 200 })
   })
 
+  it('lets no receiver end it for everybody: one that resets late and then hangs has its deadline, and no more', async () => {
+    let connections = 0
+    const hostile = await receiver((response) => {
+      if (response.socket === null || connections > 1) return
+      const { socket } = response
+      if (hostile.heard.length === 1) response.end()
+      else setTimeout(() => socket.destroy(), 2_900)
+    })
+    open.at(-1)?.on('secureConnection', () => (connections += 1))
+    const slow = await receiver((response) => void setTimeout(() => response.end(), 1_500))
+    const errors: unknown[] = []
+    const allowed = parseAllowed(`127.0.0.1/32:${hostile.port},127.0.0.1/32:${slow.port}`)
+    const outbound = createOutboundThread({
+      allowed,
+      ca: read('ca.crt'),
+      url: THREAD,
+      onError: (error) => errors.push(error),
+    })
+    onTestFinished(() => outbound.close())
+    const to = (port: number): Promise<Sent> =>
+      outbound.post(`https://127.0.0.1:${port}/`, { headers: {}, body: '{}', deadlineMs: 3_000 })
+    expect(await to(hostile.port)).toEqual({ kind: 'answered', status: 200 })
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const hung = to(hostile.port)
+    await new Promise((resolve) => setTimeout(resolve, 4_000))
+    expect(await to(slow.port)).toEqual({ kind: 'answered', status: 200 })
+    expect(await hung).toEqual({ kind: 'failed', code: 'timeout' })
+    expect([errors, connections]).toEqual([[], 2])
+  })
+
   it.runIf(process.platform === 'linux')('starts with the first delivery and ends with close', async () => {
     const hanging = await receiver(() => undefined)
-    const before = threads()
+    const before = await threadsLeft()
     const outbound = threadFor(hanging.port)
     expect(threads()).toBe(before)
     const arrived = hanging.next()

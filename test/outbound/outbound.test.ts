@@ -340,6 +340,59 @@ describe('a connection that is kept', () => {
     expect(connections()).toBeGreaterThan(1)
     outbound.close()
   })
+
+  it('that is reset late gives the receiver no second deadline', async () => {
+    const { port, connections } = await keeping((socket, count) => {
+      if (connections() > 1) return
+      if (count === 1) socket.write(ok(200))
+      else setTimeout(() => socket.destroy(), DEADLINE_MS - GRACE_MS)
+    })
+    const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+    const url = `https://127.0.0.1:${port}/`
+    expect(await outbound.post(url, sending)).toEqual(answered(200))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const start = performance.now()
+    expect(await outbound.post(url, sending)).toEqual({ kind: 'failed', code: 'timeout' })
+    expect(performance.now() - start).toBeLessThan(DEADLINE_MS + GRACE_MS)
+    expect(connections()).toBe(2)
+    outbound.close()
+  })
+
+  it.each([
+    ['says more than it was asked', (socket: Socket) => void socket.write(ok(299))],
+    ['goes on with its body', (socket: Socket) => drip(socket, 'a')],
+  ])('is given up when the receiver %s', async (_, behave) => {
+    const { port, connections } = await keeping((socket, count) => {
+      socket.write(ok(connections() === 1 && count === 1 ? 200 : 500))
+      if (connections() === 1) setTimeout(() => behave(socket), 20)
+    })
+    const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+    expect(await outbound.post(`https://127.0.0.1:${port}/`, sending)).toEqual(answered(200))
+    await vi.waitFor(() => expect(sockets.size).toBe(0))
+    expect(await outbound.post(`https://127.0.0.1:${port}/`, sending)).toEqual(answered(500))
+    expect(connections()).toBe(2)
+    outbound.close()
+  })
+
+  it('is for one URL: what is said on it answers no delivery to another one', async () => {
+    const { port, connections, heard } = await keeping((socket) => void socket.write(ok(200)))
+    const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+    for (const path of ['a', 'b', 'a?b'])
+      await vi.waitFor(async () => {
+        expect(await outbound.post(`https://127.0.0.1:${port}/${path}`, sending)).toEqual(answered(200))
+        expect(heard.some((text) => text.startsWith(`POST /${path} `))).toBe(true)
+      })
+    expect(connections()).toBe(3)
+    outbound.close()
+  })
+
+  it('is gone after what is no final status', async () => {
+    const { port } = await keeping((socket) => void socket.write('HTTP/1.1 101 X\r\n\r\n'))
+    const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+    expect(await outbound.post(`https://127.0.0.1:${port}/`, sending)).toMatchObject(failing)
+    await vi.waitFor(() => expect(sockets.size).toBe(0))
+    outbound.close()
+  })
 })
 
 describe('a try', () => {
