@@ -25,7 +25,7 @@ const REFUSED_V4 = [
   '240.0.0.0/4',
   '168.63.129.16/32',
 ]
-const REFUSED_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
+const REFUSED_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3ffe::/16', '3fff::/20']
 const GLOBAL_V6 = ['2000::/3']
 
 /** Refused whatever is allowed: metadata services, link-local, and what is no host at all. */
@@ -39,7 +39,20 @@ const ALWAYS_REFUSED_V4 = [
   '240.0.0.0/4',
 ]
 const ALLOWABLE_V6 = ['::1/128', '2000::/3', 'fc00::/7']
-const ALWAYS_REFUSED_V6 = ['fd00:ec2::/32', 'fd20:ce::/32', 'fd00:42::42/128', '2001::/23', '2002::/16']
+const ALWAYS_REFUSED_V6 = [
+  // metadata services: Amazon, Google, Scaleway, Oracle, Akamai, Alibaba
+  'fd00:ec2::/32',
+  'fd20:ce::/32',
+  'fd00:42::42/128',
+  'fd00:c1::a9fe:a9fe/128',
+  'fd00:a9fe:a9fe::/64',
+  'fd00:100::100:200/128',
+  '2001::/23',
+  '2002::/16',
+]
+
+/** Packets to such an address go to the IPv4 address in its last 32 bits, on any prefix (RFC 5214 section 6.1). */
+const ISATAP = /:(0{1,4}|0?200)?:5efe:(:|[0-9a-f]{1,4}:[0-9a-f]{1,4}|\d+\.[\d.]+)$/i
 
 const refused = listOf([...REFUSED_V4, ...REFUSED_V6])
 const globalV6 = listOf(GLOBAL_V6)
@@ -66,7 +79,7 @@ export function mayBeNamed(address: string): boolean {
 
 function isPublic(address: string, family: number): boolean {
   if (family === 6 && !has(globalV6, address)) return false
-  return !has(refused, address)
+  return !has(refused, address) && !ISATAP.test(address)
 }
 
 function isAllowable(address: string, family: number): boolean {

@@ -15,10 +15,11 @@ const HTTPS = 'https://'
 const DEFAULT_PORT = 443
 /** Controls, blanks and backslashes, which parsers drop or turn into something else. */
 const MENDED = /[\p{Cc}\p{Z}\\]/u
+const ASCII = /^[!-~]*$/
 
-/** Names that mean something else inside a network (RFC 6761, RFC 8375, and what clouds and clusters use). */
+/** Names that mean something else inside a network (RFC 6761, RFC 8375, RFC 9476, and what clouds and clusters use). */
 const SPECIAL =
-  /(^|\.)(localhost|local|internal|intranet|corp|home|lan|localdomain|home\.arpa|onion|invalid|example|svc|cluster\.local|private)$/
+  /(^|\.)(localhost|local|internal|intranet|corp|home|mail|lan|localdomain[46]?|arpa|alt|onion|invalid|example|svc|consul|docker|private)$/
 
 /** @param named an origin that the operator has configured: its host and port are not judged */
 export function checkUrl(text: string, allowed: readonly Allowed[], named?: string): CheckedUrl {
@@ -45,6 +46,9 @@ const no = (reason: string): CheckedUrl => ({ ok: false, reason })
 function problemOfText(text: string): string | undefined {
   if (text.length === 0 || text.length > MAX_CHARS) return `it must have 1 to ${MAX_CHARS} characters`
   if (MENDED.test(text)) return 'it holds a blank, a control character or a backslash'
+  // parsers and case mappings make ASCII of some letters: a Kelvin sign is a k to them
+  if (!ASCII.test(text))
+    return 'it must be written in ASCII: international names as xn--, everything else percent-encoded'
   return /^https:\/\/[^/?#]/.test(text) ? undefined : 'it must begin with https:// and a host'
 }
 
@@ -54,7 +58,7 @@ function problemOfParts(url: URL, authority: string): string | undefined {
   if (authority.includes('%')) return 'its host must not be percent-encoded'
   if (url.href.includes('#')) return 'it must not have a fragment'
   if (/%00/.test(url.pathname + url.search)) return 'it holds a NUL'
-  return /:0*$/.test(authority) ? 'its port is not one that may be called' : undefined
+  return /:(0\d*)?$/.test(authority) ? 'its port is not written as a number' : undefined
 }
 
 interface Where {
@@ -67,7 +71,7 @@ function problemOfHost(url: URL, authority: string, { host, port, allowed }: Whe
   const open = port === DEFAULT_PORT || allowed.some((one) => one.port === port)
   if (!open) return 'its port is not one that may be called: 443 only'
   if (isIP(host) !== 0) {
-    if (typedHost(authority) !== url.hostname) return 'its host is an address written in an unusual way'
+    if (withoutPort(authority) !== url.hostname) return 'its host is an address written in an unusual way'
     return mayConnect(host, port, allowed) ? undefined : 'its host is not a public address'
   }
   return problemOfName(host.toLowerCase(), authority, port !== DEFAULT_PORT)
@@ -80,14 +84,13 @@ function problemOfName(host: string, authority: string, allowedPort: boolean): s
   if (isIP(name) !== 0) return 'its host is an address written in an unusual way'
   if (name.length > 253 || !name.split('.').every((label) => LABEL.test(label)))
     return 'its host is not a name'
-  if (typedHost(authority) !== name)
-    return 'its host must be written as DNS knows it: in ASCII, international names as xn--'
+  if (withoutPort(authority).replace(/\.$/, '') !== name) return 'its host must be written as DNS knows it'
   // on a port that is explicitly allowed only the allowed networks are reached, whatever the name
   if (allowedPort) return undefined
   if (!name.includes('.')) return 'its host must have a domain'
   return SPECIAL.test(name) ? 'its host is a name for use inside networks' : undefined
 }
 
-function typedHost(authority: string): string {
-  return authority.replace(/:\d+$/, '').toLowerCase().replace(/\.$/, '')
+function withoutPort(authority: string): string {
+  return authority.replace(/:\d+$/, '').toLowerCase()
 }

@@ -8,6 +8,16 @@ const { entries } = JSON.parse(
   readFileSync(new URL('../data/hostile/hostile-urls.json', import.meta.url), 'utf8'),
 ) as { entries: { id: string; stage: string; url: string; why: string }[] }
 
+/** Where Amazon, Google, Scaleway, Oracle, Akamai and Alibaba have their metadata. */
+const METADATA_V6 = [
+  'fd00:ec2::254',
+  'fd20:ce::254',
+  'fd00:42::42',
+  'fd00:c1::a9fe:a9fe',
+  'fd00:a9fe:a9fe::1',
+  'fd00:100::100:200',
+]
+
 const accepted = (url: string, allowed = ''): boolean => checkUrl(url, parseAllowed(allowed)).ok
 
 describe('the URL of a destination', () => {
@@ -24,6 +34,26 @@ describe('the URL of a destination', () => {
       expect(checkUrl(url, [])).toEqual({ ok: false, reason: expect.stringMatching(/^it/) })
     },
   )
+
+  it.each([
+    ['a letter that becomes ASCII in lower case', 'https://\u212a.test/'],
+    ['full stops of other scripts', 'https://pub。test/'],
+    ['full-width digits', 'https://１２７.0.0.1/'],
+    ['a label that lower case alone would make a name', 'https://pub.test\u200b/'],
+    ['letters that the parser encodes', 'https://pub.test/\u202etxt'],
+    ['half a character', 'https://pub.test/\ud800'],
+    ['a port with zeros before it', 'https://pub.test:00443/'],
+    ['a port that is only a colon', 'https://pub.test:/'],
+    ['an address with a dot behind it', 'https://93.184.216.34./'],
+    ['an address in one number', 'https://1572395042/'],
+    ['zeros that the parser drops', 'https://[2606:4700:0::1111]/'],
+    ['an address whose end is written as IPv4', 'https://[2606:4700::0.0.17.17]/'],
+    ['a public address mapped into IPv6', 'https://[::ffff:93.184.216.34]/'],
+    ['a name of the alternative name space', 'https://foo.alt/'],
+    ['a name of the infrastructure', 'https://1.0.0.127.in-addr.arpa/'],
+    ['a name that hosts files have', 'https://localhost6.localdomain6/'],
+    ['a name that collides', 'https://relay.mail/'],
+  ])('may not hold %s: %s', (_, url) => expect(accepted(url)).toBe(false))
 
   it('may be one whose name or redirects only the connection can judge', () => {
     const later = entries.filter(
@@ -64,7 +94,7 @@ describe('an origin that the operator has named', () => {
       expect([url, checkUrl(url, [], named).ok]).toEqual([url, false])
     for (const address of ['10.1.2.3', '127.0.0.1', '::1', 'fd00::1', '8.8.8.8'])
       expect([address, mayBeNamed(address)]).toEqual([address, true])
-    for (const address of ['169.254.169.254', '100.100.100.200', 'fd00:ec2::254', 'fe80::1', '0.0.0.0', 'x'])
+    for (const address of ['169.254.169.254', '100.100.100.200', ...METADATA_V6, 'fe80::1', '0.0.0.0', 'x'])
       expect([address, mayBeNamed(address)]).toEqual([address, false])
   })
 })
@@ -105,7 +135,7 @@ describe('what is allowed for development', () => {
       '::',
       'fe80::1',
       'fe80::1%eth0',
-      'fd00:ec2::254',
+      ...METADATA_V6,
       'ff02::1',
       '::ffff:169.254.169.254',
       '::ffff:a9fe:a9fe',
@@ -190,6 +220,7 @@ describe('an address', () => {
     [0x2001, 0x200],
     [0x2002],
     [0x2620, 0x4f, 0x8000],
+    [0x3ffe],
     [0x3fff, 0],
     [0x3fff, 0x1000],
     [0xfc00],
@@ -213,9 +244,24 @@ describe('an address', () => {
     .map(([head, tail]) => [...head, ...tail].slice(0, 8))
   const publicSix = ([a = 0, b = 0, c = 0]: readonly number[]): boolean => {
     if (a < 0x2000 || a > 0x3fff) return false
-    const special = (a === 0x2001 && b < 0x200) || (a === 0x2001 && b === 0xdb8) || a === 0x2002
+    const special =
+      (a === 0x2001 && b < 0x200) || (a === 0x2001 && b === 0xdb8) || a === 0x2002 || a === 0x3ffe
     return !special && !(a === 0x2620 && b === 0x4f && c === 0x8000) && !(a === 0x3fff && b < 0x1000)
   }
+
+  it('that carries one of the fourth version to a tunnel may not be called, whatever its prefix', () => {
+    for (const address of [
+      '2606:4700::5efe:7f00:1',
+      '2606:4700::5efe:127.0.0.1',
+      '2606:4700:1:2:0:5efe:a00:1',
+      '2606:4700:1:2:200:5efe:a00:1',
+      '2606:4700:1:2:0200:5EFE:a00:1',
+      '2606:4700:1:2:0:5efe::',
+    ])
+      expect([address, mayConnect(address, 443, [])]).toEqual([address, false])
+    for (const address of ['2606:4700::5eff:7f00:1', '2606:4700:1:2:3:5efe:a00:1', '2606:4700::5efe:1'])
+      expect([address, mayConnect(address, 443, [])]).toEqual([address, true])
+  })
 
   it('of the sixth version may be called exactly when it is global unicast, however it is spelled, over 10,000 spellings', () => {
     fc.assert(
