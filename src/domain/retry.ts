@@ -30,14 +30,21 @@ export function pauseAfter(attempt: number, random: number, wished: number | und
   return Math.max(jittered, Math.min(wished ?? 0, LONGEST_WISH_MS))
 }
 
-/** Retry-After (RFC 9110 section 10.2.3) in ms from `now`: seconds or an HTTP date. What is neither, or past, is no wish. */
+/** Retry-After (RFC 9110 section 10.2.3) in ms from `now`: seconds, however many, or an HTTP date. What is neither, or past, is no wish. */
 export function readRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
   const text = header.trim()
-  if (/^\d{1,18}$/.test(text)) return Number(text) * 1_000
-  const date = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN
+  if (/^\d+$/.test(text)) return Number(text) * 1_000
+  const date = readHttpDate(text)
   return date > now ? date - now : undefined
 }
 
-/** IMF-fixdate, the one form that senders may use. */
-const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
+const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
+const RFC_850 = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/
+const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/
+
+/** The form that senders may use, and the two that they used to: all three have to be understood (RFC 9110 section 5.6.7). Otherwise NaN. */
+function readHttpDate(text: string): number {
+  if (ASCTIME.test(text)) return Date.parse(`${text} GMT`)
+  return IMF_FIXDATE.test(text) || RFC_850.test(text) ? Date.parse(text) : Number.NaN
+}

@@ -27,14 +27,24 @@ describe('the next try', () => {
       ),
     )
     expect(pauseAfter(1, 0.5, undefined)).toBe(5_500)
+    expect(pauseAfter(1, 0.5, Infinity)).toBe(DAY)
   })
 
   it.each([
     ['120', 120_000],
     ['0', 0],
     ['99999999999', 99_999_999_999_000],
+    ['9'.repeat(400), Infinity],
     ['Mon, 02 Mar 2026 12:00:30 GMT', 30_000],
     ['Mon, 02 Mar 2026 11:59:59 GMT', undefined],
+    ['Monday, 02-Mar-26 12:00:30 GMT', 30_000],
+    ['Mon Mar  2 12:00:30 2026', 30_000],
+    ['Mon, 32 Mar 2026 12:00:30 GMT', undefined],
+    ['Mon, 02 Foo 2026 12:00:30 GMT', undefined],
+    ['Mon, 02 Mar 2026 12:00:30 +0100', undefined],
+    ['1e99', undefined],
+    ['+120', undefined],
+    ['120, 240', undefined],
     ['-5', undefined],
     ['abc', undefined],
     ['1.5', undefined],
