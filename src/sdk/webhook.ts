@@ -38,13 +38,15 @@ export class WebhookRefused extends Error {
 
 const TOLERANCE_SECONDS = 300
 const PREFIX = 'whsec_'
+/** Of 24 bytes at least, as Standard Webhooks wants it. */
+const SECRET = /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/
 
 /**
  * Verifies a delivery: `X-Guard-Signature` over the raw body, and `webhook-signature` over id, time and body, so that an old delivery cannot be
  * played again. During a rotation give both secrets.
  *
  * @param body the raw body, exactly as it came
- * @throws WebhookRefused
+ * @throws WebhookRefused; TypeError for a secret that is none
  */
 export async function verifyWebhook(
   secrets: string | readonly string[],
@@ -55,14 +57,16 @@ export async function verifyWebhook(
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
   const read = (name: string): string => headerOf(headers, name)
   const [id, seconds] = [read('webhook-id'), read('webhook-timestamp')]
-  if (!/^\d{1,12}$/.test(seconds) || Math.abs(now - Number(seconds)) > toleranceSeconds)
+  // so, and not the other way round: a tolerance that is no number allows nothing
+  if (!/^\d{1,12}$/.test(seconds) || !(Math.abs(now - Number(seconds)) <= toleranceSeconds))
     throw new WebhookRefused('the delivery is too old, or from the future')
   const given = [read('x-guard-signature'), optional(headers, 'x-guard-signature-previous')]
   const stamped = concat(new TextEncoder().encode(`${id}.${seconds}.`), bytes)
   for (const secret of [secrets].flat()) {
+    const key = bytesOf(secret)
     const [guard, standard] = await Promise.all([
       hmac(new TextEncoder().encode(secret), bytes).then((mac) => `sha256=${hexOf(mac)}`),
-      hmac(bytesOf(secret), stamped).then((mac) => `v1,${base64Of(mac)}`),
+      hmac(key, stamped).then((mac) => `v1,${base64Of(mac)}`),
     ])
     const both =
       given.some((one) => isEqual(one, guard)) &&
@@ -108,6 +112,8 @@ function isEqual(given: string, expected: string): boolean {
 }
 
 function bytesOf(secret: string): Uint8Array {
+  // one that is empty, as of a variable that nobody has set, is a key that everybody has
+  if (!SECRET.test(secret)) throw new TypeError('a secret is `whsec_` and base64')
   try {
     return Uint8Array.from(atob(secret.slice(PREFIX.length)), (char) => char.charCodeAt(0))
   } catch (cause) {

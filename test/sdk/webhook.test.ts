@@ -43,6 +43,20 @@ describe('verifyWebhook', () => {
     await verifyWebhook(secret, headersOf([secret], now - 300), body, { now })
   })
 
+  it('accepts nothing for a tolerance or a time that is no number', async () => {
+    await refused(verifyWebhook(secret, headersOf(), body, { now, toleranceSeconds: Number.NaN }))
+    await refused(verifyWebhook(secret, headersOf(), body, { now: Number.NaN }))
+  })
+
+  it('takes no secret that anybody could have: none, an empty one, or something else', async () => {
+    for (const none of ['', 'whsec_', 'whsec_AAAA', secret.slice('whsec_'.length), ` ${secret}`, undefined]) {
+      const headers = headersOf([none ?? ''])
+      await expect(verifyWebhook(none as string, headers, body, { now })).rejects.toThrow(
+        'a secret is `whsec_` and base64',
+      )
+    }
+  })
+
   it('refuses a delivery that lacks a header, or whose id is not that of its body', async () => {
     for (const name of ['x-guard-signature', 'webhook-id', 'webhook-timestamp', 'webhook-signature']) {
       const { [name]: _, ...rest } = headersOf()
@@ -78,7 +92,7 @@ describe('the receiver in Python that docs/webhooks.md shows', () => {
   const docs = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8')
   const code = /```python\n([\s\S]*?)```/.exec(docs)?.[1] ?? ''
 
-  const verify = (headers: object, text: string, at = now): string => {
+  const verify = (headers: object, text: string, { at = now, known = secret } = {}): string => {
     const main = [
       code,
       'import sys',
@@ -88,7 +102,7 @@ describe('the receiver in Python that docs/webhooks.md shows', () => {
       'except ValueError as problem:',
       "    print('refused')",
     ].join('\n')
-    const input = JSON.stringify({ secret, headers, body: text, now: at })
+    const input = JSON.stringify({ secret: known, headers, body: text, now: at })
     return execFileSync('python3', ['-c', main], { input, encoding: 'utf8' }).trim()
   }
 
@@ -97,9 +111,18 @@ describe('the receiver in Python that docs/webhooks.md shows', () => {
     expect(code).toContain('def verify')
     expect(verify(headersOf(), body)).toBe('whd_acme_01')
     expect(verify(headersOf(), `${body} `)).toBe('refused')
-    expect(verify(headersOf(), body, now + 301)).toBe('refused')
+    expect(verify(headersOf(), body, { at: now + 301 })).toBe('refused')
     expect(verify(headersOf([composeSecret(randomBytes(32))]), body)).toBe('refused')
     const { 'webhook-signature': _, ...rest } = headersOf()
     expect(verify(rest, body)).toBe('refused')
+    for (const odd of ['9'.repeat(400), '٣', '²', '', ` ${now}`])
+      expect(verify({ ...headersOf(), 'webhook-timestamp': odd }, body)).toBe('refused')
+  })
+
+  it('accepts either secret during a rotation, and none that is empty', () => {
+    const next = composeSecret(randomBytes(32))
+    for (const known of [secret, next])
+      expect(verify(headersOf([next, secret]), body, { known })).toBe('whd_acme_01')
+    expect(verify(headersOf(['']), body, { known: '' })).toBe('refused')
   })
 })
