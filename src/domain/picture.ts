@@ -1,6 +1,7 @@
 /**
  * Images that agents attach: only what is surely a PNG, JPEG or WebP of a sane size is ever shown as an image, everything else as text
- * (design.md section 10). Nothing is decoded; the frame of the file is walked from end to end.
+ * (design.md section 10). Nothing is decoded; the frame of the file is walked from end to end. What moves is no picture of what was approved: it may show
+ * something else a moment later.
  */
 export type CheckedPicture =
   | {
@@ -33,7 +34,7 @@ export function checkPicture(text: string, bounds: PictureBounds): CheckedPictur
   const bytes = Buffer.from(base64, 'base64')
   if (bytes.length > bounds.bytes) return hidden(`larger than ${bounds.bytes} bytes`)
   const size = SIZE_OF[format]?.(bytes)
-  if (size === undefined) return hidden(`the bytes are not a whole ${format.toUpperCase()} image`)
+  if (size === undefined) return hidden(`the bytes are not one whole, still ${format.toUpperCase()} image`)
   const { width, height } = size
   if (width < 1 || height < 1 || Math.max(width, height) > bounds.pixels)
     return hidden(`${width} x ${height} pixels: a side may have 1 to ${bounds.pixels}`)
@@ -52,7 +53,7 @@ const PNG_SIGNATURE = '89504e470d0a1a0a'
 /** Length, type and checksum of a chunk. */
 const PNG_FRAME = 12
 
-/** PNG (RFC 2083 section 3): IHDR first, IEND last, nothing behind it. */
+/** PNG (third edition, section 5): IHDR first, IEND last, nothing behind it, and no animation. */
 function sizeOfPng(bytes: Buffer): Size | undefined {
   if (bytes.toString('hex', 0, 8) !== PNG_SIGNATURE) return undefined
   let size: Size | undefined
@@ -60,7 +61,7 @@ function sizeOfPng(bytes: Buffer): Size | undefined {
     const length = bytes.readUInt32BE(at)
     const type = bytes.toString('latin1', at + 4, at + 8)
     const next = at + PNG_FRAME + length
-    if (next > bytes.length || !/^[A-Za-z]{4}$/.test(type)) return undefined
+    if (next > bytes.length || !/^[A-Za-z]{4}$/.test(type) || type === 'acTL') return undefined
     if (size === undefined) {
       if (type !== 'IHDR' || length !== 13) return undefined
       size = { width: bytes.readUInt32BE(at + 8), height: bytes.readUInt32BE(at + 12) }
@@ -74,15 +75,18 @@ function sizeOfPng(bytes: Buffer): Size | undefined {
 const JPEG_START = 0xffd8
 const JPEG_END = 0xffd9
 const JPEG_SCAN = 0xda
+/** Encoders make about ten of a progressive image. An empty one is a dozen bytes, and a pass over all the pixels for who decodes it. */
+const MAX_SCANS = 100
 
-/** JPEG (ITU-T T.81 annex B): segments up to the first scan, exactly one of them the frame header; the last two bytes end the image. */
+/** JPEG (ITU-T T.81 annex B): segments, and scans with their data, up to the end marker; one frame header, nothing behind the end. */
 function sizeOfJpeg(bytes: Buffer): Size | undefined {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== JPEG_START) return undefined
-  if (bytes.readUInt16BE(bytes.length - 2) !== JPEG_END) return undefined
-  const segments = jpegSegments(bytes)
-  const frames = segments?.filter(({ marker }) => isFrameHeader(marker)) ?? []
+  const segments = jpegSegments(bytes) ?? []
+  const frames = segments.filter(({ marker }) => isFrameHeader(marker))
+  const scans = segments.filter(({ marker }) => marker === JPEG_SCAN)
   const [frame] = frames
   if (frame === undefined || frames.length > 1 || frame.length < 8) return undefined
+  if (scans.length === 0 || scans.length > MAX_SCANS) return undefined
   return { height: bytes.readUInt16BE(frame.at + 5), width: bytes.readUInt16BE(frame.at + 7) }
 }
 
@@ -92,20 +96,32 @@ interface Segment {
   readonly length: number
 }
 
-/** Undefined when something stands there that is no segment. */
+/** Undefined when something stands there that is no segment, or when the end is not the end. */
 function jpegSegments(bytes: Buffer): Segment[] | undefined {
   const segments: Segment[] = []
   for (let at = 2; at + 4 <= bytes.length;) {
-    const marker = bytes[at + 1] ?? 0
-    const length = bytes.readUInt16BE(at + 2)
-    const known = isFrameHeader(marker) || isTable(marker) || marker === JPEG_SCAN
-    if (bytes[at] !== 0xff || !known || length < 2 || at + 2 + length > bytes.length) return undefined
-    if (marker === JPEG_SCAN) return segments
-    segments.push({ at, marker, length })
-    at += 2 + length
+    const segment = { at, marker: bytes[at + 1] ?? 0, length: bytes.readUInt16BE(at + 2) }
+    const next = at + 2 + segment.length
+    if (bytes[at] !== 0xff || !isSegment(segment) || next > bytes.length) return undefined
+    segments.push(segment)
+    at = segment.marker === JPEG_SCAN ? endOfScan(bytes, next) : next
+    if (at + 2 === bytes.length && bytes.readUInt16BE(at) === JPEG_END) return segments
   }
   return undefined
 }
+
+const isSegment = ({ marker, length }: Segment): boolean =>
+  length >= 2 && (isFrameHeader(marker) || isTable(marker) || marker === JPEG_SCAN)
+
+/** Where the next marker stands: 0xff that is not stuffed, no restart and not filled up with more of them. */
+function endOfScan(bytes: Buffer, from: number): number {
+  let at = bytes.indexOf(0xff, from)
+  while (at !== -1 && isWithinScan(bytes[at + 1] ?? 0)) at = bytes.indexOf(0xff, at + 1)
+  return at === -1 ? bytes.length : at
+}
+
+const isWithinScan = (marker: number): boolean =>
+  marker === 0x00 || marker === 0xff || (marker >= 0xd0 && marker <= 0xd7)
 
 /** SOF0 to SOF15; among them stand DHT, JPG and DAC. */
 const isFrameHeader = (marker: number): boolean =>
@@ -114,12 +130,13 @@ const isFrameHeader = (marker: number): boolean =>
 const isTable = (marker: number): boolean =>
   marker === 0xc4 || marker === 0xcc || (marker >= 0xdb && marker <= 0xef) || marker === 0xfe
 
-/** WebP (RFC 9649 section 2): a RIFF file exactly as long as it says, its first chunk one of the three kinds. */
+/** WebP (RFC 9649 section 2): a RIFF file of chunks exactly as long as it says, the first of them one of the three kinds, and no animation. */
 function sizeOfWebp(bytes: Buffer): Size | undefined {
   if (bytes.length < 30 || bytes.toString('latin1', 0, 4) !== 'RIFF') return undefined
   if (bytes.toString('latin1', 8, 12) !== 'WEBP' || bytes.readUInt32LE(4) + 8 !== bytes.length)
     return undefined
-  const kind = bytes.toString('latin1', 12, 16)
+  const [kind, ...others] = riffChunks(bytes) ?? []
+  if (others.some((other) => other === 'ANIM' || other === 'ANMF')) return undefined
   if (kind === 'VP8 ' && bytes.readUIntBE(23, 3) === 0x9d012a)
     return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff }
   if (kind === 'VP8L' && bytes[20] === 0x2f) {
@@ -128,4 +145,16 @@ function sizeOfWebp(bytes: Buffer): Size | undefined {
   }
   if (kind === 'VP8X') return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 }
   return undefined
+}
+
+/** Names of the chunks; undefined when they do not end where the file does. */
+function riffChunks(bytes: Buffer): string[] | undefined {
+  const names: string[] = []
+  let at = 12
+  while (at + 8 <= bytes.length) {
+    const length = bytes.readUInt32LE(at + 4)
+    names.push(bytes.toString('latin1', at, at + 4))
+    at += 8 + length + (length % 2)
+  }
+  return at === bytes.length ? names : undefined
 }

@@ -9,14 +9,15 @@ const check = (text: string) => checkPicture(text, BOUNDS)
 const url = (type: string, bytes: Uint8Array): string =>
   `data:image/${type};base64,${Buffer.from(bytes).toString('base64')}`
 
-function png(width: number, height: number): Buffer {
-  const chunk = (type: string, data: Buffer): Buffer => {
-    const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
-    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
-    length.writeUInt32BE(data.length)
-    sum.writeUInt32BE(crc32(body))
-    return Buffer.concat([length, body, sum])
-  }
+function chunk(type: string, data: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
+  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
+  length.writeUInt32BE(data.length)
+  sum.writeUInt32BE(crc32(body))
+  return Buffer.concat([length, body, sum])
+}
+
+function png(width: number, height: number, ...more: readonly Buffer[]): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
@@ -26,24 +27,23 @@ function png(width: number, height: number): Buffer {
   return Buffer.concat([
     signature,
     chunk('IHDR', header),
+    ...more,
     chunk('IDAT', rows),
     chunk('IEND', Buffer.alloc(0)),
   ])
 }
 
-function jpeg(width: number, height: number): Buffer {
+const SCAN = Buffer.from('ffda0008010100003f00', 'hex')
+/** Two stuffed bytes, a restart marker and one that is filled up. */
+const SCAN_DATA = Buffer.from('d2ff00cfffd020ffff00', 'hex')
+
+/** `scans` is what stands between the headers and the end. */
+function jpeg(width: number, height: number, scans: readonly Buffer[] = [SCAN, SCAN_DATA]): Buffer {
   const sof = Buffer.from('ffc0000b080000000001011100', 'hex')
   sof.writeUInt16BE(height, 5)
   sof.writeUInt16BE(width, 7)
   const app0 = Buffer.from('ffe000104a46494600010100000100010000', 'hex')
-  return Buffer.concat([
-    Buffer.from('ffd8', 'hex'),
-    app0,
-    sof,
-    Buffer.from('ffda0008010100003f00', 'hex'),
-    Buffer.from('d2cf20', 'hex'),
-    Buffer.from('ffd9', 'hex'),
-  ])
+  return Buffer.concat([Buffer.from('ffd8', 'hex'), app0, sof, ...scans, Buffer.from('ffd9', 'hex')])
 }
 
 function webp(kind: 'VP8 ' | 'VP8L' | 'VP8X', width: number, height: number): Buffer {
@@ -61,12 +61,18 @@ function webp(kind: 'VP8 ' | 'VP8L' | 'VP8X', width: number, height: number): Bu
     data.writeUIntLE(width - 1, 4, 3)
     data.writeUIntLE(height - 1, 7, 3)
   }
-  const head = Buffer.alloc(20)
-  head.write('RIFF', 0, 'latin1')
-  head.writeUInt32LE(12 + data.length, 4)
-  head.write(`WEBP${kind}`, 8, 'latin1')
-  head.writeUInt32LE(data.length, 16)
-  return Buffer.concat([head, data])
+  return riff(riffChunk(kind, data))
+}
+
+function riffChunk(name: string, data: Buffer): Buffer {
+  const head = Buffer.alloc(8)
+  head.write(name, 0, 'latin1')
+  head.writeUInt32LE(data.length, 4)
+  return Buffer.concat([head, data, Buffer.alloc(data.length % 2)])
+}
+
+function riff(...chunks: readonly Buffer[]): Buffer {
+  return riffChunk('RIFF', Buffer.concat([Buffer.from('WEBP'), ...chunks]))
 }
 
 describe('an image that an agent attaches', () => {
@@ -128,6 +134,43 @@ describe('an image that an agent attaches', () => {
       const html = Buffer.concat([bytes, Buffer.from('<script>alert(1)</script>')])
       expect(check(url(type, html))).toMatchObject({ shown: false })
     }
+  })
+
+  it('is not shown when something stands between its last part and an end that is put behind it', () => {
+    const html = Buffer.from('<script>alert(1)</script>')
+    const end = Buffer.from('ffd9', 'hex')
+    expect(check(url('jpeg', Buffer.concat([jpeg(8, 7), html, end])))).toMatchObject({ shown: false })
+    expect(check(url('jpeg', Buffer.concat([jpeg(8, 7), jpeg(8, 7)])))).toMatchObject({ shown: false })
+    const chunks = webp('VP8L', 8, 7).subarray(12)
+    expect(check(url('webp', riff(chunks, riffChunk('EXIF', html))))).toMatchObject({ shown: true })
+    for (const odd of [html, Buffer.from('<svg'), riffChunk('EXIF', html).subarray(0, 30)])
+      expect(check(url('webp', riff(chunks, odd)))).toMatchObject({ shown: false })
+  })
+
+  it('is not shown when it moves', () => {
+    const control = Buffer.from('0000000200000000', 'hex')
+    expect(check(url('png', png(8, 7, chunk('tEXt', control))))).toMatchObject({ shown: true })
+    expect(check(url('png', png(8, 7, chunk('acTL', control))))).toMatchObject({
+      reason: 'the bytes are not one whole, still PNG image',
+    })
+    const canvas = webp('VP8X', 8, 7).subarray(12)
+    for (const name of ['ANIM', 'ANMF'])
+      expect(check(url('webp', riff(canvas, riffChunk(name, control))))).toMatchObject({ shown: false })
+  })
+
+  it('is not shown when it is a JPEG without a scan, or with so many that decoding it takes hours', () => {
+    const of = (scans: number): boolean =>
+      check(
+        url(
+          'jpeg',
+          jpeg(
+            4_096,
+            4_096,
+            Array.from({ length: scans }, () => SCAN),
+          ),
+        ),
+      ).shown
+    expect([0, 1, 12, 100, 101, 40_000].map(of)).toEqual([false, true, true, true, false, false])
   })
 
   it('is a data: URL of one of the three types in base64, and nothing else', () => {
