@@ -242,6 +242,8 @@ function send(call: Call): Promise<IncomingMessage | undefined> {
       // the parser passes on what is no final status at all; a connection that says so is no use any more
       if ((answer.statusCode ?? 0) < FIRST_FINAL_STATUS) return end(new Failure('protocol'))
       settle()
+      // who has answered before hearing everything is told no more, or the rest would wait for ever
+      answer.once('close', () => outgoing.writableFinished || outgoing.destroy())
       resolve(answer)
     })
     outgoing.on('error', (error: NodeJS.ErrnoException) => {

@@ -169,6 +169,21 @@ describe('a receiver that answers', () => {
   })
 })
 
+describe('a receiver that answers and does not read the body', () => {
+  it('has answered, and its connection ends: nothing waits until it reads on', async () => {
+    const { port } = await receiver((socket) => {
+      socket.pause()
+      socket.write(ok(200))
+      setTimeout(() => socket.resume(), 500)
+    })
+    const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+    const large = { headers: {}, body: 'a'.repeat(8e6), deadlineMs: DEADLINE_MS }
+    expect(await outbound.post(`https://127.0.0.1:${port}/`, large)).toEqual(answered(200))
+    await vi.waitFor(() => expect(sockets.size).toBe(0), { timeout: 2_000 })
+    outbound.close()
+  })
+})
+
 describe('a receiver that does not', () => {
   const hopeless: [string, (socket: Socket) => void, string?][] = [
     ['never answers', () => undefined, 'timeout'],
