@@ -63,18 +63,16 @@ const HTTPS_PORT = 443
 
 /** Whether a connection to this address and port may be opened. `address` is text as Node gives it; what is no address is refused. */
 export function mayConnect(address: string, port: number, allowed: readonly Allowed[]): boolean {
-  const plain = unmapped(address)
-  const family = isIP(plain)
-  if (family === 0 || plain.includes('%')) return false
-  if (port === HTTPS_PORT && isPublic(plain, family)) return true
-  return isAllowable(plain, family) && allowed.some((one) => one.port === port && has(one.network, plain))
+  const family = isIP(address)
+  if (family === 0 || address.includes('%')) return false
+  if (port === HTTPS_PORT && isPublic(address, family)) return true
+  return isAllowable(address, family) && allowed.some((one) => one.port === port && has(one.network, address))
 }
 
 /** Whether an address may be one that the operator has named: anything but metadata, link-local, and what is no host. */
 export function mayBeNamed(address: string): boolean {
-  const plain = unmapped(address)
-  const family = isIP(plain)
-  return family !== 0 && !plain.includes('%') && isAllowable(plain, family)
+  const family = isIP(address)
+  return family !== 0 && !address.includes('%') && isAllowable(address, family)
 }
 
 function isPublic(address: string, family: number): boolean {
@@ -85,12 +83,6 @@ function isPublic(address: string, family: number): boolean {
 function isAllowable(address: string, family: number): boolean {
   if (family === 6 && !has(allowableV6, address)) return false
   return !has(alwaysRefused, address)
-}
-
-/** A socket that speaks both families names IPv4 peers so. Names and literals never come in this form: they are refused before. */
-function unmapped(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  return mapped ?? address
 }
 
 /** A network and a port that deliveries may go to although it is not public: for development. */

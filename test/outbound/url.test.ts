@@ -249,6 +249,14 @@ describe('an address', () => {
     return !special && !(a === 0x2620 && b === 0x4f && c === 0x8000) && !(a === 0x3fff && b < 0x1000)
   }
 
+  it('of the fourth version that is mapped into the sixth may not be called: no name has one, and no peer is called so', () => {
+    const all = parseAllowed('0.0.0.0/0:8443, ::/0:8443')
+    for (const address of ['::ffff:93.184.216.34', '::ffff:5db8:d822', '::FFFF:127.0.0.1']) {
+      expect([address, mayConnect(address, 443, []), mayBeNamed(address)]).toEqual([address, false, false])
+      expect([address, mayConnect(address, 8443, all)]).toEqual([address, false])
+    }
+  })
+
   it('that carries one of the fourth version to a tunnel may not be called, whatever its prefix', () => {
     for (const address of [
       '2606:4700::5efe:7f00:1',
