@@ -28,7 +28,7 @@ export interface VerifyOptions {
   readonly now?: number
 }
 
-/** Headers of a request: those of fetch, or of Node's `request.headers`. */
+/** Headers of a request: those of fetch, or Node's `request.headers` or `request.headersDistinct`. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** The delivery does not come from the holder of the secret, or not now: do nothing with it, and answer 400. */
@@ -91,10 +91,14 @@ function headerOf(headers: WebhookHeaders, name: string): string {
 }
 
 function optional(headers: WebhookHeaders, name: string): string {
-  if (headers instanceof Headers) return headers.get(name) ?? ''
+  if (isHeaders(headers)) return headers.get(name) ?? ''
   const entry = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
-  return typeof entry === 'string' ? entry : ''
+  const [value = '', ...more] = [entry ?? ''].flat()
+  return more.length === 0 ? value : ''
 }
+
+/** Of this realm's fetch or of another one: frameworks bring their own. */
+const isHeaders = (headers: WebhookHeaders): headers is Headers => typeof headers['get'] === 'function'
 
 async function hmac(key: Uint8Array, message: Uint8Array): Promise<Uint8Array> {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }

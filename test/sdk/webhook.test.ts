@@ -29,6 +29,16 @@ describe('verifyWebhook', () => {
     expect(await verifyWebhook([secret], upper, body, { now })).toEqual(message)
   })
 
+  it('reads the headers of another fetch, and those that come as lists', async () => {
+    const own = new Headers(headersOf())
+    const foreign = { get: (name: string) => own.get(name) } as Headers
+    expect(await verifyWebhook(secret, foreign, body, { now })).toMatchObject({ id: 'whd_acme_01' })
+    const lists = Object.fromEntries(Object.entries(headersOf()).map(([name, value]) => [name, [value]]))
+    expect(await verifyWebhook(secret, lists, body, { now })).toMatchObject({ id: 'whd_acme_01' })
+    const twice = { ...lists, 'x-guard-signature': ['sha256=00', ...(lists['x-guard-signature'] ?? [])] }
+    await refused(verifyWebhook(secret, twice, body, { now }))
+  })
+
   it('accepts either secret during a rotation', async () => {
     const next = composeSecret(randomBytes(32))
     const headers = headersOf([next, secret])
