@@ -10,9 +10,15 @@ import { createServer as createTlsServer } from 'node:tls'
  */
 const [, , directory, guard] = process.argv
 const { createOutbound } = await import(guard)
-const { entries } = JSON.parse(
+const { entries: listed } = JSON.parse(
   readFileSync(new URL('../data/hostile/hostile-urls.json', import.meta.url), 'utf8'),
 )
+/** What the list does not have: answers that look public in one way or another. */
+const answered = { mapped: '::ffff:93.184.216.34', sixbone: '3ffe::1', isatap: '2606:4700::5efe:7f00:1' }
+const own = Object.entries(answered).map(([id, address]) => {
+  return { id, category: 'dns', stage: 'dns', url: `https://${id}-own.test/hook`, dns: [address] }
+})
+const entries = [...listed, ...own]
 const PUBLIC = '93.184.216.34'
 const DNS = '127.0.0.53'
 const CONTROLS = [
@@ -58,7 +64,9 @@ const ADDRESSES = [
   '2001:db8::1',
   '2002:7f00:1::',
   '2002:a9fe:a9fe::1',
+  '3ffe::1',
   '3fff::1',
+  '2606:4700::5efe:7f00:1',
   '4000::1',
   'fc00::1',
   'fd00:ec2::254',

@@ -108,6 +108,7 @@ function drip(socket: Socket, text: string): void {
 const PACKED = gzipSync(Buffer.alloc(50e6))
 const CHUNK = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, 97), Buffer.from('\r\n')])
 const HEAD = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
+const EARLY = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'
 const answered = (status: number): Sent => ({ kind: 'answered', status })
 const failing = { kind: 'failed' }
 
@@ -154,6 +155,13 @@ describe('a receiver that answers', () => {
         )
       },
     ],
+    ['has endless trailers', (socket) => (socket.write(`${HEAD}0\r\n`), pour(socket, 'X: aaaaaaaa\r\n'))],
+    [
+      'has an endless chunk extension',
+      (socket) => (socket.write(`${HEAD}5;a=`), pour(socket, Buffer.alloc(65_536, 97))),
+    ],
+    ['has a chunk of no size', (socket) => void socket.write(`${HEAD}-1\r\n`)],
+    ['says 103 three times before', (socket) => void socket.write(`${EARLY.repeat(3)}${ok(200)}`)],
     ['says more than one answer', (socket) => void socket.write(`${ok(200)}${ok(500)}`)],
     [
       'packs fifty megabytes into a few',
@@ -196,7 +204,16 @@ describe('a receiver that does not', () => {
       ),
     ],
     ['says 100 for ever', (socket) => pour(socket, 'HTTP/1.1 100 Continue\r\n\r\n')],
-    ['says 103 for ever', (socket) => pour(socket, 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n')],
+    ['says 103 for ever', (socket) => pour(socket, EARLY)],
+    ['says 102 for ever', (socket) => pour(socket, 'HTTP/1.1 102 Processing\r\n\r\n')],
+    ['sends empty lines for ever', (socket) => pour(socket, '\r\n'.repeat(32_768)), 'timeout'],
+    ['has a reason of a megabyte', answer(`HTTP/1.1 200 ${'a'.repeat(1e6)}`)],
+    ['folds its headers', answer('HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 0\r\n\r\n')],
+    ['ends its lines without a return', answer('HTTP/1.1 200 OK\nContent-Length: 0\n\n')],
+    ['answers as HTTP/0.9', answer('<html>200 OK</html>')],
+    ['answers as HTTP/2', (socket) => void socket.write(Buffer.from('00000c040000000000', 'hex'))],
+    ['has a length below zero', answer('HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n')],
+    ['has a status of four digits', answer('HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n')],
     ['resets at once', (socket) => void socket.destroy()],
     ['ends at once', (socket) => void socket.end()],
     ['speaks something else', answer('SSH-2.0-OpenSSH_9.9\r\n')],
@@ -233,6 +250,8 @@ describe('a receiver that does not', () => {
       'good',
       { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
     ],
+    ['it wants a certificate of ours', 'good', { requestCert: true, rejectUnauthorized: true }],
+    ['it speaks HTTP/2 only', 'good', { ALPNProtocols: ['h2'] }],
   ] as const)('because %s is sent nothing', async (_, name, options) => {
     const own = { cert: read(`${name}.crt`), key: read(`${name}.key`), ...options }
     const { port, heard } = await receiver(answer(ok(200)), own)
