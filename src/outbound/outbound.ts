@@ -1,11 +1,10 @@
-import { lookup, Resolver } from 'node:dns/promises'
 import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http'
 import { Agent, request, type RequestOptions } from 'node:https'
-import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { connect as connectTls, type TLSSocket } from 'node:tls'
-import { type Allowed, mayBeNamed, mayConnect } from './address.ts'
+import { connected, Failure, type FailureCode, madeAt, type OutboundOptions } from './connection.ts'
 import { checkUrl } from './url.ts'
+
+export type { FailureCode, OutboundOptions }
 
 /**
  * The one way out: whatever of the gateway calls somebody else's server does it through here (design.md section 7). HTTPS only; names are resolved
@@ -46,34 +45,12 @@ export type Sent =
   | { readonly kind: 'answered'; readonly status: number; readonly retryAfter?: string }
   | { readonly kind: 'failed'; readonly code: FailureCode }
 
-export type FailureCode =
-  | 'refused_url'
-  | 'refused_address'
-  | 'no_address'
-  | 'tls'
-  | 'timeout'
-  | 'connection'
-  | 'protocol'
-  | 'stopped'
-
-export interface OutboundOptions {
-  readonly allowed: readonly Allowed[]
-  /** An origin that the operator has configured: it may be inside the network, though not where metadata services are. */
-  readonly named?: string
-  /** Certificates to trust in place of Node's own. */
-  readonly ca?: string
-  /** DNS servers in place of the system's. */
-  readonly dnsServers?: readonly string[]
-}
-
 const HEADER_BYTES = 16 * 1024
 const BODY_BYTES = 64 * 1024
-const DEFAULT_PORT = 443
 /** What comes after the status is read this long, so that the receiver can end in peace; nothing depends on it. */
 const DRAIN_MS = 1_000
 const ANSWER_BYTES = 1024 * 1024
 const WITHOUT_BODY = [204, 205, 304]
-const MAX_ADDRESSES = 16
 const MAX_INFORMATIONAL = 16
 const FIRST_FINAL_STATUS = 200
 /** Connections to one receiver that are kept, how long without use, and how long in all: its name may lead elsewhere by then. */
@@ -83,7 +60,6 @@ const KEPT_IN_ALL_MS = 60_000
 const CONNECT_MS = 10_000
 /** What a connection says that was closed while nobody looked. */
 const STALE = /^(ECONNRESET|EPIPE)$/
-const DNS = { timeout: 2_000, tries: 2 }
 
 export function createOutbound(options: OutboundOptions): Outbound {
   const { allowed, named } = options
@@ -177,21 +153,9 @@ function unasked(this: Duplex): void {
   this.destroy()
 }
 
-/** When a connection was made. */
-const madeAt = new WeakMap<Duplex, number>()
-
 const failed = (code: FailureCode): Sent => ({ kind: 'failed', code })
 
 const failureOf = (error: unknown): FailureCode => (error instanceof Failure ? error.code : codeOf(error))
-
-class Failure extends Error {
-  override readonly name = 'Failure'
-  readonly code: FailureCode
-  constructor(code: FailureCode) {
-    super(code)
-    this.code = code
-  }
-}
 
 const NO_SOCKET = undefined as unknown as Duplex
 
@@ -306,87 +270,6 @@ function drain(answer: IncomingMessage): void {
   })
   answer.on('error', () => undefined)
   answer.on('close', () => clearTimeout(timer))
-}
-
-interface Where {
-  readonly host: string
-  readonly port: number
-  readonly options: OutboundOptions
-  readonly withinMs: number
-}
-
-/** A TLS connection to an address that may be called, and was found to be so again when it was there. */
-async function connected({ host, port, options, withinMs }: Where): Promise<TLSSocket> {
-  const isNamed = isSameOrigin(options.named, host, port)
-  const addresses = isIP(host) === 0 ? await resolved(host, options, isNamed) : [host]
-  const may = (address: string): boolean =>
-    isNamed ? mayBeNamed(address) : mayConnect(address, port, options.allowed)
-  if (addresses.length === 0) throw new Failure('no_address')
-  if (!addresses.every(may)) throw new Failure('refused_address')
-  const pinned = addresses.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIP(address) }))
-  return new Promise((resolve, reject) => {
-    const socket = connectTcp({
-      host,
-      port,
-      autoSelectFamily: true,
-      lookup: (_, { all }, done) => {
-        const [first] = pinned
-        if (all === true) done(null, pinned)
-        else done(null, first?.address ?? '', first?.family)
-      },
-    })
-    const refuse = (error: Error): void => {
-      socket.destroy()
-      reject(error)
-    }
-    // a request that gives up before its socket is there cannot end it
-    const timer = setTimeout(() => refuse(new Failure('timeout')), withinMs)
-    const settle = (secured: TLSSocket): void => {
-      clearTimeout(timer)
-      madeAt.set(secured, performance.now())
-      resolve(secured)
-    }
-    socket.once('close', () => clearTimeout(timer))
-    socket.once('error', refuse)
-    socket.once('connect', () => {
-      if (!may(socket.remoteAddress ?? '')) refuse(new Failure('refused_address'))
-      else secure(socket, host, options).then(settle, refuse)
-    })
-  })
-}
-
-function secure(socket: Socket, host: string, { ca }: OutboundOptions): Promise<TLSSocket> {
-  return new Promise((resolve, reject) => {
-    const secured = connectTls({
-      socket,
-      host,
-      ...(isIP(host) === 0 ? { servername: host } : {}),
-      ...(ca === undefined ? {} : { ca }),
-      minVersion: 'TLSv1.2',
-      rejectUnauthorized: true,
-      ALPNProtocols: ['http/1.1'],
-    })
-    secured.once('secureConnect', () => resolve(secured))
-    secured.on('error', reject)
-    secured.once('close', () => reject(new Failure('tls')))
-  })
-}
-
-/** Both families by a resolver of its own: a server that hangs must not hold up the threads that everything else uses. */
-async function resolved(host: string, { dnsServers }: OutboundOptions, isNamed: boolean): Promise<string[]> {
-  if (host === 'localhost') return ['127.0.0.1']
-  // what the operator has named may stand in the machine's own list of hosts
-  if (isNamed) return (await lookup(host, { all: true })).map(({ address }) => address)
-  const resolver = new Resolver(DNS)
-  if (dnsServers !== undefined) resolver.setServers(dnsServers)
-  const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-  return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
-}
-
-function isSameOrigin(named: string | undefined, host: string, port: number): boolean {
-  if (named === undefined) return false
-  const { hostname, port: written } = new URL(named)
-  return hostname.replace(/^\[|\]$/g, '') === host && Number(written || DEFAULT_PORT) === port
 }
 
 const NETWORK = /^(ECONN|EPIPE|EHOST|ENET|EADDR|ETIMEDOUT|EAI|ENOTFOUND)/

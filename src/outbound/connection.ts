@@ -1,0 +1,129 @@
+import { lookup, Resolver } from 'node:dns/promises'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls, DEFAULT_CIPHERS, type TLSSocket } from 'node:tls'
+import { type Allowed, mayBeNamed, mayConnect } from './address.ts'
+
+/** A connection to where the guard lets it go, and to nowhere else (docs/decisions/0015). */
+
+export type FailureCode =
+  | 'refused_url'
+  | 'refused_address'
+  | 'no_address'
+  | 'tls'
+  | 'timeout'
+  | 'connection'
+  | 'protocol'
+  | 'stopped'
+
+export interface OutboundOptions {
+  readonly allowed: readonly Allowed[]
+  /** An origin that the operator has configured: it may be inside the network, though not where metadata services are. */
+  readonly named?: string
+  /** Certificates to trust in place of Node's own. */
+  readonly ca?: string
+  /** DNS servers in place of the system's. */
+  readonly dnsServers?: readonly string[]
+}
+
+const DEFAULT_PORT = 443
+const MAX_ADDRESSES = 16
+const DNS = { timeout: 2_000, tries: 2 }
+/**
+ * Diffie-Hellman on elliptic curves only: a receiver that chooses a field of 8,192 bits takes a third of a second of our processor for each handshake,
+ * and nothing else moves meanwhile.
+ */
+const KEY_EXCHANGE = { ecdhCurve: 'X25519:P-256:P-384:P-521', ciphers: `${DEFAULT_CIPHERS}:!DHE` }
+
+export class Failure extends Error {
+  override readonly name = 'Failure'
+  readonly code: FailureCode
+  constructor(code: FailureCode) {
+    super(code)
+    this.code = code
+  }
+}
+
+/** When a connection was made. */
+export const madeAt = new WeakMap<object, number>()
+
+export interface Where {
+  readonly host: string
+  readonly port: number
+  readonly options: OutboundOptions
+  readonly withinMs: number
+}
+
+/** A TLS connection to an address that may be called, and was found to be so again when it was there. */
+export async function connected({ host, port, options, withinMs }: Where): Promise<TLSSocket> {
+  const isNamed = isSameOrigin(options.named, host, port)
+  const addresses = isIP(host) === 0 ? await resolved(host, options, isNamed) : [host]
+  const may = (address: string): boolean =>
+    isNamed ? mayBeNamed(address) : mayConnect(address, port, options.allowed)
+  if (addresses.length === 0) throw new Failure('no_address')
+  if (!addresses.every(may)) throw new Failure('refused_address')
+  const pinned = addresses.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIP(address) }))
+  return new Promise((resolve, reject) => {
+    const socket = connectTcp({
+      host,
+      port,
+      autoSelectFamily: true,
+      lookup: (_, { all }, done) => {
+        const [first] = pinned
+        if (all === true) done(null, pinned)
+        else done(null, first?.address ?? '', first?.family)
+      },
+    })
+    const refuse = (error: Error): void => {
+      socket.destroy()
+      reject(error)
+    }
+    // a request that gives up before its socket is there cannot end it
+    const timer = setTimeout(() => refuse(new Failure('timeout')), withinMs)
+    const settle = (secured: TLSSocket): void => {
+      clearTimeout(timer)
+      madeAt.set(secured, performance.now())
+      resolve(secured)
+    }
+    socket.once('close', () => clearTimeout(timer))
+    socket.once('error', refuse)
+    socket.once('connect', () => {
+      if (!may(socket.remoteAddress ?? '')) refuse(new Failure('refused_address'))
+      else secure(socket, host, options).then(settle, refuse)
+    })
+  })
+}
+
+function secure(socket: Socket, host: string, { ca }: OutboundOptions): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const secured = connectTls({
+      socket,
+      host,
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ...(ca === undefined ? {} : { ca }),
+      ...KEY_EXCHANGE,
+      minVersion: 'TLSv1.2',
+      rejectUnauthorized: true,
+      ALPNProtocols: ['http/1.1'],
+    })
+    secured.once('secureConnect', () => resolve(secured))
+    secured.on('error', reject)
+    secured.once('close', () => reject(new Failure('tls')))
+  })
+}
+
+/** Both families by a resolver of its own: a server that hangs must not hold up the threads that everything else uses. */
+async function resolved(host: string, { dnsServers }: OutboundOptions, isNamed: boolean): Promise<string[]> {
+  if (host === 'localhost') return ['127.0.0.1']
+  // what the operator has named may stand in the machine's own list of hosts
+  if (isNamed) return (await lookup(host, { all: true })).map(({ address }) => address)
+  const resolver = new Resolver(DNS)
+  if (dnsServers !== undefined) resolver.setServers(dnsServers)
+  const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+  return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+}
+
+function isSameOrigin(named: string | undefined, host: string, port: number): boolean {
+  if (named === undefined) return false
+  const { hostname, port: written } = new URL(named)
+  return hostname.replace(/^\[|\]$/g, '') === host && Number(written || DEFAULT_PORT) === port
+}
