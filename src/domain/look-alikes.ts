@@ -68,7 +68,7 @@ const BETWEEN_ASCII =
   /(?<=[!-~])[\u02d0\u02f8\u0589\u05c3\u2236\ua789\ufe55\u06d4\u060c\u066a-\u066c\u201a\u3002\uff61\u30fb\uff65\uff0e\uff0f\uff3c\uff3f\uff0d\uff1d\uff06\uff20\u30ce\u4e3f\u4e28\u3163\u3147\u3007\u3161]+(?=[!-~])/u
 /** What a shell or a name would have as `-`, `*`, `~`, `.`, `|` or `/`. */
 const AS_ASCII =
-  /(?:^|\s)[\u2010-\u2013\u2212\u2043](?:[a-z]{1,3}(?![^\s=])|[\u2010-\u2013\u2212\u2043][a-z])|[/.~]\u2217|\u2217[./]|[/.]\u204e|(?:^|\s)[\u02dc\u2053\u223c]\/|[A-Za-z0-9][\u2022\u2027\u2219\u22c5\u2e31\u2e33\ua78f][A-Za-z]|[A-Za-z0-9]\u00b7(?:com|org|net|io|dev|app|eu|co|exe|sh|py|js|txt|pdf)\b|[!-~] ?[\u05c0\u2223\u23d0\u2758\u2d4f\uffe8] ?[!-~]|[A-Za-z0-9:][\u1735\u29f9\u2cc6\u3033\u31d3]/u
+  /(?:^|\s)[\u2010-\u2013\u2212\u2043](?:[a-z]{1,3}(?![^\s=])|[\u2010-\u2013\u2212\u2043][a-z])|[/.~]\u2217|\u2217[./]|[/.]\u204e|(?:^|\s)[\u02dc\u2053\u223c]\/|[A-Za-z0-9][\u2022\u2027\u2e31\u2e33\ua78f][A-Za-z]|[A-Za-z0-9][\u2219\u22c5][A-Za-z]{3}|[A-Za-z0-9][\u00b7\u2219\u22c5](?:com|org|net|io|dev|app|eu|co|exe|sh|py|js|txt|pdf)\b|[!-~] ?[\u05c0\u2223\u23d0\u2758\u2d4f\uffe8] ?[!-~]|[A-Za-z0-9:][\u1735\u29f9\u2cc6\u3033\u31d3]/u
 /** A time as typographers set it. */
 const TIMES = /(?<![\p{N}.])\p{Nd}{1,2}(?:\u2236\p{Nd}{1,2}){1,2}(?![\p{N}.])/gu
 /** Capitals and numbers joined as Chinese, Japanese and Korean join them: `Q＆A`, `R・G・B`. */

@@ -75,7 +75,7 @@ const MORE_BENIGN = [
   'よくあるQ＆A、R・G・B、TCP／IP、X－1をご覧ください',
   'Квалитет JPEG-а мора бити вредност, Не-DFSG софтвер; PDF-ро',
   '— Да. —Hola, señor. Öffnungszeiten 9–17 Uhr; −5 °C, 3 − 2',
-  'col·lecció, 5 N·m, kW·h, a • b, ‣ c',
+  'col·lecció, 5 N·m, 3 kW⋅h, 2 m⋅kg, a • b, ‣ c',
   'HTTPとHTTPS、A와B、GmbHの請求書',
 ]
 
