@@ -27,6 +27,8 @@ export interface World {
   /** Tools whose contract is there and has errors: those are the finding, not that rules name the tool. */
   readonly refused: ReadonlySet<string>
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
+  /** routing.yaml has errors of its own, or is missing: which lists there are is not known. */
+  readonly listsUnknown: boolean
   readonly timezone: string
   readonly allowUpTo: Risk
   /** Rule ids seen so far, with the place of the first. */

@@ -50,9 +50,9 @@ export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRu
   const declared = new Set(
     keys.missing_means?.kind === 'map' ? keys.missing_means.entries.map((entry) => entry.key) : [],
   )
-  const { lists, fieldValues } = world
+  const { lists, listsUnknown, fieldValues } = world
   const toolUses: ToolUse[] = []
-  const context = { reader, lists, tools: target.contracts, declared, fieldValues, toolUses }
+  const context = { reader, lists, listsUnknown, tools: target.contracts, declared, fieldValues, toolUses }
   const missingMeans = given(keys.missing_means, (at) => checkMissingMeans(context, at)) ?? []
   const owner = given(keys.owner, (at) => readText(reader, at, '`owner`'))
   const groups: GroupUse[] = []

@@ -9,6 +9,7 @@ import { wrongType, type Reader } from './shape.ts'
 export interface TestContext {
   readonly reader: Reader
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
+  readonly listsUnknown: boolean
   /** Below `some`, `every` or `none`: an element is never missing. */
   readonly element?: boolean
 }
@@ -160,9 +161,13 @@ function readValue(context: TestContext, doc: Doc, bare: boolean): readonly Scal
 
 const RESERVED = ['missing', 'present', 'nothing']
 
-function resolveList({ reader, lists }: TestContext, at: Doc, name: string): readonly Scalar[] | undefined {
+function resolveList(
+  { reader, lists, listsUnknown }: TestContext,
+  at: Doc,
+  name: string,
+): readonly Scalar[] | undefined {
   const list = lists.get(name)
-  if (list) return list
+  if (list || listsUnknown) return list
   const hint =
     didYouMean(name, lists.keys()) ??
     'lists are defined under `lists` in routing.yaml; write `$$` for a text that begins with $'

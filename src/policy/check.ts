@@ -131,6 +131,7 @@ function checkParsed(parsed: readonly Parsed[], now: number | undefined): Checke
     tools: uniqueTools(tools),
     refused: refusedTools(under('tools/'), tools),
     lists: routing?.lists ?? new Map(),
+    listsUnknown: routing === undefined,
     timezone: routing?.routing.timezone ?? 'UTC',
     allowUpTo: routing?.routing.allowUpTo ?? 'critical',
     ids: new Map(),

@@ -453,6 +453,16 @@ describe('a contract with errors', () => {
   })
 })
 
+describe('routing.yaml with errors', () => {
+  it('is the finding, not that rules name its lists', async () => {
+    const found = await diagnose(
+      bundle({ 'routing.yaml': 'levels: {}\n', ...when('{ payload.note: $our_domains }') }),
+    )
+    expect(found.length).toBeGreaterThan(0)
+    expect(found.filter(({ file }) => file !== 'routing.yaml')).toEqual([])
+  })
+})
+
 describe('docs/diagnostics.md', () => {
   const text = readFileSync(new URL('../../docs/diagnostics.md', import.meta.url), 'utf8')
   const documented = [...text.matchAll(/^\| `([a-z0-9-]+)` \| (error|warning) \|/gm)].map((match) => [
