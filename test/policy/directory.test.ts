@@ -373,7 +373,8 @@ describe('the child process', () => {
     clearInterval(beat)
     expect(codes(result)).toEqual(['ok'])
     expect(result.ok && result.snapshot.rules.length).toBe(10_001)
-    expect(longest).toBeLessThan(100)
+    // loading it here would be one stall of seconds
+    expect(longest).toBeLessThan(500)
   }, 90_000)
 })
 
