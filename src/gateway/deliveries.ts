@@ -3,6 +3,7 @@ import { GatewayError } from '../contract/errors.ts'
 import type { DeliveriesQuery, DeliveryList, DeliveryView, RedeliverRange } from '../contract/webhook.ts'
 import { DELIVERY_ID } from '../domain/id.ts'
 import type { IndexEntry, Write } from '../store/store.ts'
+import { adminGuards } from './administrator.ts'
 import type { Deps } from './deps.ts'
 import { type Acting, destination } from './destinations.ts'
 import { isoTime } from './evidence.ts'
@@ -80,21 +81,19 @@ export async function redeliverRange(
   return count
 }
 
-async function again(
-  deps: Deps,
-  { tenant, id, actor }: Acting & { readonly id: string },
-  delivery: string,
-): Promise<void> {
+async function again(deps: Deps, acting: Acting & { readonly id: string }, delivery: string): Promise<void> {
+  const { tenant, id, actor } = acting
   const none = new GatewayError('not_found', 'no such delivery')
   if (!DELIVERY_ID.test(delivery)) throw none
   await transact(deps, tenant, async (): Promise<Plan<void>> => {
+    const proof = adminGuards(deps, acting)
     const record = await read(deps.store, tenant, 'delivery', delivery)
     if (record?.value.destination !== id) throw none
     const now = deps.store.now()
     const { next_at: _, ...kept } = record.value
     return {
       answer: undefined,
-      guards: [unchanged('delivery', delivery, record)],
+      guards: [unchanged('delivery', delivery, record), ...proof],
       writes: [
         put('delivery', delivery, { ...kept, state: 'waiting', attempts: 0 }),
         { op: 'index', index: INDEX.outbox(id), member: delivery, to: now },

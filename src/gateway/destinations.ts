@@ -11,8 +11,9 @@ import type {
 import { WEBHOOK_ID } from '../domain/id.ts'
 import type { Destination } from '../domain/webhook.ts'
 import type { Write } from '../store/store.ts'
+import { type Administrator, adminGuards } from './administrator.ts'
 import type { Deps } from './deps.ts'
-import { type Actor, type Details, type EvidenceRecord, isoTime } from './evidence.ts'
+import { type Details, type EvidenceRecord, isoTime } from './evidence.ts'
 import { DESTINATIONS } from './outbox.ts'
 import { INDEX, put, read, SYSTEM, unchanged, type Versioned, webhookPurge } from './records.ts'
 import { registerTenant } from './tenants.ts'
@@ -26,9 +27,8 @@ export type ComposeSecret = (bytes: Uint8Array) => string
 const SECRET_BYTES = 32
 const ROTATION_MS = 24 * 3_600_000
 
-export interface Acting {
+export interface Acting extends Administrator {
   readonly tenant: string
-  readonly actor: Actor
 }
 
 /** @throws GatewayError `too_many_webhooks`, `store_unavailable`, `outcome_unknown`; the URL was checked by the caller */
@@ -197,10 +197,12 @@ interface Changed<T> {
 
 function change<T>(
   deps: Deps,
-  { tenant, actor }: Acting,
+  acting: Acting,
   decide: (list: readonly Destination[]) => Changed<T>,
 ): Promise<{ readonly answer: T }> {
+  const { tenant, actor } = acting
   return transact(deps, tenant, async (): Promise<Plan<T>> => {
+    const proof = adminGuards(deps, acting)
     const known = await read(deps.store, tenant, 'destinations', DESTINATIONS)
     const { answer, list, what, writes = [] } = decide(known?.value.destinations ?? [])
     const replaced = replaceDestinations(deps, tenant, { known, list })
@@ -208,6 +210,7 @@ function change<T>(
     return {
       answer,
       ...replaced,
+      guards: [...replaced.guards, ...proof],
       writes: [...replaced.writes, ...writes],
       evidence: [{ type: what.type, tenant, at, actor, details: what.details }],
     }

@@ -13,8 +13,9 @@ import {
   withoutFreeze,
 } from '../domain/freeze.ts'
 import type { Write } from '../store/store.ts'
+import { type Administrator, adminGuards } from './administrator.ts'
 import type { Deps } from './deps.ts'
-import { type Actor, type EvidenceRecord, isoTime } from './evidence.ts'
+import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { FREEZES, freezesNow } from './freezes.ts'
 import { FREEZE_SWEEP, INDEX, put, read, unchanged } from './records.ts'
 import { registerTenant } from './tenants.ts'
@@ -27,11 +28,12 @@ import { type Plan, storeCall, transact } from './transact.ts'
  *
  * @throws GatewayError `too_many_freezes`, `store_unavailable`, `outcome_unknown`
  */
-export async function freeze(deps: Deps, actor: Actor, request: FreezeRequest): Promise<Frozen> {
+export async function freeze(deps: Deps, by: Administrator, request: FreezeRequest): Promise<Frozen> {
   const { tenant, reason } = request
+  const { actor } = by
   const scope = scopeOf(request)
   await registerTenant(deps, tenant)
-  const frozen = await change(deps, { tenant, actor }, (before) => {
+  const frozen = await change(deps, { tenant, by }, (before) => {
     refuseTooMany(before, scope)
     const now = deps.store.now()
     const after = withFreeze(before, { ...scope, reason, at: now, by: `${actor.kind}:${actor.id}` })
@@ -52,10 +54,10 @@ export async function freeze(deps: Deps, actor: Actor, request: FreezeRequest): 
  *
  * @throws GatewayError `not_found` when the scope is not frozen
  */
-export async function unfreeze(deps: Deps, actor: Actor, request: FreezeRequest): Promise<void> {
+export async function unfreeze(deps: Deps, by: Administrator, request: FreezeRequest): Promise<void> {
   const { tenant, reason } = request
   const scope = scopeOf(request)
-  await change(deps, { tenant, actor }, (before) => {
+  await change(deps, { tenant, by }, (before) => {
     const after = withoutFreeze(before, scope, deps.store.now())
     if (after === undefined) throw new GatewayError('not_found', 'this is not frozen')
     const details = { ...defined(scope), reason, epoch: after.epoch }
@@ -78,17 +80,18 @@ interface Changed<T> {
 
 async function change<T>(
   deps: Deps,
-  { tenant, actor }: { readonly tenant: string; readonly actor: Actor },
+  { tenant, by }: { readonly tenant: string; readonly by: Administrator },
   decide: (before: Freezes) => Changed<T>,
 ): Promise<T> {
   const { answer } = await transact(deps, tenant, async (): Promise<Plan<T>> => {
+    const proof = adminGuards(deps, by)
     const known = await read(deps.store, tenant, 'freezes', FREEZES)
     const { after, writes, type, details, ...decided } = decide(known?.value ?? NEVER_FROZEN)
     return {
       ...decided,
-      guards: [unchanged('freezes', FREEZES, known)],
+      guards: [unchanged('freezes', FREEZES, known), ...proof],
       writes: [put('freezes', FREEZES, after), ...writes],
-      evidence: [{ type, tenant, at: isoTime(deps.store.now()), actor, details }],
+      evidence: [{ type, tenant, at: isoTime(deps.store.now()), actor: by.actor, details }],
       landed: () => void deps.freezes.delete(tenant),
     }
   })

@@ -1,3 +1,4 @@
+import { adminGuards } from './administrator.ts'
 import type { Deps } from './deps.ts'
 import { type Acting, destination } from './destinations.ts'
 import { isoTime } from './evidence.ts'
@@ -5,18 +6,17 @@ import { enqueueOne } from './outbox.ts'
 import { transact } from './transact.ts'
 
 /** A delivery that says nothing, through the same outbox and the same guard as every other. @throws GatewayError `not_found` */
-export async function pingDestination(
-  deps: Deps,
-  { tenant, id, actor }: Acting & { readonly id: string },
-): Promise<void> {
+export async function pingDestination(deps: Deps, acting: Acting & { readonly id: string }): Promise<void> {
+  const { tenant, id, actor } = acting
   await transact(deps, tenant, async () => {
+    const proof = adminGuards(deps, acting)
     const one = await destination(deps, tenant, id)
     const at = deps.store.now()
     const notice = { at, body: { type: 'webhook.ping' as const, tenant_id: tenant } }
     const { guards, writes } = await enqueueOne(deps, tenant, { notice, destination: one })
     return {
       answer: undefined,
-      guards,
+      guards: [...guards, ...proof],
       writes,
       evidence: [{ type: 'webhook.pinged', tenant, at: isoTime(at), actor, details: { id } }],
       landed: () => deps.deliverer.wake(tenant),

@@ -6,14 +6,15 @@ import { GatewayError } from '../contract/errors.ts'
 import { LIMITS } from '../contract/limits.ts'
 import type { LoginLink } from '../contract/session.ts'
 import { parseCredential } from '../domain/credential.ts'
+import { adminEntry } from '../gateway/administrator.ts'
 import { listCheckpoints } from '../gateway/checkpoints.ts'
 import { explainPolicies } from '../gateway/explain-policies.ts'
 import { exportEvidence } from '../gateway/export-evidence.ts'
-import { reviewerEntry } from '../gateway/identify.ts'
 import { issueKey, revokeKey } from '../gateway/keys.ts'
 import { issueLink } from '../gateway/login-links.ts'
 import { showPolicies } from '../gateway/show-policies.ts'
 import { endSessions } from '../gateway/sign-out.ts'
+import type { AdminRight } from './admin-right.ts'
 import { bearerOf, requireAdmin, reviewerOf, sessionOf } from './auth.ts'
 import { acceptStrictJson } from './body.ts'
 import type { HttpDeps } from './deps.ts'
@@ -21,17 +22,6 @@ import { freezeRoutes } from './freeze.ts'
 import { gatewayFor } from './origin.ts'
 import { webhookRoutes } from './webhooks.ts'
 import { linkUrl } from './site.ts'
-
-/** What an administrator may touch: everything with the admin key, the own tenant as a reviewer with the admin role. */
-export type AdminRight = { readonly kind: 'admin'; readonly id: string } | TenantAdmin
-
-interface TenantAdmin {
-  readonly kind: 'reviewer'
-  readonly id: string
-  readonly tenant: string
-}
-
-const ADMIN_ROLE = 'admin'
 
 /** The admin plane (design.md section 6). Only the admin key issues anybody's credentials. */
 export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
@@ -80,9 +70,8 @@ async function rightOf(request: FastifyRequest, http: HttpDeps): Promise<AdminRi
     return { kind: 'admin', id: 'admin' }
   }
   const caller = await reviewerOf(request, http)
-  const { id, roles } = reviewerEntry(http.gateway.policies.current(), caller)
-  if (!roles.includes(ADMIN_ROLE)) throw new GatewayError('not_permitted', 'this needs the admin role')
-  return { kind: 'reviewer', id, tenant: caller.tenant }
+  const { id } = adminEntry(http.gateway.policies.current(), caller)
+  return { kind: 'reviewer', id, tenant: caller.tenant, caller }
 }
 
 function isReviewer(request: FastifyRequest): boolean {

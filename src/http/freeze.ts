@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { FreezeRequest, FreezesQuery } from '../contract/freeze.ts'
-import type { Actor } from '../gateway/evidence.ts'
+import type { Administrator } from '../gateway/administrator.ts'
 import { freeze, listFreezes, unfreeze } from '../gateway/freeze.ts'
-import type { AdminRight } from './admin.ts'
+import { type AdminRight, administratorOf } from './admin-right.ts'
 import type { HttpDeps } from './deps.ts'
 import { gatewayFor } from './origin.ts'
 
@@ -13,20 +13,19 @@ export function freezeRoutes(
   rightIn: (request: FastifyRequest, tenant: string) => AdminRight,
 ): void {
   const { schemas } = http
-  const asked = (request: FastifyRequest): { readonly actor: Actor; readonly body: FreezeRequest } => {
+  const asked = (request: FastifyRequest): { readonly by: Administrator; readonly body: FreezeRequest } => {
     const body = schemas.check<FreezeRequest>('FreezeRequest', request.body)
-    const { kind, id } = rightIn(request, body.tenant)
-    return { actor: { kind, id }, body }
+    return { by: administratorOf(rightIn(request, body.tenant)), body }
   }
 
   app.post('/freeze', (request) => {
-    const { actor, body } = asked(request)
-    return freeze(gatewayFor(request, http), actor, body)
+    const { by, body } = asked(request)
+    return freeze(gatewayFor(request, http), by, body)
   })
 
   app.post('/unfreeze', async (request, reply) => {
-    const { actor, body } = asked(request)
-    await unfreeze(gatewayFor(request, http), actor, body)
+    const { by, body } = asked(request)
+    await unfreeze(gatewayFor(request, http), by, body)
     return reply.code(204).send()
   })
 

@@ -21,7 +21,7 @@ import {
   tenantOfWebhook,
 } from '../gateway/destinations.ts'
 import { pingDestination } from '../gateway/ping.ts'
-import type { AdminRight } from './admin.ts'
+import { type AdminRight, administratorOf } from './admin-right.ts'
 import type { HttpDeps } from './deps.ts'
 import { gatewayFor } from './origin.ts'
 
@@ -100,8 +100,7 @@ type RightIn = (request: FastifyRequest, tenant: string) => AdminRight
 
 function acts(rightIn: RightIn) {
   const actingIn = (request: FastifyRequest, tenant: string): Acting => {
-    const { kind, id } = rightIn(request, tenant)
-    return { tenant, actor: { kind, id } }
+    return { tenant, ...administratorOf(rightIn(request, tenant)) }
   }
   /** A webhook names its tenant; one of another tenant is as absent as one that never was. */
   const actingOn = (request: FastifyRequest<Path>): Acting & { readonly id: string } => {

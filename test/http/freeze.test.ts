@@ -64,7 +64,7 @@ const admin = { kind: 'admin', id: 'admin' } as const
 async function elsewhere(what: typeof freeze | typeof unfreeze, scope: object): Promise<void> {
   const { deps } = world.app
   const stranger = { ...deps, freezes: new Map(), keys: new Map(), destinations: new Map() }
-  await what(stranger, admin, { tenant: 'acme', reason: REASON, ...scope })
+  await what(stranger, { actor: admin }, { tenant: 'acme', reason: REASON, ...scope })
 }
 
 describe('POST /api/admin/freeze', () => {
@@ -159,7 +159,7 @@ describe('POST /api/admin/freeze', () => {
   it('409 for more names than a tenant can have; the tenant as a whole can be frozen all the same', async () => {
     const { deps } = world.app
     for (let i = 0; i < LIMITS.FREEZES; i++)
-      await freeze(deps, admin, { tenant: 'crowded', agent: `a${i}`, reason: REASON })
+      await freeze(deps, { actor: admin }, { tenant: 'crowded', agent: `a${i}`, reason: REASON })
     const { status, problem } = await act('freeze', { tenant: 'crowded', agent: 'one-more' })
     expect([status, problem.code]).toEqual([409, 'too_many_freezes'])
     expect((await act('freeze', { tenant: 'crowded', agent: 'a7' })).status).toBe(200)

@@ -1,0 +1,106 @@
+import { request } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Problem } from '../../src/contract/errors.ts'
+import type { FreezeList } from '../../src/contract/freeze.ts'
+import type { WebhookList, WebhookSecret } from '../../src/contract/webhook.ts'
+import { BUNDLE } from '../bundle.ts'
+import { openWorld, overriding, type Reviewer, until, type World } from '../gateway-fixture.ts'
+
+/** A reviewer with the admin role whose right goes while a body is on its way: credentials come first, bodies up to ten seconds later. */
+
+let world: World
+let hook: string
+/** How often the store was asked for a credential, and has answered. */
+let looked = 0
+
+const allowed = { tenant: 'acme', url: 'https://127.0.0.1:8443/' }
+
+beforeAll(async () => {
+  world = await openWorld({
+    config: { webhooksAllow: '127.0.0.1/32:8443' },
+    wrapStore: (store) =>
+      overriding(store, {
+        get: async (...args) => {
+          const record = await store.get(...args)
+          if (['key', 'session'].includes(args[1])) looked += 1
+          return record
+        },
+      }),
+  })
+  hook = (await world.admin<WebhookSecret>('POST', 'webhooks', { body: allowed })).body.id
+  await world.admin('POST', `webhooks/${hook}/pause`)
+})
+afterAll(() => world.close())
+
+/** Asks, and sends the body only when the credential was accepted and `meanwhile` has happened. */
+async function ask(
+  who: Reviewer,
+  path: string,
+  body: object,
+  meanwhile: () => Promise<unknown>,
+): Promise<{ status: number | undefined; problem: Problem }> {
+  const text = JSON.stringify(body)
+  const headers = {
+    ...who.credentials(),
+    'content-type': 'application/json',
+    'content-length': String(text.length),
+  }
+  const before = looked
+  const asked = request(`${world.url}/api/admin/${path}`, { method: 'POST', headers })
+  const answered = new Promise<{ status: number | undefined; problem: Problem }>((resolve, reject) => {
+    asked.on('error', reject).on('response', (response) => {
+      let said = ''
+      response.on('data', (chunk: Buffer) => (said += chunk.toString()))
+      response.on('end', () =>
+        resolve({ status: response.statusCode, problem: JSON.parse(said || '{}') as Problem }),
+      )
+    })
+  })
+  asked.flushHeaders()
+  await until(() => looked > before)
+  await nextTurn()
+  await meanwhile()
+  asked.end(text)
+  return answered
+}
+
+const revoke = (): Promise<unknown> => world.admin('DELETE', 'reviewers/acme/ann/key')
+const endSessions = (): Promise<unknown> => world.admin('DELETE', 'reviewers/acme/ann/sessions')
+const reason = 'late'
+
+describe('an administrator whose right goes while the body is on its way', () => {
+  it.each([
+    ['freezes nothing', 'freeze', { tenant: 'acme', tool: 't', reason }],
+    ['lets nothing go', 'unfreeze', { tenant: 'acme', agent: 'bot', reason }],
+    ['registers no webhook', 'webhooks', { ...allowed, payload: 'full' }],
+    ['gets no secret', 'rotate-secret', {}],
+    ['pings nobody', 'ping', {}],
+  ])('401 and %s', async (_, path, body) => {
+    await world.admin('POST', 'freeze', { body: { tenant: 'acme', agent: 'bot', reason } })
+    const full = 'tenant' in body ? path : `webhooks/${hook}/${path}`
+    const written = await world.evidenceOf(async () => {
+      for (const [who, end] of [
+        [await world.reviewer('ann'), revoke],
+        [await world.signIn('ann'), endSessions],
+      ] as const)
+        expect(await ask(who, full, body, end)).toMatchObject({ status: 401 })
+    })
+    const acts = written.filter(({ record }) => /^(?:freeze|webhook)\./.test(record.type))
+    expect(acts).toEqual([])
+    const { freezes } = (await world.admin<FreezeList>('GET', 'freezes?tenant=acme')).body
+    expect(freezes.map(({ agent }) => agent)).toEqual(['bot'])
+    expect((await world.admin<WebhookList>('GET', 'webhooks?tenant=acme')).body.webhooks).toHaveLength(1)
+  })
+
+  it('403 when it is the role that goes, and 200 while it stays', async () => {
+    const ann = await world.reviewer('ann')
+    const tool = { tenant: 'acme', tool: 'pay', reason }
+    expect(await ask(ann, 'freeze', tool, () => Promise.resolve())).toMatchObject({ status: 200 })
+    const directory = (BUNDLE['directory.yaml'] ?? '').replace(', roles: [admin]', '')
+    const refused = await ask(ann, 'unfreeze', tool, () =>
+      world.changePolicies({ 'directory.yaml': directory }),
+    )
+    expect(refused).toMatchObject({ status: 403, problem: { code: 'not_permitted' } })
+  })
+})
