@@ -39,7 +39,9 @@ export async function call<T>(method: string, path: string, request: Request = {
   }
   learnTime(response.headers.get('date'))
   const body = (await response.json().catch(() => undefined)) as T | Refusal | undefined
-  if (response.ok) return { ok: true, body: body as T }
+  // an answer that was cut off, or came from somewhere else, is no success
+  const whole = body !== undefined || response.status === NO_CONTENT
+  if (response.ok && whole) return { ok: true, body: body as T }
   if (response.status === 401) signedOut()
   return { ok: false, problem: isRefusal(body) ? body : unreadable(response.status) }
 }
@@ -55,6 +57,8 @@ function contentOf({ body, digest }: Request): RequestInit {
     ...(body && { body: JSON.stringify(body) }),
   }
 }
+
+const NO_CONTENT = 204
 
 const isRefusal = (body: unknown): body is Refusal =>
   typeof body === 'object' && body !== null && 'code' in body && 'title' in body
@@ -73,7 +77,7 @@ const UNKNOWN: Refusal = {
 }
 const unreadable = (status: number): Refusal => ({
   status,
-  code: status >= 500 ? 'outcome_unknown' : 'unreadable',
+  code: status >= 500 || status < 300 ? 'outcome_unknown' : 'unreadable',
   title: 'The answer cannot be read',
   detail: `It has the status ${status}; something between here and the gateway may have answered instead.`,
 })

@@ -1,0 +1,69 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createThread } from '../../src/console/thread/thread-state.ts'
+import { vote } from '../../src/console/thread/thread-acts.ts'
+import { call } from '../../src/console/wire/call.ts'
+import type { ThreadView } from '../../src/contract/reviewer.ts'
+
+afterEach(() => vi.unstubAllGlobals())
+
+/** Each request is answered when the test says so. */
+function answers(): ((body: string | object, status?: number) => void)[] {
+  const held: ((body: string | object, status?: number) => void)[] = []
+  vi.stubGlobal('fetch', () => {
+    return new Promise<Response>((resolve) =>
+      held.push((body, status = 200) => {
+        const text = typeof body === 'string' ? body : JSON.stringify(body)
+        resolve(new Response(status === 204 ? null : text, { status }))
+      }),
+    )
+  })
+  return held
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
+
+const view = (revision: number, record: number, more: Partial<ThreadView> = {}): ThreadView =>
+  ({
+    status: 'pending_review',
+    revision,
+    digest: `d${revision}`,
+    warnings: [],
+    revisions: [],
+    evidence: [{ number: record, type: 'x', at: '', actor: 'agent:bot' }],
+    ...more,
+  }) as unknown as ThreadView
+
+describe('an answer of the gateway', () => {
+  it.each(['', '<html>sign in to the proxy</html>', '{"thread_id": "thr_'])(
+    'is no success when it is none of ours or was cut off: %s',
+    async (text) => {
+      for (const method of ['GET', 'POST']) {
+        const [held, asked] = [answers(), call(method, 'review/me')]
+        held[0]?.(text)
+        expect(await asked).toMatchObject({ ok: false, problem: { code: 'outcome_unknown' } })
+      }
+    },
+  )
+
+  it('is a success without a body where it says that it has none', async () => {
+    const [held, asked] = [answers(), call('POST', 'admin/unfreeze')]
+    held[0]?.('', 204)
+    expect(await asked).toEqual({ ok: true, body: undefined })
+  })
+
+  it('to a vote that was cut off leaves the outcome unknown, and the page usable', async () => {
+    const held = answers()
+    const thread = createThread('thr_1')
+    thread.take(view(1, 1))
+    const voting = vote(thread, 'approve')
+    held[0]?.('{"thread_id": "thr_')
+    await settled()
+    held[1]?.(view(1, 2, { status: 'approved' }))
+    await voting
+    expect([thread.notice.value?.kind, thread.sending.value, thread.view.value?.status]).toEqual([
+      'unknown',
+      false,
+      'approved',
+    ])
+  })
+})
