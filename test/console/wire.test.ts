@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createThread } from '../../src/console/thread/thread-state.ts'
-import { vote } from '../../src/console/thread/thread-acts.ts'
+import { say, vote } from '../../src/console/thread/thread-acts.ts'
 import { call } from '../../src/console/wire/call.ts'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 
@@ -65,5 +65,44 @@ describe('an answer of the gateway', () => {
       false,
       'approved',
     ])
+  })
+})
+
+describe('answers that overtake each other', () => {
+  it('show what is newest, and never an older revision as a new one', async () => {
+    const held = answers()
+    const thread = createThread('thr_1')
+    const [first, second] = [thread.load(), thread.load()]
+    held[1]?.(view(2, 5))
+    await second
+    held[0]?.(view(1, 3))
+    await first
+    expect([thread.view.value?.revision, thread.next.value]).toEqual([2, undefined])
+  })
+
+  it('do not take back what a comment, a vote or its end has changed', async () => {
+    const held = answers()
+    const thread = createThread('thr_1')
+    thread.take(view(1, 1))
+    const late = thread.load()
+    thread.comment.value = 'no'
+    const saying = say(thread)
+    held[1]?.(view(1, 2, { status: 'rejected' }))
+    await saying
+    held[0]?.(view(1, 1))
+    await late
+    expect(thread.view.value?.status).toBe('rejected')
+  })
+
+  it('keep the newest of those that wait to be looked at', async () => {
+    const held = answers()
+    const thread = createThread('thr_1')
+    thread.take(view(1, 1))
+    const [first, second] = [thread.load(), thread.load()]
+    held[1]?.(view(3, 7))
+    await second
+    held[0]?.(view(2, 4))
+    await first
+    expect([thread.view.value?.revision, thread.next.value?.revision]).toEqual([1, 3])
   })
 })

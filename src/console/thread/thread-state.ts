@@ -22,8 +22,10 @@ export function createThread(id: string) {
   const problem = signal<Refusal | undefined>(undefined)
   const diffFrom = signal<number | undefined>(undefined)
 
+  /** Answers may overtake each other: what is older than what is here already is no news. */
   function take(fetched: ThreadView): void {
     const shown = view.value
+    if (lastRecord(fetched) < lastRecord(next.value ?? shown)) return
     if (shown === undefined || shown.revision === fetched.revision) view.value = fetched
     else if (shown.status === 'pending_review') next.value = fetched
     else show(fetched, shown.revision)
@@ -84,6 +86,9 @@ function readingOf(view: { readonly value: ThreadView | undefined }) {
     },
   }
 }
+
+/** Whatever happens to a thread is evidence, so the number of its last record says how new a view is. */
+const lastRecord = (view: ThreadView | undefined): number => view?.evidence.at(-1)?.number ?? 0
 
 export function revisionIn(view: ThreadView, number: number): ThreadRevision | undefined {
   return view.revisions.find((one) => one.number === number)
