@@ -46,6 +46,20 @@ describe('signing in', () => {
     expect(await axe(page)).toEqual([])
   })
 
+  it('leaves who is signed in where they are when a link is spent', async () => {
+    const { world } = console_
+    const page = await console_.signedIn({ reviewer: 'cat' })
+    const token = await world.link('cat')
+    await world.openSession(token)
+    await visit(page, world, `sign-in/${token}`)
+    await page.getByRole('button', { name: 'Sign in with this link' }).click()
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByText('Your session has ended.').count()).toBe(0)
+    await page.getByRole('button', { name: 'Go on as Cat Cox' }).click()
+    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+  })
+
   it('offers single sign-on where there is one, and says why it brought somebody back', async () => {
     const { world } = console_
     const page = await console_.open()

@@ -6,7 +6,7 @@ import { refine, route } from '../router.ts'
 import { Heading } from '../shell/heading.tsx'
 import { get, type Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
-import { ended, signIn } from './session.ts'
+import { ended, me, signIn } from './session.ts'
 
 /**
  * The door. A link is used by a press of a button, never by merely being opened: what previews links in mails and chats would use it
@@ -24,12 +24,13 @@ export function SignInPage() {
       else problem.value = answer.problem
     })
   }, [])
+  const leave = (): void => refine({ page: 'queue', filters: {} })
   const use = async (link: string): Promise<void> => {
     if (busy.value) return
     busy.value = true
     problem.value = await signIn(link)
     busy.value = false
-    refine({ page: 'queue', filters: {} })
+    if (!problem.value || !me.value) leave()
   }
   const sso = options.value?.single_sign_on
   return (
@@ -49,6 +50,7 @@ export function SignInPage() {
           Sign in with this link
         </button>
       )}
+      {me.value && <button onClick={leave}>Go on as {me.value.name}</button>}
       {sso && (
         <a class="button" href={sso.url}>
           Sign in with {sso.label}

@@ -42,7 +42,8 @@ export async function call<T>(method: string, path: string, request: Request = {
   // an answer that was cut off, or came from somewhere else, is no success
   const whole = body !== undefined || response.status === NO_CONTENT
   if (response.ok && whole) return { ok: true, body: body as T }
-  if (response.status === 401) signedOut()
+  // a link that is spent ends no session
+  if (response.status === 401 && !(method === 'POST' && path === 'review/session')) signedOut()
   return { ok: false, problem: isRefusal(body) ? body : unreadable(response.status) }
 }
 
