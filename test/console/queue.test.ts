@@ -60,6 +60,24 @@ describe('signing in', () => {
     await page.getByText('Live', { exact: true }).waitFor()
   })
 
+  it('as somebody else begins with nothing of the one before', async () => {
+    const { world } = console_
+    const page = await console_.signedIn({ reviewer: 'dan' })
+    const { thread } = await held(bot, { subject: 'For acme only' })
+    await page.getByText('For acme only').waitFor()
+    await page.getByText('Just arrived').waitFor()
+    await page.getByRole('button', { name: 'Dan Day' }).click()
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.getByText('Ask whoever runs this gateway').waitFor()
+    await visit(page, world, `sign-in/${await world.link('zoe', 'globex')}`)
+    await page.getByRole('button', { name: 'Sign in with this link' }).click()
+    await page.getByRole('button', { name: 'Zoe Zed' }).waitFor()
+    expect(await page.locator(`a[href$="${thread}"]`).count()).toBe(0)
+    await page.getByText('Nothing waits.').waitFor()
+    expect(await page.getByText('Just arrived').count()).toBe(0)
+    await (await world.reviewer('ben')).approve(thread)
+  })
+
   it('offers single sign-on where there is one, and says why it brought somebody back', async () => {
     const { world } = console_
     const page = await console_.open()

@@ -32,7 +32,13 @@ export async function signOut(everywhere: boolean): Promise<Refusal | undefined>
   return undefined
 }
 
+/** Whose lists and texts this page holds in memory. */
+let holder: string | undefined
+
 function enter(who: Me): void {
+  const person = `${who.tenant}/${who.reviewer}`
+  // somebody else begins with a page that knows nothing of the one before
+  if (person !== (holder ??= person)) return location.reload()
   ended.value = false
   me.value = who
   startStream(leave)
