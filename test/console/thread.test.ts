@@ -83,6 +83,20 @@ describe('reading a thread', () => {
     )
   })
 
+  it('shows no change of a value that is hidden in one revision and shown in the other', async () => {
+    const secret = 'the cellar door'
+    const one = await held(bot, { payload: { amount: 500, secret } })
+    const again = { amount: 600, secret }
+    await bot.revise(one.task, one.thread, { revision_id: 'r2', request_payload: again })
+    await show(ann, one)
+    await button(ann, 'What changed').click()
+    const changes = ann.getByRole('region', { name: 'What changed' })
+    await changes.getByText('600').waitFor()
+    await button(ann, 'Reveal 1 hidden value').click()
+    await ann.getByText(secret).waitFor()
+    expect(await changes.getByText('secret', { exact: true }).count()).toBe(0)
+  })
+
   it('has no fault that axe finds, light and dark, wide and narrow', async () => {
     const one = await held(bot, {
       subject: 'hid\u200bden',

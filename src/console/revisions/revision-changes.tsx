@@ -15,7 +15,10 @@ export function RevisionChanges({ view, thread }: ChangesProps) {
   const from = number === undefined ? undefined : revisionIn(view, number)
   const to = thread.current.value
   if (from === undefined || to === undefined) return null
-  const payload = changesBetween(thread.payloadOf(from), thread.payloadOf(to))
+  const { [from.number]: seenFrom = from, [to.number]: seenTo = to } = thread.revealed.value
+  // hidden in one and shown in the other, an equal value would look changed; equal values have equal tags
+  const bare = seenFrom !== from && seenTo !== to
+  const payload = changesBetween((bare ? seenFrom : from).payload, (bare ? seenTo : to).payload)
   const claims = changesBetween(claimsOf(from), claimsOf(to))
   return (
     <Panel
