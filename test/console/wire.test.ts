@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createThread } from '../../src/console/thread/thread-state.ts'
+import { createDeciding } from '../../src/console/thread/deciding.ts'
 import { say, vote } from '../../src/console/thread/thread-acts.ts'
 import { call } from '../../src/console/wire/call.ts'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
@@ -104,5 +105,24 @@ describe('answers that overtake each other', () => {
     held[0]?.(view(2, 4))
     await first
     expect([thread.view.value?.revision, thread.next.value?.revision]).toEqual([1, 3])
+  })
+})
+
+describe('a second act', () => {
+  it('approves nothing when a warning came while it was asked', () => {
+    const held = answers()
+    vi.stubGlobal('document', { getElementById: () => null })
+    const thread = createThread('thr_1')
+    thread.take(view(1, 1, { risk: 'high', can_vote: { allowed: true } }))
+    const deciding = createDeciding(thread)
+    deciding.start('approve')
+    const warnings = [{ place: 'payload/memo', kinds: ['direction'], message: 'turns', words: [] }]
+    thread.revealed.value = { 1: { revision: 1, payload: {}, warnings } }
+    deciding.confirm()
+    expect([held, deciding.asking.value]).toEqual([[], undefined])
+    thread.acknowledge(true)
+    deciding.start('approve')
+    deciding.confirm()
+    expect(held).toHaveLength(1)
   })
 })

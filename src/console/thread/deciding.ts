@@ -13,12 +13,19 @@ export type Deciding = ReturnType<typeof createDeciding>
 export function createDeciding(thread: ThreadState) {
   const asking = signal<VoteDecision | undefined>(undefined)
 
+  /** Something has to be looked at first: says what. */
+  function mustLook(decision: VoteDecision): boolean {
+    if (thread.next.value) announce('Look at the new revision first')
+    else if (decision === 'approve' && thread.mustAcknowledge.value)
+      lookAt(ACKNOWLEDGE, 'Look at the warnings first')
+    else return false
+    return true
+  }
+
   function start(decision: VoteDecision): void {
     const view = thread.view.value
     if (!view?.can_vote.allowed || thread.sending.value) return
-    if (thread.next.value) return announce('Look at the new revision first')
-    if (decision === 'approve' && thread.mustAcknowledge.value)
-      return lookAt(ACKNOWLEDGE, 'Look at the warnings first')
+    if (mustLook(decision)) return
     if (decision === 'request_changes' && thread.comment.value.trim() === '')
       return lookAt(COMMENT, 'Say what should change, then request changes')
     if (decision === 'reject' || (decision === 'approve' && isGrave(view.risk))) asking.value = decision
@@ -35,8 +42,8 @@ export function createDeciding(thread: ThreadState) {
     confirm: (): void => {
       const decision = asking.value
       asking.value = undefined
-      if (thread.next.value) announce('Look at the new revision first')
-      else if (decision !== undefined) void vote(thread, decision)
+      // both may have come while it was asked
+      if (decision !== undefined && !mustLook(decision)) void vote(thread, decision)
     },
   }
 }
