@@ -90,6 +90,25 @@ describe('the agents page', () => {
     expect(await axe(phone)).toEqual([])
   })
 
+  it('says when policy knows no such tool, and sends one freeze however often it is pressed', async () => {
+    let sent = 0
+    await ann.route('**/freeze', async (route) => {
+      sent += 1
+      await route.continue()
+    })
+    await button(ann, 'Freeze a tool').click()
+    await ann.getByLabel('Tool', { exact: true }).fill('Pay')
+    await ann.getByLabel('Why').fill('meant another')
+    await button(ann, 'Freeze').evaluate((element: HTMLElement) => {
+      element.click()
+      element.click()
+    })
+    await ann.getByRole('alert').filter({ hasText: 'Policy knows no Pay: check the spelling.' }).waitFor()
+    await ann.unroute('**/freeze')
+    expect(sent).toBe(1)
+    expect(await axe(ann)).toEqual([])
+  })
+
   it('shows it to everybody, and lets only administrators act', async () => {
     const ben = await console_.signedIn({ reviewer: 'ben' })
     await visit(ben, console_.world, 'agents')

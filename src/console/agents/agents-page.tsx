@@ -17,8 +17,10 @@ export function AgentsPage() {
   const ask = (act: Asked['act'], scope: Scope): void => {
     asked.value = { act, scope }
   }
-  const close = (done: boolean): void => {
+  const unknown = useSignal<string | undefined>(undefined)
+  const close = (done: boolean, name?: string): void => {
     asked.value = undefined
+    unknown.value = name
     if (done) void load()
   }
   const frozen = body?.freezes ?? []
@@ -34,6 +36,11 @@ export function AgentsPage() {
         )}
       </div>
       {asked.value && <FreezeDialog {...asked.value} close={close} />}
+      {unknown.value && (
+        <p class="note bad" role="alert">
+          Policy knows no <code>{unknown.value}</code>: check the spelling. It is frozen all the same.
+        </p>
+      )}
       {frozen
         .filter(({ agent }) => body?.agents.every(({ id }) => id !== agent))
         .map((one) => (

@@ -14,8 +14,8 @@ export interface Asked {
 }
 
 interface FreezeDialogProps extends Asked {
-  /** `done` when something was changed. */
-  readonly close: (done: boolean) => void
+  /** `done` when something was changed; `unknown` is a name that no policy knows. */
+  readonly close: (done: boolean, unknown?: string) => void
 }
 
 const MEANS = {
@@ -31,17 +31,21 @@ export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
   const reason = useSignal('')
   const tool = useSignal(scope.tool ?? '')
   const refused = useSignal<Refusal | undefined>(undefined)
+  const busy = useSignal(false)
   const verb = act === 'freeze' ? 'Freeze' : 'Unfreeze'
   const asksTool = scope.tool === ''
   const send = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
+    if (busy.value) return
+    busy.value = true
     const named = asksTool ? { tool: tool.value.trim() } : scope
     const body = { tenant: me.value?.tenant, ...named, reason: reason.value }
-    const answer = await call<{ readonly known: boolean }>('POST', `admin/${act}`, { body })
+    const answer = await call<{ readonly known: boolean } | undefined>('POST', `admin/${act}`, { body })
+    busy.value = false
     refused.value = answer.ok ? undefined : answer.problem
     if (!answer.ok) return
     announce(`${nameOf(named)}: done.`)
-    close(true)
+    close(true, answer.body?.known === false ? nameOf(named) : undefined)
   }
   return (
     <Dialog title={asksTool ? `${verb} a tool` : `${verb} ${nameOf(scope)}`} close={() => close(false)}>
