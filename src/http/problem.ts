@@ -43,6 +43,25 @@ export function asGatewayError(error: unknown): GatewayError {
   return new GatewayError('internal', 'something went wrong here; the log has the cause', { cause: error })
 }
 
+const RETRY_AFTER_SECONDS = 1
+
+/** Reads what came of an act that has taken effect: that it cannot be read must not sound as if nothing had changed. */
+export async function lookBack<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'store_unavailable') throw error
+    throw new GatewayError(
+      'outcome_unknown',
+      'it took effect, and the store cannot say now what came of it',
+      {
+        retryAfter: RETRY_AFTER_SECONDS,
+        cause: error,
+      },
+    )
+  }
+}
+
 export function answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return answerProblem(new GatewayError('not_found', 'no such route'), request, reply)
 }

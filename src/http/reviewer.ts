@@ -23,6 +23,7 @@ import { reviewerOf } from './auth.ts'
 import { acceptStrictJson } from './body.ts'
 import type { HttpDeps } from './deps.ts'
 import { gatewayFor } from './origin.ts'
+import { lookBack } from './problem.ts'
 import { streamRoute } from './stream.ts'
 
 /** The review plane (design.md section 5): other credentials than the agent API, and no token ever crosses it. */
@@ -54,24 +55,24 @@ export function reviewerRoutes(app: FastifyInstance, http: HttpDeps): void {
       ...ifMatch(request),
     }
     answer(reply, await vote(gatewayFor(request, http), caller, ballot))
-    return show(http, request, reply)
+    return lookBack(() => show(http, request, reply))
   })
 
   app.post<ThreadPath>('/threads/:thread_id/comments', async (request, reply) => {
     const { comment: text } = http.schemas.check<CommentRequest>('CommentRequest', request.body)
     answer(reply, await comment(gatewayFor(request, http), callerOf(request), { ...request.params, text }))
-    return show(http, request, reply.code(201))
+    return lookBack(() => show(http, request, reply.code(201)))
   })
 
   app.post<ThreadPath>('/threads/:thread_id/claim', async (request, reply) => {
     const { take_over: takeOver = false } = http.schemas.check<ClaimRequest>('ClaimRequest', request.body)
     answer(reply, await claim(gatewayFor(request, http), callerOf(request), { ...request.params, takeOver }))
-    return show(http, request, reply)
+    return lookBack(() => show(http, request, reply))
   })
 
   app.post<ThreadPath>('/threads/:thread_id/release', async (request, reply) => {
     answer(reply, await release(gatewayFor(request, http), callerOf(request), request.params.thread_id))
-    return show(http, request, reply)
+    return lookBack(() => show(http, request, reply))
   })
 
   app.post<ThreadPath>('/threads/:thread_id/reveal', async (request, reply) => {

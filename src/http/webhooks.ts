@@ -24,6 +24,7 @@ import { pingDestination } from '../gateway/ping.ts'
 import { type AdminRight, administratorOf } from './admin-right.ts'
 import type { HttpDeps } from './deps.ts'
 import { gatewayFor } from './origin.ts'
+import { lookBack } from './problem.ts'
 
 interface Path {
   Params: { id: string }
@@ -76,7 +77,7 @@ export function webhookRoutes(app: FastifyInstance, http: HttpDeps, rightIn: Rig
     app.post<Path>(`/webhooks/:id/${path}`, async (request) => {
       const acting = actingOn(request)
       await act(gatewayFor(request, http), acting)
-      return showDestination(gatewayFor(request, http), acting.tenant, acting.id)
+      return lookBack(() => showDestination(gatewayFor(request, http), acting.tenant, acting.id))
     })
 
   app.get<Path>('/webhooks/:id/deliveries', (request) => {

@@ -9,7 +9,7 @@ import type {
   ThreadView,
 } from '../../src/contract/reviewer.ts'
 import { digestOf } from '../../src/domain/digest.ts'
-import type { Store } from '../../src/store/store.ts'
+import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { BUNDLE } from '../bundle.ts'
 import {
   type Agent,
@@ -562,6 +562,55 @@ describe('a page of threads that few fit', () => {
     expect(body.threads.map(({ thread_id }) => thread_id)).toEqual([oldest.thread])
     expect(reads).toBeLessThan(10)
     expect((await ann.list({ q: 'nothing', limit: '1' })).body).toEqual({ threads: [] })
+    await own.close()
+  })
+})
+
+describe('a store that fails right after it has written', () => {
+  it('503 outcome_unknown, and never that nothing was changed', async () => {
+    let written = 0
+    const unreadable = new Set<number>()
+    const own = await openWorld({
+      config: { webhooksAllow: '127.0.0.1/32:8443' },
+      wrapStore: (store: Store) =>
+        overriding(store, {
+          commit: async (...args) => {
+            const result = await store.commit(...args)
+            written += 1
+            return result
+          },
+          get: (...args) =>
+            unreadable.has(written) ? Promise.reject(new StoreUnavailable('gone')) : store.get(...args),
+        }),
+    })
+    const ben = await own.reviewer('ben')
+    const { thread } = await held(await own.agent())
+    const url = 'https://127.0.0.1:8443/'
+    const { body: hook } = await own.admin<{ id: string }>('POST', 'webhooks', {
+      body: { tenant: 'acme', url },
+    })
+    const records = await own.evidenceOf(async () => {
+      for (const act of [
+        () => claim(ben, thread),
+        () => release(ben, thread),
+        () => comment(ben, thread, 'x'),
+        () => ben.approve(thread),
+        () => own.admin<never>('POST', `webhooks/${hook.id}/pause`),
+      ]) {
+        unreadable.add(written + 1)
+        const { status, problem, headers } = await act()
+        unreadable.clear()
+        expect([status, problem.code, headers.get('retry-after')]).toEqual([503, 'outcome_unknown', '1'])
+      }
+    })
+    expect(records.map(({ record }) => record.type)).toEqual([
+      'thread.claimed',
+      'thread.released',
+      'thread.commented',
+      'vote.cast',
+      'review.approved',
+      'webhook.paused',
+    ])
     await own.close()
   })
 })
