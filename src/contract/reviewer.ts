@@ -149,6 +149,14 @@ const Masked = Type.Array(Type.String(), {
     'JSON Pointers into payload of values replaced by a tag, `[hidden 1a2b3c4d]`. Equal values of a thread have equal tags. Empty for a reviewer key.',
 })
 
+const ShownHash = Type.Optional(
+  Type.String({
+    ...ActionHash,
+    description:
+      'Of the whole action, by the runtime. Left out where values are masked, as `payload_digest` is.',
+  }),
+)
+
 export const ThreadRevision = Type.Object({
   number: Type.Integer(),
   revision_id: Type.Optional(Type.String()),
@@ -160,7 +168,7 @@ export const ThreadRevision = Type.Object({
   payload_digest: Type.Optional(
     Type.String({ description: 'Left out where values are masked: one could guess them and compare.' }),
   ),
-  action_hash: Type.Optional(ActionHash),
+  action_hash: ShownHash,
   ...Claims,
   risk: RiskLevel,
   policy_risk: RiskLevel,
@@ -249,7 +257,7 @@ export const ThreadView = Type.Object({
   masked: Masked,
   pictures: ThreadRevision.properties.pictures,
   warnings: Warnings,
-  action_hash: Type.Optional(ActionHash),
+  action_hash: ShownHash,
   ...Claims,
   agent: Type.String(),
   message: Type.String(),

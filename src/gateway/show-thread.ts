@@ -1,3 +1,4 @@
+import { defined } from '../contract/defined.ts'
 import type { ThreadView } from '../contract/reviewer.ts'
 import type { Quorum } from '../domain/quorum.ts'
 import type { Thread } from '../domain/thread.ts'
@@ -49,7 +50,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
   return {
     ...summaryOf(deps, snapshot, { caller, thread }),
     ...(current.claims as object),
-    ...(current.action_hash === undefined ? {} : { action_hash: current.action_hash }),
+    ...defined({ action_hash: digestsOf(current, shown).action_hash }),
     ...shown,
     warnings: warningsIn(current, shown),
     digest: current.digest,
@@ -104,15 +105,23 @@ async function commentsOf(
   }))
 }
 
-/** Without the digest of a payload that is not shown whole: a value can be guessed, and the guess compared. */
+/** What is made of the whole payload is left out where that is not shown whole: a value can be guessed, and the guess compared. */
+function digestsOf(
+  { payload_digest, action_hash }: RevisionRecord,
+  { masked }: Pick<ThreadView, 'masked'>,
+): Pick<ThreadView['revisions'][number], 'payload_digest' | 'action_hash'> {
+  return masked.length > 0 ? {} : { payload_digest, ...defined({ action_hash }) }
+}
+
 function revisionView(
   record: RevisionRecord,
   shown: Pick<ThreadView, 'payload' | 'masked' | 'pictures'>,
 ): ThreadView['revisions'][number] {
-  const { claims, fired, requirement: _, nonce: __, history: ___, payload_digest, ...rest } = record
+  const { claims, fired, requirement: _, nonce: __, history: ___, ...more } = record
+  const { payload_digest: ____, action_hash: _____, ...rest } = more
   return {
     ...rest,
-    ...(shown.masked.length === 0 ? { payload_digest } : {}),
+    ...digestsOf(record, shown),
     ...(claims as object),
     by: [...rest.by],
     submitted_at: isoTime(rest.submitted_at),

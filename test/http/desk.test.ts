@@ -227,6 +227,19 @@ describe('sensitive values', () => {
     expect(shown?.payload_digest).toBe(digestOf({ amount: 500 }))
   })
 
+  it('cannot be guessed and checked against an action hash, which may be made of nothing else', async () => {
+    const task = newTask()
+    const action_hash = digestOf({ task_id: task, tool_name: 'pay', payload })
+    const { body } = await bot.submit(task, { tool_name: 'pay', payload, action_hash })
+    const thread = body.thread_id ?? ''
+    expect((await annSignedIn.show(thread)).text).not.toContain(action_hash)
+    const whole = (await by('ann').show(thread)).body
+    expect([whole.action_hash, whole.revisions[0]?.action_hash]).toEqual([action_hash, action_hash])
+    const open = { amount: 500 }
+    const held = await bot.submit(newTask(), { tool_name: 'pay', payload: open, action_hash })
+    expect((await annSignedIn.show(held.body.thread_id ?? '')).body.action_hash).toBe(action_hash)
+  })
+
   it('cannot be read from how full a limit is that adds them up', async () => {
     const own = await openWorld({
       files: {
