@@ -27,7 +27,8 @@ export function createWaits(): Waits {
       open.add(controller)
       if (seconds > 0) polls += 1
       socket.once('close', leave)
-      if (ended) controller.abort()
+      // gone already, while its credential was looked at: nothing will say so again
+      if (ended || socket.destroyed) leave()
       return {
         ms: seconds * 1_000,
         signal: controller.signal,

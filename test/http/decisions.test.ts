@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Agent,
@@ -9,6 +10,7 @@ import {
   newTask,
   openWorld,
   OTHER_HASH,
+  overriding,
   type Reviewer,
   SECOND,
   until,
@@ -406,6 +408,40 @@ describe('GET decisions with Prefer: wait', () => {
       gone.abort()
       expect(await waiting).toBe('gone')
       await until(() => own.watches === 0)
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('nothing is held for a caller who went away before the wait began', async () => {
+    let letIn = (): void => undefined
+    const credential = new Promise<void>((resolve) => (letIn = resolve))
+    let asked = 0
+    const own = await openWorld({
+      wrapStore: (store) =>
+        overriding(store, {
+          get: async (...args) => {
+            if (args[1] === 'key' && asked++ === 0) await credential
+            return store.get(...args)
+          },
+        }),
+    })
+    try {
+      const agent = await own.agent()
+      asked = 1
+      const { thread } = await held(agent)
+      own.app.deps.keys.clear()
+      asked = 0
+      const gone = new AbortController()
+      const waiting = agent.poll({ thread_id: thread }, { ...WAIT, signal: gone.signal }).catch(() => 'gone')
+      await until(() => asked === 1)
+      gone.abort()
+      expect(await waiting).toBe('gone')
+      await pause(50)
+      letIn()
+      await until(() => asked > 1)
+      await pause(50)
+      expect(own.watches).toBe(0)
     } finally {
       await own.close()
     }
