@@ -103,7 +103,7 @@ describe('the agents page', () => {
       element.click()
       element.click()
     })
-    await ann.getByRole('alert').filter({ hasText: 'Policy knows no Pay: check the spelling.' }).waitFor()
+    await ann.getByRole('alert').filter({ hasText: 'policy knows no Pay: check the spelling.' }).waitFor()
     await ann.unroute('**/freeze')
     expect(sent).toBe(1)
     expect(await axe(ann)).toEqual([])

@@ -143,6 +143,32 @@ describe('the queue', () => {
     await page.getByText('The first of all').waitFor({ state: 'detached' })
   })
 
+  it('keeps what came, and what went, while the list was on its way', async () => {
+    const page = await console_.signedIn({ reviewer: 'ben' })
+    const cat = await console_.world.reviewer('cat')
+    const old = await held(bot, { subject: 'Decided meanwhile' })
+    await page.getByText('Decided meanwhile').waitFor()
+    let bring = (): void => undefined
+    const brought = new Promise<void>((resolve) => (bring = resolve))
+    await page.route('**/api/review/threads?*', async (route) => {
+      const response = await route.fetch()
+      await brought
+      await route.fulfill({ response })
+    })
+    const read = page.waitForRequest('**/api/review/threads?*')
+    await page.getByRole('button', { name: 'Unclaimed' }).click()
+    await read
+    await page.waitForTimeout(200)
+    await cat.approve(old.thread)
+    const young = await held(bot, { subject: 'Came meanwhile' })
+    await page.getByText('Came meanwhile').waitFor()
+    bring()
+    await page.waitForFunction(() => !document.querySelector('[aria-busy=true]'))
+    expect(await page.getByText('Came meanwhile').count()).toBe(1)
+    expect(await page.getByText('Decided meanwhile').count()).toBe(0)
+    await cat.approve(young.thread)
+  })
+
   it('has no fault that axe finds, light and dark, wide and narrow, and never scrolls sideways', async () => {
     await held(bot, { subject: 'Something of a size', payload: { amount: 60_000 } })
     for (const look of [

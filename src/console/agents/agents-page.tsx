@@ -38,7 +38,7 @@ export function AgentsPage() {
       {asked.value && <FreezeDialog {...asked.value} close={close} />}
       {unknown.value && (
         <p class="note bad" role="alert">
-          Policy knows no <code>{unknown.value}</code>: check the spelling. It is frozen all the same.
+          Frozen, but policy knows no <code>{unknown.value}</code>: check the spelling.
         </p>
       )}
       {frozen

@@ -4,10 +4,10 @@ import { get } from '../wire/call.ts'
 
 export const counts = signal<ThreadCounts | undefined>(undefined)
 
-const all = computed(() => Object.values(counts.value?.pending ?? {}).reduce((sum, one) => sum + one, 0))
-
-/** How many threads wait, for the title and the navigation; `1000+` when not all were counted. */
-export const waiting = computed(() => (counts.value === undefined ? undefined : String(all.value)))
+/** How many threads wait, for the title and the navigation; undefined until they were counted. */
+export const waiting = computed(
+  () => counts.value && Object.values(counts.value.pending).reduce((sum, one) => sum + one),
+)
 
 const TOGETHER_MS = 250
 let due: ReturnType<typeof setTimeout> | undefined

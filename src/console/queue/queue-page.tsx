@@ -17,13 +17,26 @@ import { addressOf, createThreads } from './threads.ts'
 const list = createThreads()
 const latest = signal<ThreadSummary | undefined>(undefined)
 const fresh = signal<ReadonlySet<string>>(new Set())
+/** What came while the list was read: its answer may be older. */
+const meanwhile: ThreadChange[] = []
 
 /** What waits, oldest first, live. Nothing that happens moves the focus, or what is above it. */
 export function QueuePage({ filters }: { readonly filters: Filters }) {
   const asked = { ...filters, status: 'pending_review' }
-  const load = (): void => void list.load(addressOf(asked))
-  useEffect(load, [queryOf(filters)])
-  useEffect(() => listen({ changed: (change) => apply(change, asked), stale: load }), [queryOf(filters)])
+  const load = (): void =>
+    void list.load(addressOf(asked)).then(() => {
+      if (!list.state.value.loading) meanwhile.splice(0).forEach((change) => apply(change, asked))
+    })
+  useEffect(() => {
+    load()
+    return listen({
+      changed: (change) => {
+        if (list.state.value.loading) meanwhile.push(change)
+        apply(change, asked)
+      },
+      stale: load,
+    })
+  }, [queryOf(filters)])
   const shown = Object.keys(filters).length > 0
   return (
     <>

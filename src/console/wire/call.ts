@@ -43,7 +43,7 @@ export async function call<T>(method: string, path: string, request: Request = {
   const whole = body !== undefined || response.status === NO_CONTENT
   if (response.ok && whole) return { ok: true, body: body as T }
   // a link that is spent ends no session
-  if (response.status === 401 && !(method === 'POST' && path === 'review/session')) signedOut()
+  if (response.status === 401 && path !== 'review/session') signedOut()
   return { ok: false, problem: isRefusal(body) ? body : unreadable(response.status) }
 }
 
