@@ -41,7 +41,12 @@ export const Me = Type.Object({
   email: Type.Optional(Type.String()),
   groups: Type.Array(Type.String()),
   roles: Type.Array(Type.String()),
-  owns: Type.Array(Type.String({ description: 'Agents on whose threads you never vote.' })),
+  owns: Type.Array(
+    Type.String({
+      description:
+        'Agents you answer for: you vote on none of their threads, unless the directory lets owners.',
+    }),
+  ),
   via: Type.Enum(['key', 'link', 'oidc'], {
     description: 'How you proved who you are; recorded with your votes.',
   }),
