@@ -8,6 +8,7 @@ import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { expiry } from './expire.ts'
 import type { Caller } from './caller.ts'
+import { freezesNow, frozenEnd } from './freezes.ts'
 import { reviewerEntry } from './identify.ts'
 import { INDEX, read, type RevisionRecord, revisionId } from './records.ts'
 import { picturesOf, shownPayload } from './show-payload.ts'
@@ -27,7 +28,8 @@ export async function showThread(deps: Deps, caller: Caller, thread_id: string):
   reviewerEntry(deps.policies.current(), caller)
   const { answer: thread } = await transact(deps, caller.tenant, async () => {
     const found = await findThread(deps, caller.tenant, thread_id)
-    return expiry(deps, found) ?? { answer: found.value }
+    const freezes = await freezesNow(deps, caller.tenant)
+    return expiry(deps, found) ?? frozenEnd(deps, found, freezes) ?? { answer: found.value }
   })
   noteShown(deps, caller, thread)
   return storeCall(() => viewOf(deps, caller, thread))

@@ -184,6 +184,19 @@ describe('what is under way', () => {
     expect((await held(bot)).thread).not.toBe(thread)
   })
 
+  it('a waiting thread is rejected when a reviewer looks at it, before the timer comes', async () => {
+    const { thread } = await held(bot)
+    expect((await ann.show(thread)).body.can_vote.allowed).toBe(true)
+    await act('freeze', { agent: 'bot' })
+    const { body } = await ann.show(thread)
+    expect([body.status, body.message, body.can_vote.code]).toEqual([
+      'rejected',
+      `frozen: ${REASON}`,
+      'not_pending',
+    ])
+    expect(body.evidence.at(-1)?.type).toBe('review.frozen')
+  })
+
   it('is dead even when nobody noticed before the freeze was lifted', async () => {
     const { thread, task, payload } = await held(bot)
     const one = await approved(bot, ann)
