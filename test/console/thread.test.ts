@@ -315,6 +315,26 @@ describe('meanwhile', () => {
     expect(await button(ann, 'Approve').count()).toBe(0)
   })
 
+  it('the session ends: what was written is still there after signing in again', async () => {
+    const one = await held(bot)
+    const page = await console_.signedIn({ reviewer: 'cat' })
+    await show(page, one)
+    await page.getByRole('textbox', { name: 'Comment' }).fill('Half a sentence')
+    await console_.world.admin('DELETE', 'reviewers/acme/cat/sessions')
+    // by the stream within seconds, or by the next thing one asks for
+    await visit(page, console_.world, 'history')
+    await page.getByText('Nothing was lost').waitFor()
+    await visit(page, console_.world, `sign-in/${await console_.world.link('cat')}`)
+    await page.getByRole('button', { name: 'Sign in with this link' }).click()
+    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    await show(page, one)
+    const text = page.getByRole('textbox', { name: 'Comment' })
+    expect(await text.inputValue()).toBe('Half a sentence')
+    await button(page, 'Only comment').click()
+    await page.getByText('Your comment is there for everybody.').waitFor()
+    expect(await text.inputValue()).toBe('')
+  })
+
   it('claims, takes over, releases, and talks', async () => {
     const one = await held(bot)
     await show(ann, one)

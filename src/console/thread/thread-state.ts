@@ -1,4 +1,4 @@
-import { computed, signal } from '../signal.ts'
+import { computed, type Signal, signal } from '../signal.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Revealed, ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
 import { announce } from '../shell/announce.tsx'
@@ -47,7 +47,7 @@ export function createThread(id: string) {
     diffFrom,
     notice: signal<Notice | undefined>(undefined),
     sending: signal(false),
-    comment: signal(''),
+    comment: draftOf(id),
     ...readingOf(view),
     take,
     load: async (): Promise<void> => {
@@ -63,6 +63,15 @@ export function createThread(id: string) {
       diffFrom.value = diffFrom.value === undefined && number > 1 ? number - 1 : undefined
     },
   }
+}
+
+/** What somebody has begun to say outlasts the page and the session. */
+const drafts = new Map<string, Signal<string>>()
+
+function draftOf(id: string): Signal<string> {
+  const draft = drafts.get(id) ?? signal('')
+  drafts.set(id, draft)
+  return draft
 }
 
 /** The revision that is shown, what was revealed of it, and what in it could deceive. */
