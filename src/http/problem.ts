@@ -45,20 +45,13 @@ export function asGatewayError(error: unknown): GatewayError {
 
 const RETRY_AFTER_SECONDS = 1
 
-/** Reads what came of an act that has taken effect: that it cannot be read must not sound as if nothing had changed. */
-export async function lookBack<T>(read: () => Promise<T>): Promise<T> {
+/** Shows what came of an act that has taken effect. Whatever is in the way of that must not sound as if nothing had changed. */
+export async function lookBack<T>(show: () => Promise<T>): Promise<T> {
   try {
-    return await read()
-  } catch (error) {
-    if (!(error instanceof GatewayError) || error.code !== 'store_unavailable') throw error
-    throw new GatewayError(
-      'outcome_unknown',
-      'it took effect, and the store cannot say now what came of it',
-      {
-        retryAfter: RETRY_AFTER_SECONDS,
-        cause: error,
-      },
-    )
+    return await show()
+  } catch (cause) {
+    const detail = 'it took effect, and what came of it cannot be shown now'
+    throw new GatewayError('outcome_unknown', detail, { retryAfter: RETRY_AFTER_SECONDS, cause })
   }
 }
 
