@@ -9,14 +9,16 @@ import type { AgentEntry } from '../policy/snapshot.ts'
 import { type Lapse, lapseOf, STORE_CHANGED } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
-import { closingMessage, expiry } from './expire.ts'
-import { freezeGuard, freezesNow, frozenEnd, frozenMessage } from './freezes.ts'
+import { closingMessage } from './expire.ts'
+import { freezeGuard, freezesNow, frozenMessage } from './freezes.ts'
 import { purgeAt } from './idempotency.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
 import { release, withoutCharges } from './limits.ts'
 import { traceOf } from './origin.ts'
+import { overtaken } from './overtaken.ts'
 import { INDEX, put, read, revisionId, unchanged, type Versioned } from './records.ts'
+import { isQuorate } from './tally.ts'
 import { beforeDeadline, moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, storeCall, transact } from './transact.ts'
 
@@ -51,20 +53,31 @@ export async function poll(
   const thread_id = await storeCall(() => locate(deps, caller, target))
   if (wait) await settled(deps, caller, thread_id, wait)
   if (wait?.callerGone()) throw new GatewayError('request_timeout', 'the caller is gone')
-  return transact(deps, caller.tenant, async () => {
-    const entry = agentEntry(deps.policies.current(), caller)
-    const [thread, freezes] = await Promise.all([
-      ownThread(deps, caller, thread_id),
-      freezesNow(deps, caller.tenant),
-    ])
-    const ended = expiry(deps, thread) ?? frozenEnd(deps, thread, freezes)
-    if (ended) return { ...ended, answer: decisionOn(ended.answer, deps.store.now()) }
-    if (thread.value.status !== 'approved' || thread.value.approval?.redeemed_at !== undefined) {
-      return { answer: decisionOn(thread.value, deps.store.now()) }
-    }
-    const plan = await approvedRead(deps, caller, thread, entry)
-    return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
-  })
+  for (;;) {
+    const { answer, ...receipt } = await transact(deps, caller.tenant, () => look(deps, caller, thread_id))
+    if (answer !== 'just approved') return { answer, ...receipt }
+  }
+}
+
+/** One look at the decision. An approval that nobody had noticed is made true first, and read, with its proof, by the next look. */
+async function look(
+  deps: Deps,
+  caller: Caller,
+  thread_id: string,
+): Promise<Plan<Decision | 'just approved'>> {
+  const entry = agentEntry(deps.policies.current(), caller)
+  const [thread, freezes] = await Promise.all([
+    ownThread(deps, caller, thread_id),
+    freezesNow(deps, caller.tenant),
+  ])
+  const become = await overtaken(deps, thread, freezes)
+  if (become?.answer.status === 'approved') return { ...become, answer: 'just approved' }
+  if (become) return { ...become, answer: decisionOn(become.answer, deps.store.now()) }
+  if (thread.value.status !== 'approved' || thread.value.approval?.redeemed_at !== undefined) {
+    return { answer: decisionOn(thread.value, deps.store.now()) }
+  }
+  const plan = await approvedRead(deps, caller, thread, entry)
+  return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
 }
 
 /** A poll by task alone means the newest thread of that task for that agent. */
@@ -130,6 +143,8 @@ async function isWaiting(deps: Deps, caller: Caller, thread_id: string): Promise
   const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
   const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
   if (frozenMessage(freezes, thread) !== undefined) return false
+  const tenant = deps.policies.current()?.directory.tenants.get(caller.tenant)
+  if (isQuorate(thread, tenant, deps.store.now())) return false
   return thread.status === 'pending_review' && deps.store.now() < (thread.deadline ?? Infinity)
 }
 

@@ -5,9 +5,9 @@ import type { Write } from '../store/store.ts'
 import { forgetDelivery, forgetDestination } from './attempt.ts'
 import type { Deps } from './deps.ts'
 import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
-import { expiry } from './expire.ts'
-import { freezesNow, frozenEnd } from './freezes.ts'
+import { freezesNow } from './freezes.ts'
 import { forgetWindow, release, withoutCharges } from './limits.ts'
+import { overtaken } from './overtaken.ts'
 import { INDEX, read, remove, unchanged, type Versioned } from './records.ts'
 import { endWhenOver, unlist } from './sessions.ts'
 import { sweepFrozen } from './sweep-frozen.ts'
@@ -52,8 +52,7 @@ async function runIndex(deps: Deps, tenant: string, index: string, handle: Handl
 async function dueThread(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {
   const thread = await read(deps.store, tenant, 'thread', member)
   const freezes = await freezesNow(deps, tenant)
-  const ended = thread && (expiry(deps, thread) ?? frozenEnd(deps, thread, freezes))
-  const plan = ended ?? (thread && announce(deps, thread))
+  const plan = thread && ((await overtaken(deps, thread, freezes)) ?? announce(deps, thread))
   if (plan) return { ...plan, answer: undefined }
   const due = thread?.value.due_at
   const entry: Write = { op: 'index', index: INDEX.due, member, ...(due === undefined ? {} : { to: due }) }

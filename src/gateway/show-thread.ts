@@ -6,10 +6,10 @@ import type { Tenant } from '../policy/snapshot.ts'
 import { noteShown } from './attention.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
-import { expiry } from './expire.ts'
 import type { Caller } from './caller.ts'
-import { freezesNow, frozenEnd } from './freezes.ts'
+import { freezesNow } from './freezes.ts'
 import { reviewerEntry } from './identify.ts'
+import { overtaken } from './overtaken.ts'
 import { INDEX, read, type RevisionRecord, revisionId } from './records.ts'
 import { picturesOf, shownPayload } from './show-payload.ts'
 import { warningsIn } from './show-warnings.ts'
@@ -29,7 +29,7 @@ export async function showThread(deps: Deps, caller: Caller, thread_id: string):
   const { answer: thread } = await transact(deps, caller.tenant, async () => {
     const found = await findThread(deps, caller.tenant, thread_id)
     const freezes = await freezesNow(deps, caller.tenant)
-    return expiry(deps, found) ?? frozenEnd(deps, found, freezes) ?? { answer: found.value }
+    return (await overtaken(deps, found, freezes)) ?? { answer: found.value }
   })
   noteShown(deps, caller, thread)
   return storeCall(() => viewOf(deps, caller, thread))

@@ -2,28 +2,26 @@ import type { VoteRequest } from '../contract/reviewer.ts'
 import { type ErrorCode, GatewayError } from '../contract/errors.ts'
 import type { ReviewRequirement } from '../domain/decision.ts'
 import { THREAD_ID } from '../domain/id.ts'
-import { eligible, quorum } from '../domain/quorum.ts'
+import { eligible } from '../domain/quorum.ts'
 import {
   type Approval,
   currentVotes,
   isExpired,
   type Thread,
-  type ThreadTrigger,
   transition,
   type Vote,
 } from '../domain/thread.ts'
 import type { ReviewerEntry, Snapshot, Tenant } from '../policy/snapshot.ts'
-import { approversOf, isOwner } from './approval.ts'
+import { isOwner } from './approval.ts'
 import { lookedMs } from './attention.ts'
 import type { Deps } from './deps.ts'
-import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
+import { type Actor, aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
 import { freezeGuard, freezesOf, refuseFrozen } from './freezes.ts'
-import { noteHistory } from './history.ts'
 import { keyGuard, reviewerEntry } from './identify.ts'
-import { charge } from './limits.ts'
 import { traceOf } from './origin.ts'
 import { read, unchanged, type Versioned } from './records.ts'
+import { approved, approving, outcomeRecord } from './tally.ts'
 import { beforeDeadline, moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, transact } from './transact.ts'
 
@@ -59,7 +57,7 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     const inTime = beforeDeadline(thread.value)
     const plan = count(deps, thread.value, { ballot, caller, tenant, epoch })
     looked = lookedMs(deps, caller, thread.value)
-    return { ...approving(deps, snapshot, plan), guards: [...guards, { epoch }], ...inTime }
+    return { ...approving(deps, snapshot, plan.answer, plan), guards: [...guards, { epoch }], ...inTime }
   })
   const { decision } = ballot.vote
   deps.observe({ kind: 'voted', decision, lookedMs: looked, thread_id: ballot.thread_id })
@@ -182,7 +180,7 @@ function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Co
   const counted = { ...thread, votes: [...thread.votes, cast] }
   const after = decided(counted, tenant, { at, epoch })
   const written = writeThread(thread, after, { at })
-  const records = [castRecord(counted, cast), ...outcomeRecord(thread, after, cast)]
+  const records = [castRecord(counted, cast), ...outcomeRecord(after, voterOf(cast), at)]
   return { answer: written.thread, writes: written.writes, notices: written.notices, evidence: records }
 }
 
@@ -193,17 +191,6 @@ function groupsThatCount({ seats }: ReviewRequirement, { session }: Caller): Pic
   return { groups: session.groups.filter((group) => wanted.includes(group)) }
 }
 
-/** An approval charges the limits, even those without room, because a person decided, and it is part of the history. */
-function approving(deps: Deps, snapshot: Snapshot | undefined, plan: Plan<Thread>): Plan<Thread> {
-  const { answer: thread, writes = [] } = plan
-  if (thread.status !== 'approved' || thread.approval === undefined) return plan
-  const { at } = thread.approval
-  const doer = { tenant: thread.tenant, agent: thread.agent, task: thread.task_id, tool: thread.tool }
-  const noting = noteHistory(deps, snapshot, doer, at)
-  const charges = charge(thread.charges ?? [], at)
-  return { ...plan, writes: [...writes, ...noting.writes, ...charges], landed: noting.landed }
-}
-
 /** What the thread becomes with the vote counted. One reject ends it; an approval needs every seat filled. */
 function decided(thread: Thread, tenant: Tenant | undefined, now: Pick<Approval, 'at' | 'epoch'>): Thread {
   const cast = thread.votes.at(-1)
@@ -211,11 +198,7 @@ function decided(thread: Thread, tenant: Tenant | undefined, now: Pick<Approval,
   if (cast?.decision === 'request_changes') {
     return moved(thread, 'vote_changes', { message: said(cast, 'asked for changes') })
   }
-  const elapsed = now.at - thread.submitted_at
-  const met = quorum(thread.requirement, approversOf(tenant, thread), elapsed).met
-  const trigger: ThreadTrigger = met ? 'quorum_met' : 'vote_counted'
-  const change = met ? { approval: now, deadline: now.at + thread.requirement.expires_ms } : {}
-  return moved(thread, trigger, change)
+  return approved(thread, tenant, now) ?? moved(thread, 'vote_counted')
 }
 
 function said(vote: Vote, what: string): string {
@@ -234,32 +217,10 @@ function castRecord(thread: Thread, cast: Vote): EvidenceRecord {
       ...(cast.groups === undefined ? {} : { groups: [...cast.groups] }),
       ...(cast.comment === undefined ? {} : { comment: cast.comment }),
     },
-    ...common(thread, cast),
-  }
-}
-
-const CLOSED_AS: Partial<Record<Thread['status'], EvidenceRecord['type']>> = {
-  approved: 'review.approved',
-  rejected: 'review.rejected',
-  changes_requested: 'review.changes_requested',
-}
-
-function outcomeRecord(before: Thread, after: Thread, cast: Vote): EvidenceRecord[] {
-  const type = CLOSED_AS[after.status]
-  if (type === undefined) return []
-  const details = {
-    risk: after.risk,
-    digest: after.digest,
-    voters: currentVotes(after).map((one) => one.reviewer),
-    waited_ms: cast.at - before.submitted_at,
-  }
-  return [{ type, details, ...common(after, cast) }]
-}
-
-function common(thread: Thread, cast: Vote): Omit<EvidenceRecord, 'type' | 'details'> {
-  return {
     at: isoTime(cast.at),
-    actor: { kind: 'reviewer', id: cast.reviewer },
+    actor: voterOf(cast),
     ...aboutThread(thread),
   }
 }
+
+const voterOf = ({ reviewer: id }: Vote): Actor => ({ kind: 'reviewer', id })

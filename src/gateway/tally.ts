@@ -1,0 +1,92 @@
+import { quorum } from '../domain/quorum.ts'
+import { type Approval, currentVotes, type Thread } from '../domain/thread.ts'
+import type { Snapshot, Tenant } from '../policy/snapshot.ts'
+import { approversOf } from './approval.ts'
+import type { Deps } from './deps.ts'
+import { type Actor, aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
+import { freezeGuard, type KnownFreezes } from './freezes.ts'
+import { noteHistory } from './history.ts'
+import { charge } from './limits.ts'
+import { unchanged, type Versioned } from './records.ts'
+import { beforeDeadline, moved, writeThread } from './threads.ts'
+import type { Plan } from './transact.ts'
+
+/*
+ * What the votes of a thread amount to (design.md section 5): it is approved once every seat is filled. A vote fills seats; so does an escalation, and so does
+ * a directory that knows a voter again.
+ */
+
+/** The thread approved, or undefined while a seat is empty. */
+export function approved(
+  thread: Thread,
+  tenant: Tenant | undefined,
+  now: Pick<Approval, 'at' | 'epoch'>,
+): Thread | undefined {
+  if (!isQuorate(thread, tenant, now.at)) return undefined
+  return moved(thread, 'quorum_met', { approval: now, deadline: now.at + thread.requirement.expires_ms })
+}
+
+/** Whether the votes that were cast fill every seat of a waiting thread. */
+export function isQuorate(thread: Thread, tenant: Tenant | undefined, now: number): boolean {
+  if (thread.status !== 'pending_review' || currentVotes(thread).length === 0) return false
+  return quorum(thread.requirement, approversOf(tenant, thread), now - thread.submitted_at).met
+}
+
+/** An approval charges the limits, even those without room, because a person decided, and it is part of the history. */
+export function approving<T>(
+  deps: Deps,
+  snapshot: Snapshot | undefined,
+  thread: Thread,
+  plan: Plan<T>,
+): Plan<T> {
+  if (thread.status !== 'approved' || thread.approval === undefined) return plan
+  const { at } = thread.approval
+  const doer = { tenant: thread.tenant, agent: thread.agent, task: thread.task_id, tool: thread.tool }
+  const noting = noteHistory(deps, snapshot, doer, at)
+  const charges = charge(thread.charges ?? [], at)
+  return { ...plan, writes: [...(plan.writes ?? []), ...noting.writes, ...charges], landed: noting.landed }
+}
+
+const CLOSED_AS: Partial<Record<Thread['status'], EvidenceRecord['type']>> = {
+  approved: 'review.approved',
+  rejected: 'review.rejected',
+  changes_requested: 'review.changes_requested',
+}
+
+/** The record of what the votes have made of the thread; none while it waits. */
+export function outcomeRecord(after: Thread, actor: Actor, at: number): EvidenceRecord[] {
+  const type = CLOSED_AS[after.status]
+  if (type === undefined) return []
+  const details = {
+    risk: after.risk,
+    digest: after.digest,
+    voters: currentVotes(after).map((one) => one.reviewer),
+    waited_ms: at - after.submitted_at,
+  }
+  return [{ type, details, at: isoTime(at), actor, ...aboutThread(after) }]
+}
+
+/** The plan that approves a thread whose seats were filled without another vote, whoever notices first: the timer, a poll or a reviewer who looks. */
+export async function completion(
+  deps: Deps,
+  read: Versioned<Thread>,
+  freezes: KnownFreezes,
+): Promise<Plan<Thread> | undefined> {
+  const { value: thread } = read
+  const snapshot = deps.policies.current()
+  const tenant = snapshot?.directory.tenants.get(thread.tenant)
+  const at = deps.store.now()
+  if (!isQuorate(thread, tenant, at)) return undefined
+  const epoch = await deps.store.epoch(thread.tenant)
+  const after = approved(thread, tenant, { at, epoch })
+  if (after === undefined) return undefined
+  const written = writeThread(thread, after, { at })
+  return approving(deps, snapshot, written.thread, {
+    answer: written.thread,
+    guards: [unchanged('thread', thread.thread_id, read), freezeGuard(freezes), { epoch }],
+    writes: written.writes,
+    notices: written.notices,
+    evidence: outcomeRecord(after, { kind: 'gateway', id: 'quorum' }, at),
+    ...beforeDeadline(thread),
+  })
+}
