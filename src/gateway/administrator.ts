@@ -1,9 +1,9 @@
 import { GatewayError } from '../contract/errors.ts'
 import type { ReviewerEntry, Snapshot } from '../policy/snapshot.ts'
 import type { Guard } from '../store/store.ts'
+import type { Actor } from '../domain/evidence.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
-import type { Actor } from './evidence.ts'
 import { keyGuard, reviewerEntry } from './identify.ts'
 
 /** Who does an administrator's work. */

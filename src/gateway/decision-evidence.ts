@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { canonicalJson, digestOf, sha256 } from '../domain/digest.ts'
-import type { Risk } from '../domain/decision.ts'
+import type { ReviewRequirement, Risk } from '../domain/decision.ts'
 import type { LimitUse, Outcome, Snapshot } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
 import type { Details } from './evidence.ts'
@@ -25,6 +25,8 @@ export interface Decided {
   readonly claimedRisk?: Risk | undefined
   readonly traceparent?: string | undefined
   readonly revisionId?: string | undefined
+  /** What people have to do before the call may run. */
+  readonly requirement?: ReviewRequirement | undefined
 }
 
 /**
@@ -48,6 +50,7 @@ export function decisionDetails(deps: Deps, decided: Decided): Details {
     policy: bundle,
     policy_risk: outcome.policyRisk,
     reads: outcome.reads.map((read) => readOf(deps, read, nonce)),
+    requirement: decided.requirement && requirementOf(decided.requirement),
     revision_id: decided.revisionId,
     risk: outcome.risk,
     rules,
@@ -56,6 +59,19 @@ export function decisionDetails(deps: Deps, decided: Decided): Details {
     traceparent: decided.traceparent,
     unknown: unknown.length > 0 ? unknown : undefined,
     verdict: outcome.verdict,
+  }
+}
+
+/** Enough to count the approvals by, and to tell what came too late. */
+function requirementOf({ seats, expires_ms, interactive }: ReviewRequirement): JsonObject {
+  return {
+    expires_ms,
+    ...(interactive === true ? { interactive } : {}),
+    seats: seats.map(({ group, approvals, escalate }) => ({
+      approvals,
+      escalate: escalate.map((one) => ({ after_ms: one.after_ms, group: one.group })),
+      group,
+    })),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../contract/json.ts'
 import { canonicalJson } from '../domain/digest.ts'
+import { type Actor, EVIDENCE_VERSION, type EvidenceType } from '../domain/evidence.ts'
 
 /**
  * Evidence (design.md section 8): one record for everything that matters, written in the commit that it describes.
@@ -23,55 +24,6 @@ export interface Details {
   readonly [member: string]: JsonValue | undefined
 }
 
-export type EvidenceType =
-  | 'decision.allowed'
-  | 'decision.rejected'
-  | 'review.pending'
-  | 'review.revised'
-  | 'review.approved'
-  | 'review.rejected'
-  | 'review.changes_requested'
-  | 'review.expired'
-  | 'review.frozen'
-  | 'review.reminded'
-  | 'review.escalated'
-  | 'vote.cast'
-  | 'approval.collected'
-  | 'approval.revoked'
-  | 'approval.released'
-  | 'token.minted'
-  | 'token.redeemed'
-  | 'token.refused'
-  | 'thread.commented'
-  | 'thread.claimed'
-  | 'thread.released'
-  | 'payload.revealed'
-  | 'webhook.created'
-  | 'webhook.secret_rotated'
-  | 'webhook.paused'
-  | 'webhook.resumed'
-  | 'webhook.deleted'
-  | 'webhook.delivered'
-  | 'webhook.given_up'
-  | 'webhook.redelivered'
-  | 'webhook.pinged'
-  | 'agent.event'
-  | 'freeze.started'
-  | 'freeze.ended'
-  | 'key.issued'
-  | 'key.revoked'
-  | 'link.issued'
-  | 'session.opened'
-  | 'session.ended'
-  | 'policy.loaded'
-  | 'policy.failed'
-  | 'evidence.read'
-
-export interface Actor {
-  readonly kind: 'agent' | 'reviewer' | 'admin' | 'gateway'
-  readonly id: string
-}
-
 /** What a record says of the thread that it is about: a thread says it, and its token does. */
 export type AboutThread = Required<
   Pick<EvidenceRecord, 'tenant' | 'task_id' | 'thread_id' | 'revision' | 'tool'>
@@ -80,8 +32,6 @@ export type AboutThread = Required<
 export function aboutThread({ tenant, task_id, thread_id, revision, tool }: AboutThread): AboutThread {
   return { tenant, task_id, thread_id, revision, tool }
 }
-
-const EVIDENCE_VERSION = 1
 
 /** The members stand in RFC 8785 order, here and in the details of a decision, because then nothing is left to sort. */
 export function encodeEvidence(record: EvidenceRecord): string {

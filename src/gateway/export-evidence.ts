@@ -1,7 +1,8 @@
 import { leafHash } from '../domain/digest.ts'
+import type { Actor } from '../domain/evidence.ts'
 import type { StoredEvent } from '../store/store.ts'
 import type { Deps } from './deps.ts'
-import { type Actor, isoTime } from './evidence.ts'
+import { isoTime } from './evidence.ts'
 import { SYSTEM } from './records.ts'
 import { storeCall, transact } from './transact.ts'
 

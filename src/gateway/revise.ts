@@ -237,6 +237,7 @@ function evidenceOf(
     payload: revision.payload,
     actionHash: revision.action_hash,
     revisionId: revision.revision_id ?? '',
+    requirement: revision.requirement,
   })
   const revised: EvidenceRecord = {
     ...common,

@@ -1,10 +1,11 @@
 import { GatewayError } from '../contract/errors.ts'
 import { hashCredential, parseCredential } from '../domain/credential.ts'
+import type { Actor } from '../domain/evidence.ts'
 import { endOf, noteEveryMs, type SessionEnd, sessionOver, type SessionState } from '../domain/session.ts'
 import type { Write } from '../store/store.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
-import { type Actor, type EvidenceRecord, isoTime } from './evidence.ts'
+import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { INDEX, put, read, remove, unchanged } from './records.ts'
 import { type Plan, type ProofGuard, storeCall, transact, unauthenticated } from './transact.ts'
 

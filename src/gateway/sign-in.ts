@@ -41,7 +41,11 @@ export async function signInByLink(deps: Deps, link: string, replaced?: Replaced
     const found = await read(deps.store, tenant, 'link', hash)
     if (found === undefined || deps.store.now() >= found.value.expires_at) throw spent()
     const { reviewer, expires_at } = found.value
-    const opened = openSession(deps, tenant, { reviewer: known(deps, tenant, reviewer), via: 'link' })
+    const opened = openSession(deps, tenant, {
+      reviewer: known(deps, tenant, reviewer),
+      via: 'link',
+      proof: { link_hash: hash },
+    })
     const used = [remove('link', hash), ...unlist(reviewer, `link ${hash}`)]
     const joined = await withReplaced(deps, tenant, opened, replaced)
     return {

@@ -328,6 +328,7 @@ function evidenceOf(
     actionHash: action_hash,
     claimedRisk: risk_level,
     traceparent: deps.origin?.span.received?.traceparent,
+    requirement: outcome.requirement,
   })
   return {
     type,

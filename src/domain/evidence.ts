@@ -1,0 +1,56 @@
+/** What evidence tells of (design.md section 8): the gateway writes it, and `evidence verify` replays it. */
+export const EVIDENCE_TYPES = [
+  'decision.allowed',
+  'decision.rejected',
+  'review.pending',
+  'review.revised',
+  'review.approved',
+  'review.rejected',
+  'review.changes_requested',
+  'review.expired',
+  'review.frozen',
+  'review.reminded',
+  'review.escalated',
+  'vote.cast',
+  'approval.collected',
+  'approval.revoked',
+  'approval.released',
+  'token.minted',
+  'token.redeemed',
+  'token.refused',
+  'thread.commented',
+  'thread.claimed',
+  'thread.released',
+  'payload.revealed',
+  'webhook.created',
+  'webhook.secret_rotated',
+  'webhook.paused',
+  'webhook.resumed',
+  'webhook.deleted',
+  'webhook.delivered',
+  'webhook.given_up',
+  'webhook.redelivered',
+  'webhook.pinged',
+  'agent.event',
+  'freeze.started',
+  'freeze.ended',
+  'key.issued',
+  'key.revoked',
+  'link.issued',
+  'session.opened',
+  'session.ended',
+  'policy.loaded',
+  'policy.failed',
+  'evidence.read',
+] as const
+
+export type EvidenceType = (typeof EVIDENCE_TYPES)[number]
+
+/** The member `v` of every record. */
+export const EVIDENCE_VERSION = 1
+
+/** Who did it. */
+export interface Actor {
+  readonly kind: 'agent' | 'reviewer' | 'admin' | 'gateway'
+  readonly id: string
+}
