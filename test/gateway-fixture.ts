@@ -18,12 +18,15 @@ import type { ThreadList, ThreadView } from '../src/contract/reviewer.ts'
 import type { LoginLink, Me } from '../src/contract/session.ts'
 import { leafHash } from '../src/domain/digest.ts'
 import { issueKey } from '../src/gateway/keys.ts'
+import { SYSTEM } from '../src/gateway/records.ts'
 import { runDue } from '../src/gateway/run-due.ts'
+import { listTenants } from '../src/gateway/tenants.ts'
 import { loadBundle } from '../src/policy/directory.ts'
 import type { Store } from '../src/store/store.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import { BUNDLE } from './bundle.ts'
 import { checkDocumented } from './documented.ts'
+import { faultsIn } from './evidence/replayed.ts'
 import { openTestStore } from './test-store.ts'
 
 /** A whole gateway in this process, with a clock that tests move: nothing here waits for time to pass. */
@@ -273,6 +276,8 @@ export interface WorldOptions {
   /** Time between two checkpoints of evidence, ms; one at the start and one at the end when absent. */
   readonly checkpointEveryMs?: number
   readonly webhooks?: WebhookParts
+  /** The test writes to the store behind the gateway's back: its evidence need not be what could have happened. */
+  readonly tampered?: boolean
   /** Puts a double before the store. */
   readonly wrapStore?: (store: Store) => Store
 }
@@ -363,9 +368,20 @@ export class World {
     await this.start()
   }
 
+  /** Ends the world; what it leaves in evidence must be what could have happened. */
   async close(): Promise<void> {
+    const wrong = await this.#replayed()
     await this.stop()
     await rm(this.#directory, { recursive: true, force: true })
+    expect(wrong, 'evidence that could not have happened').toEqual([])
+  }
+
+  /** What `evidence verify` finds wrong in what all tenants left behind. */
+  async #replayed(): Promise<string[]> {
+    if (this.#app === undefined || this.#options.tampered) return []
+    const { deps } = this.#app
+    const tenants = [...(await listTenants(deps)), SYSTEM]
+    return (await Promise.all(tenants.map((tenant) => faultsIn(deps.store, tenant)))).flat()
   }
 
   /** Everything that time alone brings about, until nothing is left to do. */

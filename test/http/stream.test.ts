@@ -185,7 +185,7 @@ describe('GET stream', () => {
           return store.events(partition, after, limit)
         },
       })
-    const own: World = await openWorld({ wrapStore })
+    const own: World = await openWorld({ wrapStore, tampered: true })
     const [agent, cat] = [await own.agent(), await own.reviewer('cat')]
     const { thread } = await held(agent)
     for (let i = 0; i < 120; i++) await cat.call('POST', `threads/${thread}/claim`, { body: {} })

@@ -1,0 +1,107 @@
+import type { JsonValue } from '../contract/json.ts'
+import { type FreezeScope, withFreeze, withoutFreeze } from '../domain/freeze.ts'
+import { holds, textOf, type ToldRecord } from './record.ts'
+import type { Told } from './told.ts'
+
+/* Who may act, and what is stopped: keys, links, sessions, freezes and webhooks (design.md sections 5 and 6). */
+
+export function keyIssued(told: Told, { details }: ToldRecord): void {
+  const { holder, key_hash } = keyIn(details)
+  holds(details['rotated'] === told.keys.has(holder), 'whether it replaces a key is told wrong')
+  told.keys.set(holder, key_hash)
+}
+
+export function keyRevoked(told: Told, { details }: ToldRecord): void {
+  const { holder, key_hash } = keyIn(details)
+  holds(told.keys.get(holder) === key_hash, 'nobody held this key')
+  told.keys.delete(holder)
+}
+
+function keyIn(details: ToldRecord['details']): { readonly holder: string; readonly key_hash: string } {
+  const holder = `${textOf(details['holder'], 'holder')}:${textOf(details['id'], 'id')}`
+  return { holder, key_hash: textOf(details['key_hash'], 'key_hash') }
+}
+
+export function linkIssued(told: Told, { details }: ToldRecord): void {
+  told.links.set(textOf(details['link_hash'], 'link_hash'), textOf(details['reviewer'], 'reviewer'))
+}
+
+export function sessionOpened(told: Told, { actor, details }: ToldRecord): void {
+  const hash = textOf(details['session_hash'], 'session_hash')
+  const via = textOf(details['via'], 'via')
+  holds(actor.kind === 'reviewer', 'only reviewers sign in')
+  holds(!told.sessions.has(hash), 'this session was opened before')
+  if (via === 'link') {
+    const link = textOf(details['link_hash'], 'link_hash')
+    holds(told.links.get(link) === actor.id, 'its link was not issued to this reviewer, or was used')
+    told.links.delete(link)
+  }
+  told.sessions.set(hash, { reviewer: actor.id, via })
+}
+
+export function sessionEnded(told: Told, { details }: ToldRecord): void {
+  const hash = textOf(details['session_hash'], 'session_hash')
+  holds(told.sessions.get(hash)?.reviewer === details['reviewer'], 'no such session was open')
+  told.sessions.delete(hash)
+}
+
+export function freezeStarted(told: Told, record: ToldRecord): void {
+  const { actor, at, details } = record
+  const by = `${actor.kind}:${actor.id}`
+  told.freezes = withFreeze(told.freezes, {
+    ...scopeOf(record),
+    reason: textOf(details['reason'], 'reason'),
+    at,
+    by,
+  })
+  holdsEpoch(told, record)
+}
+
+export function freezeEnded(told: Told, record: ToldRecord): void {
+  const after = withoutFreeze(told.freezes, scopeOf(record), record.at)
+  holds(after !== undefined, 'this was not frozen')
+  told.freezes = after
+  holdsEpoch(told, record)
+}
+
+function scopeOf({ details: { agent, tool } }: ToldRecord): FreezeScope {
+  return {
+    ...(agent === undefined ? {} : { agent: textOf(agent, 'agent') }),
+    ...(tool === undefined ? {} : { tool: textOf(tool, 'tool') }),
+  }
+}
+
+function holdsEpoch({ freezes }: Told, { details: { epoch } }: ToldRecord): void {
+  holds(epoch === freezes.epoch, `it is freeze ${JSON.stringify(epoch)}, and ${freezes.epoch} is due`)
+}
+
+export function webhookCreated(told: Told, { details }: ToldRecord): void {
+  const id = textOf(details['id'], 'id')
+  holds(!told.webhooks.has(id), 'this webhook was created before')
+  told.webhooks.add(id)
+}
+
+export function webhookKnown(told: Told, { details }: ToldRecord): void {
+  const id = textOf(details['webhook'] ?? details['id'], 'id')
+  holds(told.webhooks.has(id), 'this webhook was never created')
+}
+
+/** Tenant of what belongs to no tenant: administrators act there, and reviewers of any tenant who have the role. */
+const SYSTEM = '_system'
+
+/** Whoever acts holds a credential: every commit guards it. @throws BrokenLaw */
+export function holdsCredential(told: Told, { actor, tenant, type, details: { via } }: ToldRecord): void {
+  if (tenant === SYSTEM || type === 'session.opened') return
+  if (actor.kind === 'agent') holds(told.keys.has(`agent:${actor.id}`), `\`${actor.id}\` held no key then`)
+  if (actor.kind !== 'reviewer') return
+  const byKey = via === undefined || via === 'key'
+  const proved = (byKey && told.keys.has(`reviewer:${actor.id}`)) || isSignedIn(told, actor.id, via)
+  holds(proved, `\`${actor.id}\` held no key then, and was not signed in`)
+}
+
+function isSignedIn({ sessions }: Told, reviewer: string, via: JsonValue | undefined): boolean {
+  for (const one of sessions.values()) {
+    if (one.reviewer === reviewer && (via === undefined || via === one.via)) return true
+  }
+  return false
+}

@@ -1,0 +1,240 @@
+import type { JsonObject, JsonValue } from '../contract/json.ts'
+import { freezeOf } from '../domain/freeze.ts'
+import { transition } from '../domain/thread.ts'
+import { holds, listOf, objectOf, textOf, type ToldRecord } from './record.ts'
+import {
+  currentThread,
+  holdsAgent,
+  isDead,
+  livingThread,
+  move,
+  threadOf,
+  type Told,
+  type ToldRequirement,
+  type ToldThread,
+  type ToldVote,
+} from './told.ts'
+
+/*
+ * What decisions and reviews can leave in evidence (agent-api-contract.md section 3; design.md sections 3, 5 and 6). Each law looks at one record and what
+ * was told before it, tells what it changes, and throws BrokenLaw for what no gateway can have done.
+ */
+
+/** Clocks of instances may differ by that much. */
+export const SLACK_MS = 1_000
+
+export function decisionAllowed(told: Told, record: ToldRecord): void {
+  decided(record, 'allow')
+  holds(!isFrozen(told, record), 'its agent, tool or tenant was frozen')
+  told.allowed += 1
+}
+
+export function decisionRejected(told: Told, record: ToldRecord): void {
+  decided(record, 'reject')
+  const because = listOf(record.details['by'], 'by').includes('frozen')
+  holds(
+    because === isFrozen(told, record),
+    because ? 'nothing was frozen' : 'a freeze was in force, and it does not say so',
+  )
+  told.rejected += 1
+}
+
+export function reviewPending(told: Told, record: ToldRecord): void {
+  decided(record, 'review')
+  holds(!isFrozen(told, record), 'its agent, tool or tenant was frozen')
+  const id = textOf(record.thread, 'thread_id')
+  holds(!told.threads.has(id), 'its thread was opened before')
+  holds(record.revision === 1, 'a thread begins with revision 1')
+  told.threads.set(id, {
+    agent: record.actor.id,
+    task: textOf(record.task, 'task_id'),
+    tool: textOf(record.tool, 'tool'),
+    freeze_epoch: told.freezes.epoch,
+    hashed: record.details['action_hash'] !== undefined,
+    status: 'pending_review',
+    ...revisionOf(record),
+  })
+}
+
+export function reviewRevised(told: Told, record: ToldRecord): void {
+  const { thread: id = '', revision } = record
+  const thread = livingThread(told, { ...record, revision: (revision ?? 0) - 1 })
+  holdsAgent(thread, record)
+  holdsInTime(thread, record)
+  const hashed = record.details['action_hash'] !== undefined
+  holds(hashed === thread.hashed, 'its thread takes revisions with an action hash or without one, not both')
+  const rejected = record.details['verdict'] === 'reject'
+  move(thread, rejected ? 'revise_rejected' : 'revise')
+  const next = revisionOf(record)
+  holdsTighter(thread.requirement, next.requirement)
+  Object.assign(thread, next)
+  if (rejected) told.due = { type: 'review.rejected', thread: id }
+}
+
+function decided({ actor, details }: ToldRecord, verdict: string): void {
+  holds(actor.kind === 'agent', 'only agents propose calls')
+  holds(details['verdict'] === verdict, `its verdict is ${JSON.stringify(details['verdict'])}`)
+}
+
+function isFrozen({ freezes }: Told, { actor, tool = '' }: ToldRecord): boolean {
+  return freezeOf(freezes, { agent: actor.id, tool }) !== undefined
+}
+
+function revisionOf(
+  record: ToldRecord,
+): Pick<ToldThread, 'revision' | 'submitted_at' | 'requirement' | 'votes'> {
+  const requirement = requirementOf(objectOf(record.details['requirement'], 'its requirement'))
+  return { revision: record.revision ?? 0, submitted_at: record.at, requirement, votes: [] }
+}
+
+function requirementOf({ seats, expires_ms, interactive }: JsonObject): ToldRequirement {
+  holds(typeof expires_ms === 'number' && expires_ms > 0, 'its thread would never expire')
+  const approvals = listOf(seats, 'seats').reduce<number>((sum, seat) => sum + approvalsOf(seat), 0)
+  holds(approvals > 0, 'nobody would have to approve')
+  return { approvals, interactive: interactive === true, expires_ms }
+}
+
+function approvalsOf(seat: JsonValue): number {
+  const { approvals } = objectOf(seat, 'a seat')
+  holds(
+    typeof approvals === 'number' && Number.isSafeInteger(approvals) && approvals > 0,
+    'a seat takes nobody',
+  )
+  return approvals
+}
+
+/** While people are asked, what they have to do only becomes more. */
+function holdsTighter(before: ToldRequirement, after: ToldRequirement): void {
+  const tighter =
+    after.approvals >= before.approvals &&
+    after.expires_ms <= before.expires_ms &&
+    after.interactive >= before.interactive
+  holds(tighter, 'it asks less of people than the revision before')
+}
+
+/** Expiry always rejects: nothing else can happen to a thread whose time is up. */
+export function holdsInTime({ approval, submitted_at, requirement }: ToldThread, { at }: ToldRecord): void {
+  const end = (approval?.at ?? submitted_at) + requirement.expires_ms
+  holds(at < end + SLACK_MS, 'the time of its thread was up')
+}
+
+const ENDED_BY: Readonly<Record<string, 'review.rejected' | 'review.changes_requested' | undefined>> = {
+  approve: undefined,
+  reject: 'review.rejected',
+  request_changes: 'review.changes_requested',
+}
+
+export function voteCast(told: Told, record: ToldRecord): void {
+  const thread = livingThread(told, record)
+  holdsInTime(thread, record)
+  const vote = voteOf(record)
+  holds(vote.decision in ENDED_BY, `nobody can vote ${JSON.stringify(vote.decision)}`)
+  holds(
+    !thread.votes.some(({ reviewer }) => reviewer === vote.reviewer),
+    'the same reviewer has voted on this revision',
+  )
+  holds(
+    !thread.requirement.interactive || vote.via !== 'key',
+    'a key does not vote where a person has to sign in',
+  )
+  const [first = vote] = thread.votes
+  holds(vote.digest === first.digest, 'the votes on this revision saw different things')
+  move(thread, 'vote_counted')
+  thread.votes.push(vote)
+  const type = ENDED_BY[vote.decision]
+  if (type !== undefined) told.due = { type, thread: record.thread ?? '' }
+}
+
+function voteOf({ actor, details }: ToldRecord): ToldVote {
+  holds(actor.kind === 'reviewer', 'only reviewers vote')
+  const [decision, digest, via] = ['decision', 'digest', 'via'].map((name) => textOf(details[name], name))
+  return { reviewer: actor.id, decision: decision ?? '', digest: digest ?? '', via: via ?? '' }
+}
+
+/** The vote that filled the last seat stands before it; where an escalation or the directory filled it, the gateway says so. */
+export function reviewApproved(told: Told, record: ToldRecord): void {
+  const thread = livingThread(told, record)
+  const { votes, requirement } = thread
+  holdsInTime(thread, record)
+  if (record.actor.kind !== 'gateway') holdsVote(told, record, 'approve')
+  const approvers = votes.filter(({ decision }) => decision === 'approve').map(({ reviewer }) => reviewer)
+  const voters = listOf(record.details['voters'], 'voters')
+  holds(
+    JSON.stringify(voters) === JSON.stringify(approvers),
+    'its voters are not those who approved this revision',
+  )
+  const { approvals } = requirement
+  holds(voters.length >= approvals, `${voters.length} approved, and ${approvals} have to`)
+  holds(record.details['digest'] === votes[0]?.digest, 'it is not what the voters saw')
+  move(thread, 'quorum_met')
+  thread.approval = { at: record.at }
+}
+
+/** By the vote before it, or by policy after a revision. */
+export function reviewRejected(told: Told, record: ToldRecord): void {
+  const thread = currentThread(told, record)
+  if (told.last?.type === 'review.revised') return holdsDue(told, record)
+  holdsVote(told, record, 'reject')
+  move(thread, 'vote_reject')
+}
+
+export function changesRequested(told: Told, record: ToldRecord): void {
+  const thread = currentThread(told, record)
+  holdsVote(told, record, 'request_changes')
+  move(thread, 'vote_changes')
+}
+
+function holdsVote({ last }: Told, { actor, thread }: ToldRecord, decision: string): void {
+  const voted = last?.type === 'vote.cast' && last.thread === thread && last.actor.id === actor.id
+  holds(
+    voted && last.details['decision'] === decision,
+    'the vote that it follows from does not stand before it',
+  )
+}
+
+function holdsDue({ last }: Told, { thread, actor }: ToldRecord): void {
+  const follows = last?.thread === thread && last?.details['verdict'] === 'reject' && actor.kind === 'gateway'
+  holds(follows, 'the revision that policy rejected does not stand before it')
+}
+
+export function reviewExpired(told: Told, record: ToldRecord): void {
+  const thread = endable(told, record)
+  const { approval, submitted_at, requirement } = thread
+  holds(approval?.collected === undefined, 'its approval had been collected: only its token expires')
+  const end = (approval?.at ?? submitted_at) + requirement.expires_ms
+  holds(record.at + SLACK_MS >= end, 'its time was not up')
+  move(thread, 'expire')
+}
+
+export function reviewFrozen(told: Told, record: ToldRecord): void {
+  const thread = endable(told, record)
+  holds(isDead(told, thread), 'no freeze has hit its thread')
+  move(thread, 'freeze')
+}
+
+/** What ends without a person: not what is over already. */
+function endable(told: Told, record: ToldRecord): ToldThread {
+  const thread = currentThread(told, record)
+  const { status, approval } = thread
+  holds(record.details['was'] === status, `its thread was ${status} by then`)
+  holds(transition(status, 'freeze') !== undefined && approval?.redeemed === undefined, 'its thread was over')
+  return thread
+}
+
+/** Reminders and escalations. */
+export function reviewAnnounced(told: Told, record: ToldRecord): void {
+  const { status } = currentThread(told, record)
+  holds(status === 'pending_review', `its thread was ${status} by then`)
+}
+
+export function threadClaimed(told: Told, record: ToldRecord): void {
+  const thread = currentThread(told, record)
+  holds(thread.status === 'pending_review', `its thread was ${thread.status} by then`)
+  holds(record.actor.kind === 'reviewer', 'only reviewers claim')
+}
+
+/** Comments and reveals: at any time, about a revision that there was. */
+export function threadNoted(told: Told, record: ToldRecord): void {
+  threadOf(told, record)
+  holds(record.actor.kind === 'reviewer', 'only reviewers do that')
+}

@@ -1,0 +1,89 @@
+import type { EvidenceType } from '../domain/evidence.ts'
+import {
+  freezeEnded,
+  freezeStarted,
+  keyIssued,
+  keyRevoked,
+  linkIssued,
+  sessionEnded,
+  sessionOpened,
+  webhookCreated,
+  webhookKnown,
+} from './laws-access.ts'
+import {
+  approvalCollected,
+  approvalReleased,
+  approvalRevoked,
+  tokenMinted,
+  tokenRedeemed,
+  tokenRefused,
+} from './laws-approval.ts'
+import {
+  changesRequested,
+  decisionAllowed,
+  decisionRejected,
+  reviewAnnounced,
+  reviewApproved,
+  reviewExpired,
+  reviewFrozen,
+  reviewPending,
+  reviewRejected,
+  reviewRevised,
+  threadClaimed,
+  threadNoted,
+  voteCast,
+} from './laws-review.ts'
+import type { ToldRecord } from './record.ts'
+import type { Told } from './told.ts'
+
+/** What a record of a type may tell after what was told before. @throws BrokenLaw */
+export type Law = (told: Told, record: ToldRecord) => void
+
+/** It stands alone: nothing else says whether it is true. */
+const alone: Law = () => undefined
+
+/** For every type of record there is: the law of what it tells. */
+export const LAWS: Readonly<Record<EvidenceType, Law>> = {
+  'decision.allowed': decisionAllowed,
+  'decision.rejected': decisionRejected,
+  'review.pending': reviewPending,
+  'review.revised': reviewRevised,
+  'review.approved': reviewApproved,
+  'review.rejected': reviewRejected,
+  'review.changes_requested': changesRequested,
+  'review.expired': reviewExpired,
+  'review.frozen': reviewFrozen,
+  'review.reminded': reviewAnnounced,
+  'review.escalated': reviewAnnounced,
+  'vote.cast': voteCast,
+  'approval.collected': approvalCollected,
+  'approval.revoked': approvalRevoked,
+  'approval.released': approvalReleased,
+  'token.minted': tokenMinted,
+  'token.redeemed': tokenRedeemed,
+  'token.refused': tokenRefused,
+  'thread.commented': threadNoted,
+  'thread.claimed': threadClaimed,
+  'thread.released': threadClaimed,
+  'payload.revealed': threadNoted,
+  'webhook.created': webhookCreated,
+  'webhook.secret_rotated': webhookKnown,
+  'webhook.paused': webhookKnown,
+  'webhook.resumed': webhookKnown,
+  'webhook.deleted': webhookKnown,
+  'webhook.delivered': webhookKnown,
+  'webhook.given_up': webhookKnown,
+  'webhook.redelivered': webhookKnown,
+  'webhook.pinged': webhookKnown,
+  'agent.event': alone,
+  'freeze.started': freezeStarted,
+  'freeze.ended': freezeEnded,
+  'key.issued': keyIssued,
+  'key.revoked': keyRevoked,
+  'link.issued': linkIssued,
+  'session.opened': sessionOpened,
+  'session.ended': sessionEnded,
+  'policy.loaded': alone,
+  'policy.failed': alone,
+  'evidence.read': alone,
+}

@@ -1,0 +1,89 @@
+import type { JsonValue } from '../contract/json.ts'
+import type { ThreadStatus } from '../domain/thread.ts'
+import { holdsCredential } from './laws-access.ts'
+import { LAWS } from './laws.ts'
+import { BrokenLaw, holds, toldRecord, type ToldRecord } from './record.ts'
+import { nothingTold, type Told } from './told.ts'
+
+/** What the records tell of a tenant, from the first on. */
+export interface Story {
+  /** Calls that policy answered at once. */
+  readonly allowed: number
+  readonly rejected: number
+  /** Threads by what has become of them. */
+  readonly threads: Readonly<Record<ThreadStatus, number>>
+  /** Of the approved ones: those whose proof was redeemed. */
+  readonly redeemed: number
+}
+
+/**
+ * Lives through everything again that evidence tells (design.md section 8, completeness): every thread by the table that the gateway itself moves it by, and
+ * with it who may act, votes, proofs and freezes. What was left out, invented, or put into another order shows in what follows from it.
+ */
+export class Replay {
+  readonly #told: Told = nothingTold()
+  /** One of their records broke a law: the later ones rest on it, and are not judged. */
+  readonly #broken = new Set<string>()
+  #tenant: string | undefined
+
+  /** What is wrong with the next record, in words; undefined when it follows from those before. */
+  take(value: JsonValue): string | undefined {
+    const told = this.#told
+    const { due } = told
+    delete told.due
+    let record: ToldRecord | undefined
+    try {
+      record = toldRecord(value)
+      this.#holdsPlace(record, due)
+      this.#live(record)
+      return undefined
+    } catch (error) {
+      if (error instanceof BrokenLaw) return error.message
+      throw error
+    } finally {
+      if (record === undefined) delete told.last
+      else told.last = record
+    }
+  }
+
+  /** What is missing at the end. */
+  end(): string | undefined {
+    const { due } = this.#told
+    return (
+      due &&
+      `the export ends before \`${due.type}\` of ${due.thread}, which is written together with its last record`
+    )
+  }
+
+  story(): Story {
+    const threads = { pending_review: 0, changes_requested: 0, approved: 0, rejected: 0 }
+    let redeemed = 0
+    for (const { status, approval } of this.#told.threads.values()) {
+      threads[status] += 1
+      if (approval?.redeemed === true) redeemed += 1
+    }
+    return { allowed: this.#told.allowed, rejected: this.#told.rejected, threads, redeemed }
+  }
+
+  #holdsPlace({ tenant, type, thread }: ToldRecord, due: Told['due']): void {
+    this.#tenant ??= tenant
+    holds(tenant === this.#tenant, `it is of tenant \`${tenant}\`, and the first is of \`${this.#tenant}\``)
+    const isDue = due === undefined || (due.type === type && due.thread === thread)
+    holds(
+      isDue,
+      `\`${due?.type}\` of ${due?.thread} is due here: it is written together with the record before`,
+    )
+  }
+
+  #live(record: ToldRecord): void {
+    const { thread = '' } = record
+    if (this.#broken.has(thread)) return
+    try {
+      holdsCredential(this.#told, record)
+      LAWS[record.type](this.#told, record)
+    } catch (error) {
+      if (thread !== '') this.#broken.add(thread)
+      throw error
+    }
+  }
+}

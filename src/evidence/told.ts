@@ -1,0 +1,135 @@
+import { type Freezes, freezeSince, NEVER_FROZEN } from '../domain/freeze.ts'
+import { type ThreadStatus, type ThreadTrigger, transition } from '../domain/thread.ts'
+import { holds, textOf, type ToldRecord } from './record.ts'
+
+/** What the records so far have told of a tenant: as much of its state as their laws need. */
+export interface Told {
+  readonly threads: Map<string, ToldThread>
+  /** Who holds a key now, as `agent:bot`, and which. */
+  readonly keys: Map<string, string>
+  /** SHA-256 of links that nobody has used, and whose they are. */
+  readonly links: Map<string, string>
+  /** SHA-256 of open sessions. */
+  readonly sessions: Map<string, ToldSession>
+  /** Every webhook that there ever was. */
+  readonly webhooks: Set<string>
+  freezes: Freezes
+  /** The record before this one. */
+  last?: ToldRecord
+  /** What was written in the same commit as the record before, and so comes next. */
+  due?: Due
+  /** Calls decided at once. */
+  allowed: number
+  rejected: number
+}
+
+export interface ToldSession {
+  readonly reviewer: string
+  readonly via: string
+}
+
+export interface Due {
+  readonly type: ToldRecord['type']
+  readonly thread: string
+}
+
+/** A thread as its records tell it: state that verbs guard, so that what follows must fit. */
+export interface ToldThread {
+  readonly agent: string
+  readonly task: string
+  readonly tool: string
+  readonly freeze_epoch: number
+  /** Opened with an action hash: every revision has one. */
+  readonly hashed: boolean
+  status: ThreadStatus
+  revision: number
+  submitted_at: number
+  requirement: ToldRequirement
+  /** On the current revision, in the order they were cast. */
+  votes: ToldVote[]
+  approval?: ToldApproval
+}
+
+export interface ToldRequirement {
+  /** Distinct people who have to approve. */
+  readonly approvals: number
+  readonly interactive: boolean
+  readonly expires_ms: number
+}
+
+export interface ToldVote {
+  readonly reviewer: string
+  readonly decision: string
+  readonly digest: string
+  readonly via: string
+}
+
+export interface ToldApproval {
+  readonly at: number
+  readonly collected?: true
+  readonly token?: ToldToken
+  readonly redeemed?: true
+  readonly released?: true
+}
+
+export interface ToldToken {
+  readonly hash: string
+  readonly expires_at: number
+  /** Of the agent when the token was minted. */
+  readonly key: string | undefined
+}
+
+export function nothingTold(): Told {
+  return {
+    threads: new Map(),
+    keys: new Map(),
+    links: new Map(),
+    sessions: new Map(),
+    webhooks: new Set(),
+    freezes: NEVER_FROZEN,
+    allowed: 0,
+    rejected: 0,
+  }
+}
+
+/** The thread that the record is about, and says so: its task, its tool and a revision that there was. @throws BrokenLaw */
+export function threadOf(told: Told, record: ToldRecord): ToldThread {
+  const thread = told.threads.get(textOf(record.thread, 'thread_id'))
+  holds(thread !== undefined, 'its thread was never opened')
+  holds(record.task === thread.task, 'its thread belongs to another task')
+  holds(record.tool === thread.tool, 'its thread is about another tool')
+  const { revision = 0 } = record
+  holds(revision >= 1 && revision <= thread.revision, `its thread has no revision ${revision}`)
+  return thread
+}
+
+/** The same for acts on what is there now: the current revision. @throws BrokenLaw */
+export function currentThread(told: Told, record: ToldRecord): ToldThread {
+  const thread = threadOf(told, record)
+  holds(record.revision === thread.revision, `its thread is at revision ${thread.revision} by then`)
+  return thread
+}
+
+/** The same for acts that a freeze stops. @throws BrokenLaw */
+export function livingThread(told: Told, record: ToldRecord): ToldThread {
+  const thread = currentThread(told, record)
+  holds(!isDead(told, thread), 'a freeze had ended its thread')
+  return thread
+}
+
+/** What was under way when it was frozen never comes back to life. */
+export function isDead({ freezes }: Told, thread: ToldThread): boolean {
+  return freezeSince(freezes, thread) !== undefined
+}
+
+/** Moves the thread as the table of the domain does. @throws BrokenLaw for a move that is not in it */
+export function move(thread: ToldThread, trigger: ThreadTrigger): void {
+  const status = transition(thread.status, trigger)
+  holds(status !== undefined, `its thread was ${thread.status} by then`)
+  thread.status = status
+}
+
+/** The agent whose thread it is did it. @throws BrokenLaw */
+export function holdsAgent({ agent }: ToldThread, { actor }: ToldRecord): void {
+  holds(actor.kind === 'agent' && actor.id === agent, `its thread is of the agent \`${agent}\``)
+}
