@@ -16,6 +16,8 @@ import type { StoredEntry } from '../store/archive.ts'
  */
 export const FORMAT = 'countersign-store'
 export const VERSION = 1
+/** A body of 16 Mi code units, each of them escaped as six bytes, its name and its commit id. */
+export const LONGEST_LINE_BYTES = 128 * 1024 * 1024
 export const HEADER = JSON.stringify({ format: FORMAT, version: VERSION })
 
 /** Of one partition. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { type Line, linesOf, LongLine } from '../lines.ts'
 import { createLawCheck, type LawCheck } from '../store/archive-laws.ts'
 import { compareText, type Fault, type StoredEntry } from '../store/archive.ts'
 import {
@@ -7,12 +8,12 @@ import {
   FORMAT,
   footerLine,
   HEADER,
+  LONGEST_LINE_BYTES,
   newTotals,
   readLine,
   type Totals,
   VERSION,
 } from './format.ts'
-import { type Line, linesOf } from './lines.ts'
 
 /** What a backup holds, in its order. */
 export type Item =
@@ -32,9 +33,13 @@ export type Item =
  */
 export async function* readBackup(source: AsyncIterable<Uint8Array>): AsyncGenerator<Item> {
   const reader = new BackupReader()
-  for await (const line of linesOf(source)) {
-    const item = reader.take(line)
-    if (item !== undefined) yield item
+  try {
+    for await (const line of linesOf(source, LONGEST_LINE_BYTES)) {
+      const item = reader.take(line)
+      if (item !== undefined) yield item
+    }
+  } catch (error) {
+    throw error instanceof LongLine ? reader.longLine() : error
   }
   yield reader.end()
 }
@@ -55,6 +60,10 @@ class BackupReader {
       if (!(error instanceof DamagedBackup)) throw error
       throw new DamagedBackup(`line ${this.#lines}: ${error.message}`)
     }
+  }
+
+  longLine(): DamagedBackup {
+    return new DamagedBackup(`line ${this.#lines + 1}: it is longer than any of a backup`)
   }
 
   end(): Item {

@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
-import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { linesOf } from '../../src/backup/lines.ts'
 import { readBackup } from '../../src/backup/read.ts'
 import { verifyBackup } from '../../src/backup/restore.ts'
 import { commitOf } from '../store/commit-of.ts'
@@ -86,6 +84,16 @@ describe('a damaged backup', () => {
     await expect(verifyBackup(inPieces(''))).rejects.toThrow('cut off after line 0')
   })
 
+  it('with a line longer than any is refused there, and read no further', async () => {
+    let pieces = 0
+    async function* zeros(): AsyncGenerator<Buffer> {
+      yield Buffer.from('{"format":"countersign-store","version":1}\n')
+      for (const piece = Buffer.alloc(1024 * 1024); pieces < 1_000; pieces++) yield piece
+    }
+    await expect(verifyBackup(zeros())).rejects.toThrow('line 2: it is longer than any of a backup')
+    expect(pieces).toBeLessThan(200)
+  })
+
   it('of another version is refused by name', async () => {
     const text = backup.toString().replace('"version":1', '"version":2')
     await expect(verifyBackup(inPieces(text))).rejects.toThrow('version 1')
@@ -134,23 +142,7 @@ describe('a backup that was written by hand', () => {
   })
 })
 
-describe('lines', () => {
-  it('are the same however the bytes arrive', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.string({ unit: fc.constantFrom('a', '\n', '\r', '\u2028', 'é') }),
-        fc.integer({ min: 1, max: 9 }),
-        async (text, size) => {
-          const found: string[] = []
-          for await (const line of linesOf(inPieces(text, size)))
-            found.push(line.bytes.toString() + (line.ended ? '\n' : ''))
-          expect(found.join('')).toBe(text)
-          expect(found).toHaveLength(text.split('\n').length - (text.endsWith('\n') || text === '' ? 1 : 0))
-        },
-      ),
-    )
-  })
-
+describe('a backup', () => {
   it('an empty backup says what it holds: nothing', async () => {
     const items: unknown[] = []
     const text = `{"format":"countersign-store","version":1}\n{"time":0}\n`

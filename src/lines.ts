@@ -1,0 +1,43 @@
+const LINE_END = 0x0a
+
+/** A line without its end, and whether it had one: the last one of a file that was cut off has none. */
+export interface Line {
+  readonly bytes: Buffer
+  readonly ended: boolean
+}
+
+/** A line is longer than any can be. What reads on would only fill memory. */
+export class LongLine extends Error {
+  override readonly name = 'LongLine'
+}
+
+/**
+ * Lines of bytes, however they arrive, of `mostBytes` each at the most. Not by node:readline, which takes other characters for line ends, too.
+ *
+ * @throws LongLine after the lines before it
+ */
+export async function* linesOf(source: AsyncIterable<Uint8Array>, mostBytes: number): AsyncGenerator<Line> {
+  let parts: Uint8Array[] = []
+  let length = 0
+  const take = (part: Uint8Array): void => {
+    length += part.length
+    if (length > mostBytes) throw new LongLine(`a line is longer than ${mostBytes} bytes`)
+    parts.push(part)
+  }
+  const whole = (): Buffer => {
+    const bytes = Buffer.concat(parts)
+    parts = []
+    length = 0
+    return bytes
+  }
+  for await (const chunk of source) {
+    let from = 0
+    for (let end = chunk.indexOf(LINE_END); end >= 0; end = chunk.indexOf(LINE_END, from)) {
+      take(chunk.subarray(from, end))
+      yield { bytes: whole(), ended: true }
+      from = end + 1
+    }
+    if (from < chunk.length) take(chunk.subarray(from))
+  }
+  if (parts.length > 0) yield { bytes: whole(), ended: false }
+}
