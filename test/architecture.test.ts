@@ -31,7 +31,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'outbound/address.ts': [],
   outbound: ['outbound/address.ts', 'give-way.ts'],
   webhooks: ['contract', 'domain', 'gateway', 'outbound'],
-  evidence: ['domain', 'lines.ts'],
+  evidence: ['contract', 'domain', 'lines.ts'],
   'sign-in': ['contract', 'domain', 'gateway', 'outbound'],
   telemetry: ['contract', 'domain', 'gateway', 'store/store.ts'],
   sdk: [],

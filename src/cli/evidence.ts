@@ -82,7 +82,7 @@ async function verify(named: readonly string[], values: Values): Promise<void> {
       'bring a checkpoint or a receipt: without one there is nothing to check against',
       EVIDENCE_USAGE,
     )
-  const verdict = await verifyEvidence(linesOf(file), {
+  const verdict = await verifyEvidence(chunksOf(file), {
     notes: values.checkpoint.map(textOf),
     verifierKey: textOf(values.key).trim(),
     receipts: values.receipt,
@@ -91,8 +91,8 @@ async function verify(named: readonly string[], values: Values): Promise<void> {
   if (verdict.faults.length > 0) process.exitCode = EXIT.doesNotCheck
 }
 
-function sentencesOf({ faults, records, signed, unsigned }: Verdict): string {
-  if (faults.length > 0) return faults.join('\n')
+function sentencesOf({ faults, omitted, records, signed, unsigned }: Verdict): string {
+  if (faults.length > 0) return [...faults, ...(omitted === 0 ? [] : [`... and ${omitted} more`])].join('\n')
   const covered = signed
     ? `The first ${signed.size} are those that were signed at ${signed.at}.`
     : 'No checkpoint was given.'
@@ -108,19 +108,12 @@ function textOf(file: string): string {
   }
 }
 
-async function* linesOf(file: string): AsyncGenerator<string> {
-  const input = createReadStream(file, 'utf8')
-  await once(input, 'ready').catch((error: unknown) => {
+async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(file) as AsyncIterable<Uint8Array>
+  } catch (error) {
     throw unreadable(file, error)
-  })
-  let rest = ''
-  // by line feeds only: to node:readline U+2028 ends a line, too, and a record may hold one
-  for await (const chunk of input as AsyncIterable<string>) {
-    const lines = (rest + chunk).split('\n')
-    rest = lines.pop() ?? ''
-    yield* lines
   }
-  yield rest
 }
 
 function unreadable(file: string, error: unknown): CliFailure {

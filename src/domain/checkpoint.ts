@@ -97,7 +97,10 @@ function readText(text: string): Checkpoint | undefined {
   }
 }
 
-function readVerifierKey(text: string): { readonly name: string; readonly public: Uint8Array } | undefined {
+/** What a verifier key says: whose log it is of, by its origin, and the 32 bytes of RFC 8032. Undefined for what is none. */
+export function readVerifierKey(
+  text: string,
+): { readonly name: string; readonly public: Uint8Array } | undefined {
   const [name = '', id = '', key = '', ...rest] = splitVerifierKey(text.trim())
   const bytes = Buffer.from(key, 'base64')
   if (rest.length > 0 || bytes.length !== 1 + SEED_BYTES || bytes[0] !== ED25519) return undefined

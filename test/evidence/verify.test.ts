@@ -3,12 +3,15 @@ import { signCheckpoint, signingKeyOf, verifierKey } from '../../src/domain/chec
 import { canonicalJson, leafHash } from '../../src/domain/digest.ts'
 import { EMPTY_TREE, grown, rootOf } from '../../src/domain/merkle.ts'
 import { type Proofs, type Verdict, verifyEvidence } from '../../src/evidence/verify.ts'
+import { inPieces } from '../backup/file-of.ts'
 
 /** The tamper matrix: whatever is done to an export, kept checkpoints and receipts find it. */
 
 const ORIGIN = 'countersign/0a/acme'
 const key = signingKeyOf(Buffer.alloc(32, 1))
-const records = Array.from({ length: 100 }, (_, i) => canonicalJson({ a: i, text: `é\u2028"record":${i}` }))
+const records = Array.from({ length: 100 }, (_, i) =>
+  canonicalJson({ a: i, tenant: 'acme', text: `é\u2028"record":${i}` }),
+)
 const lineOf = (record: string, number: number): string =>
   `{"number":${number},"leaf_hash":"${leafHash(record)}","commit_id":"c\\"${number}","record":${record}}`
 const linesOf = (texts: readonly string[]): string[] => texts.map((text, i) => lineOf(text, i + 1))
@@ -24,11 +27,10 @@ const kept: Proofs = {
   receipts: [`95:${leafHash(records[94] ?? '')}`],
 }
 
-async function* each(lines: readonly string[]): AsyncGenerator<string> {
-  for (const line of lines) yield await Promise.resolve(line)
-}
 const verify = (lines: readonly string[], proofs: Partial<Proofs> = {}): Promise<Verdict> =>
-  verifyEvidence(each(lines), { ...kept, ...proofs })
+  verifyBytes(lines.map((line) => `${line}\n`).join(''), proofs)
+const verifyBytes = (bytes: string | Buffer, proofs: Partial<Proofs> = {}): Promise<Verdict> =>
+  verifyEvidence(inPieces(bytes, 100), { ...kept, ...proofs })
 
 /** The history written anew, numbers and hashes and all. */
 const rewritten = (change: (texts: string[]) => void): string[] => {
@@ -36,7 +38,7 @@ const rewritten = (change: (texts: string[]) => void): string[] => {
   change(texts)
   return linesOf(texts)
 }
-const FORGED = canonicalJson({ forged: true })
+const FORGED = canonicalJson({ forged: true, tenant: 'acme' })
 
 describe('evidence as it was', () => {
   it('holds, and says how far it is signed', async () => {
@@ -76,7 +78,7 @@ describe('evidence that was tampered with', () => {
   it('names what is wrong', async () => {
     const lines = linesOf(records)
     lines[4] = lineOf(records[4] ?? '', 6)
-    lines[5] = (lines[5] ?? '').replace(/"leaf_hash":"../, '"leaf_hash":"00')
+    lines[5] = (lines[5] ?? '').replace(/"leaf_hash":".{8}/, '"leaf_hash":"00000000')
     lines[6] = lineOf('{"b":1,"a":2}', 7)
     lines[7] = 'x'
     const { faults } = await verify(lines)
@@ -90,7 +92,84 @@ describe('evidence that was tampered with', () => {
   })
 })
 
+describe('a file that is not the export byte for byte', () => {
+  const whole = linesOf(records).join('\n')
+  const replaced = canonicalJson({ tenant: 'acme', text: '\ufffd' })
+  const lines = (text: string): string => `line ${text}`
+
+  it.each([
+    ['a byte that is no UTF-8, where the record holds U+FFFD', 'is not UTF-8', notUtf8(replaced)],
+    ['carriage returns', 'ends with a carriage return', Buffer.from(whole.replaceAll('\n', '\r\n'))],
+    ['a byte order mark', 'is not a line of', Buffer.from(`\ufeff${whole}`)],
+    ['UTF-16', 'is not UTF-8', Buffer.from(`\ufeff${whole}`, 'utf16le')],
+    ['a number with a zero in front', 'is not a line of', Buffer.from(whole.replace(':1,', ':01,'))],
+    [
+      'a commit id longer than any',
+      'is not a line of',
+      Buffer.from(whole.replace('"c', `"${'\\"'.repeat(4e6)}c`)),
+    ],
+  ])('with %s: is found', async (_, what, bytes) => {
+    const { faults } = await verifyBytes(bytes)
+    expect(faults[0]).toContain(lines(`1 ${what}`))
+  })
+
+  /** A line with a record in which the three bytes of U+FFFD are one byte that decodes to it. */
+  function notUtf8(record: string): Buffer {
+    const line = Buffer.from(lineOf(record, 1), 'utf8').toString('latin1')
+    return Buffer.from(line.replace('\u00ef\u00bf\u00bd', '\u00ff'), 'latin1')
+  }
+
+  it('with a line that does not end: is found before it fills memory', async () => {
+    const { faults } = await verifyEvidence(endless(), kept)
+    expect(faults[0]).toBe('line 1 is longer than any record: nothing from there on was read')
+  })
+
+  async function* endless(): AsyncGenerator<Buffer> {
+    for (const piece = Buffer.alloc(1024 * 1024, 'a'); ;) yield piece
+  }
+
+  it('with the longest record that a store takes: holds', async () => {
+    const record = canonicalJson({ tenant: 'acme', text: '\u2028'.repeat(16 * 1024 * 1024 - 32) })
+    const proofs = { notes: [], receipts: [`1:${leafHash(record)}`] }
+    expect(
+      (await verifyEvidence(inPieces(lineOf(record, 1), 1_000_000), { ...kept, ...proofs })).faults,
+    ).toEqual([])
+  })
+})
+
+describe('faults', () => {
+  it('that are one thing are said once', async () => {
+    const { faults } = await verify(linesOf(records).toSpliced(94, 1), { receipts: [] })
+    expect(faults).toEqual(['record 96 stands where 95 is due'])
+    const twice = linesOf(records)
+    expect((await verify(twice.toSpliced(94, 0, twice[93] ?? ''), { receipts: [] })).faults).toEqual([
+      'record 94 stands where 95 is due',
+    ])
+  })
+
+  it('of which there are too many are counted', async () => {
+    const { faults, omitted } = await verify(Array.from({ length: 150 }, () => 'x'))
+    expect([faults.length, omitted]).toEqual([100, 53])
+  })
+})
+
+describe('evidence of another tenant', () => {
+  it('is found where no checkpoint speaks for it', async () => {
+    const other = (text: string): string => text.replace('acme', 'globex')
+    const { faults } = await verify(linesOf([...records.slice(0, 98), ...records.slice(98).map(other)]))
+    expect(faults).toEqual([
+      'record 99 is not of tenant `acme`, whose key this is',
+      'record 100 is not of tenant `acme`, whose key this is',
+    ])
+  })
+})
+
 describe('proofs', () => {
+  it('a key that is none is found, also when there are only receipts', async () => {
+    const { faults } = await verify(linesOf(records), { notes: [], verifierKey: 'garbage' })
+    expect(faults).toEqual(['the key is no verifier key of evidence'])
+  })
+
   it('that contradict each other, that another key has signed, or that are none, are found', async () => {
     const stranger = signingKeyOf(Buffer.alloc(32, 2))
     const other = [FORGED, ...records.slice(1)]

@@ -34,9 +34,9 @@ const list = (query = ''): Promise<Answer<CheckpointList>> =>
   world.admin('GET', `checkpoints?tenant=acme${query}`)
 const allow = (): Promise<unknown> => bot.submit(newTask(), { tool_name: 't', payload: {} })
 /** The export as an auditor gets it. */
-async function* exported(): AsyncGenerator<string> {
+async function* exported(): AsyncGenerator<Uint8Array> {
   const { text } = await world.admin('GET', 'evidence?tenant=acme')
-  yield* text.split('\n')
+  yield Buffer.from(text)
 }
 /** Everything that is written is signed. */
 async function signed(): Promise<CheckpointList> {
