@@ -57,7 +57,7 @@ export function createApi(url: string, key: string): Api {
     },
     stream: async (path) => {
       const { body } = await call('GET', path, { timeoutMs: STREAM_TIMEOUT_MS })
-      return body ?? emptyStream()
+      return body === null ? emptyStream() : toItsEnd(body, url)
     },
   }
 }
@@ -75,6 +75,18 @@ const HINTS: Record<string, string> = {
   sign_in_required:
     'sign in to the console: an administrator prints a link with `countersign login-link TENANT/NAME`',
   stale_revision: 'the agent has revised its call: `countersign review show` it again',
+}
+
+/** What broke off must not pass for the whole. */
+async function* toItsEnd(body: AsyncIterable<Uint8Array>, url: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body
+  } catch (cause) {
+    throw new CliFailure(`the answer of the gateway at ${url} broke off`, {
+      hint: 'what was printed is not whole: throw it away, and try again',
+      cause,
+    })
+  }
 }
 
 async function* emptyStream(): AsyncGenerator<Uint8Array> {}

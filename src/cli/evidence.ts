@@ -1,11 +1,11 @@
-import { once } from 'node:events'
 import { createReadStream, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { CheckpointList } from '../contract/checkpoint.ts'
 import { verifyEvidence, type Verdict } from '../evidence/verify.ts'
 import { createApi } from './api.ts'
 import { reachAsAdmin } from './credentials.ts'
-import { CliFailure, EXIT, usage } from './failure.ts'
+import { CliFailure, EXIT, refuseMore, usage } from './failure.ts'
+import { writeOut } from './output.ts'
 
 export const EVIDENCE_USAGE = `countersign evidence <command>
 
@@ -45,6 +45,7 @@ export async function evidence(args: readonly string[]): Promise<void> {
   const { values, positionals } = parse(args)
   const [command, ...named] = positionals
   if (command === 'verify') return verify(named, values)
+  refuseMore(positionals, 1, EVIDENCE_USAGE)
   if (values.tenant === undefined) throw usage('name a tenant', EVIDENCE_USAGE)
   if (command === 'export') return exportAll(values.tenant, values)
   if (command === 'checkpoint' || command === 'key') return newest(command, values.tenant, values)
@@ -76,6 +77,8 @@ async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }:
 async function verify(named: readonly string[], values: Values): Promise<void> {
   const [file, ...more] = named
   if (file === undefined || more.length > 0) throw usage('name one export', EVIDENCE_USAGE)
+  if (values.tenant !== undefined)
+    throw usage('the key says whose evidence it is: --tenant is not for verify', EVIDENCE_USAGE)
   if (values.key === undefined) throw usage('name the file with the key, by --key', EVIDENCE_USAGE)
   if (values.checkpoint.length + values.receipt.length === 0)
     throw usage(
@@ -125,9 +128,12 @@ const LINE_END = 0x0a
 /** Writes what comes, as it comes, and counts the lines. */
 async function copyOut(stream: AsyncIterable<Uint8Array>): Promise<number> {
   let lines = 0
-  for await (const chunk of stream) {
-    for (const byte of chunk) if (byte === LINE_END) lines++
-    if (!process.stdout.write(chunk)) await once(process.stdout, 'drain')
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of stream) {
+      for (const byte of chunk) if (byte === LINE_END) lines++
+      yield chunk
+    }
   }
+  await writeOut(counted())
   return lines
 }

@@ -1,5 +1,8 @@
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { type StartedProcess, startProcess } from '../crash.ts'
 import { until } from '../gateway-fixture.ts'
-import { runCli } from './run.ts'
+import { runCli, runUnread } from './run.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
@@ -148,8 +151,18 @@ describe('countersign evidence', () => {
     expect((await run('evidence', 'verify', 'x', '--key', 'acme.key')).err).toContain(
       'bring a checkpoint or a receipt',
     )
-    const lost = await run('evidence', 'verify', 'x', '--key', 'acme.key', '--checkpoint', 'acme.checkpoint')
+    const verify = (path: string, ...more: string[]) =>
+      run('evidence', 'verify', path, '--key', 'acme.key', '--checkpoint', 'acme.checkpoint', ...more)
+    const lost = await verify('x')
     expect([lost.code, lost.err]).toEqual([1, expect.stringContaining('`x` cannot be read')])
+    const folder = await verify('.')
+    expect([folder.code, folder.err]).toEqual([
+      1,
+      expect.stringMatching(/^countersign: `\.` cannot be read: EISDIR[^\n]*\n$/),
+    ])
+    expect((await run('evidence', 'export', 'acme', '--tenant', 'acme')).err).toContain('unexpected argument')
+    const other = await verify('acme.ndjson', '--tenant', 'globex')
+    expect([other.code, other.err]).toEqual([2, expect.stringContaining('the key says whose evidence it is')])
   })
 })
 
@@ -337,6 +350,26 @@ describe('countersign evidence export', () => {
     expect(numbers).toEqual(numbers.map((_, i) => i + 1))
     expect(numbers.length).toBeGreaterThan(5)
     expect(code).toBe(0)
+  })
+
+  it('that breaks off says so, and does not pass for the whole', async () => {
+    const server = createServer((_, response) => {
+      response.write('{"number":1}\n', () => response.destroy())
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { code, err } = await run('evidence', 'export', '--tenant', 'acme', '--url', url)
+    server.close()
+    expect(err).toBe(
+      `countersign: the answer of the gateway at ${url} broke off\n\nwhat was printed is not whole: throw it away, and try again\n`,
+    )
+    expect(code).toBe(1)
+  })
+
+  it('that nobody reads on says so in one line', async () => {
+    const { code, err } = await runUnread(['evidence', 'export', '--tenant', 'acme'], { cwd: directory, env })
+    expect([code, err]).toEqual([1, 'countersign: standard output cannot be written: write EPIPE\n'])
   })
 
   it('holds neither keys nor tokens', async () => {

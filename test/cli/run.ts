@@ -23,3 +23,17 @@ export function runCli(
   child.stdin.end(options.input ?? '')
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
 }
+
+/** The same with nobody at the other end of standard output, as behind `head` when it has read enough. */
+export function runUnread(
+  args: readonly string[],
+  options: { cwd: string; env?: Record<string, string> },
+): Promise<Pick<CliRun, 'code' | 'err'>> {
+  const env = { PATH: process.env['PATH'] ?? '', ...options.env }
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd: options.cwd, env })
+  let err = ''
+  child.stdout.destroy()
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+  child.stdin.end()
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, err })))
+}
