@@ -1,4 +1,6 @@
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { type FileHandle, mkdtemp, open, rename, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { Sink, Written } from './write.ts'
 
@@ -10,7 +12,8 @@ export async function writeFileWhole(
   path: string,
   write: (sink: Sink) => Promise<Written>,
 ): Promise<Written> {
-  const partial = join(dirname(path), `.${basename(path)}.${process.pid}`)
+  // not by the process id: in a container that is the same each time, and what a killed export has left would be in the way of all others
+  const partial = join(dirname(path), `.${basename(path)}.${randomUUID()}`)
   const file = await open(partial, 'wx', 0o600)
   try {
     const written = await write(new FileSink(file))
@@ -23,6 +26,26 @@ export async function writeFileWhole(
     await file.close().catch(() => undefined)
     await rm(partial, { force: true })
     throw error
+  }
+}
+
+/** Lets `write` fill a file without a name, which is gone with this process however that ends, and yields what is in it once it is whole. */
+export async function* writeNameless(write: (sink: Sink) => Promise<void>): AsyncGenerator<Uint8Array, void> {
+  const file = await openNameless()
+  try {
+    await write(new FileSink(file))
+    yield* file.createReadStream({ start: 0, autoClose: false }) as AsyncIterable<Uint8Array>
+  } finally {
+    await file.close()
+  }
+}
+
+async function openNameless(): Promise<FileHandle> {
+  const directory = await mkdtemp(join(tmpdir(), 'countersign-export-'))
+  try {
+    return await open(join(directory, 'backup'), 'wx+', 0o600)
+  } finally {
+    await rm(directory, { recursive: true, force: true })
   }
 }
 

@@ -1,15 +1,13 @@
 import { createReadStream, existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { openArchive, openRestore, type RestoreOptions } from '../app-store.ts'
-import { writeFileWhole } from '../backup/file.ts'
+import { writeFileWhole, writeNameless } from '../backup/file.ts'
 import type { Totals } from '../backup/format.ts'
 import { restoreBackup, verifyBackup } from '../backup/restore.ts'
 import { writeBackup } from '../backup/write.ts'
 import { type Config, shownStore } from '../config.ts'
+import type { StoreArchive } from '../store/archive.ts'
 import { CliFailure, usage } from './failure.ts'
+import { writeOut } from './output.ts'
 import { orExplain } from './store-failure.ts'
 
 const STANDARD = '-'
@@ -18,27 +16,31 @@ const STANDARD = '-'
 export async function exportStore(config: Config, file: string): Promise<void> {
   if (file === STANDARD) return exportToStandardOutput(config)
   if (existsSync(file)) throw usage(`\`${file}\` exists already`, 'name another file, or move it away')
-  const { totals } = await orExplain('export the store', () => exportTo(config, file))
+  const { totals } = await orExplain('export the store', () =>
+    fromArchive(config, (archive) => writeFileWhole(file, (sink) => writeBackup(archive, sink))),
+  )
   console.log(`wrote ${file}: ${counted(totals)}`)
   for (const line of listed(totals)) console.log(line)
 }
 
 async function exportToStandardOutput(config: Config): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'countersign-export-'))
-  const file = join(directory, 'backup')
-  try {
-    const { totals } = await orExplain('export the store', () => exportTo(config, file))
-    await pipeline(createReadStream(file), process.stdout)
-    console.error(`wrote ${counted(totals)}`)
-  } finally {
-    await rm(directory, { recursive: true, force: true })
-  }
+  let totals: readonly Totals[] = []
+  await orExplain('export the store', () =>
+    fromArchive(config, (archive) =>
+      writeOut(
+        writeNameless(async (sink) => {
+          totals = (await writeBackup(archive, sink)).totals
+        }),
+      ),
+    ),
+  )
+  console.error(`wrote ${counted(totals)}`)
 }
 
-async function exportTo(config: Config, file: string): ReturnType<typeof writeFileWhole> {
+async function fromArchive<T>(config: Config, use: (archive: StoreArchive) => Promise<T>): Promise<T> {
   const archive = await openArchive(config)
   try {
-    return await writeFileWhole(file, (sink) => writeBackup(archive, sink))
+    return await use(archive)
   } finally {
     await archive.close()
   }

@@ -9,7 +9,7 @@ import { startProcess } from '../crash.ts'
 import { held, openWorld, until } from '../gateway-fixture.ts'
 import { playHistory } from '../gateway/random-history.ts'
 import { Places } from '../store/places.ts'
-import { runCli } from './run.ts'
+import { runCli, runUnread } from './run.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 
@@ -103,6 +103,13 @@ describe('countersign store export and restore', () => {
     expect((await store(['export', '-', '--store', to.address])).out).toBe(out)
     const cut = await store(['restore', '-', '--store', places.embedded().address], out.slice(0, 5_000))
     expect([cut.code, cut.err]).toEqual([3, expect.stringContaining('cut off')])
+  })
+
+  it('says in one line that nobody reads the backup', async () => {
+    const { code, err } = await runUnread(['store', 'export', '-', '--store', from.address], {
+      cwd: directory,
+    })
+    expect([code, err]).toEqual([1, 'countersign: standard output cannot be written: write EPIPE\n'])
   })
 
   it('says to stop the gateway first, and writes nothing', async () => {
