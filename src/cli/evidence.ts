@@ -1,10 +1,10 @@
-import { createReadStream, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { CheckpointList } from '../contract/checkpoint.ts'
-import { verifyEvidence, type Verdict } from '../evidence/verify.ts'
 import { createApi } from './api.ts'
 import { reachAsAdmin } from './credentials.ts'
-import { CliFailure, EXIT, refuseMore, usage } from './failure.ts'
+import { proveOne, verifyProof } from './evidence-proof.ts'
+import { verifyExport } from './evidence-verify.ts'
+import { CliFailure, refuseMore, usage } from './failure.ts'
 import { writeOut } from './output.ts'
 
 export const EVIDENCE_USAGE = `countersign evidence <command>
@@ -15,13 +15,18 @@ export const EVIDENCE_USAGE = `countersign evidence <command>
       Prints the newest signed checkpoint. Keep it where the gateway cannot write: a repository, a ticket, another machine.
   key --tenant TENANT
       Prints the key that checkpoints are verified with. Keep it, too, once, when the log is new.
-  verify FILE --key FILE [--checkpoint FILE ...] [--receipt NUMBER:HASH ...]
-      Checks an export, from record 1 on, against kept checkpoints and receipts. Needs no gateway and no network.
+  verify FILE --key FILE [--checkpoint FILE ...] [--receipt NUMBER:HASH ...] [--within DURATION]
+      Checks an export, from record 1 on, against kept checkpoints and receipts, and lives through it again: every thread, vote, proof and freeze.
+      With --within, the newest checkpoint may be no older than that. Needs no gateway and no network.
+  prove FILE NUMBER --key FILE --checkpoint FILE
+      Prints a proof (C2SP tlog-proof) for one record of an export, to show it to somebody who must not see the others.
+  verify-proof FILE --key FILE
+      Checks such a proof, and prints the record.
 
   --url URL   the gateway (COUNTERSIGN_URL)
   --json      print the answer as JSON
 
-All but verify need COUNTERSIGN_ADMIN_KEY. verify exits 3 when something is wrong.`
+What asks the gateway needs COUNTERSIGN_ADMIN_KEY. verify and verify-proof exit 3 when something is wrong.`
 
 const OPTIONS = {
   tenant: { type: 'string' },
@@ -29,6 +34,7 @@ const OPTIONS = {
   key: { type: 'string' },
   checkpoint: { type: 'string', multiple: true, default: [] as string[] },
   receipt: { type: 'string', multiple: true, default: [] as string[] },
+  within: { type: 'string' },
   url: { type: 'string' },
   json: { type: 'boolean', default: false },
 } as const
@@ -45,6 +51,8 @@ export async function evidence(args: readonly string[]): Promise<void> {
   const { values, positionals } = parse(args)
   const [command, ...named] = positionals
   if (command === 'verify') return verify(named, values)
+  if (command === 'prove') return prove(named, values)
+  if (command === 'verify-proof') return verifyOneProof(named, values)
   refuseMore(positionals, 1, EVIDENCE_USAGE)
   if (values.tenant === undefined) throw usage('name a tenant', EVIDENCE_USAGE)
   if (command === 'export') return exportAll(values.tenant, values)
@@ -74,53 +82,46 @@ async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }:
   process.stdout.write(checkpoint.note)
 }
 
-async function verify(named: readonly string[], values: Values): Promise<void> {
-  const [file, ...more] = named
-  if (file === undefined || more.length > 0) throw usage('name one export', EVIDENCE_USAGE)
-  if (values.tenant !== undefined)
-    throw usage('the key says whose evidence it is: --tenant is not for verify', EVIDENCE_USAGE)
-  if (values.key === undefined) throw usage('name the file with the key, by --key', EVIDENCE_USAGE)
-  if (values.checkpoint.length + values.receipt.length === 0)
+function verify(named: readonly string[], values: Values): Promise<void> {
+  const [file] = named
+  if (file === undefined) throw usage('name one export', EVIDENCE_USAGE)
+  refuseMore(named, 1, EVIDENCE_USAGE)
+  const { checkpoint, receipt, within, json } = values
+  const key = keyFile(values)
+  if (checkpoint.length + receipt.length === 0)
     throw usage(
       'bring a checkpoint or a receipt: without one there is nothing to check against',
       EVIDENCE_USAGE,
     )
-  const verdict = await verifyEvidence(chunksOf(file), {
-    notes: values.checkpoint.map(textOf),
-    verifierKey: textOf(values.key).trim(),
-    receipts: values.receipt,
-  })
-  console.log(values.json ? JSON.stringify(verdict, null, 2) : sentencesOf(verdict))
-  if (verdict.faults.length > 0) process.exitCode = EXIT.doesNotCheck
+  return verifyExport(file, { key, checkpoint, receipt, within, json })
 }
 
-function sentencesOf({ faults, omitted, records, signed, unsigned }: Verdict): string {
-  if (faults.length > 0) return [...faults, ...(omitted === 0 ? [] : [`... and ${omitted} more`])].join('\n')
-  const covered = signed
-    ? `The first ${signed.size} are those that were signed at ${signed.at}.`
-    : 'No checkpoint was given.'
-  const rest = unsigned === 0 ? [] : [`Nothing but receipts speaks for the last ${unsigned}.`]
-  return [`${records} records, without a gap, each with its hash.`, covered, ...rest].join('\n')
+function prove(named: readonly string[], values: Values): Promise<void> {
+  const [file, number] = named
+  const [checkpoint, ...more] = values.checkpoint
+  if (file === undefined || number === undefined)
+    throw usage('name one export, and the number of a record', EVIDENCE_USAGE)
+  refuseMore(named, 2, EVIDENCE_USAGE)
+  if (!NUMBER.test(number)) throw usage(`\`${number}\` is no number of a record`, EVIDENCE_USAGE)
+  if (checkpoint === undefined || more.length > 0)
+    throw usage('bring the checkpoint that covers it, one', EVIDENCE_USAGE)
+  return proveOne(file, { number: Number(number), key: keyFile(values), checkpoint })
 }
 
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw unreadable(file, error)
-  }
+function verifyOneProof(named: readonly string[], values: Values): Promise<void> {
+  const [file] = named
+  if (file === undefined) throw usage('name one proof', EVIDENCE_USAGE)
+  refuseMore(named, 1, EVIDENCE_USAGE)
+  return verifyProof(file, { key: keyFile(values), json: values.json })
 }
 
-async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
-  try {
-    yield* createReadStream(file) as AsyncIterable<Uint8Array>
-  } catch (error) {
-    throw unreadable(file, error)
-  }
-}
+const NUMBER = /^[1-9][0-9]{0,14}$/
 
-function unreadable(file: string, error: unknown): CliFailure {
-  return new CliFailure(`\`${file}\` cannot be read: ${(error as Error).message}`, { cause: error })
+function keyFile({ key, tenant }: Values): string {
+  if (tenant !== undefined)
+    throw usage('the key says whose evidence it is: --tenant is for what asks the gateway', EVIDENCE_USAGE)
+  if (key === undefined) throw usage('name the file with the key, by --key', EVIDENCE_USAGE)
+  return key
 }
 
 const LINE_END = 0x0a

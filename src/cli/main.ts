@@ -98,7 +98,7 @@ const COMMANDS: Record<string, Entry> = {
     load: () => import('./webhooks.ts').then((it) => ({ run: it.webhooks, usage: it.WEBHOOKS_USAGE })),
   },
   evidence: {
-    summary: 'export evidence as NDJSON',
+    summary: 'export, verify and prove evidence',
     load: () => import('./evidence.ts').then((it) => ({ run: it.evidence, usage: it.EVIDENCE_USAGE })),
   },
   store: {

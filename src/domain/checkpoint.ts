@@ -84,11 +84,13 @@ function signatureIn(line: string, name: string): Buffer | undefined {
 
 const ROOT = /^[A-Za-z0-9+/]{43}=$/
 const SIZE = /^(?:0|[1-9][0-9]{0,15})$/
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 function readText(text: string): Checkpoint | undefined {
   const [origin = '', size = '', root = '', ...extensions] = text.slice(0, -1).split('\n')
   const time = extensions.find((line) => line.startsWith(TIME))
   if (!SIZE.test(size) || !ROOT.test(root) || time === undefined) return undefined
+  if (!RFC_3339.test(time.slice(TIME.length))) return undefined
   return {
     origin,
     size: Number(size),

@@ -31,6 +31,7 @@ export function rootOf({ frontier }: MerkleTree): string {
   return frontier.reduceRight((right, left) => nodeHash(left, right))
 }
 
-function nodeHash(left: string, right: string): string {
+/** The hash of a node over two subtrees. */
+export function nodeHash(left: string, right: string): string {
   return sha256(Buffer.from(`01${left}${right}`, 'hex'))
 }

@@ -30,7 +30,8 @@ export interface Redemption {
   readonly action_hash?: string
 }
 
-export type RefusalReason = 'invalid' | 'used' | 'expired'
+export const REFUSAL_REASONS = ['invalid', 'used', 'expired'] as const
+export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
 /**
  * The order is the contract's. Every mismatch is `invalid` and consumes nothing, then `used`, then `expired`.

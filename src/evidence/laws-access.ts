@@ -8,6 +8,7 @@ import type { Told } from './told.ts'
 export function keyIssued(told: Told, { details }: ToldRecord): void {
   const { holder, key_hash } = keyIn(details)
   holds(details['rotated'] === told.keys.has(holder), 'whether it replaces a key is told wrong')
+  holds(told.keys.get(holder) !== key_hash, 'this key was issued before')
   told.keys.set(holder, key_hash)
 }
 

@@ -1,3 +1,4 @@
+import { REFUSAL_REASONS } from '../domain/token.ts'
 import { holdsInTime, SLACK_MS } from './laws-review.ts'
 import { holds, momentOf, textOf, type ToldRecord } from './record.ts'
 import {
@@ -71,6 +72,10 @@ function tokenOf({ approval }: ToldThread): ToldToken {
 /** A refusal names the thread only where the token was the agent's own. */
 export function tokenRefused(told: Told, record: ToldRecord): void {
   const { reason } = record.details
+  holds(
+    REFUSAL_REASONS.some((one) => one === reason),
+    `nothing is refused as ${JSON.stringify(reason)}`,
+  )
   if (record.thread === undefined)
     return holds(reason === 'invalid', 'no token of the agent is said to be refused')
   const thread = threadOf(told, record)

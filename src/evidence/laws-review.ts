@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
+import { VERDICTS } from '../domain/decision.ts'
 import { freezeOf } from '../domain/freeze.ts'
 import { transition } from '../domain/thread.ts'
 import { holds, listOf, objectOf, textOf, type ToldRecord } from './record.ts'
@@ -63,7 +64,12 @@ export function reviewRevised(told: Told, record: ToldRecord): void {
   holdsInTime(thread, record)
   const hashed = record.details['action_hash'] !== undefined
   holds(hashed === thread.hashed, 'its thread takes revisions with an action hash or without one, not both')
-  const rejected = record.details['verdict'] === 'reject'
+  const { verdict } = record.details
+  holds(
+    VERDICTS.some((one) => one === verdict),
+    `its verdict is ${JSON.stringify(verdict)}`,
+  )
+  const rejected = verdict === 'reject'
   move(thread, rejected ? 'revise_rejected' : 'revise')
   const next = revisionOf(record)
   holdsTighter(thread.requirement, next.requirement)
@@ -140,7 +146,7 @@ export function voteCast(told: Told, record: ToldRecord): void {
   const [first = vote] = thread.votes
   holds(vote.digest === first.digest, 'the votes on this revision saw different things')
   move(thread, 'vote_counted')
-  thread.votes.push(vote)
+  thread.votes = [...thread.votes, vote]
   const type = ENDED_BY[vote.decision]
   if (type !== undefined) told.due = { type, thread: record.thread ?? '' }
 }

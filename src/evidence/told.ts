@@ -46,7 +46,7 @@ export interface ToldThread {
   submitted_at: number
   requirement: ToldRequirement
   /** On the current revision, in the order they were cast. */
-  votes: ToldVote[]
+  votes: readonly ToldVote[]
   approval?: ToldApproval
 }
 
@@ -127,7 +127,11 @@ export function move(thread: ToldThread, trigger: ThreadTrigger): void {
   const status = transition(thread.status, trigger)
   holds(status !== undefined, `its thread was ${thread.status} by then`)
   thread.status = status
+  // Nobody asks again for the votes on what is over, and there may be millions of such threads.
+  if (status === 'rejected' || trigger === 'redeem') thread.votes = NO_VOTES
 }
+
+const NO_VOTES: readonly ToldVote[] = []
 
 /** The agent whose thread it is did it. @throws BrokenLaw */
 export function holdsAgent({ agent }: ToldThread, { actor }: ToldRecord): void {

@@ -1,9 +1,8 @@
-import { isUtf8 } from 'node:buffer'
-import type { JsonObject } from '../contract/json.ts'
 import { type Checkpoint, openCheckpoint, readVerifierKey } from '../domain/checkpoint.ts'
-import { canonicalJson, leafHash } from '../domain/digest.ts'
 import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import { linesOf, LongLine } from '../lines.ts'
+import { type ExportLine, readExportLine } from './export-line.ts'
+import { Replay, type Story } from './replay.ts'
 
 /** What an auditor brings beside the export: nothing of it comes from the gateway at the time of the check. */
 export interface Proofs {
@@ -13,11 +12,34 @@ export interface Proofs {
   readonly verifierKey: string
   /** `Countersign-Evidence` headers that agents kept: `<number>:<leaf hash>`. */
   readonly receipts: readonly string[]
+  /** The newest checkpoint was signed at this moment or later, ms since 1970; anything goes when absent. */
+  readonly freshSince?: number
+}
+
+/**
+ * What can be wrong with evidence (design.md section 8). `signature`: who signed the checkpoints; `integrity`: each record is what was stored; `inclusion`: the
+ * records are those that were signed, and that receipts speak of; `consistency`: there is one history; `completeness`: nothing is missing or invented in it;
+ * `freshness`: it is new enough.
+ */
+export const PROPERTIES = [
+  'signature',
+  'integrity',
+  'inclusion',
+  'consistency',
+  'completeness',
+  'freshness',
+] as const
+export type Property = (typeof PROPERTIES)[number]
+
+export interface Fault {
+  readonly property: Property
+  /** In words. */
+  readonly text: string
 }
 
 export interface Verdict {
-  /** What is wrong, in words; nothing when the evidence holds. */
-  readonly faults: readonly string[]
+  /** What is wrong; nothing when the evidence holds. */
+  readonly faults: readonly Fault[]
   /** How many more there are. */
   readonly omitted: number
   readonly records: number
@@ -25,21 +47,24 @@ export interface Verdict {
   readonly signed?: Checkpoint
   /** Records after it: only receipts speak for them. */
   readonly unsigned: number
+  /** What the records tell. */
+  readonly story: Story
 }
 
 const MOST_FAULTS = 100
 /** A record has 16 Mi code units at the most, of three bytes each, and little stands beside it. */
-const LONGEST_LINE_BYTES = 64 * 1024 * 1024
+export const LONGEST_LINE_BYTES = 64 * 1024 * 1024
 
 /**
- * Checks an export of one tenant's evidence, from its first record on (design.md section 8), offline: every record has the hash that stands beside it,
- * their numbers have no gap, they are of the tenant whose key it is, and each checkpoint is the signed root over exactly the first records. Checkpoints
- * that all agree with one export agree with each other.
+ * Checks an export of one tenant's evidence, from its first record on (design.md section 8), offline. Checkpoints that all agree with one export agree with
+ * each other.
  */
 export async function verifyEvidence(source: AsyncIterable<Uint8Array>, proofs: Proofs): Promise<Verdict> {
   const check = new EvidenceCheck(proofs)
   try {
-    for await (const { bytes } of linesOf(source, LONGEST_LINE_BYTES)) if (bytes.length > 0) check.take(bytes)
+    for await (const { bytes } of linesOf(source, LONGEST_LINE_BYTES)) {
+      if (bytes.length > 0) check.take(readExportLine(bytes))
+    }
   } catch (error) {
     if (!(error instanceof LongLine)) throw error
     check.longLine()
@@ -48,51 +73,62 @@ export async function verifyEvidence(source: AsyncIterable<Uint8Array>, proofs: 
 }
 
 class EvidenceCheck {
-  readonly #faults: string[] = []
+  readonly #faults: Fault[] = []
+  readonly #replay = new Replay()
   readonly #tenant: string | undefined
   readonly #checkpoints: readonly Checkpoint[]
   readonly #receipts: readonly Receipt[]
+  readonly #freshSince: number
   #omitted = 0
   #tree: MerkleTree = EMPTY_TREE
   /** Number that the last line gave itself. */
   #number = 0
   #signed: Checkpoint | undefined
 
-  constructor({ notes, verifierKey, receipts }: Proofs) {
+  constructor({ notes, verifierKey, receipts, freshSince = Number.NEGATIVE_INFINITY }: Proofs) {
+    this.#freshSince = freshSince
     this.#tenant = tenantOf(verifierKey)
-    if (this.#tenant === undefined) this.#fault('the key is no verifier key of evidence')
+    if (this.#tenant === undefined) this.#fault('signature', 'the key is no verifier key of evidence')
     this.#checkpoints = notes.flatMap((note, i) => {
       const checkpoint = openCheckpoint(note, verifierKey)
-      if (checkpoint === undefined) this.#fault(`checkpoint ${i + 1} is not signed by this key`)
+      if (checkpoint === undefined) this.#fault('signature', `checkpoint ${i + 1} is not signed by this key`)
       return checkpoint ?? []
     })
     this.#receipts = receipts.flatMap((text) => {
       const receipt = readReceipt(text)
-      if (receipt === undefined) this.#fault(`\`${text}\` is no receipt`)
+      if (receipt === undefined) this.#fault('inclusion', `\`${text}\` is no receipt`)
       return receipt ?? []
     })
+    this.#compareEachOther()
     this.#compare()
   }
 
-  take(line: Buffer): void {
+  take(line: ExportLine): void {
     const due = this.#tree.size + 1
-    const leaf = this.#leafOf(line, due)
+    this.#look(line, due)
     for (const { number, hash } of this.#receipts)
-      if (number === due && hash !== leaf) this.#fault(`record ${due} is not the one of its receipt`)
-    this.#tree = grown(this.#tree, [leaf])
+      if (number === due && hash !== line.leaf)
+        this.#fault('inclusion', `record ${due} is not the one of its receipt`)
+    this.#tree = grown(this.#tree, [line.leaf])
     this.#compare()
   }
 
   longLine(): void {
-    this.#fault(`line ${this.#tree.size + 1} is longer than any record: nothing from there on was read`)
+    const line = this.#tree.size + 1
+    this.#fault('integrity', `line ${line} is longer than any record: nothing from there on was read`)
   }
 
   end(): Verdict {
     const { size: records } = this.#tree
     for (const { size, at } of this.#checkpoints)
-      if (size > records) this.#fault(`${size} records were signed at ${at}, and ${records} are there`)
+      if (size > records)
+        this.#fault('inclusion', `${size} records were signed at ${at}, and ${records} are there`)
     for (const { number } of this.#receipts)
-      if (number > records) this.#fault(`record ${number}, of which there is a receipt, is not there`)
+      if (number > records)
+        this.#fault('inclusion', `record ${number}, of which there is a receipt, is not there`)
+    const missing = this.#replay.end()
+    if (missing !== undefined) this.#fault('completeness', missing)
+    this.#lookAtTime()
     const signed = this.#signed
     return {
       faults: this.#faults,
@@ -100,12 +136,24 @@ class EvidenceCheck {
       records,
       ...(signed && { signed }),
       unsigned: records - (signed?.size ?? 0),
+      story: this.#replay.story(),
     }
   }
 
-  #fault(text: string): void {
-    if (this.#faults.length < MOST_FAULTS) this.#faults.push(text)
+  #fault(property: Property, text: string): void {
+    if (this.#faults.length < MOST_FAULTS) this.#faults.push({ property, text })
     else this.#omitted += 1
+  }
+
+  /** Of two that were signed for the same number of records, one is of another history. */
+  #compareEachOther(): void {
+    const roots = new Map<number, string>()
+    for (const { size, root } of this.#checkpoints) {
+      const other = roots.get(size)
+      if (other !== undefined && other !== root)
+        this.#fault('consistency', `two different histories of ${size} records were signed by this key`)
+      roots.set(size, root)
+    }
   }
 
   #compare(): void {
@@ -113,44 +161,42 @@ class EvidenceCheck {
     for (const checkpoint of this.#checkpoints) {
       if (checkpoint.size !== size) continue
       if (rootOf(this.#tree) === checkpoint.root) this.#signed = checkpoint
-      else this.#fault(`the first ${size} records are not those that were signed at ${checkpoint.at}`)
+      else
+        this.#fault(
+          'inclusion',
+          `the first ${size} records are not those that were signed at ${checkpoint.at}`,
+        )
     }
   }
 
-  /** The hash of the record in the line, whatever is wrong with it. */
-  #leafOf(line: Buffer, due: number): string {
-    const text = isUtf8(line) ? line.toString('utf8') : undefined
-    const [, number, hash, record = ''] = LINE.exec(text ?? '') ?? []
-    if (number === undefined) {
-      this.#fault(`line ${due} ${text === undefined ? NOT_UTF_8 : whatElse(text)}`)
-      return leafHash(text ?? '')
-    }
-    const leaf = leafHash(record)
-    this.#follow(Number(number), due)
-    if (leaf !== hash) this.#fault(`record ${number} does not have the hash that stands beside it`)
-    const value = canonicalValue(record)
-    if (value === undefined) this.#fault(`record ${number} is not RFC 8785 JSON`)
-    else if (this.#tenant !== undefined && value['tenant'] !== this.#tenant)
-      this.#fault(`record ${number} is not of tenant \`${this.#tenant}\`, whose key this is`)
-    return leaf
+  #look({ number, record, faults }: ExportLine, due: number): void {
+    const name = number === undefined ? `line ${due}` : `record ${number}`
+    for (const fault of faults) this.#fault('integrity', `${name} ${fault}`)
+    if (number !== undefined) this.#follow(number, due)
+    if (record === undefined) return
+    if (this.#tenant !== undefined && record['tenant'] !== this.#tenant)
+      return this.#fault('integrity', `${name} is not of tenant \`${this.#tenant}\`, whose key this is`)
+    const broken = this.#replay.take(record)
+    if (broken !== undefined) this.#fault('completeness', `${name} cannot have happened: ${broken}`)
   }
 
   /** One record that is missing, or too many, is one fault and not one for each record after it. */
   #follow(number: number, due: number): void {
     if (number !== due && number !== this.#number + 1)
-      this.#fault(`record ${number} stands where ${due} is due`)
+      this.#fault('completeness', `record ${number} stands where ${due} is due`)
     this.#number = number
   }
-}
 
-/** The export is written so that the text of the record stands last, as it is stored. A commit id has 128 characters at the most, of six when escaped. */
-const LINE =
-  /^\{"number":([1-9][0-9]{0,14}),"leaf_hash":"([0-9a-f]{64})","commit_id":"(?:[^"\\]|\\.){0,768}","record":(\{.*\})\}$/s
-const NOT_UTF_8 = 'is not UTF-8'
-
-function whatElse(text: string): string {
-  if (text.endsWith('\r')) return 'ends with a carriage return: the file was converted after the export'
-  return 'is not a line of `countersign evidence export`'
+  #lookAtTime(): void {
+    const at = this.#signed?.at
+    if (
+      this.#freshSince === Number.NEGATIVE_INFINITY ||
+      (at !== undefined && Date.parse(at) >= this.#freshSince)
+    )
+      return
+    const since = new Date(this.#freshSince).toISOString()
+    this.#fault('freshness', `no checkpoint that fits was signed since ${since}`)
+  }
 }
 
 /** The origin of a log ends with its tenant (docs/decisions/0016-checkpoints.md). */
@@ -166,14 +212,4 @@ interface Receipt {
 function readReceipt(text: string): Receipt | undefined {
   const [, number, hash] = /^([1-9][0-9]{0,14}):([0-9a-f]{64})$/.exec(text.trim()) ?? []
   return number === undefined || hash === undefined ? undefined : { number: Number(number), hash }
-}
-
-/** Undefined unless it is written as RFC 8785 says. */
-function canonicalValue(text: string): JsonObject | undefined {
-  try {
-    const value = JSON.parse(text) as JsonObject
-    return canonicalJson(value) === text ? value : undefined
-  } catch {
-    return undefined
-  }
 }

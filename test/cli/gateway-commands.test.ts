@@ -124,20 +124,93 @@ describe('countersign evidence', () => {
       })
     const fine = await verify(good)
     expect([fine.code, fine.err]).toEqual([0, ''])
-    expect(fine.out).toMatch(
-      new RegExp(
-        `^${count} records, without a gap, each with its hash\\.\nThe first ${count} are those that were signed at 20\\S+Z\\.\n$`,
-      ),
+    expect(fine.out).toBe(
+      await expectedReport(count, (await run('evidence', 'checkpoint', '--tenant', 'acme')).out),
     )
+    expect((await verify(good, '--within', '1h')).code).toBe(0)
     const bad = await verify(file('bad.ndjson', out.split('\n').slice(0, -2).join('\n')))
-    expect([bad.code, bad.out]).toEqual([
-      3,
-      expect.stringMatching(/^\d+ records were signed at 20\S+Z, and \d+ are there\n$/),
-    ])
-    expect((await verify(good, '--receipt', `1:${'0'.repeat(64)}`)).out).toBe(
-      'record 1 is not the one of its receipt\n',
+    expect(bad.code).toBe(3)
+    expect(bad.out).toMatch(
+      /^ {2}FAILS {4}inclusion {5}\d+ records were signed at 20\S+Z, and \d+ are there$/m,
     )
-    expect((await verify(good, '--json')).out).toContain(`"unsigned": 0`)
+    expect((await verify(good, '--receipt', `1:${'0'.repeat(64)}`)).out).toMatch(
+      /^ {2}FAILS {4}inclusion {5}record 1 is not the one of its receipt$/m,
+    )
+    const soon = await verify(good, '--within', 'soon')
+    expect([soon.code, soon.err]).toEqual([
+      2,
+      expect.stringContaining('--within is a duration like 24h, not `soon`'),
+    ])
+    const json = JSON.parse((await verify(good, '--json')).out) as object
+    expect(json).toMatchObject({
+      faults: [],
+      omitted: 0,
+      records: count,
+      unsigned: 0,
+      story: { redeemed: 0 },
+    })
+  })
+
+  /** What an auditor reads, to the letter. */
+  async function expectedReport(count: number, note: string): Promise<string> {
+    const time = /^time (\S+)$/m.exec(note)?.[1] ?? ''
+    return `  holds    signature     1 checkpoint, signed by this key.
+  holds    integrity     ${count} records, each RFC 8785 JSON with the hash that stands beside it.
+  holds    inclusion     The first ${count} are those that were signed.
+  unknown  consistency   Bring earlier checkpoints, too, to see that this history was only added to.
+  holds    completeness  No number is missing, and everything follows from what stands before it:
+                         0 calls allowed and 0 rejected at once; 0 threads, of which 0 approved (0 redeemed, each once), 0 rejected, 0 open.
+  unknown  freshness     The newest checkpoint was signed at ${time}, less than a minute ago.
+                         Name the most that you accept by --within.
+
+Not proved by this:
+  - that a record tells the truth, or that nothing happened beside the gateway
+  - that no record was left out before it was signed which nothing else follows from, like a call that was allowed at once
+  - when exactly something happened: times are those of the clock of the store
+  - who was in which group, and who owned the agent: that is in git, under the bundle that the decisions name
+`
+  }
+
+  it('proves one record without the others', async () => {
+    const proof = await runCli(
+      ['evidence', 'prove', 'acme.ndjson', '1', '--key', 'acme.key', '--checkpoint', 'acme.checkpoint'],
+      { cwd: directory },
+    )
+    expect([proof.code, proof.err, proof.out.split('\n')[0]]).toEqual([0, '', 'c2sp.org/tlog-proof@v1'])
+    const verifyProof = (path: string, ...more: string[]) =>
+      runCli(['evidence', 'verify-proof', path, '--key', 'acme.key', ...more], { cwd: directory })
+    const shown = await verifyProof(file('1.tlog-proof', proof.out))
+    expect([shown.code, JSON.parse(shown.out)]).toEqual([
+      0,
+      expect.objectContaining({ type: 'webhook.created', tenant: 'acme' }),
+    ])
+    expect(shown.err).toMatch(
+      /^It is record 1 of the \d+ of countersign\/\S+\/acme that were signed at 20\S+Z\.\n$/,
+    )
+    expect(JSON.parse((await verifyProof('1.tlog-proof', '--json')).out)).toMatchObject({
+      number: 1,
+      record: { type: 'webhook.created' },
+    })
+    const forged = await verifyProof(file('2.tlog-proof', proof.out.replace('index 0', 'index 1')))
+    expect([forged.code, forged.out, forged.err]).toEqual([
+      3,
+      '',
+      expect.stringContaining('the record is not in what was signed'),
+    ])
+    const beyond = await run(
+      'evidence',
+      'prove',
+      'acme.ndjson',
+      '999',
+      '--key',
+      'acme.key',
+      '--checkpoint',
+      'acme.checkpoint',
+    )
+    expect([beyond.code, beyond.err]).toEqual([
+      3,
+      expect.stringContaining('the checkpoint covers the records 1 to'),
+    ])
   })
 
   it('says what is missing', async () => {
@@ -147,6 +220,11 @@ describe('countersign evidence', () => {
       'no evidence of `nobody` has been signed yet',
     )
     expect((await run('evidence', 'verify')).err).toContain('name one export')
+    expect((await run('evidence', 'prove', 'x')).err).toContain('name one export, and the number of a record')
+    expect((await run('evidence', 'prove', 'x', '0')).err).toContain('`0` is no number of a record')
+    expect((await run('evidence', 'prove', 'x', '1')).err).toContain('bring the checkpoint that covers it')
+    expect((await run('evidence', 'verify-proof')).err).toContain('name one proof')
+    expect((await run('evidence', 'verify-proof', 'x')).err).toContain('name the file with the key')
     expect((await run('evidence', 'verify', 'x')).err).toContain('name the file with the key')
     expect((await run('evidence', 'verify', 'x', '--key', 'acme.key')).err).toContain(
       'bring a checkpoint or a receipt',

@@ -1,29 +1,34 @@
 import { describe, expect, it } from 'vitest'
-import { signCheckpoint, signingKeyOf, verifierKey } from '../../src/domain/checkpoint.ts'
-import { canonicalJson, leafHash } from '../../src/domain/digest.ts'
-import { EMPTY_TREE, grown, rootOf } from '../../src/domain/merkle.ts'
+import { signingKeyOf } from '../../src/domain/checkpoint.ts'
+import { leafHash } from '../../src/domain/digest.ts'
 import { type Proofs, type Verdict, verifyEvidence } from '../../src/evidence/verify.ts'
 import { inPieces } from '../backup/file-of.ts'
+import {
+  at,
+  KEYS,
+  keyOf,
+  lineOf,
+  linesOf,
+  noteOf,
+  pending,
+  record,
+  REDEEMED,
+  reported,
+  textsOf,
+  voted,
+  VERIFIER_KEY,
+} from './records.ts'
 
 /** The tamper matrix: whatever is done to an export, kept checkpoints and receipts find it. */
 
-const ORIGIN = 'countersign/0a/acme'
-const key = signingKeyOf(Buffer.alloc(32, 1))
-const records = Array.from({ length: 100 }, (_, i) =>
-  canonicalJson({ a: i, tenant: 'acme', text: `é\u2028"record":${i}` }),
-)
-const lineOf = (record: string, number: number): string =>
-  `{"number":${number},"leaf_hash":"${leafHash(record)}","commit_id":"c\\"${number}","record":${record}}`
-const linesOf = (texts: readonly string[]): string[] => texts.map((text, i) => lineOf(text, i + 1))
-
-function noteOf(texts: readonly string[], size: number, signer = key): string {
-  const root = rootOf(grown(EMPTY_TREE, texts.slice(0, size).map(leafHash)))
-  return signCheckpoint({ origin: ORIGIN, size, root, at: `2026-11-20T12:00:0${size % 10}.000Z` }, signer)
-}
+const records = textsOf([
+  keyOf('agent', 'bot'),
+  ...Array.from({ length: 99 }, (_, i) => reported(`é\u2028"record":${i}`)),
+])
 
 const kept: Proofs = {
   notes: [noteOf(records, 40), noteOf(records, 90)],
-  verifierKey: verifierKey(ORIGIN, key.public),
+  verifierKey: VERIFIER_KEY,
   receipts: [`95:${leafHash(records[94] ?? '')}`],
 }
 
@@ -38,7 +43,9 @@ const rewritten = (change: (texts: string[]) => void): string[] => {
   change(texts)
   return linesOf(texts)
 }
-const FORGED = canonicalJson({ forged: true, tenant: 'acme' })
+const [FORGED = ''] = textsOf([reported('forged')])
+
+const textsIn = ({ faults }: Verdict): string[] => faults.map(({ text }) => text)
 
 describe('evidence as it was', () => {
   it('holds, and says how far it is signed', async () => {
@@ -81,7 +88,7 @@ describe('evidence that was tampered with', () => {
     lines[5] = (lines[5] ?? '').replace(/"leaf_hash":".{8}/, '"leaf_hash":"00000000')
     lines[6] = lineOf('{"b":1,"a":2}', 7)
     lines[7] = 'x'
-    const { faults } = await verify(lines)
+    const faults = textsIn(await verify(lines))
     expect(faults.slice(0, 5)).toEqual([
       'record 6 stands where 5 is due',
       'record 6 does not have the hash that stands beside it',
@@ -94,7 +101,7 @@ describe('evidence that was tampered with', () => {
 
 describe('a file that is not the export byte for byte', () => {
   const whole = linesOf(records).join('\n')
-  const replaced = canonicalJson({ tenant: 'acme', text: '\ufffd' })
+  const [replaced = ''] = textsOf([reported('\ufffd')])
   const lines = (text: string): string => `line ${text}`
 
   it.each([
@@ -109,8 +116,8 @@ describe('a file that is not the export byte for byte', () => {
       Buffer.from(whole.replace('"c', `"${'\\"'.repeat(4e6)}c`)),
     ],
   ])('with %s: is found', async (_, what, bytes) => {
-    const { faults } = await verifyBytes(bytes)
-    expect(faults[0]).toContain(lines(`1 ${what}`))
+    const [fault] = textsIn(await verifyBytes(bytes))
+    expect(fault).toContain(lines(`1 ${what}`))
   })
 
   /** A line with a record in which the three bytes of U+FFFD are one byte that decodes to it. */
@@ -120,8 +127,8 @@ describe('a file that is not the export byte for byte', () => {
   }
 
   it('with a line that does not end: is found before it fills memory', async () => {
-    const { faults } = await verifyEvidence(endless(), kept)
-    expect(faults[0]).toBe('line 1 is longer than any record: nothing from there on was read')
+    const [fault] = textsIn(await verifyEvidence(endless(), kept))
+    expect(fault).toBe('line 1 is longer than any record: nothing from there on was read')
   })
 
   async function* endless(): AsyncGenerator<Buffer> {
@@ -129,22 +136,22 @@ describe('a file that is not the export byte for byte', () => {
   }
 
   it('with the longest record that a store takes: holds', async () => {
-    const record = canonicalJson({ tenant: 'acme', text: '\u2028'.repeat(16 * 1024 * 1024 - 32) })
-    const proofs = { notes: [], receipts: [`1:${leafHash(record)}`] }
+    const details = { text: '\u2028'.repeat(16 * 1024 * 1024 - 400) }
+    const [text = ''] = textsOf([record('policy.failed', { by: 'gateway:policies', details })])
+    const proofs = { notes: [], receipts: [`1:${leafHash(text)}`] }
     expect(
-      (await verifyEvidence(inPieces(lineOf(record, 1), 1_000_000), { ...kept, ...proofs })).faults,
+      (await verifyEvidence(inPieces(lineOf(text, 1), 1_000_000), { ...kept, ...proofs })).faults,
     ).toEqual([])
   })
 })
 
 describe('faults', () => {
   it('that are one thing are said once', async () => {
-    const { faults } = await verify(linesOf(records).toSpliced(94, 1), { receipts: [] })
+    const faults = textsIn(await verify(linesOf(records).toSpliced(94, 1), { receipts: [] }))
     expect(faults).toEqual(['record 96 stands where 95 is due'])
     const twice = linesOf(records)
-    expect((await verify(twice.toSpliced(94, 0, twice[93] ?? ''), { receipts: [] })).faults).toEqual([
-      'record 94 stands where 95 is due',
-    ])
+    const again = await verify(twice.toSpliced(94, 0, twice[93] ?? ''), { receipts: [] })
+    expect(textsIn(again)).toEqual(['record 94 stands where 95 is due'])
   })
 
   it('of which there are too many are counted', async () => {
@@ -156,7 +163,7 @@ describe('faults', () => {
 describe('evidence of another tenant', () => {
   it('is found where no checkpoint speaks for it', async () => {
     const other = (text: string): string => text.replace('acme', 'globex')
-    const { faults } = await verify(linesOf([...records.slice(0, 98), ...records.slice(98).map(other)]))
+    const faults = textsIn(await verify(linesOf([...records.slice(0, 98), ...records.slice(98).map(other)])))
     expect(faults).toEqual([
       'record 99 is not of tenant `acme`, whose key this is',
       'record 100 is not of tenant `acme`, whose key this is',
@@ -166,7 +173,7 @@ describe('evidence of another tenant', () => {
 
 describe('proofs', () => {
   it('a key that is none is found, also when there are only receipts', async () => {
-    const { faults } = await verify(linesOf(records), { notes: [], verifierKey: 'garbage' })
+    const faults = textsIn(await verify(linesOf(records), { notes: [], verifierKey: 'garbage' }))
     expect(faults).toEqual(['the key is no verifier key of evidence'])
   })
 
@@ -174,13 +181,66 @@ describe('proofs', () => {
     const stranger = signingKeyOf(Buffer.alloc(32, 2))
     const other = [FORGED, ...records.slice(1)]
     const notes = [noteOf(records, 40), noteOf(other, 40), noteOf(records, 40, stranger), 'x']
-    const { faults } = await verify(linesOf(records), { notes, receipts: ['7', `101:${'0'.repeat(64)}`] })
-    expect(faults).toEqual([
-      'checkpoint 3 is not signed by this key',
-      'checkpoint 4 is not signed by this key',
-      '`7` is no receipt',
-      'the first 40 records are not those that were signed at 2026-11-20T12:00:00.000Z',
-      'record 101, of which there is a receipt, is not there',
+    const receipts = ['7', `101:${'0'.repeat(64)}`]
+    const { faults } = await verify(linesOf(records), { notes, receipts })
+    expect(faults.map(({ property, text }) => `${property}: ${text}`)).toEqual([
+      'signature: checkpoint 3 is not signed by this key',
+      'signature: checkpoint 4 is not signed by this key',
+      'inclusion: `7` is no receipt',
+      'consistency: two different histories of 40 records were signed by this key',
+      'inclusion: the first 40 records are not those that were signed at 2026-11-20T12:00:00.000Z',
+      'inclusion: record 101, of which there is a receipt, is not there',
     ])
+  })
+})
+
+describe('what the records tell', () => {
+  const story = textsOf([...KEYS, ...REDEEMED])
+  const told = (texts: readonly string[]): Promise<Verdict> =>
+    verify(linesOf(texts), { notes: [noteOf(texts, texts.length)], receipts: [] })
+
+  it('is told back', async () => {
+    const threads = { pending_review: 0, changes_requested: 0, approved: 1, rejected: 0 }
+    expect(await told(story)).toMatchObject({
+      faults: [],
+      story: { allowed: 0, rejected: 0, threads, redeemed: 1 },
+    })
+  })
+
+  it('is refused where it cannot have happened, whoever signed it', async () => {
+    const { faults } = await told(story.toSpliced(4, 1))
+    expect(faults).toEqual([
+      {
+        property: 'completeness',
+        text: 'record 5 cannot have happened: the vote that it follows from does not stand before it',
+      },
+    ])
+  })
+
+  it('is missing where a commit was cut in two', async () => {
+    const rejected = textsOf([...KEYS, pending(), voted('reviewer:ann', 'reject')])
+    expect(textsIn(await told(rejected))).toEqual([
+      'the export ends before `review.rejected` of thr_1, which is written together with its last record',
+    ])
+  })
+})
+
+describe('freshness', () => {
+  const since = (seconds: number): Promise<Verdict> =>
+    verify(linesOf(records), { receipts: [], freshSince: Date.parse(at(seconds)) })
+
+  it('is the time of the newest checkpoint that fits', async () => {
+    const signed = { notes: [noteOf(records, 43), noteOf(records, 91)], receipts: [] }
+    expect((await verify(linesOf(records), { ...signed, freshSince: Date.parse(at(1)) })).faults).toEqual([])
+    const { faults } = await verify(linesOf(records), { ...signed, freshSince: Date.parse(at(2)) })
+    expect(faults).toEqual([
+      { property: 'freshness', text: `no checkpoint that fits was signed since ${at(2)}` },
+    ])
+  })
+
+  it("is nobody's to say without a checkpoint", async () => {
+    expect(textsIn(await since(0))).toEqual([])
+    const { faults } = await verify(linesOf(records), { notes: [], freshSince: 0 })
+    expect(faults.map(({ property }) => property)).toEqual(['freshness'])
   })
 })

@@ -98,7 +98,19 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     if (below(4) === 0) await world.due()
     await world.admin('POST', 'unfreeze', { body })
   }
+  /** A call that goes its whole way before anything else happens. */
+  const deal = async (): Promise<void> => {
+    const task = one(tasks) as string
+    const payload = { amount: 500 }
+    const { body: held } = await (agents[1] as Agent).submit(task, { tool_name: 'pay', payload })
+    const thread_id = held.thread_id ?? ''
+    await (people[1] as Reviewer).vote(thread_id, { decision: 'approve', revision: 1 })
+    const { body: decision } = await (agents[1] as Agent).poll({ thread_id })
+    const signature = decision.approval_token
+    await (agents[1] as Agent).validate({ task_id: task, request_payload: payload, signature })
+  }
   const acts = [
+    deal,
     submit,
     submit,
     vote,

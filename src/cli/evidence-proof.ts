@@ -1,0 +1,36 @@
+import { NotProved, openProof, proveRecord } from '../evidence/prove.ts'
+import { exported, keptText } from './evidence-files.ts'
+import { CliFailure, EXIT } from './failure.ts'
+
+/** `countersign evidence prove`: prints a proof for one record, which needs none of the others. */
+export async function proveOne(
+  file: string,
+  { number, key, checkpoint }: { readonly number: number; readonly key: string; readonly checkpoint: string },
+): Promise<void> {
+  const wanted = { number, note: keptText(checkpoint), verifierKey: keptText(key).trim() }
+  process.stdout.write(await proveRecord(exported(file), wanted).catch(refused))
+}
+
+/** `countersign evidence verify-proof`: the record, when the proof holds. Exits 3 when it does not. */
+export async function verifyProof(
+  file: string,
+  options: { readonly key: string; readonly json: boolean },
+): Promise<void> {
+  const text = keptText(file)
+  const key = keptText(options.key).trim()
+  const proved = await Promise.resolve()
+    .then(() => openProof(text, key))
+    .catch(refused)
+  const { number, record, checkpoint } = proved
+  if (options.json)
+    return console.log(JSON.stringify({ number, record: JSON.parse(record) as unknown, checkpoint }, null, 2))
+  console.log(record)
+  console.error(
+    `It is record ${number} of the ${checkpoint.size} of ${checkpoint.origin} that were signed at ${checkpoint.at}.`,
+  )
+}
+
+function refused(error: unknown): never {
+  if (!(error instanceof NotProved)) throw error
+  throw new CliFailure(error.message, { exit: EXIT.doesNotCheck, cause: error })
+}

@@ -1,0 +1,35 @@
+import { verifyEvidence } from '../evidence/verify.ts'
+import { parseDuration } from '../policy/text.ts'
+import { exported, keptText } from './evidence-files.ts'
+import { EXIT, usage } from './failure.ts'
+import { verdictText } from './print-verdict.ts'
+
+export interface VerifyOptions {
+  readonly key: string
+  readonly checkpoint: readonly string[]
+  readonly receipt: readonly string[]
+  /** A duration, as `24h`. */
+  readonly within: string | undefined
+  readonly json: boolean
+}
+
+/** `countersign evidence verify`: says for each property whether it holds, and what none of them proves. Exits 3 when one does not. */
+export async function verifyExport(file: string, options: VerifyOptions): Promise<void> {
+  const now = Date.now()
+  const { checkpoint, receipt, within, json } = options
+  const verdict = await verifyEvidence(exported(file), {
+    notes: checkpoint.map(keptText),
+    verifierKey: keptText(options.key).trim(),
+    receipts: receipt,
+    ...(within === undefined ? {} : { freshSince: now - durationOf(within) }),
+  })
+  const brought = { checkpoints: checkpoint.length, receipts: receipt.length, within, now }
+  console.log(json ? JSON.stringify(verdict, null, 2) : verdictText(verdict, brought))
+  if (verdict.faults.length > 0) process.exitCode = EXIT.doesNotCheck
+}
+
+function durationOf(text: string): number {
+  const ms = parseDuration(text)
+  if (ms === undefined) throw usage(`--within is a duration like 24h, not \`${text}\``)
+  return ms
+}

@@ -1,0 +1,53 @@
+import { isUtf8 } from 'node:buffer'
+import type { JsonObject } from '../contract/json.ts'
+import { canonicalJson, leafHash } from '../domain/digest.ts'
+
+/** A line of an export (docs/evidence.md), as far as it can be read. */
+export interface ExportLine {
+  /** Hash of the text of the record; of the whole line where it is none of ours. */
+  readonly leaf: string
+  /** That the line gives itself. */
+  readonly number?: number
+  /** The record; absent unless it is written as RFC 8785 says. */
+  readonly record?: JsonObject
+  /** The text of the record, byte for byte as it was stored. */
+  readonly text?: string
+  /** What is wrong with it, in words, without its number. */
+  readonly faults: readonly string[]
+}
+
+/** The export is written so that the text of the record stands last, as it is stored. A commit id has 128 characters at the most, of six when escaped. */
+const LINE =
+  /^\{"number":([1-9][0-9]{0,14}),"leaf_hash":"([0-9a-f]{64})","commit_id":"(?:[^"\\]|\\.){0,768}","record":(\{.*\})\}$/s
+
+export function readExportLine(line: Buffer): ExportLine {
+  if (!isUtf8(line)) return { leaf: leafHash(''), faults: ['is not UTF-8'] }
+  const whole = line.toString('utf8')
+  const [, number, hash, text] = LINE.exec(whole) ?? []
+  if (text === undefined) return { leaf: leafHash(whole), faults: [noLine(whole)] }
+  const leaf = leafHash(text)
+  const record = canonicalValue(text)
+  const wrongHash = leaf === hash ? [] : ['does not have the hash that stands beside it']
+  const wrongForm = record === undefined ? ['is not RFC 8785 JSON'] : []
+  return {
+    leaf,
+    number: Number(number),
+    text,
+    ...(record && { record }),
+    faults: [...wrongHash, ...wrongForm],
+  }
+}
+
+function noLine(text: string): string {
+  if (text.endsWith('\r')) return 'ends with a carriage return: the file was converted after the export'
+  return 'is not a line of `countersign evidence export`'
+}
+
+function canonicalValue(text: string): JsonObject | undefined {
+  try {
+    const value = JSON.parse(text) as JsonObject
+    return canonicalJson(value) === text ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,96 @@
+import { type Checkpoint, openCheckpoint } from '../domain/checkpoint.ts'
+import { leafHash } from '../domain/digest.ts'
+import { readLogProof, writeLogProof } from '../domain/log-proof.ts'
+import { type LeafPlace, pathRanges, rootOfPath } from '../domain/merkle-path.ts'
+import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
+import { linesOf, LongLine } from '../lines.ts'
+import { readExportLine } from './export-line.ts'
+import { LONGEST_LINE_BYTES } from './verify.ts'
+
+/** Something that cannot be proved, in words. */
+export class NotProved extends Error {
+  override readonly name = 'NotProved'
+}
+
+export interface Wanted {
+  /** Of the record, from 1. */
+  readonly number: number
+  /** A checkpoint that covers it, as a signed note. */
+  readonly note: string
+  readonly verifierKey: string
+}
+
+/**
+ * A proof for one record of an export (design.md section 8, inclusion), to be shown to somebody who has the key of the log and must not see the others:
+ * a C2SP tlog-proof with the record in it.
+ *
+ * @throws NotProved when the checkpoint is not of this key, does not cover the record, or was signed over other records
+ */
+export async function proveRecord(source: AsyncIterable<Uint8Array>, wanted: Wanted): Promise<string> {
+  const { number, note } = wanted
+  const checkpoint = opened(wanted)
+  const { size, root, at } = checkpoint
+  if (number < 1 || number > size) throw new NotProved(`the checkpoint covers the records 1 to ${size}`)
+  const place = { index: number - 1, size }
+  const { whole, record, path } = await read(source, place).catch(unreadable)
+  if (whole.size < size) throw new NotProved(`${size} records were signed, and ${whole.size} are there`)
+  if (record === undefined || rootOf(whole) !== root)
+    throw new NotProved(`the first ${size} records are not those that were signed at ${at}`)
+  return writeLogProof({ record, index: place.index, path, note })
+}
+
+interface Export {
+  readonly whole: MerkleTree
+  /** The record at the place. */
+  readonly record: string | undefined
+  readonly path: readonly string[]
+}
+
+/** Reads no further than the checkpoint goes, and keeps nothing but frontiers. */
+async function read(source: AsyncIterable<Uint8Array>, place: LeafPlace): Promise<Export> {
+  const beside = pathRanges(place).map((range) => ({ ...range, tree: EMPTY_TREE }))
+  let whole: MerkleTree = EMPTY_TREE
+  let record: string | undefined
+  for await (const { bytes } of linesOf(source, LONGEST_LINE_BYTES)) {
+    const index = whole.size
+    if (index === place.size) break
+    if (bytes.length === 0) continue
+    const { leaf, text } = readExportLine(bytes)
+    whole = grown(whole, [leaf])
+    if (index === place.index) record = text
+    const part = beside.find(({ start, end }) => start <= index && index < end)
+    if (part) part.tree = grown(part.tree, [leaf])
+  }
+  return { whole, record, path: beside.map(({ tree }) => rootOf(tree)) }
+}
+
+function unreadable(error: unknown): never {
+  if (error instanceof LongLine) throw new NotProved('this is no export of evidence')
+  throw error
+}
+
+function opened({ note, verifierKey }: Pick<Wanted, 'note' | 'verifierKey'>): Checkpoint {
+  const checkpoint = openCheckpoint(note, verifierKey)
+  if (checkpoint === undefined) throw new NotProved('the checkpoint is not signed by this key')
+  return checkpoint
+}
+
+export interface Proved {
+  readonly number: number
+  /** The record, byte for byte. */
+  readonly record: string
+  /** What covers it. */
+  readonly checkpoint: Checkpoint
+}
+
+/** What a proof proves to whoever has the key of the log. @throws NotProved */
+export function openProof(text: string, verifierKey: string): Proved {
+  const proof = readLogProof(text)
+  if (proof === undefined) throw new NotProved('this is no tlog-proof with a record in it')
+  const { record, index, path, note } = proof
+  const checkpoint = opened({ note, verifierKey })
+  const place = { index, size: checkpoint.size }
+  if (index >= checkpoint.size || rootOfPath(leafHash(record), place, path) !== checkpoint.root)
+    throw new NotProved('the record is not in what was signed')
+  return { number: index + 1, record, checkpoint }
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest'
+import { type Brought, verdictText } from '../../src/cli/print-verdict.ts'
+import type { Verdict } from '../../src/evidence/verify.ts'
+
+/** What an auditor reads (docs/evidence.md). */
+
+const NOW = Date.UTC(2026, 10, 20, 12)
+const threads = { pending_review: 2, changes_requested: 1, approved: 20, rejected: 9 }
+const signed = (at: number): Pick<Verdict, 'signed'> => ({
+  signed: { origin: 'o', size: 90, root: 'r', at: new Date(at).toISOString() },
+})
+const verdict: Verdict = {
+  faults: [],
+  omitted: 0,
+  records: 100,
+  unsigned: 10,
+  ...signed(NOW - 61_000),
+  story: { allowed: 1, rejected: 3, threads, redeemed: 18 },
+}
+const brought: Brought = { checkpoints: 2, receipts: 1, within: '1h', now: NOW }
+const text = (more: Partial<Verdict> = {}, other: Partial<Brought> = {}): string =>
+  verdictText({ ...verdict, ...more }, { ...brought, ...other })
+
+describe('the verdict on evidence', () => {
+  it('says of each property that it holds, and why', () => {
+    expect(text().split('\n\n')[0]).toBe(`  holds    signature     2 checkpoints, signed by this key.
+  holds    integrity     100 records, each RFC 8785 JSON with the hash that stands beside it.
+  holds    inclusion     The first 90 are those that were signed.
+                         1 receipt, each of the record that it names.
+  holds    consistency   All checkpoints are of this one history.
+  holds    completeness  No number is missing, and everything follows from what stands before it:
+                         1 call allowed and 3 rejected at once; 32 threads, of which 20 approved (18 redeemed, each once), 9 rejected, 3 open.
+  holds    freshness     The newest checkpoint was signed at 2026-11-20T11:58:59.000Z, 1 minute ago.`)
+  })
+
+  it('says what fails, all of it, and how much more there is', () => {
+    const faults = [
+      { property: 'inclusion', text: 'one' },
+      { property: 'inclusion', text: 'two' },
+      { property: 'freshness', text: 'three' },
+    ] as const
+    const said = text({ faults, omitted: 7 })
+    expect(said).toContain(
+      '  FAILS    inclusion     one\n                         two\n  holds    consistency',
+    )
+    expect(said).toContain(
+      '  FAILS    freshness     three\n  ... and 7 more that fail\n\nNot proved by this:',
+    )
+  })
+
+  it.each([
+    [59_999, 'less than a minute ago'],
+    [119 * 60_000, '119 minutes ago'],
+    [120 * 60_000, '2 hours ago'],
+    [-59_999, 'less than a minute ago'],
+    [-61_000, 'which is ahead of the clock of this machine'],
+  ])('says how old it is: %i ms', (ms, age) => {
+    expect(text(signed(NOW - ms))).toContain(`Z, ${age}.`)
+  })
+
+  it('says what it does not prove', () => {
+    expect(text()).toContain('\n  - the last 10 records, but for receipts: nobody has signed them\n')
+    expect(text({ unsigned: 0 })).not.toContain('nobody has signed')
+    const { signed: _, ...unsigned } = verdict
+    const said = verdictText(
+      { ...unsigned, unsigned: 100 },
+      { ...brought, checkpoints: 0, within: undefined },
+    )
+    expect(said).toContain('  unknown  signature     No checkpoint was given.')
+    expect(said).toContain('  unknown  consistency   Bring earlier checkpoints, too')
+    expect(said).toContain('  unknown  freshness     Nobody says how new it is.')
+    const none = verdictText({ ...unsigned, unsigned: 0 }, { ...brought, receipts: 0 })
+    expect(none).toContain('  unknown  inclusion     Nothing that is signed speaks of these records.')
+    expect(said).toContain('\n  - records without a receipt: nobody has signed them\n')
+  })
+
+  it('asks for the age that is accepted, unless it was given', () => {
+    expect(text()).not.toContain('--within')
+    expect(text({}, { within: undefined })).toContain(
+      '  unknown  freshness     The newest checkpoint was signed at ',
+    )
+    expect(text({}, { within: undefined })).toContain('Name the most that you accept by --within.')
+  })
+})

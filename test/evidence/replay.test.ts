@@ -1,0 +1,482 @@
+import { describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../src/contract/json.ts'
+import { EVIDENCE_TYPES } from '../../src/domain/evidence.ts'
+import { LAWS } from '../../src/evidence/laws.ts'
+import { Replay } from '../../src/evidence/replay.ts'
+import {
+  APPROVED,
+  approved,
+  ASKED,
+  at,
+  decided,
+  freeze,
+  keyOf,
+  KEYS,
+  minted,
+  pending,
+  record,
+  REDEEMED,
+  redeemed,
+  refused,
+  revised,
+  THREAD,
+  voted,
+} from './records.ts'
+
+/** One law for each type of record: what can have happened, and, for each of its clauses, what cannot. */
+
+const first = (records: readonly JsonObject[]): string | undefined => {
+  const replay = new Replay()
+  const faults = [...KEYS, ...records].map((one) => replay.take(one))
+  return [...faults, replay.end()].find((fault) => fault !== undefined)
+}
+
+const ANN = 'reviewer:ann'
+const BEN = 'reviewer:ben'
+const TIMER = 'gateway:timer'
+const SECONDS = { late: 62, expired: 32 }
+const TWO = { expires_ms: 60_000, seats: [{ approvals: 2, escalate: [], group: 'desk' }] }
+const SIGNED_IN = { ...ASKED, interactive: true }
+const plain = { task_id: undefined, thread_id: undefined, revision: undefined, tool: undefined }
+
+const rejectedBy = (by: string): JsonObject => record('review.rejected', { by, details: { voters: ['ann'] } })
+const changes = (by: string): JsonObject => record('review.changes_requested', { by, details: {} })
+const expired = (was: string, seconds: number = SECONDS.late): JsonObject =>
+  record('review.expired', { by: TIMER, at: seconds, details: { was } })
+const frozen = (was: string): JsonObject =>
+  record('review.frozen', { by: 'gateway:freeze', details: { was } })
+const collected = (): JsonObject => record('approval.collected', { details: { signed: false } })
+const revoked = (): JsonObject => record('approval.revoked', { details: { code: 'policy_changed' } })
+const released = (seconds: number): JsonObject => record('approval.released', { by: TIMER, at: seconds })
+const desk = (
+  type: 'thread.commented' | 'thread.claimed' | 'thread.released' | 'payload.revealed',
+  more = {},
+) => record(type, { by: ANN, ...more, details: { via: 'key' } })
+const link = (hash: string, reviewer = 'ann'): JsonObject =>
+  record('link.issued', { ...plain, by: 'admin:admin', details: { link_hash: hash, reviewer } })
+const opened = (hash: string, details: JsonObject = { via: 'link', link_hash: 'l' }, by = ANN): JsonObject =>
+  record('session.opened', { ...plain, by, details: { session_hash: hash, ...details } })
+const ended = (hash: string, reviewer = 'ann', by = TIMER): JsonObject =>
+  record('session.ended', { ...plain, by, details: { session_hash: hash, reviewer } })
+const keyGone = (holder: string, id: string, key_hash = `key of ${id}`): JsonObject =>
+  record('key.revoked', { ...plain, by: 'admin:admin', details: { holder, id, key_hash } })
+const webhook = (what: 'created' | 'paused' | 'delivered', details: JsonObject): JsonObject =>
+  record(`webhook.${what}`, { ...plain, by: 'admin:admin', details })
+const SSO = { details: { via: 'oidc' } }
+
+describe('every type of record', () => {
+  it('has a law', () => {
+    expect(Object.keys(LAWS).toSorted()).toEqual(EVIDENCE_TYPES.toSorted())
+  })
+})
+
+describe('what can have happened', () => {
+  it.each<[string, JsonObject[]]>([
+    ['calls decided at once', [decided('allow'), decided('reject')]],
+    ['approved, collected, redeemed', [...REDEEMED, refused('used')]],
+    ['approved by two', [pending(TWO), voted(ANN), voted(BEN), approved(BEN, ['ann', 'ben'])]],
+    [
+      'approved by an escalation',
+      [
+        pending(TWO),
+        voted(ANN),
+        voted(BEN),
+        record('review.escalated', { by: TIMER }),
+        approved('gateway:quorum', ['ann', 'ben']),
+      ],
+    ],
+    ['approved without proof', [...APPROVED, collected()]],
+    ['rejected by a person', [pending(), desk('thread.claimed'), voted(ANN, 'reject'), rejectedBy(ANN)]],
+    [
+      'changes requested, revised, approved',
+      [
+        pending(),
+        voted(ANN, 'request_changes'),
+        changes(ANN),
+        revised(TWO),
+        voted(ANN, 'approve', { revision: 2, details: { digest: 'e' } }),
+        voted(BEN, 'approve', { revision: 2, details: { digest: 'e' } }),
+        approved(BEN, ['ann', 'ben'], { revision: 2, details: { digest: 'e' } }),
+        desk('thread.commented'),
+      ],
+    ],
+    [
+      'revised, and rejected by policy',
+      [
+        pending(),
+        revised(ASKED, { details: { verdict: 'reject' } }),
+        record('review.rejected', { by: 'gateway:policy', revision: 2 }),
+      ],
+    ],
+    [
+      'expired while it waited',
+      [pending(), record('review.reminded', { by: TIMER }), expired('pending_review')],
+    ],
+    ['expired before it was collected', [...APPROVED, expired('approved')]],
+    ['revoked when it was collected', [...APPROVED, revoked()]],
+    [
+      'never redeemed',
+      [...APPROVED, minted(), refused('expired', { at: SECONDS.expired }), released(SECONDS.expired)],
+    ],
+    ['a refusal that names no thread', [refused('invalid', { thread_id: undefined, revision: undefined })]],
+    ['frozen while it waited', [pending(), freeze(1, { tool: 'pay' }), frozen('pending_review')]],
+    [
+      'frozen, lifted, and asked anew',
+      [
+        freeze(1),
+        decided('reject', ['frozen']),
+        freeze(2, {}, 'ended'),
+        decided('allow'),
+        pending(),
+        freeze(3, { agent: 'other' }),
+        voted(ANN),
+        approved(ANN, ['ann']),
+      ],
+    ],
+    ['a key replaced', [keyOf('agent', 'bot', { rotated: true, key_hash: 'new' }), decided('allow')]],
+    [
+      'signed in, by a link and by a provider',
+      [
+        link('l'),
+        opened('s'),
+        opened('o', { via: 'oidc' }),
+        pending(SIGNED_IN),
+        voted(ANN, 'approve', SSO),
+        approved(ANN, ['ann']),
+        ended('s', 'ann', ANN),
+        ended('o'),
+      ],
+    ],
+    [
+      'a webhook',
+      [
+        webhook('created', { id: 'w' }),
+        webhook('paused', { id: 'w' }),
+        webhook('delivered', { webhook: 'w' }),
+      ],
+    ],
+  ])('%s', (_, records) => {
+    expect(first(records)).toBeUndefined()
+  })
+})
+
+const WITHOUT = (index: number): JsonObject[] => REDEEMED.toSpliced(index, 1)
+const AGAIN = (index: number): JsonObject[] => REDEEMED.toSpliced(index, 0, REDEEMED[index] as JsonObject)
+
+describe('what cannot have happened', () => {
+  it.each<[string, JsonObject[], string]>([
+    ['a thread that nobody opened', WITHOUT(0), 'its thread was never opened'],
+    ['an approval without its vote', WITHOUT(1), 'the vote that it follows from does not stand before it'],
+    ['a proof without an approval', WITHOUT(2), 'its thread was pending_review by then'],
+    ['a redemption without its proof', WITHOUT(3), 'its token was never minted'],
+    ['a thread opened twice', AGAIN(0), 'its thread was opened before'],
+    ['a vote cast twice', AGAIN(1), 'the same reviewer has voted on this revision'],
+    ['a proof minted twice', AGAIN(3), 'its approval had been collected'],
+    ['a proof redeemed twice', AGAIN(4), 'its token had been redeemed'],
+    [
+      'another verdict',
+      [{ ...decided('allow'), details: { verdict: 'reject', by: [] } }],
+      'its verdict is "reject"',
+    ],
+    ['a call by a person', [decided('allow', ['r'], { by: ANN })], 'only agents propose calls'],
+    [
+      'a thread that begins in the middle',
+      [pending(ASKED, { revision: 2 })],
+      'a thread begins with revision 1',
+    ],
+    ['a review without what it asks for', [pending(null)], 'its requirement is no object'],
+    ['a review that asks nobody', [pending({ ...ASKED, seats: [] })], 'nobody would have to approve'],
+    ['a seat for nobody', [pending({ ...ASKED, seats: [{ approvals: 0 }] })], 'a seat takes nobody'],
+    ['a review for ever', [pending({ ...ASKED, expires_ms: 0 })], 'its thread would never expire'],
+    [
+      'another task',
+      [pending(), voted(ANN, 'approve', { task_id: 'other' })],
+      'its thread belongs to another task',
+    ],
+    [
+      'another tool',
+      [pending(), voted(ANN, 'approve', { tool: 'other' })],
+      'its thread is about another tool',
+    ],
+    [
+      'a revision that never was',
+      [pending(), desk('thread.commented', { revision: 2 })],
+      'its thread has no revision 2',
+    ],
+    ['a vote on what was revised', [pending(), revised(), voted(ANN)], 'its thread is at revision 2 by then'],
+    ['a vote by an agent', [pending(), voted('agent:bot')], 'only reviewers vote'],
+    ['a vote for something else', [pending(), voted(ANN, 'abstain')], 'nobody can vote "abstain"'],
+    [
+      'a vote when the time was up',
+      [pending(), voted(ANN, 'approve', { at: SECONDS.late })],
+      'the time of its thread was up',
+    ],
+    [
+      'a vote by a key where a person has to sign in',
+      [pending(SIGNED_IN), voted(ANN)],
+      'a key does not vote where a person has to sign in',
+    ],
+    [
+      'votes on different things',
+      [pending(TWO), voted(ANN), voted(BEN, 'approve', { details: { digest: 'e' } })],
+      'the votes on this revision saw different things',
+    ],
+    ['a vote on what is decided', [...APPROVED, voted(BEN)], 'its thread was approved by then'],
+    [
+      'an approval by too few',
+      [pending(TWO), voted(ANN), approved(ANN, ['ann'])],
+      '1 approved, and 2 have to',
+    ],
+    [
+      'an approval by one who did not vote',
+      [pending(), voted(ANN), approved(ANN, ['ann', 'ben'])],
+      'its voters are not those who approved this revision',
+    ],
+    [
+      'an approval by the next person',
+      [pending(), voted(ANN), approved(BEN, ['ann'])],
+      'the vote that it follows from does not stand before it',
+    ],
+    [
+      'an approval of something else',
+      [pending(), voted(ANN), approved(ANN, ['ann'], { details: { digest: 'e' } })],
+      'it is not what the voters saw',
+    ],
+    [
+      'an approval that the votes of an earlier revision carry',
+      [pending(), voted(ANN), revised(), approved('gateway:quorum', ['ann'], { revision: 2 })],
+      'its voters are not those who approved this revision',
+    ],
+    [
+      'a rejection that does not follow',
+      [pending(), voted(ANN, 'reject'), desk('thread.commented')],
+      `\`review.rejected\` of ${THREAD} is due here: it is written together with the record before`,
+    ],
+    [
+      'a rejection without a vote',
+      [pending(), rejectedBy(ANN)],
+      'the vote that it follows from does not stand before it',
+    ],
+    [
+      'a rejection that does not follow at the end',
+      [pending(), voted(ANN, 'reject')],
+      `the export ends before \`review.rejected\` of ${THREAD}, which is written together with its last record`,
+    ],
+    [
+      'changes that nobody asked for',
+      [pending(), voted(ANN), changes(ANN)],
+      'the vote that it follows from does not stand before it',
+    ],
+    [
+      'a revision by another agent',
+      [keyOf('agent', 'other'), pending(), revised(ASKED, { by: 'agent:other' })],
+      'its thread is of the agent `bot`',
+    ],
+    [
+      'a revision that leaves one out',
+      [pending(), revised(ASKED, { revision: 3 })],
+      'its thread has no revision 2',
+    ],
+    [
+      'a revision that asks for fewer',
+      [pending(TWO), revised(ASKED)],
+      'it asks less of people than the revision before',
+    ],
+    [
+      'a revision with more time',
+      [pending(), revised({ ...ASKED, expires_ms: 61_000 })],
+      'it asks less of people than the revision before',
+    ],
+    [
+      'a revision without a sign-in',
+      [pending(SIGNED_IN), revised(ASKED)],
+      'it asks less of people than the revision before',
+    ],
+    [
+      'a revision on the other path',
+      [pending(), revised(ASKED, { details: { action_hash: 'a' } })],
+      'its thread takes revisions with an action hash or without one, not both',
+    ],
+    ['a revision of what is decided', [...APPROVED, revised()], 'its thread was approved by then'],
+    ['expiry before its time', [pending(), expired('pending_review', 50)], 'its time was not up'],
+    [
+      'expiry of what was collected',
+      [...APPROVED, minted(), expired('approved')],
+      'its approval had been collected: only its token expires',
+    ],
+    [
+      'an end of what was something else',
+      [pending(), expired('approved')],
+      'its thread was pending_review by then',
+    ],
+    [
+      'an end of what had ended',
+      [pending(), voted(ANN, 'reject'), rejectedBy(ANN), expired('rejected')],
+      'its thread was over',
+    ],
+    ['an end of what was used', [...REDEEMED, freeze(1), frozen('approved')], 'its thread was over'],
+    [
+      'a reminder of what is decided',
+      [...APPROVED, record('review.reminded', { by: TIMER })],
+      'its thread was approved by then',
+    ],
+    ['a claim of what is decided', [...APPROVED, desk('thread.claimed')], 'its thread was approved by then'],
+    [
+      'a proof for another agent',
+      [keyOf('agent', 'other'), ...APPROVED, minted({ by: 'agent:other' })],
+      'its thread is of the agent `bot`',
+    ],
+    [
+      'a proof when the time was up',
+      [...APPROVED, minted({ at: SECONDS.late, details: { expires_at: at(99) } })],
+      'the time of its thread was up',
+    ],
+    [
+      'a proof that had expired',
+      [...APPROVED, minted({ details: { expires_at: at(1) } })],
+      'its token had expired at its birth',
+    ],
+    [
+      'a redemption too late',
+      [...APPROVED, minted(), redeemed({ at: SECONDS.expired })],
+      'its token had expired',
+    ],
+    [
+      'a redemption of another proof',
+      [...APPROVED, minted(), redeemed({ details: { token_hash: 'u' } })],
+      'its token was never minted',
+    ],
+    [
+      'a redemption under another key',
+      [...APPROVED, minted(), keyOf('agent', 'bot', { rotated: true, key_hash: 'new' }), redeemed()],
+      'the key that its token was minted for was replaced',
+    ],
+    [
+      'a refusal as used of what was not',
+      [...APPROVED, minted(), refused('used')],
+      'its token had not been redeemed',
+    ],
+    [
+      'a refusal as expired of what was not',
+      [...APPROVED, minted(), refused('expired')],
+      'its token had not expired',
+    ],
+    ['a refusal of a proof that never was', [...APPROVED, refused('invalid')], 'its token was never minted'],
+    [
+      'a refusal as used of nobody knows what',
+      [refused('used', { thread_id: undefined, revision: undefined })],
+      'no token of the agent is said to be refused',
+    ],
+    ['a revocation of what was used', [...REDEEMED, revoked()], 'its approval had been used'],
+    ['a revocation of what waits', [pending(), revoked()], 'its thread was pending_review by then'],
+    ['a release of what was used', [...REDEEMED, released(SECONDS.expired)], 'its approval had been used'],
+    ['a release too early', [...APPROVED, minted(), released(5)], 'its token had not expired'],
+    ['a release twice', [...APPROVED, minted(), released(40), released(40)], 'it had been taken back'],
+    [
+      'a call that a freeze stops',
+      [freeze(1, { agent: 'bot' }), decided('allow')],
+      'its agent, tool or tenant was frozen',
+    ],
+    ['a thread that a freeze stops', [freeze(1), pending()], 'its agent, tool or tenant was frozen'],
+    [
+      'a rejection that hides the freeze',
+      [freeze(1), decided('reject')],
+      'a freeze was in force, and it does not say so',
+    ],
+    ['a rejection by no freeze', [decided('reject', ['frozen'])], 'nothing was frozen'],
+    [
+      'a vote on what a freeze ended',
+      [pending(), freeze(1), freeze(2, {}, 'ended'), voted(ANN)],
+      'a freeze had ended its thread',
+    ],
+    [
+      'a proof of what a freeze ended',
+      [...APPROVED, freeze(1, { tool: 'pay' }), freeze(2, { tool: 'pay' }, 'ended'), minted()],
+      'a freeze had ended its thread',
+    ],
+    [
+      'a redemption of what a freeze ended',
+      [...APPROVED, minted(), freeze(1), redeemed()],
+      'a freeze had ended its thread',
+    ],
+    [
+      'an end by no freeze',
+      [pending(), freeze(1, { tool: 'other' }), frozen('pending_review')],
+      'no freeze has hit its thread',
+    ],
+    ['a freeze that is missing', [freeze(2)], 'it is freeze 2, and 1 is due'],
+    ['a lifting of nothing', [freeze(1, {}, 'ended')], 'this was not frozen'],
+    ['a refusal for another reason', [...APPROVED, minted(), refused('odd')], 'nothing is refused as "odd"'],
+    [
+      'a revision without a verdict',
+      [pending(), revised(ASKED, { details: { verdict: 'odd' } })],
+      'its verdict is "odd"',
+    ],
+    ['a call without a key', [keyGone('agent', 'bot'), decided('allow')], '`bot` held no key then'],
+    [
+      'a vote without a key',
+      [pending(), keyGone('reviewer', 'ann'), voted(ANN)],
+      '`ann` held no key then, and was not signed in',
+    ],
+    [
+      'a vote without a session',
+      [pending(), voted(ANN, 'approve', SSO)],
+      '`ann` held no key then, and was not signed in',
+    ],
+    ['a key that was never issued', [keyGone('agent', 'nobody')], 'nobody held this key'],
+    ['a key that is another', [keyGone('agent', 'bot', 'other')], 'nobody held this key'],
+    [
+      'a key that replaces none',
+      [keyOf('agent', 'new', { rotated: true })],
+      'whether it replaces a key is told wrong',
+    ],
+    ['a session by no link', [opened('s')], 'its link was not issued to this reviewer, or was used'],
+    [
+      'a session by a link of somebody else',
+      [link('l', 'ben'), opened('s')],
+      'its link was not issued to this reviewer, or was used',
+    ],
+    [
+      'two sessions by one link',
+      [link('l'), opened('s'), opened('t')],
+      'its link was not issued to this reviewer, or was used',
+    ],
+    [
+      'a session opened twice',
+      [opened('s', { via: 'oidc' }), opened('s', { via: 'oidc' })],
+      'this session was opened before',
+    ],
+    ['a session of an agent', [opened('s', { via: 'oidc' }, 'agent:bot')], 'only reviewers sign in'],
+    ['the end of no session', [ended('s')], 'no such session was open'],
+    [
+      'a webhook created twice',
+      [webhook('created', { id: 'w' }), webhook('created', { id: 'w' })],
+      'this webhook was created before',
+    ],
+    ['a delivery to no webhook', [webhook('delivered', { webhook: 'w' })], 'this webhook was never created'],
+    [
+      'another tenant',
+      [{ ...decided('allow'), tenant: 'globex' }],
+      'it is of tenant `globex`, and the first is of `acme`',
+    ],
+    ['another version', [{ ...decided('allow'), v: 2 }], 'it is of version 2, and only 1 is known'],
+    ['an unknown type', [{ ...decided('allow'), type: 'x' }], 'nothing is known of the type "x"'],
+    ['a time that is none', [{ ...decided('allow'), at: 'now' }], 'its `at` is no time'],
+    ['nobody', [{ ...decided('allow'), actor: { kind: 'x', id: 'x' } }], 'nobody is its actor'],
+    ['half a revision', [{ ...pending(), revision: 1.5 }], 'its revision is no number'],
+    ['a name that is none', [{ ...decided('allow'), tenant: 1 }], 'its `tenant` is no text'],
+    [
+      'reasons that are none',
+      [{ ...decided('reject'), details: { verdict: 'reject' } }],
+      'its `by` is no list',
+    ],
+  ])('%s', (_, records, fault) => {
+    expect(first(records)).toBe(fault)
+  })
+
+  it('is said once for a thread: what comes after rests on it', () => {
+    const replay = new Replay()
+    const faults = [...KEYS, ...WITHOUT(1), ...REDEEMED].map((one) => replay.take(one))
+    expect(faults.filter((fault) => fault !== undefined)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../src/contract/json.ts'
+import { Replay } from '../../src/evidence/replay.ts'
+import { openWorld, type World } from '../gateway-fixture.ts'
+import { playHistory } from './random-history.ts'
+
+/** Evidence of random histories, with which somebody has tampered who can sign whatever they like: what follows from it tells (design.md section 8, completeness). */
+
+const SEEDS = [11, 12, 13]
+const STEPS = 250
+
+let histories: JsonObject[][]
+
+beforeAll(async () => {
+  histories = []
+  for (const seed of SEEDS) {
+    const world: World = await openWorld()
+    await playHistory(world, seed, STEPS)
+    histories.push((await world.evidence()).map(({ record }) => record as unknown as JsonObject))
+    await world.close()
+  }
+}, 120_000)
+afterAll(() => histories.splice(0))
+
+function faultIn(records: readonly JsonObject[]): string | undefined {
+  const replay = new Replay()
+  for (const one of records) {
+    const fault = replay.take(one)
+    if (fault !== undefined) return fault
+  }
+  return replay.end()
+}
+
+const typeOf = (one: JsonObject): string => one['type'] as string
+const threadOf = (one: JsonObject): string | undefined => one['thread_id'] as string | undefined
+
+/** What stands behind each redemption, and what was left of it: pending (or its last revision), votes, approval, mint. */
+const CHAIN = ['review.pending', 'review.revised', 'vote.cast', 'review.approved', 'token.minted']
+
+/** Positions of records that a redemption rests on. */
+function behindRedemptions(records: readonly JsonObject[]): number[] {
+  const redeemed = new Set(records.filter((one) => typeOf(one) === 'token.redeemed').map(threadOf))
+  return records.flatMap((one, i) => (redeemed.has(threadOf(one)) && CHAIN.includes(typeOf(one)) ? [i] : []))
+}
+
+describe('evidence as a gateway wrote it', () => {
+  it('follows, and is of every kind', () => {
+    const types = new Set(histories.flat().map(typeOf))
+    for (const records of histories) expect(faultIn(records)).toBeUndefined()
+    for (const type of [
+      ...CHAIN,
+      'token.redeemed',
+      'token.refused',
+      'review.expired',
+      'review.frozen',
+      'session.opened',
+    ])
+      expect(types).toContain(type)
+  })
+})
+
+describe('evidence that was tampered with', () => {
+  it('without anything that a redemption rests on: is found', () => {
+    for (const records of histories) {
+      const positions = behindRedemptions(records)
+      expect(positions.length).toBeGreaterThan(0)
+      for (const i of positions) expect([i, faultIn(records.toSpliced(i, 1))]).not.toEqual([i, undefined])
+    }
+  })
+
+  it('with anything twice that moves a thread or proves something: is found', () => {
+    const once = [
+      'token.redeemed',
+      'review.rejected',
+      'review.expired',
+      'review.frozen',
+      'approval.revoked',
+      'freeze.started',
+      'freeze.ended',
+      'key.issued',
+      'session.opened',
+      'session.ended',
+      ...CHAIN,
+    ]
+    for (const records of histories) {
+      for (const [i, one] of records.entries()) {
+        if (!once.includes(typeOf(one))) continue
+        expect([typeOf(one), faultIn(records.toSpliced(i, 0, one))]).not.toEqual([typeOf(one), undefined])
+      }
+    }
+  })
+
+  it('with a redemption, a vote or an approval of somebody else: is found', () => {
+    for (const records of histories) {
+      for (const [i, one] of records.entries()) {
+        if (!['token.redeemed', 'vote.cast', 'review.approved', 'token.minted'].includes(typeOf(one)))
+          continue
+        const { actor } = one as { actor: { kind: string; id: string } }
+        if (actor.kind === 'gateway') continue
+        const other = { ...one, actor: { ...actor, id: 'nobody' } }
+        expect([typeOf(one), faultIn(records.with(i, other))]).not.toEqual([typeOf(one), undefined])
+      }
+    }
+  })
+
+  it('with a redemption moved before what it rests on: is found', () => {
+    for (const records of histories) {
+      for (const [i, one] of records.entries()) {
+        if (typeOf(one) !== 'token.redeemed') continue
+        const without = records.toSpliced(i, 1)
+        const minted = without.findIndex(
+          (other) => typeOf(other) === 'token.minted' && threadOf(other) === threadOf(one),
+        )
+        expect(faultIn(without.toSpliced(minted, 0, one))).toBe('its token was never minted')
+      }
+    }
+  })
+})
