@@ -16,6 +16,7 @@ import {
   writeMarker,
 } from './embedded-files.ts'
 import { type DirectoryLock, lockDirectory } from './embedded-lock.ts'
+import { orFailureCause } from './embedded-runway.ts'
 import {
   type Database,
   openDatabase,
@@ -136,10 +137,10 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
 
   async settle(time: number): Promise<void> {
     await this.#flush()
-    await this.#db.batch(() => {
+    await this.#batch(() => {
       for (const [partition, last] of this.#lastNumbers) writeLastNumber(this.#db, partition, last)
     })
-    await writeFirstStamp(this.#db, time, this.#storeId)
+    await orFailureCause(writeFirstStamp(this.#db, time, this.#storeId))
   }
 
   /** The data file is a whole store by itself, so its rename is the moment. */
@@ -170,9 +171,13 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
     const waiting = this.#waiting
     this.#waiting = []
     this.#units = 0
-    await this.#db.batch(() => {
+    await this.#batch(() => {
       for (const [partition, entry] of waiting) writeEntry(this.#db, partition, entry)
     })
+  }
+
+  async #batch(write: () => void): Promise<void> {
+    await orFailureCause(this.#db.batch(write))
   }
 }
 

@@ -290,3 +290,13 @@ export async function failureCause(error: unknown): Promise<Error & { code?: unk
   if (cause === undefined) return error as Error
   return cause.catch((reason: Error) => reason)
 }
+
+/** A write that nobody else answers for: of a first stamp, of a restore. @throws Error with the cause, in a sentence */
+export async function orFailureCause<T>(write: Promise<T>): Promise<T> {
+  try {
+    return await write
+  } catch (error) {
+    const cause = await failureCause(error)
+    throw new Error(`writing failed (${cause.message}): look at the disk, and whether it is full`, { cause })
+  }
+}

@@ -25,7 +25,7 @@ import {
 } from './embedded-files.ts'
 import { createFlight, encodeCommit } from './embedded-flight.ts'
 import { lockDirectory } from './embedded-lock.ts'
-import { createRunway, failureCause } from './embedded-runway.ts'
+import { createRunway, failureCause, orFailureCause } from './embedded-runway.ts'
 import {
   countRange,
   openDatabase,
@@ -116,7 +116,8 @@ function openFiles(directory: string): Database {
 /** The stamp and the marker file name the same store, or the data file is not the one that belongs here. */
 async function readOrWriteStamp(db: Database, directory: string, sources?: ClockSources): Promise<Stamp> {
   const marker = readMarker(directory)
-  if (readStamp(db) === undefined) await writeFirstStamp(db, createClock(0, sources).now(), randomUUID())
+  if (readStamp(db) === undefined)
+    await orFailureCause(writeFirstStamp(db, createClock(0, sources).now(), randomUUID()))
   const stamp = readStamp(db)
   if (stamp === undefined) throw new Error(`${DATA_FILE} cannot be written`)
   if (marker === undefined) writeMarker(directory, stamp.storeId)

@@ -198,6 +198,21 @@ describe('a large store', () => {
     expect(await store(['check', '--store', redis.address], '', small)).toMatchObject({ code: 0, err: '' })
   }, 60_000)
 
+  it('that the disk has no room for says so last, and leaves nothing', async () => {
+    const to = places.embedded()
+    const limited = ['sh', '-c', 'ulimit -f 4000; exec "$@"', 'sh']
+    const child = startProcess(MAIN, ['store', 'restore', at('large'), '--store', to.address], {
+      through: limited,
+    })
+    const { code, errors } = await child.ended
+    // before it LMDB prints the error by itself
+    expect(errors).toMatch(
+      /^countersign: cannot restore: writing failed \([^\n]+\): look at the disk, and whether it is full\n$(?![^])/m,
+    )
+    expect(code).toBe(1)
+    expect(readdirSync(to.path).filter((name) => !name.startsWith('lock.'))).toEqual([])
+  })
+
   it('that is being restored when the process is killed is as good as none', async () => {
     const [embedded, redis] = [places.embedded(), await places.redis()]
     const killed = async (address: string, begun: () => boolean | Promise<boolean>): Promise<void> => {
