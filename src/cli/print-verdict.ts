@@ -1,4 +1,5 @@
 import { PROPERTIES, type Property, type Verdict } from '../evidence/verify.ts'
+import { visible } from './print-thread.ts'
 
 /** What was checked against. */
 export interface Brought {
@@ -25,7 +26,9 @@ const INDENT = ' '.repeat(LABELS.holds.length + WIDTH + 2)
 export function verdictText(verdict: Verdict, brought: Brought): string {
   const said = saidOf(verdict, brought)
   const lines = PROPERTIES.flatMap((property) => {
-    const faults = verdict.faults.filter((fault) => fault.property === property).map(({ text }) => text)
+    const faults = verdict.faults
+      .filter((fault) => fault.property === property)
+      .map(({ text }) => shown(text))
     const label = faults.length > 0 ? LABELS.fails : said[property].holds ? LABELS.holds : LABELS.unknown
     const texts = faults.length > 0 ? faults : said[property].lines
     return texts.map((text, i) => `${i === 0 ? `${label}${property.padEnd(WIDTH)}  ` : INDENT}${text}`)
@@ -33,6 +36,13 @@ export function verdictText(verdict: Verdict, brought: Brought): string {
   const more = verdict.omitted === 0 ? [] : [`  ... and ${verdict.omitted} more that fail`]
   const limits = limitsOf(verdict).map((text) => `  - ${text}`)
   return [...lines, ...more, '', 'Not proved by this:', ...limits].join('\n')
+}
+
+const LONGEST_FAULT = 400
+
+/** What is wrong may name what stands in the file, whoever wrote that. */
+function shown(fault: string): string {
+  return visible(fault.length > LONGEST_FAULT ? `${fault.slice(0, LONGEST_FAULT)}...` : fault)
 }
 
 const holds = (...lines: string[]): Said => ({ holds: true, lines })

@@ -77,8 +77,12 @@ export function reviewRevised(told: Told, record: ToldRecord): void {
   if (rejected) told.due = { type: 'review.rejected', thread: id }
 }
 
+/** Bundle revision in records of what no policy decided: nothing but a rejection. */
+const NO_BUNDLE = 'none'
+
 function decided({ actor, details }: ToldRecord, verdict: string): void {
   holds(actor.kind === 'agent', 'only agents propose calls')
+  holds(verdict === 'reject' || details['policy'] !== NO_BUNDLE, 'no policy was in force')
   holds(details['verdict'] === verdict, `its verdict is ${JSON.stringify(details['verdict'])}`)
 }
 

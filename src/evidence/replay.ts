@@ -22,8 +22,10 @@ export interface Story {
  */
 export class Replay {
   readonly #told: Told = nothingTold()
-  /** One of their records broke a law: the later ones rest on it, and are not judged. */
+  /** Threads of which a record broke a law, because later ones rest on it; and who acted without a credential, as `agent:bot`. Each is told once. */
   readonly #broken = new Set<string>()
+  /** The latest time so far. */
+  #latest = 0
   #tenant: string | undefined
 
   /** What is wrong with the next record, in words; undefined when it follows from those before. */
@@ -35,6 +37,7 @@ export class Replay {
     try {
       record = toldRecord(value)
       this.#holdsPlace(record, due)
+      this.#holdsTime(record)
       this.#live(record)
       return undefined
     } catch (error) {
@@ -75,15 +78,29 @@ export class Replay {
     )
   }
 
+  /** The store's clock never goes back; a record has the time at which its commit was begun. */
+  #holdsTime({ at }: ToldRecord): void {
+    const latest = this.#latest
+    this.#latest = Math.max(latest, at)
+    holds(at + OUT_OF_ORDER_MS >= latest, `a record before it is of ${new Date(latest).toISOString()}`)
+  }
+
   #live(record: ToldRecord): void {
-    const { thread = '' } = record
-    if (this.#broken.has(thread)) return
+    const { thread = '', actor } = record
+    this.#once(`${actor.kind}:${actor.id}`, () => holdsCredential(this.#told, record))
+    this.#once(thread, () => LAWS[record.type](this.#told, record))
+  }
+
+  #once(name: string, law: () => void): void {
+    if (this.#broken.has(name)) return
     try {
-      holdsCredential(this.#told, record)
-      LAWS[record.type](this.#told, record)
+      law()
     } catch (error) {
-      if (thread !== '') this.#broken.add(thread)
+      if (name !== '') this.#broken.add(name)
       throw error
     }
   }
 }
+
+/** Much more than a commit may take. */
+const OUT_OF_ORDER_MS = 5 * 60_000

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../contract/json.ts'
 import { type Checkpoint, openCheckpoint, readVerifierKey } from '../domain/checkpoint.ts'
 import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import { linesOf, LongLine } from '../lines.ts'
@@ -75,6 +76,8 @@ export async function verifyEvidence(source: AsyncIterable<Uint8Array>, proofs: 
 class EvidenceCheck {
   readonly #faults: Fault[] = []
   readonly #replay = new Replay()
+  /** No record is missing so far, and each could be read: behind that the rest would contradict itself for no other reason. */
+  #isWhole = true
   readonly #tenant: string | undefined
   readonly #checkpoints: readonly Checkpoint[]
   readonly #receipts: readonly Receipt[]
@@ -126,7 +129,7 @@ class EvidenceCheck {
     for (const { number } of this.#receipts)
       if (number > records)
         this.#fault('inclusion', `record ${number}, of which there is a receipt, is not there`)
-    const missing = this.#replay.end()
+    const missing = this.#isWhole ? this.#replay.end() : undefined
     if (missing !== undefined) this.#fault('completeness', missing)
     this.#lookAtTime()
     const signed = this.#signed
@@ -173,9 +176,14 @@ class EvidenceCheck {
     const name = number === undefined ? `line ${due}` : `record ${number}`
     for (const fault of faults) this.#fault('integrity', `${name} ${fault}`)
     if (number !== undefined) this.#follow(number, due)
+    if (faults.length > 0 || number !== due) this.#isWhole = false
     if (record === undefined) return
     if (this.#tenant !== undefined && record['tenant'] !== this.#tenant)
-      return this.#fault('integrity', `${name} is not of tenant \`${this.#tenant}\`, whose key this is`)
+      this.#fault('integrity', `${name} is not of tenant \`${this.#tenant}\`, whose key this is`)
+    else if (this.#isWhole) this.#live(name, record)
+  }
+
+  #live(name: string, record: JsonObject): void {
     const broken = this.#replay.take(record)
     if (broken !== undefined) this.#fault('completeness', `${name} cannot have happened: ${broken}`)
   }

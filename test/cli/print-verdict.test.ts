@@ -48,6 +48,11 @@ describe('the verdict on evidence', () => {
     )
   })
 
+  it('shows as text what stands in a file that anybody may have made up', () => {
+    const faults = [{ property: 'completeness', text: `\u001b[2J\u202e${'x'.repeat(1_000)}` }] as const
+    expect(text({ faults })).toMatch(/^ {2}FAILS {4}completeness {2}<U\+001B>\[2J<U\+202E>x{100,400}\.\.\.$/m)
+  })
+
   it.each([
     [59_999, 'less than a minute ago'],
     [119 * 60_000, '119 minutes ago'],

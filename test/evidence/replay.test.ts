@@ -459,6 +459,16 @@ describe('what cannot have happened', () => {
       [{ ...decided('allow'), tenant: 'globex' }],
       'it is of tenant `globex`, and the first is of `acme`',
     ],
+    [
+      'a time long before another',
+      [decided('allow', ['r'], { at: 400 }), decided('allow')],
+      `a record before it is of ${at(400)}`,
+    ],
+    [
+      'a call that no policy allowed',
+      [{ ...decided('allow'), details: { verdict: 'allow', by: [], policy: 'none' } }],
+      'no policy was in force',
+    ],
     ['another version', [{ ...decided('allow'), v: 2 }], 'it is of version 2, and only 1 is known'],
     ['an unknown type', [{ ...decided('allow'), type: 'x' }], 'nothing is known of the type "x"'],
     ['a time that is none', [{ ...decided('allow'), at: 'now' }], 'its `at` is no time'],
@@ -472,6 +482,13 @@ describe('what cannot have happened', () => {
     ],
   ])('%s', (_, records, fault) => {
     expect(first(records)).toBe(fault)
+  })
+
+  it('is said once for whoever held no credential', () => {
+    const replay = new Replay()
+    const faults = [decided('allow'), decided('reject'), decided('allow')].map((one) => replay.take(one))
+    expect(faults).toEqual(['`bot` held no key then', undefined, undefined])
+    expect(replay.story()).toMatchObject({ allowed: 1, rejected: 1 })
   })
 
   it('is said once for a thread: what comes after rests on it', () => {

@@ -13,6 +13,7 @@ import {
   pending,
   record,
   REDEEMED,
+  refused,
   reported,
   textsOf,
   voted,
@@ -215,6 +216,12 @@ describe('what the records tell', () => {
         text: 'record 5 cannot have happened: the vote that it follows from does not stand before it',
       },
     ])
+  })
+
+  it('is not lived through behind a gap, where it would contradict itself for no other reason', async () => {
+    expect(textsIn(await told([...story, ...textsOf([refused('expired')])]))).toHaveLength(1)
+    const { faults } = await verify(linesOf(story).toSpliced(0, 1), { notes: [], receipts: [] })
+    expect(faults.map(({ text }) => text)).toEqual(['record 2 stands where 1 is due'])
   })
 
   it('is missing where a commit was cut in two', async () => {
