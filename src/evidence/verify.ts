@@ -80,7 +80,8 @@ class EvidenceCheck {
   #isWhole = true
   readonly #tenant: string | undefined
   readonly #checkpoints: readonly Checkpoint[]
-  readonly #receipts: readonly Receipt[]
+  /** Leaf hashes that receipts name, by the number of the record. */
+  readonly #receipts = new Map<number, string[]>()
   readonly #freshSince: number
   #omitted = 0
   #tree: MerkleTree = EMPTY_TREE
@@ -94,14 +95,11 @@ class EvidenceCheck {
     if (this.#tenant === undefined) this.#fault('signature', 'the key is no verifier key of evidence')
     this.#checkpoints = notes.flatMap((note, i) => {
       const checkpoint = openCheckpoint(note, verifierKey)
-      if (checkpoint === undefined) this.#fault('signature', `checkpoint ${i + 1} is not signed by this key`)
+      if (checkpoint === undefined)
+        this.#fault('signature', `checkpoint ${i + 1} ${unsigned(note, verifierKey)}`)
       return checkpoint ?? []
     })
-    this.#receipts = receipts.flatMap((text) => {
-      const receipt = readReceipt(text)
-      if (receipt === undefined) this.#fault('inclusion', `\`${text}\` is no receipt`)
-      return receipt ?? []
-    })
+    for (const text of receipts) this.#keep(text)
     this.#compareEachOther()
     this.#compare()
   }
@@ -109,9 +107,8 @@ class EvidenceCheck {
   take(line: ExportLine): void {
     const due = this.#tree.size + 1
     this.#look(line, due)
-    for (const { number, hash } of this.#receipts)
-      if (number === due && hash !== line.leaf)
-        this.#fault('inclusion', `record ${due} is not the one of its receipt`)
+    for (const hash of this.#receipts.get(due) ?? [])
+      if (hash !== line.leaf) this.#fault('inclusion', `record ${due} is not the one of its receipt`)
     this.#tree = grown(this.#tree, [line.leaf])
     this.#compare()
   }
@@ -126,7 +123,7 @@ class EvidenceCheck {
     for (const { size, at } of this.#checkpoints)
       if (size > records)
         this.#fault('inclusion', `${size} records were signed at ${at}, and ${records} are there`)
-    for (const { number } of this.#receipts)
+    for (const number of this.#receipts.keys())
       if (number > records)
         this.#fault('inclusion', `record ${number}, of which there is a receipt, is not there`)
     const missing = this.#isWhole ? this.#replay.end() : undefined
@@ -146,6 +143,12 @@ class EvidenceCheck {
   #fault(property: Property, text: string): void {
     if (this.#faults.length < MOST_FAULTS) this.#faults.push({ property, text })
     else this.#omitted += 1
+  }
+
+  #keep(receipt: string): void {
+    const [, number, hash = ''] = RECEIPT.exec(receipt.trim()) ?? []
+    if (number === undefined) return this.#fault('inclusion', `\`${receipt}\` is no receipt`)
+    this.#receipts.set(Number(number), [...(this.#receipts.get(Number(number)) ?? []), hash])
   }
 
   /** Of two that were signed for the same number of records, one is of another history. */
@@ -207,17 +210,18 @@ class EvidenceCheck {
   }
 }
 
+/** Of another log the checkpoint may be as good as any: a file was taken for another. */
+function unsigned(note: string, verifierKey: string): string {
+  const [origin = ''] = note.split('\n', 1)
+  const { name } = readVerifierKey(verifierKey) ?? {}
+  if (name === undefined || origin === name || !origin.startsWith('countersign/'))
+    return 'is not signed by this key'
+  return `is of \`${origin}\`, and the key of \`${name}\``
+}
+
 /** The origin of a log ends with its tenant (docs/decisions/0016-checkpoints.md). */
 function tenantOf(verifierKey: string): string | undefined {
   return /^countersign\/[^/]+\/([^/]+)$/.exec(readVerifierKey(verifierKey)?.name ?? '')?.[1]
 }
 
-interface Receipt {
-  readonly number: number
-  readonly hash: string
-}
-
-function readReceipt(text: string): Receipt | undefined {
-  const [, number, hash] = /^([1-9][0-9]{0,14}):([0-9a-f]{64})$/.exec(text.trim()) ?? []
-  return number === undefined || hash === undefined ? undefined : { number: Number(number), hash }
-}
+const RECEIPT = /^([1-9][0-9]{0,14}):([0-9a-f]{64})$/

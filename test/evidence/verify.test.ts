@@ -173,6 +173,13 @@ describe('evidence of another tenant', () => {
 })
 
 describe('proofs', () => {
+  it('of another log say which one', async () => {
+    const note = noteOf(records, 40).replaceAll('0a/acme', '0a/globex')
+    expect(textsIn(await verify(linesOf(records), { notes: [note] }))).toEqual([
+      'checkpoint 1 is of `countersign/0a/globex`, and the key of `countersign/0a/acme`',
+    ])
+  })
+
   it('a key that is none is found, also when there are only receipts', async () => {
     const faults = textsIn(await verify(linesOf(records), { notes: [], verifierKey: 'garbage' }))
     expect(faults).toEqual(['the key is no verifier key of evidence'])
