@@ -10,10 +10,11 @@ import { createOutboundThread } from './outbound/outbound-thread.ts'
 import { composeSecret } from './webhooks/signature.ts'
 import { createWorker, TRY_MS, type Worker } from './webhooks/worker.ts'
 
-/** What a test may want otherwise: how often the outbox is looked at, how long a try may take (ms), whom to trust, and where. */
+/** What a test may want otherwise: how often the outbox is looked at, how long a try may take (ms), what time it is, whom to trust, and where. */
 export interface WebhookParts {
   readonly everyMs?: number
   readonly deadlineMs?: number
+  readonly wall?: () => number
   readonly ca?: string
   readonly dnsServers?: readonly string[]
   /** Deliveries are made in a thread of their own, whose built file lies beside the program. */
@@ -33,7 +34,7 @@ const EVERY_MS = 500
 
 /** The sender of webhooks. It is known to the gateway before it starts, because it needs the gateway to start. */
 export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webhooks {
-  const { everyMs = EVERY_MS, deadlineMs = TRY_MS, inThread = false, ...trust } = parts
+  const { everyMs = EVERY_MS, deadlineMs = TRY_MS, wall = Date.now, inThread = false, ...trust } = parts
   const options = { allowed: allowedOf(config), ...trust }
   let threadDied: (error: unknown) => void = () => undefined
   const outbound = inThread
@@ -54,6 +55,7 @@ export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webh
         outbound,
         everyMs,
         deadlineMs,
+        wall,
         observe: (tried) => metrics.observeDelivery(tried),
         beginSpan: () => tracing.begin('deliver', undefined),
         onError: (error) => log.error({ err: error }, 'a webhook could not be delivered or noted now'),

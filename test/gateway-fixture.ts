@@ -345,7 +345,7 @@ export class World {
       timerEveryMs,
       checkpointEveryMs,
       ...(streamBeatMs === undefined ? {} : { streamBeatMs }),
-      ...(webhooks === undefined ? {} : { webhooks }),
+      webhooks: { wall: () => clock.wall(), ...webhooks },
     })
   }
 

@@ -26,6 +26,8 @@ export interface WorkerOptions {
   readonly everyMs: number
   /** For one try, ms. */
   readonly deadlineMs: number
+  /** ms since 1970, as receivers know it: the store's clock stays ahead when a wall clock that had jumped forward is set right. */
+  readonly wall: () => number
   readonly observe: (tried: Observed) => void
   readonly beginSpan: () => Span
   readonly onError: (error: unknown) => void
@@ -212,7 +214,7 @@ interface Posted {
 /** Undefined when there was nothing to do, or the gateway stops: then it is made again. */
 async function post(
   deps: Deps,
-  { outbound, deadlineMs, beginSpan }: WorkerOptions,
+  { outbound, deadlineMs, wall, beginSpan }: WorkerOptions,
   { tenant, destination, id, record: atHand }: Item,
   signal: AbortSignal,
 ): Promise<Posted | undefined> {
@@ -234,7 +236,7 @@ async function post(
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'Countersign',
-    ...sign({ id, seconds: Math.floor(now / 1_000), body }, secrets),
+    ...sign({ id, seconds: Math.floor(wall() / 1_000), body }, secrets),
   }
   const start = performance.now()
   const sent = await outbound.post(destination.url, { headers, body, deadlineMs, signal })

@@ -4,18 +4,29 @@ import type { Store } from '../../src/store/store.ts'
 
 const PAGE = 1_000
 
+/** What a replay finds wrong in records that follow one another, with the record. */
+export function faultsOf(records: readonly object[], replay = new Replay()): string[] {
+  return records.flatMap((record) => {
+    const fault = replay.take(record as JsonValue)
+    return fault === undefined ? [] : [`${fault}: ${JSON.stringify(record)}`]
+  })
+}
+
 /** What a replay finds wrong in the evidence of a tenant, with the record. */
 export async function faultsIn(store: Store, tenant: string): Promise<string[]> {
   const replay = new Replay()
-  const faults: (string | undefined)[] = []
+  const faults: string[] = []
   for (let after = 0; ;) {
     const events = await store.events(tenant, after, PAGE)
-    for (const { number, body } of events) {
-      const fault = replay.take(JSON.parse(body) as JsonValue)
-      faults.push(fault && `${tenant} ${number}: ${fault}: ${body}`)
-    }
+    faults.push(
+      ...faultsOf(
+        events.map(({ body }) => JSON.parse(body) as object),
+        replay,
+      ),
+    )
     if (events.length < PAGE) break
     after += events.length
   }
-  return [...faults, replay.end()].filter((fault) => fault !== undefined)
+  const missing = replay.end()
+  return missing === undefined ? faults : [...faults, missing]
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../src/store/redis-address.ts'
 import { openRedisStore } from '../../src/store/redis.ts'
 import type { Store } from '../../src/store/store.ts'
+import { faultsOf } from '../evidence/replayed.ts'
 import { Agent, openWorld, Reviewer, REVIEWED, type World } from '../gateway-fixture.ts'
 import { type Proxy, startProxy } from '../redis/proxy.ts'
 import type { RedisServer } from '../redis/server.ts'
@@ -113,6 +114,7 @@ describe('a primary that is lost', () => {
       const valid = proofs.map(({ answers }) => answers.filter((answer) => answer === 'valid').length)
       expect(Math.max(...valid)).toBe(1)
       const evidence = await gateways[0].allEvidence()
+      expect(faultsOf(evidence.map(({ record }) => record))).toEqual([])
       const recorded = new Set(evidence.map(({ record }) => record.task_id))
       expect([...acknowledged].filter((task) => !recorded.has(task))).toEqual([])
       expect(acknowledged.size).toBeGreaterThan(FAILOVERS * CALLERS)

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { Replay } from '../../src/evidence/replay.ts'
 import { evidenceAfter, type Gateway, inDirectory, seeded, SOAK, startGateway } from './gateway.ts'
 import {
   createNotebook,
@@ -29,7 +30,11 @@ async function killAgainAndAgain(directory: string): Promise<void> {
   console.log(`seed ${seed} (COUNTERSIGN_SEED repeats the moments of the kills)`)
   const random = seeded(seed)
   const total = { receipts: 0, threads: 0, starts: [] as number[] }
-  const tokens = { minted: new Map<string, number>(), redeemed: new Map<string, number>() }
+  const tokens = {
+    replay: new Replay(),
+    minted: new Map<string, number>(),
+    redeemed: new Map<string, number>(),
+  }
   let keys: Keys | undefined
   let checked = 0
   let notebook = createNotebook()

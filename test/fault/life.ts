@@ -1,4 +1,6 @@
 import { expect } from 'vitest'
+import type { Replay } from '../../src/evidence/replay.ts'
+import { faultsOf } from '../evidence/replayed.ts'
 import {
   type Answer,
   type Evidence,
@@ -200,9 +202,15 @@ async function expectRedeemableOnce(
   expect((await redeem(gateway, keys, thread)).body).toEqual({ valid: false, reason: 'used' })
 }
 
-/** Numbers 1, 2, 3, ... without a gap; the hash of each leaf is that of its text; each token minted and redeemed at most once. */
+/** Numbers 1, 2, 3, ... without a gap; the hash of each leaf is that of its text; each record follows from those before it; each token minted and redeemed at most once. */
 export function expectSound(evidence: readonly Evidence[], from: number, tokens: TokenCounts): void {
   expect(evidence.map((one) => one.number)).toEqual(evidence.map((_, i) => from + i + 1))
+  expect(
+    faultsOf(
+      evidence.map(({ record }) => record),
+      tokens.replay,
+    ),
+  ).toEqual([])
   for (const { record } of evidence) {
     const token = record.details?.['token_hash']
     if (typeof token !== 'string') continue
@@ -214,6 +222,7 @@ export function expectSound(evidence: readonly Evidence[], from: number, tokens:
 }
 
 export interface TokenCounts {
+  readonly replay: Replay
   readonly minted: Map<string, number>
   readonly redeemed: Map<string, number>
 }

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startProcess } from '../crash.ts'
+import { faultsOf } from '../evidence/replayed.ts'
 import {
   type Answer,
   evidenceAfter,
@@ -67,6 +68,7 @@ describe('a store that does not answer', () => {
       const evidence = await evidenceAfter(gateway, 0)
       expect(evidence.map((one) => one.number)).toEqual(evidence.map((_, i) => i + 1))
       expect(evidence.length).toBeGreaterThan(before)
+      expect(faultsOf(evidence.map(({ record }) => record))).toEqual([])
       await stop(gateway)
     }))
 

@@ -42,7 +42,12 @@ beforeAll(async () => {
   const webhooksAllow = ports.map(({ port }) => `${networks}:${port}`).join(',')
   world = await openWorld({
     config: { webhooksAllow },
-    webhooks: { everyMs: 20, deadlineMs: 1_000, ca: receivers.ca },
+    webhooks: {
+      everyMs: 20,
+      deadlineMs: 1_000,
+      ca: receivers.ca,
+      wall: () => world.clock.now - wallIsBehindMs,
+    },
   })
   bot = await world.agent()
   ann = await world.reviewer('ann')
@@ -53,6 +58,8 @@ afterAll(async () => {
 })
 
 const spare: Receiver[] = []
+/** How far the store's clock is ahead of the wall clock. */
+let wallIsBehindMs = 0
 let receiver: Receiver
 let hook: WebhookSecret
 const fresh = (): Receiver => spare.pop() as Receiver
@@ -193,6 +200,16 @@ describe('what a receiver gets', () => {
     const expected = createHmac('sha256', key).update(`${body.id}.${headers['webhook-timestamp']}.${raw}`)
     expect(signed).toBe(expected.digest('base64'))
     expect(() => new Webhook(hook.secret).verify(`${raw} `, headers)).toThrow()
+  })
+
+  it('the time at which it is sent by the wall clock: receivers refuse what is from the future', async () => {
+    wallIsBehindMs = HOUR
+    await allow()
+    await got(1)
+    wallIsBehindMs = 0
+    const { headers, body } = receiver.got[0] as Got
+    expect(headers['webhook-timestamp']).toBe(String(Math.floor((world.clock.now - HOUR) / 1_000)))
+    expect(body.timestamp).toBe(new Date(world.clock.now).toISOString())
   })
 
   it('the payload too, where the destination asks for it', async () => {
