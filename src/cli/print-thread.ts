@@ -15,7 +15,7 @@ function headline(thread: ThreadSummary): string {
   const { given, required } = thread.approvals
   const waits =
     thread.status === 'pending_review'
-      ? `${given}/${required} approvals from ${thread.groups.join(' + ')}`
+      ? `${given}/${required} approvals from ${[thread.groups.join(' + '), ...thread.escalated_to].join(' or ')}`
       : thread.status
   return `${thread.thread_id}  ${thread.risk.toUpperCase()}  ${thread.tool_name}  by ${thread.agent}  ${waits}${until(thread)}`
 }

@@ -71,6 +71,9 @@ export const ThreadSummary = Type.Object({
   created_at: Instant,
   deadline: Type.Optional(Instant),
   groups: Type.Array(Type.String()),
+  escalated_to: Type.Array(Type.String(), {
+    description: 'Groups that may approve in the place of those, since an escalation.',
+  }),
   approvals: Type.Object({ given: Type.Integer(), required: Type.Integer() }),
   updated_at: Type.String({ format: 'date-time', description: 'Of the last revision, vote or end.' }),
   claim: Type.Optional(Claim),
@@ -264,6 +267,7 @@ export const ThreadView = Type.Object({
   created_at: Instant,
   deadline: Type.Optional(Instant),
   groups: ThreadSummary.properties.groups,
+  escalated_to: ThreadSummary.properties.escalated_to,
   approvals: ThreadSummary.properties.approvals,
   updated_at: ThreadSummary.properties.updated_at,
   claim: Type.Optional(Claim),

@@ -7,7 +7,7 @@ import type { Caller } from './caller.ts'
 import { reviewerEntry } from './identify.ts'
 import { decodeCursor, encodeCursor, instant } from './paging.ts'
 import { INDEX, read } from './records.ts'
-import { summaryOf } from './thread-summary.ts'
+import { mayApprove, summaryOf } from './thread-summary.ts'
 import { storeCall } from './transact.ts'
 
 const PAGE = 25
@@ -108,7 +108,7 @@ function indexOf(query: ThreadsQuery): string {
 function filterOf(query: ThreadsQuery, caller: Caller, now: number): (thread: Thread) => boolean {
   const says = saying(query.q ?? '')
   return (thread) =>
-    matches(thread, query) &&
+    matches(thread, query, now) &&
     isClaimedAs(query.claimed, claimOf(thread, now)?.reviewer, caller.id) &&
     says(thread)
 }
@@ -121,7 +121,7 @@ function saying(q: string): (thread: Thread) => boolean {
   }
 }
 
-function matches(thread: Thread, query: ThreadsQuery): boolean {
+function matches(thread: Thread, query: ThreadsQuery, now: number): boolean {
   const wanted: [string | undefined, string][] = [
     [query.status, thread.status],
     [query.tool, thread.tool],
@@ -132,7 +132,7 @@ function matches(thread: Thread, query: ThreadsQuery): boolean {
   const group = query.group
   return (
     wanted.every(([want, is]) => want === undefined || want === is) &&
-    (group === undefined || thread.requirement.seats.some((seat) => seat.group === group))
+    (group === undefined || mayApprove(thread, group, now))
   )
 }
 

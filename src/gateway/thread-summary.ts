@@ -1,5 +1,5 @@
 import type { ThreadSummary } from '../contract/reviewer.ts'
-import { quorum, type Quorum } from '../domain/quorum.ts'
+import { escalatedGroups, quorum, type Quorum } from '../domain/quorum.ts'
 import { changedAt, claimOf, type Thread } from '../domain/thread.ts'
 import type { Snapshot, Tenant } from '../policy/snapshot.ts'
 import { approversOf } from './approval.ts'
@@ -30,6 +30,7 @@ export function summaryOf(
     created_at: isoTime(thread.created_at),
     ...(thread.deadline === undefined ? {} : { deadline: isoTime(thread.deadline) }),
     groups: thread.requirement.seats.map((seat) => seat.group),
+    escalated_to: [...new Set(seats.flatMap((seat) => seat.escalatedTo))],
     approvals: {
       given: seats.reduce((sum, seat) => sum + seat.filledBy.length, 0),
       required: seats.reduce((sum, seat) => sum + seat.approvals, 0),
@@ -40,10 +41,22 @@ export function summaryOf(
   }
 }
 
-/** Seats as they stand: judged at the moment of approval once the thread is approved, else now. */
+/** Seats as they stand, or as they stood when the thread was decided. */
 export function quorumOf(deps: Deps, tenant: Tenant | undefined, thread: Thread): Quorum {
-  const at = thread.approval?.at ?? deps.store.now()
-  return quorum(thread.requirement, approversOf(tenant, thread), at - thread.submitted_at)
+  return quorum(thread.requirement, approversOf(tenant, thread), waitedMs(thread, deps.store.now()))
+}
+
+/** Groups whose members may approve, or might have when the thread was decided. */
+export function mayApprove(thread: Thread, group: string, now: number): boolean {
+  return thread.requirement.seats.some(
+    (seat) => seat.group === group || escalatedGroups(seat, waitedMs(thread, now)).includes(group),
+  )
+}
+
+/** How long people were asked about the current revision: until now, or until it was decided. */
+function waitedMs(thread: Thread, now: number): number {
+  const waits = thread.status === 'pending_review'
+  return (thread.approval?.at ?? (waits ? now : changedAt(thread))) - thread.submitted_at
 }
 
 function claimView(thread: Thread, tenant: Tenant | undefined, now: number): Pick<ThreadSummary, 'claim'> {

@@ -14,6 +14,7 @@ const thread = (at: number, more: Partial<ThreadSummary> = {}): ThreadSummary =>
   created_at: new Date(at * 1_000).toISOString(),
   updated_at: new Date(at * 1_000).toISOString(),
   groups: ['desk'],
+  escalated_to: [],
   approvals: { given: 0, required: 1 },
   mine: true,
   ...more,
@@ -54,5 +55,7 @@ describe('merge', () => {
     ])
       expect(arrives(filters), JSON.stringify(filters)).toBe(false)
     expect(merge(loaded, claimed, { claimed: 'me' }, 'ben').arrived).toBe(true)
+    const escalated = { ...claimed, escalated_to: ['desk'] }
+    expect(merge(loaded, escalated, { group: 'desk' }, 'ann').arrived).toBe(true)
   })
 })

@@ -446,6 +446,7 @@ describe('GET threads', () => {
           created_at: new Date(world.clock.now).toISOString(),
           deadline: new Date(world.clock.now + 8 * HOUR).toISOString(),
           groups: ['desk'],
+          escalated_to: [],
           approvals: { given: 0, required: 1 },
           updated_at: new Date(world.clock.now).toISOString(),
           mine: false,
@@ -478,6 +479,28 @@ describe('GET threads', () => {
     expect(await found({ agent: 'other' })).toEqual([hold.thread])
     expect(await found({ agent: 'bot', status: 'pending_review', group: 'desk' })).toEqual([audit.thread])
     expect(await found({ agent: 'bot', tool: 'hold' })).toEqual([])
+  })
+
+  it('200 by the group that may approve since an escalation, and from then on', async () => {
+    const task = newTask()
+    const [waiting, over] = [
+      await held(bot, { payload: { amount: 20_000 } }, task),
+      await held(bot, { payload: { amount: 20_000 } }, task),
+    ]
+    await by('ann').vote(over.thread, { decision: 'reject', revision: 1 })
+    const ofBoard = async (): Promise<[string, readonly string[]][]> =>
+      (await by('eve').list({ task_id: task, group: 'board' })).body.threads.map((one) => [
+        one.thread_id,
+        one.escalated_to,
+      ])
+    world.clock.advance(30 * MINUTE - 1)
+    expect(await ofBoard()).toEqual([])
+    world.clock.advance(1)
+    expect(await ofBoard()).toEqual([[waiting.thread, ['board']]])
+    await by('ann').approve(waiting.thread)
+    world.clock.advance(HOUR)
+    expect(await ofBoard()).toEqual([[waiting.thread, ['board']]])
+    expect((await by('eve').show(over.thread)).body).toMatchObject({ groups: ['leads'], escalated_to: [] })
   })
 
   it('200 waiting ones oldest first, everything else newest first', async () => {

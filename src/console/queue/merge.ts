@@ -43,7 +43,7 @@ export function matches(thread: ThreadSummary, filters: Filters, me: string): bo
   ]
   return (
     same.every(([want, is]) => want === undefined || want === is) &&
-    (filters.group === undefined || thread.groups.includes(filters.group)) &&
+    (filters.group === undefined || [...thread.groups, ...thread.escalated_to].includes(filters.group)) &&
     (filters.mine === undefined || thread.mine) &&
     isClaimed(filters.claimed, thread.claim?.reviewer, me)
   )

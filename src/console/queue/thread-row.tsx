@@ -47,10 +47,11 @@ function Claimed({ thread: { claim } }: RowProps) {
   )
 }
 
-function Approvals({ thread: { approvals, groups } }: { readonly thread: ThreadSummary }) {
+function Approvals({ thread: { approvals, groups, escalated_to } }: RowProps) {
   return (
     <span>
       {approvals.given} of {approvals.required} from {groups.join(' and ')}
+      {escalated_to.length > 0 && `, or ${escalated_to.join(' or ')}`}
     </span>
   )
 }
