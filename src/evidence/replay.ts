@@ -16,6 +16,15 @@ export interface Story {
   readonly redeemed: number
 }
 
+/** What the records tell of a thread. */
+export interface ThreadStory {
+  readonly status: ThreadStatus
+  readonly revision: number
+  readonly redeemed: boolean
+  /** One of its records cannot have happened: nothing more is known of it. */
+  readonly broken: boolean
+}
+
 /**
  * Lives through everything again that evidence tells (design.md section 8, completeness): every thread by the table that the gateway itself moves it by, and
  * with it who may act, votes, proofs and freezes. What was left out, invented, or put into another order shows in what follows from it.
@@ -56,6 +65,18 @@ export class Replay {
       due &&
       `the export ends before \`${due.type}\` of ${due.thread}, which is written together with its last record`
     )
+  }
+
+  /** Ids of all threads that were opened. */
+  threads(): string[] {
+    return [...this.#told.threads.keys()]
+  }
+
+  thread(id: string): ThreadStory | undefined {
+    const broken = this.#broken.has(id)
+    const { status = 'pending_review', revision = 0, approval } = this.#told.threads.get(id) ?? {}
+    if (revision === 0 && !broken) return undefined
+    return { status, revision, redeemed: approval?.redeemed === true, broken }
   }
 
   story(): Story {

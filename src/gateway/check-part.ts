@@ -18,6 +18,8 @@ export const GATEWAY_RULES = {
   G11: 'sessions and links stand in the list of their reviewer, and what that list names is there',
   G12: "no thread and no freeze is of a later epoch than the tenant's freezes have reached",
   G13: 'the tree over evidence is that of its first records, and the last checkpoint has its root',
+  G14: 'evidence tells what can have happened',
+  G15: 'threads are as evidence tells',
 } as const
 
 /** One part of the check of a partition. Entries come in the order of an archive: events, members, records by type. */

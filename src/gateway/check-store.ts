@@ -5,6 +5,7 @@ import { checkFreezes } from './check-freezes.ts'
 import { checkEvidence, CLOCK_TOLERANCE_MS } from './check-evidence.ts'
 import { fault, type PartCheck } from './check-part.ts'
 import { checkSignIns } from './check-sign-ins.ts'
+import { checkStory } from './check-story.ts'
 import { checkThreads } from './check-threads.ts'
 import { checkTree } from './check-tree.ts'
 import { SYSTEM, TENANTS_INDEX } from './records.ts'
@@ -78,6 +79,7 @@ async function readPartition(archive: StoreArchive, partition: string): Promise<
     checkCredentials(now),
     checkSignIns(),
     checkFreezes(),
+    checkStory(),
     checkTree(),
     checkTimes(now),
   ]

@@ -158,6 +158,13 @@ describe('a large store', () => {
   const large = places.embedded()
   const ENTRIES = 40_000
   const BODY = 3_000_000
+  const NOTHING_IN_PARTICULAR = JSON.stringify({
+    v: 1,
+    type: 'policy.failed',
+    tenant: 'p',
+    at: '2026-01-01T00:00:00.000Z',
+    actor: { kind: 'gateway', id: 'policies' },
+  })
 
   beforeAll(async () => {
     const restore = await large.restore()
@@ -166,7 +173,7 @@ describe('a large store', () => {
         kind: 'event',
         number: i,
         commitId: `c${i}`,
-        body: `{"tenant":"p","at":"2026-01-01T00:00:00Z"}`,
+        body: NOTHING_IN_PARTICULAR,
       })
     for (let i = 0; i < ENTRIES; i++) {
       const member = `m${i}`

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { GATEWAY_RULES } from '../../src/gateway/check-part.ts'
 import { type CheckReport, checkStore } from '../../src/gateway/check-store.ts'
-import type { DumpEntry, RecordEntry, StoreArchive } from '../../src/store/archive.ts'
+import type { DumpEntry, EventEntry, RecordEntry, StoreArchive } from '../../src/store/archive.ts'
 import { entryKey, eventKey, keep, memberKey, numberKey } from '../../src/store/embedded-keys.ts'
 import { openDatabase } from '../../src/store/embedded-tables.ts'
 import { approved, edited, held, HOUR, MINUTE, openWorld, type World } from '../gateway-fixture.ts'
@@ -144,6 +144,13 @@ const isType = (type: string) => (entry: RecordEntry) => entry.type === type
 const withMembers = (entry: RecordEntry, members: object): RecordEntry => ({
   ...entry,
   body: JSON.stringify({ ...(JSON.parse(entry.body) as object), ...members }),
+})
+const isWaiting = (entry: RecordEntry): boolean =>
+  entry.type === 'thread' && entry.body.includes('"status":"pending_review"')
+const ofType = (type: string) => (entry: EventEntry) => entry.body.includes(`"type":"${type}"`)
+const withText = (entry: EventEntry, from: string, to: string): EventEntry => ({
+  ...entry,
+  body: entry.body.replace(from, to),
 })
 const always = (): boolean => true
 
@@ -365,6 +372,32 @@ const DOCTORED: readonly [law: string, what: string, doctor: () => Doctor][] = [
     'S12',
     'a checkpoint of the future',
     () => first('record', isType('checkpoint'), (one) => [withMembers(one, { at: 9e12 })]),
+  ],
+  [
+    'G14',
+    'evidence of a redemption by somebody else',
+    () => first('event', ofType('token.redeemed'), (one) => [withText(one, '"id":"bot"', '"id":"other"')]),
+  ],
+  [
+    'G14',
+    'evidence of an approval by nobody',
+    () =>
+      first('event', ofType('review.approved'), (one) => [withText(one, '"voters":["ann"]', '"voters":[]')]),
+  ],
+  [
+    'G15',
+    'a thread that was approved by nobody',
+    () => first('record', isWaiting, (one) => [withMembers(one, { status: 'approved' })]),
+  ],
+  ['G15', 'a thread that is gone', () => first('record', isType('thread'), () => [])],
+  [
+    'G15',
+    'a thread that no evidence tells of',
+    () =>
+      first('record', isType('thread'), (one) => [
+        one,
+        { ...withMembers(one, { thread_id: 'thr_y' }), id: 'thr_y' },
+      ]),
   ],
   ['G08', 'evidence that is no JSON', () => first('event', always, (one) => [{ ...one, body: 'x' }])],
   [

@@ -1,0 +1,68 @@
+import type { JsonValue } from '../contract/json.ts'
+import type { Thread } from '../domain/thread.ts'
+import { Replay, type ThreadStory } from '../evidence/replay.ts'
+import type { Fault } from '../store/archive.ts'
+import { fault, type PartCheck } from './check-part.ts'
+
+/**
+ * What evidence tells can have happened (G14), and the threads of the store are as it tells (G15). Not behind a record that is missing or cannot be read, where it
+ * would contradict itself for no other reason.
+ */
+export function checkStory(): PartCheck {
+  const replay = new Replay()
+  const seen = new Set<string>()
+  let told = 0
+  let isWhole = true
+  return {
+    event({ number, body }) {
+      const record = number === told + 1 ? parse(body) : undefined
+      if (record === undefined) isWhole = false
+      if (record === undefined || !isWhole) return []
+      told = number
+      const broken = replay.take(record)
+      return broken === undefined ? [] : [fault('G14', `evidence ${number} cannot have happened: ${broken}`)]
+    },
+    record(type, id, value) {
+      if (type !== 'thread' || !isWhole) return []
+      seen.add(id)
+      return compare(id, value as Thread, replay.thread(id))
+    },
+    end() {
+      if (!isWhole) return []
+      const missing = replay.end()
+      const lost = replay.threads().filter((id) => !seen.has(id))
+      return [
+        ...(missing === undefined ? [] : [fault('G14', missing)]),
+        ...lost.map((id) => fault('G15', `evidence tells of thread \`${id}\`, and there is none`)),
+      ]
+    },
+  }
+}
+
+/** Undefined for what is no JSON. */
+function parse(body: string): JsonValue | undefined {
+  try {
+    return JSON.parse(body) as JsonValue
+  } catch {
+    return undefined
+  }
+}
+
+/** A thread whose records broke a law is a finding already. */
+function compare(id: string, { status, revision, approval }: Thread, told: ThreadStory | undefined): Fault[] {
+  if (told === undefined) return [fault('G15', `no evidence tells of thread \`${id}\``)]
+  if (told.broken) return []
+  const is = wordsFor({ status, revision, redeemed: approval?.redeemed_at !== undefined })
+  const should = wordsFor(told)
+  return is === should
+    ? []
+    : [fault('G15', `thread \`${id}\` is ${is}, and evidence tells that it is ${should}`)]
+}
+
+function wordsFor({
+  status,
+  revision,
+  redeemed,
+}: Pick<ThreadStory, 'status' | 'revision' | 'redeemed'>): string {
+  return `${status}${redeemed ? ' and redeemed' : ''} at revision ${revision}`
+}
