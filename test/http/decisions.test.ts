@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Agent,
@@ -416,10 +415,14 @@ describe('GET decisions with Prefer: wait', () => {
   it('nothing is held for a caller who went away before the wait began', async () => {
     let letIn = (): void => undefined
     const credential = new Promise<void>((resolve) => (letIn = resolve))
-    let asked = 0
+    let [asked, watched] = [0, 0]
     const own = await openWorld({
       wrapStore: (store) =>
         overriding(store, {
+          watch: (...args) => {
+            watched++
+            return store.watch(...args)
+          },
           get: async (...args) => {
             if (args[1] === 'key' && asked++ === 0) await credential
             return store.get(...args)
@@ -437,14 +440,17 @@ describe('GET decisions with Prefer: wait', () => {
       await until(() => asked === 1)
       gone.abort()
       expect(await waiting).toBe('gone')
-      await pause(50)
+      await until(async () => {
+        const seen = await (await fetch(own.app.metricsUrl)).text()
+        return seen.includes('countersign_http_requests_aborted_total 1')
+      })
+      watched = 0
       letIn()
       await until(() => asked > 1)
-      await pause(50)
-      expect(own.watches).toBe(0)
     } finally {
       await own.close()
     }
+    expect(watched).toBe(0)
   })
 
   it('401 at once when the key is revoked while the poll is held', async () => {
