@@ -1,26 +1,60 @@
 import type { Json } from './types.ts'
 
+/** Deeper is nested in itself, as far as we can tell; the gateway takes far less (docs/limits.md, JSON_DEPTH). */
+const DEEPEST = 512
+
 /**
  * RFC 8785: members sorted by UTF-16 code units, numbers and strings as ECMAScript prints them.
  *
- * @throws TypeError for what JSON cannot hold: it must never be hashed as something else
+ * @throws TypeError for what JSON cannot hold, naming the place by RFC 6901: it must never be hashed as something else
  */
 export function canonicalJson(value: Json): string {
-  if (value === null || typeof value === 'boolean' || typeof value === 'string') return text(value)
-  if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw new TypeError('a number that JSON cannot hold')
-    return JSON.stringify(value)
-  }
-  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(canonicalJson).join(',')}]`
-  if (typeof value !== 'object' || !isPlain(value)) throw new TypeError('a value that JSON cannot hold')
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([key, member]) => `${text(key)}:${canonicalJson(member)}`).join(',')}}`
+  return write(value, [])
 }
 
-function text(value: null | boolean | string): string {
-  if (typeof value === 'string' && !value.isWellFormed())
-    throw new TypeError('a string with a lone surrogate')
+type Place = (string | number)[]
+
+/** `value` is what a caller in JavaScript may give, whatever the types say. */
+function write(value: unknown, place: Place): string {
+  if (value === null || typeof value === 'boolean') return String(value)
+  if (typeof value === 'string') return text(value, place)
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw problem(`the number ${value}`, place)
+    return JSON.stringify(value)
+  }
+  if (typeof value !== 'object') throw problem(`a value of type ${typeof value}`, place)
+  if (place.length >= DEEPEST) throw problem('an object that is nested too deeply, or in itself', [])
+  if (Array.isArray(value)) return `[${itemsOf(value, place).join(',')}]`
+  if (!isPlain(value)) throw problem('an object that is no plain one', place)
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([key, member]) => `${text(key, place)}:${below(member, key, place)}`).join(',')}}`
+}
+
+/** By number, because `map` passes over what is not there, and `[ , 1]` would be written as `[1]` or worse. */
+function itemsOf(list: readonly unknown[], place: Place): string[] {
+  const items: string[] = []
+  for (let i = 0; i < list.length; i++) {
+    if (!Object.hasOwn(list, i)) throw problem('a hole in a list', [...place, i])
+    items.push(below(list[i], i, place))
+  }
+  return items
+}
+
+function below(value: unknown, key: string | number, place: Place): string {
+  place.push(key)
+  const written = write(value, place)
+  place.pop()
+  return written
+}
+
+function text(value: string, place: Place): string {
+  if (!value.isWellFormed()) throw problem('a string with a lone surrogate', place)
   return JSON.stringify(value)
+}
+
+function problem(what: string, place: Place): TypeError {
+  const pointer = place.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  return new TypeError(`JSON cannot hold ${what}${pointer === '' ? '' : `, at ${pointer}`}`)
 }
 
 function isPlain(value: object): boolean {

@@ -69,6 +69,36 @@ describe('the canonical form (RFC 8785)', () => {
     expect(() => canonicalJson({ at: new Date(0) } as unknown as Json)).toThrow(TypeError)
   })
 
+  it('refuses a list with a hole, which is neither an empty list nor one without it', () => {
+    const one: unknown[] = []
+    const three: unknown[] = [1]
+    one.length = 1
+    three[2] = 3
+    for (const [value, place] of [
+      [one, '/0'],
+      [three, '/1'],
+      [{ a: [one] }, '/a/0/0'],
+    ])
+      expect(() => canonicalJson(value as Json)).toThrow(
+        `JSON cannot hold a hole in a list, at ${place as string}`,
+      )
+  })
+
+  it('says what JSON cannot hold, and where', () => {
+    const list: unknown[] = []
+    list.push({ list })
+    const cases: [unknown, string][] = [
+      [{ to: [{ 'a/b~': undefined }] }, 'a value of type undefined, at /to/0/a~1b~0'],
+      [{ at: new Map() }, 'an object that is no plain one, at /at'],
+      [{ n: 1n }, 'a value of type bigint, at /n'],
+      [[1, Number.NaN], 'the number NaN, at /1'],
+      [list, 'an object that is nested too deeply, or in itself'],
+    ]
+    for (const [value, what] of cases) {
+      expect(() => canonicalJson(value as Json)).toThrow(new TypeError(`JSON cannot hold ${what}`))
+    }
+  })
+
   it('is hashed the same on both sides', async () => {
     await fc.assert(
       fc.asyncProperty(json, async (value) => {
