@@ -1,3 +1,4 @@
+import { canonicalJson } from './canonical.ts'
 import type { Json } from './types.ts'
 
 /**
@@ -38,8 +39,9 @@ function isOf(value: Json, type: string): boolean {
 }
 
 function checkEnum(value: Json, schema: Schema, pointer: string): Misfit[] {
-  const allowed = 'const' in schema ? [schema['const']] : (schema['enum'] as unknown[] | undefined)
-  if (allowed === undefined || allowed.some((one) => JSON.stringify(one) === JSON.stringify(value))) return []
+  const allowed = 'const' in schema ? [schema['const'] as Json] : (schema['enum'] as Json[] | undefined)
+  // the order of members is nobody's: a payload that was copied has another than the contract
+  if (allowed === undefined || allowed.some((one) => canonicalJson(one) === canonicalJson(value))) return []
   return [{ pointer, message: `must be one of ${allowed.map((one) => JSON.stringify(one)).join(', ')}` }]
 }
 

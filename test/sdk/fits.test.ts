@@ -8,6 +8,12 @@ const CASES: readonly [title: string, schema: Record<string, unknown>, good: Jso
   ['an array type is no object', { type: 'object' }, [{}], [[], null]],
   ['const', { const: { a: 1 } }, [{ a: 1 }], [{ a: 2 }, 1]],
   ['enum', { enum: ['eur', 'usd'] }, ['eur'], ['EUR', null]],
+  [
+    'enum and const whatever the order of members',
+    { enum: [{ b: [{ d: 1, c: 2 }], a: 2 }] },
+    [{ a: 2, b: [{ c: 2, d: 1 }] }],
+    [{ a: 1, b: [{ c: 2, d: 1 }] }],
+  ],
   ['bounds', { minimum: 1, maximum: 3 }, [1, 3], [0.9, 3.1]],
   ['lengths in characters, not code units', { minLength: 2, maxLength: 2 }, ['😀😀'], ['😀', 'abc']],
   ['list lengths', { minItems: 1, maxItems: 2 }, [[1]], [[], [1, 2, 3]]],
