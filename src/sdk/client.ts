@@ -1,3 +1,6 @@
+import { type Expected, readAnswer } from './answer.ts'
+import { CountersignError } from './error.ts'
+import { limitOf } from './limit.ts'
 import type {
   AgentEvent,
   ApprovalValidationRequest,
@@ -9,188 +12,148 @@ import type {
 } from './types.ts'
 
 export interface ClientOptions {
-  /** Base address of the gateway, for example `http://127.0.0.1:8787`. */
+  /** Base address of the gateway, for example `http://127.0.0.1:8787`; without credentials, query or fragment. */
   readonly url: string
   /** Agent key `csk_...`: a server-side secret. */
   readonly key: string
   /** Longest time one request may take beyond a wait that it asked for, ms. Default 10,000. */
-  readonly timeoutMs?: number
-  readonly fetch?: typeof fetch
+  readonly timeoutMs?: number | undefined
+  /** In place of the global `fetch`: for tests, or a proxy. It gets the whole address as text. */
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
 }
 
 export interface CallOptions {
-  readonly signal?: AbortSignal
+  /** Ends the call when it aborts; the gateway may have acted on it all the same. */
+  readonly signal?: AbortSignal | undefined
 }
 
-/** The gateway refused (`status` set) or could not be reached (`status` undefined). Never a permission to execute. */
-export class CountersignError extends Error {
-  override readonly name = 'CountersignError'
-  readonly status: number | undefined
-  /** Stable code of the problem, or `unreachable`, or `unreadable`. */
-  readonly code: string
-  readonly errors: readonly { pointer: string; message: string }[]
-  /** Seconds after which a retry makes sense. */
-  readonly retryAfter: number | undefined
-
-  constructor(
-    message: string,
-    facts: { status?: number; code: string; errors?: never[]; retryAfter?: number; cause?: unknown },
-  ) {
-    super(message, { cause: facts.cause })
-    this.status = facts.status
-    this.code = facts.code
-    this.errors = facts.errors ?? []
-    this.retryAfter = facts.retryAfter
-  }
-}
-
-/** The five endpoints of the agent API, one method each, without opinions. Errors are thrown as `CountersignError`. */
+/**
+ * The five endpoints of the agent API, one method each, without opinions. What is no answer of the agent API, and every status but the one that the contract has, is
+ * thrown as `CountersignError`; what cannot be sent, such as a body that is no JSON, as JavaScript's own errors.
+ */
 export interface Client {
+  /** Proposes a call. With the same `idempotencyKey` a repetition gets the first answer. */
   submit(
     taskId: string,
     request: DecisionRequest,
-    options?: CallOptions & { idempotencyKey?: string },
+    options?: CallOptions & { readonly idempotencyKey?: string | undefined },
   ): Promise<Decision>
-  /** `waitSeconds` (at most 55) holds the request while the thread is pending. */
+  /** What became of a thread, or of the newest of a task. `waitSeconds` (at most 55) holds the request while the thread is pending. */
   poll(
-    target: { thread_id?: string; task_id?: string },
-    options?: CallOptions & { waitSeconds?: number },
+    target: { readonly thread_id?: string | undefined; readonly task_id?: string | undefined },
+    options?: CallOptions & { readonly waitSeconds?: number | undefined },
   ): Promise<Decision>
+  /** Redeems a token, once. Only `valid: true` in the answer is a permission. */
   validate(request: ApprovalValidationRequest, options?: CallOptions): Promise<ApprovalValidationResult>
+  /** Keeps an event as evidence, or revises the action under review. */
   record(taskId: string, event: AgentEvent, options?: CallOptions): Promise<EventReceipt>
+  /** The contracts of these tools; of all that this agent may use for an empty list. */
   resolve(tools: readonly string[], options?: CallOptions): Promise<ResolveResult>
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000
+/** Timers count no further than 2^31 ms; more than a week is a mistake anyway. */
+const LONGEST_TIMEOUT_MS = 7 * 24 * 3_600_000
+const LONGEST_WAIT_SECONDS = 55
 
+const DECISION: Expected = { status: 200, fits: ({ status }) => typeof status === 'string' }
+const RESULT: Expected = { status: 200, fits: ({ valid }) => typeof valid === 'boolean' }
+const RECEIPT: Expected = { status: 201, fits: () => true }
+const CONTRACTS: Expected = { status: 200, fits: ({ tools }) => Array.isArray(tools) }
+
+/** @throws TypeError for options that no call could work with */
 export function createClient(options: ClientOptions): Client {
   const call = caller(options)
   const task = (id: string): string => `/api/agent/tasks/${encodeURIComponent(id)}`
   return {
-    submit: (taskId, request, { idempotencyKey, signal } = {}) =>
-      call<Decision>('POST', `${task(taskId)}/requests`, {
+    submit: async (taskId, request, { idempotencyKey, signal } = {}) =>
+      call<Decision>(DECISION, `${task(taskId)}/requests`, {
         body: request,
         headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
         signal,
       }),
-    poll: (target, { waitSeconds = 0, signal } = {}) => {
-      const query = new URLSearchParams(target as Record<string, string>).toString()
-      const headers: Record<string, string> = waitSeconds > 0 ? { prefer: `wait=${waitSeconds}` } : {}
-      return call<Decision>('GET', `/api/agent/decisions?${query}`, {
-        headers,
-        extraMs: waitSeconds * 1_000,
+    poll: async (target, { waitSeconds = 0, signal } = {}) => {
+      const wait = waitSeconds > 0 ? Math.min(Math.ceil(waitSeconds), LONGEST_WAIT_SECONDS) : 0
+      return call<Decision>(DECISION, `/api/agent/decisions?${queryOf(target)}`, {
+        headers: wait > 0 ? { prefer: `wait=${wait}` } : {},
+        extraMs: wait * 1_000,
         signal,
       })
     },
-    validate: (request, { signal } = {}) =>
-      call<ApprovalValidationResult>('POST', '/api/agent/approvals/validate', { body: request, signal }),
-    record: (taskId, event, { signal } = {}) =>
-      call<EventReceipt>('POST', `${task(taskId)}/events`, { body: event, signal }),
-    resolve: (tools, { signal } = {}) =>
-      call<ResolveResult>('POST', '/api/agent/tools/resolve', { body: { tools }, signal }),
+    validate: async (request, { signal } = {}) =>
+      call<ApprovalValidationResult>(RESULT, '/api/agent/approvals/validate', { body: request, signal }),
+    record: async (taskId, event, { signal } = {}) =>
+      call<EventReceipt>(RECEIPT, `${task(taskId)}/events`, { body: event, signal }),
+    resolve: async (tools, { signal } = {}) =>
+      call<ResolveResult>(CONTRACTS, '/api/agent/tools/resolve', { body: { tools }, signal }),
   }
 }
 
+/** A member that is undefined is not given. */
+function queryOf(target: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(target).filter((member): member is [string, string] => member[1] !== undefined)
+  return new URLSearchParams(given).toString()
+}
+
 interface Call {
+  /** Absent for a GET. */
   readonly body?: object
   readonly headers?: Record<string, string>
   readonly extraMs?: number
   readonly signal?: AbortSignal | undefined
 }
 
-function caller({ url, key, timeoutMs = DEFAULT_TIMEOUT_MS, fetch: send = fetch }: ClientOptions) {
-  const base = url.replace(/\/+$/, '')
-  return async <T>(
-    method: string,
-    path: string,
-    { body, headers = {}, extraMs = 0, signal }: Call,
-  ): Promise<T> => {
-    const limit = limitOf(timeoutMs + extraMs, signal)
+function caller(options: ClientOptions) {
+  const { fetch: send = fetch } = options
+  const [base, key, timeoutMs] = [baseOf(options), keyOf(options), timeoutOf(options)]
+  return async <T>(expected: Expected, path: string, call: Call): Promise<T> => {
+    const { body, headers = {}, extraMs = 0 } = call
+    const json = body === undefined ? undefined : JSON.stringify(body)
+    const limit = limitOf(timeoutMs + extraMs, call.signal)
     const init: RequestInit = {
-      method,
+      method: json === undefined ? 'GET' : 'POST',
       headers: {
         authorization: `Bearer ${key}`,
         accept: 'application/json',
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      redirect: 'error',
+      // never followed: with `error` some runtimes do not send at all, and others do not say what it was
+      redirect: 'manual',
       signal: limit.signal,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(json === undefined ? {} : { body: json }),
     }
-    const [response, answer] = await Promise.race([read(() => send(base + path, init)), limit.over])
+    const ask = async (): Promise<T> => readAnswer<T>(await send(base + path, init), expected)
+    return Promise.race([ask(), limit.over])
       .catch((cause: unknown) => {
-        throw unreachable(base, cause)
+        throw cause instanceof CountersignError ? cause : unreachable(base, cause)
       })
       .finally(limit.end)
-    if (!response.ok) throw refusal(response, answer)
-    if (typeof answer !== 'object' || answer === null) throw unreadable(response)
-    return answer as T
   }
 }
 
-async function read(ask: () => Promise<Response>): Promise<readonly [Response, unknown]> {
-  const response = await ask()
-  return [response, (await response.json()) as unknown]
+/** Credentials in an address would be in every message about it; and fetch takes none. */
+function baseOf({ url }: ClientOptions): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  const { protocol = '', username = '', password = '', search = '', hash = '' } = parsed ?? {}
+  if (!/^https?:$/.test(protocol) || `${username}${password}${search}${hash}` !== '')
+    throw new TypeError('`url` must be the http or https address of a gateway, without credentials or query')
+  return url.trim().replace(/\/+$/, '')
 }
 
-interface Limit {
-  readonly signal: AbortSignal
-  /** Rejects when the signal aborts. */
-  readonly over: Promise<never>
-  readonly end: () => void
+/** What fits in no header is shown by the error of fetch. */
+function keyOf({ key }: ClientOptions): string {
+  const trimmed = typeof key === 'string' ? key.trim() : ''
+  if (!/^[!-~]+$/.test(trimmed))
+    throw new TypeError('`key` must be the key of an agent (csk_...), in visible ASCII characters')
+  return trimmed
 }
 
-/**
- * Aborts after `ms`, or with the caller's signal. Neither AbortSignal.any with AbortSignal.timeout nor the signal of a fetch alone: Node forgets a timeout that only
- * such a signal knows, and an abort that comes while a body is read, when it collects garbage, and the call would never end.
- */
-function limitOf(ms: number, signal: AbortSignal | undefined): Limit {
-  const controller = new AbortController()
-  const over = new Promise<never>((_, reject) => {
-    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), {
-      once: true,
-    })
-  })
-  // nobody may be left to hear of it
-  over.catch(() => undefined)
-  const abort = (): void => controller.abort(signal?.reason)
-  const timer = setTimeout(() => controller.abort(new DOMException('no answer in time', 'TimeoutError')), ms)
-  signal?.addEventListener('abort', abort, { once: true })
-  if (signal?.aborted) abort()
-  const end = (): void => {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', abort)
-  }
-  return { signal: controller.signal, over, end }
+function timeoutOf({ timeoutMs = DEFAULT_TIMEOUT_MS }: ClientOptions): number {
+  if (timeoutMs > 0 && timeoutMs <= LONGEST_TIMEOUT_MS) return timeoutMs
+  throw new TypeError(`\`timeoutMs\` must be a number above 0, at most ${LONGEST_TIMEOUT_MS}`)
 }
 
 function unreachable(base: string, cause: unknown): CountersignError {
   return new CountersignError(`no answer from the gateway at ${base}`, { code: 'unreachable', cause })
-}
-
-function unreadable({ status }: Response): CountersignError {
-  return new CountersignError('the gateway answered something that is not a JSON object', {
-    status,
-    code: 'unreadable',
-  })
-}
-
-function refusal(response: Response, answer: unknown): CountersignError {
-  const {
-    code = 'unknown',
-    detail = response.statusText,
-    errors,
-  } = (answer ?? {}) as {
-    code?: string
-    detail?: string
-    errors?: never[]
-  }
-  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
-  return new CountersignError(`${code}: ${detail}`, {
-    status: response.status,
-    code,
-    ...(errors === undefined ? {} : { errors }),
-    ...(Number.isFinite(retryAfter) ? { retryAfter } : {}),
-  })
 }

@@ -1,5 +1,6 @@
 import { actionHash, frozenCopy } from './canonical.ts'
-import { type Client, type ClientOptions, CountersignError, createClient } from './client.ts'
+import { type Client, type ClientOptions, createClient } from './client.ts'
+import { CountersignError } from './error.ts'
 import { type Misfit, misfits } from './fits.ts'
 import type { Decision, DecisionRequest, Json, Payload, ResolvedTool } from './types.ts'
 
@@ -79,6 +80,7 @@ const DEFAULT_WAIT_MS = 15 * 60_000
 const POLL_SECONDS = 50
 const LEAST_POLL_MS = 1_000
 const TRIES = 4
+const RETRIED = [429, 502, 503, 504]
 
 export function createGate(options: GateOptions): Gate {
   const client = createClient(options)
@@ -305,7 +307,7 @@ async function reported<T>(
   }
 }
 
-/** Retries what may be retried: no answer, 429 and 503. Every call is safe to repeat: a second redemption only reads `used`. */
+/** Retries what may be retried: no answer, 429, and what a gateway or a proxy says while an instance comes or goes. Every call is safe to repeat: a second redemption only reads `used`. */
 async function attempt<T>(run: Run, call: () => Promise<T>, tries = TRIES): Promise<T> {
   for (let left = tries; ;) {
     try {
@@ -321,9 +323,7 @@ async function attempt<T>(run: Run, call: () => Promise<T>, tries = TRIES): Prom
 }
 
 function retryable(error: unknown): boolean {
-  return (
-    error instanceof CountersignError && (error.status === undefined || [429, 503].includes(error.status))
-  )
+  return error instanceof CountersignError && (error.status === undefined || RETRIED.includes(error.status))
 }
 
 function pause(run: Run, error: unknown, attempts: number): Promise<void> {
