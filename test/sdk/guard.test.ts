@@ -158,6 +158,24 @@ describe('a gateway that lies or fails', () => {
     'valid for another hash': {
       validate: () => ({ json: { valid: true, thread_id: THREAD, action_hash: '0'.repeat(64) } }),
     },
+    'pending, and then of another thread': {
+      poll: () => ({ json: { status: 'pending_review', task_id: 't', thread_id: 'thr_2' } }),
+    },
+    'allow with status 202': {
+      submit: (heard) => ({
+        status: 202,
+        json: { status: 'allow', task_id: 't', action_hash: hashOf(heard) },
+      }),
+    },
+    'valid with status 203': {
+      validate: (heard) => ({
+        status: 203,
+        json: { valid: true, thread_id: THREAD, action_hash: hashOf(heard) },
+      }),
+    },
+    'contracts that are none': {
+      resolve: () => ({ json: { tools: [null, { name: 'pay', input_schema: null }] } }),
+    },
     'a bare 200 to a redemption': { validate: () => ({ json: {} }) },
     'null to a redemption': { validate: () => ({ json: null }) },
   }
@@ -311,6 +329,92 @@ describe('guard', () => {
     expect(execute).not.toHaveBeenCalled()
   })
 
+  it('is told by the outcome, and by the thread, why nothing ran', async () => {
+    const changes = {
+      json: { status: 'changes_requested', task_id: 't', thread_id: THREAD, message: 'less' },
+    }
+    const failing = (): never => {
+      throw new RangeError('of the caller')
+    }
+    const pending = (): Reply => ({ json: { status: 'pending_review', task_id: 't', thread_id: THREAD } })
+    const cases: [Script, object, object][] = [
+      [{}, { onPending: failing }, { outcome: 'aborted', message: 'onPending failed: of the caller' }],
+      [{ poll: () => changes }, { revise: failing }, { outcome: 'changes_requested', message: 'less' }],
+      [{ poll: () => changes }, { revise: () => ({ cents: 1n }) }, { outcome: 'invalid_payload' }],
+      [{ poll: pending }, { maxWaitMs: Number.NaN }, { outcome: 'timeout' }],
+      [{ poll: status(500) }, {}, { outcome: 'gateway_error' }],
+    ]
+    for (const [script, options, facts] of cases) {
+      const { url } = await gatewayThat(script)
+      const execute = vi.fn()
+      const guarded = createGate({ url, key: 'k', ...FAST }).guard('pay', { cents: 1 }, execute, options)
+      const refusal = await guarded.catch((error: unknown) => error)
+      expect(refusal).toMatchObject({ name: 'NotExecuted', ...facts })
+      if ('outcome' in facts && facts.outcome !== 'invalid_payload')
+        expect(refusal).toMatchObject({ thread_id: THREAD })
+      expect(execute).not.toHaveBeenCalled()
+      server?.closeAllConnections()
+      server?.close()
+    }
+  })
+
+  it('does not wait for a revision that the caller has given up', async () => {
+    const changes = { json: { status: 'changes_requested', task_id: 't', thread_id: THREAD } }
+    const { url } = await gatewayThat({ poll: () => changes })
+    const controller = new AbortController()
+    const never = (): Promise<undefined> => {
+      controller.abort()
+      return new Promise(() => undefined)
+    }
+    const gate = createGate({ url, key: 'k', ...FAST })
+    const guarded = gate.guard('pay', {}, () => 1, { revise: never, signal: controller.signal })
+    await expect(guarded).rejects.toMatchObject({ outcome: 'aborted', thread_id: THREAD })
+  })
+
+  it('shows its decision, and does not believe what became of it', async () => {
+    const says = honest()
+    const poll = (): Reply => ({ json: { status: 'rejected', task_id: 't', thread_id: THREAD } })
+    const { url, heard } = await gatewayThat({ ...says, poll })
+    const execute = vi.fn()
+    const onPending = (decision: Decision): void => {
+      Object.assign(decision, { status: 'allow', thread_id: 'thr_2' })
+    }
+    const guarded = createGate({ url, key: 'k', ...FAST }).guard('pay', {}, execute, { onPending })
+    await expect(guarded).rejects.toMatchObject({ outcome: 'rejected' })
+    expect(heard.at(-1)?.path).toContain(THREAD)
+    expect(execute).not.toHaveBeenCalled()
+  })
+
+  it('says of the call what was said when it was made, also when it has to say it again', async () => {
+    const bodies: unknown[] = []
+    const summary = ['one']
+    const options = { summary, taskId: 't', subject: 'before' }
+    const { url, heard } = await gatewayThat({
+      submit: (one) => {
+        bodies.push({ subject: one.body['subject'], summary: one.body['summary'] })
+        summary.push('two')
+        Object.assign(options, { subject: 'after', taskId: 'other' })
+        return bodies.length === 1 ? 'hang up' : decided({})(one)
+      },
+    })
+    await createGate({ url, key: 'k', ...FAST }).guard('pay', {}, () => 1, options)
+    expect(bodies).toEqual(Array(2).fill({ subject: 'before', summary: ['one'] }))
+    expect(heard.some(({ path }) => path.includes('other'))).toBe(false)
+  })
+
+  it('waits no longer when somebody sets the clock back', async () => {
+    const { url } = await gatewayThat({
+      poll: () => ({ json: { status: 'pending_review', task_id: 't', thread_id: THREAD } }),
+    })
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => Math.round(1e12 - performance.now() * 1_000))
+    try {
+      const guarded = createGate({ url, key: 'k', ...FAST, maxWaitMs: 50 }).guard('pay', {}, () => 1)
+      await expect(guarded).rejects.toMatchObject({ outcome: 'timeout' })
+    } finally {
+      clock.mockRestore()
+    }
+  })
+
   it('revises on request, and runs the revised payload under its own hash', async () => {
     const says = honest()
     let revised: Record<string, unknown> | undefined
@@ -348,6 +452,19 @@ describe('the contract that the gate remembers', () => {
     expect(await gate.guard('pay', { cents: 1 }, () => 'first')).toBe('first')
     expect(await gate.guard('pay', { cents: 2 }, () => 'second')).toBe('second')
     expect(asked).toBe(2)
+  })
+
+  it('is not remembered when it cannot be read', async () => {
+    let asked = 0
+    const broken = { ...TOOL, input_schema: { required: 'cents' } }
+    const { url } = await gatewayThat({
+      resolve: () => ({ json: { tools: [asked++ === 0 ? broken : TOOL], unknown: [] } }),
+      submit: decided({}),
+    })
+    const gate = createGate({ url, key: 'csk_test', ...FAST })
+    const first = gate.guard('pay', { cents: 1 }, () => 'first')
+    await expect(first).rejects.toMatchObject({ message: 'the contract of pay cannot be read' })
+    expect(await gate.guard('pay', { cents: 1 }, () => 'second')).toBe('second')
   })
 
   it('a payload that is not JSON is NotExecuted before anything is asked', async () => {

@@ -1,0 +1,81 @@
+import { CountersignError } from './error.ts'
+import { NotExecuted } from './outcome.ts'
+
+const TRIES = 4
+/** 502 and 504 are what a proxy says while an instance comes or goes. */
+const RETRIED = [429, 502, 503, 504]
+const FIRST_PAUSE_MS = 100
+/** Of a gateway that asks for more. */
+const LONGEST_PAUSE_MS = 30_000
+
+/** Of whom, and about what, a call is. */
+export interface Attempted {
+  readonly signal?: AbortSignal | undefined
+  readonly thread_id?: string | undefined
+  readonly tries?: number
+}
+
+/**
+ * Retries what may be retried: no answer, and an answer that says that another may come. Every call is safe to repeat: a second redemption only reads `used`.
+ *
+ * @throws NotExecuted
+ */
+export async function attempt<T>(call: () => Promise<T>, about: Attempted = {}): Promise<T> {
+  const { signal, thread_id, tries = TRIES } = about
+  for (let left = tries; ;) {
+    try {
+      return await call()
+    } catch (error) {
+      left--
+      if (signal?.aborted) throw gaveUp(error, thread_id)
+      if (left <= 0 || !retryable(error))
+        throw new NotExecuted('gateway_error', messageOf(error), { thread_id, cause: error })
+      await pause(pauseOf(error, tries - left), about)
+    }
+  }
+}
+
+function retryable(error: unknown): boolean {
+  return error instanceof CountersignError && (error.status === undefined || RETRIED.includes(error.status))
+}
+
+function pauseOf(error: unknown, attempts: number): number {
+  const asked = error instanceof CountersignError ? error.retryAfter : undefined
+  return asked === undefined ? FIRST_PAUSE_MS * 2 ** attempts : Math.min(asked * 1_000, LONGEST_PAUSE_MS)
+}
+
+/** @throws NotExecuted as soon as the caller gives up */
+export async function pause(ms: number, about: Attempted): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await orAborted(over, about).finally(() => clearTimeout(timer))
+}
+
+/** What `work` becomes, however long it takes, unless the caller gives up first. @throws NotExecuted then */
+export async function orAborted<T>(work: Promise<T>, { signal, thread_id }: Attempted): Promise<T> {
+  if (signal === undefined) return work
+  let abort: (() => void) | undefined
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(gaveUp(signal.reason, thread_id))
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  })
+  return Promise.race([work, aborted]).finally(() => {
+    if (abort !== undefined) signal.removeEventListener('abort', abort)
+  })
+}
+
+/** A caller who gave up never sees the call run, whenever that was. @throws NotExecuted */
+export function checkAborted({ signal, thread_id }: Attempted): void {
+  if (signal?.aborted) throw gaveUp(signal.reason, thread_id)
+}
+
+function gaveUp(cause: unknown, thread_id: string | undefined): NotExecuted {
+  return new NotExecuted('aborted', 'the caller gave up', { thread_id, cause })
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
