@@ -1,6 +1,7 @@
 /** The agent API as the SDK sees it. test/sdk/types.test.ts holds these equal to the contract. */
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+/** The arguments of a tool. Declare yours as a `type`: an \`interface\` could get members later, and TypeScript does not take it for one. */
 export type Payload = { readonly [key: string]: Json }
 export type RiskLevel = 'low' | 'medium' | 'high' | 'critical'
 

@@ -45,8 +45,9 @@ const SECRET = /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/
  * Verifies a delivery: `X-Guard-Signature` over the raw body, and `webhook-signature` over id, time and body, so that an old delivery cannot be
  * played again. During a rotation give both secrets.
  *
+ * @param secrets `whsec_...`, as the gateway printed it
  * @param body the raw body, exactly as it came
- * @throws WebhookRefused; TypeError for a secret that is none
+ * @throws WebhookRefused; TypeError for a secret that is none, and for a body that somebody has parsed
  */
 export async function verifyWebhook(
   secrets: string | readonly string[],
@@ -54,7 +55,7 @@ export async function verifyWebhook(
   body: string | Uint8Array,
   { toleranceSeconds = TOLERANCE_SECONDS, now = Date.now() / 1_000 }: VerifyOptions = {},
 ): Promise<WebhookMessage> {
-  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  const bytes = bytesOfBody(body)
   const read = (name: string): string => headerOf(headers, name)
   const [id, seconds] = [read('webhook-id'), read('webhook-timestamp')]
   // so, and not the other way round: a tolerance that is no number allows nothing
@@ -79,9 +80,24 @@ export async function verifyWebhook(
 }
 
 function messageOf(bytes: Uint8Array, id: string): WebhookMessage {
-  const message = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as WebhookMessage
-  if (message.id !== id) throw new WebhookRefused('the id in the header is not that of the body')
+  const message = parse(bytes) as WebhookMessage | null
+  if (message?.id !== id) throw new WebhookRefused('the id in the header is not that of the body')
   return message
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
+  } catch {
+    throw new WebhookRefused('the body is not JSON')
+  }
+}
+
+/** A framework that has parsed the body has lost what was signed: that is no forgery, and nothing to answer 400 for. */
+function bytesOfBody(body: string | Uint8Array): Uint8Array {
+  if (typeof body === 'string') return new TextEncoder().encode(body)
+  if (ArrayBuffer.isView(body)) return body
+  throw new TypeError('the body must be raw, as text or bytes: take it before anything parses it')
 }
 
 function headerOf(headers: WebhookHeaders, name: string): string {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, expectTypeOf, it } from 'vitest'
 import type * as Contract from '../../src/contract/agent.ts'
+import type { GateOptions, GuardOptions, Payload } from '../../src/sdk/index.ts'
 import type * as Sdk from '../../src/sdk/types.ts'
 
 const FOLDER = new URL('../../src/sdk/', import.meta.url)
@@ -28,6 +29,17 @@ it('the types of the SDK are those of the contract (checked by the compiler)', (
   expectTypeOf<Plain<Sdk.AgentEvent>>().toEqualTypeOf<Plain<Contract.AgentEvent>>()
   expectTypeOf<Plain<Sdk.EventReceipt>>().toEqualTypeOf<Plain<Contract.EventReceipt>>()
   expectTypeOf<Plain<Sdk.ResolveResult>>().toEqualTypeOf<Plain<Contract.ResolveResult>>()
+})
+
+it('options may be given as undefined, and `fetch` by whoever has one (checked by the compiler)', () => {
+  type Own = (url: string, init: RequestInit) => Promise<Response>
+  expectTypeOf<typeof fetch>().toExtend<NonNullable<GateOptions['fetch']>>()
+  expectTypeOf<Own>().toExtend<NonNullable<GateOptions['fetch']>>()
+  const absent = { fetch: undefined, timeoutMs: undefined, taskId: undefined, maxWaitMs: undefined }
+  expectTypeOf<typeof absent & { url: string; key: string }>().toExtend<GateOptions>()
+  expectTypeOf<{ signal: undefined; taskId: undefined; maxWaitMs: undefined }>().toExtend<
+    GuardOptions<Payload>
+  >()
 })
 
 it('the SDK imports nothing from outside its folder', () => {

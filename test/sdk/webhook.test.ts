@@ -76,6 +76,17 @@ describe('verifyWebhook', () => {
     await refused(verifyWebhook(secret, { ...other }, body, { now }))
   })
 
+  it('refuses what is signed and no message, and says that a body was parsed before it', async () => {
+    for (const text of ['null', '[]', '{', '"whd_acme_01"']) {
+      const signed = sign({ id: 'whd_acme_01', seconds: now, body: text }, [secret])
+      await refused(verifyWebhook(secret, { ...signed }, text, { now }))
+    }
+    for (const parsed of [JSON.parse(body) as unknown, undefined, null])
+      await expect(verifyWebhook(secret, headersOf(), parsed as string, { now })).rejects.toThrow(
+        new TypeError('the body must be raw, as text or bytes: take it before anything parses it'),
+      )
+  })
+
   it('refuses every delivery of which one bit was changed, over 10,000 changes of body and signatures', async () => {
     const headers = headersOf()
     const targets = [
