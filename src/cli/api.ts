@@ -1,5 +1,6 @@
 import type { Problem } from '../contract/errors.ts'
-import { CliFailure } from './failure.ts'
+import { CliFailure, usage } from './failure.ts'
+import { visible } from './print-thread.ts'
 
 /** How the command line reaches a running gateway: its own public API. */
 export interface Api {
@@ -11,6 +12,7 @@ export interface Api {
 }
 
 const NO_CONTENT = 204
+const NDJSON = /^application\/x-ndjson\b/
 const TIMEOUT_MS = 15_000
 /** For an export: as long as it takes to send a page. */
 const STREAM_TIMEOUT_MS = 600_000
@@ -21,7 +23,9 @@ interface CallOptions {
   readonly timeoutMs?: number
 }
 
+/** @throws CliFailure for an address that is none, also when it is used: for a refusal, and for no answer or one that the API does not give */
 export function createApi(url: string, key: string): Api {
+  const base = baseOf(url)
   const call = async (
     method: string,
     path: string,
@@ -30,44 +34,100 @@ export function createApi(url: string, key: string): Api {
     const init: RequestInit = {
       method,
       headers: {
-        authorization: `Bearer ${key}`,
+        authorization: `Bearer ${checkedKey(key)}`,
         ...(body ? { 'content-type': 'application/json' } : {}),
         ...headers,
       },
+      // a POST that follows one becomes a GET, and what it gets is no answer to what was asked
+      redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
       ...(body ? { body: JSON.stringify(body) } : {}),
     }
-    const response = await fetch(new URL(path, url), init).catch((cause: unknown) => {
+    const response = await fetch(new URL(path, base), init).catch((cause: unknown) => {
       throw new CliFailure(`no answer from the gateway at ${url}`, {
         hint: 'start it with `countersign serve`, or name another with --url or COUNTERSIGN_URL',
         cause,
       })
     })
-    if (!response.ok) throw await refusal(response)
+    if (!response.ok) throw await refusal(response, url)
     return response
   }
+  const read = async <T>(response: Response): Promise<T> => {
+    const answer = await textOf(response, url)
+    const value = objectIn(answer)
+    if (value === undefined) throw foreign(response, url)
+    return value as T
+  }
   return {
-    get: async <T>(path: string) => (await (await call('GET', path)).json()) as T,
+    get: async <T>(path: string) => read<T>(await call('GET', path)),
     post: async <T>(path: string, body?: object, headers?: Record<string, string>) => {
       const response = await call('POST', path, { body, headers })
-      return (response.status === NO_CONTENT ? undefined : await response.json()) as T
+      return response.status === NO_CONTENT ? (undefined as T) : read<T>(response)
     },
     delete: async (path) => {
-      await call('DELETE', path)
+      const response = await call('DELETE', path)
+      // a key is not revoked because somebody says 200
+      if (response.status !== NO_CONTENT) throw foreign(response, url)
     },
     stream: async (path) => {
-      const { body } = await call('GET', path, { timeoutMs: STREAM_TIMEOUT_MS })
-      return body === null ? emptyStream() : toItsEnd(body, url)
+      const response = await call('GET', path, { timeoutMs: STREAM_TIMEOUT_MS })
+      if (!NDJSON.test(response.headers.get('content-type') ?? '')) throw foreign(response, url)
+      return streamOf(response, url)
     },
   }
 }
 
-async function refusal(response: Response): Promise<CliFailure> {
-  const problem = (await response.json().catch(() => ({}))) as Partial<Problem>
+/** Credentials in an address would be in every message about it; and fetch takes none. */
+function baseOf(url: string): URL {
+  const base = URL.canParse(url) ? new URL(url) : undefined
+  if (base === undefined || !/^https?:$/.test(base.protocol) || base.username !== '' || base.password !== '')
+    throw usage(
+      'the address of the gateway is no http or https address, or holds credentials',
+      'such as http://127.0.0.1:8787, in --url or COUNTERSIGN_URL',
+    )
+  return base
+}
+
+/** What fits in no header is shown by the error of fetch, and is not about the gateway. */
+function checkedKey(key: string): string {
+  if (!/^[\t -~]+$/.test(key.trim()))
+    throw usage('the key holds characters that no key holds', 'look at the variable that it comes from')
+  return key.trim()
+}
+
+function textOf(response: Response, url: string): Promise<string> {
+  return response.text().catch((cause: unknown) => {
+    throw brokenOff(url, cause)
+  })
+}
+
+const brokenOff = (url: string, cause: unknown, hint?: string): CliFailure =>
+  new CliFailure(`the answer of the gateway at ${url} broke off`, { cause, hint })
+
+/** Undefined for what is no JSON object. */
+function objectIn(text: string): object | undefined {
+  try {
+    const value = JSON.parse(text) as unknown
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const foreign = ({ status, headers }: Response, url: string): CliFailure => {
+  const location = headers.get('location')
+  const said = location === null ? `status ${status}` : `status ${status}, to ${visible(location)}`
+  return new CliFailure(`what answers at ${url} is no gateway, or stands before one: ${said}`, {
+    hint: 'name the gateway with --url or COUNTERSIGN_URL',
+  })
+}
+
+async function refusal(response: Response, url: string): Promise<CliFailure> {
+  const problem = objectIn(await textOf(response, url)) as Partial<Problem> | undefined
+  if (typeof problem?.code !== 'string') return foreign(response, url)
   const places = (problem.errors ?? []).map(({ pointer, message }) => `  ${pointer} ${message}`)
-  const text = [`${problem.title ?? response.statusText}: ${problem.detail ?? ''}`, ...places].join('\n')
-  const hint = HINTS[problem.code ?? '']
-  return new CliFailure(text, hint === undefined ? {} : { hint })
+  const text = [`${problem.title ?? problem.code}: ${problem.detail ?? ''}`, ...places].join('\n')
+  return new CliFailure(text, { hint: HINTS[problem.code], code: problem.code })
 }
 
 const HINTS: Record<string, string> = {
@@ -77,16 +137,11 @@ const HINTS: Record<string, string> = {
   stale_revision: 'the agent has revised its call: `countersign review show` it again',
 }
 
-/** What broke off must not pass for the whole. */
-async function* toItsEnd(body: AsyncIterable<Uint8Array>, url: string): AsyncGenerator<Uint8Array> {
+async function* streamOf({ body }: Response, url: string): AsyncGenerator<Uint8Array> {
   try {
-    yield* body
+    if (body !== null) for await (const chunk of body) yield chunk
   } catch (cause) {
-    throw new CliFailure(`the answer of the gateway at ${url} broke off`, {
-      hint: 'what was printed is not whole: throw it away, and try again',
-      cause,
-    })
+    // What broke off must not pass for the whole.
+    throw brokenOff(url, cause, 'what was printed is not whole: throw it away, and try again')
   }
 }
-
-async function* emptyStream(): AsyncGenerator<Uint8Array> {}

@@ -1,5 +1,5 @@
 import { describeConfig } from '../config.ts'
-import { readConfig } from './serve.ts'
+import { readSettings } from './serve.ts'
 
 export const CONFIG_USAGE = `countersign config [the flags of countersign serve]
 
@@ -7,7 +7,7 @@ export const CONFIG_USAGE = `countersign config [the flags of countersign serve]
 
 /** `countersign config`: what `serve` with the same flags would use, and where each value comes from. */
 export async function config(args: readonly string[]): Promise<void> {
-  const rows = describeConfig(readConfig(args))
+  const rows = describeConfig(readSettings(args, CONFIG_USAGE))
   const width = Math.max(...rows.map(({ name }) => name.length))
   const values = Math.max(...rows.map(({ value }) => value.length))
   for (const { name, value, origin } of rows) {

@@ -9,7 +9,7 @@ import { askGateway } from './doctor/gateway.ts'
 import { lookAtCombinations, lookAtConfig, lookAtNode, lookAtPorts } from './doctor/settings.ts'
 import { clockSanity, lookAtStore } from './doctor/store.ts'
 import { CliFailure, EXIT } from './failure.ts'
-import { readConfig } from './serve.ts'
+import { readSettings } from './serve.ts'
 
 export const DOCTOR_USAGE = `countersign doctor [--json] [the flags of countersign serve]
 
@@ -41,7 +41,7 @@ function lineOf({ level, check, what, todo }: Finding): string {
 async function examine(args: readonly string[]): Promise<Finding[]> {
   let loaded: LoadedConfig
   try {
-    loaded = readConfig(args)
+    loaded = readSettings(args, DOCTOR_USAGE)
   } catch (cause) {
     if (!(cause instanceof CliFailure)) throw cause
     return [lookAtNode(), error('config', cause.message, 'a gateway does not start like this')]

@@ -8,11 +8,17 @@ export class CliFailure extends Error {
   override readonly name = 'CliFailure'
   readonly exit: ExitCode
   readonly hint: string | undefined
+  /** Of the problem with which the gateway refused. */
+  readonly code: string | undefined
 
-  constructor(message: string, options: { exit?: ExitCode; hint?: string; cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    options: { exit?: ExitCode; hint?: string | undefined; code?: string | undefined; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause })
     this.exit = options.exit ?? EXIT.unexpected
     this.hint = options.hint
+    this.code = options.code
   }
 }
 
@@ -24,6 +30,12 @@ export function usage(message: string, hint?: string): CliFailure {
 export function refuseMore(positionals: readonly string[], taken: number, help: string): void {
   const extra = positionals[taken]
   if (extra !== undefined) throw usage(`unexpected argument \`${extra}\``, help)
+}
+
+/** A whole number in a flag. @throws CliFailure for anything else, nothing at all included */
+export function wholeNumber(value: string, flag: string): number {
+  if (!/^\d{1,15}$/.test(value)) throw usage(`${flag} is a whole number, not \`${value}\``)
+  return Number(value)
 }
 
 /** The value of a flag that knows only some. */

@@ -54,9 +54,10 @@ export async function freeze(args: readonly string[]): Promise<void> {
 }
 
 export async function unfreeze(args: readonly string[]): Promise<void> {
-  const { api, body } = asked(args, UNFREEZE_USAGE)
+  const { api, body, json } = asked(args, UNFREEZE_USAGE)
   await api.post('/api/admin/unfreeze', body)
-  console.log(`${nameOf(body)} is free again: policy decides on new calls, and what was under way stays dead`)
+  const said = `${nameOf(body)} is free again: policy decides on new calls, and what was under way stays dead`
+  console.log(json ? '{}' : said)
 }
 
 async function list(tenant: string, { url, json }: ReturnType<typeof parse>['values']): Promise<void> {
@@ -72,14 +73,14 @@ const lineOf = (one: FreezeView): string =>
 
 function asked(args: readonly string[], help: string) {
   const { values, positionals } = parse(args)
-  const { agent, tool, reason, url } = values
+  const { agent, tool, reason, url, json } = values
   const [tenant, ...more] = positionals
   if (tenant === undefined || more.length > 0) throw usage('name one tenant', help)
   if (agent !== undefined && tool !== undefined) throw usage('name an agent or a tool, not both', help)
   if (reason === undefined || reason.trim() === '') throw usage('say why, with --reason', help)
   const reach = reachAsAdmin(url)
   const scope = { ...(agent === undefined ? {} : { agent }), ...(tool === undefined ? {} : { tool }) }
-  return { api: createApi(reach.url, reach.key), body: { tenant, ...scope, reason } }
+  return { api: createApi(reach.url, reach.key), body: { tenant, ...scope, reason }, json }
 }
 
 function nameOf({ tenant, agent, tool }: Pick<FreezeView, 'tenant' | 'agent' | 'tool'>): string {

@@ -31,9 +31,9 @@ export async function loginLink(args: readonly string[]): Promise<void> {
 }
 
 export async function signOut(args: readonly string[]): Promise<void> {
-  const { api, path, name } = reach(args, SIGN_OUT_USAGE)
+  const { api, path, name, json } = reach(args, SIGN_OUT_USAGE)
   await api.delete(`${path}/sessions`)
-  console.log(`${name} is signed out everywhere`)
+  console.log(json ? '{}' : `${name} is signed out everywhere`)
 }
 
 interface Reached {

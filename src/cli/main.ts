@@ -146,10 +146,17 @@ function fail(error: unknown): void {
   } else if (code?.startsWith('ERR_PARSE_ARGS')) {
     console.error(`countersign: ${message ?? code}`)
     process.exitCode = EXIT.usage
+  } else if (code === 'EPIPE') {
+    process.exitCode = EXIT.unexpected
   } else {
     console.error(error)
     process.exitCode = EXIT.unexpected
   }
 }
+
+/** Whoever reads no further (\`head\`) has seen enough; a command that changes files still does all of it. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
 
 await main(process.argv.slice(2)).catch(fail)

@@ -6,7 +6,7 @@ import { type Config, isEmbedded, storePath } from '../config.ts'
 import { issueKey } from '../gateway/keys.ts'
 import { DEMO_FILE, type DemoCredentials, readDemoCredentials, writeDemoCredentials } from './credentials.ts'
 import { CliFailure, usage } from './failure.ts'
-import { closeInTime, readConfig, startOrExplain, untilAskedToStop } from './serve.ts'
+import { closeInTime, readSettings, startOrExplain, untilAskedToStop } from './serve.ts'
 
 const TENANT = 'acme'
 const AGENT = 'demo-agent'
@@ -19,7 +19,7 @@ export const QUICKSTART_USAGE = `countersign quickstart [--policies DIR] [--stor
 
 /** `npm start`: a gateway with the starter policies and demo credentials in a file that only the owner can read. */
 export async function quickstart(args: readonly string[]): Promise<void> {
-  const { config } = readConfig(args)
+  const { config } = readSettings(args, QUICKSTART_USAGE)
   if (!isEmbedded(config))
     throw usage('the demo keeps its keys beside the embedded store', 'for Redis use `countersign serve`')
   const { app } = await startOrExplain(config, config.logLevel === 'info' ? 'warn' : config.logLevel)

@@ -3,7 +3,7 @@ import type { ThreadList, ThreadView } from '../contract/reviewer.ts'
 import type { Me } from '../contract/session.ts'
 import { type Api, createApi } from './api.ts'
 import { reachAsReviewer } from './credentials.ts'
-import { usage } from './failure.ts'
+import { refuseMore, usage, wholeNumber } from './failure.ts'
 import { printThread, printThreadList } from './print-thread.ts'
 
 export const REVIEW_USAGE = `countersign review <command>
@@ -41,18 +41,20 @@ const DECISIONS: Record<string, string> = {
 export async function review(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
   const [command, thread] = positionals
+  // one of two that were to be decided would go on waiting
+  refuseMore(positionals, command === 'list' ? 1 : 2, REVIEW_USAGE)
   const reach = reachAsReviewer(values.url)
   const api = createApi(reach.url, reach.key)
   if (command === 'list') return list(api, values)
   if (thread === undefined) throw usage('name a command and a thread', REVIEW_USAGE)
   if (command === 'show') return show(api, thread, values.json)
-  const decision = DECISIONS[command ?? '']
+  const decision = Object.hasOwn(DECISIONS, command ?? '') ? DECISIONS[command ?? ''] : undefined
   if (decision === undefined) throw usage(`unknown command \`review ${command ?? ''}\``, REVIEW_USAGE)
   return vote(api, {
     thread,
     decision,
     comment: values.message,
-    revision: values.revision,
+    revision: values.revision === undefined ? undefined : wholeNumber(values.revision, '--revision'),
     json: values.json,
   })
 }
@@ -74,7 +76,7 @@ interface Vote {
   readonly thread: string
   readonly decision: string
   readonly comment: string | undefined
-  readonly revision: string | undefined
+  readonly revision: number | undefined
   readonly json: boolean
 }
 
@@ -84,7 +86,7 @@ async function vote(api: Api, { thread, decision, comment, revision, json }: Vot
   const seen = await api.get<ThreadView>(pathOf(thread))
   const body = {
     decision,
-    revision: revision === undefined ? seen.revision : Number(revision),
+    revision: revision ?? seen.revision,
     ...(comment === undefined ? {} : { comment }),
   }
   const view = await api.post<ThreadView>(`${pathOf(thread)}/votes`, body)

@@ -4,7 +4,7 @@ import type * as Yaml from 'yaml'
 import type { App } from '../app.ts'
 import { type Config, ConfigError, loadConfig, type LoadedConfig, shownStore } from '../config.ts'
 import { type BundleChild, startBundleChild } from '../policy/directory-start.ts'
-import { CliFailure, EXIT } from './failure.ts'
+import { CliFailure, EXIT, refuseMore } from './failure.ts'
 
 export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--store file:DIR|redis://HOST] [--policies DIR] ...
 
@@ -15,7 +15,7 @@ const SHUTDOWN_MS = 9_500
 
 /** `countersign serve`: state, policies and metrics as configured; logs as JSON lines on stdout. */
 export async function serve(args: readonly string[]): Promise<void> {
-  const { config } = readConfig(args)
+  const { config } = readSettings(args, SERVE_USAGE)
   const { app, log } = await startOrExplain(config, config.logLevel)
   if (app.newAdminKey !== undefined) {
     console.error(`admin key (shown once, keep it): ${app.newAdminKey}`)
@@ -45,6 +45,13 @@ export function readConfig(args: readonly string[]): LoadedConfig {
     if (error instanceof ConfigError) throw new CliFailure(error.message, { exit: EXIT.usage, cause: error })
     throw error
   }
+}
+
+/** For a command that takes settings and nothing else: a directory that was meant for one is not passed over. */
+export function readSettings(args: readonly string[], help: string): LoadedConfig {
+  const loaded = readConfig(args)
+  refuseMore(loaded.positionals, 0, help)
+  return loaded
 }
 
 /** Loads the parser only when there is a file to parse. */

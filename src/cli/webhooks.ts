@@ -8,7 +8,7 @@ import type {
 } from '../contract/webhook.ts'
 import { type Api, createApi } from './api.ts'
 import { reachAsAdmin } from './credentials.ts'
-import { usage } from './failure.ts'
+import { refuseMore, usage, wholeNumber } from './failure.ts'
 
 export const WEBHOOKS_USAGE = `countersign webhooks <command>
 
@@ -57,7 +57,15 @@ interface Answer {
 }
 
 const COMMANDS: Readonly<
-  Record<string, { readonly names: number; readonly run: (asked: Asked) => Promise<Answer> }>
+  Record<
+    string,
+    {
+      readonly names: number
+      /** So many may be named. */
+      readonly more?: number
+      readonly run: (asked: Asked) => Promise<Answer>
+    }
+  >
 > = {
   create: { names: 2, run: create },
   list: { names: 1, run: list },
@@ -68,7 +76,7 @@ const COMMANDS: Readonly<
   ping: { names: 1, run: (asked) => act(asked, 'ping') },
   delete: { names: 1, run: remove },
   deliveries: { names: 1, run: deliveries },
-  redeliver: { names: 1, run: redeliver },
+  redeliver: { names: 1, more: 2, run: redeliver },
 }
 
 export async function webhooks(args: readonly string[]): Promise<void> {
@@ -77,6 +85,8 @@ export async function webhooks(args: readonly string[]): Promise<void> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command === undefined || named.length < command.names)
     throw usage('name what to do with which webhook', WEBHOOKS_USAGE)
+  // one of two that were to be deleted would go on
+  refuseMore(named, command.more ?? command.names, WEBHOOKS_USAGE)
   const reach = reachAsAdmin(values.url)
   const { json, text } = await command.run({ api: createApi(reach.url, reach.key), values, named })
   console.log(values.json ? JSON.stringify(json, null, 2) : text)
@@ -111,7 +121,7 @@ const act = ({ api, named: [id] }: Asked, what: string): Promise<Answer> =>
 
 async function rotate({ api, values, named: [id] }: Asked): Promise<Answer> {
   const overlap = values['overlap-ms']
-  const body = overlap === undefined ? {} : { overlap_ms: Number(overlap) }
+  const body = overlap === undefined ? {} : { overlap_ms: wholeNumber(overlap, '--overlap-ms') }
   const json = await api.post<WebhookSecret>(pathOf(id, '/rotate-secret'), body)
   return { json, text: `${json.secret}   the new secret, shown once` }
 }

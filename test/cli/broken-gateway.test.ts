@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type CliRun, runCli } from './run.ts'
+
+/** What a person sees of a gateway that is none: one sentence about what is there, never a stack, and never that something was done. */
+
+const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
+const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
+const KEY = 'an-admin-key-of-at-least-32-characters'
+
+let directory: string
+let server: Server | undefined
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'cs-broken-'))
+})
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+afterEach(() => {
+  server?.closeAllConnections()
+  server?.close()
+})
+
+async function answering(answer: RequestListener): Promise<string> {
+  server = createServer(answer)
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function run(url: string, ...args: string[]): Promise<CliRun> {
+  const env = { COUNTERSIGN_URL: url, COUNTERSIGN_ADMIN_KEY: KEY, COUNTERSIGN_REVIEWER_KEY: KEY }
+  return runCli(args, { cwd: directory, env })
+}
+
+describe('a command line before something that is no gateway', () => {
+  const page: RequestListener = (_, response) => response.setHeader('content-type', 'text/html').end('<html>')
+
+  it('says so of a page with 200, and does not say that anything was done', async () => {
+    const url = await answering(page)
+    for (const args of [
+      ['review', 'list'],
+      ['keys', 'issue', 'agent', 'acme/a'],
+      ['keys', 'revoke', 'agent', 'acme/a'],
+      ['sign-out', 'acme/alice'],
+      ['freeze', 'acme', '--reason', 'r'],
+      ['webhooks', 'delete', 'whk_acme_1'],
+      ['evidence', 'export', '--tenant', 'acme'],
+    ]) {
+      const { code, out, err } = await run(url, ...args)
+      expect([code, out], args.join(' ')).toEqual([1, ''])
+      expect(err).toMatch(
+        /^countersign: what answers at http:\S+ is no gateway, or stands before one: status 200\n/,
+      )
+    }
+  })
+
+  it('names what a proxy says, where a redirect leads, and an answer that breaks off', async () => {
+    const url = await answering((request, response) => {
+      const path = request.url ?? ''
+      if (path.includes('proxy')) return void response.writeHead(502).end('<html>')
+      if (path.includes('moved'))
+        return void response.writeHead(301, { location: 'https://x/\u009b2J' }).end()
+      if (path.includes('null')) return void response.writeHead(400).end('null')
+      response.writeHead(200, { 'content-length': 99 }).write('{')
+      setImmediate(() => response.destroy())
+    })
+    const said = async (thread: string): Promise<string> => (await run(url, 'review', 'show', thread)).err
+    expect(await said('proxy')).toMatch(/stands before one: status 502\n/)
+    expect(await said('null')).toMatch(/stands before one: status 400\n/)
+    expect(await said('moved')).toMatch(/stands before one: status 301, to https:\/\/x\//)
+    expect(await said('half')).toMatch(/^countersign: the answer of the gateway at http:\S+ broke off\n$/)
+  })
+
+  it('exits 2 for an address that is none, and shows no password and no key', async () => {
+    for (const url of ['nonsense', 'ftp://127.0.0.1', 'http://user:canary@127.0.0.1:9']) {
+      const { code, out, err } = await run('http://127.0.0.1:9', 'review', 'list', '--url', url)
+      expect([code, out]).toEqual([2, ''])
+      expect(err).toMatch(/^countersign: the address of the gateway is no http or https address, or holds/)
+      expect(err).not.toContain('canary')
+    }
+    const env = { COUNTERSIGN_URL: 'http://127.0.0.1:9', COUNTERSIGN_REVIEWER_KEY: 'csr_canary\nx' }
+    const { code, err } = await runCli(['review', 'list'], { cwd: directory, env })
+    expect([code, err]).toEqual([2, expect.stringContaining('the key holds characters that no key holds')])
+    expect(err).not.toContain('canary')
+  })
+})
+
+describe('a command that is given too much, or half of it', () => {
+  const nobody = 'http://127.0.0.1:9'
+
+  it.each([
+    ['keys revoke agent acme/a acme/b', 'unexpected argument `acme/b`'],
+    ['webhooks delete whk_acme_1 whk_acme_2', 'unexpected argument `whk_acme_2`'],
+    ['webhooks redeliver whk_acme_1 whd_1 whd_2', 'unexpected argument `whd_2`'],
+    ['webhooks rotate whk_acme_1 --overlap-ms=', '--overlap-ms is a whole number, not ``'],
+    ['review approve thr_1 thr_2', 'unexpected argument `thr_2`'],
+    ['review list thr_1', 'unexpected argument `thr_1`'],
+    ['review approve thr_1 --revision two', '--revision is a whole number, not `two`'],
+    ['review constructor thr_1', 'unknown command `review constructor`'],
+    ['config ./policies', 'unexpected argument `./policies`'],
+    ['serve ./policies', 'unexpected argument `./policies`'],
+    ['quickstart ./policies', 'unexpected argument `./policies`'],
+  ])('%s: exits 2 before anything is asked', async (line, message) => {
+    const { code, out, err } = await run(nobody, ...line.split(' '))
+    expect([code, out]).toEqual([2, ''])
+    expect(err).toContain(`countersign: ${message}`)
+  })
+})
+
+describe('--json', () => {
+  it('is JSON also of what answers nothing', async () => {
+    const url = await answering((_, response) => response.writeHead(204).end())
+    for (const args of [
+      ['keys', 'revoke', 'agent', 'acme/a'],
+      ['sign-out', 'acme/alice'],
+      ['unfreeze', 'acme', '--reason', 'r'],
+      ['webhooks', 'delete', 'whk_acme_1'],
+    ])
+      expect(await run(url, ...args, '--json')).toEqual({ code: 0, out: '{}\n', err: '' })
+  })
+})
+
+describe('standard output that nobody reads', () => {
+  it.each([[['check', STARTER]], [['check', '--format', 'json', STARTER]], [['compile', '--json', STARTER]]])(
+    '%j ends as it would have, without a word',
+    async (args) => {
+      const child = spawn(process.execPath, [MAIN, ...args], {
+        cwd: directory,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      child.stdout.destroy()
+      let err = ''
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+      const code = await new Promise((resolve) => child.on('close', resolve))
+      expect([code, err]).toEqual([0, ''])
+    },
+  )
+})
