@@ -72,7 +72,7 @@ describe('a command line before something that is no gateway', () => {
     const said = async (thread: string): Promise<string> => (await run(url, 'review', 'show', thread)).err
     expect(await said('proxy')).toMatch(/stands before one: status 502\n/)
     expect(await said('null')).toMatch(/stands before one: status 400\n/)
-    expect(await said('moved')).toMatch(/stands before one: status 301, to https:\/\/x\//)
+    expect(await said('moved')).toMatch(/stands before one: status 301, to https:\/\/x\/<U\+009B>2J\n/)
     expect(await said('half')).toMatch(/^countersign: the answer of the gateway at http:\S+ broke off\n$/)
   })
 
