@@ -156,7 +156,7 @@ function parseFlags(args: readonly string[]): { flags: Record<string, string>; p
 function readFile(path: string | undefined, parseYaml: (text: string) => unknown): Record<string, unknown> {
   if (path === undefined && !existsSync(FILE)) return {}
   const text = textOf(path ?? FILE)
-  const value = parseYaml(text)
+  const value = parsed(path ?? FILE, () => parseYaml(text))
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     throw new ConfigError(`${path ?? FILE}: expected settings, one per line`)
   }
@@ -166,6 +166,19 @@ function readFile(path: string | undefined, parseYaml: (text: string) => unknown
     throw new ConfigError(`${path ?? FILE}: unknown setting \`${unknown}\`; known are ${known.join(', ')}`)
   }
   return value as Record<string, unknown>
+}
+
+/** Its place only: what a parser complains of stands beside it, and there may be secrets. @throws ConfigError */
+function parsed(path: string, parse: () => unknown): unknown {
+  try {
+    return parse()
+  } catch (cause) {
+    const [start] = (cause as { linePos?: readonly { line: number; col: number }[] }).linePos ?? []
+    const place = start === undefined ? '' : ` at line ${start.line}, column ${start.col}`
+    throw new ConfigError(`${path} is no YAML${place}; text with special characters goes in quotes`, {
+      cause,
+    })
+  }
 }
 
 function textOf(path: string): string {
@@ -190,8 +203,11 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
     return
   }
   if (!config.store.startsWith('file:')) {
-    const shown = withoutPassword(config.store)
-    throw new ConfigError(`store: \`${shown}\` is not known here; use file:<directory> or ${REDIS_FORMS}`)
+    // its scheme only: what is no address may be anything, a password that lacks an @ too
+    const scheme = /^[a-z][\w+.-]*:/i.exec(config.store)?.[0]
+    throw new ConfigError(
+      `store: ${scheme === undefined ? 'an address without a scheme' : `\`${scheme}\``} is not known here; use file:<directory> or ${REDIS_FORMS}`,
+    )
   }
   if (storePath(config) === '')
     throw new ConfigError('store: `file:` names no directory; use file:<directory>')

@@ -14,6 +14,7 @@ import {
   storePath,
 } from '../src/config.ts'
 import { LIMITS } from '../src/contract/limits.ts'
+import { withoutPassword } from '../src/store/redis-address.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-config-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -208,6 +209,27 @@ describe('what is refused', () => {
     expect(failure(['--config', file(text)])).toContain('expected settings')
   })
 
+  it('a file that is no YAML: by its place, and without what stands there', () => {
+    const broken = (cause: Error): string => {
+      const parseYaml = (): never => {
+        throw cause
+      }
+      const args = ['--config', file('store_password: *secret-canary\n')]
+      try {
+        loadConfig({ args, env: {}, parseYaml })
+      } catch (error) {
+        expect(error).toBeInstanceOf(ConfigError)
+        return (error as Error).message
+      }
+      return ''
+    }
+    const linePos = [{ line: 3, col: 7 }]
+    expect(broken(Object.assign(new Error('at secret-canary'), { linePos }))).toMatch(
+      /is no YAML at line 3, column 7; text with special characters goes in quotes$/,
+    )
+    expect(broken(new ReferenceError('Unresolved alias: secret-canary'))).toMatch(/is no YAML; text with/)
+  })
+
   it('a file that is not there', () => {
     expect(failure(['--config', join(directory, 'none.yaml')])).toContain(
       'cannot read the configuration file',
@@ -235,6 +257,13 @@ describe('what is refused', () => {
     ['redis+sentinel://h', 'name of the primary'],
     ['redis://:p%zz@h', 'hex digits'],
     ['mysql://u:secret-canary@h', 'not known'],
+    ['REDIS://:secret-canary@h', '`REDIS:` is not known'],
+    ['redis:/:secret-canary@h', '`redis:` is not known'],
+    ['secret-canary', 'an address without a scheme'],
+    ['redis://:secret-canary', 'host 1 of the address is no host and port'],
+    ['redis://user:secret-canary', 'host 1 of the address is no host and port'],
+    ['redis://h:6379?password=secret-canary', 'host 1 of the address is no host and port'],
+    ['redis+cluster://a,u:secret-canary', 'host 2 of the address is no host and port'],
   ])('the store %s', (store, why) => {
     expect(failure(['--store', store])).toContain(why)
     expect(failure(['--store', store])).not.toContain('secret-canary')
@@ -345,5 +374,13 @@ describe('where Redis is', () => {
       origin: 'flag',
     })
     expect(JSON.stringify(lines)).not.toMatch(/p@ss|canary/)
+    const shown = {
+      'rediss+sentinel://u:canary@a,b/m': 'rediss+sentinel://u:********@a,b/m',
+      'REDIS://:canary@h': 'REDIS://:********@h',
+      'redis:/:canary@h': '********@h',
+      'file:./at@home:1': 'file:./at@home:1',
+      'redis://h:1': 'redis://h:1',
+    }
+    for (const [address, wanted] of Object.entries(shown)) expect(withoutPassword(address)).toBe(wanted)
   })
 })

@@ -38,7 +38,7 @@ export function parseRedisAddress(text: string): RedisAddress {
   const hosts = rest
     .slice(at + 1, slash < 0 ? undefined : slash)
     .split(',')
-    .map((host) => parseHost(host, kind === 'sentinel' ? SENTINEL_PORT : PORT))
+    .map((host, i) => parseHost(host, { number: i + 1, port: kind === 'sentinel' ? SENTINEL_PORT : PORT }))
   if (kind === 'single' && hosts.length > 1)
     throw new RangeError(`several hosts need redis+cluster or redis+sentinel; expected ${REDIS_FORMS}`)
   return {
@@ -50,14 +50,15 @@ export function parseRedisAddress(text: string): RedisAddress {
   }
 }
 
-function parseHost(text: string, port: number): Host {
+/** What is no host may be a password whose `@` was forgotten: it is counted, and not shown. */
+function parseHost(text: string, { number, port }: { number: number; port: number }): Host {
   const [, bracketed, plain, given] =
     /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s[\]/?#]+))(?::(\d{1,5}))?$/.exec(text) ?? []
   const host = bracketed ?? plain
-  const number = given === undefined ? port : Number(given)
-  if (host === undefined || number < 1 || number > 65_535)
-    throw new RangeError(`\`${text}\` is no host and port; expected ${REDIS_FORMS}`)
-  return { host, port: number }
+  const at = given === undefined ? port : Number(given)
+  if (host === undefined || at < 1 || at > 65_535)
+    throw new RangeError(`host ${number} of the address is no host and port; expected ${REDIS_FORMS}`)
+  return { host, port: at }
 }
 
 function credentialsIn(text: string): { username?: string; password?: string } {
@@ -91,11 +92,11 @@ function decoded(text: string): string {
   }
 }
 
-/** The address as it may be shown. */
+/** The address as it may be shown, whatever else is wrong with it. */
 export function withoutPassword(text: string): string {
-  const [, head = '', rest = ''] = /^([a-z+]+:\/\/)(.*)$/s.exec(text) ?? []
-  const at = rest.lastIndexOf('@')
-  if (at < 0) return text
-  const user = rest.slice(0, at).split(':', 1)[0] ?? ''
-  return `${head}${user}:********@${rest.slice(at + 1)}`
+  const at = text.lastIndexOf('@')
+  if (at < 0 || text.startsWith('file:')) return text
+  const head = /^[a-z][a-z\d+.-]*:\/\//i.exec(text)?.[0]
+  const user = head === undefined ? '' : `${head}${text.slice(head.length, at).split(':', 1)[0] ?? ''}:`
+  return `${user}********@${text.slice(at + 1)}`
 }
