@@ -39,6 +39,20 @@ export async function openRestore(config: Config, { restart }: RestoreOptions): 
   return openRedisRestore({ ...redisOptions(config), restart })
 }
 
+/** How many replicas each server of Redis has, connected or on their way. @throws as openStore */
+export async function countReplicas(
+  config: Config,
+): Promise<{ readonly server: string; readonly replicas: number }[]> {
+  const { connectRedis } = await import('./store/redis.ts')
+  const { topology } = await connectRedis(redisOptions(config))
+  const found = topology.peers().map((peer) => {
+    const { host, port } = peer.host
+    return { server: `${host}:${port}`, replicas: peer.facts()?.replicas ?? 0 }
+  })
+  topology.close()
+  return found
+}
+
 function redisOptions(config: Config): RedisOptions {
   const { sentinelPassword, durability } = config
   return {

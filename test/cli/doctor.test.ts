@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { createServer as createTlsServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -163,6 +163,46 @@ describe('countersign doctor, without a gateway', () => {
     ])
   })
 
+  it('does not say that a port is taken that fetch never asks, as browsers do not', async () => {
+    const { out } = await examine(['--port', '6667'])
+    expect(out).not.toMatch(/ gateway +no answer/)
+    expect(out).toMatch(/^ok +gateway +none runs/m)
+  })
+
+  it('finds what holds a port and says nothing, in bounded time', async () => {
+    const port = await listening(createTcpServer((socket) => socket.resume()) as unknown as Server)
+    expect((await wrong(['--port', String(port)]))[1]).toEqual([
+      expect.stringMatching(/^error +gateway +no answer at http:\S+ within 3 s -> /),
+    ])
+  })
+
+  it('finds a configuration that is no YAML, and does not show what stands there', async () => {
+    writeFileSync(at('countersign.yaml'), 'admin_key: [geheim-canary\n', { mode: 0o600 })
+    const { code, out, err } = await examine()
+    expect(code).toBe(3)
+    expect(out).toMatch(/^error +config +countersign\.yaml is no YAML at line \d+, column \d+; /m)
+    expect(out + err).not.toContain('canary')
+  })
+
+  it('finds an argument that a gateway would not start with', async () => {
+    expect(await wrong(['./policies'])).toEqual([
+      3,
+      [expect.stringMatching(/^error +config +unexpected argument `\.\/policies`/)],
+    ])
+  })
+
+  it('finds authorities that are none', async () => {
+    writeFileSync(at('bad.pem'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
+    for (const [path, why] of [
+      [at('bad.pem'), 'cannot be read, or holds what is no certificate'],
+      [at('policies'), 'cannot be read, or holds what is no certificate'],
+      [at('policies', 'routing.yaml'), 'holds no certificate'],
+    ] as const)
+      expect((await wrong([], { NODE_EXTRA_CA_CERTS: path }))[1]).toEqual([
+        expect.stringContaining(`certificates  ${path} ${why}`),
+      ])
+  })
+
   it('finds a store that cannot be made, and a clock that is behind its files', async () => {
     writeFileSync(at('file'), '')
     const [code, lines] = await wrong(['--store', `file:${at('file')}/data`])
@@ -229,6 +269,27 @@ describe('countersign doctor, beside a gateway that runs', () => {
     ])
   })
 
+  it('does not blame the admin key for what is not its fault', async () => {
+    const port = await listening(
+      createServer((request, response) => {
+        response.setHeader('content-type', 'application/json')
+        if (request.url === '/readyz')
+          return void response.end('{"ready":true,"store":"ready","policies":"ready"}')
+        response.statusCode = 503
+        response.end('{"code":"store_unavailable","title":"The store does not answer","detail":"later"}')
+      }),
+    )
+    const [code, lines] = await wrong(['--port', String(port)], { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })
+    expect([code, lines]).toEqual([
+      0,
+      [
+        expect.stringMatching(
+          /^warning +gateway +it did not say which policies are in force: The store does not answer: later/,
+        ),
+      ],
+    ])
+  })
+
   it('finds that it is not ready, and why', async () => {
     writeFileSync(at('policies', 'routing.yaml'), 'nonsense: true\n')
     const gateway = await startGateway({ directory, policies: at('policies'), ready: false })
@@ -261,6 +322,16 @@ describe('countersign doctor, on Redis', () => {
     expect([refused, lines]).toEqual([3, [expect.stringMatching(/^error +store .*appendonly/)]])
     const [accepted, accepts] = await wrong(['--store', loose.url, '--durability', 'async'])
     expect([accepted, accepts]).toEqual([0, [expect.stringMatching(/^warning +store +durability=async/)]])
+  })
+
+  it('finds that the replicas are not there that shall confirm', async () => {
+    const alone = await startRedis()
+    servers.push(alone)
+    const [code, lines] = await wrong(['--store', alone.url, '--store-replicas', '1'])
+    expect([code, lines]).toEqual([
+      3,
+      [expect.stringMatching(/^error +store +store_replicas=1, and 0 follow Redis at 127\.0\.0\.1:\d+: /)],
+    ])
   })
 
   it('finds one that does not answer, and never prints a password', async () => {

@@ -75,18 +75,29 @@ function lookAtPolicies(path: string): Finding[] {
 }
 
 function lookAtAuthorities(path: string): Finding[] {
-  const blocks = readFileSync(path, 'utf8').match(
-    /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g,
-  )
-  if (blocks === null)
+  try {
+    const blocks = readFileSync(path, 'utf8').match(
+      /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g,
+    )
+    if (blocks === null)
+      return [
+        error('certificates', `${path} holds no certificate`, 'NODE_EXTRA_CA_CERTS names a file in PEM form'),
+      ]
+    return blocks.map((text) => new X509Certificate(text)).flatMap(lookAtAuthority)
+  } catch {
     return [
-      error('certificates', `${path} holds no certificate`, 'NODE_EXTRA_CA_CERTS names a file in PEM form'),
+      error(
+        'certificates',
+        `${path} cannot be read, or holds what is no certificate`,
+        'NODE_EXTRA_CA_CERTS names a file in PEM form',
+      ),
     ]
-  return blocks.flatMap((text) => {
-    const { validTo, subject } = new X509Certificate(text)
-    const found = certificateFinding(`the authority ${subject.replaceAll('\n', ', ')}`, new Date(validTo))
-    return found.level === 'ok' ? [] : [found]
-  })
+  }
+}
+
+function lookAtAuthority({ validTo, subject }: X509Certificate): Finding[] {
+  const found = certificateFinding(`the authority ${subject.replaceAll('\n', ', ')}`, new Date(validTo))
+  return found.level === 'ok' ? [] : [found]
 }
 
 /** Ours to open: another user's store is left alone, because what we make in it would be ours. */

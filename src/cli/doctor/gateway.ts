@@ -1,6 +1,7 @@
 import type { PoliciesView } from '../../contract/admin.ts'
 import type { Config } from '../../config.ts'
 import { createApi } from '../api.ts'
+import type { CliFailure } from '../failure.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
 import { dateFinding } from './store.ts'
 
@@ -19,23 +20,25 @@ interface Readiness {
   readonly policies: string
 }
 
-/** Undefined when none runs. */
+/** Undefined when none answers: then whoever looks at the ports finds who has them. */
 export async function askGateway(config: Config): Promise<RunningGateway | undefined> {
   if (config.port === 0) return undefined
   const url = `http://${addressOf(config.host)}:${config.port}`
   const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(ASK_MS) }).catch(
     (cause: unknown) => cause,
   )
-  if (!(response instanceof Response)) return isAbsence(response) ? undefined : { findings: [silent(url)] }
+  if (!(response instanceof Response))
+    return (response as Error).name === 'TimeoutError' ? silent(url) : undefined
   const readiness = (await response.json().catch(() => undefined)) as Partial<Readiness> | undefined
   if (typeof readiness?.ready !== 'boolean' || typeof readiness.store !== 'string')
     return {
       findings: [error('gateway', `something else answers at ${url}`, 'end it, or choose another port')],
     }
-  const clock = dateFinding('the gateway', Date.parse(response.headers.get('date') ?? ''), Date.now())
+  const date = Date.parse(response.headers.get('date') ?? '')
+  const clock = Number.isNaN(date) ? [] : [dateFinding('the gateway', date, Date.now())]
   const { findings, revision } = await askForPolicies(config, url)
   return {
-    findings: [readinessFinding(url, readiness as Readiness), clock, ...findings],
+    findings: [readinessFinding(url, readiness as Readiness), ...clock, ...findings],
     ...(revision === undefined ? {} : { revision }),
   }
 }
@@ -65,17 +68,22 @@ async function askForPolicies(config: Config, url: string): Promise<RunningGatew
     )
     return { findings: [], ...(in_force && revision !== undefined ? { revision } : {}) }
   } catch (cause) {
-    const { message } = cause as Error
-    return {
-      findings: [
-        error(
-          'gateway',
-          `it does not take the admin key of this configuration: ${message}`,
-          'look where it was started',
-        ),
-      ],
-    }
+    return { findings: [refusedFinding(cause as CliFailure)] }
   }
+}
+
+function refusedFinding({ code, message }: CliFailure): Finding {
+  if (code === 'unauthenticated')
+    return error(
+      'gateway',
+      `it does not take the admin key of this configuration: ${message}`,
+      'look where it was started',
+    )
+  return warning(
+    'gateway',
+    `it did not say which policies are in force: ${message}`,
+    'its log has the reason',
+  )
 }
 
 /** A wildcard is no address to ask. */
@@ -85,14 +93,12 @@ function addressOf(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-function isAbsence(cause: unknown): boolean {
-  const { code } = ((cause as Error).cause ?? {}) as { code?: string }
-  return code === 'ECONNREFUSED'
-}
-
-const silent = (url: string): Finding =>
-  error(
-    'gateway',
-    `no answer at ${url} within ${ASK_MS / 1_000} s, and the port is taken`,
-    'look at the process that listens there',
-  )
+const silent = (url: string): RunningGateway => ({
+  findings: [
+    error(
+      'gateway',
+      `no answer at ${url} within ${ASK_MS / 1_000} s`,
+      'look at the process that listens there, or at what drops the packets',
+    ),
+  ],
+})

@@ -4,6 +4,7 @@ import { type Config, isEmbedded, shownStore, storePath } from '../../config.ts'
 import { SYSTEM } from '../../gateway/records.ts'
 import { isOurs, mayWrite, warnOfOwner } from './files.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
+import { lookAtReplicas } from './replicas.ts'
 
 const SLOW_MS = 50
 const CLOCK_WARNING_MS = 1_000
@@ -22,7 +23,7 @@ export async function lookAtStore(config: Config, isRunning: boolean): Promise<F
       return [error('store', `${path} cannot be written`, 'give it to the user that runs the gateway')]
   }
   try {
-    return await open(config, name)
+    return [...(await open(config, name)), ...(isEmbedded(config) ? [] : await lookAtReplicas(config))]
   } catch (cause) {
     const { message } = cause as Error
     return [
