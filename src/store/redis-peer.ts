@@ -259,12 +259,13 @@ class RedisPeer implements Peer {
     const info = String(await within(main.sendCommand(['INFO']), SILENCE_MS))
     const config = await within(readConfig(main), SILENCE_MS)
     const facts = readFacts(info, config)
-    const forbidden = await within(readForbidden(main, facts), SILENCE_MS)
+    const { wanted } = this.#options
+    const forbidden = await within(readForbidden(main, facts, wanted), SILENCE_MS)
     await this.#beat(main)
     if (main !== this.#main) return
     this.#probedAt = performance.now()
     this.#facts = { ...facts, forbidden }
-    this.#state(problemsOf(this.#facts, this.#options.wanted)[0])
+    this.#state(problemsOf(this.#facts, wanted)[0])
   }
 
   #heartbeatLater(): void {
@@ -348,9 +349,14 @@ function pauseAfter(failures: number): number {
 }
 
 /** What only a primary that is new enough is asked; others are refused for that. */
-async function readForbidden(main: Connection, { role, version }: ServerFacts): Promise<string[]> {
+async function readForbidden(
+  main: Connection,
+  { role, version }: ServerFacts,
+  { replicas }: Wanted,
+): Promise<string[]> {
   if (role !== 'master' || !isNewEnough(version)) return []
-  return (await main.sendCommand(['EVAL', SCRIPTS.rights.source, '0'])) as string[]
+  const confirmed = replicas > 0 ? ['confirmed'] : []
+  return (await main.sendCommand(['EVAL', SCRIPTS.rights.source, '0', ...confirmed])) as string[]
 }
 
 /** Undefined when the user may not. */

@@ -279,6 +279,7 @@ for _, command in ipairs({
   { 'GET', key }, { 'GETRANGE', key, '0', '1' }, { 'SET', key, '' }, { 'DEL', key }, { 'HGET', key, 'n' }, { 'HMGET', key, 'n' }, { 'HSET', key, 'n', '1' },
   { 'XADD', key, '1-0', 'c', '' }, { 'ZADD', key, '1', 'm' }, { 'ZREM', key, 'm' }, { 'ZCOUNT', key, '1', '1' }, { 'ZRANGE', key, '1', '1' },
   { 'SPUBLISH', 'cs:{t}:w', '' }, { 'EVALSHA', '', '1', key }, { 'INFO', 'replication' }, { 'TIME' },
+  { 'XRANGE', key, '-', '+' }, unpack(ARGV[1] == 'confirmed' and { { 'WAIT', '1', '1' } } or {}),
 }) do
   if not redis.acl_check_cmd(unpack(command)) then missing[#missing + 1] = command[1] end
 end

@@ -11,7 +11,7 @@ export interface ServerFacts {
   readonly version: string
   readonly role: string
   readonly replicas: number
-  /** Commands that our scripts need and the user may not run. */
+  /** Commands that the store needs and the user may not run. */
   readonly forbidden: readonly string[]
   /** Undefined where CONFIG GET is not allowed, as with some hosted servers. */
   readonly config?: Readonly<Record<string, string>>
@@ -73,7 +73,7 @@ export function problemsOf(facts: ServerFacts, wanted: Wanted): string[] {
     problems.push(`the server is a ${facts.role || 'server of an unknown role'}, not a primary`)
   if (facts.forbidden.length > 0)
     problems.push(
-      `the user may not run ${facts.forbidden.join(', ')} on what begins with cs:, so a commit would end half-way: give it the rights of docs/operations.md`,
+      `the user may not run ${facts.forbidden.join(', ')} on what begins with cs:, so a commit would end half-way, or unconfirmed, or evidence unread: give it the rights of docs/operations.md`,
     )
   if (config === undefined) {
     if (!wanted.accept.includes('unread-settings'))

@@ -61,7 +61,7 @@ describe('the user of docs/operations.md', () => {
     expect(deployed?.[1]).toBe(rules.slice(rules.indexOf('-@all')).join(' '))
   })
 
-  it.each(['-evalsha', '-xadd', '-zadd', '-hset', '-spublish', 'resetchannels', 'resetkeys'])(
+  it.each(['-evalsha', '-xrange', '-xadd', '-zadd', '-hset', '-spublish', 'resetchannels', 'resetkeys'])(
     'is refused with %s: a commit would end half-way',
     async (without) => {
       await server.ask('ACL', 'SETUSER', 'poor', 'reset', ...rules.slice(1), without)
@@ -69,6 +69,13 @@ describe('the user of docs/operations.md', () => {
       await expect(openRedisStore({ address })).rejects.toThrow('the user may not run')
     },
   )
+
+  it('is refused without WAIT where replicas shall confirm, and nowhere else', async () => {
+    await server.ask('ACL', 'SETUSER', 'alone', 'reset', ...rules.slice(1), '-wait')
+    const address = parseRedisAddress(`redis://alone:sesame@127.0.0.1:${server.port}/3`)
+    await expect(openRedisStore({ address, replicas: 1 })).rejects.toThrow('the user may not run WAIT')
+    await (await openRedisStore({ address })).close()
+  })
 
   it('that loses a right while the store is open leaves the outcome of a commit unknown, never "nothing was changed"', async () => {
     await server.ask('ACL', 'SETUSER', 'losing', 'reset', ...rules.slice(1))
