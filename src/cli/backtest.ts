@@ -4,7 +4,7 @@ import { backtest as replay, type Backtest } from '../policy/backtest/compare.ts
 import { printBacktest, printBacktestMarkdown } from '../policy/backtest/print.ts'
 import { ExportError, readExport, type Export } from '../policy/backtest/records.ts'
 import { EXIT, refuseMore, usage } from './failure.ts'
-import { loadTwo } from './two-bundles.ts'
+import { loadTwo, sayBeside } from './two-bundles.ts'
 
 export const BACKTEST_USAGE = `countersign backtest --evidence FILE OLD NEW [--format text|json|markdown] [--fail-on loosens|changes]
 
@@ -33,7 +33,7 @@ export async function backtest(args: readonly string[]): Promise<void> {
   if (values['fail-on'] !== undefined && !failOn)
     throw usage(`\`${values['fail-on']}\` is nothing to fail on`, BACKTEST_USAGE)
   const evidence = await readEvidence(values.evidence)
-  const bundles = await loadTwo(before, after)
+  const bundles = await loadTwo(before, after, sayBeside(format))
   if (bundles === undefined) return
   const report = await replay(evidence, bundles[0].snapshot, bundles[1].snapshot)
   process.stdout.write(PRINT[format](report))

@@ -5,7 +5,7 @@ import { printDiff } from '../policy/diff/print.ts'
 import { loosens, changes } from '../policy/diff/gate.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { EXIT, refuseMore, usage } from './failure.ts'
-import { loadTwo } from './two-bundles.ts'
+import { loadTwo, sayBeside } from './two-bundles.ts'
 
 export const DIFF_USAGE = `countersign diff OLD [NEW] [--fail-on loosens|changes] [--format text|json|markdown]
 
@@ -30,7 +30,7 @@ export async function diff(args: readonly string[]): Promise<void> {
   if (before === undefined) throw usage('name two bundles', DIFF_USAGE)
   const print = choose(PRINTERS, values.format, '--format')
   const fails = values['fail-on'] === undefined ? undefined : choose(GATES, values['fail-on'], '--fail-on')
-  const bundles = await loadTwo(before, after)
+  const bundles = await loadTwo(before, after, sayBeside(values.format))
   if (bundles === undefined) return
   const found = await diffBundles(...bundles)
   console.log(print(found))

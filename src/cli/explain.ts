@@ -8,6 +8,7 @@ import { callUnder } from '../policy/limits.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { readRequest } from './explain-request.ts'
 import { EXIT, oneOf, refuseMore, usage } from './failure.ts'
+import { sayBeside } from './two-bundles.ts'
 
 export const EXPLAIN_USAGE = `countersign explain [DIR] REQUEST.json [--format text|json]
 
@@ -30,7 +31,7 @@ export async function explain(args: readonly string[]): Promise<void> {
   if (file === undefined) throw usage('name a request', EXPLAIN_USAGE)
   const bundle = await prepareDirectory(dir ?? DEFAULT_POLICIES)
   if (!bundle.ok) {
-    console.log(printDiagnostics(bundle.diagnostics))
+    sayBeside(format)(printDiagnostics(bundle.diagnostics))
     process.exitCode = EXIT.doesNotCheck
     return
   }

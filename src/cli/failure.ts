@@ -26,6 +26,11 @@ export function usage(message: string, hint?: string): CliFailure {
   return new CliFailure(message, { exit: EXIT.usage, ...(hint === undefined ? {} : { hint }) })
 }
 
+/** With the reason that the system gives: a full disk is mended elsewhere than a right that is missing. */
+export function cannotWrite(path: string, cause: unknown): CliFailure {
+  return new CliFailure(`cannot write \`${path}\`: ${(cause as Error).message}`, { cause })
+}
+
 /** More arguments than a command takes: what it would not look at must not seem fine. @throws CliFailure */
 export function refuseMore(positionals: readonly string[], taken: number, help: string): void {
   const extra = positionals[taken]

@@ -7,7 +7,7 @@ import { readBundle } from '../policy/directory.ts'
 import { formatFile } from '../policy/format.ts'
 import { LOCK_FILE } from '../policy/lock.ts'
 import { DEFAULT_POLICIES } from './check.ts'
-import { CliFailure, EXIT, refuseMore } from './failure.ts'
+import { cannotWrite, EXIT, refuseMore } from './failure.ts'
 
 export const FMT_USAGE = `countersign fmt [DIR] [--check]
 
@@ -58,6 +58,6 @@ export async function replaceFile(dir: string, { path, text }: BundleText): Prom
     await writeFile(fresh, text)
     await rename(fresh, target)
   } catch (cause) {
-    throw new CliFailure(`cannot write \`${path}\``, { cause })
+    throw cannotWrite(path, cause)
   }
 }

@@ -10,7 +10,7 @@ import { toolOfContract, type ImportResult } from '../policy/import-contract.ts'
 import { importMcp } from '../policy/import-mcp.ts'
 import { importOpenApi } from '../policy/import-openapi.ts'
 import { DEFAULT_POLICIES } from './check.ts'
-import { CliFailure, EXIT, refuseMore, usage } from './failure.ts'
+import { cannotWrite, CliFailure, EXIT, refuseMore, usage } from './failure.ts'
 import { replaceFile } from './fmt.ts'
 
 export const IMPORT_USAGE = `countersign import mcp|openapi FILE [--dir DIR] [--prefix TEXT] [--force]
@@ -77,7 +77,9 @@ async function write(dir: string, { files }: ImportResult, force: boolean): Prom
   }
   await refuseTwins(dir, files)
   for (const file of files) {
-    await mkdir(dirname(join(dir, file.path)), { recursive: true })
+    await mkdir(dirname(join(dir, file.path)), { recursive: true }).catch((cause: unknown) => {
+      throw cannotWrite(join(dir, file.path), cause)
+    })
     await replaceFile(dir, file)
     console.log(`wrote ${join(dir, file.path)}`)
   }

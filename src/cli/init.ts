@@ -6,7 +6,7 @@ import type { BundleText } from '../policy/check.ts'
 import { readBundle } from '../policy/directory.ts'
 import { formatFile } from '../policy/format.ts'
 import { packageVersion } from '../telemetry/version.ts'
-import { CliFailure, EXIT, refuseMore } from './failure.ts'
+import { cannotWrite, CliFailure, EXIT, refuseMore } from './failure.ts'
 import { workflow } from './init-workflow.ts'
 
 export const INIT_USAGE = `countersign init [DIR]
@@ -23,7 +23,7 @@ export async function init(args: readonly string[]): Promise<void> {
   const { positionals } = parseArgs({ args: [...args], options: {}, allowPositionals: true })
   refuseMore(positionals, 1, INIT_USAGE)
   const dir = positionals[0] ?? '.'
-  const there = await readdir(dir).catch(absentIsEmpty)
+  const there = await readdir(dir).catch((error: NodeJS.ErrnoException) => absentIsEmpty(dir, error))
   const [first] = there.filter((name) => !NO_MATTER.includes(name))
   if (first !== undefined)
     throw new CliFailure(`\`${dir}\` is not empty: it holds \`${first}\``, {
@@ -31,16 +31,24 @@ export async function init(args: readonly string[]): Promise<void> {
       hint: 'name a new directory',
     })
   for (const { path, text } of await starterFiles()) {
-    await mkdir(dirname(join(dir, path)), { recursive: true })
-    await writeFile(join(dir, path), text, { flag: 'wx' })
+    await writeNew(join(dir, path), text)
     console.log(`wrote ${join(dir, path)}`)
   }
   console.log(`\nnext: countersign test ${join(dir, 'policies')}`)
 }
 
-function absentIsEmpty(error: { readonly code?: string }): readonly string[] {
+async function writeNew(path: string, text: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, text, { flag: 'wx' })
+  } catch (cause) {
+    throw cannotWrite(path, cause)
+  }
+}
+
+function absentIsEmpty(dir: string, error: NodeJS.ErrnoException): readonly string[] {
   if (error.code === 'ENOENT') return []
-  throw new CliFailure('the directory cannot be read', { exit: EXIT.usage, cause: error })
+  throw new CliFailure(`\`${dir}\` cannot be read: ${error.message}`, { exit: EXIT.usage, cause: error })
 }
 
 async function starterFiles(): Promise<readonly BundleText[]> {

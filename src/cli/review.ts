@@ -43,20 +43,23 @@ export async function review(args: readonly string[]): Promise<void> {
   const [command, thread] = positionals
   // one of two that were to be decided would go on waiting
   refuseMore(positionals, command === 'list' ? 1 : 2, REVIEW_USAGE)
-  const reach = reachAsReviewer(values.url)
-  const api = createApi(reach.url, reach.key)
-  if (command === 'list') return list(api, values)
+  if (command === 'list') return list(reviewApi(values.url), values)
   if (thread === undefined) throw usage('name a command and a thread', REVIEW_USAGE)
-  if (command === 'show') return show(api, thread, values.json)
+  if (command === 'show') return show(reviewApi(values.url), thread, values.json)
   const decision = Object.hasOwn(DECISIONS, command ?? '') ? DECISIONS[command ?? ''] : undefined
   if (decision === undefined) throw usage(`unknown command \`review ${command ?? ''}\``, REVIEW_USAGE)
-  return vote(api, {
+  return vote(reviewApi(values.url), {
     thread,
     decision,
     comment: values.message,
     revision: values.revision === undefined ? undefined : wholeNumber(values.revision, '--revision'),
     json: values.json,
   })
+}
+
+function reviewApi(url: string | undefined): Api {
+  const reach = reachAsReviewer(url)
+  return createApi(reach.url, reach.key)
 }
 
 async function list(api: Api, values: Record<string, string | boolean | undefined>): Promise<void> {

@@ -5,7 +5,7 @@ import { printDiagnostics } from '../policy/diagnostics.ts'
 import { readBundle } from '../policy/directory.ts'
 import { editorSchemas, type EditorResult } from '../policy/editor.ts'
 import { DEFAULT_POLICIES } from './check.ts'
-import { CliFailure, EXIT, refuseMore, usage } from './failure.ts'
+import { cannotWrite, EXIT, refuseMore, usage } from './failure.ts'
 
 export const SCHEMA_USAGE = `countersign schema [DIR] --out FOLDER
 
@@ -41,6 +41,6 @@ async function writeSchema(folder: string, name: string, one: object): Promise<v
     await mkdir(folder, { recursive: true })
     await writeFile(join(folder, name), `${JSON.stringify(one, null, 2)}\n`)
   } catch (cause) {
-    throw new CliFailure(`cannot write \`${join(folder, name)}\``, { cause })
+    throw cannotWrite(join(folder, name), cause)
   }
 }

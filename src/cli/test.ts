@@ -12,7 +12,7 @@ import {
   type SuiteReport,
 } from '../policy/suite-report.ts'
 import { DEFAULT_POLICIES } from './check.ts'
-import { CliFailure, EXIT, oneOf, refuseMore, type ExitCode } from './failure.ts'
+import { cannotWrite, EXIT, oneOf, refuseMore, type ExitCode } from './failure.ts'
 
 export const TEST_USAGE = `countersign test [DIR] [--allow-untested] [--format text|json] [--junit FILE] [--watch]
 
@@ -70,7 +70,7 @@ function textOf(report: SuiteReport): string {
 
 async function writeReport(file: string, text: string): Promise<void> {
   await writeFile(file, text).catch((cause: unknown) => {
-    throw new CliFailure(`cannot write \`${file}\``, { cause })
+    throw cannotWrite(file, cause)
   })
 }
 

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { printDiagnostics } from '../policy/diagnostics.ts'
+import { type Diagnostic, printDiagnostics } from '../policy/diagnostics.ts'
 import { prepareDirectory } from '../policy/directory.ts'
 import { prepareRevision, type GitProblem } from '../policy/directory-git.ts'
 import type { PreparedBundle } from '../policy/load.ts'
@@ -10,18 +10,28 @@ type Sound = Extract<PreparedBundle, { ok: true }>
 
 /**
  * The bundles OLD and NEW of `diff` and `backtest`, each a directory or a git revision. Undefined when one would not be loaded: that is
- * said, and the exit code set.
+ * said by `say`, and the exit code set.
  */
-export async function loadTwo(before: string, after: string): Promise<readonly [Sound, Sound] | undefined> {
-  const old = await loadSound(before, after)
-  const current = old && (await loadSound(after, before))
+export async function loadTwo(
+  before: string,
+  after: string,
+  say: (text: string) => void,
+): Promise<readonly [Sound, Sound] | undefined> {
+  const soundOr = async (name: string, other: string): Promise<Sound | undefined> => {
+    const bundle = await load(name, other)
+    return bundle.ok ? bundle : refuse(name, bundle.diagnostics, say)
+  }
+  const old = await soundOr(before, after)
+  const current = old && (await soundOr(after, before))
   return old && current && [old, current]
 }
 
-async function loadSound(name: string, other: string): Promise<Sound | undefined> {
-  const bundle = await load(name, other)
-  if (bundle.ok) return bundle
-  console.log(`\`${name}\` would not be loaded:\n${printDiagnostics(bundle.diagnostics)}`)
+/** Where findings go that are no answer: to where people read, but not among JSON. */
+export const sayBeside = (format: string): ((text: string) => void) =>
+  format === 'json' ? (text) => console.error(text) : (text) => console.log(text)
+
+function refuse(name: string, found: readonly Diagnostic[], say: (text: string) => void): undefined {
+  say(`\`${name}\` would not be loaded:\n${printDiagnostics(found)}`)
   process.exitCode = EXIT.doesNotCheck
   return undefined
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -122,6 +122,39 @@ describe('--json', () => {
       ['webhooks', 'delete', 'whk_acme_1'],
     ])
       expect(await run(url, ...args, '--json')).toEqual({ code: 0, out: '{}\n', err: '' })
+  })
+})
+
+describe('a bundle that would not be loaded, asked for JSON', () => {
+  it.each(['explain broken r.json', 'diff broken broken', 'backtest --evidence e.ndjson broken broken'])(
+    '%s: the findings stand beside it, and nothing among it',
+    async (line) => {
+      mkdirSync(join(directory, 'broken'), { recursive: true })
+      writeFileSync(join(directory, 'broken', 'routing.yaml'), 'nonsense: [\n')
+      writeFileSync(join(directory, 'r.json'), '{"tool_name":"x"}')
+      writeFileSync(join(directory, 'e.ndjson'), '')
+      const { code, out, err } = await run('http://127.0.0.1:9', ...line.split(' '), '--format', 'json')
+      expect([code, out]).toEqual([3, ''])
+      expect(err).toContain('routing.yaml:')
+    },
+  )
+})
+
+describe('a file that cannot be written', () => {
+  it.each([
+    ['test policies --junit file/x', 'cannot write `file/x`: ENOTDIR'],
+    ['schema policies --out file/x', 'cannot write `file/x/rules.schema.json`: ENOTDIR'],
+    ['import mcp tools.json --dir file/x', /cannot write `file\/x\/tools\/.*`: ENOTDIR/],
+    ['init file', '`file` cannot be read: ENOTDIR'],
+  ])('%s: says why, in one line', async (line, message) => {
+    cpSync(STARTER, join(directory, 'policies'), { recursive: true })
+    writeFileSync(join(directory, 'file'), '')
+    const tool = { name: 'a', description: 'b', inputSchema: { type: 'object', properties: {} } }
+    writeFileSync(join(directory, 'tools.json'), JSON.stringify({ tools: [tool] }))
+    const { code, err } = await run('http://127.0.0.1:9', ...line.split(' '))
+    expect([1, 2]).toContain(code)
+    expect(err).toMatch(message)
+    expect(err).not.toMatch(/^ {4}at /m)
   })
 })
 
