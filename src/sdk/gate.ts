@@ -256,6 +256,9 @@ async function wait(run: Run, decision: Decision, deadline: number): Promise<Dec
   const answer = await attempt(() => run.client.poll({ thread_id }, { waitSeconds, ...about }), about)
   if (answer.thread_id !== undefined && answer.thread_id !== thread_id)
     throw new NotExecuted('unknown_status', 'the decision is about another thread', { thread_id })
+  // what people were asked about has a proof, or is not approved: an allow would run without one
+  if (answer.status === 'allow')
+    throw new NotExecuted('unknown_status', 'allowed, where people were to decide', { thread_id })
   // a gateway that does not hold the request is not asked in a tight loop
   const early = Math.min(LEAST_POLL_MS, deadline - performance.now()) - (performance.now() - asked)
   if (answer.status === 'pending_review' && early > 0) await pause(early, about)

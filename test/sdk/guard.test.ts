@@ -337,11 +337,17 @@ describe('guard', () => {
       throw new RangeError('of the caller')
     }
     const pending = (): Reply => ({ json: { status: 'pending_review', task_id: 't', thread_id: THREAD } })
+    const elsewhere = (): Reply => ({ json: { status: 'pending_review', task_id: 't', thread_id: 'thr_2' } })
     const cases: [Script, object, object][] = [
       [{}, { onPending: failing }, { outcome: 'aborted', message: 'onPending failed: of the caller' }],
       [{ poll: () => changes }, { revise: failing }, { outcome: 'changes_requested', message: 'less' }],
       [{ poll: () => changes }, { revise: () => ({ cents: 1n }) }, { outcome: 'invalid_payload' }],
       [{ poll: pending }, { maxWaitMs: Number.NaN }, { outcome: 'timeout' }],
+      [
+        { poll: elsewhere },
+        {},
+        { outcome: 'unknown_status', message: 'the decision is about another thread' },
+      ],
       [{ poll: status(500) }, {}, { outcome: 'gateway_error' }],
     ]
     for (const [script, options, facts] of cases) {
@@ -413,6 +419,17 @@ describe('guard', () => {
     } finally {
       clock.mockRestore()
     }
+  })
+
+  it('does not take an allow for the answer of people', async () => {
+    const says = honest()
+    const poll = (): Reply => ({ json: { ...approvedOf(says.submitted), status: 'allow' } })
+    const { url, heard } = await gatewayThat({ ...says, poll })
+    const execute = vi.fn()
+    const guarded = createGate({ url, key: 'k', ...FAST }).guard('pay', {}, execute)
+    await expect(guarded).rejects.toMatchObject({ outcome: 'unknown_status', thread_id: THREAD })
+    expect(heard.some(({ path }) => path.includes('validate'))).toBe(false)
+    expect(execute).not.toHaveBeenCalled()
   })
 
   it('revises on request, and runs the revised payload under its own hash', async () => {
