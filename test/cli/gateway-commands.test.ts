@@ -432,6 +432,7 @@ describe('countersign evidence export', () => {
 
   it('that breaks off says so, and does not pass for the whole', async () => {
     const server = createServer((_, response) => {
+      response.setHeader('content-type', 'application/x-ndjson')
       response.write('{"number":1}\n', () => response.destroy())
     })
     server.listen(0, '127.0.0.1')
