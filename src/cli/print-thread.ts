@@ -7,7 +7,10 @@ import { segmentsOf } from '../domain/hidden-characters.ts'
 export function printThreadList({ threads, next_cursor }: ThreadList, me: Me): string {
   if (threads.length === 0) return 'no thread waits for anybody'
   const lines = threads.flatMap((thread) => [headline(thread), `  ${visible(thread.message)}`])
-  const more = next_cursor === undefined ? [] : ['(there are more)']
+  const more =
+    next_cursor === undefined
+      ? []
+      : ['(there are more: choose by --status, --tool, --risk or --agent, or look into the console)']
   return [...lines, ...more, '', `you are ${me.name} (${me.groups.join(', ') || 'no group'})`].join('\n')
 }
 

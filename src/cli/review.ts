@@ -10,7 +10,7 @@ export const REVIEW_USAGE = `countersign review <command>
 
   list [--status STATUS] [--tool NAME] [--risk LEVEL] [--agent ID]   threads, waiting ones by default
   show THREAD                                                         everything about one thread
-  approve THREAD [-m COMMENT]                                         vote on the revision it shows now
+  approve THREAD [-m COMMENT]                                         vote; of a thread that was revised, on the --revision you looked at
   reject THREAD [-m COMMENT]
   request-changes THREAD -m COMMENT                                   the agent gets the comment and may revise
 
@@ -63,11 +63,28 @@ function reviewApi(url: string | undefined): Api {
 }
 
 async function list(api: Api, values: Record<string, string | boolean | undefined>): Promise<void> {
-  const query = new URLSearchParams()
+  const query = new URLSearchParams({ limit: String(PAGE) })
   for (const key of ['status', 'tool', 'risk', 'agent']) if (values[key]) query.set(key, String(values[key]))
-  const found = await api.get<ThreadList>(`/api/review/threads?${query.toString()}`)
+  const found = await pagesOf(api, query)
   if (values['json']) console.log(JSON.stringify(found, null, 2))
   else console.log(printThreadList(found, await api.get<Me>('/api/review/me')))
+}
+
+const PAGE = 100
+/** Nobody reads more in a terminal; with `next_cursor` in the answer, a program does. */
+const MOST_PAGES = 10
+
+async function pagesOf(api: Api, query: URLSearchParams): Promise<ThreadList> {
+  const threads: ThreadList['threads'] = []
+  let next_cursor: string | undefined
+  for (let page = 0; page < MOST_PAGES; page++) {
+    if (next_cursor !== undefined) query.set('cursor', next_cursor)
+    const answer = await api.get<ThreadList>(`/api/review/threads?${query.toString()}`)
+    threads.push(...answer.threads)
+    next_cursor = answer.next_cursor
+    if (next_cursor === undefined) return { threads }
+  }
+  return { threads, ...(next_cursor === undefined ? {} : { next_cursor }) }
 }
 
 async function show(api: Api, thread: string, json: boolean): Promise<void> {
@@ -83,10 +100,18 @@ interface Vote {
   readonly json: boolean
 }
 
-/** Without --revision the vote is bound to the revision that is current now, and refused if it changes meanwhile. */
+/**
+ * Without --revision the vote is bound to the revision that is current now, and refused if it changes meanwhile. What was revised may be another thing than the one
+ * that was looked at, so whoever approves it says which.
+ */
 async function vote(api: Api, { thread, decision, comment, revision, json }: Vote): Promise<void> {
   if (decision === 'request_changes' && comment === undefined) throw usage('say what to change: -m COMMENT')
   const seen = await api.get<ThreadView>(pathOf(thread))
+  if (decision === 'approve' && revision === undefined && seen.revision > 1)
+    throw usage(
+      `the agent has revised this call: it is at revision ${seen.revision} now`,
+      `look at it with \`countersign review show ${thread}\`, then approve it with --revision ${seen.revision}`,
+    )
   const body = {
     decision,
     revision: revision ?? seen.revision,

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ThreadView } from '../../src/contract/reviewer.ts'
+import type { ThreadList, ThreadView } from '../../src/contract/reviewer.ts'
 import { type StartedProcess, startProcess } from '../crash.ts'
 import { until } from '../gateway-fixture.ts'
 import { runCli, runUnread } from './run.ts'
@@ -45,21 +45,39 @@ afterAll(async () => {
 
 const run = (...args: string[]) => runCli(args, { cwd: directory, env })
 
-async function submit(amount_cents: number): Promise<{ status: string; thread_id?: string }> {
-  const payload = {
-    from: 'acct_ops',
-    to: 'acct_travel',
-    amount_cents,
-    currency: 'eur',
-    memo: 'evil\u202ememo',
-  }
-  const response = await fetch(`${env['COUNTERSIGN_URL']}/api/agent/tasks/t/requests`, {
+const transferOf = (amount_cents: number): object => ({
+  from: 'acct_ops',
+  to: 'acct_travel',
+  amount_cents,
+  currency: 'eur',
+  memo: 'evil\u202ememo',
+})
+
+async function asAgent<T>(path: string, body: object): Promise<T> {
+  const response = await fetch(`${env['COUNTERSIGN_URL']}/api/agent/tasks/t/${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${agentKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ tool_name: 'ledger.transfer', payload }),
+    body: JSON.stringify(body),
   })
-  return (await response.json()) as { status: string; thread_id?: string }
+  return (await response.json()) as T
 }
+
+const submit = (amount_cents: number): Promise<{ status: string; thread_id?: string }> =>
+  asAgent('requests', { tool_name: 'ledger.transfer', payload: transferOf(amount_cents) })
+
+const revise = (thread: string, amount_cents: number): Promise<{ revision?: number }> =>
+  asAgent('events', {
+    event_type: `revision.t.${thread}`,
+    event_summary: 'revised',
+    payload: {
+      revision: {
+        revision_id: `r${amount_cents}`,
+        tool_name: 'ledger.transfer',
+        subject: 'again',
+        request_payload: transferOf(amount_cents),
+      },
+    },
+  })
 
 describe('countersign webhooks', () => {
   it('registers a destination and looks after it', async () => {
@@ -415,6 +433,26 @@ describe('countersign review', () => {
     expect(err).toContain('is at revision 1')
     expect(err).toContain('review show')
     expect(code).toBe(1)
+  })
+
+  it('what was revised is approved by naming the revision that was looked at', async () => {
+    const other = (await submit(26_000)).thread_id ?? ''
+    expect((await revise(other, 27_000)).revision).toBe(2)
+    const blind = await review('approve', other)
+    expect([blind.code, blind.err]).toEqual([
+      2,
+      expect.stringContaining('the agent has revised this call: it is at revision 2 now'),
+    ])
+    expect((await review('approve', other, '--revision', '2')).out).toBe(`${other} is approved\n`)
+  })
+
+  it('list shows more than one page', async () => {
+    const threads: string[] = []
+    for (let i = 0; i < 101; i++) threads.push((await submit(30_000 + i)).thread_id ?? '')
+    const { threads: listed } = JSON.parse((await review('list', '--json')).out) as ThreadList
+    const ids = new Set(listed.map(({ thread_id }) => thread_id))
+    expect(threads.filter((thread) => !ids.has(thread))).toEqual([])
+    expect(ids.size).toBe(listed.length)
   })
 })
 
