@@ -122,18 +122,22 @@ async function secondRedemption(story: Story): Promise<void> {
 async function revisedOnRequest(story: Story): Promise<void> {
   say('6', 'transfer 900.00', 'the reviewer asks for changes; the agent revises the same thread')
   let asked = false
+  let thread = ''
   const done = await story.gate
     .guard('ledger.transfer', LARGE, story.world.transfer, {
       subject: 'Flights for the offsite',
-      onPending: (decision) =>
+      onPending: (decision) => {
+        thread = decision.thread_id ?? ''
         pending(story, decision, () =>
           decide(story, decision, 'request_changes', 'Too much: half of it is enough.'),
-        ),
+        )
+      },
       revise: (feedback) => {
         asked = true
         console.log(`       the reviewer says: ${feedback}`)
         console.log('       revised to 450.00; earlier votes are void, and people decide again')
         if (story.auto) void approveRevision(story).catch((error: unknown) => problem(story, error))
+        else console.log(`       waiting for you:  npx countersign review approve ${thread} --revision 2`)
         return REVISED
       },
     })
