@@ -77,7 +77,7 @@ async function exportTo(file, threads) {
   out.end()
   await once(out, 'close')
   const note = signCheckpoint({ origin: ORIGIN, size: tree.size, root: rootOf(tree), at: at(1) }, key)
-  return { notes: [note], verifierKey: verifierKey(ORIGIN, key.public), receipts: [] }
+  return { notes: [note], verifierKeys: [verifierKey(ORIGIN, key.public)], receipts: [] }
 }
 
 const seconds = (since) => (performance.now() - since) / 1_000

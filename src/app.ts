@@ -9,7 +9,7 @@ import { commitIds, orderedIds, randomSource } from './app-ids.ts'
 import { openStore } from './app-store.ts'
 import { tracingOf } from './app-tracing.ts'
 import { assembleWebhooks, type WebhookParts, type Webhooks } from './app-webhooks.ts'
-import type { Config } from './config.ts'
+import { type Config, evidenceKeyOf } from './config.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/checkpoints.ts'
 import type { Deps } from './gateway/deps.ts'
@@ -139,6 +139,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     commitId: nextCommitId,
     deadlineMs: config.storeDeadline,
     adminKey: config.adminKey,
+    signingKey: evidenceKeyOf(config),
   })
   const { commitments, adminKeyHash, newAdminKey } = own
   const checkpoints = assembleCheckpoints(own.log, parts.checkpointEveryMs)

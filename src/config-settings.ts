@@ -18,6 +18,8 @@ export interface Config {
   readonly policies: string
   /** Absent: generated and printed once when the store is new. */
   readonly adminKey?: string
+  /** Ed25519 private key as PEM; absent: one that is made when the store is new, and lives in it. */
+  readonly signingKey?: string
   /** Networks and ports that webhooks may go to although they are not public, as `127.0.0.1/32:8443`. */
   readonly webhooksAllow?: string
   readonly metricsHost: string
@@ -109,6 +111,12 @@ export const SETTINGS: readonly Setting[] = [
     minLength: ADMIN_KEY_CHARS,
     secret: true,
     help: 'admin key; generated and printed once when absent and the store is new',
+  },
+  {
+    key: 'signingKey',
+    type: 'string',
+    secret: true,
+    help: 'Ed25519 key (PEM) that signs checkpoints of evidence; made and kept in the store when absent',
   },
   {
     key: 'webhooksAllow',

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Config, ConfigError, type Setting, SETTINGS } from './config-settings.ts'
 import { checkSignIn } from './config-sign-in.ts'
+import { signingKeyInPem, type SigningKey } from './domain/checkpoint.ts'
 import { isRedisAddress, parseRedisAddress, REDIS_FORMS, withoutPassword } from './store/redis-address.ts'
 import { type Allowed, parseAllowed } from './outbound/address.ts'
 import { ACCEPTABLE, type Acceptable } from './store/redis-settings.ts'
@@ -190,12 +191,24 @@ function textOf(path: string): string {
 }
 
 /** Combinations that would break a promise of the product. */
+/** The key that signs evidence, when it is not to be the one in the store. @throws ConfigError */
+export function evidenceKeyOf({ signingKey }: Pick<Config, 'signingKey'>): SigningKey | undefined {
+  if (signingKey === undefined) return undefined
+  const key = signingKeyInPem(signingKey)
+  if (key === undefined)
+    throw new ConfigError(
+      'signing_key: this is no Ed25519 private key as PEM; `openssl genpkey -algorithm ed25519` makes one',
+    )
+  return key
+}
+
 function refuseUnsafe(config: Config, env: Readonly<Record<string, string | undefined>>): void {
   if (/json-rules-engine|\*/.test(env['DEBUG'] ?? '')) {
     throw new ConfigError('DEBUG: the rules engine would print payloads to the log; unset it')
   }
   checkSignIn(config)
   checkEndpoint(config)
+  evidenceKeyOf(config)
   acceptedOf(config)
   allowedOf(config)
   if (isRedisAddress(config.store)) {

@@ -47,6 +47,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'config-settings.ts': ['contract', 'store/redis-settings.ts'],
   'config-sign-in.ts': ['domain', 'config-settings.ts'],
   'config.ts': [
+    'domain',
     'config-settings.ts',
     'config-sign-in.ts',
     'store/redis-address.ts',

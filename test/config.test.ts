@@ -1,3 +1,4 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,6 +41,10 @@ const failure = (args: readonly string[], env: Readonly<Record<string, string>> 
 }
 
 const SECRET = 'a secret of thirty-two characters, or more'
+
+const pemOf = ({ privateKey }: { privateKey: KeyObject }): string =>
+  privateKey.export({ format: 'pem', type: 'pkcs8' }).toString().trimEnd()
+const PEM = pemOf(generateKeyPairSync('ed25519'))
 
 describe('where a setting comes from', () => {
   it('defaults are safe: this machine only, the limits of the contract, no admin key', () => {
@@ -97,6 +102,7 @@ describe('where a setting comes from', () => {
         store: 'file:x',
         storeAccept: 'eviction',
         webhooksAllow: '127.0.0.1/32:8443',
+        signingKey: PEM,
         publicUrl: 'https://a.example',
         oidcIssuer: 'https://b.example',
         otlpEndpoint: 'http://127.0.0.1:4318',
@@ -115,7 +121,7 @@ describe('where a setting comes from', () => {
       const snake = kebab(key).replaceAll('-', '_')
       const of = (args: string[], env: Record<string, string>) =>
         String(load(args, { ...beside, ...env }).config[key as keyof Config])
-      expect(of([`--${kebab(key)}`, value], {})).toBe(value)
+      expect(of([`--${kebab(key)}=${value}`], {})).toBe(value)
       expect(of([], { [`COUNTERSIGN_${snake.toUpperCase()}`]: value })).toBe(value)
       expect(
         of(
@@ -154,6 +160,16 @@ describe('secrets', () => {
     ]) {
       expect(message).toContain('at least 32 characters')
       expect(message).not.toContain(short)
+    }
+  })
+
+  it('the key that signs evidence is an Ed25519 key, or nothing starts', () => {
+    const good = `${PEM}\n`
+    expect(load([], { COUNTERSIGN_SIGNING_KEY_FILE: file(good) }).config.signingKey).toBe(good.trimEnd())
+    for (const wrong of [pemOf(generateKeyPairSync('x25519')), 'signing-canary', good.slice(0, -30)]) {
+      const message = failure([], { COUNTERSIGN_SIGNING_KEY_FILE: file(wrong) })
+      expect(message).toContain('signing_key: this is no Ed25519 private key as PEM')
+      expect(message).not.toContain(wrong.slice(0, 12))
     }
   })
 

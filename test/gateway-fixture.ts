@@ -310,7 +310,7 @@ export class World {
     return this.app.url
   }
 
-  async start(): Promise<void> {
+  async start(other: Partial<Config> = {}): Promise<void> {
     const config: Config = {
       host: '127.0.0.1',
       port: 0,
@@ -330,6 +330,7 @@ export class World {
       oidcScopes: 'openid email profile',
       oidcReviewerClaim: 'email',
       ...this.#options.config,
+      ...other,
     }
     const { clock, logged } = this
     const { wrapStore = (store: Store) => store, timerEveryMs = NEVER_MS } = this.#options
@@ -363,9 +364,9 @@ export class World {
     await app?.close()
   }
 
-  async restart(): Promise<void> {
+  async restart(config: Partial<Config> = {}): Promise<void> {
     await this.stop()
-    await this.start()
+    await this.start(config)
   }
 
   /** Ends the world; what it leaves in evidence must be what could have happened. */

@@ -5,7 +5,7 @@ import { EXIT, usage } from './failure.ts'
 import { verdictText } from './print-verdict.ts'
 
 export interface VerifyOptions {
-  readonly key: string
+  readonly key: readonly string[]
   readonly checkpoint: readonly string[]
   readonly receipt: readonly string[]
   /** A duration, as `24h`. */
@@ -19,7 +19,7 @@ export async function verifyExport(file: string, options: VerifyOptions): Promis
   const { checkpoint, receipt, within, json } = options
   const verdict = await verifyEvidence(exported(file), {
     notes: checkpoint.map(keptText),
-    verifierKey: keptText(options.key).trim(),
+    verifierKeys: options.key.map((file) => keptText(file).trim()),
     receipts: receipt,
     ...(within === undefined ? {} : { freshSince: now - durationOf(within) }),
   })

@@ -15,13 +15,13 @@ export const EVIDENCE_USAGE = `countersign evidence <command>
       Prints the newest signed checkpoint. Keep it where the gateway cannot write: a repository, a ticket, another machine.
   key --tenant TENANT
       Prints the key that checkpoints are verified with. Keep it, too, once, when the log is new.
-  verify FILE --key FILE [--checkpoint FILE ...] [--receipt NUMBER:HASH ...] [--within DURATION]
+  verify FILE --key FILE ... [--checkpoint FILE ...] [--receipt NUMBER:HASH ...] [--within DURATION]
       Checks an export, from record 1 on, against kept checkpoints and receipts, and lives through it again: every thread, vote, proof and freeze.
       With --within, the newest checkpoint may be no older than that. Needs no gateway and no network.
   prove FILE NUMBER --key FILE --checkpoint FILE
       Prints a proof (C2SP tlog-proof) for one record of an export, to show it to somebody who must not see the others.
   verify-proof FILE --key FILE
-      Checks such a proof, and prints the record.
+      Checks such a proof, and prints the record. After a rotation of the key, name all of them: --key FILE --key FILE.
 
   --url URL   the gateway (COUNTERSIGN_URL)
   --json      print the answer as JSON
@@ -31,7 +31,7 @@ What asks the gateway needs COUNTERSIGN_ADMIN_KEY. verify and verify-proof exit 
 const OPTIONS = {
   tenant: { type: 'string' },
   after: { type: 'string', default: '0' },
-  key: { type: 'string' },
+  key: { type: 'string', multiple: true, default: [] as string[] },
   checkpoint: { type: 'string', multiple: true, default: [] as string[] },
   receipt: { type: 'string', multiple: true, default: [] as string[] },
   within: { type: 'string' },
@@ -87,7 +87,7 @@ function verify(named: readonly string[], values: Values): Promise<void> {
   if (file === undefined) throw usage('name one export', EVIDENCE_USAGE)
   refuseMore(named, 1, EVIDENCE_USAGE)
   const { checkpoint, receipt, within, json } = values
-  const key = keyFile(values)
+  const key = keyFiles(values)
   if (checkpoint.length + receipt.length === 0)
     throw usage(
       'bring a checkpoint or a receipt: without one there is nothing to check against',
@@ -105,22 +105,22 @@ function prove(named: readonly string[], values: Values): Promise<void> {
   if (!NUMBER.test(number)) throw usage(`\`${number}\` is no number of a record`, EVIDENCE_USAGE)
   if (checkpoint === undefined || more.length > 0)
     throw usage('bring the checkpoint that covers it, one', EVIDENCE_USAGE)
-  return proveOne(file, { number: Number(number), key: keyFile(values), checkpoint })
+  return proveOne(file, { number: Number(number), key: keyFiles(values), checkpoint })
 }
 
 function verifyOneProof(named: readonly string[], values: Values): Promise<void> {
   const [file] = named
   if (file === undefined) throw usage('name one proof', EVIDENCE_USAGE)
   refuseMore(named, 1, EVIDENCE_USAGE)
-  return verifyProof(file, { key: keyFile(values), json: values.json })
+  return verifyProof(file, { key: keyFiles(values), json: values.json })
 }
 
 const NUMBER = /^[1-9][0-9]{0,14}$/
 
-function keyFile({ key, tenant }: Values): string {
+function keyFiles({ key, tenant }: Values): readonly string[] {
   if (tenant !== undefined)
     throw usage('the key says whose evidence it is: --tenant is for what asks the gateway', EVIDENCE_USAGE)
-  if (key === undefined) throw usage('name the file with the key, by --key', EVIDENCE_USAGE)
+  if (key.length === 0) throw usage('name the file with the key, by --key', EVIDENCE_USAGE)
   return key
 }
 

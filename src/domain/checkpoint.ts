@@ -29,7 +29,22 @@ const KEY_ID_BYTES = 4
 const TIME = 'time '
 
 export function signingKeyOf(seed: Uint8Array): SigningKey {
-  const key = createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: 'der', type: 'pkcs8' })
+  return withPublic(
+    createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: 'der', type: 'pkcs8' }),
+  )
+}
+
+/** The key in a text like that of `openssl genpkey -algorithm ed25519`; undefined for what is none, or another kind of key. */
+export function signingKeyInPem(pem: string): SigningKey | undefined {
+  try {
+    const key = createPrivateKey({ key: pem, format: 'pem' })
+    return key.asymmetricKeyType === 'ed25519' ? withPublic(key) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function withPublic(key: KeyObject): SigningKey {
   const spki = createPublicKey(key).export({ format: 'der', type: 'spki' })
   return { private: key, public: spki.subarray(SPKI_HEAD.length) }
 }

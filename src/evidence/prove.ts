@@ -1,10 +1,11 @@
-import { type Checkpoint, openCheckpoint } from '../domain/checkpoint.ts'
+import type { Checkpoint } from '../domain/checkpoint.ts'
 import { leafHash } from '../domain/digest.ts'
 import { readLogProof, writeLogProof } from '../domain/log-proof.ts'
 import { type LeafPlace, pathRanges, rootOfPath } from '../domain/merkle-path.ts'
 import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import { linesOf, LongLine } from '../lines.ts'
 import { readExportLine } from './export-line.ts'
+import { openByAny } from './keys.ts'
 import { LONGEST_LINE_BYTES } from './verify.ts'
 
 /** Something that cannot be proved, in words. */
@@ -17,7 +18,7 @@ export interface Wanted {
   readonly number: number
   /** A checkpoint that covers it, as a signed note. */
   readonly note: string
-  readonly verifierKey: string
+  readonly verifierKeys: readonly string[]
 }
 
 /**
@@ -69,8 +70,8 @@ function unreadable(error: unknown): never {
   throw error
 }
 
-function opened({ note, verifierKey }: Pick<Wanted, 'note' | 'verifierKey'>): Checkpoint {
-  const checkpoint = openCheckpoint(note, verifierKey)
+function opened({ note, verifierKeys }: Pick<Wanted, 'note' | 'verifierKeys'>): Checkpoint {
+  const checkpoint = openByAny(note, verifierKeys)
   if (checkpoint === undefined) throw new NotProved('the checkpoint is not signed by this key')
   return checkpoint
 }
@@ -84,11 +85,11 @@ export interface Proved {
 }
 
 /** What a proof proves to whoever has the key of the log. @throws NotProved */
-export function openProof(text: string, verifierKey: string): Proved {
+export function openProof(text: string, verifierKeys: readonly string[]): Proved {
   const proof = readLogProof(text)
   if (proof === undefined) throw new NotProved('this is no tlog-proof with a record in it')
   const { record, index, path, note } = proof
-  const checkpoint = opened({ note, verifierKey })
+  const checkpoint = opened({ note, verifierKeys })
   const place = { index, size: checkpoint.size }
   if (index >= checkpoint.size || rootOfPath(leafHash(record), place, path) !== checkpoint.root)
     throw new NotProved('the record is not in what was signed')

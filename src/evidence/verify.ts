@@ -1,16 +1,17 @@
 import type { JsonObject } from '../contract/json.ts'
-import { type Checkpoint, openCheckpoint, readVerifierKey } from '../domain/checkpoint.ts'
+import { type Checkpoint, readVerifierKey } from '../domain/checkpoint.ts'
 import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import { linesOf, LongLine } from '../lines.ts'
 import { type ExportLine, readExportLine } from './export-line.ts'
+import { openByAny, tenantOf, unsigned } from './keys.ts'
 import { Replay, type Story } from './replay.ts'
 
 /** What an auditor brings beside the export: nothing of it comes from the gateway at the time of the check. */
 export interface Proofs {
   /** C2SP signed notes that were kept. */
   readonly notes: readonly string[]
-  /** The verifier key that was kept when the log was new. */
-  readonly verifierKey: string
+  /** The verifier keys that were kept: of when the log was new, and of each rotation since. */
+  readonly verifierKeys: readonly string[]
   /** `Countersign-Evidence` headers that agents kept: `<number>:<leaf hash>`. */
   readonly receipts: readonly string[]
   /** The newest checkpoint was signed at this moment or later, ms since 1970; anything goes when absent. */
@@ -89,14 +90,13 @@ class EvidenceCheck {
   #number = 0
   #signed: Checkpoint | undefined
 
-  constructor({ notes, verifierKey, receipts, freshSince = Number.NEGATIVE_INFINITY }: Proofs) {
+  constructor({ notes, verifierKeys, receipts, freshSince = Number.NEGATIVE_INFINITY }: Proofs) {
     this.#freshSince = freshSince
-    this.#tenant = tenantOf(verifierKey)
-    if (this.#tenant === undefined) this.#fault('signature', 'the key is no verifier key of evidence')
+    this.#tenant = this.#tenantOf(verifierKeys)
     this.#checkpoints = notes.flatMap((note, i) => {
-      const checkpoint = openCheckpoint(note, verifierKey)
+      const checkpoint = openByAny(note, verifierKeys)
       if (checkpoint === undefined)
-        this.#fault('signature', `checkpoint ${i + 1} ${unsigned(note, verifierKey)}`)
+        this.#fault('signature', `checkpoint ${i + 1} ${unsigned(note, verifierKeys)}`)
       return checkpoint ?? []
     })
     for (const text of receipts) this.#keep(text)
@@ -145,6 +145,17 @@ class EvidenceCheck {
     else this.#omitted += 1
   }
 
+  /** Keys of two logs would let one stand for the other. */
+  #tenantOf(verifierKeys: readonly string[]): string | undefined {
+    const [first, ...others] = verifierKeys.map((key) => readVerifierKey(key)?.name)
+    const tenant = tenantOf(first)
+    if (tenant === undefined || others.includes(undefined))
+      this.#fault('signature', 'the key is no verifier key of evidence')
+    if (others.some((name) => name !== undefined && name !== first))
+      this.#fault('signature', 'the keys are of more than one log')
+    return tenant
+  }
+
   #keep(receipt: string): void {
     const [, number, hash = ''] = RECEIPT.exec(receipt.trim()) ?? []
     if (number === undefined) return this.#fault('inclusion', `\`${receipt}\` is no receipt`)
@@ -157,7 +168,7 @@ class EvidenceCheck {
     for (const { size, root } of this.#checkpoints) {
       const other = roots.get(size)
       if (other !== undefined && other !== root)
-        this.#fault('consistency', `two different histories of ${size} records were signed by this key`)
+        this.#fault('consistency', `two different histories of ${size} records were signed`)
       roots.set(size, root)
     }
   }
@@ -208,20 +219,6 @@ class EvidenceCheck {
     const since = new Date(this.#freshSince).toISOString()
     this.#fault('freshness', `no checkpoint that fits was signed since ${since}`)
   }
-}
-
-/** Of another log the checkpoint may be as good as any: a file was taken for another. */
-function unsigned(note: string, verifierKey: string): string {
-  const [origin = ''] = note.split('\n', 1)
-  const { name } = readVerifierKey(verifierKey) ?? {}
-  if (name === undefined || origin === name || !origin.startsWith('countersign/'))
-    return 'is not signed by this key'
-  return `is of \`${origin}\`, and the key of \`${name}\``
-}
-
-/** The origin of a log ends with its tenant (docs/decisions/0016-checkpoints.md). */
-function tenantOf(verifierKey: string): string | undefined {
-  return /^countersign\/[^/]+\/([^/]+)$/.exec(readVerifierKey(verifierKey)?.name ?? '')?.[1]
 }
 
 const RECEIPT = /^([1-9][0-9]{0,14}):([0-9a-f]{64})$/

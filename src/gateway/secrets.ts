@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { signingKeyOf } from '../domain/checkpoint.ts'
+import { signingKeyOf, type SigningKey } from '../domain/checkpoint.ts'
 import type { Store } from '../store/store.ts'
 import type { LogIdentity } from './checkpoints.ts'
 import { read, put, SYSTEM, unchanged } from './records.ts'
@@ -21,6 +21,8 @@ export interface SecretSources {
   readonly deadlineMs: number
   /** The admin key of the configuration; it always wins over a generated one. */
   readonly adminKey: string | undefined
+  /** The key of the configuration that signs evidence: then there is none in the store that somebody who writes it could sign with. */
+  readonly signingKey: SigningKey | undefined
 }
 
 const SECRET_BYTES = 32
@@ -30,11 +32,11 @@ const LOG_NAME_BYTES = 8
 export async function ownSecrets(sources: SecretSources): Promise<OwnSecrets> {
   const fresh = (): string => Buffer.from(sources.random(SECRET_BYTES)).toString('base64url')
   const commitments = await readOrMake(sources, 'commitments', fresh())
-  const seed = await readOrMake(sources, 'signing', fresh())
+  const key = sources.signingKey ?? (await storedKey(sources, fresh()))
   const name = await readOrMake(sources, 'log', Buffer.from(sources.random(LOG_NAME_BYTES)).toString('hex'))
   const own = {
     commitments: Buffer.from(commitments.value, 'base64url'),
-    log: { name: name.value, key: signingKeyOf(Buffer.from(seed.value, 'base64url')) },
+    log: { name: name.value, key },
   }
   if (sources.adminKey !== undefined) {
     return { adminKeyHash: hashOf(sources.adminKey), ...own }
@@ -46,6 +48,11 @@ export async function ownSecrets(sources: SecretSources): Promise<OwnSecrets> {
     ...(admin.made ? { newAdminKey: generated } : {}),
     ...own,
   }
+}
+
+async function storedKey(sources: SecretSources, fresh: string): Promise<SigningKey> {
+  const seed = await readOrMake(sources, 'signing', fresh)
+  return signingKeyOf(Buffer.from(seed.value, 'base64url'))
 }
 
 async function readOrMake(

@@ -1,8 +1,10 @@
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import {
   type Checkpoint,
   openCheckpoint,
   signCheckpoint,
+  signingKeyInPem,
   signingKeyOf,
   verifierKey,
 } from '../../src/domain/checkpoint.ts'
@@ -59,8 +61,34 @@ describe('a checkpoint', () => {
     expect(openCheckpoint(note, text)).toBeUndefined()
   })
 
-  it('with a size or a root that is none does not open, although the key has signed it', () => {
-    for (const odd of [{ size: -1 }, { size: 1.5 }, { root: '0f' }])
+  it('with a size, a root or a time that is none does not open, although the key has signed it', () => {
+    for (const odd of [{ size: -1 }, { size: 1.5 }, { root: '0f' }, { at: 'soon' }, { at: '2026-11-20' }])
       expect(openCheckpoint(signCheckpoint({ ...CHECKPOINT, ...odd }, key), verifier)).toBeUndefined()
+  })
+})
+
+describe('a key in PEM', () => {
+  const pem = key.private.export({ format: 'pem', type: 'pkcs8' })
+
+  it('is the same key', () => {
+    const read = signingKeyInPem(pem.toString())
+    expect(read?.public).toEqual(key.public)
+    expect(read && openCheckpoint(signCheckpoint(CHECKPOINT, read), verifier)).toEqual(CHECKPOINT)
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['something else', 'a key'],
+    ['a public key', createPublicKey(key.private).export({ format: 'pem', type: 'spki' }).toString()],
+    [
+      'another kind of key',
+      generateKeyPairSync('x25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+    ],
+    [
+      'one that is locked',
+      key.private.export({ format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: 'p' }).toString(),
+    ],
+  ])('%s is none', (_, text) => {
+    expect(signingKeyInPem(text)).toBeUndefined()
   })
 })

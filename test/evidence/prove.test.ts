@@ -19,7 +19,7 @@ const prove = (
   more: { size?: number; note?: string; file?: string } = {},
 ): Promise<string> => {
   const { size = 20, note = noteOf(texts, size) } = more
-  return proveRecord(inPieces(more.file ?? file, 100), { number, note, verifierKey: VERIFIER_KEY })
+  return proveRecord(inPieces(more.file ?? file, 100), { number, note, verifierKeys: [VERIFIER_KEY] })
 }
 
 describe('a proof of one record', () => {
@@ -27,7 +27,7 @@ describe('a proof of one record', () => {
     for (const size of [1, 2, 20, 25]) {
       for (let number = 1; number <= size; number++) {
         const proof = await prove(number, { size })
-        expect(openProof(proof, VERIFIER_KEY)).toMatchObject({
+        expect(openProof(proof, [VERIFIER_KEY])).toMatchObject({
           number,
           record: texts[number - 1],
           checkpoint: { size, origin: 'countersign/0a/acme' },
@@ -55,7 +55,7 @@ describe('a proof of one record', () => {
 
   it('is not made of a file that is no export', async () => {
     const source = inPieces(Buffer.alloc(65 * 1024 * 1024, 'a'), 1024 * 1024)
-    const wanted = { number: 1, note: noteOf(texts, 20), verifierKey: VERIFIER_KEY }
+    const wanted = { number: 1, note: noteOf(texts, 20), verifierKeys: [VERIFIER_KEY] }
     await expect(proveRecord(source, wanted)).rejects.toThrow(new NotProved('this is no export of evidence'))
   })
 
@@ -72,16 +72,16 @@ describe('a proof of one record', () => {
       { ...proof, path: [...proof.path, proof.path[0] ?? ''] },
     ]
     for (const one of forged)
-      expect(() => openProof(writeLogProof(one), VERIFIER_KEY)).toThrow(
+      expect(() => openProof(writeLogProof(one), [VERIFIER_KEY])).toThrow(
         'the record is not in what was signed',
       )
     const stranger = noteOf(texts, 20, signingKeyOf(Buffer.alloc(32, 2)))
     for (const note of [stranger, proof.note.replace('time 2', 'time 3')])
-      expect(() => openProof(writeLogProof({ ...proof, note }), VERIFIER_KEY)).toThrow(
+      expect(() => openProof(writeLogProof({ ...proof, note }), [VERIFIER_KEY])).toThrow(
         'not signed by this key',
       )
-    expect(() => openProof(text.slice(1), VERIFIER_KEY)).toThrow('this is no tlog-proof')
-    expect(() => openProof(text, 'x')).toThrow('not signed by this key')
+    expect(() => openProof(text.slice(1), [VERIFIER_KEY])).toThrow('this is no tlog-proof')
+    expect(() => openProof(text, ['x'])).toThrow('not signed by this key')
   })
 
   it('of one bit flipped anywhere proves nothing, or the same', async () => {
@@ -90,7 +90,7 @@ describe('a proof of one record', () => {
       const flipped = Buffer.from(bytes)
       flipped.writeUInt8(bytes.readUInt8(i) ^ 1, i)
       try {
-        expect(openProof(flipped.toString('utf8'), VERIFIER_KEY).record).toBe(texts[6])
+        expect(openProof(flipped.toString('utf8'), [VERIFIER_KEY]).record).toBe(texts[6])
       } catch (error) {
         expect(error).toBeInstanceOf(NotProved)
       }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { signingKeyOf } from '../../src/domain/checkpoint.ts'
+import { signingKeyOf, verifierKey } from '../../src/domain/checkpoint.ts'
 import { leafHash } from '../../src/domain/digest.ts'
 import { type Proofs, type Verdict, verifyEvidence } from '../../src/evidence/verify.ts'
 import { inPieces } from '../backup/file-of.ts'
@@ -10,6 +10,7 @@ import {
   lineOf,
   linesOf,
   noteOf,
+  ORIGIN,
   pending,
   record,
   REDEEMED,
@@ -29,7 +30,7 @@ const records = textsOf([
 
 const kept: Proofs = {
   notes: [noteOf(records, 40), noteOf(records, 90)],
-  verifierKey: VERIFIER_KEY,
+  verifierKeys: [VERIFIER_KEY],
   receipts: [`95:${leafHash(records[94] ?? '')}`],
 }
 
@@ -181,8 +182,32 @@ describe('proofs', () => {
   })
 
   it('a key that is none is found, also when there are only receipts', async () => {
-    const faults = textsIn(await verify(linesOf(records), { notes: [], verifierKey: 'garbage' }))
+    const faults = textsIn(await verify(linesOf(records), { notes: [], verifierKeys: ['garbage'] }))
     expect(faults).toEqual(['the key is no verifier key of evidence'])
+  })
+
+  it('by the keys of before and after a rotation hold together', async () => {
+    const next = signingKeyOf(Buffer.alloc(32, 2))
+    const verifierKeys = [VERIFIER_KEY, verifierKey(ORIGIN, next.public)]
+    const notes = [noteOf(records, 40), noteOf(records, 90, next)]
+    expect(await verify(linesOf(records), { notes, verifierKeys })).toMatchObject({
+      faults: [],
+      unsigned: 10,
+    })
+    const other = noteOf([FORGED, ...records.slice(1)], 40, next)
+    expect(
+      textsIn(await verify(linesOf(records), { notes: [notes[0] ?? '', other], verifierKeys })),
+    ).toContain('two different histories of 40 records were signed')
+  })
+
+  it('by keys of two logs, or beside a key that is none, are found', async () => {
+    const other = verifierKey('countersign/0b/acme', signingKeyOf(Buffer.alloc(32, 2)).public)
+    expect(textsIn(await verify(linesOf(records), { verifierKeys: [VERIFIER_KEY, other] }))).toEqual([
+      'the keys are of more than one log',
+    ])
+    expect(textsIn(await verify(linesOf(records), { verifierKeys: [VERIFIER_KEY, 'x'] }))).toEqual([
+      'the key is no verifier key of evidence',
+    ])
   })
 
   it('that contradict each other, that another key has signed, or that are none, are found', async () => {
@@ -195,7 +220,7 @@ describe('proofs', () => {
       'signature: checkpoint 3 is not signed by this key',
       'signature: checkpoint 4 is not signed by this key',
       'inclusion: `7` is no receipt',
-      'consistency: two different histories of 40 records were signed by this key',
+      'consistency: two different histories of 40 records were signed',
       'inclusion: the first 40 records are not those that were signed at 2026-11-20T12:00:00.000Z',
       'inclusion: record 101, of which there is a receipt, is not there',
     ])

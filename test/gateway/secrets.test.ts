@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { signingKeyOf } from '../../src/domain/checkpoint.ts'
 import { ownSecrets, type SecretSources } from '../../src/gateway/secrets.ts'
 import { openEmbeddedStore } from '../../src/store/embedded.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -31,6 +32,7 @@ const sources = (change: Partial<SecretSources> = {}): SecretSources => ({
   commitId: () => `c${++commits}`,
   deadlineMs: 1_000,
   adminKey: undefined,
+  signingKey: undefined,
   ...change,
 })
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
@@ -57,6 +59,19 @@ describe('ownSecrets', () => {
     expect((await store.get('_system', 'secret', 'admin'))?.body).not.toContain(
       sha256(adminKey).toString('hex'),
     )
+  })
+
+  it('the configured signing key wins, whatever the store has, and no other is made beside it', async () => {
+    const signingKey = signingKeyOf(Buffer.alloc(32, 9))
+    const { log } = await ownSecrets(sources({ signingKey }))
+    expect(log.key.public).toEqual(signingKey.public)
+    expect(await store.get('_system', 'secret', 'signing')).toBeUndefined()
+    const own = await ownSecrets(sources())
+    expect([own.log.name, own.log.key.public]).toEqual([
+      log.name,
+      expect.not.objectContaining(signingKey.public),
+    ])
+    expect((await ownSecrets(sources({ signingKey }))).log.key.public).toEqual(signingKey.public)
   })
 
   it('two starts at once agree: one key, shown by one of them', async () => {

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CheckpointList, VerifierKeys } from '../../src/contract/checkpoint.ts'
 import { openCheckpoint } from '../../src/domain/checkpoint.ts'
@@ -16,6 +17,7 @@ import {
   until,
   type World,
 } from '../gateway-fixture.ts'
+import { inPieces } from '../backup/file-of.ts'
 
 /** Signed checkpoints of evidence (design.md section 8), end to end. */
 
@@ -74,7 +76,7 @@ describe('GET /api/admin/checkpoints', () => {
       notes.push((await signed()).checkpoints[0]?.note ?? '')
     }
     const { verifier_key } = await signed()
-    const verdict = await verifyEvidence(exported(), { notes, verifierKey: verifier_key, receipts: [] })
+    const verdict = await verifyEvidence(exported(), { notes, verifierKeys: [verifier_key], receipts: [] })
     expect(verdict.faults).toEqual([])
     expect(verdict.signed?.size).toBe(verdict.records)
   })
@@ -104,8 +106,41 @@ describe('GET /api/admin/checkpoints', () => {
     const after = await signed()
     expect([after.origin, after.verifier_key]).toEqual([before.origin, before.verifier_key])
     const notes = [before, after].map(({ checkpoints }) => checkpoints[0]?.note ?? '')
-    const proofs = { notes, verifierKey: after.verifier_key, receipts: [] }
+    const proofs = { notes, verifierKeys: [after.verifier_key], receipts: [] }
     expect((await verifyEvidence(exported(), proofs)).faults).toEqual([])
+  })
+
+  it('a key of the configuration signs instead of that of the store; after a rotation both keys speak for one history', async () => {
+    const own = await openWorld({ checkpointEveryMs: 10 })
+    try {
+      const agent = await own.agent()
+      const newest = async (): Promise<{ note: string; key: string }> => {
+        await agent.submit(newTask(), { tool_name: 't', payload: {} })
+        const count = (await own.evidence()).length
+        const asked = (): Promise<Answer<CheckpointList>> => own.admin('GET', 'checkpoints?tenant=acme')
+        await until(async () => (await asked()).body.checkpoints[0]?.size === count)
+        const { verifier_key, checkpoints } = (await asked()).body
+        return { note: checkpoints[0]?.note ?? '', key: verifier_key }
+      }
+      const pem = (): string =>
+        generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
+      const made = [await newest()]
+      for (const signingKey of [pem(), pem()]) {
+        await own.restart({ signingKey })
+        made.push(await newest())
+      }
+      expect(new Set(made.map(({ key }) => key)).size).toBe(3)
+      const { text } = await own.admin('GET', 'evidence?tenant=acme')
+      const notes = made.map(({ note }) => note)
+      const verify = (verifierKeys: string[]) =>
+        verifyEvidence(inPieces(text, 1_000), { notes, verifierKeys, receipts: [] })
+      expect((await verify(made.map(({ key }) => key))).faults).toEqual([])
+      expect((await verify(made.slice(1).map(({ key }) => key))).faults).toEqual([
+        { property: 'signature', text: 'checkpoint 1 is not signed by this key' },
+      ])
+    } finally {
+      await own.close()
+    }
   })
 
   it('two instances that sign at once agree, and lose no record', async () => {
@@ -116,6 +151,7 @@ describe('GET /api/admin/checkpoints', () => {
       commitId: () => deps.nextCommitId(),
       deadlineMs: 1_000,
       adminKey: undefined,
+      signingKey: undefined,
     })
     for (let round = 0; round < 10; round++) {
       await allow()
@@ -123,7 +159,7 @@ describe('GET /api/admin/checkpoints', () => {
       expect(new Set(made.map(({ size }) => size)).size).toBe(1)
     }
     const { checkpoints, verifier_key } = await signed()
-    const proofs = { notes: [checkpoints[0]?.note ?? ''], verifierKey: verifier_key, receipts: [] }
+    const proofs = { notes: [checkpoints[0]?.note ?? ''], verifierKeys: [verifier_key], receipts: [] }
     expect((await verifyEvidence(exported(), proofs)).faults).toEqual([])
   })
 
