@@ -185,7 +185,7 @@ describe('GET stream', () => {
           return store.events(partition, after, limit)
         },
       })
-    const own: World = await openWorld({ wrapStore, tampered: true })
+    const own: World = await openWorld({ wrapStore })
     const [agent, cat] = [await own.agent(), await own.reviewer('cat')]
     const { thread } = await held(agent)
     for (let i = 0; i < 120; i++) await cat.call('POST', `threads/${thread}/claim`, { body: {} })
@@ -213,7 +213,7 @@ describe('GET stream', () => {
           return Promise.resolve(Array.from({ length }, (_, i) => fake(after + 1 + i)))
         },
       })
-    const own = await openWorld({ wrapStore })
+    const own = await openWorld({ wrapStore, tampered: true })
     const reader = await own.reviewer('ann')
     const subject = '\u{1F9FE}'.repeat(200)
     thread = (await held(await own.agent(), { subject })).thread
