@@ -91,8 +91,10 @@ export function webhookKnown(told: Told, { details }: ToldRecord): void {
 const SYSTEM = '_system'
 
 /** Whoever acts holds a credential: every commit guards it. @throws BrokenLaw */
-export function holdsCredential(told: Told, { actor, tenant, type, details: { via } }: ToldRecord): void {
+export function holdsCredential(told: Told, { actor, tenant, type, details }: ToldRecord): void {
   if (tenant === SYSTEM || type === 'session.opened') return
+  // there it says how the session was opened that ends, which may be that of somebody else before in the same browser
+  const via = type === 'session.ended' ? undefined : details['via']
   if (actor.kind === 'agent') holds(told.keys.has(`agent:${actor.id}`), `\`${actor.id}\` held no key then`)
   if (actor.kind !== 'reviewer') return
   const byKey = via === undefined || via === 'key'

@@ -77,7 +77,7 @@ export const decided = (verdict: 'allow' | 'reject', by = ['r'], parts: Parts = 
     thread_id: undefined,
     revision: undefined,
     ...parts,
-    details: { verdict, by },
+    details: { verdict, by, ...parts.details },
   })
 export const reported = (text: string): JsonObject =>
   record('agent.event', { ...plain, task_id: 'task', details: { text } })

@@ -62,6 +62,8 @@ const keyGone = (holder: string, id: string, key_hash = `key of ${id}`): JsonObj
   record('key.revoked', { ...plain, by: 'admin:admin', details: { holder, id, key_hash } })
 const webhook = (what: 'created' | 'paused' | 'delivered', details: JsonObject): JsonObject =>
   record(`webhook.${what}`, { ...plain, by: 'admin:admin', details })
+/** No policy was asked. */
+const FROZEN = decided('reject', ['frozen'], { details: { policy: 'none' } })
 const SSO = { details: { via: 'oidc' } }
 
 describe('every type of record', () => {
@@ -124,7 +126,7 @@ describe('what can have happened', () => {
       'frozen, lifted, and asked anew',
       [
         freeze(1),
-        decided('reject', ['frozen']),
+        FROZEN,
         freeze(2, {}, 'ended'),
         decided('allow'),
         pending(),
@@ -146,6 +148,24 @@ describe('what can have happened', () => {
         ended('s', 'ann', ANN),
         ended('o'),
       ],
+    ],
+    [
+      'a session replaced by that of somebody else in the same browser, by another way',
+      [
+        keyGone('reviewer', 'ben'),
+        opened('o', { via: 'oidc' }),
+        link('l', 'ben'),
+        opened('s', undefined, BEN),
+        record('session.ended', {
+          ...plain,
+          by: BEN,
+          details: { session_hash: 'o', reviewer: 'ann', via: 'oidc', reason: 'replaced' },
+        }),
+      ],
+    ],
+    [
+      'rejected by a rule of the name of a freeze',
+      [decided('reject', ['frozen'], { details: { policy: 'bundle' } })],
     ],
     [
       'a webhook',
@@ -383,7 +403,7 @@ describe('what cannot have happened', () => {
       [freeze(1), decided('reject')],
       'a freeze was in force, and it does not say so',
     ],
-    ['a rejection by no freeze', [decided('reject', ['frozen'])], 'nothing was frozen'],
+    ['a rejection by no freeze', [FROZEN], 'nothing was frozen'],
     [
       'a vote on what a freeze ended',
       [pending(), freeze(1), freeze(2, {}, 'ended'), voted(ANN)],
