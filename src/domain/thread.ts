@@ -63,6 +63,8 @@ export interface Vote {
   readonly via: string
   /** As the identity provider said at sign-in; absent when the directory says it. */
   readonly groups?: readonly string[]
+  /** Of the store when it was cast. */
+  readonly epoch?: string
 }
 
 /** Who looks at the thread: a courtesy among reviewers that ends by itself. */

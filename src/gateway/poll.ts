@@ -18,7 +18,7 @@ import { release, withoutCharges } from './limits.ts'
 import { traceOf } from './origin.ts'
 import { overtaken } from './overtaken.ts'
 import { INDEX, put, read, revisionId, unchanged, type Versioned } from './records.ts'
-import { isQuorate } from './tally.ts'
+import { filledNow } from './tally.ts'
 import { beforeDeadline, moved, writeThread } from './threads.ts'
 import { type Committed, type Plan, storeCall, transact } from './transact.ts'
 
@@ -143,8 +143,7 @@ async function isWaiting(deps: Deps, caller: Caller, thread_id: string): Promise
   const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
   const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
   if (frozenMessage(freezes, thread) !== undefined) return false
-  const tenant = deps.policies.current()?.directory.tenants.get(caller.tenant)
-  if (isQuorate(thread, tenant, deps.store.now())) return false
+  if ((await storeCall(() => filledNow(deps, thread))) !== undefined) return false
   return thread.status === 'pending_review' && deps.store.now() < (thread.deadline ?? Infinity)
 }
 

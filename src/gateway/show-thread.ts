@@ -137,7 +137,7 @@ function voteView(
   tenant: Tenant | undefined,
   vote: Thread['votes'][number],
 ): ThreadView['votes'][number] {
-  const { groups: _, ...shown } = vote
+  const { groups: _, epoch: __, ...shown } = vote
   return {
     ...shown,
     at: isoTime(vote.at),

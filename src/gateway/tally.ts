@@ -23,12 +23,15 @@ export function approved(
   tenant: Tenant | undefined,
   now: Pick<Approval, 'at' | 'epoch'>,
 ): Thread | undefined {
-  if (!isQuorate(thread, tenant, now.at)) return undefined
-  return moved(thread, 'quorum_met', { approval: now, deadline: now.at + thread.requirement.expires_ms })
+  return isQuorate(thread, tenant, now.at) ? approvedBy(thread, now) : undefined
+}
+
+function approvedBy(thread: Thread, approval: Pick<Approval, 'at' | 'epoch'>): Thread {
+  return moved(thread, 'quorum_met', { approval, deadline: approval.at + thread.requirement.expires_ms })
 }
 
 /** Whether the votes that were cast fill every seat of a waiting thread. */
-export function isQuorate(thread: Thread, tenant: Tenant | undefined, now: number): boolean {
+function isQuorate(thread: Thread, tenant: Tenant | undefined, now: number): boolean {
   if (thread.status !== 'pending_review' || currentVotes(thread).length === 0) return false
   return quorum(thread.requirement, approversOf(tenant, thread), now - thread.submitted_at).met
 }
@@ -67,6 +70,20 @@ export function outcomeRecord(after: Thread, actor: Actor, at: number): Evidence
   return [{ type, details, at: isoTime(at), actor, ...aboutThread(after) }]
 }
 
+/**
+ * Now, when the seats of a waiting thread are found filled without another vote. Not by votes of another epoch of the store alone: it may have forgotten that
+ * they were counted already, and what came of it (S19). Then somebody has to vote once more.
+ */
+export async function filledNow(
+  deps: Deps,
+  thread: Thread,
+): Promise<Pick<Approval, 'at' | 'epoch'> | undefined> {
+  const at = deps.store.now()
+  if (!isQuorate(thread, deps.policies.current()?.directory.tenants.get(thread.tenant), at)) return undefined
+  const epoch = await deps.store.epoch(thread.tenant)
+  return currentVotes(thread).at(-1)?.epoch === epoch ? { at, epoch } : undefined
+}
+
 /** The plan that approves a thread whose seats were filled without another vote, whoever notices first: the timer, a poll or a reviewer who looks. */
 export async function completion(
   deps: Deps,
@@ -74,15 +91,12 @@ export async function completion(
   freezes: KnownFreezes,
 ): Promise<Plan<Thread> | undefined> {
   const { value: thread } = read
-  const snapshot = deps.policies.current()
-  const tenant = snapshot?.directory.tenants.get(thread.tenant)
-  const at = deps.store.now()
-  if (!isQuorate(thread, tenant, at)) return undefined
-  const epoch = await deps.store.epoch(thread.tenant)
-  const after = approved(thread, tenant, { at, epoch })
-  if (after === undefined) return undefined
+  const now = await filledNow(deps, thread)
+  if (now === undefined) return undefined
+  const { at, epoch } = now
+  const after = approvedBy(thread, now)
   const written = writeThread(thread, after, { at })
-  return approving(deps, snapshot, written.thread, {
+  return approving(deps, deps.policies.current(), written.thread, {
     answer: written.thread,
     guards: [unchanged('thread', thread.thread_id, read), freezeGuard(freezes), { epoch }],
     writes: written.writes,

@@ -175,6 +175,7 @@ function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Co
     revision: thread.revision,
     at,
     via: caller.via,
+    epoch,
     ...groupsThatCount(thread.requirement, caller),
     ...(comment === undefined ? {} : { comment }),
   }

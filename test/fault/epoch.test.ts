@@ -3,7 +3,16 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../src/store/redis-address.ts'
 import { openRedisStore, type RedisOptions } from '../../src/store/redis.ts'
-import { type Agent, newTask, openWorld, type Reviewer, REVIEWED, type World } from '../gateway-fixture.ts'
+import { BUNDLE } from '../bundle.ts'
+import {
+  type Agent,
+  edited,
+  newTask,
+  openWorld,
+  type Reviewer,
+  REVIEWED,
+  type World,
+} from '../gateway-fixture.ts'
 import { type RedisServer, type RedisSettings, startRedis } from '../redis/server.ts'
 import { eventually } from '../redis/topologies.ts'
 
@@ -79,6 +88,33 @@ describe('a redis that forgot', () => {
       expect(await redeem(agent, task_id, approval_token)).toMatchObject({ valid: false })
     },
   )
+
+  it('an approval that needed no further vote, and its use: the votes that are left give no other, until somebody votes once more', async () => {
+    const { redis, world, agent, reviewer: ann } = await scene()
+    const [cat, eve] = await Promise.all([world.reviewer('cat'), world.reviewer('eve')])
+    const payload = { amount: 20_000, to: 'audit-7' }
+    const { body } = await agent.submit(newTask(), { tool_name: 'pay', payload })
+    const { task_id, thread_id = '' } = body
+    await cat.approve(thread_id)
+    await world.changePolicies(edited('directory.yaml', 'groups: [desk, audit] }', 'groups: [desk] }'))
+    expect((await ann.approve(thread_id)).body.status).toBe('pending_review')
+    const { size } = statSync(appended(redis))
+    await world.changePolicies(BUNDLE)
+    const { approval_token: signature } = (await agent.poll({ thread_id })).body
+    const request = { signature, task_id, request_payload: payload }
+    expect((await agent.validate(request)).body).toEqual({ valid: true })
+    await redis.kill()
+    truncateSync(appended(redis), size)
+    await redis.start()
+    await ready(world)
+    const wait = { headers: { prefer: 'wait=1' } }
+    const { body: decision } = await agent.poll({ thread_id }, wait)
+    expect([decision.status, decision.approval_token]).toEqual(['pending_review', undefined])
+    await world.due()
+    expect((await ann.show(thread_id)).body.status).toBe('pending_review')
+    expect((await eve.approve(thread_id)).body.status).toBe('approved')
+    expect((await agent.poll({ thread_id })).body.approval_token).toBeTypeOf('string')
+  })
 
   it('because an older copy of its files was put back', async () => {
     const all = await scene()
