@@ -21,7 +21,7 @@ export async function verifyExport(file: string, options: VerifyOptions): Promis
     notes: checkpoint.map(keptText),
     verifierKeys: options.key.map((file) => keptText(file).trim()),
     receipts: receipt,
-    ...(within === undefined ? {} : { freshSince: now - durationOf(within) }),
+    ...(within === undefined ? {} : { freshSince: Math.max(0, now - durationOf(within)) }),
   })
   const brought = { checkpoints: checkpoint.length, receipts: receipt.length, within, now }
   console.log(json ? JSON.stringify(verdict, null, 2) : verdictText(verdict, brought))

@@ -59,10 +59,7 @@ function saidOf(verdict: Verdict, brought: Brought): Readonly<Record<Property, S
       `${counted(verdict.records, 'record')}, each RFC 8785 JSON with the hash that stands beside it.`,
     ),
     inclusion: inclusion(verdict, brought),
-    consistency:
-      checkpoints < 2
-        ? unknown('Bring earlier checkpoints, too, to see that this history was only added to.')
-        : holds('All checkpoints are of this one history.'),
+    consistency: consistency(verdict, brought),
     completeness: completeness(verdict),
     freshness: freshness(verdict, brought),
   }
@@ -76,7 +73,18 @@ function inclusion({ signed }: Verdict, { receipts }: Brought): Said {
   return lines.length === 0 ? unknown('Nothing that is signed speaks of these records.') : holds(...lines)
 }
 
-function completeness({ story: { allowed, rejected, threads, redeemed } }: Verdict): Said {
+function consistency({ faults }: Verdict, { checkpoints }: Brought): Said {
+  if (checkpoints < 2)
+    return unknown('Bring earlier checkpoints, too, to see that this history was only added to.')
+  const fit = faults.every(({ property }) => property !== 'signature' && property !== 'inclusion')
+  return fit
+    ? holds('All checkpoints are of this one history.')
+    : unknown('Not everything that was brought fits: of which history that is, nobody says.')
+}
+
+function completeness({ whole, story: { allowed, rejected, threads, redeemed } }: Verdict): Said {
+  if (!whole)
+    return unknown('Not every record could be read, and what comes after one of those was not looked at.')
   const opened = Object.values(threads).reduce((sum, count) => sum + count, 0)
   const open = threads.pending_review + threads.changes_requested
   return holds(

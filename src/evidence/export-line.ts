@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { JsonObject } from '../contract/json.ts'
+import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { canonicalJson, leafHash } from '../domain/digest.ts'
 
 /** A line of an export (docs/evidence.md), as far as it can be read. */
@@ -26,7 +26,7 @@ export function readExportLine(line: Buffer): ExportLine {
   const [, number, hash, text] = LINE.exec(whole) ?? []
   if (text === undefined) return { leaf: leafHash(whole), faults: [noLine(whole)] }
   const leaf = leafHash(text)
-  const record = canonicalValue(text)
+  const record = recordIn(text)
   const wrongHash = leaf === hash ? [] : ['does not have the hash that stands beside it']
   const wrongForm = record === undefined ? ['is not RFC 8785 JSON'] : []
   return {
@@ -43,10 +43,12 @@ function noLine(text: string): string {
   return 'is not a line of `countersign evidence export`'
 }
 
-function canonicalValue(text: string): JsonObject | undefined {
+/** The record that the text is; undefined unless it is written as RFC 8785 says. */
+export function recordIn(text: string): JsonObject | undefined {
   try {
-    const value = JSON.parse(text) as JsonObject
-    return canonicalJson(value) === text ? value : undefined
+    const value = JSON.parse(text) as JsonValue
+    const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isRecord && canonicalJson(value) === text ? (value as JsonObject) : undefined
   } catch {
     return undefined
   }

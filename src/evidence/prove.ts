@@ -4,7 +4,7 @@ import { readLogProof, writeLogProof } from '../domain/log-proof.ts'
 import { type LeafPlace, pathRanges, rootOfPath } from '../domain/merkle-path.ts'
 import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import { linesOf, LongLine } from '../lines.ts'
-import { readExportLine } from './export-line.ts'
+import { readExportLine, recordIn } from './export-line.ts'
 import { openByAny } from './keys.ts'
 import { LONGEST_LINE_BYTES } from './verify.ts'
 
@@ -93,5 +93,6 @@ export function openProof(text: string, verifierKeys: readonly string[]): Proved
   const place = { index, size: checkpoint.size }
   if (index >= checkpoint.size || rootOfPath(leafHash(record), place, path) !== checkpoint.root)
     throw new NotProved('the record is not in what was signed')
+  if (recordIn(record) === undefined) throw new NotProved('what was signed in its place is no record')
   return { number: index + 1, record, checkpoint }
 }

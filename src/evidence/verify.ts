@@ -49,10 +49,13 @@ export interface Verdict {
   readonly signed?: Checkpoint
   /** Records after it: only receipts speak for them. */
   readonly unsigned: number
-  /** What the records tell. */
+  /** Every record could be read, stands in its place, and was lived through. */
+  readonly whole: boolean
+  /** What the records tell, as far as they were lived through. */
   readonly story: Story
 }
 
+/** And the first of each property, however many there are of others: none seems to hold that does not. */
 const MOST_FAULTS = 100
 /** A record has 16 Mi code units at the most, of three bytes each, and little stands beside it. */
 export const LONGEST_LINE_BYTES = 64 * 1024 * 1024
@@ -115,6 +118,7 @@ class EvidenceCheck {
 
   longLine(): void {
     const line = this.#tree.size + 1
+    this.#isWhole = false
     this.#fault('integrity', `line ${line} is longer than any record: nothing from there on was read`)
   }
 
@@ -136,12 +140,14 @@ class EvidenceCheck {
       records,
       ...(signed && { signed }),
       unsigned: records - (signed?.size ?? 0),
+      whole: this.#isWhole,
       story: this.#replay.story(),
     }
   }
 
   #fault(property: Property, text: string): void {
-    if (this.#faults.length < MOST_FAULTS) this.#faults.push({ property, text })
+    const isFirst = this.#faults.every((one) => one.property !== property)
+    if (isFirst || this.#faults.length < MOST_FAULTS) this.#faults.push({ property, text })
     else this.#omitted += 1
   }
 
@@ -190,11 +196,10 @@ class EvidenceCheck {
     const name = number === undefined ? `line ${due}` : `record ${number}`
     for (const fault of faults) this.#fault('integrity', `${name} ${fault}`)
     if (number !== undefined) this.#follow(number, due)
-    if (faults.length > 0 || number !== due) this.#isWhole = false
-    if (record === undefined) return
-    if (this.#tenant !== undefined && record['tenant'] !== this.#tenant)
-      this.#fault('integrity', `${name} is not of tenant \`${this.#tenant}\`, whose key this is`)
-    else if (this.#isWhole) this.#live(name, record)
+    const isOther = record !== undefined && this.#tenant !== undefined && record['tenant'] !== this.#tenant
+    if (isOther) this.#fault('integrity', `${name} is not of tenant \`${this.#tenant}\`, whose key this is`)
+    if (faults.length > 0 || number !== due || isOther) this.#isWhole = false
+    if (record !== undefined && this.#isWhole) this.#live(name, record)
   }
 
   #live(name: string, record: JsonObject): void {

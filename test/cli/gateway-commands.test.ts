@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -159,6 +159,9 @@ describe('countersign evidence', () => {
       2,
       expect.stringContaining('--within is a duration like 24h, not `soon`'),
     ])
+    const ever = await verify('bad.ndjson', '--within', '999999999d')
+    expect([ever.code, ever.err]).toEqual([3, ''])
+    expect(ever.out).toContain('no checkpoint that fits was signed since 1970-01-01T00:00:00.000Z')
     const json = JSON.parse((await verify(good, '--json')).out) as object
     expect(json).toMatchObject({
       faults: [],
@@ -209,6 +212,18 @@ Not proved by this:
       number: 1,
       record: { type: 'webhook.created' },
     })
+    const odd = String(
+      readFileSync(join(directory, 'acme.ndjson'), 'utf8')
+        .split('\n')
+        .findIndex((line) => line.includes('a text')) + 1,
+    )
+    const hidden = await runCli(
+      ['evidence', 'prove', 'acme.ndjson', odd, '--key', 'acme.key', '--checkpoint', 'acme.checkpoint'],
+      { cwd: directory },
+    )
+    expect((await verifyProof(file('odd.tlog-proof', hidden.out))).out).toContain(
+      'a text<U+2028>of two lines',
+    )
     const forged = await verifyProof(file('2.tlog-proof', proof.out.replace('index 0', 'index 1')))
     expect([forged.code, forged.out, forged.err]).toEqual([
       3,

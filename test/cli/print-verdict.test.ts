@@ -14,6 +14,7 @@ const verdict: Verdict = {
   omitted: 0,
   records: 100,
   unsigned: 10,
+  whole: true,
   ...signed(NOW - 61_000),
   story: { allowed: 1, rejected: 3, threads, redeemed: 18 },
 }
@@ -41,11 +42,22 @@ describe('the verdict on evidence', () => {
     ] as const
     const said = text({ faults, omitted: 7 })
     expect(said).toContain(
-      '  FAILS    inclusion     one\n                         two\n  holds    consistency',
+      '  FAILS    inclusion     one\n                         two\n  unknown  consistency',
     )
     expect(said).toContain(
       '  FAILS    freshness     three\n  ... and 7 more that fail\n\nNot proved by this:',
     )
+  })
+
+  it('does not say that anything holds that was not seen', () => {
+    const broken = [{ property: 'integrity', text: 'one' }] as const
+    expect(text({ faults: broken, whole: false })).toContain(
+      '\n  unknown  completeness  Not every record could be read',
+    )
+    for (const property of ['signature', 'inclusion'] as const)
+      expect(text({ faults: [{ property, text: 'one' }] })).toContain(
+        '\n  unknown  consistency   Not everything',
+      )
   })
 
   it('shows as text what stands in a file that anybody may have made up', () => {

@@ -84,6 +84,15 @@ describe('a proof of one record', () => {
     expect(() => openProof(text, ['x'])).toThrow('not signed by this key')
   })
 
+  it('proves nothing of what was signed and is no record', () => {
+    for (const record of ['x', '{"b":1,"a":2}', '[]', 'null']) {
+      const proof = writeLogProof({ record, index: 0, path: [], note: noteOf([record], 1) })
+      expect(() => openProof(proof, VERIFIER_KEY)).toThrow(
+        new NotProved('what was signed in its place is no record'),
+      )
+    }
+  })
+
   it('of one bit flipped anywhere proves nothing, or the same', async () => {
     const bytes = Buffer.from(await prove(7))
     for (let i = 0; i < bytes.length; i++) {

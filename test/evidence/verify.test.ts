@@ -160,6 +160,15 @@ describe('faults', () => {
     const { faults, omitted } = await verify(Array.from({ length: 150 }, () => 'x'))
     expect([faults.length, omitted]).toEqual([100, 53])
   })
+
+  it('of which one property has too many do not hide that another fails', async () => {
+    const proofs = { notes: [], receipts: [`140:${leafHash(FORGED)}`] }
+    const { faults } = await verify(
+      Array.from({ length: 150 }, () => 'x'),
+      proofs,
+    )
+    expect(faults.at(-1)).toEqual({ property: 'inclusion', text: 'record 140 is not the one of its receipt' })
+  })
 })
 
 describe('evidence of another tenant', () => {
@@ -262,6 +271,25 @@ describe('what the records tell', () => {
       'the export ends before `review.rejected` of thr_1, which is written together with its last record',
     ])
   })
+})
+
+describe('an export that was lived through', () => {
+  const wholeIn = async (lines: readonly string[]): Promise<boolean> => (await verify(lines)).whole
+
+  it('is whole; behind what is missing, cannot be read, or is of somebody else, none is', async () => {
+    expect(await wholeIn(linesOf(records))).toBe(true)
+    expect(await wholeIn(linesOf(records).toSpliced(94, 1))).toBe(false)
+    expect(await wholeIn(linesOf(records).with(3, 'x'))).toBe(false)
+    expect(await wholeIn(rewritten((texts) => texts.splice(3, 1, FORGED.replace('acme', 'globex'))))).toBe(
+      false,
+    )
+    expect((await verifyEvidence(endlessAfter(linesOf(records)), kept)).whole).toBe(false)
+  })
+
+  async function* endlessAfter(lines: readonly string[]): AsyncGenerator<Buffer> {
+    yield Buffer.from(lines.map((line) => `${line}\n`).join(''))
+    for (const piece = Buffer.alloc(1024 * 1024, 'a'); ;) yield piece
+  }
 })
 
 describe('freshness', () => {
