@@ -1,6 +1,7 @@
 import type { JsonValue } from '../contract/json.ts'
 import { type FreezeScope, withFreeze, withoutFreeze } from '../domain/freeze.ts'
-import { holds, textOf, type ToldRecord } from './record.ts'
+import { SLACK_MS } from './laws-review.ts'
+import { holds, momentOf, textOf, type ToldRecord } from './record.ts'
 import type { Told } from './told.ts'
 
 /* Who may act, and what is stopped: keys, links, sessions, freezes and webhooks (design.md sections 5 and 6). */
@@ -24,18 +25,22 @@ function keyIn(details: ToldRecord['details']): { readonly holder: string; reado
 }
 
 export function linkIssued(told: Told, { details }: ToldRecord): void {
-  told.links.set(textOf(details['link_hash'], 'link_hash'), textOf(details['reviewer'], 'reviewer'))
+  told.links.set(textOf(details['link_hash'], 'link_hash'), {
+    reviewer: textOf(details['reviewer'], 'reviewer'),
+    expires_at: momentOf(details['expires_at'], 'expires_at'),
+  })
 }
 
-export function sessionOpened(told: Told, { actor, details }: ToldRecord): void {
+export function sessionOpened(told: Told, { actor, at, details }: ToldRecord): void {
   const hash = textOf(details['session_hash'], 'session_hash')
   const via = textOf(details['via'], 'via')
-  holds(actor.kind === 'reviewer', 'only reviewers sign in')
   holds(!told.sessions.has(hash), 'this session was opened before')
   if (via === 'link') {
-    const link = textOf(details['link_hash'], 'link_hash')
-    holds(told.links.get(link) === actor.id, 'its link was not issued to this reviewer, or was used')
-    told.links.delete(link)
+    const link_hash = textOf(details['link_hash'], 'link_hash')
+    const link = told.links.get(link_hash)
+    holds(link?.reviewer === actor.id, 'its link was not issued to this reviewer, or was used')
+    holds(at < link.expires_at + SLACK_MS, 'the time of its link was over')
+    told.links.delete(link_hash)
   }
   told.sessions.set(hash, { reviewer: actor.id, via })
 }

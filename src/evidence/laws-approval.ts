@@ -99,10 +99,10 @@ export function approvalRevoked(told: Told, record: ToldRecord): void {
 /** What it was charged to limits is taken back, once, when the token has expired unused. */
 export function approvalReleased(told: Told, record: ToldRecord): void {
   const thread = currentThread(told, record)
+  const approval = approvalOf(thread)
   const token = tokenOf(thread)
-  const { approval } = thread
-  holds(approval?.redeemed === undefined, 'its approval had been used')
-  holds(approval?.released === undefined, 'it had been taken back')
+  holds(approval.redeemed === undefined, 'its approval had been used')
+  holds(approval.released === undefined, 'it had been taken back')
   holds(record.at + SLACK_MS >= token.expires_at, 'its token had not expired')
-  thread.approval = { at: record.at, ...approval, released: true }
+  thread.approval = { ...approval, released: true }
 }

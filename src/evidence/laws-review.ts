@@ -82,8 +82,7 @@ export function reviewRevised(told: Told, record: ToldRecord): void {
 /** Bundle revision in records of what no policy decided: nothing but a rejection. */
 const NO_BUNDLE = 'none'
 
-function decided({ actor, details }: ToldRecord, verdict: string): void {
-  holds(actor.kind === 'agent', 'only agents propose calls')
+function decided({ details }: ToldRecord, verdict: string): void {
   holds(verdict === 'reject' || details['policy'] !== NO_BUNDLE, 'no policy was in force')
   holds(details['verdict'] === verdict, `its verdict is ${JSON.stringify(details['verdict'])}`)
 }
@@ -140,7 +139,7 @@ export function voteCast(told: Told, record: ToldRecord): void {
   const thread = livingThread(told, record)
   holdsInTime(thread, record)
   const vote = voteOf(record)
-  holds(vote.decision in ENDED_BY, `nobody can vote ${JSON.stringify(vote.decision)}`)
+  holds(Object.hasOwn(ENDED_BY, vote.decision), `nobody can vote ${JSON.stringify(vote.decision)}`)
   holds(
     !thread.votes.some(({ reviewer }) => reviewer === vote.reviewer),
     'the same reviewer has voted on this revision',
@@ -158,7 +157,6 @@ export function voteCast(told: Told, record: ToldRecord): void {
 }
 
 function voteOf({ actor, details }: ToldRecord): ToldVote {
-  holds(actor.kind === 'reviewer', 'only reviewers vote')
   const [decision, digest, via] = ['decision', 'digest', 'via'].map((name) => textOf(details[name], name))
   return { reviewer: actor.id, decision: decision ?? '', digest: digest ?? '', via: via ?? '' }
 }
@@ -242,11 +240,9 @@ export function reviewAnnounced(told: Told, record: ToldRecord): void {
 export function threadClaimed(told: Told, record: ToldRecord): void {
   const thread = currentThread(told, record)
   holds(thread.status === 'pending_review', `its thread was ${thread.status} by then`)
-  holds(record.actor.kind === 'reviewer', 'only reviewers claim')
 }
 
 /** Comments and reveals: at any time, about a revision that there was. */
 export function threadNoted(told: Told, record: ToldRecord): void {
   threadOf(told, record)
-  holds(record.actor.kind === 'reviewer', 'only reviewers do that')
 }

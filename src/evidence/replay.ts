@@ -1,5 +1,6 @@
 import type { JsonValue } from '../contract/json.ts'
 import type { ThreadStatus } from '../domain/thread.ts'
+import { holdsActor } from './actors.ts'
 import { holdsCredential } from './laws-access.ts'
 import { LAWS } from './laws.ts'
 import { BrokenLaw, holds, toldRecord, type ToldRecord } from './record.ts'
@@ -109,7 +110,10 @@ export class Replay {
   #live(record: ToldRecord): void {
     const { thread = '', actor } = record
     this.#once(`${actor.kind}:${actor.id}`, () => holdsCredential(this.#told, record))
-    this.#once(thread, () => LAWS[record.type](this.#told, record))
+    this.#once(thread, () => {
+      holdsActor(record)
+      LAWS[record.type](this.#told, record)
+    })
   }
 
   #once(name: string, law: () => void): void {

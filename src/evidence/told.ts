@@ -7,8 +7,8 @@ export interface Told {
   readonly threads: Map<string, ToldThread>
   /** Who holds a key now, as `agent:bot`, and which. */
   readonly keys: Map<string, string>
-  /** SHA-256 of links that nobody has used, and whose they are. */
-  readonly links: Map<string, string>
+  /** By the SHA-256 of links that nobody has used. */
+  readonly links: Map<string, ToldLink>
   /** SHA-256 of open sessions. */
   readonly sessions: Map<string, ToldSession>
   /** Every webhook that there ever was. */
@@ -21,6 +21,11 @@ export interface Told {
   /** Calls decided at once. */
   allowed: number
   rejected: number
+}
+
+export interface ToldLink {
+  readonly reviewer: string
+  readonly expires_at: number
 }
 
 export interface ToldSession {

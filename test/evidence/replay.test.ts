@@ -53,7 +53,11 @@ const desk = (
   more = {},
 ) => record(type, { by: ANN, ...more, details: { via: 'key' } })
 const link = (hash: string, reviewer = 'ann'): JsonObject =>
-  record('link.issued', { ...plain, by: 'admin:admin', details: { link_hash: hash, reviewer } })
+  record('link.issued', {
+    ...plain,
+    by: 'admin:admin',
+    details: { link_hash: hash, reviewer, expires_at: at(50) },
+  })
 const opened = (hash: string, details: JsonObject = { via: 'link', link_hash: 'l' }, by = ANN): JsonObject =>
   record('session.opened', { ...plain, by, details: { session_hash: hash, ...details } })
 const ended = (hash: string, reviewer = 'ann', by = TIMER): JsonObject =>
@@ -61,7 +65,11 @@ const ended = (hash: string, reviewer = 'ann', by = TIMER): JsonObject =>
 const keyGone = (holder: string, id: string, key_hash = `key of ${id}`): JsonObject =>
   record('key.revoked', { ...plain, by: 'admin:admin', details: { holder, id, key_hash } })
 const webhook = (what: 'created' | 'paused' | 'delivered', details: JsonObject): JsonObject =>
-  record(`webhook.${what}`, { ...plain, by: 'admin:admin', details })
+  record(`webhook.${what}`, {
+    ...plain,
+    by: what === 'delivered' ? 'gateway:webhooks' : 'admin:admin',
+    details,
+  })
 /** No policy was asked. */
 const FROZEN = decided('reject', ['frozen'], { details: { policy: 'none' } })
 const SSO = { details: { via: 'oidc' } }
@@ -198,7 +206,7 @@ describe('what cannot have happened', () => {
       [{ ...decided('allow'), details: { verdict: 'reject', by: [] } }],
       'its verdict is "reject"',
     ],
-    ['a call by a person', [decided('allow', ['r'], { by: ANN })], 'only agents propose calls'],
+    ['a call by a person', [decided('allow', ['r'], { by: ANN })], 'no reviewer does that'],
     [
       'a thread that begins in the middle',
       [pending(ASKED, { revision: 2 })],
@@ -224,7 +232,7 @@ describe('what cannot have happened', () => {
       'its thread has no revision 2',
     ],
     ['a vote on what was revised', [pending(), revised(), voted(ANN)], 'its thread is at revision 2 by then'],
-    ['a vote by an agent', [pending(), voted('agent:bot')], 'only reviewers vote'],
+    ['a vote by an agent', [pending(), voted('agent:bot')], 'no agent does that'],
     ['a vote for something else', [pending(), voted(ANN, 'abstain')], 'nobody can vote "abstain"'],
     [
       'a vote when the time was up',
@@ -391,6 +399,11 @@ describe('what cannot have happened', () => {
     ['a revocation of what waits', [pending(), revoked()], 'its thread was pending_review by then'],
     ['a release of what was used', [...REDEEMED, released(SECONDS.expired)], 'its approval had been used'],
     ['a release too early', [...APPROVED, minted(), released(5)], 'its token had not expired'],
+    [
+      'a release of what had ended',
+      [...APPROVED, minted(), freeze(1), frozen('approved'), released(40)],
+      'its thread was rejected by then',
+    ],
     ['a release twice', [...APPROVED, minted(), released(40), released(40)], 'it had been taken back'],
     [
       'a call that a freeze stops',
@@ -466,7 +479,32 @@ describe('what cannot have happened', () => {
       [opened('s', { via: 'oidc' }), opened('s', { via: 'oidc' })],
       'this session was opened before',
     ],
-    ['a session of an agent', [opened('s', { via: 'oidc' }, 'agent:bot')], 'only reviewers sign in'],
+    [
+      'a link after its time',
+      [link('l'), { ...opened('s'), at: at(SECONDS.late) }],
+      'the time of its link was over',
+    ],
+    [
+      'a key that an agent issued',
+      [{ ...keyOf('agent', 'x'), actor: { kind: 'agent', id: 'bot' } }],
+      'no agent does that',
+    ],
+    [
+      'a freeze that an agent lifted',
+      [freeze(1), { ...freeze(2, {}, 'ended'), actor: { kind: 'agent', id: 'bot' } }],
+      'no agent does that',
+    ],
+    [
+      'an end by a person',
+      [pending(), { ...expired('pending_review'), actor: { kind: 'reviewer', id: 'ann' } }],
+      'no reviewer does that',
+    ],
+    [
+      'a vote that is a word of JavaScript',
+      [pending(), voted(ANN, 'constructor')],
+      'nobody can vote "constructor"',
+    ],
+    ['a session of an agent', [opened('s', { via: 'oidc' }, 'agent:bot')], 'no agent does that'],
     ['the end of no session', [ended('s')], 'no such session was open'],
     [
       'a webhook created twice',
