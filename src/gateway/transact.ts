@@ -40,6 +40,11 @@ export interface Receipt {
 
 const ATTEMPTS = 32
 const RETRY_AFTER_SECONDS = 1
+/**
+ * What an attempt decides lands so long after its beginning, or not at all: a process that was stopped meanwhile must not write, behind the records of others, what
+ * is of long ago. Evidence is replayed by that (src/evidence/replay.ts).
+ */
+const LONGEST_ATTEMPT_MS = 60_000
 
 /**
  * Optimistic atomic commit (design.md section 2): `attempt` reads and decides, the store applies or names what changed meanwhile,
@@ -55,7 +60,8 @@ export async function transact<T>(
   let failed: readonly Guard[] = []
   try {
     for (let i = 0; i < ATTEMPTS; i++) {
-      const result = await apply(deps, tenant, await attempt(failed))
+      const begun = deps.store.now()
+      const result = await apply(deps, tenant, await attempt(failed), begun)
       if ('answer' in result) return result
       failed = result.failed
     }
@@ -82,11 +88,16 @@ function atOnce<T>({ answer, landed }: Plan<T>): Committed<T> {
   return { answer }
 }
 
-function commitOf<T>(deps: Deps, plan: Plan<T>, outbox: Pick<Commit, 'guards' | 'writes'>): Commit {
+function commitOf<T>(
+  deps: Deps,
+  plan: Plan<T>,
+  outbox: Pick<Commit, 'guards' | 'writes'>,
+  begun: number,
+): Commit {
   const { guards = [], writes = [], evidence = [], before = Infinity } = plan
   return {
     commitId: deps.nextCommitId(),
-    deadline: Math.min(deps.store.now() + deps.storeDeadlineMs, before - 1),
+    deadline: Math.min(deps.store.now() + deps.storeDeadlineMs, begun + LONGEST_ATTEMPT_MS, before - 1),
     guards: [...guards, ...outbox.guards],
     writes: [...writes, ...outbox.writes],
     events: evidence.map(encodeEvidence),
@@ -94,12 +105,17 @@ function commitOf<T>(deps: Deps, plan: Plan<T>, outbox: Pick<Commit, 'guards' | 
 }
 
 /** One commit. */
-async function apply<T>(deps: Deps, tenant: string, plan: Plan<T>): Promise<Committed<T> | Outdated> {
+async function apply<T>(
+  deps: Deps,
+  tenant: string,
+  plan: Plan<T>,
+  begun: number,
+): Promise<Committed<T> | Outdated> {
   const { evidence = [], before = Infinity } = plan
   if (isIdle(plan)) return atOnce(plan)
   const told = enqueue(deps, tenant, plan.notices ?? [])
   const outbox = told instanceof Promise ? await told : told
-  const commit = commitOf(deps, plan, outbox)
+  const commit = commitOf(deps, plan, outbox, begun)
   const start = performance.now()
   let result: CommitResult
   try {

@@ -214,6 +214,21 @@ describe('a store that fails at validate', () => {
 })
 
 describe('many at once', () => {
+  it('whose gateway was stopped for long in the middle of a decision: nothing of then is written now', async () => {
+    await open()
+    const thread = await held(bot)
+    reads = () => {
+      reads = undefined
+      world.clock.advance(61_000)
+    }
+    const types = await world.evidenceOf(async () => {
+      const { status, problem } = await ann.approve(thread.thread)
+      expect([status, problem.code]).toEqual([503, 'store_unavailable'])
+    })
+    expect(types).toEqual([])
+    expect((await ann.approve(thread.thread)).status).toBe(200)
+  })
+
   it('64 calls of one task do not conflict: as many commits as calls', async () => {
     await open()
     await bot.submit('warm', { tool_name: 't' })
