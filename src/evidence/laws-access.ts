@@ -1,8 +1,7 @@
-import type { JsonValue } from '../contract/json.ts'
 import { type FreezeScope, withFreeze, withoutFreeze } from '../domain/freeze.ts'
 import { SLACK_MS } from './laws-review.ts'
 import { holds, momentOf, textOf, type ToldRecord } from './record.ts'
-import type { Told } from './told.ts'
+import type { Told, ToldSession } from './told.ts'
 
 /* Who may act, and what is stopped: keys, links, sessions, freezes and webhooks (design.md sections 5 and 6). */
 
@@ -42,13 +41,28 @@ export function sessionOpened(told: Told, { actor, at, details }: ToldRecord): v
     holds(at < link.expires_at + SLACK_MS, 'the time of its link was over')
     told.links.delete(link_hash)
   }
-  told.sessions.set(hash, { reviewer: actor.id, via })
+  const session = { reviewer: actor.id, via }
+  told.sessions.set(hash, session)
+  count(told, session, 1)
 }
 
 export function sessionEnded(told: Told, { details }: ToldRecord): void {
   const hash = textOf(details['session_hash'], 'session_hash')
-  holds(told.sessions.get(hash)?.reviewer === details['reviewer'], 'no such session was open')
+  const session = told.sessions.get(hash)
+  holds(session !== undefined && session.reviewer === details['reviewer'], 'no such session was open')
   told.sessions.delete(hash)
+  count(told, session, -1)
+}
+
+/** As JSON, because a name in a file may hold anything. */
+const wayOf = (...names: readonly string[]): string => JSON.stringify(names)
+
+function count({ signedIn }: Told, { reviewer, via }: ToldSession, change: 1 | -1): void {
+  for (const name of [wayOf(reviewer), wayOf(reviewer, via)]) {
+    const open = (signedIn.get(name) ?? 0) + change
+    if (open === 0) signedIn.delete(name)
+    else signedIn.set(name, open)
+  }
 }
 
 export function freezeStarted(told: Told, record: ToldRecord): void {
@@ -103,13 +117,7 @@ export function holdsCredential(told: Told, { actor, tenant, type, details }: To
   if (actor.kind === 'agent') holds(told.keys.has(`agent:${actor.id}`), `\`${actor.id}\` held no key then`)
   if (actor.kind !== 'reviewer') return
   const byKey = via === undefined || via === 'key'
-  const proved = (byKey && told.keys.has(`reviewer:${actor.id}`)) || isSignedIn(told, actor.id, via)
+  const way = via === undefined ? wayOf(actor.id) : wayOf(actor.id, textOf(via, 'via'))
+  const proved = (byKey && told.keys.has(`reviewer:${actor.id}`)) || told.signedIn.has(way)
   holds(proved, `\`${actor.id}\` held no key then, and was not signed in`)
-}
-
-function isSignedIn({ sessions }: Told, reviewer: string, via: JsonValue | undefined): boolean {
-  for (const one of sessions.values()) {
-    if (one.reviewer === reviewer && (via === undefined || via === one.via)) return true
-  }
-  return false
 }

@@ -9,8 +9,10 @@ export interface Told {
   readonly keys: Map<string, string>
   /** By the SHA-256 of links that nobody has used. */
   readonly links: Map<string, ToldLink>
-  /** SHA-256 of open sessions. */
+  /** By the SHA-256 of open sessions. */
   readonly sessions: Map<string, ToldSession>
+  /** How many of them each reviewer has, and how many by each way, as `["ann"]` and `["ann","oidc"]`. */
+  readonly signedIn: Map<string, number>
   /** Every webhook that there ever was. */
   readonly webhooks: Set<string>
   freezes: Freezes
@@ -90,6 +92,7 @@ export function nothingTold(): Told {
     keys: new Map(),
     links: new Map(),
     sessions: new Map(),
+    signedIn: new Map(),
     webhooks: new Set(),
     freezes: NEVER_FROZEN,
     allowed: 0,

@@ -542,6 +542,18 @@ describe('what cannot have happened', () => {
     expect(first(records)).toBe(fault)
   })
 
+  it('does not look at all sessions for each act: a file may tell of any number', () => {
+    const replay = new Replay()
+    const sessions = Array.from({ length: 50_000 }, (_, i) =>
+      opened(`s${i}`, { via: 'oidc' }, `reviewer:r${i}`),
+    )
+    const acts = sessions.map(({ actor }) =>
+      record('webhook.created', { ...plain, actor, details: { id: JSON.stringify(actor) } }),
+    )
+    const faults = [...sessions, ...acts.toReversed()].map((one) => replay.take(one))
+    expect(faults.filter((fault) => fault !== undefined)).toEqual([])
+  }, 5_000)
+
   it('is said once for whoever held no credential', () => {
     const replay = new Replay()
     const faults = [decided('allow'), decided('reject'), decided('allow')].map((one) => replay.take(one))
