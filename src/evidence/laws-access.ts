@@ -1,3 +1,4 @@
+import { LIMITS } from '../contract/limits.ts'
 import { type FreezeScope, withFreeze, withoutFreeze } from '../domain/freeze.ts'
 import { SLACK_MS } from './laws-review.ts'
 import { holds, momentOf, textOf, type ToldRecord } from './record.ts'
@@ -68,12 +69,10 @@ function count({ signedIn }: Told, { reviewer, via }: ToldSession, change: 1 | -
 export function freezeStarted(told: Told, record: ToldRecord): void {
   const { actor, at, details } = record
   const by = `${actor.kind}:${actor.id}`
-  told.freezes = withFreeze(told.freezes, {
-    ...scopeOf(record),
-    reason: textOf(details['reason'], 'reason'),
-    at,
-    by,
-  })
+  const freeze = { ...scopeOf(record), reason: textOf(details['reason'], 'reason'), at, by }
+  const after = withFreeze(told.freezes, freeze)
+  holds(after.freezes.length <= LIMITS.FREEZES + 1, 'no tenant has so many frozen names')
+  told.freezes = after
   holdsEpoch(told, record)
 }
 

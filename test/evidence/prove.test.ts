@@ -87,7 +87,7 @@ describe('a proof of one record', () => {
   it('proves nothing of what was signed and is no record', () => {
     for (const record of ['x', '{"b":1,"a":2}', '[]', 'null']) {
       const proof = writeLogProof({ record, index: 0, path: [], note: noteOf([record], 1) })
-      expect(() => openProof(proof, VERIFIER_KEY)).toThrow(
+      expect(() => openProof(proof, [VERIFIER_KEY])).toThrow(
         new NotProved('what was signed in its place is no record'),
       )
     }

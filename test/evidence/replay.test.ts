@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/contract/json.ts'
+import { LIMITS } from '../../src/contract/limits.ts'
 import { EVIDENCE_TYPES } from '../../src/domain/evidence.ts'
 import { LAWS } from '../../src/evidence/laws.ts'
 import { Replay } from '../../src/evidence/replay.ts'
@@ -438,6 +439,11 @@ describe('what cannot have happened', () => {
       'no freeze has hit its thread',
     ],
     ['a freeze that is missing', [freeze(2)], 'it is freeze 2, and 1 is due'],
+    [
+      'more frozen names than a tenant can have',
+      Array.from({ length: LIMITS.FREEZES + 2 }, (_, i) => freeze(i + 1, { tool: `t${i}` })),
+      'no tenant has so many frozen names',
+    ],
     ['a lifting of nothing', [freeze(1, {}, 'ended')], 'this was not frozen'],
     ['a refusal for another reason', [...APPROVED, minted(), refused('odd')], 'nothing is refused as "odd"'],
     [
