@@ -54,3 +54,12 @@ export interface Actor {
   readonly kind: 'agent' | 'reviewer' | 'admin' | 'gateway'
   readonly id: string
 }
+
+/** Tenant of what belongs to no tenant: administrators act there, and reviewers of any tenant who have the role. */
+export const SYSTEM = '_system'
+
+/** Bundle revision in records of what no policy decided: none is in force, or the call was frozen. Nothing but a rejection. */
+export const NO_BUNDLE = 'none'
+
+/** What stands among the deciding rules of a call that a freeze rejected. */
+export const BY_FREEZE = 'frozen'

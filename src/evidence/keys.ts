@@ -9,7 +9,7 @@ export function openByAny(note: string, verifierKeys: readonly string[]): Checkp
   return undefined
 }
 
-/** What is said of a note that none of the keys has signed. Of another log the checkpoint may be as good as any: a file was taken for another. */
+/** What is said of a note that none of the keys has signed. Of another log the checkpoint may be a good one: a file was taken for another. */
 export function unsigned(note: string, [verifierKey = '']: readonly string[]): string {
   const [origin = ''] = note.split('\n', 1)
   const { name } = readVerifierKey(verifierKey) ?? {}

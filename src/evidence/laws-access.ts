@@ -1,7 +1,7 @@
+import { SYSTEM } from '../domain/evidence.ts'
 import { type FreezeScope, withFreeze, withoutFreeze } from '../domain/freeze.ts'
-import { SLACK_MS } from './laws-review.ts'
 import { holds, momentOf, textOf, type ToldRecord } from './record.ts'
-import type { Told, ToldSession } from './told.ts'
+import { SLACK_MS, type Told, type ToldSession } from './told.ts'
 
 /* Who may act, and what is stopped: keys, links, sessions, freezes and webhooks (design.md sections 5 and 6). */
 
@@ -106,9 +106,6 @@ export function webhookKnown(told: Told, { details }: ToldRecord): void {
   const id = textOf(details['webhook'] ?? details['id'], 'id')
   holds(told.webhooks.has(id), 'this webhook was never created')
 }
-
-/** Tenant of what belongs to no tenant: administrators act there, and reviewers of any tenant who have the role. */
-const SYSTEM = '_system'
 
 /** Whoever acts holds a credential: every commit guards it. @throws BrokenLaw */
 export function holdsCredential(told: Told, { actor, tenant, type, details }: ToldRecord): void {

@@ -1,11 +1,12 @@
 import { REFUSAL_REASONS } from '../domain/token.ts'
-import { holdsInTime, SLACK_MS } from './laws-review.ts'
 import { holds, momentOf, textOf, type ToldRecord } from './record.ts'
 import {
   currentThread,
   holdsAgent,
+  holdsInTime,
   livingThread,
   move,
+  SLACK_MS,
   threadOf,
   type Told,
   type ToldApproval,

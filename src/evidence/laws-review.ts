@@ -1,14 +1,18 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { VERDICTS } from '../domain/decision.ts'
+import { BY_FREEZE, NO_BUNDLE } from '../domain/evidence.ts'
 import { freezeOf } from '../domain/freeze.ts'
 import { transition } from '../domain/thread.ts'
 import { holds, listOf, objectOf, textOf, type ToldRecord } from './record.ts'
 import {
   currentThread,
+  deadlineOf,
   holdsAgent,
+  holdsInTime,
   isDead,
   livingThread,
   move,
+  SLACK_MS,
   threadOf,
   type Told,
   type ToldRequirement,
@@ -21,9 +25,6 @@ import {
  * was told before it, tells what it changes, and throws BrokenLaw for what no gateway can have done.
  */
 
-/** Clocks of instances may differ by that much. */
-export const SLACK_MS = 1_000
-
 export function decisionAllowed(told: Told, record: ToldRecord): void {
   decided(record, 'allow')
   holds(!isFrozen(told, record), 'its agent, tool or tenant was frozen')
@@ -34,7 +35,7 @@ export function decisionRejected(told: Told, record: ToldRecord): void {
   decided(record, 'reject')
   const { by, policy } = record.details
   // a rule may have that name, too, but a freeze does not ask policy
-  const because = listOf(by, 'by').includes('frozen') && policy === NO_BUNDLE
+  const because = listOf(by, 'by').includes(BY_FREEZE) && policy === NO_BUNDLE
   holds(
     because === isFrozen(told, record),
     because ? 'nothing was frozen' : 'a freeze was in force, and it does not say so',
@@ -79,9 +80,6 @@ export function reviewRevised(told: Told, record: ToldRecord): void {
   if (rejected) told.due = { type: 'review.rejected', thread: id }
 }
 
-/** Bundle revision in records of what no policy decided: nothing but a rejection. */
-const NO_BUNDLE = 'none'
-
 function decided({ details }: ToldRecord, verdict: string): void {
   holds(verdict === 'reject' || details['policy'] !== NO_BUNDLE, 'no policy was in force')
   holds(details['verdict'] === verdict, `its verdict is ${JSON.stringify(details['verdict'])}`)
@@ -121,12 +119,6 @@ function holdsTighter(before: ToldRequirement, after: ToldRequirement): void {
     after.expires_ms <= before.expires_ms &&
     after.interactive >= before.interactive
   holds(tighter, 'it asks less of people than the revision before')
-}
-
-/** Expiry always rejects: nothing else can happen to a thread whose time is up. */
-export function holdsInTime({ approval, submitted_at, requirement }: ToldThread, { at }: ToldRecord): void {
-  const end = (approval?.at ?? submitted_at) + requirement.expires_ms
-  holds(at < end + SLACK_MS, 'the time of its thread was up')
 }
 
 const ENDED_BY: Readonly<Record<string, 'review.rejected' | 'review.changes_requested' | undefined>> = {
@@ -209,10 +201,8 @@ function holdsDue({ last }: Told, { thread, actor }: ToldRecord): void {
 
 export function reviewExpired(told: Told, record: ToldRecord): void {
   const thread = endable(told, record)
-  const { approval, submitted_at, requirement } = thread
-  holds(approval?.collected === undefined, 'its approval had been collected: only its token expires')
-  const end = (approval?.at ?? submitted_at) + requirement.expires_ms
-  holds(record.at + SLACK_MS >= end, 'its time was not up')
+  holds(thread.approval?.collected === undefined, 'its approval had been collected: only its token expires')
+  holds(record.at + SLACK_MS >= deadlineOf(thread), 'its time was not up')
   move(thread, 'expire')
 }
 

@@ -38,25 +38,25 @@ export class Replay {
   #latest = 0
   #tenant: string | undefined
 
-  /** What is wrong with the next record, in words; undefined when it follows from those before. */
+  /** What is wrong with the next record, in words; undefined when it follows from those before. What can be lived through of it is, so that what follows is not blamed. */
   take(value: JsonValue): string | undefined {
-    const told = this.#told
-    const { due } = told
-    delete told.due
+    const { due } = this.#told
+    delete this.#told.due
     let record: ToldRecord | undefined
-    try {
+    const unreadable = brokenBy(() => {
       record = toldRecord(value)
-      this.#holdsPlace(record, due)
-      this.#holdsTime(record)
-      this.#live(record)
-      return undefined
-    } catch (error) {
-      if (error instanceof BrokenLaw) return error.message
-      throw error
-    } finally {
-      if (record === undefined) delete told.last
-      else told.last = record
+      this.#holdsTenant(record)
+    })
+    if (record === undefined || unreadable) {
+      delete this.#told.last
+      return unreadable?.message
     }
+    const told = record
+    const missing = brokenBy(() => holdsDue(told, due))
+    const impossible = this.#live(told)
+    const untimely = brokenBy(() => this.#holdsTime(told))
+    this.#told.last = told
+    return (missing ?? impossible ?? untimely)?.message
   }
 
   /** What is missing at the end. */
@@ -90,40 +90,54 @@ export class Replay {
     return { allowed: this.#told.allowed, rejected: this.#told.rejected, threads, redeemed }
   }
 
-  #holdsPlace({ tenant, type, thread }: ToldRecord, due: Told['due']): void {
+  #holdsTenant({ tenant }: ToldRecord): void {
     this.#tenant ??= tenant
     holds(tenant === this.#tenant, `it is of tenant \`${tenant}\`, and the first is of \`${this.#tenant}\``)
-    const isDue = due === undefined || (due.type === type && due.thread === thread)
-    holds(
-      isDue,
-      `\`${due?.type}\` of ${due?.thread} is due here: it is written together with the record before`,
-    )
   }
 
   /** The store's clock never goes back; a record has the time at which its commit was begun. */
   #holdsTime({ at }: ToldRecord): void {
     const latest = this.#latest
-    this.#latest = Math.max(latest, at)
-    holds(at + OUT_OF_ORDER_MS >= latest, `a record before it is of ${new Date(latest).toISOString()}`)
+    const follows = at + OUT_OF_ORDER_MS >= latest
+    // one that was of the future is told once, and not by all that come after it
+    this.#latest = follows ? Math.max(latest, at) : at
+    holds(follows, `a record before it is of ${new Date(latest).toISOString()}`)
   }
 
-  #live(record: ToldRecord): void {
+  /** What was done without a credential was done all the same: what comes after rests on it. */
+  #live(record: ToldRecord): BrokenLaw | undefined {
     const { thread = '', actor } = record
-    this.#once(`${actor.kind}:${actor.id}`, () => holdsCredential(this.#told, record))
-    this.#once(thread, () => {
+    const unproved = this.#once(`${actor.kind}:${actor.id}`, () => holdsCredential(this.#told, record))
+    const impossible = this.#once(thread, () => {
       holdsActor(record)
       LAWS[record.type](this.#told, record)
     })
+    return unproved ?? impossible
   }
 
-  #once(name: string, law: () => void): void {
-    if (this.#broken.has(name)) return
-    try {
-      law()
-    } catch (error) {
-      if (name !== '') this.#broken.add(name)
-      throw error
-    }
+  #once(name: string, law: () => void): BrokenLaw | undefined {
+    if (this.#broken.has(name)) return undefined
+    const broken = brokenBy(law)
+    if (broken && name !== '') this.#broken.add(name)
+    return broken
+  }
+}
+
+function holdsDue({ type, thread }: ToldRecord, due: Told['due']): void {
+  if (due === undefined || (due.type === type && due.thread === thread)) return
+  throw new BrokenLaw(
+    `\`${due.type}\` of ${due.thread} is due here: it is written together with the record before`,
+  )
+}
+
+/** The law that is broken, when one is. */
+function brokenBy(laws: () => void): BrokenLaw | undefined {
+  try {
+    laws()
+    return undefined
+  } catch (error) {
+    if (error instanceof BrokenLaw) return error
+    throw error
   }
 }
 

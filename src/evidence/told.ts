@@ -145,3 +145,16 @@ const NO_VOTES: readonly ToldVote[] = []
 export function holdsAgent({ agent }: ToldThread, { actor }: ToldRecord): void {
   holds(actor.kind === 'agent' && actor.id === agent, `its thread is of the agent \`${agent}\``)
 }
+
+/** Clocks of instances may differ by that much. */
+export const SLACK_MS = 1_000
+
+/** When its time is up: of a waiting thread, and of an approval that nobody collects. ms since 1970. */
+export function deadlineOf({ approval, submitted_at, requirement }: ToldThread): number {
+  return (approval?.at ?? submitted_at) + requirement.expires_ms
+}
+
+/** Expiry always rejects: nothing else can happen to a thread whose time is up. @throws BrokenLaw */
+export function holdsInTime(thread: ToldThread, { at }: ToldRecord): void {
+  holds(at < deadlineOf(thread) + SLACK_MS, 'the time of its thread was up')
+}

@@ -183,7 +183,7 @@ class EvidenceCheck {
     const { size } = this.#tree
     for (const checkpoint of this.#checkpoints) {
       if (checkpoint.size !== size) continue
-      if (rootOf(this.#tree) === checkpoint.root) this.#signed = checkpoint
+      if (rootOf(this.#tree) === checkpoint.root) this.#signed = later(this.#signed, checkpoint)
       else
         this.#fault(
           'inclusion',
@@ -224,6 +224,11 @@ class EvidenceCheck {
     const since = new Date(this.#freshSince).toISOString()
     this.#fault('freshness', `no checkpoint that fits was signed since ${since}`)
   }
+}
+
+/** The one over more records; of two over the same, the one that was signed later. */
+function later(one: Checkpoint | undefined, other: Checkpoint): Checkpoint {
+  return one !== undefined && one.size === other.size && one.at > other.at ? one : other
 }
 
 const RECEIPT = /^([1-9][0-9]{0,14}):([0-9a-f]{64})$/

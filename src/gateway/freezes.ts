@@ -1,4 +1,5 @@
 import { GatewayError } from '../contract/errors.ts'
+import { BY_FREEZE } from '../domain/evidence.ts'
 import { freezeOf, type Freezes, freezeSince, NEVER_FROZEN } from '../domain/freeze.ts'
 import { canEnd, type Thread } from '../domain/thread.ts'
 import type { Outcome } from '../policy/snapshot.ts'
@@ -54,7 +55,7 @@ export function frozenOutcome(
     risk: 'critical',
     policyRisk: 'critical',
     message,
-    by: ['frozen'],
+    by: [BY_FREEZE],
     fired: [],
     reads: [],
   }

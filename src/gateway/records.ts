@@ -205,7 +205,7 @@ export const INDEX = {
 } as const
 
 /** Partition of the gateway itself: policy loads, admin acts, and the index of tenants. */
-export const SYSTEM = '_system'
+export { SYSTEM } from '../domain/evidence.ts'
 export const TENANTS_INDEX = 'tenants'
 
 /** The timer's entry for what a freeze is to end. */

@@ -3,6 +3,7 @@ import { defined } from '../contract/defined.ts'
 import { GatewayError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/json.ts'
 import type { Verdict } from '../domain/decision.ts'
+import { NO_BUNDLE } from '../domain/evidence.ts'
 import { pollAfterSeconds, type Thread } from '../domain/thread.ts'
 import type { Call, History, Outcome, Snapshot } from '../policy/snapshot.ts'
 import type { Guard } from '../store/store.ts'
@@ -25,9 +26,6 @@ export interface Submission {
   readonly request: DecisionRequest
   readonly idempotencyKey?: string
 }
-
-/** Bundle revision in records of what no policy decided: none is in force, or the call was frozen. */
-const NO_BUNDLE = 'none'
 
 /**
  * Evaluates a proposed tool call (agent-api-contract.md section 4, POST requests): allow or reject at once, or a new thread.

@@ -563,7 +563,26 @@ describe('what cannot have happened', () => {
     const replay = new Replay()
     const faults = [decided('allow'), decided('reject'), decided('allow')].map((one) => replay.take(one))
     expect(faults).toEqual(['`bot` held no key then', undefined, undefined])
-    expect(replay.story()).toMatchObject({ allowed: 1, rejected: 1 })
+    expect(replay.story()).toMatchObject({ allowed: 2, rejected: 1 })
+  })
+
+  it('is not blamed on what rests on it', () => {
+    const faultsIn = (records: readonly JsonObject[]): (string | undefined)[] => {
+      const replay = new Replay()
+      return records.map((one) => replay.take(one)).filter((fault) => fault !== undefined)
+    }
+    expect(faultsIn([...KEYS.slice(1), ...REDEEMED])).toEqual(['`bot` held no key then'])
+    const other = record('vote.cast', {
+      by: BEN,
+      thread_id: 'other',
+      details: { decision: 'reject', digest: 'd', via: 'key' },
+    })
+    const cut = [...KEYS, pending(ASKED, { thread_id: 'other' }), other, ...REDEEMED]
+    expect(faultsIn(cut)).toEqual([
+      '`review.rejected` of other is due here: it is written together with the record before',
+    ])
+    const future = [...KEYS, decided('allow', ['r'], { at: 4_000 }), ...REDEEMED]
+    expect(faultsIn(future)).toEqual([`a record before it is of ${at(4_000)}`])
   })
 
   it('is said once for a thread: what comes after rests on it', () => {

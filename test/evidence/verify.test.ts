@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { signingKeyOf, verifierKey } from '../../src/domain/checkpoint.ts'
+import {
+  type Checkpoint,
+  openCheckpoint,
+  signCheckpoint,
+  signingKeyOf,
+  verifierKey,
+} from '../../src/domain/checkpoint.ts'
 import { leafHash } from '../../src/domain/digest.ts'
 import { type Proofs, type Verdict, verifyEvidence } from '../../src/evidence/verify.ts'
 import { inPieces } from '../backup/file-of.ts'
 import {
   at,
+  KEY,
   KEYS,
   keyOf,
   lineOf,
@@ -292,6 +299,8 @@ describe('an export that was lived through', () => {
   }
 })
 
+const checkpointIn = (note: string): Checkpoint => openCheckpoint(note, VERIFIER_KEY) as Checkpoint
+
 describe('freshness', () => {
   const since = (seconds: number): Promise<Verdict> =>
     verify(linesOf(records), { receipts: [], freshSince: Date.parse(at(seconds)) })
@@ -303,6 +312,18 @@ describe('freshness', () => {
     expect(faults).toEqual([
       { property: 'freshness', text: `no checkpoint that fits was signed since ${at(2)}` },
     ])
+  })
+
+  it('is that of the later one of two over the same records, whichever comes first', async () => {
+    const note = noteOf(records, 41)
+    const later = signCheckpoint({ ...checkpointIn(note), at: at(50) }, KEY)
+    for (const notes of [
+      [note, later],
+      [later, note],
+    ]) {
+      const verdict = await verify(linesOf(records), { notes, receipts: [], freshSince: Date.parse(at(50)) })
+      expect([verdict.faults, verdict.signed?.at]).toEqual([[], at(50)])
+    }
   })
 
   it("is nobody's to say without a checkpoint", async () => {

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { RISKS, VERDICTS, type Risk, type Verdict } from '../../domain/decision.ts'
 import { canonicalJson, leafHash } from '../../domain/digest.ts'
+import { NO_BUNDLE } from '../../domain/evidence.ts'
 
 /** One thing that happened, as the export of evidence tells it (docs/evidence.md). */
 export type Happening = Decided | Ended
@@ -123,7 +124,7 @@ function decidedOf(
   const risk = RISKS.find((one) => one === details['risk'])
   const claimedRisk = RISKS.find((one) => one === details['claimed_risk'])
   // Without a bundle, or when the engine failed, policy did not decide.
-  if (!verdict || !risk || details['policy'] === 'none' || details['fault'] !== undefined) return undefined
+  if (!verdict || !risk || details['policy'] === NO_BUNDLE || details['fault'] !== undefined) return undefined
   const { thread, ...rest } = common
   const actor = record['actor'] as JsonObject
   return {
