@@ -3,7 +3,7 @@ import { actionHash, frozenCopy } from './canonical.ts'
 import { type Client, type ClientOptions, createClient } from './client.ts'
 import { type Misfit, misfits } from './fits.ts'
 import { NotExecuted } from './outcome.ts'
-import type { Decision, DecisionRequest, Json, Payload, ResolvedTool } from './types.ts'
+import type { Decision, DecisionRequest, Json, JsonObjectOf, Payload, ResolvedTool } from './types.ts'
 
 /** What an agent runtime wraps around every governed tool (agent-api-contract.md section 1). */
 export interface Gate {
@@ -13,14 +13,25 @@ export interface Gate {
    * Runs `execute` only when the gateway allowed the call, or people approved it and its one-time proof was redeemed.
    * Resolves the contract, checks the payload, hashes the immutable action, submits, waits, redeems, executes, reports.
    *
-   * @param payload JSON: a plain object of a `type`, whatever an `interface` says. It is copied before anything is asked.
+   * @param payload a plain object of JSON, declared by a `type` or an `interface`. It is copied before anything is asked.
    * @param execute gets the copy that was approved, frozen in depth. It is called once or not at all.
    * @throws NotExecuted in every other case: rejected, changes requested, waited too long, unknown, or the gateway unreachable.
    *   What `execute` itself throws passes through.
    */
-  guard<T, P extends Payload>(
+  guard: Guard
+}
+
+/** Two ways to say that a payload is JSON: TypeScript takes no `interface` for the first, and nothing generic for the second. */
+export interface Guard {
+  <T, P extends Payload>(
     tool: string,
     payload: P,
+    execute: (payload: P) => Promise<T> | T,
+    options?: GuardOptions<P>,
+  ): Promise<T>
+  <T, P extends object>(
+    tool: string,
+    payload: P & JsonObjectOf<P>,
     execute: (payload: P) => Promise<T> | T,
     options?: GuardOptions<P>,
   ): Promise<T>
@@ -46,7 +57,7 @@ export type Claims = Readonly<
   >
 >
 
-export interface GuardOptions<P extends Payload> extends Claims {
+export interface GuardOptions<P extends object> extends Claims {
   /** In place of the gate's own. */
   readonly taskId?: string | undefined
   /** In place of the gate's own. */
@@ -69,29 +80,31 @@ export function createGate(options: GateOptions): Gate {
   const gate = { ...options }
   const contracts = new Map<string, ResolvedTool>()
   const ownTask = gate.taskId ?? `task-${crypto.randomUUID()}`
-  return {
-    client,
-    guard: async (tool, payload, execute, guard = {}) => {
-      // everything of the caller's is copied now: nothing that it does to it later counts
-      const { onPending, revise } = guard as unknown as GuardOptions<Payload>
-      const run: Run = {
-        client,
-        contracts,
-        tool,
-        onPending,
-        revise,
-        taskId: guard.taskId ?? ownTask,
-        maxWaitMs: guard.maxWaitMs ?? gate.maxWaitMs ?? DEFAULT_WAIT_MS,
-        signal: guard.signal,
-        claims: copied(claimsOf(guard), 'what the call says of itself'),
-        unsignedApprovals: gate.unsignedApprovals === true,
-      }
-      const { signal } = run
-      const approved = await permitted(run, copied(payload, 'the payload')).catch(notExecuted)
-      checkAborted({ signal, thread_id: approved.thread_id })
-      return reported(run, approved, () => execute(approved.payload as typeof payload))
-    },
+  const guard = async <T>(
+    tool: string,
+    payload: Payload,
+    execute: (payload: Payload) => Promise<T> | T,
+    options: GuardOptions<Payload> = {},
+  ): Promise<T> => {
+    // everything of the caller's is copied now: nothing that it does to it later counts
+    const { onPending, revise, signal } = options
+    const run: Run = {
+      client,
+      contracts,
+      tool,
+      onPending,
+      revise,
+      taskId: options.taskId ?? ownTask,
+      maxWaitMs: options.maxWaitMs ?? gate.maxWaitMs ?? DEFAULT_WAIT_MS,
+      signal,
+      claims: copied(claimsOf(options), 'what the call says of itself'),
+      unsignedApprovals: gate.unsignedApprovals === true,
+    }
+    const approved = await permitted(run, copied(payload, 'the payload')).catch(notExecuted)
+    checkAborted({ signal, thread_id: approved.thread_id })
+    return reported(run, approved, () => execute(approved.payload))
   }
+  return { client, guard: guard as Guard }
 }
 
 /** @throws NotExecuted for what JSON cannot hold */

@@ -1,8 +1,18 @@
 /** The agent API as the SDK sees it. test/sdk/types.test.ts holds these equal to the contract. */
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
-/** The arguments of a tool. Declare yours as a `type`: an \`interface\` could get members later, and TypeScript does not take it for one. */
+/** The arguments of a tool. */
 export type Payload = { readonly [key: string]: Json }
+/** `T` where it is JSON, with `never` in the places of what is not: functions, dates, maps, `undefined`. Takes an `interface`, which `Json` does not. */
+export type JsonOf<T> = T extends Json
+  ? T
+  : T extends ((...args: never[]) => unknown) | { toJSON(): unknown }
+    ? never
+    : T extends object
+      ? { readonly [Member in keyof T]: JsonOf<T[Member]> }
+      : never
+/** The same for the arguments of a tool, which are no list. */
+export type JsonObjectOf<T> = T extends readonly unknown[] ? never : JsonOf<T>
 export type RiskLevel = 'low' | 'medium' | 'high' | 'critical'
 
 export interface DecisionRequest {

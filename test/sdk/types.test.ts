@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, expectTypeOf, it } from 'vitest'
 import type * as Contract from '../../src/contract/agent.ts'
-import type { GateOptions, GuardOptions, Payload } from '../../src/sdk/index.ts'
+import type { GateOptions, Guard, GuardOptions, Payload } from '../../src/sdk/index.ts'
 import type * as Sdk from '../../src/sdk/types.ts'
 
 const FOLDER = new URL('../../src/sdk/', import.meta.url)
@@ -40,6 +40,47 @@ it('options may be given as undefined, and `fetch` by whoever has one (checked b
   expectTypeOf<{ signal: undefined; taskId: undefined; maxWaitMs: undefined }>().toExtend<
     GuardOptions<Payload>
   >()
+})
+
+interface Line {
+  sku: string
+  count: number
+}
+interface Order {
+  id: string
+  lines: Line[]
+  note?: string
+}
+class Point {
+  x = 1
+  norm(): number {
+    return this.x
+  }
+}
+
+it('a payload may be declared by an interface or a type, and is JSON (checked by the compiler)', () => {
+  const uses = (guard: Guard, order: Order, open: Payload): Promise<unknown>[] => [
+    guard('shop.order', order, ({ lines }) => lines.map(({ sku }) => sku)),
+    guard('shop.order', { order }, (payload) => payload.order.id, { revise: (_, payload) => payload }),
+    guard('shop.order', open, (payload) => payload['id']),
+    guard('shop.order', { id: 'o-1', lines: [] } as { id: string; lines: Line[] }, ({ id }) => id),
+    // @ts-expect-error a date would be written as text
+    guard('shop.order', { at: new Date(0) }, () => 1),
+    // @ts-expect-error what is undefined is not there
+    guard('shop.order', { id: undefined }, () => 1),
+    // @ts-expect-error methods are not copied
+    guard('shop.order', new Point(), () => 1),
+    // @ts-expect-error a map has no members
+    guard('shop.order', { lines: new Map<string, number>() }, () => 1),
+    // @ts-expect-error JSON has no such number
+    guard('shop.order', { count: 1n }, () => 1),
+    // @ts-expect-error arguments have names
+    guard('shop.order', ['o-1'], () => 1),
+  ]
+  const generic = <P extends Payload>(guard: Guard, payload: P): Promise<P> =>
+    guard('shop.order', payload, (same) => same)
+  expectTypeOf(uses).returns.toEqualTypeOf<Promise<unknown>[]>()
+  expectTypeOf(generic<{ id: string }>).returns.toEqualTypeOf<Promise<{ id: string }>>()
 })
 
 it('the SDK imports nothing from outside its folder', () => {
