@@ -1,3 +1,4 @@
+import { onAbort } from './abort.ts'
 import { CountersignError } from './error.ts'
 import { NotExecuted } from './outcome.ts'
 
@@ -56,15 +57,13 @@ export async function pause(ms: number, about: Attempted): Promise<void> {
 /** What `work` becomes, however long it takes, unless the caller gives up first. @throws NotExecuted then */
 export async function orAborted<T>(work: Promise<T>, { signal, thread_id }: Attempted): Promise<T> {
   if (signal === undefined) return work
-  let abort: (() => void) | undefined
+  let forget: (() => void) | undefined
   const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(gaveUp(signal.reason, thread_id))
+    const abort = (): void => reject(gaveUp(signal.reason, thread_id))
     if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort, { once: true })
+    else forget = onAbort(signal, abort)
   })
-  return Promise.race([work, aborted]).finally(() => {
-    if (abort !== undefined) signal.removeEventListener('abort', abort)
-  })
+  return Promise.race([work, aborted]).finally(forget)
 }
 
 /** A caller who gave up never sees the call run, whenever that was. @throws NotExecuted */

@@ -1,3 +1,5 @@
+import { onAbort } from './abort.ts'
+
 /** The end of a call in time. */
 export interface Limit {
   readonly signal: AbortSignal
@@ -21,11 +23,11 @@ export function limitOf(ms: number, signal: AbortSignal | undefined): Limit {
   over.catch(() => undefined)
   const abort = (): void => controller.abort(signal?.reason)
   const timer = setTimeout(() => controller.abort(new DOMException('no answer in time', 'TimeoutError')), ms)
-  signal?.addEventListener('abort', abort, { once: true })
+  const forget = signal && !signal.aborted ? onAbort(signal, abort) : undefined
   if (signal?.aborted) abort()
   const end = (): void => {
     clearTimeout(timer)
-    signal?.removeEventListener('abort', abort)
+    forget?.()
   }
   return { signal: controller.signal, over, end }
 }
