@@ -37,10 +37,13 @@ export function pinThisProcess() {
 /** As the image and the unit start a gateway (docs/operations.md). */
 const AS_DEPLOYED = ['--v8-pool-size=0', '--min-semi-space-size=16']
 
-/** Runs a Node script, on core 0 when `pinned`. */
-export function startNode(args, { pinned = false, env = {}, flags = [] } = {}) {
+/** Runs a Node script, on core 0 when `pinned`, or on the `cores` (as taskset has them). */
+export function startNode(
+  args,
+  { pinned = false, cores = pinned ? '0' : undefined, env = {}, flags = [] } = {},
+) {
   const command = [process.execPath, ...AS_DEPLOYED, ...flags, ...args]
-  const [file, ...rest] = pinned && hasTaskset ? ['taskset', '-c', '0', ...command] : command
+  const [file, ...rest] = cores && hasTaskset ? ['taskset', '-c', cores, ...command] : command
   const child = spawn(file, rest, {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_ENV: 'production', ...env },
@@ -68,6 +71,7 @@ export async function startGateway({
   store,
   settings = [],
   pinned,
+  cores,
   flags,
   logLevel,
 } = {}) {
@@ -77,6 +81,7 @@ export async function startGateway({
   const started = performance.now()
   const child = startNode([...program, ...args, '--policies', policies, '--log-level', logLevel ?? 'info'], {
     pinned,
+    cores,
     flags,
     env: { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY },
   })
