@@ -548,16 +548,24 @@ describe('what cannot have happened', () => {
   })
 
   it('does not look at all sessions for each act: a file may tell of any number', () => {
-    const replay = new Replay()
-    const sessions = Array.from({ length: 50_000 }, (_, i) =>
-      opened(`s${i}`, { via: 'oidc' }, `reviewer:r${i}`),
-    )
-    const acts = sessions.map(({ actor }) =>
-      record('webhook.created', { ...plain, actor, details: { id: JSON.stringify(actor) } }),
-    )
-    const faults = [...sessions, ...acts.toReversed()].map((one) => replay.take(one))
-    expect(faults.filter((fault) => fault !== undefined)).toEqual([])
-  }, 5_000)
+    const cpuOf = (count: number): number => {
+      const replay = new Replay()
+      const sessions = Array.from({ length: count }, (_, i) =>
+        opened(`s${i}`, { via: 'oidc' }, `reviewer:r${i}`),
+      )
+      const acts = sessions.map(({ actor }) =>
+        record('webhook.created', { ...plain, actor, details: { id: JSON.stringify(actor) } }),
+      )
+      const before = process.cpuUsage()
+      const faults = [...sessions, ...acts.toReversed()].map((one) => replay.take(one))
+      const { user } = process.cpuUsage(before)
+      expect(faults.filter((fault) => fault !== undefined)).toEqual([])
+      return user
+    }
+    cpuOf(2_000)
+    // linear is 10, a look at all sessions 100
+    expect(cpuOf(40_000) / cpuOf(4_000)).toBeLessThan(40)
+  })
 
   it('is said once for whoever held no credential', () => {
     const replay = new Replay()
