@@ -1,9 +1,10 @@
 import { attempt, type Attempted, checkAborted, messageOf, orAborted, pause } from './attempt.ts'
 import { actionHash, frozenCopy } from './canonical.ts'
-import { type Client, type ClientOptions, createClient } from './client.ts'
+import { type Client, createClient } from './client.ts'
 import { type Misfit, misfits } from './fits.ts'
+import type { Claims, GateOptions, GuardOptions } from './options.ts'
 import { NotExecuted } from './outcome.ts'
-import type { Decision, DecisionRequest, Json, JsonObjectOf, Payload, ResolvedTool } from './types.ts'
+import type { Decision, Json, JsonObjectOf, Payload, ResolvedTool } from './types.ts'
 
 /** What an agent runtime wraps around every governed tool (agent-api-contract.md section 1). */
 export interface Gate {
@@ -19,6 +20,13 @@ export interface Gate {
    *   What `execute` itself throws passes through.
    */
   guard: Guard
+  /**
+   * The same for runtimes that execute elsewhere, such as the hook of a coding agent: resolves when the call may run now, once, with what was approved, and
+   * reports nothing. Its proof is redeemed by then.
+   *
+   * @throws NotExecuted as guard does
+   */
+  permit(tool: string, payload: Payload, options?: GuardOptions<Payload>): Promise<Payload>
 }
 
 /** Two ways to say that a payload is JSON: TypeScript takes no `interface` for the first, and nothing generic for the second. */
@@ -37,39 +45,6 @@ export interface Guard {
   ): Promise<T>
 }
 
-export interface GateOptions extends ClientOptions {
-  /** Groups the calls of one piece of work; a new random one for each gate when absent. */
-  readonly taskId?: string | undefined
-  /** Longest time to wait for people, ms. Default 15 minutes. */
-  readonly maxWaitMs?: number | undefined
-  /**
-   * Set only for an agent whose directory entry says `signed_approvals: false`: approvals then carry no proof. With signed approvals it
-   * would run a call whose proof another reader of the same thread holds.
-   */
-  readonly unsignedApprovals?: boolean | undefined
-}
-
-/** What the agent says of the call, for those who review it. */
-export type Claims = Readonly<
-  Pick<
-    DecisionRequest,
-    'workflow_name' | 'task_label' | 'subject' | 'preview' | 'risk_level' | 'summary' | 'images'
-  >
->
-
-export interface GuardOptions<P extends object> extends Claims {
-  /** In place of the gate's own. */
-  readonly taskId?: string | undefined
-  /** In place of the gate's own. */
-  readonly maxWaitMs?: number | undefined
-  /** Gives up, at whatever moment before the call runs. */
-  readonly signal?: AbortSignal | undefined
-  /** Told once, when people have to decide. Not waited for; what it throws ends the call. */
-  readonly onPending?: (decision: Decision) => void
-  /** Answers reviewers who asked for changes with a new payload for the same thread; undefined gives up, as what it throws does. */
-  readonly revise?: (feedback: string, payload: P) => Promise<P | undefined> | P | undefined
-}
-
 const DEFAULT_WAIT_MS = 15 * 60_000
 const POLL_SECONDS = 50
 const LEAST_POLL_MS = 1_000
@@ -80,31 +55,36 @@ export function createGate(options: GateOptions): Gate {
   const gate = { ...options }
   const contracts = new Map<string, ResolvedTool>()
   const ownTask = gate.taskId ?? `task-${crypto.randomUUID()}`
+  const runOf = (tool: string, options: GuardOptions<Payload>): Run => ({
+    client,
+    contracts,
+    tool,
+    onPending: options.onPending,
+    revise: options.revise,
+    taskId: options.taskId ?? ownTask,
+    callId: options.callId ?? crypto.randomUUID(),
+    maxWaitMs: options.maxWaitMs ?? gate.maxWaitMs ?? DEFAULT_WAIT_MS,
+    signal: options.signal,
+    claims: copied(claimsOf(options), 'what the call says of itself'),
+    unsignedApprovals: gate.unsignedApprovals === true,
+  })
+  // everything of the caller's is copied before the first wait: nothing that it does to it later counts
   const guard = async <T>(
     tool: string,
     payload: Payload,
     execute: (payload: Payload) => Promise<T> | T,
     options: GuardOptions<Payload> = {},
   ): Promise<T> => {
-    // everything of the caller's is copied now: nothing that it does to it later counts
-    const { onPending, revise, signal } = options
-    const run: Run = {
-      client,
-      contracts,
-      tool,
-      onPending,
-      revise,
-      taskId: options.taskId ?? ownTask,
-      maxWaitMs: options.maxWaitMs ?? gate.maxWaitMs ?? DEFAULT_WAIT_MS,
-      signal,
-      claims: copied(claimsOf(options), 'what the call says of itself'),
-      unsignedApprovals: gate.unsignedApprovals === true,
-    }
-    const approved = await permitted(run, copied(payload, 'the payload')).catch(notExecuted)
-    checkAborted({ signal, thread_id: approved.thread_id })
+    const run = runOf(tool, options)
+    const approved = await permitted(run, copied(payload, 'the payload'))
     return reported(run, approved, () => execute(approved.payload))
   }
-  return { client, guard: guard as Guard }
+  return {
+    client,
+    guard: guard as Guard,
+    permit: async (tool, payload, options = {}) =>
+      (await permitted(runOf(tool, options), copied(payload, 'the payload'))).payload,
+  }
 }
 
 /** @throws NotExecuted for what JSON cannot hold */
@@ -131,11 +111,21 @@ function notExecuted(error: unknown): never {
   throw new NotExecuted('gateway_error', messageOf(error), { cause: error })
 }
 
+type Permitted = Action & { thread_id?: string }
+
+/** The action that may run now. @throws NotExecuted for everything else */
+async function permitted(run: Run, payload: Payload): Promise<Permitted> {
+  const approved = await decided(run, payload).catch(notExecuted)
+  checkAborted({ signal: run.signal, thread_id: approved.thread_id })
+  return approved
+}
+
 interface Run {
   readonly client: Client
   readonly contracts: Map<string, ResolvedTool>
   readonly tool: string
   readonly taskId: string
+  readonly callId: string
   readonly maxWaitMs: number
   readonly signal: AbortSignal | undefined
   readonly onPending: GuardOptions<Payload>['onPending'] | undefined
@@ -155,10 +145,9 @@ interface Step {
   readonly decision: Decision
 }
 
-/** The action that may run now. Everything else is thrown. */
-async function permitted(run: Run, payload: Payload): Promise<Action & { thread_id?: string }> {
+async function decided(run: Run, payload: Payload): Promise<Permitted> {
   await checkLocally(run, payload)
-  const submitted = await actionOf(run, payload)
+  const submitted = await actionOf(run, payload, run.callId)
   let step: Step = { action: submitted, decision: await submit(run, submitted) }
   // not the clock on the wall, which somebody may set
   const deadline = performance.now() + run.maxWaitMs
@@ -236,8 +225,8 @@ async function contractOf(run: Run): Promise<ResolvedTool> {
   return contract
 }
 
-async function actionOf(run: Run, payload: Payload): Promise<Action> {
-  const action = { task_id: run.taskId, tool_name: run.tool, payload, nonce: crypto.randomUUID() }
+async function actionOf(run: Run, payload: Payload, nonce: string): Promise<Action> {
+  const action = { task_id: run.taskId, tool_name: run.tool, payload, nonce }
   return { payload, hash: await actionHash(action) }
 }
 
@@ -284,7 +273,7 @@ async function revise(run: Run, action: Action, decision: Decision): Promise<Act
   const payload = await orAborted(revisedBy(run, action, decision), about)
   if (payload === undefined || thread_id === undefined)
     throw new NotExecuted('changes_requested', message, { thread_id })
-  const next = await actionOf(run, copied(payload, 'the revised payload'))
+  const next = await actionOf(run, copied(payload, 'the revised payload'), crypto.randomUUID())
   await checkLocally(run, next.payload)
   const revision = {
     revision_id: crypto.randomUUID(),

@@ -3,14 +3,8 @@ export { actionHash, canonicalJson, frozenCopy, sha256 } from './canonical.ts'
 export { type CallOptions, type Client, type ClientOptions, createClient } from './client.ts'
 export { type Complaint, CountersignError } from './error.ts'
 export { type Misfit, misfits } from './fits.ts'
-export {
-  type Claims,
-  createGate,
-  type Gate,
-  type GateOptions,
-  type Guard,
-  type GuardOptions,
-} from './gate.ts'
+export { createGate, type Gate, type Guard } from './gate.ts'
+export type { Claims, GateOptions, GuardOptions } from './options.ts'
 export { NotExecuted, type Outcome } from './outcome.ts'
 export type * from './types.ts'
 export {
