@@ -324,3 +324,10 @@ export function clientEnvironment(env: Readonly<Record<string, string | undefine
   ] as const
   return Object.fromEntries(pairs.filter(([, value]) => value !== undefined && value !== ''))
 }
+
+/** The environment for a program of somebody else: nothing of ours, and so none of the credentials of the gateway. */
+export function foreignEnvironment(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !/^COUNTERSIGN_/i.test(name)))
+}

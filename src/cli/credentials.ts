@@ -60,3 +60,17 @@ export function reachAsAdmin(url: string | undefined): Reach {
   }
   return { url: url ?? env.url ?? DEFAULT_URL, key: env.adminKey }
 }
+
+/** Of the agent itself, beside what wraps its tools. */
+export function reachAsAgent(url: string | undefined): Reach {
+  const env = clientEnvironment()
+  const demo = env.agentKey === undefined ? readDemoCredentials() : undefined
+  const key = env.agentKey ?? demo?.agent_key
+  if (key === undefined) {
+    throw usage(
+      'no agent key',
+      'set COUNTERSIGN_AGENT_KEY; an administrator issues one with `countersign keys issue agent TENANT/NAME`',
+    )
+  }
+  return { url: url ?? env.url ?? demo?.url ?? DEFAULT_URL, key }
+}

@@ -73,6 +73,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'write the digests of all policy files, checked at every load',
     load: () => import('./lock.ts').then((it) => ({ run: it.lock, usage: it.LOCK_USAGE })),
   },
+  mcp: {
+    summary: 'stand before an MCP server: its tools run as far as the gateway lets them',
+    load: () => import('./mcp.ts').then((it) => ({ run: it.mcp, usage: it.MCP_USAGE })),
+  },
   keys: {
     summary: 'issue and revoke keys',
     load: () => import('./keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),
@@ -133,7 +137,9 @@ async function main([name = 'help', ...args]: readonly string[]): Promise<void> 
   if (command === undefined)
     throw new CliFailure(`unknown command \`${name}\``, { exit: EXIT.usage, hint: USAGE })
   const { run, usage } = await command.load()
-  if (args.some((arg) => HELP.includes(arg))) return console.log(usage)
+  // behind -- stands the command of somebody else
+  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
+  if (own.some((arg) => HELP.includes(arg))) return console.log(usage)
   await run(args)
 }
 

@@ -1,0 +1,89 @@
+import { parseArgs } from 'node:util'
+import { foreignEnvironment } from '../config.ts'
+import { linesOf } from '../lines.ts'
+import { createProxy, type Proxy } from '../mcp/proxy.ts'
+import { LONGEST_LINE_BYTES, type ServerProcess, startServer } from '../mcp/server-process.ts'
+import { parseDuration } from '../policy/text.ts'
+import { createGate, type Gate } from '../sdk/index.ts'
+import { reachAsAgent } from './credentials.ts'
+import { CliFailure, usage } from './failure.ts'
+
+export const MCP_USAGE = `countersign mcp [--url URL] [--prefix TEXT] [--task ID] [--max-wait 50s] -- COMMAND [ARGUMENT...]
+
+  Starts an MCP server and stands before it: put it where your client starts the server. Every tools/call is decided by the gateway; what
+  is allowed or approved goes to the server with exactly the arguments that were, all else is answered with the reason.
+  Needs COUNTERSIGN_AGENT_KEY, which the server does not get to see. --prefix stands in front of every name of a tool, as in
+  \`countersign import mcp --prefix\`. --task groups the calls; a new one for each start when absent. After --max-wait
+  without a decision the model is told to call again, and goes on where it was.`
+
+const PROGRESS_MS = 10_000
+
+/** `countersign mcp -- COMMAND`: an MCP server whose tools run only as far as the gateway lets them (docs/mcp.md). */
+export async function mcp(args: readonly string[]): Promise<void> {
+  const options = {
+    url: { type: 'string' },
+    prefix: { type: 'string', default: '' },
+    task: { type: 'string' },
+    'max-wait': { type: 'string', default: '50s' },
+  } as const
+  const end = args.indexOf('--')
+  const { values } = parseArgs({ args: args.slice(0, end < 0 ? args.length : end), options })
+  const command = end < 0 ? [] : args.slice(end + 1)
+  if (command.length === 0) throw usage('say which server to start, after --', MCP_USAGE)
+  const maxWaitMs = parseDuration(values['max-wait'])
+  if (maxWaitMs === undefined)
+    throw usage(`--max-wait is a duration like 50s or 10m, not \`${values['max-wait']}\``)
+  const gate = gateOf(values)
+  // a server may speak before it is asked
+  let proxy: Proxy | undefined
+  const server = startServer(command, foreignEnvironment(), (line) => proxy?.fromServer(line))
+  proxy = createProxy({
+    gate,
+    prefix: values.prefix,
+    maxWaitMs,
+    progressEveryMs: PROGRESS_MS,
+    toServer: (line) => server.write(line),
+    toClient: (line) => void process.stdout.write(line),
+    note: (text) => console.error(`countersign: ${text}`),
+  })
+  process.exitCode = await stand(proxy, server, command)
+}
+
+function gateOf({ url, task }: { url?: string | undefined; task?: string | undefined }): Gate {
+  try {
+    return createGate({ ...reachAsAgent(url), taskId: task ?? `mcp-${crypto.randomUUID()}` })
+  } catch (cause) {
+    if (cause instanceof TypeError) throw usage(cause.message)
+    throw cause
+  }
+}
+
+/** Until one side is gone; then the other one goes, too. */
+async function stand(proxy: Proxy, server: ServerProcess, command: readonly string[]): Promise<number> {
+  const underWay = new Set<Promise<void>>()
+  const listen = async (): Promise<void> => {
+    for await (const { bytes } of linesOf(process.stdin, LONGEST_LINE_BYTES)) {
+      if (bytes.length === 0) continue
+      const handled = proxy.fromClient(bytes)
+      underWay.add(handled)
+      void handled.finally(() => underWay.delete(handled))
+    }
+  }
+  const leave = (): void => {
+    proxy.clientEnded()
+    server.stop()
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, leave)
+  // what is no line ends the client's part, as its end does
+  void listen().then(leave, leave)
+  const code = await server.ended
+    .catch((cause: unknown) => {
+      throw new CliFailure(`\`${command[0] ?? ''}\` cannot be run: ${(cause as Error).message}`, { cause })
+    })
+    .finally(() => {
+      proxy.serverEnded()
+      process.stdin.destroy()
+    })
+  await Promise.all(underWay)
+  return code
+}

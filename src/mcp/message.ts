@@ -1,0 +1,161 @@
+import type { JsonObject, JsonValue } from '../contract/json.ts'
+import { parseStrictJson } from '../http/strict-json.ts'
+
+/*
+ * Messages of the Model Context Protocol: JSON-RPC 2.0, one to a line (transport `stdio`). Read so that the proxy and the server never see two different
+ * messages in the same bytes: what goes on is written anew from what was read here.
+ */
+
+export type Id = string | number
+
+/** A request that runs a tool. */
+export interface ToolCall {
+  readonly id: Id
+  readonly name: string
+  /** `{}` when there were none. */
+  readonly args: JsonObject
+  /** What else a call may have: `_meta` and `task`. */
+  readonly rest: JsonObject
+  /** As the client names itself here. */
+  readonly client: string | undefined
+}
+
+export type FromClient =
+  | { readonly kind: 'call'; readonly call: ToolCall }
+  | { readonly kind: 'cancel'; readonly id: Id; readonly message: JsonObject }
+  | { readonly kind: 'relay'; readonly message: JsonObject }
+  /** `id` undefined: nobody waits for an answer. */
+  | {
+      readonly kind: 'refuse'
+      readonly id: Id | null | undefined
+      readonly code: number
+      readonly why: string
+    }
+
+export const PARSE_ERROR = -32_700
+export const INVALID_REQUEST = -32_600
+export const INVALID_PARAMS = -32_602
+/** The range of JSON-RPC for errors of a server. */
+export const SERVER_ENDED = -32_000
+
+const CALL = 'tools/call'
+const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
+const CLIENT_NAME_CHARS = 100
+const CANCELLED = 'notifications/cancelled'
+const MEMBERS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error']
+const CALL_MEMBERS = ['name', 'arguments', '_meta', 'task']
+
+/** What the client wants. Whatever could run a tool and is not plainly a call is refused. */
+export function readClient(line: Uint8Array): FromClient {
+  const message = parsed(line)
+  if (message === undefined) return refuse(null, PARSE_ERROR, 'not JSON in UTF-8')
+  if (!isObject(message))
+    return refuse(null, INVALID_REQUEST, 'one message to a line: batches are not relayed')
+  const id = idOf(message['id'])
+  // a server that reads names in any case, or the first of two, would see another message
+  const stray = Object.keys(message).find((member) => !MEMBERS.includes(member))
+  if (stray !== undefined) return refuse(id, INVALID_REQUEST, `a message has no member \`${stray}\``)
+  if ('id' in message && id === undefined) return refuse(null, INVALID_REQUEST, 'an id is text or a number')
+  const { method } = message
+  if (method === CALL) return readCall(id, line)
+  if ('method' in message && !isOtherMethod(method)) return refuse(id, INVALID_REQUEST, 'this is no method')
+  const cancelled = method === CANCELLED ? idOf(objectIn(message['params'])['requestId']) : undefined
+  return cancelled === undefined ? { kind: 'relay', message } : { kind: 'cancel', id: cancelled, message }
+}
+
+/** A server that is kind to what is spelled otherwise would run a tool that nobody was asked about. */
+function isOtherMethod(method: JsonValue | undefined): boolean {
+  return typeof method === 'string' && method.normalize('NFKC').trim().toLowerCase() !== CALL
+}
+
+/** By the gateway's own strict scan: what people approve must be what the server reads. */
+function readCall(id: Id | undefined, line: Uint8Array): FromClient {
+  if (id === undefined) return refuse(id, INVALID_REQUEST, 'a tool is called by a request, which has an id')
+  let message: JsonValue
+  try {
+    message = parseStrictJson(line)
+  } catch (cause) {
+    return refuse(id, INVALID_PARAMS, (cause as Error).message)
+  }
+  const params = objectIn(objectIn(message)['params'])
+  const { name, arguments: args = {}, ...rest } = params
+  const stray = Object.keys(params).find((member) => !CALL_MEMBERS.includes(member))
+  if (stray !== undefined)
+    return refuse(id, INVALID_PARAMS, `nobody could review \`${stray}\`, so a call must not have it`)
+  if (typeof name !== 'string') return refuse(id, INVALID_PARAMS, 'a call names its tool')
+  if (!isObject(args)) return refuse(id, INVALID_PARAMS, 'the arguments of a tool are an object')
+  return { kind: 'call', call: { id, name, args, rest, client: clientNameIn({ method: CALL, params }) } }
+}
+
+function refuse(id: Id | null | undefined, code: number, why: string): FromClient {
+  return { kind: 'refuse', id, code, why }
+}
+
+/** What a server answers, in the bytes in which it came. */
+export interface ServerAnswer {
+  readonly id: Id
+  readonly line: Uint8Array
+  /** An error of the protocol, or a result that says that the tool failed. */
+  readonly failed: boolean
+}
+
+/** Undefined for the requests and notifications of a server, and for what is no message. */
+export function readAnswer(line: Uint8Array): ServerAnswer | undefined {
+  const message = parsed(line)
+  if (!isObject(message) || 'method' in message) return undefined
+  const id = idOf(message['id'])
+  if (id === undefined) return undefined
+  return { id, line, failed: 'error' in message || objectIn(message['result'])['isError'] === true }
+}
+
+function parsed(line: Uint8Array): JsonValue | undefined {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(line)) as JsonValue
+  } catch {
+    return undefined
+  }
+}
+
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function objectIn(value: JsonValue | undefined): JsonObject {
+  return isObject(value) ? value : {}
+}
+
+function idOf(value: JsonValue | undefined): Id | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? value : undefined
+}
+
+/** A call with the arguments that were approved. */
+export function callMessage({ id, name, rest }: ToolCall, args: JsonObject): JsonObject {
+  return { jsonrpc: '2.0', id, method: CALL, params: { ...rest, name, arguments: args } }
+}
+
+export function errorMessage(id: Id | null, code: number, message: string): JsonObject {
+  return { jsonrpc: '2.0', id, error: { code, message } }
+}
+
+/** A result that the model reads as the failure of its call: an error of the protocol many clients keep from it. */
+export function failureMessage(id: Id, text: string, meta: JsonObject): JsonObject {
+  const content = [{ type: 'text', text }]
+  // revision 2026-07-28 of the protocol wants `resultType`; those before leave alone what they do not know
+  return { jsonrpc: '2.0', id, result: { resultType: 'complete', isError: true, content, _meta: meta } }
+}
+
+/** What the client calls itself: in `initialize`, and since revision 2026-07-28 in each request. */
+export function clientNameIn({ method, params }: JsonObject): string | undefined {
+  const meta = objectIn(objectIn(params)['_meta'])
+  const info = method === 'initialize' ? objectIn(params)['clientInfo'] : meta[CLIENT_INFO]
+  const { name } = objectIn(info)
+  return typeof name === 'string' && name !== '' ? name.slice(0, CLIENT_NAME_CHARS).toWellFormed() : undefined
+}
+
+export function progressMessage(progressToken: JsonValue, progress: number, message: string): JsonObject {
+  return {
+    jsonrpc: '2.0',
+    method: 'notifications/progress',
+    params: { progressToken, progress, message },
+  }
+}

@@ -1,0 +1,233 @@
+import type { JsonObject } from '../contract/json.ts'
+import { type Gate, type GuardOptions, NotExecuted, type Payload } from '../sdk/index.ts'
+import { type CallId, type CallIds, createCallIds } from './call-ids.ts'
+import {
+  callMessage,
+  clientNameIn,
+  errorMessage,
+  failureMessage,
+  type FromClient,
+  type Id,
+  INVALID_REQUEST,
+  objectIn,
+  progressMessage,
+  readAnswer,
+  readClient,
+  SERVER_ENDED,
+  type ServerAnswer,
+  type ToolCall,
+} from './message.ts'
+
+/**
+ * Stands between an MCP client and one MCP server (specification, transport `stdio`): everything passes, but `tools/call` only as far as the gateway lets
+ * it (agent-api-contract.md section 1), with exactly the arguments that were approved. Fails closed: what cannot be decided is answered, and not sent on.
+ */
+export interface Proxy {
+  /** A line of the client, without its end; resolves when all that follows from it has happened. Never rejects. */
+  fromClient(line: Uint8Array): Promise<void>
+  /** A line of the server, without its end. */
+  fromServer(line: Uint8Array): void
+  /** The server is gone: what it was asked will not be answered, and what is held cannot run. */
+  serverEnded(): void
+  /** The client is gone: what is held runs no more. */
+  clientEnded(): void
+}
+
+export interface ProxyParts {
+  readonly gate: Gate
+  readonly toServer: (line: Uint8Array) => void
+  readonly toClient: (line: Uint8Array) => void
+  /** For people who look at the log of the client. */
+  readonly note: (text: string) => void
+  /** The gateway's name of a tool is the server's with this in front: `github.`. */
+  readonly prefix: string
+  /** Longest time to hold a call for people, ms. */
+  readonly maxWaitMs: number
+  /** Time between two signs of life for a client that asked for them, ms. */
+  readonly progressEveryMs: number
+}
+
+export function createProxy(parts: ProxyParts): Proxy {
+  const proxy: State = { ...parts, underWay: new Map(), callIds: createCallIds(), client: undefined }
+  return {
+    fromClient: (line) => handle(proxy, readClient(line)),
+    fromServer: (line) => fromServer(proxy, line),
+    serverEnded: () => {
+      for (const one of proxy.underWay.values()) {
+        one.abort.abort()
+        one.sent?.fail(new ServerEnded())
+      }
+    },
+    clientEnded: () => {
+      for (const { abort } of proxy.underWay.values()) abort.abort()
+    },
+  }
+}
+
+interface State extends ProxyParts {
+  /** Calls by id. 1 and '1' are two ids. */
+  readonly underWay: Map<Id, UnderWay>
+  readonly callIds: CallIds
+  /** What the client calls itself. */
+  client: string | undefined
+}
+
+/** A call that is held until it is allowed, and then with the server. */
+interface UnderWay {
+  readonly abort: AbortController
+  sent?: {
+    readonly answer: (answer: ServerAnswer) => void
+    readonly fail: (why: Error) => void
+  }
+}
+
+class ServerEnded extends Error {
+  override readonly message = 'the server ended before it answered: whether the tool ran is unknown'
+}
+
+/** Thrown so that the gateway hears of it: the server's own answer says so. */
+class ToolFailed extends Error {
+  readonly line: Uint8Array
+
+  constructor(line: Uint8Array) {
+    super('the tool failed')
+    this.line = line
+  }
+}
+
+async function handle(proxy: State, wanted: FromClient): Promise<void> {
+  switch (wanted.kind) {
+    case 'call':
+      return call(proxy, wanted.call)
+    case 'cancel':
+      return cancel(proxy, wanted.id, wanted.message)
+    case 'refuse':
+      return refuse(proxy, wanted.id, wanted.code, wanted.why)
+    case 'relay':
+      return relay(proxy, wanted.message)
+  }
+}
+
+function relay(proxy: State, message: JsonObject): void {
+  proxy.client = clientNameIn(message) ?? proxy.client
+  proxy.toServer(lineOf(message))
+}
+
+function refuse({ toClient, note }: State, id: Id | null | undefined, code: number, why: string): void {
+  note(`refused: ${why}`)
+  if (id !== undefined) toClient(lineOf(errorMessage(id, code, why)))
+}
+
+/** The server knows nothing of what is held; that runs no more. */
+function cancel({ underWay, toServer }: State, id: Id, message: JsonObject): void {
+  const one = underWay.get(id)
+  one?.abort.abort()
+  if (one === undefined || one.sent !== undefined) toServer(lineOf(message))
+  one?.sent?.fail(new Error('the client gave up'))
+}
+
+async function call(proxy: State, asked: ToolCall): Promise<void> {
+  const { underWay, toClient } = proxy
+  const { id } = asked
+  if (underWay.has(id)) return refuse(proxy, id, INVALID_REQUEST, 'a request with this id is under way')
+  const one: UnderWay = { abort: new AbortController() }
+  underWay.set(id, one)
+  const line = await guarded(proxy, asked, one)
+  underWay.delete(id)
+  if (line !== undefined) toClient(line)
+}
+
+/** What the client is told; undefined when it does not listen any more. */
+async function guarded(proxy: State, asked: ToolCall, one: UnderWay): Promise<Uint8Array | undefined> {
+  const { gate, prefix, maxWaitMs } = proxy
+  const { client = proxy.client } = asked
+  const callId = await proxy.callIds.take(asked)
+  const progress = progressOf(proxy, asked)
+  const options: GuardOptions<Payload> = {
+    callId: callId.id,
+    maxWaitMs,
+    signal: one.abort.signal,
+    onPending: ({ thread_id }) => progress.begin(`waiting for people to decide, thread ${thread_id ?? ''}`),
+    ...(client === undefined ? {} : { workflow_name: client }),
+  }
+  try {
+    return await gate.guard(prefix + asked.name, asked.args, (args) => send(proxy, asked, args, one), options)
+  } catch (error) {
+    return failureOf(error, asked, callId)
+  } finally {
+    progress.end()
+  }
+}
+
+/** Resolves with what the server answers, in its own bytes. @throws ToolFailed */
+async function send({ toServer }: State, asked: ToolCall, args: Payload, one: UnderWay): Promise<Uint8Array> {
+  const answer = new Promise<ServerAnswer>((resolve, reject) => {
+    one.sent = { answer: resolve, fail: reject }
+  })
+  toServer(lineOf(callMessage(asked, args)))
+  const { failed, line } = await answer
+  if (failed) throw new ToolFailed(withEnd(line))
+  return withEnd(line)
+}
+
+/** Nobody has decided, or nobody knows what was: the same call may come again, and goes on. */
+const UNDECIDED = ['timeout', 'aborted', 'gateway_error']
+
+function failureOf(error: unknown, { id }: ToolCall, callId: CallId): Uint8Array | undefined {
+  if (error instanceof ToolFailed) return error.line
+  if (error instanceof ServerEnded) return lineOf(errorMessage(id, SERVER_ENDED, error.message))
+  if (!(error instanceof NotExecuted)) return undefined
+  if (UNDECIDED.includes(error.outcome)) callId.leave()
+  if (error.outcome === 'aborted') return undefined
+  const { outcome, thread_id } = error
+  const meta = {
+    'countersign/outcome': outcome,
+    ...(thread_id === undefined ? {} : { 'countersign/thread_id': thread_id }),
+  }
+  return lineOf(failureMessage(id, told(error), meta))
+}
+
+/** What the model reads. */
+function told({ outcome, message, thread_id }: NotExecuted): string {
+  if (outcome === 'timeout')
+    return `Not executed: people have not decided yet (thread ${thread_id ?? ''}). Call the tool again with exactly the same arguments to go on waiting.`
+  if (outcome === 'changes_requested') return `Not executed: the reviewers ask for changes: ${message}`
+  return `Not executed: ${message}`
+}
+
+function fromServer({ underWay, toClient, note }: State, line: Uint8Array): void {
+  const answer = readAnswer(line)
+  const one = answer && underWay.get(answer.id)
+  if (answer === undefined || one === undefined) return toClient(withEnd(line))
+  if (one.sent === undefined) return note('the server answered a call that it was not asked: left out')
+  one.sent.answer(answer)
+}
+
+interface Progress {
+  begin(message: string): void
+  end(): void
+}
+
+/** Signs of life while people look, for a client that asked for them: without any, many give up after a minute. */
+function progressOf({ toClient, progressEveryMs }: State, { rest }: ToolCall): Progress {
+  const token = objectIn(rest['_meta'])['progressToken']
+  let timer: ReturnType<typeof setInterval> | undefined
+  let count = 0
+  return {
+    begin: (message) => {
+      if (token === undefined) return
+      const say = (): void => toClient(lineOf(progressMessage(token, ++count, message)))
+      say()
+      timer = setInterval(say, progressEveryMs)
+    },
+    end: () => clearInterval(timer),
+  }
+}
+
+function lineOf(message: JsonObject): Uint8Array {
+  return withEnd(Buffer.from(JSON.stringify(message)))
+}
+
+function withEnd(line: Uint8Array): Uint8Array {
+  return Buffer.concat([line, Buffer.from('\n')])
+}

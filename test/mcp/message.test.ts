@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import { readAnswer, readClient } from '../../src/mcp/message.ts'
+
+const read = (text: string | object) =>
+  readClient(Buffer.from(typeof text === 'string' ? text : JSON.stringify(text)))
+const called = (params: object, more: object = {}) =>
+  read({ jsonrpc: '2.0', id: 1, method: 'tools/call', params, ...more })
+
+describe('a call of a tool', () => {
+  it('is its name, its arguments and what else the protocol has', () => {
+    const params = { name: 'pay', arguments: { cents: 1 }, _meta: { progressToken: 7 }, task: { ttl: 1 } }
+    expect(called(params)).toEqual({
+      kind: 'call',
+      call: {
+        id: 1,
+        name: 'pay',
+        args: { cents: 1 },
+        rest: { _meta: { progressToken: 7 }, task: { ttl: 1 } },
+      },
+    })
+  })
+
+  it('may have no arguments', () => {
+    expect(called({ name: 'pay' })).toMatchObject({ call: { args: {} } })
+  })
+
+  it.each([
+    ['a member that nobody could review', { name: 'pay', inputResponses: {} }, 'inputResponses'],
+    ['a name of another case', { name: 'pay', Name: 'wipe' }, 'Name'],
+    ['no name', { arguments: {} }, 'names its tool'],
+    ['a name that is no text', { name: ['pay'] }, 'names its tool'],
+    ['arguments in a list', { name: 'pay', arguments: [] }, 'are an object'],
+    ['arguments that are nothing', { name: 'pay', arguments: null }, 'are an object'],
+  ])('is refused with %s', (_, params, why) => {
+    expect(called(params)).toMatchObject({
+      kind: 'refuse',
+      id: 1,
+      code: -32_602,
+      why: expect.stringContaining(why),
+    })
+  })
+
+  it.each([
+    ['twice the same key', '{"cents":1,"cents":2}', 'cents'],
+    ['the same key in another spelling', '{"cents":1,"c\\u0065nts":2}', 'cents'],
+    ['a number that readers read differently', '{"cents":12345678901234567890}', 'integer'],
+    ['__proto__', '{"__proto__":{}}', '__proto__'],
+    ['half a character', '{"memo":"\\ud800"}', 'surrogate'],
+  ])('is refused with %s in its arguments', (_, args, why) => {
+    const line = `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"pay","arguments":${args}}}`
+    expect(read(line)).toMatchObject({ kind: 'refuse', id: 'a', why: expect.stringContaining(why) })
+  })
+
+  it('without an id is answered to nobody, and goes nowhere', () => {
+    const call = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'pay' } }
+    expect(read(call)).toMatchObject({ kind: 'refuse', id: undefined })
+  })
+})
+
+describe('what could be a call for a server that reads otherwise', () => {
+  it.each([
+    ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay"}}]'],
+    ['a method in another case', '{"id":1,"method":"Tools/Call"}'],
+    ['a method with blanks', '{"id":1,"method":" tools/call\\n"}'],
+    ['a method in wide letters', '{"id":1,"method":"\\uff54ools/call"}'],
+    ['a method in a list', '{"id":1,"method":["tools/call"]}'],
+    ['a method that is nothing', '{"id":1,"method":null}'],
+    ['another spelling of method beside it', '{"id":1,"method":"ping","Method":"tools/call"}'],
+    ['an id that is none', '{"id":{},"method":"ping"}'],
+    ['no JSON', '{"id":1,"method":"tools/call"'],
+    ['text that is not UTF-8', Buffer.from('7b226964223a2280227d', 'hex')],
+    ['a word', '"tools/call"'],
+  ])('is refused: %s', (_, line) => {
+    expect(readClient(Buffer.from(line))).toMatchObject({ kind: 'refuse' })
+  })
+
+  it('is what it was read as: of two methods the last, and the first is not sent on', () => {
+    expect(read('{"id":1,"method":"tools/call","method":"ping"}')).toEqual({
+      kind: 'relay',
+      message: { id: 1, method: 'ping' },
+    })
+    expect(read('{"id":1,"method":"ping","method":"tools/call","params":{"name":"pay"}}')).toMatchObject({
+      kind: 'refuse',
+    })
+  })
+})
+
+describe('everything else', () => {
+  it.each([
+    { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    { jsonrpc: '2.0', id: 'x', result: { text: 'é'.repeat(100_000) } },
+    { jsonrpc: '2.0', id: 3, error: { code: 1, message: '' } },
+  ])('goes on as it was read', (message) => {
+    expect(read(message)).toEqual({ kind: 'relay', message })
+  })
+
+  it('a cancellation says of which request', () => {
+    const message = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } }
+    expect(read(message)).toEqual({ kind: 'cancel', id: 5, message })
+  })
+})
+
+describe('a line of a server', () => {
+  const answer = (message: object) => readAnswer(Buffer.from(JSON.stringify(message)))
+
+  it('answers when it has an id and no method', () => {
+    expect(answer({ id: 1, result: {} })).toMatchObject({ id: 1, failed: false })
+    expect(answer({ id: 1, method: 'sampling/createMessage' })).toBeUndefined()
+    expect(answer({ method: 'notifications/message' })).toBeUndefined()
+    expect(readAnswer(Buffer.from('starting...'))).toBeUndefined()
+  })
+
+  it('tells of a failure by an error, or by its result', () => {
+    expect(answer({ id: 1, error: {} })).toMatchObject({ failed: true })
+    expect(answer({ id: 1, result: { isError: true } })).toMatchObject({ failed: true })
+  })
+})

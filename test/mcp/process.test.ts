@@ -1,0 +1,148 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { runCli } from '../cli/run.ts'
+import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+
+/** `countersign mcp` between a client and a server of the official SDK, of both eras of the protocol. */
+const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
+const SERVER = fileURLToPath(new URL('./ledger-server.mjs', import.meta.url))
+
+let world: World
+let agent: Agent
+let ann: Reviewer
+let directory: string
+let effects: string
+
+beforeAll(async () => {
+  world = await openWorld()
+  agent = await world.agent()
+  ann = await world.reviewer('ann')
+  // polls of the gateway end by its clock
+  world.clock.run()
+  directory = await mkdtemp(join(tmpdir(), 'countersign-mcp-'))
+})
+afterAll(async () => {
+  await world.close()
+  await rm(directory, { recursive: true, force: true })
+})
+beforeEach(() => {
+  effects = join(directory, 'effects')
+  writeFileSync(effects, '')
+})
+
+const done = (): { name: string; arguments: unknown }[] =>
+  readFileSync(effects, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { name: string; arguments: unknown })
+const env = () => ({
+  PATH: process.env['PATH'] ?? '',
+  COUNTERSIGN_URL: world.url,
+  COUNTERSIGN_AGENT_KEY: agent.key,
+})
+
+describe.each(['legacy', 'auto'] as const)('a client that negotiates: %s', (mode) => {
+  let client: Client
+  let transport: StdioClientTransport
+
+  beforeEach(async () => {
+    client = new Client({ name: 'test-client', version: '1.0.0' }, { versionNegotiation: { mode } })
+    const args = [MAIN, 'mcp', '--max-wait', '20s', '--', process.execPath, SERVER, effects]
+    transport = new StdioClientTransport({ command: process.execPath, args, env: env(), stderr: 'ignore' })
+    await client.connect(transport)
+  })
+  afterEach(() => client.close())
+
+  const textOf = ({ content }: Awaited<ReturnType<Client['callTool']>>): string =>
+    content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+
+  it('lists the tools of the server', async () => {
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual(['pay', 'hold', 'bare'])
+  })
+
+  it('runs what policy allows, and the server knows nothing of the gateway', async () => {
+    const answer = await client.callTool({ name: 'pay', arguments: { amount: 1 } })
+    expect(textOf(answer)).toBe('done, and knows []')
+    expect(done()).toMatchObject([{ name: 'pay', arguments: { amount: 1 } }])
+  })
+
+  it('does not run what policy rejects, and the model reads why', async () => {
+    const answer = await client.callTool({ name: 'pay', arguments: { amount: 1_000_000 } })
+    expect(answer.isError).toBe(true)
+    expect(textOf(answer)).toContain('Nobody moves that much.')
+    expect(done()).toEqual([])
+  })
+
+  it('waits for people, shows that it does, and runs what they approve', async () => {
+    const seen: string[] = []
+    const asked = client.callTool(
+      { name: 'hold', arguments: { amount: 5 } },
+      { onprogress: ({ message = '' }) => seen.push(message) },
+    )
+    await until(() => seen.length > 0)
+    const thread = /thr_\w+/.exec(seen[0] ?? '')?.[0] ?? ''
+    const [{ text }, effects] = [await ann.show(thread), done()]
+    await ann.approve(thread)
+    expect((await asked).isError).toBeUndefined()
+    expect([text.includes('test-client'), effects]).toEqual([true, []])
+    expect(done()).toMatchObject([{ name: 'hold', arguments: { amount: 5 } }])
+  })
+
+  it('passes on what a tool says of its failure', async () => {
+    const answer = await client.callTool({ name: 'pay', arguments: { amount: 13 } })
+    expect([answer.isError, textOf(answer)]).toEqual([true, 'no luck'])
+  })
+
+  it('ends with its client, and the server with it', async () => {
+    const { pid } = transport
+    await client.close()
+    await until(() => !isAlive(pid ?? 0))
+  })
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe('the command', () => {
+  const run = (args: readonly string[], more: { env?: Record<string, string>; input?: string } = {}) =>
+    runCli(['mcp', ...args], { cwd: directory, env: env(), ...more })
+
+  it('ends as the server does', async () => {
+    expect(await run(['--', process.execPath, '-e', 'process.exit(7)'])).toMatchObject({ code: 7, out: '' })
+  })
+
+  it('passes what stands behind -- to the server, --help too', async () => {
+    const { out } = await run(['--', process.execPath, '-p', '"--help"', '--', '--help'])
+    expect(out).toBe('--help\n')
+  })
+
+  it.each([
+    ['no command', [], 'say which server'],
+    ['a wait that is none', ['--max-wait', 'long', '--', 'true'], '--max-wait'],
+    ['a server that is not there', ['--', './no-such-server'], 'cannot be run'],
+  ])('says what is wrong: %s', async (_, args, why) => {
+    const { code, err } = await run(args)
+    expect(code).not.toBe(0)
+    expect(err).toContain(why)
+    expect(err).not.toContain('    at ')
+  })
+
+  it('does not start a server without a key', async () => {
+    const { code, err } = await run(['--', 'touch', 'started'], { env: { COUNTERSIGN_URL: world.url } })
+    expect([code, err.includes('COUNTERSIGN_AGENT_KEY')]).toEqual([2, true])
+    expect(() => readFileSync(join(directory, 'started'))).toThrow('ENOENT')
+  })
+})

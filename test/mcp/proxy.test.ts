@@ -1,0 +1,307 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createProxy, type Proxy, type ProxyParts } from '../../src/mcp/proxy.ts'
+import { createGate } from '../../src/sdk/index.ts'
+import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+
+/*
+ * A client and a server that are lists of lines, and between them the proxy before a whole gateway. The law: the server gets a call exactly as it was allowed or
+ * approved, once, or not at all.
+ */
+type Message = Readonly<Record<string, unknown>> & { readonly id?: unknown; readonly result?: Result }
+interface Result {
+  readonly isError?: boolean
+  readonly content?: readonly { readonly text: string }[]
+  readonly _meta?: Readonly<Record<string, unknown>>
+}
+
+let world: World
+let agent: Agent
+let ann: Reviewer
+let server: Message[]
+let client: Message[]
+let notes: string[]
+let proxy: Proxy
+
+beforeAll(async () => {
+  world = await openWorld()
+  agent = await world.agent()
+  ann = await world.reviewer('ann')
+  // polls of the gateway end by its clock
+  world.clock.run()
+})
+afterAll(() => world.close())
+beforeEach(() => {
+  proxy = start()
+})
+
+/** Answers calls as a server would, unless `silent`. */
+function start(other: Partial<ProxyParts> = {}, silent = false): Proxy {
+  ;[server, client, notes] = [[], [], []]
+  const made: Proxy = createProxy({
+    gate: createGate({ url: world.url, key: agent.key, taskId: `mcp-${crypto.randomUUID()}` }),
+    prefix: '',
+    maxWaitMs: 60_000,
+    progressEveryMs: 3_600_000,
+    toServer: (line) => {
+      const message = JSON.parse(String(line)) as Message
+      server.push(message)
+      if (message['method'] === 'tools/call' && !silent)
+        made.fromServer(answerOf(message.id, { isError: false }))
+    },
+    toClient: (line) => client.push(JSON.parse(String(line)) as Message),
+    note: (text) => notes.push(text),
+    ...other,
+  })
+  return made
+}
+
+const bytes = (message: object): Uint8Array => Buffer.from(JSON.stringify(message))
+const answerOf = (id: unknown, result: object): Uint8Array => bytes({ jsonrpc: '2.0', id, result })
+const callOf = (id: unknown, name: string, args: object, more: object = {}): Uint8Array =>
+  bytes({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, ...more } })
+
+/** The thread that the client was told of, as soon as people are asked. */
+async function told(count = 1): Promise<string> {
+  const progress = () => client.filter(({ method }) => method === 'notifications/progress')
+  await until(() => progress().length >= count)
+  return /thr_\w+/.exec(JSON.stringify(progress()[count - 1]))?.[0] ?? ''
+}
+
+const WATCHED = { _meta: { progressToken: 'p' } }
+const textOf = ({ result }: Message = {}): string => result?.content?.[0]?.text ?? ''
+
+describe('a call', () => {
+  it('that is allowed reaches the server as it was, and its answer the client', async () => {
+    await proxy.fromClient(
+      callOf(1, 't', { a: [1, { b: 'ü' }] }, { _meta: { progressToken: 1 }, task: { ttl: 9 } }),
+    )
+    expect(server).toEqual([
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: {
+          name: 't',
+          arguments: { a: [1, { b: 'ü' }] },
+          _meta: { progressToken: 1 },
+          task: { ttl: 9 },
+        },
+      },
+    ])
+    expect(client).toEqual([{ jsonrpc: '2.0', id: 1, result: { isError: false } }])
+  })
+
+  it('that policy rejects does not, and the model reads why', async () => {
+    await proxy.fromClient(callOf('a', 'bare', {}))
+    expect(server).toEqual([])
+    expect(client).toMatchObject([
+      { id: 'a', result: { isError: true, _meta: { 'countersign/outcome': 'rejected' } } },
+    ])
+    expect(textOf(client[0])).toMatch(/^Not executed: ./)
+  })
+
+  it('of a tool that the gateway does not know does not', async () => {
+    await proxy.fromClient(callOf(1, 'wipe', {}))
+    expect(server).toEqual([])
+    expect(textOf(client[0])).toMatch(/^Not executed: /)
+  })
+
+  it('whose arguments do not fit the contract does not, and the model reads which', async () => {
+    await proxy.fromClient(callOf(1, 'pay', { amount: 'all' }))
+    expect(server).toEqual([])
+    expect(textOf(client[0])).toContain('/amount')
+  })
+
+  it('that people approve reaches the server once, redeemed before', async () => {
+    const done = proxy.fromClient(callOf(1, 'hold', { file: 'x' }, WATCHED))
+    const thread = await told()
+    expect(server).toEqual([])
+    expect((await ann.approve(thread)).status).toBe(200)
+    await done
+    expect(server).toMatchObject([{ params: { name: 'hold', arguments: { file: 'x' } } }])
+    expect((await ann.show(thread)).text).toContain('redeemed')
+    expect(client.at(-1)).toEqual({ jsonrpc: '2.0', id: 1, result: { isError: false } })
+  })
+
+  it('that people reject does not, and the model reads their comment', async () => {
+    const done = proxy.fromClient(callOf(1, 'hold', {}, WATCHED))
+    await ann.vote(await told(), { decision: 'reject', revision: 1, comment: 'not on a Friday' })
+    await done
+    expect(server).toEqual([])
+    expect(textOf(client.at(-1))).toContain('not on a Friday')
+  })
+
+  it('for which people ask for changes does not, and the model reads what they ask', async () => {
+    const done = proxy.fromClient(callOf(1, 'hold', {}, WATCHED))
+    await ann.vote(await told(), { decision: 'request_changes', revision: 1, comment: 'name the file' })
+    await done
+    expect(server).toEqual([])
+    expect(textOf(client.at(-1))).toBe('Not executed: the reviewers ask for changes: name the file')
+  })
+
+  it('is decided under the prefix, and reaches the server under its own name', async () => {
+    proxy = start({ prefix: 'pa' })
+    const recorded = await world.evidenceOf(() => proxy.fromClient(callOf(1, 'y', { amount: 1 })))
+    expect(recorded[0]?.record).toMatchObject({ type: 'decision.allowed', tool: 'pay' })
+    expect(server).toMatchObject([{ params: { name: 'y' } }])
+  })
+
+  it('whose tool fails is reported as failed, and the client gets the bytes of the server', async () => {
+    const lines: string[] = []
+    proxy = start({ toClient: (line) => lines.push(String(line)) }, true)
+    const said = '{"id":2,  "result":{"isError":true,"n":12345678901234567890}}'
+    const recorded = await world.evidenceOf(async () => {
+      const done = proxy.fromClient(callOf(2, 't', {}))
+      await until(() => server.length === 1)
+      proxy.fromServer(Buffer.from(said))
+      await done
+    })
+    expect(lines).toEqual([`${said}\n`])
+    expect(JSON.stringify(recorded.at(-1))).toContain('tool.execution.failed')
+  })
+})
+
+describe('a call that nobody decides in time', () => {
+  it('is answered with what to do, and goes on when it comes again: people are asked once', async () => {
+    proxy = start({ maxWaitMs: 500 })
+    await proxy.fromClient(callOf(1, 'hold', { n: 1 }, WATCHED))
+    const thread = await told()
+    expect(textOf(client.at(-1))).toContain(`thread ${thread}`)
+    expect(client.at(-1)?.result?._meta).toEqual({
+      'countersign/outcome': 'timeout',
+      'countersign/thread_id': thread,
+    })
+    await ann.approve(thread)
+    expect(server).toEqual([])
+    await proxy.fromClient(callOf(2, 'hold', { n: 1 }, WATCHED))
+    expect(await told(2)).toBe(thread)
+    expect(server).toMatchObject([{ id: 2, params: { name: 'hold', arguments: { n: 1 } } }])
+  })
+
+  it('is another call with other arguments, and after it ran', async () => {
+    proxy = start({ maxWaitMs: 500 })
+    await proxy.fromClient(callOf(1, 'hold', { n: 1 }, WATCHED))
+    const thread = await told()
+    await proxy.fromClient(callOf(2, 'hold', { n: 2 }, WATCHED))
+    expect(await told(2)).not.toBe(thread)
+    await ann.approve(thread)
+    await proxy.fromClient(callOf(3, 'hold', { n: 1 }))
+    expect(server).toHaveLength(1)
+    await proxy.fromClient(callOf(4, 'hold', { n: 1 }, WATCHED))
+    expect(await told(3)).not.toBe(thread)
+    expect(server).toHaveLength(1)
+  })
+
+  it('is never two calls that wait together', async () => {
+    const both = [1, 2].map((id) => proxy.fromClient(callOf(id, 'hold', { same: true }, WATCHED)))
+    const threads = [await told(1), await told(2)]
+    expect(new Set(threads).size).toBe(2)
+    await Promise.all(threads.map((thread) => ann.approve(thread)))
+    await Promise.all(both)
+    expect(new Set(server.map(({ id }) => id))).toEqual(new Set([1, 2]))
+  })
+})
+
+describe('a client that gives up', () => {
+  const cancelled = (requestId: unknown) =>
+    bytes({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
+
+  it('on what is held: it never runs, the server hears nothing, and the same call goes on with its thread', async () => {
+    const done = proxy.fromClient(callOf(1, 'hold', { n: 5 }, WATCHED))
+    const thread = await told()
+    await proxy.fromClient(cancelled(1))
+    await done
+    await ann.approve(thread)
+    expect([server, client.filter(({ id }) => id === 1)]).toEqual([[], []])
+    await proxy.fromClient(callOf(2, 'hold', { n: 5 }))
+    expect(server).toMatchObject([{ id: 2 }])
+  })
+
+  it('on what runs: the server hears of it', async () => {
+    proxy = start({}, true)
+    const done = proxy.fromClient(callOf(1, 't', {}))
+    await until(() => server.length === 1)
+    await proxy.fromClient(cancelled(1))
+    await done
+    expect(server[1]).toMatchObject({ method: 'notifications/cancelled' })
+    expect(client).toEqual([])
+  })
+
+  it('by going away: nothing that is held runs', async () => {
+    const done = proxy.fromClient(callOf(1, 'hold', { n: 6 }, WATCHED))
+    const thread = await told()
+    proxy.clientEnded()
+    await done
+    await ann.approve(thread)
+    expect(server).toEqual([])
+  })
+})
+
+describe('a server', () => {
+  it('that ends leaves the outcome of its calls unknown', async () => {
+    proxy = start({}, true)
+    const done = proxy.fromClient(callOf(1, 't', {}))
+    await until(() => server.length === 1)
+    proxy.serverEnded()
+    await done
+    expect(client).toMatchObject([
+      { id: 1, error: { code: -32_000, message: expect.stringContaining('unknown') } },
+    ])
+  })
+
+  it('that answers what it was not asked is not heard', async () => {
+    const done = proxy.fromClient(callOf(1, 'hold', { n: 7 }, WATCHED))
+    const thread = await told()
+    proxy.fromServer(answerOf(1, { content: [] }))
+    expect(client.filter(({ id }) => id === 1)).toEqual([])
+    await ann.vote(thread, { decision: 'reject', revision: 1, comment: 'no' })
+    await done
+    expect(client.filter(({ id }) => id === 1)).toMatchObject([{ result: { isError: true } }])
+    expect(notes).toHaveLength(1)
+  })
+
+  it('may say whatever else it likes, byte for byte', () => {
+    const lines: string[] = []
+    proxy = start({ toClient: (line) => lines.push(String(line)) })
+    for (const line of ['{"method":"x", "id":1}', 'not json', '{"id":99,"result":1e400}'])
+      proxy.fromServer(Buffer.from(line))
+    expect(lines).toEqual(['{"method":"x", "id":1}\n', 'not json\n', '{"id":99,"result":1e400}\n'])
+  })
+})
+
+describe('a client', () => {
+  it('is named to the reviewers as it names itself', async () => {
+    const params = { clientInfo: { name: `coder\ud800${'x'.repeat(200)}` } }
+    await proxy.fromClient(bytes({ jsonrpc: '2.0', id: 0, method: 'initialize', params }))
+    const done = proxy.fromClient(callOf(1, 'hold', { n: 8 }, WATCHED))
+    const thread = await told()
+    expect((await ann.show(thread)).text).toContain('coder')
+    await ann.vote(thread, { decision: 'reject', revision: 1, comment: 'no' })
+    await done
+  })
+
+  it('that uses an id twice is told, and the first call goes on', async () => {
+    const done = proxy.fromClient(callOf(1, 'hold', { n: 9 }, WATCHED))
+    const thread = await told()
+    await proxy.fromClient(callOf(1, 't', {}))
+    expect(client.at(-1)).toMatchObject({ id: 1, error: { code: -32_600 } })
+    expect(server).toEqual([])
+    await ann.approve(thread)
+    await done
+    expect(server).toHaveLength(1)
+  })
+
+  it('whose line is refused is told which, and nothing goes on', async () => {
+    await proxy.fromClient(Buffer.from('[]'))
+    await proxy.fromClient(bytes({ jsonrpc: '2.0', method: 'tools/call', params: { name: 't' } }))
+    expect([server, client.length, notes.length]).toEqual([[], 1, 2])
+  })
+})
+
+it('without a gateway nothing runs, and the model reads it', async () => {
+  const gate = createGate({ url: 'http://127.0.0.1:9', key: 'csk_x', timeoutMs: 200 })
+  proxy = start({ gate })
+  await proxy.fromClient(callOf(1, 't', {}))
+  expect(server).toEqual([])
+  expect(textOf(client[0])).toContain('no answer from the gateway')
+})
