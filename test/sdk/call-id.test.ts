@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createGate, type Gate, NotExecuted, type Outcome } from '../../src/sdk/index.ts'
+import { openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+
+/** The wrapper before a whole gateway: calls that go on where they stopped, and calls that somebody else executes. */
+let world: World
+let ann: Reviewer
+let gate: Gate
+
+beforeAll(async () => {
+  world = await openWorld()
+  ann = await world.reviewer('ann')
+  const { key } = await world.agent()
+  // the port is another one after each start
+  const fetching = (url: string, init: RequestInit) =>
+    fetch(world.url + new URL(url).pathname + new URL(url).search, init)
+  gate = createGate({ url: 'http://127.0.0.1:1', key, taskId: 'sdk', fetch: fetching })
+  // polls of the gateway end by its clock
+  world.clock.run()
+})
+afterAll(() => world.close())
+
+const waiting = async (): Promise<string[]> =>
+  (await ann.list({ status: 'pending_review' })).body.threads.map(({ thread_id }) => thread_id)
+const refusalOf = (call: Promise<unknown>): Promise<NotExecuted> =>
+  call.then(
+    () => expect.fail('it ran'),
+    (error: unknown) => error as NotExecuted,
+  )
+const outcomeOf = async (call: Promise<unknown>): Promise<Outcome> => (await refusalOf(call)).outcome
+const SOON = { maxWaitMs: 500 }
+
+describe('a call with an id', () => {
+  it('goes on with its thread after it waited too long, and after the gateway was started again; it runs once', async () => {
+    const call = () => gate.guard('hold', { n: 1 }, () => 'ran', { callId: 'call-1', ...SOON })
+    const { outcome, thread_id = '' } = await refusalOf(call())
+    expect([outcome, await waiting()]).toEqual(['timeout', [thread_id]])
+    await world.restart()
+    await ann.approve(thread_id)
+    expect(await call()).toBe('ran')
+    expect(await outcomeOf(call())).toBe('no_proof')
+    expect(await waiting()).toEqual([])
+  })
+
+  it('is another call with another payload, tool, task or id', async () => {
+    const [payload, options] = [{ n: 2 }, { callId: 'call-2', ...SOON }]
+    const calls = [
+      gate.permit('hold', payload, options),
+      gate.permit('hold', { n: 3 }, options),
+      gate.permit('brief', payload, options),
+      gate.permit('hold', payload, { ...options, taskId: 'another' }),
+      gate.permit('hold', payload, { ...options, callId: 'call-3' }),
+    ]
+    const threads = await Promise.all(calls.map((call) => refusalOf(call)))
+    expect(new Set(threads.map(({ thread_id }) => thread_id)).size).toBe(calls.length)
+  })
+})
+
+describe('permit', () => {
+  it('resolves with what policy allows, frozen, and reports nothing', async () => {
+    const recorded = await world.evidenceOf(async () => {
+      const given = { deep: { list: [1] } }
+      const allowed = await gate.permit('t', given)
+      expect(allowed).toEqual(given)
+      expect(allowed).not.toBe(given)
+      expect([allowed, allowed['deep']].every(Object.isFrozen)).toBe(true)
+    })
+    expect(recorded.map(({ record }) => record.type)).toEqual(['decision.allowed'])
+  })
+
+  it('resolves when people have approved, and the proof is redeemed by then', async () => {
+    let thread = ''
+    const recorded = await world.evidenceOf(async () => {
+      const options = { onPending: ({ thread_id = '' }) => void (thread = thread_id) }
+      const permitted = gate.permit('hold', { n: 4 }, options)
+      await until(() => thread !== '')
+      await ann.approve(thread)
+      expect(await permitted).toEqual({ n: 4 })
+    })
+    expect(recorded.at(-1)?.record).toMatchObject({ type: 'token.redeemed', thread_id: thread })
+  })
+
+  it('throws for everything else, as guard does', async () => {
+    expect(await outcomeOf(gate.permit('bare', {}))).toBe('rejected')
+    expect(await outcomeOf(gate.permit('wipe', {}))).toBe('unknown_tool')
+    expect(await outcomeOf(gate.permit('pay', { amount: 'all' }))).toBe('invalid_payload')
+    expect(await outcomeOf(gate.permit('t', {}, { signal: AbortSignal.abort() }))).toBe('aborted')
+  })
+})
