@@ -276,12 +276,16 @@ class RequestGate implements Gate {
   }
 }
 
+/** An escape in one of the first two parts of a path: the router takes `%61gent` for `agent`. */
+const DISGUISED = /^\/(?:[^/?]*\/)?[^/?]*%/
+
 /** What asks for nothing costs nothing: health is answered whatever comes. */
 function kindOf(url: string): Kind | undefined {
   if (url.startsWith('/api/agent/')) {
     return url.startsWith('decisions', 11) || url.startsWith('approvals/', 11) ? 'follow' : 'propose'
   }
-  return url === '/livez' || url === '/readyz' ? undefined : 'people'
+  if (url === '/livez' || url === '/readyz') return undefined
+  return DISGUISED.test(url) ? 'propose' : 'people'
 }
 
 /** Made once, and a string, which goes out in one piece with the head: a refusal is to cost next to nothing. */

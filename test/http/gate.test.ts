@@ -7,7 +7,14 @@ import { newTask, openWorld, overriding, until } from '../gateway-fixture.ts'
 
 const PROPOSE = '/api/agent/tasks/a/requests'
 const FOLLOW = ['/api/agent/decisions?thread_id=x', '/api/agent/approvals/validate']
-const PEOPLE = ['/api/review/threads', '/api/admin/policies', '/console/', '/openapi.json', '*']
+const PEOPLE = [
+  '/api/review/threads',
+  '/api/admin/policies',
+  '/console/',
+  '/openapi.json',
+  '/api/review/threads?tool=%20',
+  '*',
+]
 const HEALTH = ['/livez', '/readyz']
 const { MOST, LEAST, TICK_MS } = LOAD_LIMIT
 const BODY_BYTES = 1_024 * 1_024
@@ -146,6 +153,14 @@ describe('the gate', () => {
     expect(asked(PEOPLE[0] as string)).toBe(503)
     for (const url of HEALTH) expect(admitted(askOften(url, 1_000))).toHaveLength(1_000)
   })
+
+  it.each(['/api/%61gent/tasks/a/requests', '/%61pi/agent/tasks/a/requests', '/a%70i/%61gent/decisions?x'])(
+    'an agent that writes its path as %s takes no place of people',
+    (url) => {
+      askOften(PROPOSE, 2 * MOST)
+      expect(asked(url)).toBe(503)
+    },
+  )
 
   it('bodies on their way in are bounded together; one of unknown length counts as the longest', () => {
     const most = 64
