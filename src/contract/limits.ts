@@ -4,6 +4,10 @@ export const LIMITS = {
   BODY_BYTES: 256 * 1024,
   /** What approvals/validate may have beyond that, around a payload that was accepted. */
   PROOF_BYTES: 4 * 1024,
+  /** Longest target of a request: path and query. */
+  TARGET_CHARS: 8_192,
+  /** Most requests of one connection that wait for the one in front of them. */
+  PIPELINED: 100,
   /** Deepest nesting of a JSON body. */
   JSON_DEPTH: 64,
   /** Most object keys in one body, all levels together. */

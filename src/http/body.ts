@@ -5,7 +5,8 @@ import type { JsonValue } from '../contract/json.ts'
 import { LIMITS } from '../contract/limits.ts'
 import { parseStrictJson } from './strict-json.ts'
 
-const MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:"utf-8"|utf-8)\s*)?)*$/i
+/** White space is space and tab only (RFC 9110 section 5.6.3). */
+const MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset[ \t]*=[ \t]*(?:"utf-8"|utf-8)[ \t]*)?)*$/i
 
 /** Only `application/json` in UTF-8 without encoding, through the strict scan. Everything else is 415 or 400. */
 export function acceptStrictJson(app: FastifyInstance): void {

@@ -49,9 +49,8 @@ export function answerMalformed(watcher: TrafficWatcher): Malformed {
 }
 
 function send(watcher: TrafficWatcher, error: Error & { code?: string }, socket: Socket): void {
-  const problem = problemOf(
-    new GatewayError(clientErrorCode(error.code), 'the request cannot be read as HTTP/1.1'),
-  )
+  const code = clientErrorCode(error.code)
+  const problem = problemOf(new GatewayError(code, DETAIL[code] ?? 'the request cannot be read as HTTP/1.1'))
   const body = JSON.stringify(problem)
   const head = [
     `HTTP/1.1 ${problem.status} ${STATUS_TEXT[problem.status] ?? 'Bad Request'}`,
@@ -74,6 +73,11 @@ const STATUS_TEXT: Record<number, string> = {
   400: 'Bad Request',
   408: 'Request Timeout',
   431: 'Request Header Fields Too Large',
+}
+
+const DETAIL: Partial<Record<ErrorCode, string>> = {
+  header_too_large: 'the header of the request is larger than 16 KiB',
+  request_timeout: 'the request did not arrive in time',
 }
 
 function clientErrorCode(code: string | undefined): ErrorCode {

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
-import Fastify, { LogController, type FastifyInstance, type FastifyRequest } from 'fastify'
-import { GatewayError } from '../contract/errors.ts'
+import Fastify, { LogController, type FastifyInstance } from 'fastify'
 import { verifierKeys } from '../gateway/checkpoints.ts'
+import { acceptRequests } from './acceptable.ts'
 import { adminRoutes } from './admin.ts'
 import { agentRoutes } from './agent.ts'
-import { countOf } from './body.ts'
 import { BUILT_CONSOLE, consoleRoutes } from './console.ts'
 import type { HttpDeps } from './deps.ts'
 import { drainWhileClosing, gatedServer } from './draining.ts'
@@ -29,11 +27,11 @@ export const TIMEOUTS = {
 } as const
 
 const PATH_PART_CHARS = 256
-const MAX_URL_CHARS = 8_192
 
 /** The HTTP server: every plane in its own scope with its own credential, one answer shape for every refusal. */
 export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   const malformed = answerMalformed(http.watcher)
+  const acceptance = acceptRequests()
   const app = Fastify({
     loggerInstance: http.log,
     genReqId: requestIds(),
@@ -51,7 +49,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     http: {
       headersTimeout: TIMEOUTS.HEADERS_MS,
       connectionsCheckingInterval: TIMEOUTS.CHECK_EVERY_MS,
-      // `beforeEverything` looks at it: Node's own refusal would not be a problem document.
+      // src/http/acceptable.ts looks at it: Node's own refusal would not be a problem document.
       requireHostHeader: false,
     },
     routerOptions: { maxParamLength: PATH_PART_CHARS },
@@ -59,13 +57,13 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
       void answerProblem(error, request, reply)
     },
     clientErrorHandler: (error, socket) => malformed.answer(error, socket),
-    rewriteUrl: refuseOddTargets,
+    rewriteUrl: acceptance.targetOf,
   })
   app.setErrorHandler(answerProblem)
   app.setNotFoundHandler(answerNotFound)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('cache-control', 'no-store')
-    const refusal = refusalOf(request)
+    const refusal = acceptance.refusalOf(request.raw)
     if (refusal) reply.header('connection', 'close')
     done(refusal)
   })
@@ -101,28 +99,4 @@ function scope<T>(routes: (app: FastifyInstance, deps: T) => void, deps: T) {
     routes(app, deps)
     done()
   }
-}
-
-/** Marks a request whose target cannot be one of ours; the router then finds nothing, and the hook says why. */
-const ODD_TARGET = '/-/odd-target'
-
-function refuseOddTargets(request: IncomingMessage): string {
-  const { url = '' } = request
-  return url.startsWith('/') && url.length <= MAX_URL_CHARS && !url.includes('#') ? url : ODD_TARGET
-}
-
-/** What is refused whatever the route; the connection ends with it. */
-function refusalOf(request: FastifyRequest): GatewayError | undefined {
-  if (request.raw.url === ODD_TARGET || !isAcceptable(request))
-    return new GatewayError('invalid_request', 'the request line or the Host header is not acceptable')
-  const { expect } = request.headers
-  if (expect === undefined || expect.trim().toLowerCase() === '100-continue') return undefined
-  return new GatewayError('expectation_failed', 'send the request without this Expect header')
-}
-
-/** HTTP/1.1 with exactly one Host, or 1.0 with at most one (RFC 9112 section 3.2). */
-function isAcceptable(request: FastifyRequest): boolean {
-  const hosts = countOf(request, 'host')
-  const { httpVersion } = request.raw
-  return httpVersion === '1.1' ? hosts === 1 : httpVersion === '1.0' && hosts <= 1
 }

@@ -10,6 +10,12 @@ const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, mean
       'beyond `BODY_BYTES`, what surrounds the payload in approvals/validate',
       '`valid: false`',
     ],
+    TARGET_CHARS: ['characters', 'path and query of a request', '400'],
+    PIPELINED: [
+      'requests',
+      'on one connection, sent before the one in front of them was answered',
+      'the connection ends',
+    ],
     JSON_DEPTH: ['levels', 'nesting of a body', '400'],
     JSON_KEYS: ['keys', 'object keys in a body, all levels together', '400'],
     JSON_VALUES: ['values', 'values in a body, all levels together', '400'],
@@ -76,6 +82,8 @@ describe('limits', () => {
     expect(LIMITS).toEqual({
       BODY_BYTES: 262_144,
       PROOF_BYTES: 4_096,
+      TARGET_CHARS: 8_192,
+      PIPELINED: 100,
       JSON_DEPTH: 64,
       JSON_KEYS: 10_000,
       JSON_VALUES: 50_000,

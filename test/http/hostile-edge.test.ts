@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  type Agent,
+  type Approved,
+  approved,
+  held,
+  openWorld,
+  REVIEWED,
+  type Reviewer,
+  type World,
+} from '../gateway-fixture.ts'
+import { exchange } from './socket.ts'
+
+/** The edges of HTTP, header by header. Each request is answered as the standard or the contract says; one that is refused does nothing. */
+
+interface Entry {
+  readonly id: string
+  readonly category: string
+  readonly want: string
+  readonly why: string
+  readonly raw: string
+}
+
+const FILE = new URL('../data/hostile/hostile-edge.json', import.meta.url)
+const { count, entries } = JSON.parse(readFileSync(FILE, 'utf8')) as { count: number; entries: Entry[] }
+const CATEGORIES = [...new Set(entries.map(({ category }) => category))]
+
+let world: World
+let bot: Agent
+let ann: Reviewer
+
+beforeAll(async () => {
+  world = await openWorld()
+  bot = await world.agent()
+  ann = await world.reviewer('ann')
+})
+afterAll(() => world.close())
+
+const records = async (): Promise<number> => (await world.app.deps.store.events('acme', 0, 10_000)).length
+
+/** A thread that people have approved and whose token nobody has. */
+async function ready(): Promise<string> {
+  const { thread } = await held(bot)
+  await ann.approve(thread)
+  return thread
+}
+
+/** What is wrong with the answer, if anything. */
+async function faultOf({ want, raw }: Entry, thread: string): Promise<string | undefined> {
+  const before = await records()
+  const bytes = raw.replaceAll('$KEY', bot.key).replaceAll('$THREAD', thread)
+  const { status, text } = await exchange(world.url, [bytes], 20)
+  if (String(status) !== want) return `answered ${status}: ${text.slice(-200)}`
+  if (status < 400) return undefined
+  if ((await records()) !== before) return 'left a record'
+  const isProblem = /content-type: application\/problem\+json/i.test(text)
+  return isProblem && /cache-control: no-store/i.test(text) ? undefined : 'not a problem document'
+}
+
+describe('hostile HTTP, header by header', () => {
+  it('has every entry of the file: a new one cannot be left out', () => {
+    expect(new Set(entries.map(({ id }) => id)).size).toBe(count)
+    expect(CATEGORIES).toHaveLength(14)
+  })
+
+  it.each(CATEGORIES)('%s', async (category) => {
+    let thread = await ready()
+    const wrong: string[] = []
+    for (const entry of entries.filter((one) => one.category === category)) {
+      const fault = await faultOf(entry, thread)
+      if (fault !== undefined) wrong.push(`${entry.id} (${entry.why}, ${entry.want}) ${fault}`)
+      if (entry.want === '200' && entry.raw.includes('$THREAD')) thread = await ready()
+    }
+    expect(wrong).toEqual([])
+    expect((await bot.poll({ thread_id: thread })).body.approval_token).toBeDefined()
+  })
+
+  it('nothing of all that reached the log as an error', () => {
+    expect(world.logged.filter((line) => line.includes('"level":"error"'))).toEqual([])
+  })
+})
+
+const VALIDATE = '/api/agent/approvals/validate'
+const JSON_TYPE = 'Content-Type: application/json\r\n'
+
+const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
+
+/** Whole proofs in requests that are not: what is sent, by the lines and the body. */
+const PROOFS: readonly (readonly [
+  string,
+  (body: string) => readonly [lines: string, body: string],
+  number,
+])[] = [
+  [
+    'a broken chunk behind it',
+    (body) => [`${JSON_TYPE}Transfer-Encoding: chunked\r\n`, `${chunk(body)}zz\r\n`],
+    400,
+  ],
+  [
+    'a broken trailer',
+    (body) => [`${JSON_TYPE}Transfer-Encoding: chunked\r\n`, `${chunk(body)}0\r\nbad\r\n\r\n`],
+    400,
+  ],
+  [
+    'a coding below chunked',
+    (body) => [`${JSON_TYPE}Transfer-Encoding: gzip, chunked\r\n`, `${chunk(body)}0\r\n\r\n`],
+    400,
+  ],
+  ['two lengths', (body) => [`${JSON_TYPE}${`Content-Length: ${body.length}\r\n`.repeat(2)}`, body], 400],
+  [
+    'a length and chunks',
+    (body) => [`${JSON_TYPE}Content-Length: ${body.length}\r\nTransfer-Encoding: chunked\r\n`, body],
+    400,
+  ],
+  ['two Hosts', (body) => [`Host: b\r\n${JSON_TYPE}Content-Length: ${body.length}\r\n`, body], 400],
+  ['an expectation', (body) => [`Expect: gold\r\n${JSON_TYPE}Content-Length: ${body.length}\r\n`, body], 417],
+  [
+    'an encoding',
+    (body) => [`Content-Encoding: gzip\r\n${JSON_TYPE}Content-Length: ${body.length}\r\n`, body],
+    200,
+  ],
+  ['another type', (body) => [`Content-Type: text/plain\r\nContent-Length: ${body.length}\r\n`, body], 200],
+  ['two types', (body) => [`${JSON_TYPE.repeat(2)}Content-Length: ${body.length}\r\n`, body], 200],
+  ['no type', (body) => [`Content-Length: ${body.length}\r\n`, body], 200],
+]
+
+describe('a proof in a request that cannot be accepted', () => {
+  let one: Approved
+  beforeAll(async () => {
+    one = await approved(bot, ann)
+  })
+
+  it.each(PROOFS)('is not consumed: %s', async (_, make, status) => {
+    const proof = { task_id: one.task, signature: one.token, request_payload: REVIEWED }
+    const [lines, body] = make(JSON.stringify(proof))
+    const head = `POST ${VALIDATE} HTTP/1.1\r\nHost: gw.test\r\nAuthorization: Bearer ${bot.key}\r\n`
+    const reply = await exchange(world.url, [`${head}${lines}\r\n${body}`])
+    expect(reply.status).toBe(status)
+    if (status === 200) expect(reply.text).toMatch(/\{"valid":false,"reason":"invalid"\}$/)
+    else expect(reply.closed).toBe(true)
+  })
+
+  it('is good all the same', async () => {
+    const proof = { task_id: one.task, signature: one.token, request_payload: REVIEWED }
+    expect((await bot.validate(proof)).body).toEqual({ valid: true })
+  })
+})
