@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
 import type { Gate } from './gate.ts'
 import type { Malformed } from './malformed.ts'
+import { oneAtATime } from './turns.ts'
 
 /** How long each part of closing may take, ms. */
 export const DRAINING = {
@@ -20,19 +21,31 @@ export const DRAINING = {
 export function gatedServer(gate: Gate, malformed: Malformed) {
   return (handle: RequestListener, options: FastifyServerOptions): Server => {
     const { http = {}, keepAliveTimeout = 0, requestTimeout = 0, connectionTimeout = 0 } = options as Options
+    const inTurn = oneAtATime((request, response) =>
+      gate.enter(request, response, () => handle(request, response)),
+    )
     const server = createServer(http, (request, response) => {
       malformed.note(request, response)
-      gate.enter(request, response, () => handle(request, response))
+      inTurn(request, response)
     })
     // Node would drop what comes after so many headers, in silence; their bytes are limited anyway
     server.maxHeadersCount = 0
     // or Node would answer what it does not expect by itself, without a word
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+    server.on('connect', (_, socket) => refuseTunnel(socket as Socket, malformed))
     server.keepAliveTimeout = keepAliveTimeout
     server.requestTimeout = requestTimeout
     server.setTimeout(connectionTimeout)
     return server
   }
+}
+
+/** Node would end the connection without a word. It has let go of it, so how it ends is ours to see to. */
+function refuseTunnel(socket: Socket, malformed: Malformed): void {
+  socket.on('error', () => socket.destroy())
+  socket.once('finish', () => socket.destroy())
+  socket.resume()
+  malformed.answer(new Error('CONNECT'), socket)
 }
 
 interface Options {

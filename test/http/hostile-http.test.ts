@@ -134,7 +134,7 @@ const OURS: readonly (readonly [string, string, number[], number?])[] = [
   ['HEAD on the poll', `HEAD /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\n${HEAD}\r\n`, [404]],
   ['HEAD on evaluate', `HEAD /api/agent/tasks/a/requests HTTP/1.1\r\n${HEAD}\r\n`, [404]],
   ['PATCH on evaluate', `PATCH /api/agent/tasks/a/requests HTTP/1.1\r\n${HEAD}\r\n`, [404]],
-  ['CONNECT', `CONNECT gw.test:443 HTTP/1.1\r\n${HEAD}\r\n`, [0], 0],
+  ['CONNECT', `CONNECT gw.test:443 HTTP/1.1\r\n${HEAD}\r\n`, [400]],
   ['QUERY on the poll', `QUERY /api/agent/decisions?thread_id=$THREAD HTTP/1.1\r\n${HEAD}\r\n`, [400, 404]],
   ['lower-case method', `post /api/agent/tasks/a/requests HTTP/1.1\r\n${HEAD}${JSON_BODY}`, [400]],
   [
