@@ -36,9 +36,12 @@ const post = (headers: string, body: string, agent = bot): string =>
   `POST /api/agent/tasks/behind/requests HTTP/1.1\r\n${lines(agent)}${headers}\r\n${body}`
 const propose = (agent = bot): string => post(`${JSON_TYPE}Content-Length: ${BODY.length}\r\n`, BODY, agent)
 
-/** A connection that keeps what it is told. */
-function open(at: World): { socket: Socket; text: () => string; ended: Promise<void> } {
-  const socket = connect(Number(new URL(at.url).port), '127.0.0.1')
+/** A connection that keeps what it is told; half open, it does not end because the other side does. */
+function open(
+  at: World,
+  allowHalfOpen = false,
+): { socket: Socket; text: () => string; ended: Promise<void> } {
+  const socket = connect({ port: Number(new URL(at.url).port), host: '127.0.0.1', allowHalfOpen })
   let text = ''
   socket.on('data', (chunk) => (text += chunk.toString('latin1')))
   const ended = new Promise<void>((resolve) => socket.on('close', () => resolve()))
@@ -149,10 +152,13 @@ describe('requests on one connection', () => {
   })
 })
 
-async function inFlight(): Promise<number> {
+async function gauge(name: string): Promise<number> {
   const text = await (await fetch(world.app.metricsUrl)).text()
-  return Number(/^countersign_http_requests_in_flight (\d+)$/m.exec(text)?.[1])
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
 }
+
+const inFlight = (): Promise<number> => gauge('countersign_http_requests_in_flight')
+const connections = (): Promise<number> => gauge('countersign_http_connections')
 
 describe('CONNECT', () => {
   it.each(['gw.test:443', '/api/agent/decisions', 'gw.test:0'])(
@@ -163,6 +169,16 @@ describe('CONNECT', () => {
       expect(reply.text).toContain('application/problem+json')
     },
   )
+
+  it('leaves no connection behind, whether its caller stays or goes', async () => {
+    const before = await connections()
+    const callers = [open(world, true), open(world)]
+    for (const { socket } of callers) socket.write(`CONNECT gw.test:443 HTTP/1.1\r\n${lines(bot)}\r\nmore`)
+    await until(() => callers.every(({ text }) => text().includes('400')))
+    callers[1]?.socket.resetAndDestroy()
+    await until(async () => (await connections()) <= before)
+    callers[0]?.socket.destroy()
+  })
 
   it('is refused behind the answer that is under way, and nothing behind it is looked at', async () => {
     const [first, second] = [await held(bot), await held(bot)]
