@@ -18,7 +18,7 @@ export const MCP_USAGE = `countersign mcp [--url URL] [--prefix TEXT] [--task ID
 
 const PROGRESS_MS = 10_000
 
-/** `countersign mcp -- COMMAND`: an MCP server whose tools run only as far as the gateway lets them (docs/mcp.md). */
+/** `countersign mcp -- COMMAND`: an MCP server whose tools run only as far as the gateway lets them (docs/agent-side.md#mcp). */
 export async function mcp(args: readonly string[]): Promise<void> {
   const options = {
     url: { type: 'string' },
