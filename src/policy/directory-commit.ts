@@ -1,7 +1,10 @@
-import { readFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
+/** Of a file of git, `packed-refs` of a large repository included. */
+const MAX_GIT_FILE_BYTES = 16 * 1024 * 1024
 
 /** The commit checked out in the work tree that holds the bundle, when that is easy to tell. A label, never a proof. */
 export async function readCommit(root: string): Promise<string | undefined> {
@@ -25,8 +28,19 @@ async function resolveHead(git: string, head: string): Promise<string | undefine
 }
 
 function text(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').then(
-    (content) => content.trim(),
+  return readBounded(path).then(
+    (content) => content?.trim(),
     () => undefined,
   )
+}
+
+/** For a label no load waits on a FIFO, nor reads a device to its end. */
+async function readBounded(path: string): Promise<string | undefined> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const found = await handle.stat()
+    return found.isFile() && found.size <= MAX_GIT_FILE_BYTES ? await handle.readFile('utf8') : undefined
+  } finally {
+    await handle.close()
+  }
 }

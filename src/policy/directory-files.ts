@@ -5,7 +5,6 @@ import { MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_DEPTH, MAX_LOCK
 import type { Diagnostic, DiagnosticCode } from './diagnostics.ts'
 import { LOCK_FILE } from './lock.ts'
 import { fileDiagnostic } from './source.ts'
-import { nameOf, showHidden } from './text.ts'
 
 /** A file of the bundle on disk. */
 export interface ListedFile {
@@ -31,8 +30,11 @@ const TOP_FILES = ['routing.yaml', 'directory.yaml']
 const FOLDERS = ['tools', 'rules']
 /** The two by another ending: JSON elsewhere at the top is none of ours (package.json). */
 const MISNAMED = /^(routing|directory)\.(?:ya?ml|json)$/i
+/** The two folders by another name. */
+const MISNAMED_FOLDER = /^(tool|rule)s?$/i
 const FILE_NAME = /^[A-Za-z0-9_][A-Za-z0-9._ -]{0,199}$/
 const POLICY_FILE = /\.(?:ya?ml|json)$/
+const LIKE_POLICY_FILE = /\.(?:ya?ml|json)$/i
 
 /**
  * Lists the files of a bundle: routing.yaml, directory.yaml, tools/ and rules/ with their folders. The root is
@@ -75,14 +77,22 @@ async function listTop(listing: MutableListing, entry: Dirent): Promise<void> {
   if (TOP_FILES.includes(name) || FOLDERS.includes(name)) {
     return listEntry(listing, { path: name, real: join(listing.root, name), entry, depth: 0 })
   }
-  const inner = entry.isDirectory() ? await readdir(join(listing.root, name)).catch(() => []) : [name]
-  const meant = MISNAMED.exec(name)?.[1]?.toLowerCase()
-  if (meant === undefined && !inner.some((file) => /\.ya?ml$/i.test(file))) return
+  const inner = entry.isFile() ? undefined : await readdir(join(listing.root, name)).catch(() => undefined)
+  const hint = hintForName(name, inner)
+  if (hint === undefined && !(inner ?? [name]).some((file) => /\.ya?ml$/i.test(file))) return
   problem(listing, 'unexpected-file', {
     path: name,
     message: 'a bundle has routing.yaml, directory.yaml, tools/ and rules/ only',
-    hint: meant && `name it \`${meant}.yaml\`, which may hold JSON`,
+    hint,
   })
+}
+
+/** What a file, or a folder with something in it, was most likely meant to be. */
+function hintForName(name: string, inner: readonly string[] | undefined): string | undefined {
+  const file = MISNAMED.exec(name)?.[1]
+  if (file !== undefined) return `name it \`${file.toLowerCase()}.yaml\`, which may hold JSON`
+  const folder = inner && inner.length > 0 ? MISNAMED_FOLDER.exec(name)?.[1] : undefined
+  return folder && `name it \`${folder.toLowerCase()}s\``
 }
 
 interface Entry {
@@ -93,29 +103,49 @@ interface Entry {
   readonly depth: number
 }
 
-/** README, backups and editor files are ignored; what looks like policy and would be ignored is an error. */
+/**
+ * README, backups and editor files are ignored; what looks like policy and would be ignored is an error. A link that leads nowhere may have been a
+ * folder of rules, whatever its name, and a folder with the name of a file stands where the file was.
+ */
 async function listEntry(
   listing: MutableListing,
   { path, real: written, entry, depth }: Entry,
 ): Promise<void> {
   if (++listing.entries > MAX_FILES * 2) return
-  const looksLikePolicy = /\.(?:ya?ml|json)$/i.test(entry.name)
-  let real: string | undefined = written
-  let isFolder = entry.isDirectory()
-  if (entry.isSymbolicLink()) {
-    const target = await stat(written).catch(() => undefined)
-    isFolder = target?.isDirectory() === true
-    if (!looksLikePolicy && !isFolder) return
-    real = await inside(listing, path)
-  }
+  const looksLikePolicy = LIKE_POLICY_FILE.test(visibleName(entry.name))
+  const kind = await kindOf(written, entry)
+  if (kind === 'other' && !looksLikePolicy && depth > 0) return
+  const real = entry.isSymbolicLink() ? await inside(listing, path) : written
   if (real === undefined) return
-  if (isFolder) return listFolder(listing, { path, real, depth })
-  if (!looksLikePolicy) return
-  if (POLICY_FILE.test(entry.name) && FILE_NAME.test(entry.name)) return listFile(listing, path, real)
+  const isFolder = kind === 'folder'
+  if (isFolder !== looksLikePolicy)
+    return isFolder
+      ? listFolder(listing, { path, real, depth })
+      : listNamed(listing, { path, real, name: entry.name })
+  const [found, meant] = isFolder ? ['folder', 'file'] : ['file', 'folder']
+  problem(listing, 'file-unreadable', { path, message: `a ${found} stands where a ${meant} is meant` })
+}
+
+async function kindOf(path: string, entry: Dirent): Promise<'folder' | 'other' | 'nothing'> {
+  const target = entry.isSymbolicLink() ? await stat(path).catch(() => undefined) : entry
+  if (target === undefined) return 'nothing'
+  return target.isDirectory() ? 'folder' : 'other'
+}
+
+async function listNamed(
+  listing: MutableListing,
+  { path, real, name }: { readonly path: string; readonly real: string; readonly name: string },
+): Promise<void> {
+  if (POLICY_FILE.test(name) && FILE_NAME.test(name)) return listFile(listing, path, real)
   problem(listing, 'unexpected-file', {
     path,
     message: 'a policy file has a plain name that ends in .yaml, .yml or .json in lower case',
   })
+}
+
+/** As people read it: `pay.yaml` with a blank at its end, or with a dot of another alphabet. */
+function visibleName(name: string): string {
+  return name.normalize('NFKC').replace(/[\s\p{C}]+$/u, '')
 }
 
 async function listFolder(listing: MutableListing, folder: Omit<Entry, 'entry'>): Promise<void> {
@@ -219,14 +249,7 @@ function problem(
     hint,
   }: { readonly path: string; readonly message: string; readonly hint?: string | undefined },
 ): void {
-  listing.problems.push(
-    fileDiagnostic(
-      code,
-      showHidden(path).replaceAll(/[\t\n\r]/g, (character) => nameOf(character)),
-      message,
-      hint,
-    ),
-  )
+  listing.problems.push(fileDiagnostic(code, path, message, hint))
 }
 
 /**
