@@ -12,6 +12,7 @@ import {
   type ParsedNode,
   type Scalar,
 } from 'yaml'
+import { MAX_YAML_DEPTH } from './bounds.ts'
 import type { Doc, DocEntry } from './doc.ts'
 import { parsePlain } from './parse-plain.ts'
 import type { Findings, Mark, Source } from './source.ts'
@@ -47,7 +48,8 @@ export function parseSource(source: Source, findings: Findings): Doc | undefined
 /** What the plain reader leaves: everything that is not plain, and all that is wrong. */
 export function parseWithLibrary(source: Source, findings: Findings): Doc | undefined {
   const lexemes = scanTokens(source, findings)
-  const document = lexemes && composeDocument(lexemes, source.text.length)
+  const tokens = lexemes && parseTokens({ source, findings }, lexemes)
+  const document = tokens && composeDocument(tokens, source.text.length)
   if (!document) return undefined
   for (const problem of [...document.errors, ...document.warnings]) {
     const mark = { start: problem.pos[0], end: Math.max(problem.pos[1], problem.pos[0] + 1) }
@@ -63,16 +65,32 @@ export function parseWithLibrary(source: Source, findings: Findings): Doc | unde
 }
 
 /** What `parseDocument` of the library does, without reading the text a second time. */
-function composeDocument(lexemes: readonly string[], length: number): Document.Parsed | undefined {
+function composeDocument(tokens: readonly CST.Token[], length: number): Document.Parsed | undefined {
   // To its end: what follows the document may still be an error of it.
-  const documents = [...new Composer(PARSE_OPTIONS).compose(parseTokens(lexemes), true, length)]
+  const documents = [...new Composer(PARSE_OPTIONS).compose(tokens, true, length)]
   return documents[0]
 }
 
-function* parseTokens(lexemes: readonly string[]): Generator<CST.Token> {
+/** Of what the parser has open. The scan counts collections that begin in one column once: a list may stand below its key. */
+const MAX_OPEN = 2 * MAX_YAML_DEPTH + 4
+
+/**
+ * The scan tells depth by columns and brackets; in text that is no YAML the parser may open more (`: : :` is a map in a map), and closing or
+ * composing it costs stack.
+ */
+function parseTokens({ source, findings }: Reading, lexemes: readonly string[]): CST.Token[] | undefined {
   const parser = new Parser()
-  for (const lexeme of lexemes) yield* parser.next(lexeme)
-  yield* parser.end()
+  const tokens: CST.Token[] = []
+  for (const lexeme of lexemes) {
+    const start = parser.offset
+    tokens.push(...parser.next(lexeme))
+    if (parser.stack.length <= MAX_OPEN) continue
+    const mark = { start, end: start + 1 }
+    findings.add('yaml-depth', { source, mark }, `the nesting is deeper than ${MAX_YAML_DEPTH}`)
+    return undefined
+  }
+  tokens.push(...parser.end())
+  return tokens
 }
 
 function readNode(reading: Reading, node: Node | null): Doc {

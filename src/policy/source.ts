@@ -59,13 +59,25 @@ export function createFindings(): Findings {
       const severity = DIAGNOSTIC_CODES[code]
       failed ||= severity === 'error'
       if (--room[severity] < 0) return
-      found.push({ code, severity, ...locate(place), message, ...(hint === undefined ? {} : { hint }) })
+      const says = { message: legible(message), ...(hint === undefined ? {} : { hint: legible(hint) }) }
+      found.push({ code, severity, ...locate(place), ...says })
     },
     get failed() {
       return failed
     },
     sorted: () => sortDiagnostics(found),
   }
+}
+
+/** What a name or a text of the file adds to a message beyond this is in the file. */
+const MAX_MESSAGE = 1_000
+
+/** On a terminal, and in a log of lines, what a policy holds must not pass for what the checker says. */
+function legible(text: string): string {
+  const shown = showHidden(text.slice(0, MAX_MESSAGE)).replaceAll(/[\t\n\r]/g, (character) =>
+    nameOf(character),
+  )
+  return text.length > MAX_MESSAGE ? `${shown}...` : shown
 }
 
 /** A finding about a file or the bundle as a whole, without a position in its text. */
@@ -75,13 +87,13 @@ export function fileDiagnostic(
   message: string,
   hint?: string,
 ): Diagnostic {
-  const place = { file, line: 1, column: 1 }
+  const place = { file: legible(file), line: 1, column: 1 }
   return {
     code,
     severity: DIAGNOSTIC_CODES[code],
     ...place,
-    message,
-    ...(hint === undefined ? {} : { hint }),
+    message: legible(message),
+    ...(hint === undefined ? {} : { hint: legible(hint) }),
   }
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { findHidden } from '../../src/policy/text.ts'
 import { bundle, call, diagnose, rules, withRules } from './support.ts'
 
 interface Entry {
@@ -189,6 +190,44 @@ describe('the same attacks in the real grammar', () => {
   it('a carriage return before a line feed is fine', async () => {
     const text = `# note\n${allow('{ payload.note: a }')}`.replaceAll('\n', '\r\n')
     expect(await diagnose(bundle({ 'rules/pay.yaml': text }))).toEqual([])
+  })
+
+  it.each([
+    ['maps without keys', `tool: pay\nrules:\n${': '.repeat(2_000)}${'"?\n'.repeat(2_000)}`, '3:135'],
+    ['maps behind folded text', `x: ${'>\n[]: "a": '.repeat(2_000)}a:\n}`, '67:10'],
+  ])('what the parser alone nests deeply is refused with its place: %s', async (_, text, place) => {
+    const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
+    expect(found.map(({ code, line, column }) => `${line}:${column} ${code}`)).toEqual([
+      `${place} yaml-depth`,
+    ])
+  })
+
+  it('lists that stand below their keys count once, as deep as it goes', async () => {
+    const deep = Array.from({ length: 31 }, (_, n) => `${' '.repeat(2 * n)}${n === 0 ? '' : '- '}a:\n`)
+    const found = await diagnose(bundle({ 'rules/pay.yaml': `${deep.join('')}` }))
+    expect(found.map((one) => one.code)).not.toContain('yaml-depth')
+  })
+
+  it('what a message repeats of a file is legible, on one line, and not endless', async () => {
+    const escapes = '"\\e[2J\\r\\n\\t::error::"'
+    for (const word of [escapes, 'x'.repeat(100_000)])
+      for (const text of [
+        rules(`  - { id: a, allow: A., until: ${word} }\n`),
+        allow(`{ payload.note: { ${word}: 1 } }`),
+        rules(
+          '  - { id: a, allow: A. }\nlimits:\n  - { id: l, review: R., count: calls, at_most: 1, within: '.concat(
+            `${word}, per: agent }\n`,
+          ),
+        ),
+      ]) {
+        const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
+        expect(found.length).toBeGreaterThan(0)
+        for (const { message, hint = '' } of found) {
+          expect(findHidden(message + hint)).toBe(-1)
+          expect(message + hint).not.toMatch(/[\t\r\n]/)
+          expect(message.length + hint.length).toBeLessThan(3_000)
+        }
+      }
   })
 
   it('an unclosed bracket is a syntax error, and no hidden character', async () => {
