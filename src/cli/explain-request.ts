@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import { parseStrictJson } from '../http/strict-json.ts'
 import type { ExplainRequest } from '../policy/explain-request.ts'
 import { showHidden } from '../policy/text.ts'
 import { usage } from './failure.ts'
@@ -11,8 +12,7 @@ const DOCUMENT = new URL('../../schemas/openapi.json', import.meta.url)
 
 /** The request in a file, or of standard input. @throws CliFailure that names every member that does not fit */
 export async function readRequest(file: string): Promise<ExplainRequest> {
-  const content =
-    file === '-' ? await text(process.stdin) : await readFile(file, 'utf8').catch(() => undefined)
+  const content = file === '-' ? await buffer(process.stdin) : await readFile(file).catch(() => undefined)
   if (content === undefined) throw usage(`cannot read \`${file}\``)
   const request = parse(file, content)
   const problems = problemsOf(request)
@@ -20,11 +20,13 @@ export async function readRequest(file: string): Promise<ExplainRequest> {
   return request as ExplainRequest
 }
 
-function parse(file: string, content: string): unknown {
+/** As the gateway reads a body: what it would refuse must not be explained as if it were decided. */
+function parse(file: string, content: Uint8Array): unknown {
   try {
-    return JSON.parse(content) as unknown
+    return parseStrictJson(content)
   } catch (cause) {
-    throw usage(`\`${file}\` is not JSON: ${showHidden((cause as Error).message).replaceAll(/\s+/g, ' ')}`)
+    const why = showHidden((cause as Error).message).replaceAll(/\s+/g, ' ')
+    throw usage(`\`${file}\` is not JSON as the gateway takes it: ${why}`)
   }
 }
 

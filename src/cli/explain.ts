@@ -3,8 +3,9 @@ import type { CompiledSnapshot } from '../policy/compile.ts'
 import { printDiagnostics } from '../policy/diagnostics.ts'
 import { prepareDirectory } from '../policy/directory.ts'
 import { explainOutcome, type Explanation, printExplanation } from '../policy/explain.ts'
-import { callOfRequest, type ExplainRequest, usedOf } from '../policy/explain-request.ts'
+import { callOfRequest, type ExplainRequest, strangersIn, usedOf } from '../policy/explain-request.ts'
 import { callUnder } from '../policy/limits.ts'
+import { showHidden } from '../policy/text.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { readRequest } from './explain-request.ts'
 import { EXIT, oneOf, refuseMore, usage } from './failure.ts'
@@ -50,5 +51,12 @@ async function explainIn(snapshot: CompiledSnapshot, request: ExplainRequest): P
     const places = misfits.map(({ pointer, message }) => `${pointer === '' ? 'payload' : pointer} ${message}`)
     throw usage(`the payload does not fit the contract of \`${call.tool}\`: ${places.join('; ')}`)
   }
-  return snapshot.explain(await callUnder(snapshot.judge, call, usedOf(request)))
+  const strangers = strangersIn(request, snapshot)
+  if (strangers.length > 0) {
+    const names = strangers.map((id) => `\`${showHidden(id)}\``).join(', ')
+    const limits = snapshot.limitsOf(call.tool).map(({ id }) => id)
+    const hint = limits.length > 0 ? `it has ${limits.join(', ')}` : undefined
+    throw usage(`\`used\` names what is no limit of \`${call.tool}\`: ${names}`, hint)
+  }
+  return snapshot.explain(callUnder(call, await snapshot.judge(call), usedOf(request)))
 }

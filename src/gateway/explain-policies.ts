@@ -1,6 +1,7 @@
-import { GatewayError } from '../contract/errors.ts'
+import { type FieldError, GatewayError } from '../contract/errors.ts'
+import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../policy/bounds.ts'
 import type { Explanation } from '../policy/explain.ts'
-import { callOfRequest, type ExplainRequest, usedOf } from '../policy/explain-request.ts'
+import { callOfRequest, type ExplainRequest, strangersIn, usedOf } from '../policy/explain-request.ts'
 import { callUnder } from '../policy/limits.ts'
 import type { Deps } from './deps.ts'
 
@@ -9,13 +10,23 @@ export async function explainPolicies(deps: Deps, request: ExplainRequest): Prom
   const snapshot = deps.policies.current()
   if (snapshot === undefined) throw new GatewayError('not_ready', 'no policy is in force')
   const call = callOfRequest(request, deps.store.now())
-  if (call === undefined) {
-    const errors = [{ pointer: '/time', message: 'must be a date and time as RFC 3339 has it' }]
-    throw new GatewayError('invalid_request', 'the request does not fit the contract', { errors })
-  }
+  if (call === undefined)
+    throw misfit([{ pointer: '/time', message: 'must be a date and time as RFC 3339 has it' }])
+  const strangers = strangersIn(request, snapshot)
+  if (strangers.length > 0) throw misfit(strangers.slice(0, MAX_PAYLOAD_PROBLEMS).map(strangeLimit))
   const problems = snapshot.checkPayload(call.tool, call.payload)
-  if (problems.length === 0) return snapshot.explain(await callUnder(snapshot.judge, call, usedOf(request)))
+  if (problems.length === 0)
+    return snapshot.explain(callUnder(call, await snapshot.judge(call), usedOf(request)))
   const detail = `the payload does not fit the contract of \`${call.tool}\``
   const errors = problems.map(({ pointer, message }) => ({ pointer: `/payload${pointer}`, message }))
   throw new GatewayError('invalid_policy_input', detail, { errors })
+}
+
+function strangeLimit(id: string): FieldError {
+  const name = id.slice(0, MAX_ECHOED_NAME).replaceAll('~', '~0').replaceAll('/', '~1')
+  return { pointer: `/used/${name}`, message: 'is not a limit of the tool' }
+}
+
+function misfit(errors: readonly FieldError[]): GatewayError {
+  return new GatewayError('invalid_request', 'the request does not fit the contract', { errors })
 }

@@ -1,6 +1,7 @@
 import { defined } from '../contract/defined.ts'
 import type { JsonObject } from '../contract/json.ts'
 import type { Risk } from '../domain/decision.ts'
+import type { CompiledSnapshot } from './compile.ts'
 import type { Call, History } from './snapshot.ts'
 
 /** A request to explain: the body of an evaluation, and who proposes it when. */
@@ -51,6 +52,17 @@ const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\
 function instantOf(time: string): number {
   const isDay = new Date(time.slice(0, 10)).getUTCDate() === Number(time.slice(8, 10))
   return isDay && RFC_3339.test(time) ? Date.parse(time) : Number.NaN
+}
+
+/** What `used` names and is no limit of the tool: ignored, it would show a limit with room that was meant to be full. */
+export function strangersIn(
+  request: Pick<ExplainRequest, 'tool_name' | 'used'>,
+  { tools, limitsOf }: Pick<CompiledSnapshot, 'tools' | 'limitsOf'>,
+): readonly string[] {
+  // Its calls are rejected, whatever was used.
+  if (!tools.has(request.tool_name)) return []
+  const known = new Set(limitsOf(request.tool_name).map(({ id }) => id))
+  return [...usedOf(request).keys()].filter((id) => !known.has(id))
 }
 
 /** What was charged to limits before. */

@@ -112,14 +112,15 @@ function scopeOf({ ir, per }: CompiledLimit, facts: Facts): string | undefined |
   return scalar ? sha256(canonicalJson([fieldText(ir.per), value])) : undefined
 }
 
-/** The call as it is decided when so much was charged to its limits before, by id. */
-export async function callUnder(
-  judge: (call: Call) => Promise<Outcome>,
+/**
+ * The call as it is decided when so much was charged to its limits before, by id, and nothing to the others: a call may be too much for a limit by
+ * itself. `outcome` is what comes of the call while all have room.
+ */
+export function callUnder(
   call: Call,
+  { limits = [] }: Pick<Outcome, 'limits'>,
   used: ReadonlyMap<string, number>,
-): Promise<Call> {
-  if (used.size === 0) return call
-  const { limits = [] } = await judge(call)
+): Call {
   const full = limits.filter(({ id, amount, atMost }) => (used.get(id) ?? 0) + amount > atMost)
   return full.length === 0 ? call : { ...call, exceeded: new Set(full.map(({ limit }) => limit)) }
 }

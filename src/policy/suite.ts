@@ -55,7 +55,9 @@ async function runCase(snapshot: CompiledSnapshot, one: CaseIr, at: number): Pro
   }
   const { tool, payload, agent, tenant, task, history, riskLevel } = one
   const call: Call = { tool, payload, agent, tenant, at, history, ...task, ...(riskLevel && { riskLevel }) }
-  const outcome = await snapshot.judge(await callUnder(snapshot.judge, call, one.used))
+  const alone = await snapshot.judge(call)
+  const under = callUnder(call, alone, one.used)
+  const outcome = under === call ? alone : await snapshot.judge(under)
   const unknown = [...one.used.keys()].filter((id) => !outcome.limits?.some((limit) => limit.id === id))
   const notLimits = unknown.map((id) => `\`${id}\` is not a limit that this call uses`)
   return { case: one, outcome, problems: [...notLimits, ...compareOutcome(one, outcome)] }

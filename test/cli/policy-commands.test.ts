@@ -252,6 +252,22 @@ describe('countersign explain', () => {
     expect(code).toBe(2)
   })
 
+  it.each([
+    [
+      'a member twice',
+      '{"tool_name":"ledger.transfer","tool_name":"x"}',
+      'duplicate key `tool_name` (at character 31)',
+    ],
+    ['a number that is rounded', '{"payload":{"n":9007199254740993}}', 'beyond 2^53-1 (at character 16)'],
+    ['__proto__', '{"payload":{"__proto__":{}}}', '`__proto__` is not accepted (at character 12)'],
+    ['a byte order mark', '\ufeff{}', 'byte order mark (at character 0)'],
+  ])('exits 2 for what the gateway would not read, with its place: %s', async (_, input, said) => {
+    const { code, out, err } = await runCli(['explain', 'policies', '-'], { cwd: directory, input })
+    expect(err).toContain('`-` is not JSON as the gateway takes it: ')
+    expect(err).toContain(said)
+    expect([code, out]).toEqual([2, ''])
+  })
+
   const explainOf = (body: unknown) =>
     runCli(['explain', 'policies', '-', '--json'], { cwd: directory, input: JSON.stringify(body) })
 
@@ -301,6 +317,12 @@ describe('countersign explain', () => {
       })
       expect(code).toBe(0)
     }
+  })
+
+  it('exits 2 and names what `used` says of no limit of the tool', async () => {
+    const { code, out, err } = await explainOf({ ...request, used: { 'transfer-dialy-sum': 5 } })
+    expect(err).toContain('`used` names what is no limit of `ledger.transfer`: `transfer-dialy-sum`\n')
+    expect([code, out]).toEqual([2, ''])
   })
 
   it('judges a call of an agent who is permitted the tool by the rules', async () => {

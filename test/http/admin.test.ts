@@ -204,6 +204,12 @@ describe('POST policies/explain', () => {
     expect(problem.errors).toEqual([{ pointer: '/payload/amount', message: 'is required and missing' }])
   })
 
+  it('400 with pointers for what `used` says of no limit of the tool', async () => {
+    const { status, problem } = await ask({ ...asked, used: { 'no/limit': 5 } })
+    expect([status, problem.code]).toEqual([400, 'invalid_request'])
+    expect(problem.errors).toEqual([{ pointer: '/used/no~1limit', message: 'is not a limit of the tool' }])
+  })
+
   it('404 when an administrator of one tenant asks about an agent of another; without an agent it is the own tenant', async () => {
     const ann = await world.reviewer('ann')
     const headers = { authorization: `Bearer ${ann.key}` }

@@ -192,6 +192,14 @@ describe('inline tests', () => {
     ).toEqual([])
   })
 
+  it('are full for a call that is more than they hold, though nothing was charged before', async () => {
+    expect(
+      await tested('{ review: by itself too much, payload: { amount: 101 }, risk: high, by: [daily] }'),
+    ).toEqual([])
+    const [found] = await tested('{ allow: by itself too much, payload: { amount: 101 } }')
+    expect(found?.message).toContain('expected allow, got review by daily')
+  })
+
   it('cannot name a limit that the call does not use', async () => {
     const [found] = await tested('{ allow: typo, payload: { amount: 4 }, used: { dayly: 61 } }')
     expect(found?.message).toContain('`dayly` is not a limit that this call uses')
