@@ -77,10 +77,15 @@ function offsetAt(timezone: string, at: number): number {
   return local - Math.floor(at / 1000) * 1000
 }
 
-/** The instant at which a clock in the time zone shows this local time; `local` is that time as if it were UTC. */
+/**
+ * The instant at which a clock in the time zone shows this local time, the first of two; `local` is that time as if it were UTC. A time that the
+ * clock jumps over is as long after the jump as it would have been without it.
+ */
 export function instantOf(timezone: string, local: number): number {
-  const guess = local - offsetAt(timezone, local)
-  return local - offsetAt(timezone, guess)
+  // No zone changes its clock twice within three days.
+  const [before, after] = [offsetAt(timezone, local - DAY_MS), offsetAt(timezone, local + DAY_MS)]
+  const earlier = local - Math.max(before, after)
+  return offsetAt(timezone, earlier) === local - earlier ? earlier : local - Math.min(before, after)
 }
 
 /** A calendar date (`2027-01-31`) as midnight UTC, or undefined when there is no such day. */
