@@ -111,7 +111,7 @@ function checkSense(reader: Reader, schema: DocMap): void {
   }
 }
 
-const SHORT: readonly (KeywordKind | undefined)[] = ['count', 'number', 'texts', 'type', 'pattern']
+const SHORT: readonly (KeywordKind | undefined)[] = ['count', 'number', 'texts', 'type', 'pattern', 'format']
 
 /** What contradictions are looked for in: of schemas inside this one only what they are called, and whether they refuse everything. */
 function keywordsOf(schema: DocMap): JsonObject {

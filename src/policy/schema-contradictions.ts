@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject, JsonValue } from '../contract/json.ts'
+import { isMultiple } from './multiple.ts'
 import { didYouMean } from './nearest.ts'
-import { compilePattern } from './patterns.ts'
 import { isSchema } from './schema-part.ts'
+import { formatForm, patternForm } from './schema-values.ts'
 import { lengthOf } from './values.ts'
 
 /** Two keywords of one schema that cannot both be meant. */
@@ -78,7 +79,12 @@ function impossibleFields(schema: JsonObject): readonly Contradiction[] {
 export function misfitOfDefault(schema: JsonObject): string | undefined {
   const value = schema['default']
   if (value === undefined) return undefined
-  return misfitOfType(schema, value) ?? misfitOfList(schema, value) ?? misfitOfSize(schema, value)
+  return (
+    misfitOfType(schema, value) ??
+    misfitOfList(schema, value) ??
+    misfitOfSize(schema, value) ??
+    misfitOfForm(schema, value)
+  )
 }
 
 const TYPE_WORDS: Readonly<Record<string, string>> = {
@@ -138,12 +144,18 @@ function misfitOfSize(schema: JsonObject, value: JsonValue): string | undefined 
     if (broken !== undefined)
       return `the \`default\` ${shown}, but \`${broken}\` is ${Number(schema[broken])}`
   }
-  const { pattern } = schema
-  if (typeof value !== 'string' || typeof pattern !== 'string') return undefined
-  const compiled = compilePattern(pattern)
-  return compiled.ok && !compiled.pattern.test(value)
-    ? `the \`default\` does not match the \`pattern\``
-    : undefined
+  return undefined
+}
+
+function misfitOfForm({ multipleOf, pattern, format }: JsonObject, value: JsonValue): string | undefined {
+  if (typeof value === 'number' && typeof multipleOf === 'number' && multipleOf > 0)
+    return isMultiple(value, multipleOf)
+      ? undefined
+      : `the \`default\` is ${value}, which is no multiple of ${multipleOf}`
+  if (typeof value !== 'string') return undefined
+  if (patternForm(pattern)?.fits(value) === false) return 'the `default` does not match the `pattern`'
+  const form = formatForm(format)
+  return form?.fits(value) === false ? `the \`default\` is not ${form.name}` : undefined
 }
 
 function measureOf(value: JsonValue): Measure | undefined {

@@ -124,7 +124,7 @@ function textsOf(schema: JsonObject): Texts | undefined {
   return min > max ? undefined : { min, max, forms }
 }
 
-function patternForm(pattern: JsonValue | undefined): TextForm | undefined {
+export function patternForm(pattern: JsonValue | undefined): TextForm | undefined {
   if (typeof pattern !== 'string') return undefined
   const compiled = compilePattern(pattern)
   if (!compiled.ok) return undefined
@@ -132,7 +132,7 @@ function patternForm(pattern: JsonValue | undefined): TextForm | undefined {
 }
 
 /** The formats that payloads are validated with. */
-function formatForm(format: JsonValue | undefined): TextForm | undefined {
+export function formatForm(format: JsonValue | undefined): TextForm | undefined {
   if (typeof format !== 'string') return undefined
   const found: unknown = (fullFormats as Readonly<Record<string, unknown>>)[format]
   const validate: unknown =

@@ -57,6 +57,16 @@ const CASES: readonly Case[] = [
     'tools/pay.yaml:15:54 bad-schema: the `default` has 0 fields, but `minProperties` is 1',
   ],
   [
+    'a default that is no multiple',
+    schema('flag: { type: number, multipleOf: 0.01, default: 19.999 }'),
+    'tools/pay.yaml:15:54 bad-schema: the `default` is 19.999, which is no multiple of 0.01',
+  ],
+  [
+    'a default of another format',
+    schema('flag: { type: string, format: email, default: nobody }'),
+    'tools/pay.yaml:15:51 bad-schema: the `default` is not a valid email',
+  ],
+  [
     'a default that the pattern refuses',
     schema("flag: { type: string, pattern: '^ch_', default: x }"),
     'tools/pay.yaml:15:53 bad-schema: the `default` does not match the `pattern`',
