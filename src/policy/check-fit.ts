@@ -143,6 +143,6 @@ function listNamed(lists: Fitting['lists'], doc: Doc): readonly Scalar[] | undef
   return lists.get(doc.value.slice(1)) ?? []
 }
 
-function literalOf(doc: Extract<Doc, { value: Scalar }>): Scalar {
+export function literalOf(doc: Extract<Doc, { value: Scalar }>): Scalar {
   return typeof doc.value === 'string' && doc.value.startsWith('$$') ? doc.value.slice(1) : doc.value
 }

@@ -184,19 +184,19 @@ function checkLists(reader: Reader, doc: Doc): ReadonlyMap<string, readonly Scal
     if (items?.length === 0) reader.report('bad-value', entry.value, `list \`${entry.key}\` is empty`)
     lists.set(
       entry.key,
-      (items ?? []).flatMap((item) => readListItem(reader, item) ?? []),
+      (items ?? []).flatMap((item) => readLiteral(reader, item, 'lists do not contain lists') ?? []),
     )
   }
   return lists
 }
 
-/** Written as in a test: `$$` for a text that begins with $. A list is not looked up in a list, and must not pass for its name. */
-function readListItem(reader: Reader, item: Doc): Scalar | undefined {
+/** Written as in a test: `$$` for a text that begins with $. A list is not looked up here, and its name must not pass for a text. */
+export function readLiteral(reader: Reader, item: Doc, why: string): Scalar | undefined {
   const value = readScalar(reader, item)
   if (typeof value !== 'string' || !value.startsWith('$')) return value
   if (value.startsWith('$$')) return value.slice(1)
   const hint = 'write its values out, or `$$` for a text that begins with $'
-  reader.report('bad-value', item, `\`${value}\` is no value: lists do not contain lists`, hint)
+  reader.report('bad-value', item, `\`${value}\` is no value: ${why}`, hint)
   return undefined
 }
 

@@ -3,7 +3,8 @@ import { checkLimit } from './check-limit.ts'
 import type { MatchContext } from './check-match.ts'
 import { checkPayloadField, reportFieldProblem } from './check-path.ts'
 import { checkRule, type RuleContext, type World } from './check-rule.ts'
-import { readScalar, type GroupUse } from './check-routing.ts'
+import { readLiteral, type GroupUse } from './check-routing.ts'
+import { reportReserved, RESERVED } from './check-test.ts'
 import type { ToolUse } from './check-tool-names.ts'
 import { checkMeaning } from './check-types.ts'
 import { isFieldProblem, parseField } from './fields.ts'
@@ -164,9 +165,17 @@ function checkMissing(context: MatchContext, { key, keyMark, value }: DocEntry):
 
 /** A literal, a list of literals, or `{ is: literal }` for the text `nothing`. */
 function readMeaning(reader: Reader, doc: Doc): Scalar | readonly Scalar[] | undefined {
-  if (doc.kind === 'list') return doc.items.flatMap((item) => readScalar(reader, item) ?? [])
+  if (doc.kind === 'list') return doc.items.flatMap((item) => readMeant(reader, item) ?? [])
   const only = doc.kind === 'map' && doc.entries.length === 1 ? doc.entries[0] : undefined
-  return readScalar(reader, only?.key === 'is' ? only.value : doc)
+  return only?.key === 'is' ? readLiteral(reader, only.value, NO_LIST) : readMeant(reader, doc)
+}
+
+const NO_LIST = '`missing_means` takes no lists by name'
+
+/** In the short form some words are reserved, as in a test: `missing` is no text that stands for a missing field. */
+function readMeant(reader: Reader, doc: Doc): Scalar | undefined {
+  if (doc.kind !== 'text' || !RESERVED.includes(doc.value)) return readLiteral(reader, doc, NO_LIST)
+  return reportReserved(reader, doc, doc.value)
 }
 
 function checkRules(context: MatchContext, doc: Doc, rest: RuleContext): readonly RuleIr[] {

@@ -150,16 +150,16 @@ function readValue(context: TestContext, doc: Doc, bare: boolean): readonly Scal
   if (doc.value.startsWith('$$')) return [doc.value.slice(1)]
   if (doc.value.startsWith('$')) return resolveList(context, doc, doc.value.slice(1))
   if (!bare || !RESERVED.includes(doc.value)) return [doc.value]
-  context.reader.report(
-    'bad-value',
-    doc,
-    `\`${doc.value}\` is a reserved word here`,
-    `write \`{ is: ${doc.value} }\` for the text`,
-  )
-  return undefined
+  return reportReserved(context.reader, doc, doc.value)
 }
 
-const RESERVED = ['missing', 'present', 'nothing']
+/** In the short form of a text. */
+export const RESERVED: readonly string[] = ['missing', 'present', 'nothing']
+
+export function reportReserved(reader: Reader, at: Doc, word: string): undefined {
+  const hint = `write \`{ is: ${word} }\` for the text`
+  reader.report('bad-value', at, `\`${word}\` is a reserved word here`, hint)
+}
 
 function resolveList(
   { reader, lists, listsUnknown }: TestContext,

@@ -1,4 +1,4 @@
-import { fitTest, type Misfit } from './check-fit.ts'
+import { fitTest, literalOf, type Misfit } from './check-fit.ts'
 import { toolsWith, type PathContext } from './check-path.ts'
 import { fieldText } from './fields.ts'
 import { fitLiteral, type Fitting } from './fit-literal.ts'
@@ -103,7 +103,7 @@ function fitMeaning(fitting: Fitting, doc: Doc): Misfit | undefined {
   const only = doc.kind === 'map' && doc.entries.length === 1 ? doc.entries[0] : undefined
   const literal = only?.key === 'is' ? only.value : doc
   if (literal.kind !== 'text' && literal.kind !== 'number' && literal.kind !== 'boolean') return undefined
-  const problem = fitLiteral(fitting, literal.value)
+  const problem = fitLiteral(fitting, literalOf(literal))
   return problem && { ...problem, at: literal }
 }
 

@@ -122,6 +122,7 @@ export function fitPart(
 ): Problem | undefined {
   const { texts } = values
   if (texts === undefined) return undefined
+  if (part === '') return { code: 'bad-value', message: `\`${op}\` of an empty text holds for every text` }
   if (texts.among) {
     const test = compileTest({ op, values: [part] })
     if (texts.among.some((text) => test(text) === 1)) return undefined

@@ -227,6 +227,21 @@ const CASES: readonly Case[] = [
     'rules/pay.yaml:3:31 allow-above-limit: risk high is above allow_up_to: this rule never allows | write `review:`',
   ],
   [
+    'a reserved word as what missing means',
+    pay('  - { id: a, allow: A. }\n', 'tool: pay\nmissing_means: { payload.note: missing }'),
+    'rules/pay.yaml:2:32 bad-value: `missing` is a reserved word here | write `{ is: missing }` for the text',
+  ],
+  [
+    'a list by name as what missing means',
+    pay('  - { id: a, allow: A. }\n', 'tool: pay\nmissing_means: { payload.note: $our_domains }'),
+    'rules/pay.yaml:2:32 bad-value: `$our_domains` is no value: `missing_means` takes no lists by name',
+  ],
+  [
+    'a part that every text contains',
+    when("{ payload.note: { contains: '' } }"),
+    'rules/pay.yaml:5:39 bad-value: `contains` of an empty text holds for every text',
+  ],
+  [
     'missing_means of a function',
     pay('  - { id: a, allow: A. }\n', 'tool: pay\nmissing_means: { domain(payload.to): x }'),
     'rules/pay.yaml:2:18 unknown-field: `missing_means` names plain fields',

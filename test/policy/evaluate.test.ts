@@ -89,6 +89,12 @@ describe('a condition', () => {
   })
 
   const means = (text: string): string => `tool: pay\nmissing_means: { ${text} }`
+  it('takes a text that begins with $ from $$, as a test does', async () => {
+    const rule = "  - { id: a, allow: A., when: { payload.note: '$$x' } }\n"
+    const snapshot = await withRules(rule, means("payload.note: '$$x'"))
+    expect((await snapshot.decide(call({}))).verdict).toBe('allow')
+  })
+
   it('takes missing_means for a missing field, and nothing for false', async () => {
     expect(await truth('{ payload.amount: { at_most: 5 } }', {}, means('payload.amount: 3'))).toBe('true')
     expect(await truth('{ payload.amount: { not: 5 } }', {}, means('payload.amount: nothing'))).toBe('false')
