@@ -22,6 +22,8 @@ export const MAX_SCHEMA_WEIGHT = 5_000
 export const MAX_PATTERN_CHARACTERS = 1_000
 /** Instructions of a compiled regular expression. */
 export const MAX_PATTERN_PROGRAM = 1_000
+/** Of all patterns of one tool together: about 70 ms of the gateway's time, once. */
+export const MAX_TOOL_PATTERNS_PROGRAM = 50_000
 
 export const MAX_PAYLOAD_PROBLEMS = 20
 /** Characters of a field name that a message repeats. */

@@ -5,6 +5,7 @@ import type { CaseIr } from './check-case.ts'
 import { checkGroupNames, checkLevelQuorums, checkRuleQuorums } from './check-quorum.ts'
 import { toolsOfAgents, type ToolUse } from './check-tool-names.ts'
 import { checkSensitiveFields } from './check-path.ts'
+import { checkPatternCost } from './check-patterns.ts'
 import { checkRouting, type CheckedRouting } from './check-routing.ts'
 import type { World } from './check-rule.ts'
 import { checkRuleFile, type CheckedRuleFile } from './check-rules.ts'
@@ -143,6 +144,7 @@ function checkParsed(parsed: readonly Parsed[], now: number | undefined): Checke
   )
   checkLabels(tools)
   for (const tool of tools) checkSensitiveFields(tool, world.fieldValues)
+  checkPatternCost(tools, rules)
   if (!routing || !directory || !routingFile) return undefined
   checkGroupNames(routingFile.reader, routing.groups, directory)
   for (const file of rules) checkGroupNames(file.reader, file.groups, directory)

@@ -7,7 +7,7 @@ export interface Pattern {
 }
 
 export type CompiledPattern =
-  | { readonly ok: true; readonly pattern: Pattern }
+  | { readonly ok: true; readonly pattern: Pattern; /** Instructions. */ readonly size: number }
   | { readonly ok: false; readonly problem: string }
 
 /**
@@ -20,8 +20,9 @@ export function compilePattern(source: string): CompiledPattern {
     return refused(`longer than ${MAX_PATTERN_CHARACTERS} characters`)
   try {
     const compiled = RE2JS.compile(source)
-    if (compiled.programSize() > MAX_PATTERN_PROGRAM) return refused('its repetitions make it too large')
-    return { ok: true, pattern: compiled }
+    const size = compiled.programSize()
+    if (size > MAX_PATTERN_PROGRAM) return refused('its repetitions make it too large')
+    return { ok: true, pattern: compiled, size }
   } catch (error) {
     return refused(describe(error))
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { findHidden } from '../../src/policy/text.ts'
-import { bundle, call, diagnose, rules, withRules } from './support.ts'
+import { bundle, call, CONTRACT, diagnose, rules, withRules } from './support.ts'
 
 interface Entry {
   readonly id: string
@@ -206,6 +206,29 @@ describe('the same attacks in the real grammar', () => {
     const deep = Array.from({ length: 31 }, (_, n) => `${' '.repeat(2 * n)}${n === 0 ? '' : '- '}a:\n`)
     const found = await diagnose(bundle({ 'rules/pay.yaml': `${deep.join('')}` }))
     expect(found.map((one) => one.code)).not.toContain('yaml-depth')
+  })
+
+  it('patterns that are fine one by one are too large together, in rules as in a contract', async () => {
+    const patterns = (count: number): readonly string[] =>
+      Array.from({ length: count }, (_, n) => `'^x{900}${n}$'`)
+    const inRules = (count: number) => allow(`{ payload.note: { matches: [${patterns(count).join(', ')}] } }`)
+    const inContract = (count: number) =>
+      CONTRACT.concat(
+        patterns(count)
+          .map((pattern, n) => `    p${n}: { pattern: ${pattern} }\n`)
+          .join(''),
+      )
+    const found = async (rulesText: string, contract: string) =>
+      (await diagnose(bundle({ 'rules/pay.yaml': rulesText, 'tools/pay.yaml': contract }))).map(
+        ({ file, line, column, code }) => `${file}:${line}:${column} ${code}`,
+      )
+    expect(await found(inRules(25), inContract(25))).toEqual([])
+    for (const [rulesText, contract] of [
+      [inRules(60), CONTRACT],
+      [allow('{ payload.note: a }'), inContract(60)],
+      [inRules(30), inContract(30)],
+    ] as const)
+      expect(await found(rulesText, contract)).toEqual(['tools/pay.yaml:1:7 bad-pattern'])
   })
 
   it('what a message repeats of a file is legible, on one line, and not endless', async () => {

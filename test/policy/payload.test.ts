@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { RE2JS } from 're2js'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { JsonObject } from '../../src/contract/json.ts'
 import { createPayloadChecks } from '../../src/policy/payload.ts'
 import { bundle, call, CONTRACT, diagnose, snapshotOf } from './support.ts'
@@ -16,6 +17,19 @@ describe('checking a payload', () => {
     expect(problems(property({ if: { const: 1 } }), { x: 1 })).toEqual([])
     const twice = { ...property({ type: 'integer' }), patternProperties: { '^x': { minimum: 2 } } }
     expect(problems(twice, { x: 1 })).toEqual([{ pointer: '/x', message: 'must be at least 2' }])
+  })
+
+  it('compiles a part once, from however many places it is referred to', () => {
+    const compile = vi.spyOn(RE2JS, 'compile')
+    onTestFinished(() => compile.mockRestore())
+    const names = Array.from({ length: 60 }, (_, n) => `p${n}`)
+    const schema: JsonObject = {
+      type: 'object',
+      $defs: { code: { type: 'string', pattern: '^ch_[0-9]+$' } },
+      properties: Object.fromEntries(names.map((name) => [name, { $ref: '#/$defs/code' }])),
+    }
+    expect(problems(schema, { p0: 'ch_1', p59: 'x' })).toMatchObject([{ pointer: '/p59' }])
+    expect(compile).toHaveBeenCalledTimes(1)
   })
 
   const cases: readonly (readonly [string, JsonObject, JsonObject, readonly string[]])[] = [
