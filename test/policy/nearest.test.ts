@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { editDistance, nearest } from '../../src/policy/nearest.ts'
+
+/** The whole table, as the textbook has it. */
+function distance(a: string, b: string): number {
+  const table = Array.from({ length: a.length + 1 }, (_, i) =>
+    Array.from({ length: b.length + 1 }, (__, j) => (i === 0 ? j : j === 0 ? i : 0)),
+  )
+  const at = (i: number, j: number): number => table[i]?.[j] ?? Number.POSITIVE_INFINITY
+  for (let i = 1; i <= a.length; i++)
+    for (let j = 1; j <= b.length; j++) {
+      const changed = a[i - 1] === b[j - 1] ? 0 : 1
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      const costs = [at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + changed]
+      ;(table[i] as number[])[j] = Math.min(...costs, swapped ? at(i - 2, j - 2) + 1 : (costs[0] as number))
+    }
+  return at(a.length, b.length)
+}
+
+const words = fc.string({ unit: fc.constantFrom('a', 'b', '_'), maxLength: 9 })
+
+describe('what a writer meant', () => {
+  it('is told by the distance of the whole table', () => {
+    fc.assert(
+      fc.property(words, words, (a, b) => {
+        expect(editDistance(a, b)).toBe(distance(a, b))
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it('is the first of the nearest, within a third of the word', () => {
+    fc.assert(
+      fc.property(words, fc.array(words, { maxLength: 6 }), (word, candidates) => {
+        const limit = Math.max(1, Math.min(3, Math.floor(word.length / 3)))
+        const all = candidates.map((one) => distance(word, one))
+        const least = Math.min(...all)
+        expect(nearest(word, candidates)).toBe(least <= limit ? candidates[all.indexOf(least)] : undefined)
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it('is told of a thousand slips beside a thousand names in a few seconds', () => {
+    const names = Array.from({ length: 1_000 }, (_, n) => `some.tool.with.a.name.${n}`)
+    const begun = performance.now()
+    for (let n = 0; n < 1_000; n++) nearest(`some.tood.wiht.a.nbme.${n}`, names)
+    expect(performance.now() - begun).toBeLessThan(4_000)
+  })
+})
