@@ -93,8 +93,9 @@ function parseTokens({ source, findings }: Reading, lexemes: readonly string[]):
   return tokens
 }
 
-function readNode(reading: Reading, node: Node | null): Doc {
-  const mark = markOf(node)
+/** `at` is the place of a value that is not there, as in `{ allow }`. */
+function readNode(reading: Reading, node: Node | null, at?: Mark): Doc {
+  const mark = node === null && at ? at : markOf(node)
   if (isMap(node))
     return { kind: 'map', entries: readEntries(reading, node.items as Pair<ParsedNode, ParsedNode>[]), mark }
   if (isSeq(node))
@@ -120,7 +121,7 @@ function readEntries(reading: Reading, pairs: readonly Pair<ParsedNode, ParsedNo
     checkText(reading, key.value, keyMark)
     if (seen.has(key.value)) reading.findings.add('duplicate-key', place, `\`${key.value}\` is given twice`)
     seen.add(key.value)
-    entries.push({ key: key.value, keyMark, value: readNode(reading, value) })
+    entries.push({ key: key.value, keyMark, value: readNode(reading, value, keyMark) })
   }
   return entries
 }

@@ -227,6 +227,11 @@ const CASES: readonly Case[] = [
     'rules/pay.yaml:3:31 allow-above-limit: risk high is above allow_up_to: this rule never allows | write `review:`',
   ],
   [
+    'a key in brackets without a value',
+    pay('  - { id: a, allow: A. }\n  - { id: b, allow }\n'),
+    'rules/pay.yaml:4:14 wrong-type: a reason must be text, found nothing',
+  ],
+  [
     'a reserved word as what missing means',
     pay('  - { id: a, allow: A. }\n', 'tool: pay\nmissing_means: { payload.note: missing }'),
     'rules/pay.yaml:2:32 bad-value: `missing` is a reserved word here | write `{ is: missing }` for the text',
