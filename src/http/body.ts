@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
 import type { JsonValue } from '../contract/json.ts'
 import { LIMITS } from '../contract/limits.ts'
-import { parseStrictJson } from './strict-json.ts'
+import { parseStrictJson } from '../contract/strict-json.ts'
 
 /** White space is space and tab only (RFC 9110 section 5.6.3). */
 const MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset[ \t]*=[ \t]*(?:"utf-8"|utf-8)[ \t]*)?)*$/i

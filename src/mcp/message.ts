@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
-import { parseStrictJson } from '../http/strict-json.ts'
+import { parseStrictJson } from '../contract/strict-json.ts'
 
 /*
  * Messages of the Model Context Protocol: JSON-RPC 2.0, one to a line (transport `stdio`). Read so that the proxy and the server never see two different

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createGate, type Gate, NotExecuted, type Outcome } from '../../src/sdk/index.ts'
+import { createGate, type Gate, type NotExecuted, type Outcome } from '../../src/sdk/index.ts'
 import { openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
 
 /** The wrapper before a whole gateway: calls that go on where they stopped, and calls that somebody else executes. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import { GatewayError } from '../contract/errors.ts'
-import type { JsonValue } from '../contract/json.ts'
-import { LIMITS } from '../contract/limits.ts'
+import { GatewayError } from './errors.ts'
+import type { JsonValue } from './json.ts'
+import { LIMITS } from './limits.ts'
 
 /**
  * The strict JSON gate (design.md section 3): one linear pass before JSON.parse that refuses what JSON.parse hides, because

@@ -4,7 +4,7 @@ import { GatewayError } from '../../src/contract/errors.ts'
 import type { JsonValue } from '../../src/contract/json.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { canonicalJson, digestOf } from '../../src/domain/digest.ts'
-import { parseStrictJson } from '../../src/http/strict-json.ts'
+import { parseStrictJson } from '../../src/contract/strict-json.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
