@@ -57,7 +57,7 @@ from src/telemetry/table.ts.
 ## Adding one
 
 A row in \`src/telemetry/table-*.ts\`; one line that counts it (\`instruments.count\`, \`observe\` or \`set\`: names and closed labels are checked by the
-compiler); a panel in \`grafana/src/\`, because every metric stands on a dashboard; then \`npm run dashboards\` and \`npx vitest run --project embedded test/telemetry/table.test.ts -u\`.
+compiler); a panel in \`grafana/src/\`, because every metric stands on a dashboard; then \`npm run dashboards\` and \`npx vitest run test/telemetry/table.test.ts -u\`.
 `
 
 function document(): string {
