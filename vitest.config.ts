@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { PlainSummary } from './test/reporter.ts'
 
 /** Everything that speaks to a whole gateway runs on each store. */
-const ON_EACH_STORE = ['test/http/**/*.test.ts', 'test/gateway/**/*.test.ts', 'test/sdk/**/*.test.ts']
+const ON_EACH_STORE = ['test/http/**/*.test.ts', 'test/gateway/**/*.test.ts', 'test/sdk/call-id.test.ts']
 
 /** Kills, browsers, servers of others, and how long an event loop stood still: what else the machine does would eat up their deadlines. */
 const ALONE = [
@@ -11,6 +11,7 @@ const ALONE = [
   'test/cli/{doctor,store}.test.ts',
   'test/mcp/process.test.ts',
   'test/policy/{directory,hostile,lock,swapping}.test.ts',
+  'test/sdk/guard.test.ts',
 ]
 /** The same on each store. */
 const ALONE_ON_EACH_STORE = ['test/http/{gate,load-limit,pipelining,slow,stream,tracing,traffic}.test.ts']

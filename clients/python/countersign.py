@@ -1,0 +1,255 @@
+"""The agent's side of Countersign in one file: Python 3.9 or newer, standard library only.
+
+    from countersign import Gate, NotExecuted
+
+    gate = Gate("http://127.0.0.1:8787", os.environ["COUNTERSIGN_AGENT_KEY"])
+    try:
+        result = gate.guard("ledger.transfer", payload, lambda approved: ledger.transfer(**approved))
+    except NotExecuted as refused:
+        return str(refused)  # fit for the model
+
+A call runs only when the gateway allowed it, or when people approved it and its one-time proof was redeemed just before
+(agent-api-contract.md section 1). Everything else, every error included, is NotExecuted, and nothing ran.
+"""
+
+import hashlib
+import http.client
+import json
+import socket
+import threading
+import time
+import urllib.parse
+import uuid
+
+__all__ = ["Gate", "NotExecuted"]
+
+_POLL_SECONDS = 50
+_TRIES = 4
+_RETRIED = (429, 502, 503, 504)
+_LONGEST_PAUSE = 30.0
+_MOST_BYTES = 4 * 1024 * 1024
+_CLAIMS = ("workflow_name", "task_label", "subject", "preview", "risk_level", "summary", "images")
+
+
+class NotExecuted(Exception):
+    """The call did not run. `outcome` is one of rejected, changes_requested, timeout, aborted, invalid_payload,
+    no_proof, proof_refused, gateway_error and unknown_status; the message says why, and is fit for the model."""
+
+    def __init__(self, outcome, message, thread_id=None):
+        super().__init__(message)
+        self.outcome = outcome
+        self.thread_id = thread_id
+
+
+class Gate:
+    """What an agent runtime wraps around every governed tool. One gate for one piece of work; may be shared by threads.
+
+    url: the gateway's address, without credentials or query. key: the agent's key, `csk_...`, a server-side secret.
+    task_id: groups the calls, a random one when absent. max_wait: longest time to wait for people, seconds.
+    timeout: longest time for one request beyond a wait that it asked for, seconds. ssl_context: for an https address.
+    """
+
+    def __init__(self, url, key, task_id=None, max_wait=900.0, timeout=10.0, ssl_context=None):
+        parts = urllib.parse.urlsplit(url.strip())
+        strange = parts.username or parts.password or parts.query or parts.fragment
+        if parts.scheme not in ("http", "https") or not parts.hostname or strange:
+            raise ValueError("url must be the http or https address of a gateway, without credentials or query")
+        key = key.strip()
+        if not key or not all("!" <= char <= "~" for char in key):
+            raise ValueError("key must be the key of an agent (csk_...), in visible ASCII characters")
+        self._parts, self._key, self._ssl = parts, key, ssl_context
+        self._max_wait, self._timeout = max_wait, timeout
+        self.task_id = task_id or f"task-{uuid.uuid4()}"
+
+    def guard(self, tool, payload, execute, **options):
+        """Runs `execute(approved)` once, or raises NotExecuted. `approved` is a copy of the payload as it was submitted.
+
+        payload: a dict of what JSON has. Options: call_id (the runtime's id of this call: the same id, tool and payload
+        go on with the same thread for 24 hours; what policy allowed at once runs again), max_wait, on_pending(decision),
+        and what the agent says of itself: workflow_name, task_label, subject, preview, risk_level, summary, images.
+        What `execute` raises passes through; the gateway is told that it failed.
+        """
+        approved, thread_id = self._permitted(tool, payload, **options)
+        try:
+            result = execute(approved)
+        except BaseException:
+            self._report("tool.execution.failed", f"{tool} failed", tool, thread_id)
+            raise
+        self._report("tool.execution.completed", f"{tool} completed", tool, thread_id)
+        return result
+
+    def permit(self, tool, payload, **options):
+        """The same for runtimes that execute elsewhere: returns what may run now, once, and reports nothing."""
+        return self._permitted(tool, payload, **options)[0]
+
+    def _permitted(self, tool, payload, call_id=None, max_wait=None, on_pending=None, **claims):
+        unknown = set(claims) - set(_CLAIMS)
+        if unknown:
+            raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
+        try:
+            return self._decided(tool, payload, call_id, max_wait, on_pending, claims)
+        except NotExecuted:
+            raise
+        except Exception as error:  # an answer of a shape that nobody thought of is no permission
+            raise NotExecuted("gateway_error", f"{type(error).__name__}: {error}") from error
+
+    def _decided(self, tool, payload, call_id, max_wait, on_pending, claims):
+        payload = _copy(payload)
+        action = {"v": 1, "task_id": self.task_id, "tool_name": tool, "payload": payload}
+        action_hash = _hash({**action, "nonce": call_id or str(uuid.uuid4())})
+        request = {**_copy(claims), "tool_name": tool, "payload": payload, "action_hash": action_hash}
+        task = urllib.parse.quote(self.task_id, safe="")
+        path = f"/api/agent/tasks/{task}/requests"
+        decision = self._attempt("POST", path, request, {"idempotency-key": action_hash})
+        deadline = time.monotonic() + (self._max_wait if max_wait is None else max_wait)
+        if decision.get("status") == "pending_review":
+            thread_id = decision.get("thread_id")
+            if not isinstance(thread_id, str):
+                raise NotExecuted("unknown_status", "a pending decision without a thread")
+            _tell(on_pending, decision, thread_id)
+            decision = self._wait(thread_id, deadline)
+        thread_id, status = decision.get("thread_id"), decision.get("status")
+        if status not in ("allow", "approved"):
+            raise _refused(decision)
+        if decision.get("action_hash") != action_hash:
+            raise NotExecuted("unknown_status", "the decision is about another action", thread_id)
+        if status == "approved":
+            self._redeem(decision, payload, action_hash)
+        return payload, thread_id
+
+    def _wait(self, thread_id, deadline):
+        query = urllib.parse.urlencode({"thread_id": thread_id})
+        while True:
+            left = deadline - time.monotonic()
+            if not left > 0:
+                raise NotExecuted("timeout", "nobody decided in the time the agent may wait", thread_id)
+            seconds = max(1, min(_POLL_SECONDS, int(left)))
+            asked = time.monotonic()
+            headers = {"prefer": f"wait={seconds}"}
+            decision = self._attempt("GET", f"/api/agent/decisions?{query}", None, headers, seconds, thread_id)
+            if decision.get("thread_id", thread_id) != thread_id:
+                raise NotExecuted("unknown_status", "the decision is about another thread", thread_id)
+            # what people were asked about has a proof, or is not approved: an allow would run without one
+            if decision.get("status") == "allow":
+                raise NotExecuted("unknown_status", "allowed, where people were to decide", thread_id)
+            if decision.get("status") != "pending_review":
+                return {**decision, "thread_id": thread_id}
+            # a gateway that does not hold the request is not asked in a tight loop
+            time.sleep(max(0.0, min(1.0, deadline - time.monotonic()) - (time.monotonic() - asked)))
+
+    def _redeem(self, decision, payload, action_hash):
+        """Only `valid: true` about this very thread and action counts."""
+        thread_id, token = decision["thread_id"], decision.get("approval_token")
+        if not isinstance(token, str):
+            raise NotExecuted("no_proof", "approved, but no proof was delivered: another reader may hold it", thread_id)
+        proof = {
+            "task_id": self.task_id,
+            "signature": token,
+            "request_payload": payload,
+            "thread_id": thread_id,
+            "action_hash": action_hash,
+        }
+        result = self._attempt("POST", "/api/agent/approvals/validate", proof, thread_id=thread_id)
+        proven = result.get("thread_id") == thread_id and result.get("action_hash") == action_hash
+        if result.get("valid") is not True or not proven:
+            raise NotExecuted("proof_refused", f"the proof was refused: {result.get('reason', 'invalid')}", thread_id)
+
+    def _report(self, event_type, event_summary, tool, thread_id):
+        """The report is evidence, not permission: when it fails the result still stands."""
+        payload = {"tool_name": tool, **({} if thread_id is None else {"thread_id": thread_id})}
+        event = {"event_type": event_type, "event_summary": event_summary, "payload": payload}
+        task = urllib.parse.quote(self.task_id, safe="")
+        try:
+            self._ask("POST", f"/api/agent/tasks/{task}/events", event, {}, 0)
+        except Exception:
+            pass
+
+    def _attempt(self, method, path, body=None, headers=None, wait=0, thread_id=None):
+        """Repeats what may be repeated. Every call is safe to repeat: a second redemption only reads `used`."""
+        pause = 0.1
+        for left in reversed(range(_TRIES)):
+            try:
+                status, answer, retry_after = self._ask(method, path, body, headers or {}, wait)
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                status, answer, retry_after = None, {"detail": f"no answer from the gateway: {error}"}, None
+            if status == 200:
+                return answer
+            if left == 0 or (status is not None and status not in _RETRIED):
+                raise _failed(status, answer, thread_id)
+            time.sleep(pause if retry_after is None else min(retry_after, _LONGEST_PAUSE))
+            pause *= 2
+        raise AssertionError("unreachable")
+
+    def _ask(self, method, path, body, headers, wait):
+        """One request and its answer, whole and in time. Redirects are not followed, proxies not used."""
+        limit = self._timeout + wait
+        secure = {"context": self._ssl} if self._parts.scheme == "https" else {}
+        kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(self._parts.hostname, self._parts.port, timeout=limit, **secure)
+        content = None if body is None else json.dumps(body, allow_nan=False).encode()
+        typed = {} if body is None else {"content-type": "application/json"}
+        sent = {"authorization": f"Bearer {self._key}", "accept": "application/json", **typed, **headers}
+        # the timeout of a socket is one for each piece, and an answer that drips would never end
+        watch = None
+        try:
+            connection.connect()
+            watch = threading.Timer(limit, _cut, [connection.sock])
+            watch.daemon = True
+            watch.start()
+            connection.request(method, self._parts.path.rstrip("/") + path, content, sent)
+            response = connection.getresponse()
+            text = response.read(_MOST_BYTES + 1)
+            if len(text) > _MOST_BYTES:
+                raise ValueError("the answer is too long")
+            answer = json.loads(text)
+            if not isinstance(answer, dict):
+                raise ValueError("the answer is no object")
+            retry_after = response.getheader("retry-after", "")
+            return response.status, answer, int(retry_after) if retry_after.isdecimal() else None
+        finally:
+            if watch is not None:
+                watch.cancel()
+            connection.close()
+
+
+def _tell(on_pending, decision, thread_id):
+    """Who listens gets a copy, and what it raises ends the call."""
+    try:
+        if on_pending is not None:
+            on_pending(dict(decision))
+    except Exception as error:
+        raise NotExecuted("aborted", f"on_pending failed: {error}", thread_id) from error
+
+
+def _cut(sock):
+    try:
+        sock.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+
+
+def _copy(value):
+    """What goes over the wire is what runs: tuples are lists there, and keys are text."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotExecuted("invalid_payload", f"not JSON: {error}") from error
+
+
+def _hash(action):
+    text = json.dumps(action, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _refused(decision):
+    status, thread_id = decision.get("status"), decision.get("thread_id")
+    outcomes = {"reject": "rejected", "rejected": "rejected", "changes_requested": "changes_requested"}
+    message = decision.get("message") or f"the gateway answered {status}"
+    return NotExecuted(outcomes.get(status, "unknown_status"), message, thread_id)
+
+
+def _failed(status, answer, thread_id):
+    places = "; ".join(f"{one.get('pointer')} {one.get('message')}" for one in answer.get("errors") or [])
+    message = answer.get("detail") or answer.get("title") or f"the gateway answered {status}"
+    outcome = "invalid_payload" if answer.get("code") == "invalid_policy_input" else "gateway_error"
+    return NotExecuted(outcome, f"{message}: {places}" if places else message, thread_id)

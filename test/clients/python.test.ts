@@ -1,0 +1,226 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createTcpServer, type AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ensureProgram } from '../debian.ts'
+import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+
+/** clients/python/countersign.py before a whole gateway, and before servers that lie or fail. */
+const CLIENT = fileURLToPath(new URL('../../clients/python', import.meta.url))
+
+/** Runs one call, and prints what came of it. */
+const SCRIPT = `
+import json, sys
+from countersign import Gate, NotExecuted
+asked = json.loads(sys.stdin.read())
+ran = []
+def execute(approved):
+    ran.append(approved)
+    if asked.get("fails"):
+        raise RuntimeError("no funds")
+    return "done"
+def pending(decision):
+    print("pending", decision["thread_id"], flush=True)
+gate = Gate(asked["url"], asked["key"], task_id="py", **asked.get("gate", {}))
+options = {"on_pending": pending, **asked.get("options", {})}
+try:
+    result = {"result": gate.guard(asked["tool"], asked["payload"], execute, **options)}
+except NotExecuted as refused:
+    result = {"outcome": refused.outcome, "message": str(refused), "thread_id": refused.thread_id}
+except RuntimeError as error:
+    result = {"raised": str(error)}
+print(json.dumps({**result, "ran": ran}))
+`
+
+interface Ran {
+  readonly result?: string
+  readonly outcome?: string
+  readonly message?: string
+  readonly thread_id?: string
+  readonly raised?: string
+  readonly ran: readonly unknown[]
+}
+
+let world: World
+let agent: Agent
+let ann: Reviewer
+
+beforeAll(async () => {
+  ensureProgram('python3', 'python3-minimal')
+  world = await openWorld()
+  agent = await world.agent()
+  ann = await world.reviewer('ann')
+  // polls of the gateway end by its clock
+  world.clock.run()
+})
+afterAll(() => world.close())
+
+async function python(asked: object, heard: (thread: string) => void = () => undefined): Promise<Ran> {
+  const env = { PATH: process.env['PATH'] ?? '', PYTHONPATH: CLIENT, PYTHONDONTWRITEBYTECODE: '1' }
+  const running = promisify(execFile)('python3', ['-c', SCRIPT], { env })
+  const { stdin, stdout } = running.child
+  stdout?.on('data', (text: string) => {
+    const thread = /^pending (\S+)/m.exec(text)?.[1]
+    if (thread !== undefined) heard(thread)
+  })
+  stdin?.end(JSON.stringify({ url: world.url, key: agent.key, ...asked }))
+  const lines = (await running).stdout.trim().split('\n')
+  return JSON.parse(lines.at(-1) ?? '') as Ran
+}
+
+/** The same, held: `decide` is told of the thread. */
+async function held(asked: object, decide: (thread: string) => Promise<unknown>): Promise<Ran> {
+  let thread = ''
+  const running = python(asked, (heard) => (thread = heard))
+  await until(() => thread !== '')
+  await decide(thread)
+  return running
+}
+
+describe('the client in Python', () => {
+  it('runs what policy allows, and reports that it did', async () => {
+    let ran: Ran | undefined
+    const payload = { text: 'ü 😀', n: [1, 2.5, null, true], deep: { a: {} } }
+    const recorded = await world.evidenceOf(async () => {
+      ran = await python({ tool: 't', payload })
+    })
+    expect(ran).toEqual({ result: 'done', ran: [payload] })
+    expect(recorded.map(({ record }) => record.type)).toEqual(['decision.allowed', 'agent.event'])
+    expect(JSON.stringify(recorded.at(-1))).toContain('tool.execution.completed')
+  })
+
+  it('runs what people approve, with its proof redeemed before', async () => {
+    let ran: Ran | undefined
+    const options = { workflow_name: 'invoices', summary: ['one', 'two'] }
+    const recorded = await world.evidenceOf(async () => {
+      ran = await held({ tool: 'hold', payload: { n: 1 }, options }, async (thread) => {
+        expect((await ann.show(thread)).text).toContain('invoices')
+        await ann.approve(thread)
+      })
+    })
+    expect(ran).toEqual({ result: 'done', ran: [{ n: 1 }] })
+    expect(recorded.map(({ record }) => record.type)).toContain('token.redeemed')
+  })
+
+  it('does not run what policy or people reject, nor what they want otherwise', async () => {
+    expect(await python({ tool: 'bare', payload: {} })).toMatchObject({ outcome: 'rejected', ran: [] })
+    const vote = (decision: string) => (thread: string) =>
+      ann.vote(thread, { decision, revision: 1, comment: 'not like this' })
+    for (const [decision, outcome] of [
+      ['reject', 'rejected'],
+      ['request_changes', 'changes_requested'],
+    ] as const) {
+      const ran = await held({ tool: 'hold', payload: { decision } }, vote(decision))
+      expect(ran).toMatchObject({ outcome, message: expect.stringContaining('not like this'), ran: [] })
+    }
+  })
+
+  it('says which member does not fit the contract', async () => {
+    const ran = await python({ tool: 'pay', payload: { amount: 'all' } })
+    expect(ran).toMatchObject({
+      outcome: 'invalid_payload',
+      message: expect.stringContaining('/amount'),
+      ran: [],
+    })
+  })
+
+  it('goes on with the same thread by the id of the call, once', async () => {
+    const asked = { tool: 'hold', payload: { n: 2 }, options: { call_id: 'c', max_wait: 1 } }
+    const first = await python(asked)
+    expect(first).toMatchObject({ outcome: 'timeout', ran: [] })
+    await ann.approve(first.thread_id ?? '')
+    expect(await python(asked)).toEqual({ result: 'done', ran: [{ n: 2 }] })
+    expect(await python(asked)).toMatchObject({ outcome: 'no_proof', thread_id: first.thread_id, ran: [] })
+  })
+
+  it('passes on what the call raises, and reports the failure', async () => {
+    let ran: Ran | undefined
+    const recorded = await world.evidenceOf(async () => {
+      ran = await python({ tool: 't', payload: {}, fails: true })
+    })
+    expect(ran).toEqual({ raised: 'no funds', ran: [{}] })
+    expect(JSON.stringify(recorded.at(-1))).toContain('tool.execution.failed')
+  })
+})
+
+describe('a server that lies or fails: nothing runs', () => {
+  const FAST = { gate: { timeout: 0.3, max_wait: 1 } }
+  const json =
+    (body: (hash: unknown) => object, status = 200): RequestListener =>
+    (request, response) => {
+      let text = ''
+      request.on('data', (chunk) => (text += String(chunk)))
+      request.on('end', () => {
+        const { action_hash } = (text === '' ? {} : JSON.parse(text)) as { action_hash?: unknown }
+        response.writeHead(status, { 'content-type': 'application/json', location: '/elsewhere' })
+        response.end(JSON.stringify(body(action_hash)))
+      })
+    }
+  const pending = (hash: unknown) => ({ status: 'pending_review', thread_id: 'thr_1', action_hash: hash })
+
+  it.each<[string, RequestListener]>([
+    ['an unknown status', json((action_hash) => ({ status: 'sure', action_hash }))],
+    ['no status', json((action_hash) => ({ action_hash }))],
+    ['allow without the hash', json(() => ({ status: 'allow' }))],
+    ['allow about another action', json(() => ({ status: 'allow', action_hash: '0'.repeat(64) }))],
+    ['allow with status 201', json((action_hash) => ({ status: 'allow', action_hash }), 201)],
+    ['allow with status 302', json((action_hash) => ({ status: 'allow', action_hash }), 302)],
+    ['allow with status 403', json((action_hash) => ({ status: 'allow', action_hash }), 403)],
+    ['a refusal of an odd shape', json(() => ({ errors: 5, detail: [] }), 400)],
+    ['an answer that is a list', (_, response) => response.end('[{"status":"allow"}]')],
+    ['an answer that is no JSON', (_, response) => response.end('allow')],
+    ['pending without a thread', json(() => ({ status: 'pending_review' }))],
+    [
+      'approved at once without a proof',
+      json((action_hash) => ({ status: 'approved', action_hash, thread_id: 't' })),
+    ],
+    [
+      'allow where people were to decide',
+      (request, response) =>
+        request.method === 'GET'
+          ? json(() => ({ status: 'allow', thread_id: 'thr_1' }))(request, response)
+          : json(pending)(request, response),
+    ],
+    ['pending for ever', json(pending)],
+    ['silence', () => undefined],
+    ['a connection that is cut', (request) => request.socket.destroy()],
+    [
+      'an answer that drips',
+      (_, response) => {
+        const timer = setInterval(() => response.write(' '), 50)
+        response.on('close', () => clearInterval(timer))
+      },
+    ],
+  ])('%s', async (_, listener) => {
+    const server = createServer(listener).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const ran = await python({ url, tool: 't', payload: {}, ...FAST })
+    server.closeAllConnections()
+    server.close()
+    expect(ran).toMatchObject({ outcome: expect.any(String), message: expect.stringMatching(/./), ran: [] })
+  })
+
+  it('headers that drip', async () => {
+    const server = createTcpServer((socket) => {
+      const timer = setInterval(() => socket.write('X-A: b\r\n'), 50)
+      socket.write('HTTP/1.1 200 OK\r\n')
+      socket.on('close', () => clearInterval(timer)).on('error', () => undefined)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    expect(await python({ url, tool: 't', payload: {}, ...FAST })).toMatchObject({
+      outcome: 'gateway_error',
+      ran: [],
+    })
+    server.close()
+  })
+
+  it('nobody there, and a payload that is no JSON', async () => {
+    const nobody = await python({ url: 'http://127.0.0.1:9', tool: 't', payload: {}, ...FAST })
+    expect(nobody).toMatchObject({ outcome: 'gateway_error', ran: [] })
+  })
+})
