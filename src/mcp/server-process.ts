@@ -37,6 +37,7 @@ export function startServer(
   return {
     write: (line) => void child.stdin.write(line),
     stop: () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
       child.stdin.end()
       const insist = (['SIGTERM', 'SIGKILL'] as const).map((signal, i) =>
         setTimeout(() => child.kill(signal), PATIENCE_MS * (i + 1)),
