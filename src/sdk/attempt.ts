@@ -49,7 +49,8 @@ function pauseOf(error: unknown, attempts: number): number {
 export async function pause(ms: number, about: Attempted): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
+    // timers drop what is less than a millisecond, and may be one early: who waits for a deadline would ask again just before it
+    timer = setTimeout(resolve, Math.ceil(ms) + 1)
   })
   await orAborted(over, about).finally(() => clearTimeout(timer))
 }
