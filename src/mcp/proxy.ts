@@ -1,5 +1,6 @@
 import type { JsonObject } from '../contract/json.ts'
 import { type Gate, type GuardOptions, NotExecuted, type Payload } from '../sdk/index.ts'
+import { isUndecided, told } from '../sdk/told.ts'
 import { type CallId, type CallIds, createCallIds } from './call-ids.ts'
 import {
   callMessage,
@@ -170,14 +171,11 @@ async function send({ toServer }: State, asked: ToolCall, args: Payload, one: Un
   return withEnd(line)
 }
 
-/** Nobody has decided, or nobody knows what was: the same call may come again, and goes on. */
-const UNDECIDED = ['timeout', 'aborted', 'gateway_error']
-
 function failureOf(error: unknown, { id }: ToolCall, callId: CallId): Uint8Array | undefined {
   if (error instanceof ToolFailed) return error.line
   if (error instanceof ServerEnded) return lineOf(errorMessage(id, SERVER_ENDED, error.message))
   if (!(error instanceof NotExecuted)) return undefined
-  if (UNDECIDED.includes(error.outcome)) callId.leave()
+  if (isUndecided(error)) callId.leave()
   if (error.outcome === 'aborted') return undefined
   const { outcome, thread_id } = error
   const meta = {
@@ -185,14 +183,6 @@ function failureOf(error: unknown, { id }: ToolCall, callId: CallId): Uint8Array
     ...(thread_id === undefined ? {} : { 'countersign/thread_id': thread_id }),
   }
   return lineOf(failureMessage(id, told(error), meta))
-}
-
-/** What the model reads. */
-function told({ outcome, message, thread_id }: NotExecuted): string {
-  if (outcome === 'timeout')
-    return `Not executed: people have not decided yet (thread ${thread_id ?? ''}). Call the tool again with exactly the same arguments to go on waiting.`
-  if (outcome === 'changes_requested') return `Not executed: the reviewers ask for changes: ${message}`
-  return `Not executed: ${message}`
 }
 
 function fromServer({ underWay, toClient, note }: State, line: Uint8Array): void {

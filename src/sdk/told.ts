@@ -1,0 +1,16 @@
+import type { NotExecuted, Outcome } from './outcome.ts'
+
+/** What a model reads of its call that did not run: by `countersign mcp` and `countersign hook` in the same words. */
+export function told({ outcome, message, thread_id }: NotExecuted): string {
+  if (outcome === 'timeout')
+    return `Not executed: people have not decided yet (thread ${thread_id ?? ''}). Call the tool again with exactly the same arguments to go on waiting.`
+  if (outcome === 'changes_requested') return `Not executed: the reviewers ask for changes: ${message}`
+  return `Not executed: ${message}`
+}
+
+const UNDECIDED: readonly Outcome[] = ['timeout', 'aborted', 'gateway_error']
+
+/** Nobody has decided, or nobody knows what was: the same call may come again, and goes on. */
+export function isUndecided({ outcome }: NotExecuted): boolean {
+  return UNDECIDED.includes(outcome)
+}
