@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { homedir } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Config, ConfigError, type Setting, SETTINGS } from './config-settings.ts'
 import { checkSignIn } from './config-sign-in.ts'
@@ -330,4 +331,14 @@ export function foreignEnvironment(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !/^COUNTERSIGN_/i.test(name)))
+}
+
+/**
+ * Where programs of this person keep what they would miss little (XDG Base Directory Specification, which takes a relative path for none).
+ *
+ * @throws for somebody who has no home
+ */
+export function stateHome(env: Readonly<Record<string, string | undefined>> = process.env): string {
+  const named = env['XDG_STATE_HOME'] ?? ''
+  return isAbsolute(named) ? named : join(homedir(), '.local', 'state')
 }

@@ -10,6 +10,8 @@ interface Entry {
   readonly summary: string
   /** Commands load what they need when they run, so that `serve` starts fast. */
   readonly load: () => Promise<Command>
+  /** Its exit code is a decision: every end but its own 0 is EXIT.usage, which those who ask take for a no. */
+  readonly decides?: true
 }
 
 const COMMANDS: Record<string, Entry> = {
@@ -77,6 +79,11 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'stand before an MCP server: its tools run as far as the gateway lets them',
     load: () => import('./mcp.ts').then((it) => ({ run: it.mcp, usage: it.MCP_USAGE })),
   },
+  hook: {
+    summary: 'decide for a coding agent, before it uses a tool, whether it may',
+    load: () => import('./hook.ts').then((it) => ({ run: it.hook, usage: it.HOOK_USAGE })),
+    decides: true,
+  },
   keys: {
     summary: 'issue and revoke keys',
     load: () => import('./keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),
@@ -136,11 +143,23 @@ async function main([name = 'help', ...args]: readonly string[]): Promise<void> 
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command === undefined)
     throw new CliFailure(`unknown command \`${name}\``, { exit: EXIT.usage, hint: USAGE })
+  if (command.decides) refuseUntilAllowed()
   const { run, usage } = await command.load()
   // behind -- stands the command of somebody else
   const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
-  if (own.some((arg) => HELP.includes(arg))) return console.log(usage)
+  if (own.some((arg) => HELP.includes(arg))) {
+    process.exitCode = EXIT.ok
+    return console.log(usage)
+  }
   await run(args)
+}
+
+/** From here on a fault of any kind, and an end that nobody meant, is a no. */
+function refuseUntilAllowed(): void {
+  process.exitCode = EXIT.usage
+  process.on('exit', (code) => {
+    if (code !== EXIT.ok) process.exitCode = EXIT.usage
+  })
 }
 
 function fail(error: unknown): void {

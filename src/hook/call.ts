@@ -1,0 +1,55 @@
+import type { JsonObject, JsonValue } from '../contract/json.ts'
+import { LIMITS } from '../contract/limits.ts'
+import { parseStrictJson } from '../contract/strict-json.ts'
+import { NotExecuted, sha256 } from '../sdk/index.ts'
+import type { Harness } from './harness.ts'
+
+/** A call that a harness is about to make. */
+export interface HeldCall {
+  /** Of the session, as the gateway names tasks. */
+  readonly task: string
+  readonly tool: string
+  readonly input: JsonObject
+}
+
+/**
+ * By the gateway's own strict scan: what people approve must be what the harness runs.
+ *
+ * @throws NotExecuted for whatever is not plainly a call
+ */
+export async function readCall(bytes: Uint8Array, { name, event }: Harness): Promise<HeldCall> {
+  const said = parsed(bytes)
+  if (!isObject(said)) throw refused('the input is no JSON object')
+  const { hook_event_name, session_id, tool_name, tool_input } = said
+  // the answer to another event would not stop a tool
+  if (hook_event_name !== event) throw refused(`this hook is for ${event}, and was called for something else`)
+  if (typeof session_id !== 'string' || session_id === '') throw refused('the input names no session')
+  if (typeof tool_name !== 'string' || tool_name === '') throw refused('the input names no tool')
+  if (!isObject(tool_input)) throw refused('the input of a tool is an object')
+  return { task: await taskOf(name, session_id), tool: tool_name, input: tool_input }
+}
+
+function parsed(bytes: Uint8Array): JsonValue {
+  try {
+    return parseStrictJson(bytes)
+  } catch (cause) {
+    throw refused((cause as Error).message, cause)
+  }
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const PLAIN = /^[A-Za-z0-9._-]+$/
+
+/** Whatever a session is named, its task fits, and no two sessions have the same: a plain name has no colon. */
+async function taskOf(harness: string, session: string): Promise<string> {
+  const plain = `${harness}:${session}`
+  if (PLAIN.test(session) && plain.length <= LIMITS.TASK_ID_CHARS) return plain
+  return `${harness}:sha256:${await sha256(session)}`
+}
+
+function refused(why: string, cause?: unknown): NotExecuted {
+  return new NotExecuted('invalid_payload', why, { cause })
+}

@@ -1,0 +1,36 @@
+import { NotExecuted } from '../sdk/index.ts'
+
+/**
+ * All that a harness says. What is beyond the bound is read and forgotten, not left: a harness that cannot write takes that for a fault of its hook, and may run
+ * the tool.
+ *
+ * @throws NotExecuted for more than `mostBytes`, and when the signal aborts before the end
+ */
+export async function inputOf(
+  source: AsyncIterable<Uint8Array>,
+  mostBytes: number,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  return Promise.race([readAll(source, mostBytes), aborted(signal)])
+}
+
+async function readAll(source: AsyncIterable<Uint8Array>, mostBytes: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of source) {
+    length += part.length
+    if (length <= mostBytes) parts.push(part)
+  }
+  if (length > mostBytes)
+    throw new NotExecuted('invalid_payload', `the input is longer than ${mostBytes} bytes`)
+  return Buffer.concat(parts)
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const abort = (): void =>
+      reject(new NotExecuted('aborted', 'the input did not end', { cause: signal.reason }))
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  })
+}

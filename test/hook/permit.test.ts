@@ -1,0 +1,150 @@
+import { readdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { HeldCall } from '../../src/hook/call.ts'
+import { permit, type PermitParts } from '../../src/hook/permit.ts'
+import { openUnfinished } from '../../src/hook/unfinished.ts'
+import { createGate } from '../../src/sdk/index.ts'
+import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+
+/* Each run is a hook of its own, before a whole gateway; between them there is the directory and nothing else. */
+
+let world: World
+let agent: Agent
+let ann: Reviewer
+let directory: string
+let session = 0
+let task: string
+
+beforeAll(async () => {
+  world = await openWorld()
+  agent = await world.agent()
+  ann = await world.reviewer('ann')
+  // polls of the gateway end by its clock
+  world.clock.run()
+  directory = await mkdtemp(join(tmpdir(), 'countersign-hook-'))
+})
+afterAll(async () => {
+  await world.close()
+  await rm(directory, { recursive: true, force: true })
+})
+beforeEach(() => {
+  task = `claude-code:s${++session}`
+})
+
+const run = (call: Partial<HeldCall> = {}, other: Partial<PermitParts> = {}): Promise<void> => {
+  const parts: PermitParts = {
+    gate: createGate({ url: world.url, key: agent.key }),
+    unfinished: openUnfinished({ directory: () => directory, now: Date.now(), note: expect.unreachable }),
+    harness: 'claude-code',
+    prefix: '',
+    maxWaitMs: 60_000,
+    signal: new AbortController().signal,
+    ...other,
+  }
+  return permit(parts, { task, tool: 'hold', input: { n: 1 }, ...call })
+}
+const left = (): string[] => readdirSync(directory)
+/** What people are asked about the session, as soon as it is so many. */
+async function asked(count = 1): Promise<string[]> {
+  const threads = async () =>
+    (await world.allEvidence())
+      .map(({ record }) => record)
+      .filter((record) => record.type === 'review.pending' && record.task_id === task)
+      .map(({ thread_id = '' }) => thread_id)
+  await until(async () => (await threads()).length >= count)
+  return threads()
+}
+
+describe('a call', () => {
+  it('that policy allows may run', async () => {
+    await run({ tool: 't', input: { any: ['thing'] } })
+    expect(left()).toEqual([])
+  })
+
+  it('that policy rejects may not', async () => {
+    await expect(run({ tool: 'bare' })).rejects.toMatchObject({ outcome: 'rejected' })
+    expect(left()).toEqual([])
+  })
+
+  it('of a tool that the gateway does not know may not', async () => {
+    await expect(run({ tool: 'Bash' })).rejects.toMatchObject({ outcome: 'unknown_tool' })
+  })
+
+  it('that people approve may run, its proof redeemed, and they see who calls', async () => {
+    const done = run()
+    const [thread = ''] = await asked()
+    expect((await ann.show(thread)).text).toContain('claude-code')
+    await ann.approve(thread)
+    await done
+    expect((await ann.show(thread)).text).toContain('redeemed')
+  })
+
+  it('that people reject may not', async () => {
+    const done = run()
+    const [thread = ''] = await asked()
+    await Promise.all([
+      expect(done).rejects.toMatchObject({ outcome: 'rejected', message: 'not now' }),
+      ann.vote(thread, { decision: 'reject', revision: 1, comment: 'not now' }),
+    ])
+    expect(left()).toEqual([])
+  })
+
+  it('is decided under the prefix', async () => {
+    const recorded = await world.evidenceOf(() => run({ tool: 'y', input: { amount: 1 } }, { prefix: 'pa' }))
+    expect(recorded[0]?.record).toMatchObject({ type: 'decision.allowed', tool: 'pay', task_id: task })
+  })
+})
+
+describe('a call that nobody decides in time', () => {
+  const timedOut = (call: Partial<HeldCall> = {}) =>
+    expect(run(call, { maxWaitMs: 0 })).rejects.toMatchObject({ outcome: 'timeout' })
+
+  it('goes on with its thread when it comes again, and runs once', async () => {
+    await timedOut()
+    await timedOut()
+    const threads = await asked()
+    expect([threads.length, left().length]).toEqual([1, 1])
+    await ann.approve(threads[0] ?? '')
+    await run()
+    expect(left()).toEqual([])
+    await timedOut()
+    expect((await asked(2)).length).toBe(2)
+  })
+
+  it('is another call with another input, another tool or in another session', async () => {
+    await timedOut()
+    await timedOut({ input: { n: 2 } })
+    await timedOut({ tool: 'brief' })
+    expect((await asked(3)).length).toBe(3)
+    task = `claude-code:s${++session}`
+    await timedOut()
+    expect((await asked()).length).toBe(1)
+  })
+
+  it('is never two that come together', async () => {
+    await Promise.all([timedOut(), timedOut()])
+    await Promise.all([timedOut(), timedOut(), timedOut()])
+    expect((await asked(3)).length).toBe(3)
+  })
+})
+
+it('a run that is told to end leaves its call to the next one', async () => {
+  const stop = new AbortController()
+  const done = run({}, { signal: stop.signal })
+  const [thread = ''] = await asked()
+  stop.abort()
+  await expect(done).rejects.toMatchObject({ outcome: 'aborted' })
+  await ann.approve(thread)
+  await run()
+  expect((await asked()).length).toBe(1)
+})
+
+it('without a gateway nothing runs, and the call is kept', async () => {
+  const before = left().length
+  const gate = createGate({ url: 'http://127.0.0.1:9', key: 'csk_x', timeoutMs: 200 })
+  await expect(run({ tool: 't' }, { gate })).rejects.toMatchObject({ outcome: 'gateway_error' })
+  expect(left().length).toBe(before + 1)
+})

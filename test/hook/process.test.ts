@@ -1,0 +1,415 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { BUNDLE } from '../bundle.ts'
+import { type CliRun, runCli } from '../cli/run.ts'
+import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+
+/*
+ * `countersign hook` as a harness runs it. The law: exit code 0 only for what the gateway allowed, or people approved; 2 with a reason on standard error for
+ * everything else. Every other code lets the tool run.
+ */
+const BIN = fileURLToPath(new URL('../../dist/bin', import.meta.url))
+const MAIN = join(BIN, 'main.js')
+
+let world: World
+let agent: Agent
+let ann: Reviewer
+let directory: string
+let session = ''
+let count = 0
+
+beforeAll(async () => {
+  world = await openWorld()
+  agent = await world.agent()
+  ann = await world.reviewer('ann')
+  // polls of the gateway end by its clock
+  world.clock.run()
+  directory = await mkdtemp(join(tmpdir(), 'countersign-hook-'))
+})
+afterAll(async () => {
+  await world.close()
+  await rm(directory, { recursive: true, force: true })
+})
+beforeEach(() => {
+  session = `s${++count}`
+})
+
+const env = (): Record<string, string> => ({
+  COUNTERSIGN_URL: world.url,
+  COUNTERSIGN_AGENT_KEY: agent.key,
+  XDG_STATE_HOME: join(directory, 'state'),
+})
+const callOf = (tool_name: string, tool_input: unknown, other: object = {}): string =>
+  JSON.stringify({ session_id: session, hook_event_name: 'PreToolUse', tool_name, tool_input, ...other })
+const run = (args: readonly string[], input: string, more: Record<string, string> = {}): Promise<CliRun> =>
+  runCli(['hook', ...args], { cwd: directory, env: { ...env(), ...more }, input })
+const hook = (input: string, ...args: string[]): Promise<CliRun> => run(['claude-code', ...args], input)
+
+/** The thread about this session, as soon as people are asked. */
+async function asked(): Promise<string> {
+  let thread: string | undefined
+  await until(async () => {
+    const records = (await world.allEvidence()).map(({ record }) => record)
+    thread = records.find(
+      ({ type, task_id = '' }) => type === 'review.pending' && task_id.endsWith(`:${session}`),
+    )?.thread_id
+    return thread !== undefined
+  })
+  return thread ?? ''
+}
+
+describe('a call', () => {
+  it('that policy allows: exit code 0, and nothing said', async () => {
+    expect(await hook(callOf('t', { a: 1 }))).toEqual({ code: 0, out: '', err: '' })
+  })
+
+  it('that policy allows, with --grant: exit code 0, and an explicit allow', async () => {
+    const { code, out, err } = await hook(callOf('t', {}), '--grant')
+    expect([code, err]).toEqual([0, ''])
+    expect(JSON.parse(out)).toEqual({
+      hookSpecificOutput: {
+        hookEventName: 'PreToolUse',
+        permissionDecision: 'allow',
+        permissionDecisionReason: 'let through by countersign',
+      },
+    })
+  })
+
+  it('of Gemini CLI that policy allows: exit code 0, and nothing said', async () => {
+    const input = callOf('t', {}, { hook_event_name: 'BeforeTool' })
+    expect(await run(['gemini'], input)).toEqual({ code: 0, out: '', err: '' })
+  })
+
+  it.each([[[]], [['--grant']]])('that policy rejects: exit code 2 and why (%j)', async (args) => {
+    const { code, out, err } = await hook(callOf('pay', { amount: 1_000_000 }), ...args)
+    expect([code, out]).toEqual([2, ''])
+    expect(err).toBe('Not executed: Nobody moves that much.\n')
+  })
+
+  it('that people approve: exit code 0', async () => {
+    const done = hook(callOf('hold', { n: 1 }))
+    await ann.approve(await asked())
+    expect(await done).toEqual({ code: 0, out: '', err: '' })
+  })
+
+  it('that people reject: exit code 2 and what they say', async () => {
+    const done = hook(callOf('hold', { n: 1 }))
+    await ann.vote(await asked(), { decision: 'reject', revision: 1, comment: 'not on a Friday' })
+    expect(await done).toEqual({ code: 2, out: '', err: 'Not executed: not on a Friday\n' })
+  })
+
+  it('that nobody decides in time: exit code 2 and what to do; the next one goes on', async () => {
+    const input = callOf('hold', { n: 2 })
+    const { code, err } = await hook(input, '--max-wait', '1s')
+    const thread = await asked()
+    expect([code, err.includes(thread), err.includes('Call the tool again')]).toEqual([2, true, true])
+    await ann.approve(thread)
+    expect(await hook(input)).toEqual({ code: 0, out: '', err: '' })
+  })
+
+  it('is asked about again where nothing can be kept, which is said', async () => {
+    const input = callOf('hold', { n: 3 })
+    const first = await run(['claude-code', '--max-wait', '1s', '--state', MAIN], input)
+    expect(first.code).toBe(2)
+    expect(first.err).toContain('not remembered')
+    const { code, err } = await run(['claude-code', '--state', MAIN], callOf('t', {}))
+    expect([code, err.includes('not remembered')]).toEqual([0, true])
+  })
+})
+
+describe('exit code 2 and a reason', () => {
+  const rows: [string, () => Promise<CliRun>, string][] = [
+    ['no input', () => hook(''), 'at character 0'],
+    ['garbage', () => hook('\u0000\u0001<html>'), 'expected a value'],
+    ['half a call', () => hook(callOf('t', {}).slice(0, -1)), 'at character'],
+    ['a call and more', () => hook(`${callOf('t', {})}{}`), 'something follows'],
+    ['10 MB', () => hook(callOf('t', { text: 'x'.repeat(10_000_000) })), 'longer than'],
+    ['10 MB that are no JSON', () => hook('['.repeat(10_000_000)), 'longer than'],
+    ['deep nesting', () => hook(callOf('t', 0).replace(':0}', `:${'['.repeat(1_000)}`)), 'nested'],
+    ['another event', () => hook(callOf('t', {}, { hook_event_name: 'PostToolUse' })), 'PreToolUse'],
+    ['no session', () => hook(callOf('t', {}, { session_id: null })), 'session'],
+    ['an unknown tool', () => hook(callOf('Bash', {})), 'does not let this agent use Bash'],
+    ['a name that is none', () => hook(callOf('a/b c', {})), 'Not executed'],
+    ['arguments that do not fit', () => hook(callOf('pay', { amount: 'all' })), '/amount'],
+    ['an argument too many', () => hook(callOf('t', {}), 'more'), 'unexpected argument `more`'],
+    ['an unknown flag', () => hook(callOf('t', {}), '--nope'), '--nope'],
+    ['no harness', () => run([], callOf('t', {})), 'say which agent'],
+    ['an unknown harness', () => run(['constructor'], callOf('t', {})), 'say which agent'],
+    ['a wait that is none', () => hook(callOf('t', {}), '--max-wait', 'long'), '--max-wait'],
+    ['a wait beyond the day', () => hook(callOf('t', {}), '--max-wait', '25h'), '--max-wait'],
+    ['a grant that nobody hears', () => run(['gemini', '--grant'], callOf('t', {})), '--grant'],
+    ['an address that is none', () => hook(callOf('t', {}), '--url', 'nowhere'), '`url`'],
+    ['no gateway', () => hook(callOf('t', {}), '--url', 'http://127.0.0.1:9'), 'no answer'],
+    ['no key', () => run(['claude-code'], callOf('t', {}), { COUNTERSIGN_AGENT_KEY: '' }), 'no agent key'],
+    [
+      'a wrong key',
+      () => run(['claude-code'], callOf('t', {}), { COUNTERSIGN_AGENT_KEY: 'csk_x' }),
+      'Not executed',
+    ],
+    [
+      'a key of the wrong kind',
+      () => run(['claude-code'], callOf('t', {}), { COUNTERSIGN_AGENT_KEY: ann.key }),
+      '',
+    ],
+  ]
+  it.each(rows)('for %s', async (_, go, why) => {
+    const { code, out, err } = await go()
+    expect([code, out]).toEqual([2, ''])
+    expect(err).toMatch(/^Not executed: \S/)
+    expect(err).toContain(why)
+    expect(err).not.toContain('    at ')
+  })
+
+  it('without a key, whatever a file in the project says', async () => {
+    const project = await mkdtemp(join(directory, 'project-'))
+    mkdirSync(join(project, 'data'))
+    const demo = { url: world.url, agent_key: agent.key }
+    writeFileSync(join(project, 'data', 'demo-credentials.json'), JSON.stringify(demo))
+    const done = await runCli(['hook', 'claude-code'], {
+      cwd: project,
+      env: { XDG_STATE_HOME: join(directory, 'state') },
+      input: callOf('t', {}),
+    })
+    expect([done.code, done.err.includes('no agent key')]).toEqual([2, true])
+  })
+})
+
+describe('exit code 2 for a fault of our own', () => {
+  const script = (text: string): Record<string, string> => ({
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(text)}`,
+  })
+  const THROW = `throw new Error('boom')`
+  it.each([
+    [
+      'an exception that nobody catches',
+      `globalThis.fetch = () => { setImmediate(() => { ${THROW} }); return new Promise(() => {}) }`,
+    ],
+    [
+      'a rejection that nobody handles',
+      `globalThis.fetch = () => { Promise.reject(new Error('boom')); return new Promise(() => {}) }`,
+    ],
+    ['no reader of JSON', `JSON.parse = () => { ${THROW} }`],
+    ['no cryptography', `crypto.subtle.digest = () => { ${THROW} }`],
+    ['an exit that nobody meant', `globalThis.fetch = () => process.exit(1)`],
+    ['another exit that nobody meant', `globalThis.fetch = () => process.exit()`],
+    ['an answer that cannot be written', `process.stdout.write = (text, done) => done(new Error('boom'))`],
+    [
+      'an error of standard output',
+      `process.stdout.write = () => { process.stdout.emit('error', new Error('boom')) }`,
+    ],
+  ])('%s', async (_, text) => {
+    const { code } = await run(['claude-code', '--grant'], callOf('t', {}), script(text))
+    expect(code).toBe(2)
+  })
+
+  it('a program of which a part is missing', async () => {
+    const broken = await mkdtemp(join(directory, 'broken-'))
+    cpSync(BIN, broken, { recursive: true })
+    writeFileSync(join(broken, 'package.json'), '{"type":"module"}')
+    const parts = readdirSync(broken).filter((name) => /^hook-.*\.js$/.test(name))
+    expect(parts).toHaveLength(1)
+    for (const part of parts) rmSync(join(broken, part))
+    const { code, err } = await ended(
+      start([process.execPath, join(broken, 'main.js'), 'hook', 'claude-code']),
+    )
+    expect([code, err.includes('ERR_MODULE_NOT_FOUND')]).toEqual([2, true])
+  })
+})
+
+interface Started {
+  readonly child: ChildProcess
+  readonly ended: Promise<CliRun>
+}
+
+/** With an input that does not end. */
+function start([program = '', ...args]: readonly string[], input = ''): Started {
+  const child = spawn(program, args, { cwd: directory, env: { PATH: process.env['PATH'] ?? '', ...env() } })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (text: Buffer) => (out += text.toString()))
+  child.stderr.on('data', (text: Buffer) => (err += text.toString()))
+  child.stdin.on('error', () => undefined)
+  child.stdin.write(input)
+  return { child, ended: new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err }))) }
+}
+
+const ended = ({ child, ended: end }: Started): Promise<CliRun> => {
+  child.stdin?.end()
+  return end
+}
+const HOOK = [process.execPath, MAIN, 'hook', 'claude-code']
+
+describe('what takes too long', () => {
+  let silent: Server
+  beforeAll(async () => {
+    // takes every request, and answers none
+    silent = createServer(() => undefined)
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  })
+  afterAll(() => {
+    silent.closeAllConnections()
+    silent.close()
+  })
+
+  it('an input that does not end, and a gateway that does not answer: exit code 2 at our own deadline', async () => {
+    const since = performance.now()
+    const { port } = silent.address() as AddressInfo
+    const stuck = [...HOOK, '--max-wait', '1s', '--url', `http://127.0.0.1:${port}`]
+    const [input, gateway] = await Promise.all([
+      start(HOOK, callOf('t', {})).ended,
+      ended(start(stuck, callOf('t', {}))),
+    ])
+    expect(input).toMatchObject({ code: 2, err: 'Not executed: the harness did not end its input\n' })
+    expect([gateway.code, gateway.err.includes('did not answer in time')]).toEqual([2, true])
+    expect(performance.now() - since).toBeLessThan(25_000)
+  })
+})
+
+describe('a hook that is told to end', () => {
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    'by %s: exit code 2, and its call goes on',
+    async (signal) => {
+      const input = callOf('hold', { n: 4 })
+      const started = start(HOOK, input)
+      const done = ended(started)
+      const thread = await asked()
+      started.child.kill(signal)
+      const { code, err } = await done
+      expect([code, err]).toEqual([2, `Not executed: the hook was told to end (${signal})\n`])
+      await ann.approve(thread)
+      expect(await hook(input)).toEqual({ code: 0, out: '', err: '' })
+    },
+  )
+
+  it('while it reads: exit code 2', async () => {
+    // by the first word on standard error everything is set up: a hook says nothing before it ends
+    const started = start([process.execPath, '--import', READY, ...HOOK.slice(1)], '{')
+    await new Promise((resolve) => started.child.stderr?.once('data', resolve))
+    started.child.kill('SIGTERM')
+    expect(await started.ended).toMatchObject({ code: 2, err: expect.stringContaining('SIGTERM') as string })
+  })
+
+  it('because its shell is gone: it ends, and nobody is let through', async () => {
+    const input = callOf('hold', { n: 5 })
+    const command = `"${process.execPath}" "${MAIN}" hook claude-code || exit 2`
+    const started = start(['/bin/sh', '-c', command], input)
+    const done = ended(started)
+    const thread = await asked()
+    started.child.kill('SIGKILL')
+    // standard error is the hook's, too: it closes when that has ended
+    expect((await done).err).toBe('Not executed: whoever asked is gone\n')
+    await ann.approve(thread)
+    expect(await hook(input)).toEqual({ code: 0, out: '', err: '' })
+  })
+})
+
+/** Says `ready` as soon as something listens to SIGTERM. */
+const READY = `data:text/javascript,${encodeURIComponent(
+  `process.on('newListener', (name) => { if (name === 'SIGTERM') setImmediate(() => process.stderr.write('ready\\n')) })`,
+)}`
+
+describe('nobody listens', () => {
+  it('on standard error: exit code 2', async () => {
+    const started = start(HOOK, callOf('bare', {}))
+    started.child.stderr?.destroy()
+    expect((await ended(started)).code).toBe(2)
+  })
+
+  it('on standard output, to a grant: exit code 2', async () => {
+    const started = start([...HOOK, '--grant'], callOf('t', {}))
+    started.child.stdout?.destroy()
+    expect((await ended(started)).code).toBe(2)
+  })
+})
+
+describe('docs/hooks.md', () => {
+  const text = readFileSync(fileURLToPath(new URL('../../docs/hooks.md', import.meta.url)), 'utf8')
+  const block = (language: string): string[] =>
+    [...text.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, 'gm'))].map(([, inner = '']) => inner)
+
+  it('shows what --settings prints', async () => {
+    expect(block('json')).toEqual([(await hook('', '--settings')).out])
+  })
+
+  it('has a contract and rules that check', async () => {
+    const bundle = await mkdtemp(join(directory, 'bundle-'))
+    const [contract = '', rules = ''] = block('yaml')
+    const files = {
+      'tools/Bash.yaml': contract,
+      'rules/Bash.yaml': rules,
+      'routing.yaml': BUNDLE['routing.yaml'] ?? '',
+      'directory.yaml':
+        'tenants: { acme: { agents: { coder: { owners: [olga] } }, reviewers: { olga: { name: Olga Orr, groups: [desk, leads, board] }, ann: { name: Ann Ash, groups: [desk, leads, board] }, ben: { name: Ben Bay, groups: [desk, leads, board] } } } }\n',
+    }
+    for (const [path, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(bundle, path)), { recursive: true })
+      writeFileSync(join(bundle, path), content)
+    }
+    const { code, out } = await runCli(['test', bundle], { cwd: directory })
+    expect([code, out]).toEqual([0, expect.stringContaining('2 passed, 0 failed')])
+  })
+})
+
+describe('--settings', () => {
+  it('prints what Claude Code needs: every tool, a time above ours, and a block when the hook fails', async () => {
+    const { code, out } = await hook('', '--settings')
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toEqual({
+      hooks: {
+        PreToolUse: [
+          {
+            matcher: '*',
+            hooks: [
+              {
+                type: 'command',
+                command: 'countersign hook claude-code || exit 2',
+                timeout: 80,
+                onFailure: 'block',
+              },
+            ],
+          },
+        ],
+      },
+    })
+  })
+
+  it('prints what Gemini CLI needs, whose times are in milliseconds', async () => {
+    const { code, out } = await run(['gemini', '--max-wait', '10m', '--settings'], '')
+    expect(code).toBe(0)
+    const command = 'countersign hook gemini --max-wait 10m || exit 2'
+    expect(JSON.parse(out)).toEqual({
+      hooks: {
+        BeforeTool: [
+          { matcher: '.*', hooks: [{ type: 'command', name: 'countersign', command, timeout: 630_000 }] },
+        ],
+      },
+    })
+  })
+
+  it('keeps every word of the options, whatever is in it', async () => {
+    const prefix = `a'b "$HOME" \\ ;c.`
+    const { out } = await hook('', '--prefix', prefix, '--settings')
+    const { hooks } = JSON.parse(out) as { hooks: { PreToolUse: { hooks: { command: string }[] }[] } }
+    const command = hooks.PreToolUse[0]?.hooks[0]?.command ?? ''
+    const shell = start(['/bin/sh', '-c', `countersign() { printf '%s\\n' "$@"; }; ${command}`])
+    expect((await ended(shell)).out).toBe(`hook\nclaude-code\n--prefix\n${prefix}\n`)
+  })
+
+  it('makes a block of a command that is not there', async () => {
+    const { out } = await hook('', '--settings')
+    const { hooks } = JSON.parse(out) as { hooks: { PreToolUse: { hooks: { command: string }[] }[] } }
+    const shell = start(['/bin/sh', '-c', `PATH=/nowhere; ${hooks.PreToolUse[0]?.hooks[0]?.command ?? ''}`])
+    expect((await ended(shell)).code).toBe(2)
+  })
+
+  it('refuses what the hook would refuse', async () => {
+    const { code, out } = await hook('', '--max-wait', 'long', '--settings')
+    expect([code, out]).toEqual([2, ''])
+  })
+})

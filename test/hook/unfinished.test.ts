@@ -1,0 +1,165 @@
+import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openUnfinished } from '../../src/hook/unfinished.ts'
+
+const HOUR = 3_600_000
+const KEY = 'a'.repeat(64)
+const OTHER = 'b'.repeat(64)
+const ids = [0, 1, 2].map((i) => `${i}`.repeat(8) + '-0000-4000-8000-000000000000')
+const [FIRST = '', SECOND = '', THIRD = ''] = ids
+
+let home: string
+let directory: string
+let notes: string[]
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'countersign-hook-'))
+  directory = join(home, 'state', 'hooks')
+  notes = []
+})
+afterEach(() => rm(home, { recursive: true, force: true }))
+
+const open = (now = Date.now()) =>
+  openUnfinished({ directory: () => directory, now, note: (text) => notes.push(text) })
+const files = (): string[] => readdirSync(directory)
+/** As if it had been left then. */
+const age = (id: string, ms: number, key = KEY): void => {
+  const since = new Date(Date.now() - ms)
+  utimesSync(join(directory, `${key}.${id}`), since, since)
+}
+
+describe('an unfinished call', () => {
+  it('is taken by the next run with the same key, once', () => {
+    open().leave(KEY, FIRST)
+    expect(open().take(OTHER)).toBeUndefined()
+    expect(open().take(KEY)).toBe(FIRST)
+    expect(open().take(KEY)).toBeUndefined()
+    expect([files(), notes]).toEqual([[], []])
+  })
+
+  it('may be several: the oldest comes first', () => {
+    for (const id of ids) open().leave(KEY, id)
+    age(SECOND, 3 * HOUR)
+    age(FIRST, 2 * HOUR)
+    age(THIRD, HOUR)
+    expect([1, 2, 3, 4].map(() => open().take(KEY))).toEqual([SECOND, FIRST, THIRD, undefined])
+  })
+
+  it('is removed after a day, whatever its key, and before it was left', () => {
+    for (const id of ids) open().leave(KEY, id)
+    open().leave(OTHER, FIRST)
+    age(FIRST, 24 * HOUR + 60_000)
+    age(FIRST, 25 * HOUR, OTHER)
+    age(SECOND, -25 * HOUR)
+    age(THIRD, 23 * HOUR)
+    expect(open().take(KEY)).toBe(THIRD)
+    expect(files()).toEqual([])
+  })
+
+  it('is for nobody else to see', () => {
+    open().leave(KEY, FIRST)
+    const modes = ['', `${KEY}.${FIRST}`].map((name) => statSync(join(directory, name)).mode & 0o777)
+    expect(modes).toEqual([0o700, 0o600])
+  })
+
+  it('is no other file', () => {
+    open().leave(KEY, FIRST)
+    const strange = ['notes.txt', `${KEY}.`, `${KEY}.${'g'.repeat(36)}`, `${KEY}.${SECOND}.tmp`]
+    for (const name of strange) {
+      writeFileSync(join(directory, name), '')
+      utimesSync(join(directory, name), 0, 0)
+    }
+    expect([open().take(KEY), open().take(KEY)]).toEqual([FIRST, undefined])
+    expect(files().sort()).toEqual(strange.sort())
+  })
+})
+
+describe('runs at the same time', () => {
+  it('never take the same call, and take them all', async () => {
+    const many = Array.from({ length: 200 }, () => crypto.randomUUID())
+    for (const id of many) open().leave(KEY, id)
+    const taken = await Promise.all([1, 2, 3, 4].map(() => takenByThread()))
+    expect(taken.flat().sort()).toEqual(many.sort())
+  })
+
+  it('do not leave the same twice', () => {
+    open().leave(KEY, FIRST)
+    open().leave(KEY, FIRST)
+    expect([files(), notes.length]).toEqual([[`${KEY}.${FIRST}`], 1])
+  })
+})
+
+/** What a thread of its own takes until nothing is left: the disk is all that it shares. */
+function takenByThread(): Promise<string[]> {
+  const built = new URL('../../dist/hook/unfinished.js', import.meta.url).href
+  const text = `
+    import { parentPort, workerData } from 'node:worker_threads'
+    import { openUnfinished } from ${JSON.stringify(built)}
+    const { directory, key } = workerData
+    const note = (text) => { throw new Error(text) }
+    const taken = []
+    for (;;) {
+      const id = openUnfinished({ directory: () => directory, now: Date.now(), note }).take(key)
+      if (id === undefined) break
+      taken.push(id)
+    }
+    parentPort.postMessage(taken)`
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(text)}`), {
+    workerData: { directory, key: KEY },
+  })
+  return new Promise((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+  })
+}
+
+describe('a directory that cannot be used', () => {
+  const unusable: [string, () => void, string][] = [
+    [
+      'that others may write to',
+      () => {
+        mkdirSync(directory, { recursive: true })
+        chmodSync(directory, 0o770)
+      },
+      '0700',
+    ],
+    [
+      'that is a file',
+      () => {
+        mkdirSync(join(directory, '..'), { recursive: true })
+        writeFileSync(directory, '')
+      },
+      'EEXIST',
+    ],
+    [
+      'that leads nowhere',
+      () => {
+        mkdirSync(join(directory, '..'), { recursive: true })
+        symlinkSync('nowhere', directory)
+      },
+      'ENOENT',
+    ],
+  ]
+  it.each(unusable)('%s is said, and people are asked again', (_, spoil, why) => {
+    spoil()
+    open().leave(KEY, FIRST)
+    expect(open().take(KEY)).toBeUndefined()
+    expect(notes).toHaveLength(2)
+    expect(notes.join()).toContain(why)
+  })
+
+  it('because nobody knows where it is, is said, too', () => {
+    const lost = openUnfinished({
+      directory: () => {
+        throw new Error('no home')
+      },
+      now: 0,
+      note: (text) => notes.push(text),
+    })
+    expect([lost.take(KEY), notes.join()]).toEqual([undefined, expect.stringContaining('no home')])
+  })
+})
