@@ -61,25 +61,17 @@ export function reachAsAdmin(url: string | undefined): Reach {
   return { url: url ?? env.url ?? DEFAULT_URL, key: env.adminKey }
 }
 
-/** Of the agent itself, beside what wraps its tools. */
+/**
+ * Of the agent itself, beside what wraps its tools. Not from the demo's file: these commands run where agents write, and a file there could name a gateway that
+ * allows everything.
+ */
 export function reachAsAgent(url: string | undefined): Reach {
   const env = clientEnvironment()
-  const demo = env.agentKey === undefined ? readDemoCredentials() : undefined
-  const key = env.agentKey ?? demo?.agent_key
-  if (key === undefined) throw noAgentKey()
-  return { url: url ?? env.url ?? demo?.url ?? DEFAULT_URL, key }
-}
-
-/** Of an agent that writes in the directory where we run: a file there could name a gateway that allows everything. */
-export function reachFromProject(url: string | undefined): Reach {
-  const { url: known, agentKey } = clientEnvironment()
-  if (agentKey === undefined) throw noAgentKey()
-  return { url: url ?? known ?? DEFAULT_URL, key: agentKey }
-}
-
-function noAgentKey(): CliFailure {
-  return usage(
-    'no agent key',
-    'set COUNTERSIGN_AGENT_KEY; an administrator issues one with `countersign keys issue agent TENANT/NAME`',
-  )
+  if (env.agentKey === undefined) {
+    throw usage(
+      'no agent key',
+      'set COUNTERSIGN_AGENT_KEY; an administrator issues one with `countersign keys issue agent TENANT/NAME`',
+    )
+  }
+  return { url: url ?? env.url ?? DEFAULT_URL, key: env.agentKey }
 }

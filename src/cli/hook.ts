@@ -9,7 +9,7 @@ import { openUnfinished, type Unfinished } from '../hook/unfinished.ts'
 import { parseDuration } from '../policy/text.ts'
 import { createGate, NotExecuted } from '../sdk/index.ts'
 import { told } from '../sdk/told.ts'
-import { reachFromProject } from './credentials.ts'
+import { reachAsAgent } from './credentials.ts'
 import { CliFailure, EXIT, refuseMore, usage } from './failure.ts'
 
 export const HOOK_USAGE = `countersign hook claude-code|gemini [--url URL] [--prefix TEXT] [--max-wait 50s] [--grant] [--state DIR]
@@ -97,7 +97,7 @@ function harnessOf(name: string | undefined): Harness {
 async function decide(options: Options, input: Uint8Array, stop: AbortController): Promise<void> {
   const { harness, url, prefix, maxWaitMs, grant } = options
   const call = await readCall(input, harness)
-  const gate = createGate(reachFromProject(url))
+  const gate = createGate(reachAsAgent(url))
   const late = new Error(
     'the gateway did not answer in time. Call the tool again with exactly the same arguments',
   )

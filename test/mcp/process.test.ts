@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -143,6 +143,15 @@ describe('the command', () => {
   it('does not start a server without a key', async () => {
     const { code, err } = await run(['--', 'touch', 'started'], { env: { COUNTERSIGN_URL: world.url } })
     expect([code, err.includes('COUNTERSIGN_AGENT_KEY')]).toEqual([2, true])
+    expect(() => readFileSync(join(directory, 'started'))).toThrow('ENOENT')
+  })
+
+  it('does not take a key and a gateway from a file in the project', async () => {
+    mkdirSync(join(directory, 'data'))
+    const demo = { url: world.url, agent_key: agent.key }
+    writeFileSync(join(directory, 'data', 'demo-credentials.json'), JSON.stringify(demo))
+    const { code, err } = await run(['--', 'touch', 'started'], { env: {} })
+    expect([code, err.includes('no agent key')]).toEqual([2, true])
     expect(() => readFileSync(join(directory, 'started'))).toThrow('ENOENT')
   })
 })
