@@ -44,6 +44,9 @@ const letterOf = (names: string): string => `(?=[\\p{L}\\p{M}])[${scripts(names)
 /** Where a character is at home: what stands before it and after it. */
 type Habitat = readonly [characters: string, before: string, after: string]
 
+const VARIABLE = '[$][A-Za-z_{(]'
+const VARIANT = '[\\ufe00-\\ufe02\\u{e0100}-\\u{e010f}]'
+
 const HABITATS: readonly Habitat[] = [
   ['[\\n\\t]', '', ''],
   ['[\\u200c\\u200d]', letterOf(JOINING), `${letterOf(JOINING)}|[^\\p{L}\\p{N}\\p{Cf}]|$`],
@@ -52,21 +55,19 @@ const HABITATS: readonly Habitat[] = [
   ['\\u200d', '\\p{Extended_Pictographic}[\\ufe0f\\u{1f3fb}-\\u{1f3ff}]?', '\\p{Extended_Pictographic}'],
   ['[\\ufe0e\\ufe0f]', '(?!\\p{Emoji_Component})\\p{Emoji}', ''],
   ['\\ufe0f', '[0-9#*]', '\\u20e3'],
-  ['[\\ufe00-\\ufe02\\u{e0100}-\\u{e010f}]', '\\p{Script=Han}', ''],
+  // variants of characters: a name has one or two, four in a row are a message
+  [VARIANT, `(?<!(?:\\p{Script=Han}${VARIANT}){3})\\p{Script=Han}`, ''],
   ['\\ufe00', '[\\p{Script=Mymr}\\p{Script=Phag}]', ''],
-  ['[\\u180b-\\u180d\\u180f\\u202f]', letterOf('Mong'), ''],
+  ['[\\u180b-\\u180d\\u180f\\u202f]', `(?![\\u180b-\\u180f])${letterOf('Mong')}`, ''],
   ['\\u180e', letterOf('Mong'), letterOf('Mong')],
   ['\\u200b', letterOf(UNSPACED), letterOf(UNSPACED)],
   ['[\\u0600-\\u0605\\u{110bd}\\u{110cd}]', '(?:^|\\P{Cf})', '(?![0-9])\\p{Nd}'],
   ['[\\u06dd\\u08e2]', '(?:^|\\P{Cf})', '(?![0-9])\\p{Nd}|\\s|$'],
   ['\\u070f', '(?:^|\\P{Cf})', letterOf('Syrc')],
-  ['[\\u00a0\\u2007\\u2009\\u200a\\u202f]', '[\\p{N}\\p{Sc}\\p{Pi}.§№°%&]', '\\S'],
+  ['[\\u00a0\\u2007\\u2009\\u200a\\u202f]', '\\p{Pi}', '\\S'],
   // but not what a shell reads: an option, a variable
-  [
-    '[\\u00a0\\u2007\\u2009\\u200a\\u202f]',
-    '\\S',
-    '(?!-|[$][A-Za-z_{(])[\\p{N}\\p{Sc}\\p{Pf}\\p{Pd}:;!?%‰°]',
-  ],
+  ['[\\u00a0\\u2007\\u2009\\u200a\\u202f]', '[\\p{N}\\p{Sc}.§№°%&]', `(?!-+[A-Za-z]|${VARIABLE})\\S`],
+  ['[\\u00a0\\u2007\\u2009\\u200a\\u202f]', '\\S', `(?!-|${VARIABLE})[\\p{N}\\p{Sc}\\p{Pf}\\p{Pd}:;!?%‰°]`],
   ['[\\u00a0\\u2009\\u202f]', '[\\u2013\\u2014]', '\\p{L}'],
   // Czech, Polish and Slovak words of one letter never end a line
   ['\\u00a0', '(?:^|[\\s(\\p{Pi}])[AIKOSUVWZaikosuvwz]', '[\\p{L}\\p{Pi}\\p{Ps}]'],

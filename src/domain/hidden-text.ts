@@ -51,12 +51,33 @@ const CHECKS = {
   address: (text: string) => ADDRESS.test(text),
 } as const
 
-/** Three general marks on one letter, seven of a script's own, marks that enclose or strike out, marks on nothing or on a number. */
-const STACKED =
-  /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u0483-\u0489]{3}|\p{M}{7}|(?!\u20e3)\p{Me}|[\u0334-\u0338]|[\u20d2-\u20d4]|[\u20d8-\u20da]|[\u20e5-\u20eb]|(?<![0-9#*]\ufe0f?)\u20e3|(?:^|[\s\p{C}])[\u0300-\u036f]|[0-9][\u0300-\u036f]/u
+/** Marks that say nothing where they are. */
+const STACKED = new RegExp(
+  [
+    // three general ones on one letter, seven of a script's own, one of them three times
+    '[\\u0300-\\u036f\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff\\ufe20-\\ufe2f\\u0483-\\u0489]{3}|\\p{M}{7}|(\\p{M})\\1\\1',
+    // those that enclose, strike out or underline
+    '(?!\\u20e3)\\p{Me}|[\\u0334-\\u0338]|[\\u20d2-\\u20d4]|[\\u20d8-\\u20da]|[\\u20e5-\\u20eb]|(?<![0-9#*]\\ufe0f?)\\u20e3|(?:\\p{L}[\\u0305\\u0332\\u0333\\u033f]){2}',
+    // on nothing, on a number, on a sign
+    '(?:^|[\\s\\p{C}])[\\u0300-\\u036f]|[!-@[-`{-~][\\u0300-\\u036f]',
+  ].join('|'),
+  'u',
+)
 const PADDING = /(?:[^\S\n]*\n){12}|[^\S\n]{80}|\t{24}/
-/** Punycode, and a host before an `@` in the place where the host is expected; browsers take any slashes behind `https:`. */
-const ADDRESS = /\bxn--|(?::\/{2,}|\bhttps?:[\\/]*)(?=[^\s/\\?#@]*@)[^\s/\\?#@]*\./i
+/**
+ * Punycode; a host before an `@` in the place where the host is expected. In addresses of web pages any user there (RFC 9110, section 4.2.4),
+ * an escape or a backslash within the host, a number for it. Browsers take any slashes behind `https:`. A user ends at the next `https:`,
+ * so that a text full of them is not read to its end for each.
+ */
+const ADDRESS = new RegExp(
+  [
+    '\\bxn--',
+    ':\\/{2,}(?=[^\\s/\\\\?#@]*@)[^\\s/\\\\?#@]*\\.',
+    '\\bhttps?:[\\\\/]*(?:(?!\\bhttps?:)[^\\s/\\\\?#@])+@',
+    '\\bhttps?:\\/\\/(?:[^\\s/\\\\?#@%]*%[0-9a-f]{2}|[^\\s/\\\\?#@]+\\\\[^\\s/?#]*@|(?:0x[0-9a-f.x]+|0[0-9.]+|[0-9]{8,10})(?![^\\s/:?#]))',
+  ].join('|'),
+  'i',
+)
 
 export function inspectText(text: string): Inspection {
   const plain = PLAIN.test(text)
@@ -93,7 +114,7 @@ function someWord(text: string, test: (word: string, standing: Standing) => bool
     if (/^[\0-\x7f]*$/.test(word)) continue
     const before = /[a-z0-9]([._@/:-])$/i.exec(text.slice(Math.max(0, index - 2), index))?.[1]
     const end = index + word.length
-    const after = /^([._@/:-])[a-z0-9]/i.exec(text.slice(end, end + 2))?.[1]
+    const after = /^([._@/:-])[a-z0-9\\]/i.exec(text.slice(end, end + 2))?.[1]
     if (test(word, standingOf(word, before, after))) return true
   }
   return false

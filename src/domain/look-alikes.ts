@@ -7,23 +7,28 @@ const DECEPTIVE = scriptTests(
 const LATIN = /\p{Script=Latin}/u
 const CJK_SCRIPTS =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Bopomofo}'
+const CJK_SIGNS = ['Hani', 'Hira', 'Kana', 'Hang', 'Bopo', 'Yiii'].map((name) => `\\p{scx=${name}}`).join('')
 const CJK = new RegExp(`[${CJK_SCRIPTS}]`, 'u')
-/** One letter of whatever other alphabet within a Latin word; Chinese, Japanese and Korean are written so. */
+/** One or two letters of whatever other alphabet within a Latin word; Chinese, Japanese and Korean are written so. */
 const AMONG_LATIN = new RegExp(
-  `\\p{Script=Latin}\\p{M}*(?![${CJK_SCRIPTS}\\p{Script=Latin}\\p{Script=Common}\\p{Script=Inherited}])\\p{L}\\p{M}*\\p{Script=Latin}`,
+  `\\p{Script=Latin}\\p{M}*(?:(?![${CJK_SCRIPTS}\\p{Script=Latin}\\p{Script=Common}\\p{Script=Inherited}])\\p{L}\\p{M}*){1,2}\\p{Script=Latin}`,
   'u',
 )
 
-/** Greek signs as science writes them: a prefix, a unit, a name with an index. */
-const SCIENTIFIC = /^\p{N}*(?:[ΔΣΠΩΛΘΦΨΞΓπλθφψδσβγωεμτ][A-Za-z0-9]{0,4}|[kMGm]?Ω)$/u
+/** Greek signs as science writes them: a prefix, a unit, a name with an index, the member of a family (`TGFβ1`). Those that look like Latin letters start no longer word. */
+const SCIENTIFIC =
+  /^\p{N}*(?:[ΔΣΠΩΛΘΦΨΞΓπλθφψδμ][A-Za-z0-9]{0,4}|[σβγωετ](?:[A-Za-z0-9]{0,2}|max|min)|[kMGm]?Ω|[a-z]π|κB|[A-Z]{2,5}[αβγδεκ][0-9]?)$/u
+/** `TNF-α`, `β-carotene`. */
+const GREEK_AFFIX = /^\p{N}?[αβγκνχ]$/u
 
 /** Whole words of these letters read as Latin; a text of the script has others, too. */
 const PASSES_FOR_LATIN: readonly (readonly [script: RegExp, letters: RegExp])[] = [
   [/\p{Script=Cyrillic}/u, /^[аеорсухкіјѕһԁԛԝӏАВЕКМНОРСТУХЅІЈԌԚԜҮ]+$/u],
   [/\p{Script=Greek}/u, /^[αβγικνορτυχωΑΒΕΖΗΙΚΜΝΟΡΤΥΧϲϳ]+$/u],
   [/\p{Script=Armenian}/u, /^[օսհոցզաքյգվՏՍԼՕՀ]+$/u],
-  [/\p{Script=Cherokee}/u, /^[ᎠᎡᎢᎥᎩᎪᎫᎬᎳᎷᎻᎽᏀᏂᏃᏙᏎᏏᏒᏔᏕᏙᏚᏞᏟᏢᏦᏧᏴᏳᏆᏓᏗᏅ]+$/u],
+  [/\p{Script=Cherokee}/u, /^[ᎠᎡᎢᎥᎩᎪᎫᎬᎳᎷᎻᎽᏀᏂᏃᏙᏎᏏᏒᏔᏕᏙᏚᏞᏟᏢᏦᏧᏴᏳᏆᏓᏗᏅ]+$/iu],
   [/\p{Script=Lisu}/u, /^[ꓐꓑꓒꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ]+$/u],
+  [/\p{Script=Coptic}/u, /^[ⲀⲂⲈⲎⲒⲔⲘⲚⲞⲟⲢⲣⲤⲥⲦⲬⲭⲨ]+$/u],
 ]
 /** Letters of no living alphabet that matters, and look-alikes beyond doubt. */
 const NEVER_INNOCENT = /[ӏԁԛԝ]/u
@@ -47,54 +52,119 @@ export function othersIn(text: string): (script: number) => boolean {
 /** How a word stands to ASCII letters and digits: by itself, as an ending or a prefix of theirs (`JPEG-а`), or as a part of what they spell. */
 export type Standing = 'alone' | 'affix' | 'glued'
 
-/** A word that reads as a Latin one but is none: alone, glued to ASCII, or with letters that nobody needs. */
+/** A letter that reads as a zero or a one: between digits always, beside one where nothing else is of its script. */
+const AMONG_DIGITS = /[0-9][ОоІӀΟοΙՕօ][0-9]/u
+const BESIDE_DIGITS = /[0-9][ОоІӀΟοΙՕօ]|[ОоІӀΟοΙՕօ][0-9]/u
+
+/** A word that reads as a Latin one or as a number but is none: alone, glued to ASCII, or with letters that nobody needs. */
 export function passesForLatin(
   word: string,
   standing: Standing,
   hasOthers: (script: number) => boolean,
 ): boolean {
-  if ((word.length < 2 && standing === 'alone') || LATIN.test(word)) return false
-  const script = PASSES_FOR_LATIN.findIndex(([, letters]) => letters.test(word))
-  return script !== -1 && (standing === 'glued' || NEVER_INNOCENT.test(word) || !hasOthers(script))
+  if (LATIN.test(word) || isName(word, standing)) return false
+  const letters = word.replace(/[0-9]/g, '')
+  const script = PASSES_FOR_LATIN.findIndex(([, passing]) => passing.test(letters))
+  if (script === -1) return false
+  return (
+    (standing === 'glued' && letters === word) ||
+    NEVER_INNOCENT.test(word) ||
+    AMONG_DIGITS.test(word) ||
+    !hasOthers(script)
+  )
+}
+
+/** A letter by itself, or with numbers that it is no part of: `A`, `А4`, `TNF-α`. */
+function isName(word: string, standing: Standing): boolean {
+  if (standing === 'alone' ? word.length < 2 : GREEK_AFFIX.test(word)) return true
+  return /[0-9]/.test(word) && /^[0-9]*[^0-9][0-9]*$/u.test(word) && !BESIDE_DIGITS.test(word)
 }
 
 /** Letters and signs that stand for plain ones wherever they are. */
 const ALWAYS =
-  /(?<!\p{Script=Armenian})\u2024|[\ufb00-\ufb06]|[\u0261\u0251\u017f\u01c0\u01c1\u01c3\u0274\u0280\u029c\u029f\u0262\u026a\u028f\u0299\ua730\ua731\u1d00-\u1d22]|[\u{1d400}-\u{1d7ff}]|[\u249c-\u24e9\u{1f110}-\u{1f16f}\u{1f172}-\u{1f17d}]|[\u2100-\u2102\u210a-\u2115\u2118-\u211d\u2124-\u2138\u2145-\u2149]|[\u2044\u2215\u29f8\u2571\u2572\u29f5\u2216\u2e80-\u2fdf\ufe50-\ufe6f\u037e\u0387\u1fef\u2000\u2001]|[\u212a\u212b]/u
+  /(?<!\p{Script=Armenian})\u2024|[\ufb00-\ufb06]|[\u0261\u0251\u017f\u01c0\u01c1\u01c3\u0274\u0280\u029c\u029f\u0262\u026a\u028f\u0299\ua730\ua731\u1d00-\u1d22]|[\u{1d400}-\u{1d7ff}]|[\u249c-\u24e9\u{1f110}-\u{1f16f}\u{1f172}-\u{1f17d}]|[\u2100-\u2102\u210a-\u2115\u2118-\u211d\u2124-\u2138\u2145-\u2149]|[\u2044\u2215\u29f8\u2571\u2572\u29f5\u2216\u2e80-\u2fdf\ufe50-\ufe6f\u037e\u0387\u1fef\u2000\u2001]|[\u212a\u212b]|[\u0184\u0185\u01a7\u01a8\u01bc\u01bd\u02c2-\u02c4\u02d7\u268a\u268c\u29f6\u2afb\ua778\ua78a\u{1d20f}\u{1d236}-\u{1d23b}\u{1f674}]/u
+/** Sounds are written with letters that pass for ASCII ones elsewhere: between slashes or brackets, with a sign that only phonetics has. */
+const TRANSCRIPTIONS =
+  /(?<![\p{L}\p{N}])(?=[/[][^/\]\d]{0,40}[ˈˌːəɛɔʃʒθðŋʊʌæ])(?:\/[\p{L}\p{M}ˈˌː. ]{1,40}\/|\[[\p{L}\p{M}ˈˌː. ]{1,40}\])(?![\p{L}\p{N}])/gu
+/** Sets of numbers: a letter of its own. */
+const NUMBER_SETS = /(?<![\p{L}\p{N}])[ℂℍℕℙℚℝℤ](?![\p{L}\p{N}])/gu
 /** The slash of a fraction, between digits. */
 const FRACTIONS = /(?<=[\p{Nd}])\u2044(?=\p{Nd})/gu
-/** Signs of other scripts that pass for ASCII ones when ASCII surrounds them. */
+/** Signs that all scripts share, and that pass for ASCII ones when ASCII surrounds them. */
 const BETWEEN_ASCII =
-  /(?<=[!-~])[\u02d0\u02f8\u0589\u05c3\u2236\ua789\ufe55\u06d4\u060c\u066a-\u066c\u201a\u3002\uff61\u30fb\uff65\uff0e\uff0f\uff3c\uff3f\uff0d\uff1d\uff06\uff20\u30ce\u4e3f\u4e28\u3163\u3147\u3007\u3161]+(?=[!-~])/u
+  /(?<=[!-~])[\u02d0\u02f8\u0589\u05c3\u06d4\u2017\u205a\u2236\u23bd\u2581\u27cb\u27cd\ua4fd\ua789\ufe10-\ufe19\ufe30-\ufe34\ufe4d\ufe4e\ufe55\u060c\u066a-\u066c\u201a\u3002\uff61\u30fb\uff65\uff0e\uff0f\uff3c\uff3f\uff0d\uff1d\uff06\uff20\u30ce\u4e3f\u4e28\u3163\u3147\u3007\u3161]+(?=[!-~])/u
+const SHARED = '\\p{Sc}\\p{scx=Zyyy}\\p{scx=Zinh}\\p{scx=Latn}'
+/** Signs of some other script between ASCII, its marks on ASCII. */
+const FOREIGN_IN_ASCII = new RegExp(
+  `(?<=[!-~])(?:(?![${SHARED}${CJK_SIGNS}])[\\p{P}\\p{S}\\p{Lm}](?=[!-~])|(?![${SHARED}])\\p{M})`,
+  'gu',
+)
+/** Arabic signs of numbers, where Arabic is written. */
+const ARABIC_NUMBERS = /(?<=[0-9])(?:[\u066b\u066c](?=[0-9])|\u066a(?![A-Za-z0-9]))/gu
+/** Chinese, Japanese and Korean signs that pass for ASCII ones, touching ASCII in a text that has no others of them: `rm 一rf`, `1〇0`. */
+const LIKE_ASCII = '[一ー二ニ三ㅡ丨ㅣ口ロㅁ工エ卜八ハ〇ㅇ으ᅵ丶ノ丿へヘ乂丅力乙]'
+const CJK_AS_ASCII = new RegExp(`[A-Za-z0-9/.~]${LIKE_ASCII}|${LIKE_ASCII}[A-Za-z0-9/.~]`, 'u')
+const OTHER_CJK = new RegExp(`(?!${LIKE_ASCII})${CJK.source}`, 'u')
 /** What a shell or a name would have as `-`, `*`, `~`, `.`, `|` or `/`. */
-const AS_ASCII =
-  /(?:^|\s)[\u2010-\u2013\u2212\u2043](?:[a-z]{1,3}(?![^\s=])|[\u2010-\u2013\u2212\u2043][a-z])|[/.~]\u2217|\u2217[./]|[/.]\u204e|(?:^|\s)[\u02dc\u2053\u223c]\/|[A-Za-z0-9][\u2022\u2027\u2e31\u2e33\ua78f][A-Za-z]|[A-Za-z0-9][\u2219\u22c5][A-Za-z]{3}|[A-Za-z0-9][\u00b7\u2219\u22c5](?:com|org|net|io|dev|app|eu|co|exe|sh|py|js|txt|pdf)\b|[!-~] ?[\u05c0\u2223\u23d0\u2758\u2d4f\uffe8] ?[!-~]|[A-Za-z0-9:][\u1735\u29f9\u2cc6\u3033\u31d3]/u
+const AS_ASCII = new RegExp(
+  [
+    '(?:^|\\s)[\\u2010-\\u2013\\u2212\\u2043](?:[a-z]{1,3}(?![^\\s=])|[\\u2010-\\u2013\\u2212\\u2043][a-z])',
+    '(?:^|\\s)[\\u05be\\u1400\\u1806\\u2796\\u2cba\\u23af\\u2500]{1,2}[a-z]',
+    '[/.~][\\u2217\\u066d]|[\\u2217\\u204e\\u066d][./]|[/.]\\u204e',
+    '(?:^|\\s)[\\u02dc\\u1fc0\\u2053\\u223c\\u223d\\u301c]\\/',
+    '(?:^|[\\s./])[\\u00b7\\u2022\\u2027\\u2219\\u22c5\\u30fb\\u06d4\\u3002\\uff61]{1,2}\\/',
+    '[0-9]\\.[0-9]{1,3}\\.[0-9]{1,3}[\\u00b7\\u2219\\u22c5][0-9]',
+    '[A-Za-z0-9][\\u2022\\u2027\\u2e31\\u2e33\\ua78f][A-Za-z0-9]',
+    '[A-Za-z0-9][\\u2219\\u22c5][A-Za-z]{3}',
+    '[A-Za-z0-9][\\u00b7\\u2219\\u22c5](?:com|org|net|io|dev|app|eu|co|exe|sh|py|js|txt|pdf)\\b',
+    '[!-~] ?[\\u05c0\\u2223\\u23d0\\u23fd\\u2758\\u2d4f\\uffe8]{1,2} ?[!-~]',
+    '[A-Za-z0-9:][\\u1735\\u29f9\\u2cc6\\u3033\\u31d3]',
+    // in the name of a host
+    '(?::\\/\\/|[A-Za-z0-9]@)[A-Za-z0-9.-]*[\\u05be\\u2010-\\u2015\\u2043\\u2212][A-Za-z0-9]',
+    // superscript letters that begin a word or are one, squared letters, numbers in circles beside others
+    '(?<![\\p{L}\\p{M}\\p{N}])[\\u02b0-\\u02b8\\u02e1-\\u02e3\\u1d2c-\\u1d6a\\u1d9c-\\u1dbf\\u2071\\u207f\\u2090-\\u209c](?:[A-Za-z]{2}|[\\u02b0-\\u02b8\\u02e1-\\u02e3\\u1d2c-\\u1d6a\\u1d9c-\\u1dbf\\u2071\\u207f\\u2090-\\u209c]{2})',
+    '[\\u{1f170}\\u{1f171}\\u{1f17e}\\u{1f17f}]\\ufe0f?[A-Za-z]',
+    '[\\u24ea-\\u24ff\\u2776-\\u2793\\u{1f100}-\\u{1f10c}][0-9]|[0-9][\\u24ea-\\u24ff\\u2776-\\u2793\\u{1f100}-\\u{1f10c}]',
+  ].join('|'),
+  'u',
+)
 /** A time as typographers set it. */
 const TIMES = /(?<![\p{N}.])\p{Nd}{1,2}(?:\u2236\p{Nd}{1,2}){1,2}(?![\p{N}.])/gu
 /** Capitals and numbers joined as Chinese, Japanese and Korean join them: `Q＆A`, `R・G・B`. */
 const JOINED_IN_CJK =
   /(?<![!-~])[A-Z0-9][A-Za-z0-9]*(?:[\u30fb\uff06\uff0d\uff0f\uff65][A-Z0-9][A-Za-z0-9]*)+(?![!-~])/gu
+/** Where the next sentence begins with a Latin word: no space stands there. Within a host it is a dot. */
+const SENTENCES_IN_CJK = /(?<!(?::\/\/|@)[A-Za-z0-9.-]*)[\u3002\uff61](?=[A-Z])/gu
 /** Roman numerals as letters of a word, full-width forms among ASCII. */
 const IN_ASCII_WORDS =
   /[A-Za-z0-9][\u2160-\u217f\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]|[\u2160-\u217f\uff10-\uff19\uff21-\uff3a\uff41-\uff5a][A-Za-z0-9]/u
 /** Without those of money: ￥ is how it is written. */
 const FULL_WIDTH = /[\uff01-\uff5e\uffe2-\uffe4]/u
-const NUMBER_SIGNS = /[\u00bc-\u00be\u2150-\u2189\u2460-\u249b]/u
+const NUMBER_SIGNS = /[\u00bc-\u00be\u2150-\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793]/u
 /** A letter of an old alphabet and a mark that NFC would make one character. */
 const DECOMPOSED = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]\p{M}+/gu
 
 export function looksLikeOthers(text: string): boolean {
-  const inCjk = CJK.test(text)
-  const bare = (inCjk ? text.replace(JOINED_IN_CJK, '') : text).replace(TIMES, '')
   return (
-    ALWAYS.test(text.replace(FRACTIONS, '/')) ||
-    BETWEEN_ASCII.test(bare) ||
     AS_ASCII.test(text) ||
     IN_ASCII_WORDS.test(text) ||
-    (FULL_WIDTH.test(text) && !inCjk) ||
+    hasForeign(text, FOREIGN_IN_ASCII) ||
+    (CJK_AS_ASCII.test(text) && !OTHER_CJK.test(text)) ||
+    (FULL_WIDTH.test(text) && !CJK.test(text)) ||
     (NUMBER_SIGNS.test(text) && !/\p{L}/u.test(text)) ||
+    passesUnlessAtHome(text) ||
     hasOddFlags(text)
   )
+}
+
+/** Without the signs that are at home where they stand. */
+function passesUnlessAtHome(text: string): boolean {
+  const words = text.replace(TRANSCRIPTIONS, ' ')
+  if (ALWAYS.test(words.replace(FRACTIONS, '/').replace(NUMBER_SETS, ' '))) return true
+  const inCjk = CJK.test(text)
+  const bare = inCjk ? words.replace(JOINED_IN_CJK, '').replace(SENTENCES_IN_CJK, ' ') : words
+  const inArabic = /(?=\p{L})\p{Script=Arabic}/u.test(text)
+  return BETWEEN_ASCII.test((inArabic ? bare.replace(ARABIC_NUMBERS, ' ') : bare).replace(TIMES, ''))
 }
 
 export function isDecomposed(text: string): boolean {
@@ -118,15 +188,19 @@ const lettersOf = (flag: string): string =>
 /** Digits of a script in a text that has no letter of it, or ASCII digits and others in one number. */
 export function hasForeignDigits(text: string): boolean {
   if (/[0-9][^\P{Nd}0-9]|[^\P{Nd}0-9][0-9]/u.test(text)) return true
-  const digits = text.match(/[^\P{Nd}0-9]/gu) ?? []
-  if (digits.length === 0) return false
-  const letters = new Set((text.match(/\p{L}/gu) ?? []).map(neighbourhood))
-  return digits.some(
-    (digit) => !(/[\uff10-\uff19]/.test(digit) ? CJK.test(text) : letters.has(neighbourhood(digit))),
-  )
+  if (/[\uff10-\uff19]/.test(text) && !CJK.test(text)) return true
+  return hasForeign(text, /[^\P{Nd}0-9\uff10-\uff19]/gu)
 }
 
-/** Unicode keeps the letters and digits of a script within the same 256 code points. */
+/** Whether the text has one of these characters and no letter of its script. */
+function hasForeign(text: string, characters: RegExp): boolean {
+  const found = text.match(characters) ?? []
+  if (found.length === 0) return false
+  const letters = new Set((text.match(/\p{L}/gu) ?? []).map(neighbourhood))
+  return found.some((one) => !letters.has(neighbourhood(one)))
+}
+
+/** Unicode keeps the letters, digits and signs of a script within the same 256 code points. */
 const neighbourhood = (character: string): number => (character.codePointAt(0) ?? 0) >> 8
 
 function scriptTests(names: string): RegExp[] {

@@ -89,6 +89,22 @@ describe('warningsOf', () => {
     '\ud800',
     '\u{e0061}',
     'a'.repeat(60) + ' '.repeat(79),
+    'https:',
+    'https://a',
+    'http:\\',
+    '@a',
+    'a@',
+    '[ə',
+    '/ˈa',
+    'a。',
+    '漢\u{e0100}',
+    'a\u0332',
+    'a\u0964',
+    '1О0 ',
+    'ˢ',
+    '一a',
+    '\u00a0-',
+    'אa',
   ])('takes time in proportion to how much of %j there is', (piece) => {
     const most = piece.repeat(LIMITS.BODY_BYTES / 4 / Buffer.byteLength(piece))
     const quarter = most.slice(0, most.length / 4)
