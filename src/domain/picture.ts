@@ -130,31 +130,62 @@ const isFrameHeader = (marker: number): boolean =>
 const isTable = (marker: number): boolean =>
   marker === 0xc4 || marker === 0xcc || (marker >= 0xdb && marker <= 0xef) || marker === 0xfe
 
-/** WebP (RFC 9649 section 2): a RIFF file of chunks exactly as long as it says, the first of them one of the three kinds, and no animation. */
+const WEBP_MOVES = 0x02
+
+/**
+ * WebP (RFC 9649 section 2): a RIFF file of chunks exactly as long as it says, with one image and no animation. The canvas of an extended file
+ * is as large as its image: decoders make room for what the image says.
+ */
 function sizeOfWebp(bytes: Buffer): Size | undefined {
-  if (bytes.length < 30 || bytes.toString('latin1', 0, 4) !== 'RIFF') return undefined
-  if (bytes.toString('latin1', 8, 12) !== 'WEBP' || bytes.readUInt32LE(4) + 8 !== bytes.length)
-    return undefined
-  const [kind, ...others] = riffChunks(bytes) ?? []
-  if (others.some((other) => other === 'ANIM' || other === 'ANMF')) return undefined
-  if (kind === 'VP8 ' && bytes.readUIntBE(23, 3) === 0x9d012a)
-    return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff }
-  if (kind === 'VP8L' && bytes[20] === 0x2f) {
-    const packed = bytes.readUInt32LE(21)
+  const chunks = isWebp(bytes) ? (riffChunks(bytes) ?? []) : []
+  const [first] = chunks
+  const [image, another] = chunks.filter(({ name }) => name === 'VP8 ' || name === 'VP8L')
+  if (first === undefined || image === undefined || another !== undefined) return undefined
+  if (chunks.some(({ name }) => name === 'ANIM' || name === 'ANMF')) return undefined
+  const size = sizeOfWebpImage(bytes, image)
+  if (first === image || size === undefined) return size
+  return isCanvasOf(bytes, first, size) ? size : undefined
+}
+
+const isWebp = (bytes: Buffer): boolean =>
+  bytes.length >= 30 &&
+  bytes.toString('latin1', 0, 4) === 'RIFF' &&
+  bytes.toString('latin1', 8, 12) === 'WEBP' &&
+  bytes.readUInt32LE(4) + 8 === bytes.length
+
+function isCanvasOf(bytes: Buffer, { name, data, length }: RiffChunk, { width, height }: Size): boolean {
+  if (name !== 'VP8X' || length < 10 || ((bytes[data] ?? 0) & WEBP_MOVES) !== 0) return false
+  return bytes.readUIntLE(data + 4, 3) + 1 === width && bytes.readUIntLE(data + 7, 3) + 1 === height
+}
+
+function sizeOfWebpImage(bytes: Buffer, { name, data, length }: RiffChunk): Size | undefined {
+  if (name === 'VP8 ' && length >= 10 && bytes.readUIntBE(data + 3, 3) === 0x9d012a)
+    return {
+      width: bytes.readUInt16LE(data + 6) & 0x3fff,
+      height: bytes.readUInt16LE(data + 8) & 0x3fff,
+    }
+  if (name === 'VP8L' && length >= 5 && bytes[data] === 0x2f) {
+    const packed = bytes.readUInt32LE(data + 1)
     return { width: (packed & 0x3fff) + 1, height: ((packed >> 14) & 0x3fff) + 1 }
   }
-  if (kind === 'VP8X') return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 }
   return undefined
 }
 
-/** Names of the chunks; undefined when they do not end where the file does. */
-function riffChunks(bytes: Buffer): string[] | undefined {
-  const names: string[] = []
+interface RiffChunk {
+  readonly name: string
+  /** Where what it holds begins. */
+  readonly data: number
+  readonly length: number
+}
+
+/** Undefined when they do not end where the file does. */
+function riffChunks(bytes: Buffer): RiffChunk[] | undefined {
+  const chunks: RiffChunk[] = []
   let at = 12
   while (at + 8 <= bytes.length) {
     const length = bytes.readUInt32LE(at + 4)
-    names.push(bytes.toString('latin1', at, at + 4))
+    chunks.push({ name: bytes.toString('latin1', at, at + 4), data: at + 8, length })
     at += 8 + length + (length % 2)
   }
-  return at === bytes.length ? names : undefined
+  return at === bytes.length ? chunks : undefined
 }

@@ -46,22 +46,31 @@ function jpeg(width: number, height: number, scans: readonly Buffer[] = [SCAN, S
   return Buffer.concat([Buffer.from('ffd8', 'hex'), app0, sof, ...scans, Buffer.from('ffd9', 'hex')])
 }
 
+/** An extended one has its canvas first, and the image behind it. */
 function webp(kind: 'VP8 ' | 'VP8L' | 'VP8X', width: number, height: number): Buffer {
+  if (kind === 'VP8X') return riff(canvas(width, height), webpImage('VP8L', width, height))
+  return riff(webpImage(kind, width, height))
+}
+
+function webpImage(kind: 'VP8 ' | 'VP8L', width: number, height: number): Buffer {
   const data = Buffer.alloc(22)
   if (kind === 'VP8 ') {
     data.writeUIntBE(0x9d012a, 3, 3)
     data.writeUInt16LE(width, 6)
     data.writeUInt16LE(height, 8)
-  }
-  if (kind === 'VP8L') {
+  } else {
     data[0] = 0x2f
     data.writeUInt32LE((width - 1) | ((height - 1) << 14), 1)
   }
-  if (kind === 'VP8X') {
-    data.writeUIntLE(width - 1, 4, 3)
-    data.writeUIntLE(height - 1, 7, 3)
-  }
-  return riff(riffChunk(kind, data))
+  return riffChunk(kind, data)
+}
+
+function canvas(width: number, height: number, flags = 0): Buffer {
+  const data = Buffer.alloc(10)
+  data[0] = flags
+  data.writeUIntLE(width - 1, 4, 3)
+  data.writeUIntLE(height - 1, 7, 3)
+  return riffChunk('VP8X', data)
 }
 
 function riffChunk(name: string, data: Buffer): Buffer {
@@ -153,9 +162,24 @@ describe('an image that an agent attaches', () => {
     expect(check(url('png', png(8, 7, chunk('acTL', control))))).toMatchObject({
       reason: 'the bytes are not one whole, still PNG image',
     })
-    const canvas = webp('VP8X', 8, 7).subarray(12)
+    const whole = webp('VP8X', 8, 7).subarray(12)
     for (const name of ['ANIM', 'ANMF'])
-      expect(check(url('webp', riff(canvas, riffChunk(name, control))))).toMatchObject({ shown: false })
+      expect(check(url('webp', riff(whole, riffChunk(name, control))))).toMatchObject({ shown: false })
+    const moving = riff(canvas(8, 7, 0x02), webpImage('VP8L', 8, 7))
+    expect(check(url('webp', moving))).toMatchObject({ shown: false })
+  })
+
+  it('is not shown when it is a WebP without an image, with two, or with one larger than its canvas', () => {
+    const image = webpImage('VP8L', 8, 7)
+    const profile = riffChunk('ICCP', Buffer.alloc(6))
+    const shown = (...chunks: readonly Buffer[]): boolean => check(url('webp', riff(...chunks))).shown
+    expect(shown(canvas(8, 7), profile, image)).toBe(true)
+    expect(shown(canvas(8, 7), webpImage('VP8 ', 8, 7))).toBe(true)
+    expect(shown(canvas(8, 7), profile)).toBe(false)
+    expect(shown(canvas(8, 7), webpImage('VP8L', 16_384, 16_384))).toBe(false)
+    expect(shown(canvas(8, 7), webpImage('VP8 ', 8, 8))).toBe(false)
+    expect(shown(image, webpImage('VP8L', 16_384, 16_384))).toBe(false)
+    expect(shown(profile, image)).toBe(false)
   })
 
   it('is not shown when it is a JPEG without a scan, or with so many that decoding it takes hours', () => {
