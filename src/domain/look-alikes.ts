@@ -9,15 +9,15 @@ const CJK_SCRIPTS =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Bopomofo}'
 const CJK_SIGNS = ['Hani', 'Hira', 'Kana', 'Hang', 'Bopo', 'Yiii'].map((name) => `\\p{scx=${name}}`).join('')
 const CJK = new RegExp(`[${CJK_SCRIPTS}]`, 'u')
-/** One or two letters of whatever other alphabet within a Latin word; Chinese, Japanese and Korean are written so. */
+/** One letter of whatever other alphabet within a Latin word, or the same twice (`gഠഠgle`; Thai joins words with two); Chinese, Japanese and Korean are written so. */
 const AMONG_LATIN = new RegExp(
-  `\\p{Script=Latin}\\p{M}*(?:(?![${CJK_SCRIPTS}\\p{Script=Latin}\\p{Script=Common}\\p{Script=Inherited}])\\p{L}\\p{M}*){1,2}\\p{Script=Latin}`,
+  `\\p{Script=Latin}\\p{M}*((?![${CJK_SCRIPTS}\\p{Script=Latin}\\p{Script=Common}\\p{Script=Inherited}])\\p{L}\\p{M}*)\\1?\\p{Script=Latin}`,
   'u',
 )
 
 /** Greek signs as science writes them: a prefix, a unit, a name with an index, the member of a family (`TGFβ1`). Those that look like Latin letters start no longer word. */
 const SCIENTIFIC =
-  /^\p{N}*(?:[ΔΣΠΩΛΘΦΨΞΓπλθφψδμ][A-Za-z0-9]{0,4}|[σβγωετ](?:[A-Za-z0-9]{0,2}|max|min)|[kMGm]?Ω|[a-z]π|κB|[A-Z]{2,5}[αβγδεκ][0-9]?)$/u
+  /^\p{N}*(?:[ΔΣΠΩΛΘΦΨΞΓπλθφψδμ][A-Za-z\p{N}]{0,4}|[σβγωετ](?:[A-Za-z\p{N}]{0,2}|max|min)|[kMGm]?Ω|[a-z]π|κB|[A-Z]{2,5}[αβγδεκ][0-9]?)$/u
 /** `TNF-α`, `β-carotene`. */
 const GREEK_AFFIX = /^\p{N}?[αβγκνχ]$/u
 

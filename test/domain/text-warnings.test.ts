@@ -109,15 +109,20 @@ describe('warningsOf', () => {
     const most = piece.repeat(LIMITS.BODY_BYTES / 4 / Buffer.byteLength(piece))
     const quarter = most.slice(0, most.length / 4)
     inspect(quarter)
-    const growth =
-      (processorMs(() => inspect(most)) + NOISE_MS) / (processorMs(() => inspect(quarter)) + NOISE_MS)
-    expect(growth).toBeLessThan(LINEAR * 2)
+    const growths = [growth(quarter, most)]
+    while (growths.length < TRIES && Math.min(...growths) >= LINEAR * 2) growths.push(growth(quarter, most))
+    expect(Math.min(...growths)).toBeLessThan(LINEAR * 2)
   })
 })
 
 /** For four times as much. What grows with the square takes four times as long again. */
 const LINEAR = 4
 const NOISE_MS = 10
+/** What grows with the square does so each time; the collector and the compiler of the machine have their own times. */
+const TRIES = 3
+
+const growth = (quarter: string, most: string): number =>
+  (processorMs(() => inspect(most)) + NOISE_MS) / (processorMs(() => inspect(quarter)) + NOISE_MS)
 
 /** As one text, and as a list of short ones. */
 function inspect(text: string): void {
