@@ -2,6 +2,7 @@ import { lookup, Resolver } from 'node:dns/promises'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, DEFAULT_CIPHERS, type TLSSocket } from 'node:tls'
 import { type Allowed, mayBeNamed, mayConnect } from './address.ts'
+import { watchReceived } from './received.ts'
 
 /** A connection to where the guard lets it go, and to nowhere else (docs/decisions/0015). */
 
@@ -43,24 +44,35 @@ export class Failure extends Error {
   }
 }
 
-/** When a connection was made. */
-export const madeAt = new WeakMap<object, number>()
+export interface Made {
+  readonly at: number
+  /** What TLS runs over: it counts every byte. */
+  readonly wire: Socket
+}
+
+/** How a connection was made. */
+export const made = new WeakMap<object, Made>()
 
 export interface Where {
   readonly host: string
   readonly port: number
   readonly options: OutboundOptions
+  /** For the name, the connection and TLS together. */
   readonly withinMs: number
 }
 
 /** A TLS connection to an address that may be called, and was found to be so again when it was there. */
 export async function connected({ host, port, options, withinMs }: Where): Promise<TLSSocket> {
   const isNamed = isSameOrigin(options.named, host, port)
+  const end = performance.now() + withinMs
   const addresses = isIP(host) === 0 ? await resolved(host, options, isNamed) : [host]
   const may = (address: string): boolean =>
     isNamed ? mayBeNamed(address) : mayConnect(address, port, options.allowed)
   if (addresses.length === 0) throw new Failure('no_address')
   if (!addresses.every(may)) throw new Failure('refused_address')
+  // a name server that is slow must not make us call whom nobody waits for any more
+  const leftMs = end - performance.now()
+  if (leftMs <= 0) throw new Failure('timeout')
   const pinned = addresses.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIP(address) }))
   return new Promise((resolve, reject) => {
     const socket = connectTcp({
@@ -78,13 +90,18 @@ export async function connected({ host, port, options, withinMs }: Where): Promi
       reject(error)
     }
     // a request that gives up before its socket is there cannot end it
-    const timer = setTimeout(() => refuse(new Failure('timeout')), withinMs)
-    const settle = (secured: TLSSocket): void => {
+    const timer = setTimeout(() => refuse(new Failure('timeout')), leftMs)
+    const unwatch = watchReceived(socket, () => refuse(new Failure('tls')))
+    const over = (): void => {
       clearTimeout(timer)
-      madeAt.set(secured, performance.now())
+      unwatch()
+    }
+    const settle = (secured: TLSSocket): void => {
+      over()
+      made.set(secured, { at: performance.now(), wire: socket })
       resolve(secured)
     }
-    socket.once('close', () => clearTimeout(timer))
+    socket.once('close', over)
     socket.once('error', refuse)
     socket.once('connect', () => {
       if (!may(socket.remoteAddress ?? '')) refuse(new Failure('refused_address'))

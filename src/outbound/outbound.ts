@@ -1,7 +1,8 @@
 import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http'
 import { Agent, request, type RequestOptions } from 'node:https'
 import type { Duplex } from 'node:stream'
-import { connected, Failure, type FailureCode, madeAt, type OutboundOptions } from './connection.ts'
+import { connected, Failure, type FailureCode, made, type OutboundOptions } from './connection.ts'
+import { watchReceived } from './received.ts'
 import { checkUrl } from './url.ts'
 
 export type { FailureCode, OutboundOptions }
@@ -119,11 +120,11 @@ class GuardedAgent extends Agent {
   }
 
   override createConnection(
-    { host, port }: ClientRequestArgs,
+    { host, port, withinMs = CONNECT_MS }: ClientRequestArgs & { readonly withinMs?: number },
     done: (error: Error | null, socket: Duplex) => void,
   ): undefined {
     const where = { host: String(host).replace(/^\[|\]$/g, ''), port: Number(port), options: this.#options }
-    connected({ ...where, withinMs: CONNECT_MS }).then(
+    connected({ ...where, withinMs: Math.min(withinMs, CONNECT_MS) }).then(
       (socket) => done(null, socket),
       (error: Error) => done(error, NO_SOCKET),
     )
@@ -135,7 +136,7 @@ class GuardedAgent extends Agent {
   }
 
   override keepSocketAlive(socket: Duplex): boolean {
-    const young = performance.now() - (madeAt.get(socket) ?? 0) < KEPT_IN_ALL_MS
+    const young = performance.now() - (made.get(socket)?.at ?? 0) < KEPT_IN_ALL_MS
     // the declaration hides that it answers
     const kept = young && (super.keepSocketAlive(socket) as unknown as boolean)
     if (kept) socket.once('data', unasked)
@@ -176,7 +177,7 @@ function send(call: Call): Promise<IncomingMessage | undefined> {
   return new Promise((resolve, reject) => {
     const outgoing: ClientRequest = request(url, {
       method,
-      ...(agent === undefined ? {} : { agent, pool: url.href }),
+      ...(agent === undefined ? {} : { agent, pool: url.href, withinMs: sending.deadlineMs }),
       headers: { ...sending.headers, ...lengthOf(method, sending.body) },
       maxHeaderSize: HEADER_BYTES,
       insecureHTTPParser: false,
@@ -193,6 +194,11 @@ function send(call: Call): Promise<IncomingMessage | undefined> {
       clearTimeout(timer)
       sending.signal?.removeEventListener('abort', stop)
     }
+    const over = (): void => end(new Failure('protocol'))
+    outgoing.on('socket', (socket) => {
+      const wire = made.get(socket)?.wire
+      if (wire !== undefined) outgoing.once('close', watchReceived(wire, over))
+    })
     let informational = 0
     outgoing.on('information', () => {
       informational += 1
