@@ -215,6 +215,18 @@ describe('countersign doctor, without a gateway', () => {
     expect((await wrong())[1]).toEqual([expect.stringMatching(/^error +clock +files are newer than now/)])
   })
 
+  it('finds an identity provider that cannot be reached from here', async () => {
+    const closed = createTcpServer()
+    const port = await listening(closed as unknown as Server)
+    await new Promise((resolve) => closed.close(resolve))
+    const args = ['--oidc-issuer', `https://127.0.0.1:${port}`, '--oidc-client-id', 'countersign']
+    expect((await wrong(args))[1]).toEqual([
+      expect.stringMatching(
+        /^warning +certificates +oidc_issuer .* cannot be reached by TLS .* -> the gateway itself has to reach it$/,
+      ),
+    ])
+  })
+
   it('finds certificates that nobody accepts, or that have an unknown authority', async () => {
     const authority = makeAuthority()
     closing.push(() => rmSync(authority.directory, { recursive: true }))
@@ -228,10 +240,17 @@ describe('countersign doctor, without a gateway', () => {
     expect((await wrong(args))[1]).toEqual([
       expect.stringMatching(/^error +certificates +the certificate of public_url .* is not accepted/),
     ])
-    const trusted = await examine(args, { NODE_EXTRA_CA_CERTS: join(authority.directory, 'ca.crt') })
+    const issuer = ['--oidc-issuer', `https://127.0.0.1:${port}/staff`, '--oidc-client-id', 'countersign']
+    expect((await wrong(issuer))[1]).toEqual([
+      expect.stringMatching(/^error +certificates +the certificate of oidc_issuer .* is not accepted/),
+    ])
+    const trusted = await examine([...args, ...issuer], {
+      NODE_EXTRA_CA_CERTS: join(authority.directory, 'ca.crt'),
+    })
     expect(trusted.out).toMatch(
       /^(ok|warning) +certificates +public_url \(127\.0\.0\.1:\d+\): (valid for|expires in) \d+ days/m,
     )
+    expect(trusted.out).toMatch(/^(ok|warning) +certificates +oidc_issuer \(127\.0\.0\.1:\d+\): /m)
     expect((await wrong(args, { NODE_EXTRA_CA_CERTS: at('file-that-is-not-there') }))[1].join()).toMatch(
       /named by NODE_EXTRA_CA_CERTS, cannot be read/,
     )

@@ -7,8 +7,10 @@ import { error, type Finding, ok, warning } from './finding.ts'
 const CONNECT_MS = 3_000
 const DAY_MS = 24 * 3_600_000
 const SOON_DAYS = 21
+/** People reach it, and not always from where the gateway stands. */
+const FRONT = 'public_url'
 
-/** The certificates of whoever answers for us in front, and of Redis. */
+/** The certificates of whoever answers for us in front, and of those whom the gateway asks. */
 export async function lookAtCertificates(config: Config): Promise<Finding[]> {
   return Promise.all(peersOf(config).map(({ what, host, port }) => lookAt(what, host, port)))
 }
@@ -20,8 +22,8 @@ interface Peer {
 }
 
 function peersOf(config: Config): Peer[] {
-  const { publicUrl, otlpEndpoint } = config
-  const urls = { public_url: publicUrl, otlp_endpoint: otlpEndpoint }
+  const { publicUrl, otlpEndpoint, oidcIssuer } = config
+  const urls = { [FRONT]: publicUrl, otlp_endpoint: otlpEndpoint, oidc_issuer: oidcIssuer }
   const fromUrls = Object.entries(urls).flatMap(([what, text]) => {
     if (text?.startsWith('https:') !== true) return []
     const { hostname: host, port } = new URL(text)
@@ -45,8 +47,8 @@ function lookAt(what: string, host: string, port: number): Promise<Finding> {
       socket.destroy()
       resolve(finding)
     }
-    socket.setTimeout(CONNECT_MS, () => end(unreachable(name, 'no answer')))
-    socket.once('error', ({ message }) => end(unreachable(name, message)))
+    socket.setTimeout(CONNECT_MS, () => end(unreachable(what, name, 'no answer')))
+    socket.once('error', ({ message }) => end(unreachable(what, name, message)))
     socket.once('secureConnect', () => {
       const { authorizationError, authorized } = socket
       if (!authorized) end(untrusted(name, String(authorizationError)))
@@ -55,11 +57,11 @@ function lookAt(what: string, host: string, port: number): Promise<Finding> {
   })
 }
 
-const unreachable = (name: string, why: string): Finding =>
+const unreachable = (what: string, name: string, why: string): Finding =>
   warning(
     'certificates',
     `${name} cannot be reached by TLS from here: ${why}`,
-    'look at it from where people are',
+    what === FRONT ? 'look at it from where people are' : 'the gateway itself has to reach it',
   )
 
 const untrusted = (name: string, why: string): Finding =>
