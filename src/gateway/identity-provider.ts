@@ -8,6 +8,8 @@ import type { Replaced } from './sign-in.ts'
 export interface IdentityProvider {
   /** For the button. */
   readonly label: string
+  /** Whether `authorize` asks nobody: what the provider says about itself is at hand, or already asked for. */
+  isKnown(): boolean
   /** Where to send the browser. @throws SignInError */
   authorize(flow: Flow, redirectUri: string): Promise<string>
   /** What the provider says of the person who came back with `callback`; everything in it was checked. @throws SignInError */
@@ -29,7 +31,7 @@ export interface Identity {
 }
 
 /** A flow on its way, as the cookie of its browser carries it: nothing is written before somebody has signed in. */
-interface SealedFlow extends Flow {
+export interface SealedFlow extends Flow {
   readonly until: number
   readonly replaced?: Replaced
 }

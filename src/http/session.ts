@@ -60,8 +60,11 @@ export function keepSession(reply: FastifyReply, credential: string): void {
   setCookie(reply, SESSION_COOKIE, credential, { sameSite: 'Strict' })
 }
 
+/** What is counted apart. Who knows our addresses can use up all of `discovery` and `stranger`, and keeps nobody out by it. */
+type SignInBy = 'link' | 'oidc' | 'discovery' | 'stranger'
+
 /** So that nobody can keep an instance, or its provider, busy with attempts: nobody guesses 256 random bits. @throws GatewayError `rate_limited` */
-export function limitSignIns({ rates }: HttpDeps, by: 'link' | 'oidc'): void {
+export function limitSignIns({ rates }: HttpDeps, by: SignInBy): void {
   const rate = { calls: LIMITS.SIGN_INS_PER_MINUTE, withinMs: MINUTE_MS }
   const retryAfterMs = rates.take(`sign-in by ${by}`, rate)
   if (retryAfterMs !== undefined)

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
 import { LIMITS } from '../contract/limits.ts'
 import { SignInError, type SignInProblem } from '../contract/sign-in-problems.ts'
-import { beginFlow, resumeFlow } from '../gateway/identity-provider.ts'
+import { beginFlow, resumeFlow, type SealedFlow } from '../gateway/identity-provider.ts'
 import { replacedBy } from '../gateway/sign-in.ts'
 import { signInByProvider, type SingleSignOn } from '../gateway/sign-in-by-provider.ts'
 import { clearCookie, cookieOf, SESSION_COOKIE, setCookie } from './cookie.ts'
@@ -19,7 +19,8 @@ const FLOW_COOKIE = '__Host-countersign-oidc'
 export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.get('/oidc/start', async (request, reply) => {
     const { provider } = configured(http)
-    limitSignIns(http, 'oidc')
+    // Sending somebody to a provider that is known costs nothing: a page that has its visitors call this address uses up nothing.
+    if (!provider.isKnown()) limitSignIns(http, 'discovery')
     const { flow, sealed } = beginFlow(http.gateway, replacedBy(cookieOf(request, SESSION_COOKIE)))
     return orSay(http, reply, 302, async () => {
       const url = await provider.authorize(flow, redirectUri(http))
@@ -30,7 +31,7 @@ export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
 
   app.get('/oidc/callback', async (request, reply) => {
     const sso = configured(http)
-    limitSignIns(http, 'oidc')
+    limitSignIns(http, belongsToFlow(request, http) ? 'oidc' : 'stranger')
     clearCookie(reply, FLOW_COOKIE, 'Lax')
     return orSay(http, reply, 303, async () => {
       keepSession(reply, await credentialFor(request, http, sso))
@@ -44,12 +45,28 @@ async function credentialFor(
   http: HttpDeps,
   { provider, matching }: SingleSignOn,
 ): Promise<string> {
-  const callback = new URL(`${redirectUri(http)}${/\?.*$/s.exec(request.url)?.[0] ?? ''}`)
-  const sealed = cookieOf(request, FLOW_COOKIE)
-  const flow = resumeFlow(http.gateway, sealed, callback.searchParams.get('state'))
+  const { flow, callback } = answerOf(request, http)
   const identity = await provider.redeem(flow, callback)
   const { credential } = await signInByProvider(gatewayFor(request, http), identity, matching, flow.replaced)
   return credential
+}
+
+/** What came back from the provider, and the flow that it belongs to. @throws SignInError `expired` */
+function answerOf(request: FastifyRequest, http: HttpDeps): { flow: SealedFlow; callback: URL } {
+  const callback = new URL(`${redirectUri(http)}${/\?.*$/s.exec(request.url)?.[0] ?? ''}`)
+  const sealed = cookieOf(request, FLOW_COOKIE)
+  return { flow: resumeFlow(http.gateway, sealed, callback.searchParams.get('state')), callback }
+}
+
+/** Only then the provider is asked. */
+function belongsToFlow(request: FastifyRequest, http: HttpDeps): boolean {
+  try {
+    answerOf(request, http)
+    return true
+  } catch (error) {
+    if (error instanceof SignInError) return false
+    throw error
+  }
 }
 
 const redirectUri = (http: HttpDeps): string => http.site().url + CALLBACK_PATH

@@ -35,19 +35,27 @@ export function openIdProvider(settings: OidcSettings): IdentityProvider {
   const discovered = asked(() => discover(settings, deadlineMs))
   return {
     label: settings.label ?? new URL(settings.issuer).host,
+    isKnown: () => discovered.isKnown(),
     authorize: (flow, redirectUri) =>
-      inTime(deadlineMs, async () => authorizationUrl(await discovered(), settings, flow, redirectUri)),
+      inTime(deadlineMs, async () => authorizationUrl(await discovered.get(), settings, flow, redirectUri)),
     redeem: (flow, callback) =>
-      inTime(deadlineMs, async () => redeem(await discovered(), settings, flow, callback)),
+      inTime(deadlineMs, async () => redeem(await discovered.get(), settings, flow, callback)),
   }
 }
 
+interface Asked {
+  get(): Promise<Configured>
+  /** Whether `get` asks nobody anew. */
+  isKnown(): boolean
+}
+
 /** The answer of `ask`, kept for an hour; those who ask at once share it, and a failure is not kept. */
-function asked(ask: () => Promise<Configured>): () => Promise<Configured> {
+function asked(ask: () => Promise<Configured>): Asked {
   let answer: Promise<Configured> | undefined
   let at = 0
-  return () => {
-    if (answer !== undefined && performance.now() - at < DISCOVERY_MS) return answer
+  const known = (): Promise<Configured> | undefined =>
+    performance.now() - at < DISCOVERY_MS ? answer : undefined
+  const begin = (): Promise<Configured> => {
     const asking = ask()
     asking.catch(() => {
       if (answer === asking) answer = undefined
@@ -56,6 +64,7 @@ function asked(ask: () => Promise<Configured>): () => Promise<Configured> {
     at = performance.now()
     return asking
   }
+  return { get: () => known() ?? begin(), isKnown: () => known() !== undefined }
 }
 
 async function discover(settings: OidcSettings, deadlineMs: number): Promise<Configured> {

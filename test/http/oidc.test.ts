@@ -478,6 +478,61 @@ describe('groups of a claim', () => {
   })
 })
 
+describe('the limit of attempts', () => {
+  const MANY = Array.from({ length: 200 }, (_, i) => i)
+  /** The statuses of many requests, one after another. */
+  const many = async (ask: () => Promise<Response>): Promise<number[]> => {
+    const statuses: number[] = []
+    for (const _ of MANY) statuses.push((await ask()).status)
+    return statuses
+  }
+
+  it('is used up by nobody who only calls the addresses', async () => {
+    await withPair(pair(), async (made) => {
+      made.provider.person = ANN
+      const { url } = made.world
+      const browser = new Browser()
+      const answer = await codeFor(browser, made.world)
+      const starts = await many(() => new Browser().ask(`${url}/api/review/oidc/start`))
+      expect(new Set(starts)).toEqual(new Set([302]))
+      const callbacks = await many(() => new Browser().ask(local(made.world, answer)))
+      expect(callbacks.slice(0, 120)).toEqual(Array<number>(120).fill(303))
+      expect(callbacks).toContain(429)
+      expect(await knock(browser, answer, made.world)).toBe('/console/')
+      await signIn(new Browser(), made.world)
+    })
+  })
+
+  it('429 for answers that make us ask the provider, and the flow is still there afterwards', async () => {
+    await withPair(pair(), async (made) => {
+      const browser = new Browser()
+      const answer = await codeFor(browser, made.world)
+      answer.searchParams.set('code', 'b'.repeat(43))
+      const cookie = browser.cookies.get(FLOW) ?? ''
+      made.provider.calls.length = 0
+      const answers = await many(() => {
+        browser.cookies.set(FLOW, cookie)
+        return browser.ask(local(made.world, answer))
+      })
+      expect(answers).toContain(429)
+      expect(made.provider.calls.length).toBe(answers.filter((status) => status === 303).length)
+      expect(answers.at(-1) === 429).toBe(browser.cookies.has(FLOW))
+    })
+  })
+
+  it('429 when a provider that is down would be asked again and again', async () => {
+    const made = await pair()
+    await made.provider.close()
+    try {
+      const starts = await many(() => new Browser().ask(`${made.world.url}/api/review/oidc/start`))
+      expect(starts.slice(0, 120)).toEqual(Array<number>(120).fill(302))
+      expect(starts).toContain(429)
+    } finally {
+      await made.world.close()
+    }
+  })
+})
+
 describe('a provider in trouble', () => {
   it('that is down sends people to the sign-in page, and the gateway goes on', async () => {
     const made = await pair()
