@@ -143,7 +143,10 @@ async function redeem(
   })
   const claims = tokens.claims()
   if (claims === undefined) throw new SignInError('invalid', 'the provider sent no ID token')
-  const { iss: issuer, sub: subject } = claims
+  const { iss: issuer, sub: subject, azp: party = settings.clientId } = claims
+  // the library looks at it only where the token has several audiences
+  if (party !== settings.clientId)
+    throw new SignInError('invalid', 'the ID token was made out to another client')
   const complete = settings.claims.every((name) => claims[name] !== undefined)
   if (complete || config.serverMetadata().userinfo_endpoint === undefined) return { issuer, subject, claims }
   const more = await library.fetchUserInfo(config, tokens.access_token, subject)

@@ -342,6 +342,8 @@ describe('an ID token', () => {
   it.each<[string, NonNullable<TestProvider['tamper']>]>([
     ['of another issuer', withClaims({ iss: 'https://evil.example' })],
     ['for another client', withClaims({ aud: 'somebody-else' })],
+    ['for two clients that does not say which', withClaims({ aud: [CLIENT_ID, 'somebody-else'] })],
+    ['made out to another client, though for us', withClaims({ azp: 'somebody-else' })],
     ['that has expired', withClaims({ exp: 1_000_000_000 })],
     ['of tomorrow', withClaims({ iat: 4_000_000_000, nbf: 4_000_000_000 })],
     ['with another nonce', withClaims({ nonce: 'n'.repeat(43) })],
