@@ -180,7 +180,7 @@ class OutboxWorker implements Worker {
 
   async #record({ tenant, destination, id }: Item, { sent, seconds, createdAt }: Posted): Promise<void> {
     const { store } = this.#deps
-    const tried = triedBy(sent, store.now())
+    const tried = triedBy(sent, this.#options.wall())
     const state = await this.#outcomes.record(tenant, { id, destination: destination.id, tried })
     if (state === undefined) return
     const result = state === 'waiting' ? 'retry' : state
@@ -241,12 +241,12 @@ async function post(
   const start = performance.now()
   const sent = await outbound.post(destination.url, { headers, body, deadlineMs, signal })
   if (sent.kind === 'failed' && sent.code === 'stopped') return undefined
-  const failed = triedBy(sent, now).result !== 'success'
+  const failed = triedBy(sent, wall()).result !== 'success'
   span.end(failed ? { code: codeOf(sent), ours: false } : undefined)
   return { sent, seconds: (performance.now() - start) / 1_000, createdAt }
 }
 
-/** What an answer means: 2xx is delivered; 410 is goodbye; everything else, redirects too, is tried again. */
+/** What an answer means: 2xx is delivered; 410 is goodbye; everything else, redirects too, is tried again. `now` is by the clock of the receiver. */
 export function triedBy(sent: Sent, now: number): Tried {
   if (sent.kind === 'failed') return { result: 'failure', said: sent.code }
   const { status, retryAfter } = sent

@@ -282,6 +282,16 @@ describe('tries', () => {
     expect(Date.parse((await deliveries())[0]?.next_at ?? '') - world.clock.now).toBe(24 * HOUR)
   })
 
+  it('wait until the date that the receiver names, by the wall clock as the receiver has it', async () => {
+    wallIsBehindMs = HOUR
+    const whole = Math.ceil(world.clock.now / SECOND) * SECOND
+    receiver.answers(503, { 'retry-after': new Date(whole - HOUR + 600 * SECOND).toUTCString() })
+    await allow()
+    await until(async () => (await deliveries())[0]?.attempts === 1)
+    expect(Date.parse((await deliveries())[0]?.next_at ?? '') - whole).toBe(600 * SECOND)
+    wallIsBehindMs = 0
+  })
+
   it('end after ten of them: the delivery is dead, and comes again when somebody asks', async () => {
     receiver.answers(500)
     await allow()
