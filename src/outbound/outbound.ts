@@ -48,7 +48,7 @@ export type Sent =
 
 const HEADER_BYTES = 16 * 1024
 const BODY_BYTES = 64 * 1024
-/** What comes after the status is read this long, so that the receiver can end in peace; nothing depends on it. */
+/** What comes after the status is read this long, and to the deadline at most, so that the receiver can end in peace; nothing depends on it. */
 const DRAIN_MS = 1_000
 const ANSWER_BYTES = 1024 * 1024
 const WITHOUT_BODY = [204, 205, 304]
@@ -81,7 +81,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
           (await send(call)) ??
           (await send({ ...call, sending: { ...sending, deadlineMs: left() }, agent: undefined }))
         if (answer === undefined) return failed('connection')
-        drain(answer)
+        drain(answer, Math.min(DRAIN_MS, left()))
         return answered(answer)
       } catch (error) {
         return failed(failureOf(error))
@@ -267,9 +267,9 @@ function answered({ statusCode = 0, headers }: IncomingMessage): Sent {
 }
 
 /** The answer's body says nothing that counts: it is read to a limit and let go. */
-function drain(answer: IncomingMessage): void {
+function drain(answer: IncomingMessage, withinMs: number): void {
   let bytes = 0
-  const timer = setTimeout(() => answer.destroy(), DRAIN_MS)
+  const timer = setTimeout(() => answer.destroy(), withinMs)
   answer.on('data', (chunk: Buffer) => {
     bytes += chunk.length
     if (bytes > BODY_BYTES) answer.destroy()

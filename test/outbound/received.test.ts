@@ -10,7 +10,7 @@ import { createOutbound } from '../../src/outbound/outbound.ts'
 import { RECEIVED_BYTES } from '../../src/outbound/received.ts'
 import { makeAuthority } from '../webhooks/certificates.ts'
 
-/** What costs bytes and time although nothing is said: no parser counts it, and a receiver has plenty of it. */
+/** What costs bytes and time although it says nothing that counts: a receiver has plenty of it. */
 
 const DEADLINE_MS = 2_000
 /** Two megabytes may be taken in; what stands in buffers of the kernel was written as well. Without a limit it is hundreds. */
@@ -126,6 +126,26 @@ describe('a receiver that pours what nobody counts', () => {
     await expect(fetching).rejects.toBeInstanceOf(TypeError)
     expect(performance.now() - start).toBeLessThan(DEADLINE_MS)
     await vi.waitFor(() => expect(sockets.size).toBe(0))
+  })
+})
+
+describe('a receiver that says its status just before the deadline', () => {
+  it('has answered, and may go on with its body to the deadline, not longer', async () => {
+    const deadlineMs = 600
+    const port = await receiver((socket) => {
+      setTimeout(() => {
+        socket.write(CHUNKED)
+        const dripping = setInterval(() => socket.write('1\r\na\r\n'), 20)
+        socket.once('close', () => clearInterval(dripping))
+      }, 450)
+    })
+    const start = performance.now()
+    const outbound = guarded(port)
+    expect(await outbound.post(`https://127.0.0.1:${port}/`, { ...sending, deadlineMs })).toEqual(OK_200)
+    expect(sockets.size).toBe(1)
+    await vi.waitFor(() => expect(sockets.size).toBe(0), { timeout: 3_000, interval: 10 })
+    expect(performance.now() - start).toBeLessThan(2 * deadlineMs)
+    outbound.close()
   })
 })
 
