@@ -43,9 +43,11 @@ export function oneAtATime(serve: RequestListener): RequestListener {
   }
 }
 
-/** Node says it only of the one whose turn it was. */
+/** Node 20 and 22 say it only of the one whose turn it was, Node 24 of all of them; and nobody must hear it twice. */
 function closeUnsent(response: ServerResponse): void {
   if (response.socket !== null) return
+  let closed = false
+  response.once('close', () => (closed = true))
   response.destroy()
-  response.emit('close')
+  setImmediate(() => closed || response.emit('close'))
 }
