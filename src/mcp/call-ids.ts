@@ -7,7 +7,7 @@ import type { ToolCall } from './message.ts'
  */
 export interface CallIds {
   /** An id that an unfinished call of the same left, or a new one. */
-  take(call: ToolCall): Promise<CallId>
+  take(call: ToolCall, client: string | undefined): Promise<CallId>
 }
 
 export interface CallId {
@@ -30,8 +30,9 @@ export function createCallIds(): CallIds {
     }
   }
   return {
-    take: async ({ name, args }) => {
-      const key = await sha256(canonicalJson({ name, args }))
+    take: async ({ name, args }, client = '') => {
+      // the gateway takes an id for the same call only while what is said of the call is the same, and the client's name is
+      const key = await sha256(canonicalJson({ name, args, client }))
       const left = unfinished.get(key)
       const known = left?.shift()
       if (known !== undefined) count--

@@ -63,9 +63,12 @@ export function readClient(line: Uint8Array): FromClient {
   return cancelled === undefined ? { kind: 'relay', message } : { kind: 'cancel', id: cancelled, message }
 }
 
-/** A server that is kind to what is spelled otherwise would run a tool that nobody was asked about. */
+/**
+ * A server that is kind to what is spelled otherwise would run a tool that nobody was asked about: one that cuts text at NUL, or drops what cannot be seen. No method of
+ * the protocol has anything but visible ASCII.
+ */
 function isOtherMethod(method: JsonValue | undefined): boolean {
-  return typeof method === 'string' && method.normalize('NFKC').trim().toLowerCase() !== CALL
+  return typeof method === 'string' && /^[!-~]+$/.test(method) && method.toLowerCase() !== CALL
 }
 
 /** By the gateway's own strict scan: what people approve must be what the server reads. */
@@ -124,8 +127,14 @@ export function objectIn(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? value : {}
 }
 
-function idOf(value: JsonValue | undefined): Id | undefined {
+export function idOf(value: JsonValue | undefined): Id | undefined {
   return typeof value === 'string' || typeof value === 'number' ? value : undefined
+}
+
+/** In ASCII: a server that does not read UTF-8, but what its system is set to, would run something else than what was approved. */
+export function asciiJson(message: JsonObject): string {
+  const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(message).replaceAll(/[\u007f-\uffff]/g, escaped)
 }
 
 /** A call with the arguments that were approved. */

@@ -3,12 +3,14 @@ import { type Gate, type GuardOptions, NotExecuted, type Payload } from '../sdk/
 import { isUndecided, told } from '../sdk/told.ts'
 import { type CallId, type CallIds, createCallIds } from './call-ids.ts'
 import {
+  asciiJson,
   callMessage,
   clientNameIn,
   errorMessage,
   failureMessage,
   type FromClient,
   type Id,
+  idOf,
   INVALID_REQUEST,
   objectIn,
   progressMessage,
@@ -111,7 +113,18 @@ async function handle(proxy: State, wanted: FromClient): Promise<void> {
 
 function relay(proxy: State, message: JsonObject): void {
   proxy.client = clientNameIn(message) ?? proxy.client
-  proxy.toServer(lineOf(message))
+  passOn(proxy, message)
+}
+
+/** What JSON.parse read, JSON.stringify cannot always write: it goes as deep as its stack does. */
+function passOn(proxy: State, message: JsonObject): void {
+  let line: Uint8Array
+  try {
+    line = lineOf(message)
+  } catch {
+    return refuse(proxy, idOf(message['id']), INVALID_REQUEST, 'a message is nested too deeply')
+  }
+  proxy.toServer(line)
 }
 
 function refuse({ toClient, note }: State, id: Id | null | undefined, code: number, why: string): void {
@@ -120,10 +133,10 @@ function refuse({ toClient, note }: State, id: Id | null | undefined, code: numb
 }
 
 /** The server knows nothing of what is held; that runs no more. */
-function cancel({ underWay, toServer }: State, id: Id, message: JsonObject): void {
-  const one = underWay.get(id)
+function cancel(proxy: State, id: Id, message: JsonObject): void {
+  const one = proxy.underWay.get(id)
   one?.abort.abort()
-  if (one === undefined || one.sent !== undefined) toServer(lineOf(message))
+  if (one === undefined || one.sent !== undefined) passOn(proxy, message)
   one?.sent?.fail(new Error('the client gave up'))
 }
 
@@ -142,7 +155,7 @@ async function call(proxy: State, asked: ToolCall): Promise<void> {
 async function guarded(proxy: State, asked: ToolCall, one: UnderWay): Promise<Uint8Array | undefined> {
   const { gate, prefix, maxWaitMs } = proxy
   const { client = proxy.client } = asked
-  const callId = await proxy.callIds.take(asked)
+  const callId = await proxy.callIds.take(asked, client)
   const progress = progressOf(proxy, asked)
   const options: GuardOptions<Payload> = {
     callId: callId.id,
@@ -215,7 +228,7 @@ function progressOf({ toClient, progressEveryMs }: State, { rest }: ToolCall): P
 }
 
 function lineOf(message: JsonObject): Uint8Array {
-  return withEnd(Buffer.from(JSON.stringify(message)))
+  return withEnd(Buffer.from(asciiJson(message)))
 }
 
 function withEnd(line: Uint8Array): Uint8Array {

@@ -63,6 +63,8 @@ describe('what could be a call for a server that reads otherwise', () => {
     ['a method in another case', '{"id":1,"method":"Tools/Call"}'],
     ['a method with blanks', '{"id":1,"method":" tools/call\\n"}'],
     ['a method in wide letters', '{"id":1,"method":"\\uff54ools/call"}'],
+    ['a method that ends at NUL', '{"id":1,"method":"tools/call\\u0000x"}'],
+    ['a method with what cannot be seen', '{"id":1,"method":"tools/c\\u00adall"}'],
     ['a method in a list', '{"id":1,"method":["tools/call"]}'],
     ['a method that is nothing', '{"id":1,"method":null}'],
     ['another spelling of method beside it', '{"id":1,"method":"ping","Method":"tools/call"}'],

@@ -91,6 +91,18 @@ describe('a call', () => {
     expect(client).toEqual([{ jsonrpc: '2.0', id: 1, result: { isError: false } }])
   })
 
+  it('is written in ASCII, which every server reads alike', async () => {
+    const lines: Uint8Array[] = []
+    const args = { memo: 'ü\u2028\u007f 😀' }
+    proxy = start({ toServer: (line) => lines.push(line) }, true)
+    const done = proxy.fromClient(callOf(1, 't', args))
+    await until(() => lines.length === 1)
+    proxy.fromServer(answerOf(1, {}))
+    await done
+    expect(Buffer.from(lines[0] ?? []).every((byte) => byte < 0x7f)).toBe(true)
+    expect(JSON.parse(String(lines[0]))).toMatchObject({ params: { arguments: args } })
+  })
+
   it('that policy rejects does not, and the model reads why', async () => {
     await proxy.fromClient(callOf('a', 'bare', {}))
     expect(server).toEqual([])
@@ -192,6 +204,20 @@ describe('a call that nobody decides in time', () => {
     expect(server).toHaveLength(1)
   })
 
+  it('is another call when the client has another name: the gateway would refuse the same', async () => {
+    proxy = start({ maxWaitMs: 500 })
+    const named = (name: string) => ({
+      _meta: { 'io.modelcontextprotocol/clientInfo': { name }, progressToken: 'p' },
+    })
+    await proxy.fromClient(callOf(1, 'hold', { n: 4 }, named('coder')))
+    const thread = await told()
+    await proxy.fromClient(callOf(2, 'hold', { n: 4 }, named('coder 2')))
+    expect(await told(2)).not.toBe(thread)
+    await ann.approve(thread)
+    await proxy.fromClient(callOf(3, 'hold', { n: 4 }, named('coder')))
+    expect(server).toMatchObject([{ id: 3 }])
+  })
+
   it('is never two calls that wait together', async () => {
     const both = [1, 2].map((id) => proxy.fromClient(callOf(id, 'hold', { same: true }, WATCHED)))
     const threads = [await told(1), await told(2)]
@@ -289,6 +315,16 @@ describe('a client', () => {
     await ann.approve(thread)
     await done
     expect(server).toHaveLength(1)
+  })
+
+  it('is told of what cannot be written again, and the next message goes on', async () => {
+    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
+    await proxy.fromClient(Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":${deep}}}`))
+    const cancelling = `{"method":"notifications/cancelled","params":{"requestId":1,"x":${deep}}}`
+    await proxy.fromClient(Buffer.from(cancelling))
+    await proxy.fromClient(bytes({ jsonrpc: '2.0', id: 2, method: 'ping' }))
+    expect(client).toMatchObject([{ id: 1, error: { code: -32_600 } }])
+    expect(server).toMatchObject([{ id: 2 }])
   })
 
   it('whose line is refused is told which, and nothing goes on', async () => {
