@@ -77,6 +77,8 @@ export function createGate(options: GateOptions): Gate {
   ): Promise<T> => {
     const run = runOf(tool, options)
     const approved = await permitted(run, copied(payload, 'the payload'))
+    // here and not before it returns: nothing may come between this and the call
+    checkAborted({ signal: run.signal, thread_id: approved.thread_id })
     return reported(run, approved, () => execute(approved.payload))
   }
   return {

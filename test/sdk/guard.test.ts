@@ -261,6 +261,27 @@ describe('guard', () => {
     expect(heard.at(-1)?.body['event_type']).toBe('tool.execution.failed')
   })
 
+  it('gives up at whatever moment before the call the caller aborts', async () => {
+    const { url } = await gatewayThat({ submit: decided({}) })
+    for (let reads = 1, ran = false; !ran; reads++) {
+      const controller = new AbortController()
+      let seen = 0
+      // aborts right after the signal was looked at for the so-manieth time
+      Object.defineProperty(controller.signal, 'aborted', {
+        get: function (this: AbortSignal) {
+          if (++seen === reads) queueMicrotask(() => controller.abort())
+          return Reflect.get(AbortSignal.prototype, 'aborted', this) as boolean
+        },
+      })
+      const aborted: boolean[] = []
+      const execute = (): void => void aborted.push(controller.signal.aborted)
+      const gate = createGate({ url, key: 'csk_test', ...FAST })
+      await gate.guard('pay', { cents: 1 }, execute, { signal: controller.signal }).catch(() => undefined)
+      expect(aborted).not.toContain(true)
+      ran = aborted.length > 0
+    }
+  })
+
   it('gives up when the caller aborts', async () => {
     const controller = new AbortController()
     const { url } = await gatewayThat({ poll: () => 'hang' })
