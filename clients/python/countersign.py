@@ -223,7 +223,8 @@ def _tell(on_pending, decision, thread_id):
 
 def _cut(sock):
     try:
-        sock.shutdown(socket.SHUT_RDWR)
+        # not sock.shutdown: that of an https socket takes TLS off, and what came in meanwhile would be read as the answer
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
     except OSError:
         pass
 

@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureProgram } from '../debian.ts'
+import { makeAuthority } from '../webhooks/certificates.ts'
 import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
 
 /** clients/python/countersign.py before a whole gateway, and before servers that lie or fail. */
@@ -222,5 +225,50 @@ describe('a server that lies or fails: nothing runs', () => {
   it('nobody there, and a payload that is no JSON', async () => {
     const nobody = await python({ url: 'http://127.0.0.1:9', tool: 't', payload: {}, ...FAST })
     expect(nobody).toMatchObject({ outcome: 'gateway_error', ran: [] })
+  })
+})
+
+/** A gateway that says something in the clear behind the handshake, and a request whose time is over before that was read. */
+const CUT = `
+import socket, ssl, sys, threading
+import countersign
+_, ca, cert, key = sys.argv
+listening = socket.create_server(("127.0.0.1", 0))
+said = threading.Event()
+def serve():
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    with context.wrap_socket(listening.accept()[0], server_side=True) as secured:
+        socket.socket.send(secured, b"HTTP/1.1 200 OK in the clear")
+        said.set()
+        over.wait()
+over = threading.Event()
+threading.Thread(target=serve, daemon=True).start()
+context = ssl.create_default_context(cafile=ca)
+plain = socket.create_connection(listening.getsockname(), timeout=10)
+secured = context.wrap_socket(plain, server_hostname="127.0.0.1")
+said.wait()
+countersign._cut(secured)
+try:
+    print(secured.recv(65536))
+except ssl.SSLError:
+    print(b"")
+over.set()
+`
+
+describe('over https', () => {
+  let authority: ReturnType<typeof makeAuthority>
+
+  beforeAll(() => {
+    authority = makeAuthority()
+    authority.issue('gateway', { names: ['IP:127.0.0.1'] })
+  })
+  afterAll(() => rm(authority.directory, { recursive: true, force: true }))
+
+  it('what is in the clear is never read, when time is over neither', async () => {
+    const files = ['ca.crt', 'gateway.crt', 'gateway.key'].map((name) => join(authority.directory, name))
+    const env = { PATH: process.env['PATH'] ?? '', PYTHONPATH: CLIENT, PYTHONDONTWRITEBYTECODE: '1' }
+    const { stdout } = await promisify(execFile)('python3', ['-c', CUT, ...files], { env })
+    expect(stdout).toBe("b''\n")
   })
 })
