@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { foreignEnvironment } from '../config.ts'
 import { linesOf } from '../lines.ts'
 import { createProxy, type Proxy } from '../mcp/proxy.ts'
-import { LONGEST_LINE_BYTES, type ServerProcess, startServer } from '../mcp/server-process.ts'
+import { LONGEST_LINE_BYTES, room, type ServerProcess, startServer } from '../mcp/server-process.ts'
 import { parseDuration } from '../policy/text.ts'
 import { createGate, type Gate } from '../sdk/index.ts'
 import { reachAsAgent } from './credentials.ts'
@@ -36,7 +36,11 @@ export async function mcp(args: readonly string[]): Promise<void> {
   const gate = gateOf(values)
   // a server may speak before it is asked
   let proxy: Proxy | undefined
-  const server = startServer(command, foreignEnvironment(), (line) => proxy?.fromServer(line))
+  const left = new AbortController()
+  const server = startServer(command, foreignEnvironment(), (line) => {
+    proxy?.fromServer(line)
+    return room(process.stdout, left.signal)
+  })
   proxy = createProxy({
     gate,
     prefix: values.prefix,
@@ -46,7 +50,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
     toClient: (line) => void process.stdout.write(line),
     note: (text) => console.error(`countersign: ${text}`),
   })
-  process.exitCode = await stand(proxy, server, command)
+  process.exitCode = await stand({ proxy, server, left }, command)
 }
 
 function gateOf({ url, task }: { url?: string | undefined; task?: string | undefined }): Gate {
@@ -58,8 +62,15 @@ function gateOf({ url, task }: { url?: string | undefined; task?: string | undef
   }
 }
 
+interface Sides {
+  readonly proxy: Proxy
+  readonly server: ServerProcess
+  /** Aborts when the client is gone. */
+  readonly left: AbortController
+}
+
 /** Until one side is gone; then the other one goes, too. */
-async function stand(proxy: Proxy, server: ServerProcess, command: readonly string[]): Promise<number> {
+async function stand({ proxy, server, left }: Sides, command: readonly string[]): Promise<number> {
   const underWay = new Set<Promise<void>>()
   const listen = async (): Promise<void> => {
     for await (const { bytes } of linesOf(process.stdin, LONGEST_LINE_BYTES)) {
@@ -70,6 +81,7 @@ async function stand(proxy: Proxy, server: ServerProcess, command: readonly stri
     }
   }
   const leave = (): void => {
+    left.abort()
     proxy.clientEnded()
     server.stop()
   }

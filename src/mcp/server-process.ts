@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
 import { linesOf } from '../lines.ts'
 
 /** An MCP server that talks over its standard streams. */
@@ -14,11 +16,14 @@ export interface ServerProcess {
 export const LONGEST_LINE_BYTES = 64 * 1024 * 1024
 const PATIENCE_MS = 3_000
 
-/** @param env without the credentials of the gateway: with some of them a server could approve its own calls */
+/**
+ * @param env without the credentials of the gateway: with some of them a server could approve its own calls
+ * @param heard no further line is read until it resolves
+ */
 export function startServer(
   [program = '', ...args]: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-  heard: (line: Uint8Array) => void,
+  heard: (line: Uint8Array) => Promise<void> | void,
 ): ServerProcess {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], env })
   // a server that is gone reads nothing: its end is told by `ended`
@@ -28,7 +33,7 @@ export function startServer(
     child.once('close', (code) => resolve(code ?? 1))
   })
   const listen = async (): Promise<void> => {
-    for await (const { bytes } of linesOf(child.stdout, LONGEST_LINE_BYTES)) heard(bytes)
+    for await (const { bytes } of linesOf(child.stdout, LONGEST_LINE_BYTES)) await heard(bytes)
   }
   const listening = listen().catch((cause: unknown) => {
     child.kill('SIGKILL')
@@ -46,4 +51,10 @@ export function startServer(
     },
     ended: Promise.all([exited, listening]).then(([code]) => code),
   }
+}
+
+/** When what was written has room: a server that says much to a client that does not read would fill memory. Nobody waits after `over`. */
+export async function room(stream: Writable, over: AbortSignal): Promise<void> {
+  if (stream.writableNeedDrain && !over.aborted)
+    await once(stream, 'drain', { signal: over }).catch(() => undefined)
 }

@@ -1,17 +1,56 @@
+import { PassThrough } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect, it, vi } from 'vitest'
-import { startServer } from '../../src/mcp/server-process.ts'
+import { room, startServer } from '../../src/mcp/server-process.ts'
 
 afterEach(() => void vi.useRealTimers())
 
-const node = (script: string, heard: (line: Uint8Array) => void = () => undefined) =>
+const node = (script: string, heard: (line: Uint8Array) => Promise<void> | void = () => undefined) =>
   startServer([process.execPath, '-e', script], {}, heard)
 
 it('hears whole lines, the last one too, before it says that the server has ended', async () => {
   const lines: string[] = []
-  const server = node('process.stdout.write("a\\nü"); process.exitCode = 3', (line) =>
-    lines.push(String(line)),
+  const server = node(
+    'process.stdout.write("a\\nü"); process.exitCode = 3',
+    (line) => void lines.push(String(line)),
   )
   expect([await server.ended, lines]).toEqual([3, ['a', 'ü']])
+})
+
+it('hears no further line before the last one was taken', async () => {
+  const log: string[] = []
+  const server = node('process.stdout.write("a\\nb\\n")', async (line) => {
+    log.push(`${String(line)} begins`)
+    await setImmediate()
+    log.push(`${String(line)} ends`)
+  })
+  await server.ended
+  expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends'])
+})
+
+it('waits for room until somebody reads, it breaks, or nobody listens any more', async () => {
+  const left = new AbortController()
+  const stream = new PassThrough({ highWaterMark: 1 })
+  stream.on('error', () => undefined)
+  await room(stream, left.signal)
+  const waiting = async (end: () => void): Promise<boolean> => {
+    stream.write('much')
+    let over = false
+    const done = room(stream, left.signal).then(() => (over = true))
+    await setImmediate()
+    const waited = !over
+    end()
+    await done
+    return waited
+  }
+  expect(await waiting(() => void stream.resume())).toBe(true)
+  stream.pause()
+  expect(await waiting(() => left.abort())).toBe(true)
+  const broken = new PassThrough({ highWaterMark: 1 })
+  broken.on('error', () => undefined).write('much')
+  const done = room(broken, new AbortController().signal)
+  broken.destroy(new Error('EPIPE'))
+  await done
 })
 
 it('waits for nothing when a server that has ended is stopped', async () => {
