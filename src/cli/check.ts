@@ -7,14 +7,15 @@ import { prepareDirectory } from '../policy/directory.ts'
 import type { PreparedBundle } from '../policy/load.ts'
 import { packageVersion } from '../telemetry/version.ts'
 import { EXIT, refuseMore, usage } from './failure.ts'
+import { untilInterrupted, type View, watchPrepared } from './watch.ts'
 
 export const DEFAULT_POLICIES = './policies'
 
-export const CHECK_USAGE = `countersign check [DIR] [--format text|json|github|sarif]
+export const CHECK_USAGE = `countersign check [DIR] [--format text|json|github|sarif] [--watch]
 
   Every finding in the policy bundle at once. Exits 3 when the bundle would not be loaded; warnings alone exit 0.
   github writes workflow annotations, sarif a SARIF 2.1.0 log; both name files as seen from the working directory.
-  text is in colour on a terminal, unless NO_COLOR is set.`
+  text is in colour on a terminal, unless NO_COLOR is set. --watch checks again whenever a file of the bundle changes, until it is interrupted.`
 
 /** Where findings go: a terminal that shows colours, or anything else. */
 interface Output {
@@ -36,17 +37,31 @@ const FORMATS: Readonly<Record<string, Format>> = {
 
 /** `countersign check [DIR]`: every finding at once, sorted by place. Exit 3 when the bundle would not be loaded. */
 export async function check(args: readonly string[]): Promise<void> {
-  const options = { format: { type: 'string', default: 'text' } } as const
+  const options = {
+    format: { type: 'string', default: 'text' },
+    watch: { type: 'boolean', default: false },
+  } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   refuseMore(positionals, 1, CHECK_USAGE)
   const format = Object.hasOwn(FORMATS, values.format) ? FORMATS[values.format] : undefined
   if (format === undefined)
     throw usage(`unknown format \`${values.format}\``, `one of ${Object.keys(FORMATS).join(', ')}`)
   const directory = positionals[0] ?? DEFAULT_POLICIES
-  const bundle = await prepareDirectory(directory)
-  const found = bundle.ok ? bundle.snapshot.diagnostics : bundle.diagnostics
-  process.stdout.write(format(bundle, found, fromHere(directory)))
-  if (!bundle.ok) process.exitCode = EXIT.doesNotCheck
+  const viewOf = (bundle: PreparedBundle): View => {
+    const text = format(bundle, foundIn(bundle), fromHere(directory))
+    return { text, show: () => say(text, bundle) }
+  }
+  if (values.watch) await untilInterrupted(watchPrepared(directory, viewOf))
+  else await viewOf(await prepareDirectory(directory)).show()
+}
+
+function foundIn(bundle: PreparedBundle): readonly Diagnostic[] {
+  return bundle.ok ? bundle.snapshot.diagnostics : bundle.diagnostics
+}
+
+function say(text: string, { ok }: PreparedBundle): void {
+  process.stdout.write(text)
+  process.exitCode = ok ? EXIT.ok : EXIT.doesNotCheck
 }
 
 /** True on a terminal with colours. Node answers no when NO_COLOR is set. */

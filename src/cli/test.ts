@@ -2,8 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { printDiagnostics } from '../policy/diagnostics.ts'
 import { prepareDirectory } from '../policy/directory.ts'
-import { watchBundle, type BundleWatch } from '../policy/directory-watch.ts'
-import type { LoadResult } from '../policy/load.ts'
+import type { BundleWatch } from '../policy/directory-watch.ts'
 import {
   printJunit,
   printSuite,
@@ -13,6 +12,7 @@ import {
 } from '../policy/suite-report.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { cannotWrite, EXIT, oneOf, refuseMore, type ExitCode } from './failure.ts'
+import { untilInterrupted, watchPrepared } from './watch.ts'
 
 export const TEST_USAGE = `countersign test [DIR] [--allow-untested] [--format text|json] [--junit FILE] [--watch]
 
@@ -44,22 +44,11 @@ export async function test(args: readonly string[]): Promise<void> {
 
 /** Runs the tests of a bundle at once, and again after each change of its files. */
 export function watchSuite(dir: string, show: (report: SuiteReport) => Promise<void>): BundleWatch {
-  let shown = ''
-  const load = async (): Promise<LoadResult> => {
-    const bundle = await prepareDirectory(dir)
+  return watchPrepared(dir, (bundle) => {
     const report = reportSuite(bundle)
     const text = JSON.stringify([report, bundle.ok && bundle.snapshot.revision])
-    // A directory that cannot be read is tried again and again; it is reported once.
-    if (text !== shown) await show(report)
-    shown = text
-    return bundle
-  }
-  return watchBundle(dir, { load, onLoaded: () => undefined, onFailed: () => undefined })
-}
-
-async function untilInterrupted(watch: BundleWatch): Promise<void> {
-  await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve))
-  await watch.close()
+    return { text, show: () => show(report) }
+  })
 }
 
 function textOf(report: SuiteReport): string {
