@@ -342,20 +342,21 @@ function staleness(deps: Deps): string {
   return failed ? 'ready, but the last load failed: an older bundle is in force' : 'ready'
 }
 
+function inForceStill(snapshot: object | undefined): string {
+  return snapshot ? 'the last good bundle stays in force' : 'none is in force, and every call is rejected'
+}
+
 /** Metric, log line and evidence record of every load. */
 function noteLoads({ loads, metrics, policies }: Gateway, log: Logger): (report: LoadReport) => void {
   return (report) => {
     const { ok, revision, diagnostics } = report
     metrics.observeLoad({ ok, atSeconds: report.at / 1000, bundle: policies.current() })
+    const snapshot = policies.current()
     const errors = diagnostics.filter((one) => one.severity === 'error')
     const places = errors.map((one) => `${one.file}:${one.line}:${one.column} ${one.code}: ${one.message}`)
     if (ok) log.info({ revision, warnings: diagnostics.length }, 'policies loaded')
     else
-      log.error(
-        { revision, errors: places.slice(0, 20) },
-        'policies not loaded: the last good bundle stays in force',
-      )
-    const snapshot = policies.current()
+      log.error({ revision, errors: places.slice(0, 20) }, `policies not loaded: ${inForceStill(snapshot)}`)
     const facts = ok && snapshot ? { files: snapshot.files.length, rules: snapshot.ruleCount } : {}
     const said = ok ? {} : { errors: places.slice(0, 20) }
     const label = ok && snapshot?.commit !== undefined ? { commit: snapshot.commit } : {}

@@ -23,7 +23,7 @@ export async function quickstart(args: readonly string[]): Promise<void> {
   if (!isEmbedded(config))
     throw usage('the demo keeps its keys beside the embedded store', 'for Redis use `countersign serve`')
   const { app } = await startOrExplain(config, config.logLevel === 'info' ? 'warn' : config.logLevel)
-  const credentials = await demoCredentials(app, storePath(config))
+  const credentials = await demoCredentials(app, { directory: storePath(config), policies: config.policies })
   console.log(banner(config, app, { ...credentials, link: await signInLink(app) }))
   const quiet = linksOnEnter(app)
   await untilAskedToStop()
@@ -32,12 +32,21 @@ export async function quickstart(args: readonly string[]): Promise<void> {
   await closeInTime(app)
 }
 
-async function demoCredentials(app: App, directory: string): Promise<DemoCredentials> {
+interface Places {
+  readonly directory: string
+  readonly policies: string
+}
+
+async function demoCredentials(app: App, { directory, policies }: Places): Promise<DemoCredentials> {
   const known = existsSync(join(directory, DEMO_FILE)) ? readDemoCredentials(directory) : undefined
   if (known?.url === app.url) return known
   if (app.deps.policies.current() === undefined) {
     await app.close()
-    throw new CliFailure('the policy bundle does not load', { hint: 'run `countersign check` to see why' })
+    throw new CliFailure(`the policy bundle in \`${policies}\` does not load`, {
+      hint: existsSync(policies)
+        ? `run \`countersign check ${policies}\` to see why`
+        : 'it is not there: `countersign init` writes a starter bundle into ./policies',
+    })
   }
   const agent =
     known?.agent_key ?? (await issueKey(app.deps, { tenant: TENANT, kind: 'agent', id: AGENT })).api_key

@@ -125,6 +125,21 @@ describe('--json', () => {
   })
 })
 
+describe('a first start', () => {
+  it.each([
+    ['without policies', 'nothing', '`countersign init` writes a starter bundle'],
+    ['with policies that do not load', 'wrong', 'run `countersign check wrong` to see why'],
+  ])('%s says what to do, and that nothing is allowed meanwhile', async (_, policies, hint) => {
+    mkdirSync(join(directory, 'wrong'), { recursive: true })
+    writeFileSync(join(directory, 'wrong', 'routing.yaml'), 'nonsense: [\n')
+    const store = `file:${join(directory, `data-${policies}`)}`
+    const flags = ['--port', '0', '--metrics-port', '0', '--store', store, '--policies', policies]
+    const { code, out, err } = await runCli(['quickstart', ...flags], { cwd: directory })
+    expect([code, err.includes(hint)]).toEqual([1, true])
+    expect(out).toContain('none is in force, and every call is rejected')
+  })
+})
+
 describe('a bundle that would not be loaded, asked for JSON', () => {
   it.each(['explain broken r.json', 'diff broken broken', 'backtest --evidence e.ndjson broken broken'])(
     '%s: the findings stand beside it, and nothing among it',
