@@ -14,6 +14,7 @@ A call runs only when the gateway allowed it, or when people approved it and its
 
 import hashlib
 import http.client
+import inspect
 import json
 import socket
 import threading
@@ -67,11 +68,14 @@ class Gate:
         payload: a dict of what JSON has. Options: call_id (the runtime's id of this call: the same id, tool and payload
         go on with the same thread for 24 hours; what policy allowed at once runs again), max_wait, on_pending(decision),
         and what the agent says of itself: workflow_name, task_label, subject, preview, risk_level, summary, images.
-        What `execute` raises passes through; the gateway is told that it failed.
+        What `execute` raises passes through; the gateway is told that it failed. It has to run the call itself: what only begins
+        when somebody awaits or reads it is a TypeError.
         """
         approved, thread_id = self._permitted(tool, payload, **options)
         try:
             result = execute(approved)
+            if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
+                raise TypeError("execute returned what has not run yet: it has to run the call itself")
         except BaseException:
             self._report("tool.execution.failed", f"{tool} failed", tool, thread_id)
             raise

@@ -149,6 +149,27 @@ describe('the client in Python', () => {
   })
 })
 
+it.each(['async def', 'def'])('what only begins later is not reported as done: %s', async (kind) => {
+  const body = kind === 'def' ? 'yield 1' : 'return 1'
+  const script = `
+import sys
+from countersign import Gate
+${kind} execute(approved):
+    ${body}
+try:
+    Gate(sys.argv[1], sys.argv[2], task_id="py").guard("t", {}, execute)
+except TypeError as error:
+    print(error)
+`
+  const env = { PATH: process.env['PATH'] ?? '', PYTHONPATH: CLIENT, PYTHONDONTWRITEBYTECODE: '1' }
+  let said = ''
+  const recorded = await world.evidenceOf(async () => {
+    said = (await promisify(execFile)('python3', ['-c', script, world.url, agent.key], { env })).stdout
+  })
+  expect(said).toContain('has not run yet')
+  expect(JSON.stringify(recorded.at(-1))).toContain('tool.execution.failed')
+})
+
 describe('a server that lies or fails: nothing runs', () => {
   const FAST = { gate: { timeout: 0.3, max_wait: 1 } }
   const json =
