@@ -21,6 +21,7 @@ COPY package.json LICENSE README.md CHANGELOG.md SECURITY.md ./
 COPY schemas ./schemas
 COPY policies ./policies
 COPY docs ./docs
+COPY clients ./clients
 COPY examples ./examples
 COPY --from=build /src/node_modules ./node_modules
 COPY --from=build /src/dist ./dist
