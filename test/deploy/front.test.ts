@@ -8,7 +8,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { ensureProgram, INSTALL_MS, run } from '../debian.ts'
 import { inDirectory, SMALL_CENTS, startGateway, transfer, TRANSFER_PATH, until } from '../fault/gateway.ts'
-import { at, freePort, lines, read, temporaryDirectory, yaml } from './files.ts'
+import { at, lines, read, temporaryDirectory, yaml } from './files.ts'
+import { freePort } from '../ports.ts'
 
 /*
  * haproxy.cfg itself, before two gateways that do what a test wants. Only addresses are changed.

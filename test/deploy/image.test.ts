@@ -6,7 +6,8 @@ import { createInterface } from 'node:readline'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../fault/gateway.ts'
 import { healthCommand, isSentToBuilder, type Instruction, stages } from './dockerfile.ts'
-import { at, freePort, lines, read, ROOT, temporaryDirectory } from './files.ts'
+import { at, lines, read, ROOT, temporaryDirectory } from './files.ts'
+import { freePort } from '../ports.ts'
 
 /*
  * What the Dockerfile does, done without an engine: its COPY and RUN instructions, in its order, in two directories that stand for the

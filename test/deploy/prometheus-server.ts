@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { until } from '../gateway-fixture.ts'
-import { at, freePort, type Loose, temporaryDirectory } from './files.ts'
+import { at, type Loose, temporaryDirectory } from './files.ts'
+import { freePort } from '../ports.ts'
 import { RULE_FILES } from './rules.ts'
 
 /** A real Prometheus on loopback that scrapes one gateway every second and evaluates our rules. */

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureProgram, INSTALL_MS, run } from '../debian.ts'
 import { until } from '../fault/gateway.ts'
-import { at, freePort, lines, read, temporaryDirectory, yaml, yamlDocuments } from './files.ts'
+import { at, lines, read, temporaryDirectory, yaml, yamlDocuments } from './files.ts'
+import { freePort } from '../ports.ts'
 import { aclFile, clusterPorts, endAll, type Node, PASSWORDS, startNode, startRaw } from './redis-server.ts'
 
 let directory: string

@@ -1,10 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureProgram } from '../debian.ts'
+import { freePort } from '../ports.ts'
 
 /*
  * Real redis-server processes: on free ports of the loopback, in directories of their own, ended by their process id. Where the program is
@@ -171,19 +172,4 @@ function wholeLength(bytes: Buffer, at: number): number | undefined {
   let next: number | undefined = end + 2
   for (let i = 0; kind === '*' && i < count && next !== undefined; i++) next = wholeLength(bytes, next)
   return next
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      // a cluster node listens on port + 10,000, too
-      server.close(() => {
-        if (port > 50_000) freePort().then(resolve, reject)
-        else resolve(port)
-      })
-    })
-  })
 }

@@ -8,7 +8,8 @@ import { parseRedisAddress } from '../../src/store/redis-address.ts'
 import { openRedisStore } from '../../src/store/redis.ts'
 import { StoreIndeterminate } from '../../src/store/store.ts'
 import { ensureProgram } from '../debian.ts'
-import { freePort, type RedisServer, startRedis } from '../redis/server.ts'
+import { freePort } from '../ports.ts'
+import { type RedisServer, startRedis } from '../redis/server.ts'
 import { commitOf } from './commit-of.ts'
 
 const root = new URL('../../', import.meta.url).pathname
