@@ -17,7 +17,7 @@ const moduleOf = (name) => resolve('node_modules', name, 'build/esm/index.js')
 await build({
   input: {
     main: 'dist/cli/main.js',
-    'directory-child': 'dist/policy/directory-child.js',
+    'bundle-child': 'dist/policy/directory/bundle-child.js',
     'delivery-thread': 'dist/outbound/delivery-thread.js',
   },
   platform: 'node',

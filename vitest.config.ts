@@ -10,7 +10,8 @@ const ALONE = [
   'test/{app,old-generation,package}.test.ts',
   'test/cli/{doctor,store}.test.ts',
   'test/mcp/process.test.ts',
-  'test/policy/{directory,hostile,lock,swapping}.test.ts',
+  'test/policy/hostile.test.ts',
+  'test/policy/directory/**/*.test.ts',
   'test/sdk/guard.test.ts',
 ]
 /** The same on each store. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { type Census, census } from './gateway/census.ts'
 import type { Deps } from './gateway/deps.ts'
-import type { PolicyFeed } from './policy/feed.ts'
+import type { PolicyFeed } from './policy/directory/feed.ts'
 import type { Store } from './store/store.ts'
 import { createMetrics, type Metrics, type MetricSources } from './telemetry/metrics.ts'
 import { packageVersion } from './telemetry/version.ts'

@@ -25,11 +25,16 @@ import { createServer } from './http/server.ts'
 import { isLoopback, keepsCookies, linkUrl, type Site, siteOf } from './http/site.ts'
 import { BEAT_MS } from './http/stream.ts'
 import { createWaits } from './http/waits.ts'
-import { type FeedOptions, type LoadReport, openPolicyFeed, type PolicyFeed } from './policy/feed.ts'
-import { loadBundleInChild } from './policy/directory-host.ts'
-import type { BundleChild } from './policy/directory-start.ts'
+import {
+  type FeedOptions,
+  type LoadReport,
+  openPolicyFeed,
+  type PolicyFeed,
+} from './policy/directory/feed.ts'
+import { loadBundleInChild } from './policy/directory/host.ts'
+import type { BundleChild } from './policy/directory/start.ts'
 import type { LoadResult } from './policy/load.ts'
-import { createPayloadChecks } from './policy/payload.ts'
+import { createPayloadChecks } from './policy/input-schema/payload.ts'
 import type { Store } from './store/store.ts'
 import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'

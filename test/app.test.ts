@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { startApp } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
-import type { BundleChild } from '../src/policy/directory-start.ts'
+import type { BundleChild } from '../src/policy/directory/start.ts'
 import { createLog } from '../src/telemetry/log.ts'
 
 it('a gateway that ends does not wait for the load that is under way', async () => {

@@ -1,5 +1,5 @@
 import { printDiagnostics } from '../policy/diagnostics.ts'
-import { prepareDirectory } from '../policy/directory.ts'
+import { prepareDirectory } from '../policy/directory/directory.ts'
 import type { PreparedBundle } from '../policy/load.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { EXIT } from './failure.ts'

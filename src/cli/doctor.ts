@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Config, isEmbedded, type LoadedConfig, storePath } from '../config.ts'
-import { prepareDirectory } from '../policy/directory.ts'
+import { prepareDirectory } from '../policy/directory/directory.ts'
 import { lookAtCertificates } from './doctor/certificates.ts'
 import { lookAtFiles, newestOf } from './doctor/files.ts'
 import { error, type Finding, ok, warning } from './doctor/finding.ts'

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { CompiledSnapshot } from '../policy/compile.ts'
 import { printDiagnostics } from '../policy/diagnostics.ts'
-import { prepareDirectory } from '../policy/directory.ts'
+import { prepareDirectory } from '../policy/directory/directory.ts'
 import { explainOutcome, type Explanation, printExplanation } from '../policy/explain.ts'
 import { callOfRequest, type ExplainRequest, strangersIn, usedOf } from '../policy/explain-request.ts'
 import { callUnder } from '../policy/limits.ts'

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type * as Yaml from 'yaml'
 import type { App } from '../app.ts'
 import { type Config, ConfigError, loadConfig, type LoadedConfig, shownStore } from '../config.ts'
-import { type BundleChild, startBundleChild } from '../policy/directory-start.ts'
+import { type BundleChild, startBundleChild } from '../policy/directory/start.ts'
 import { CliFailure, EXIT, refuseMore } from './failure.ts'
 
 export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--store file:DIR|redis://HOST] [--policies DIR] ...

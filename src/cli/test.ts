@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { printDiagnostics } from '../policy/diagnostics.ts'
-import { prepareDirectory } from '../policy/directory.ts'
-import type { BundleWatch } from '../policy/directory-watch.ts'
+import { prepareDirectory } from '../policy/directory/directory.ts'
+import type { BundleWatch } from '../policy/directory/watch.ts'
 import {
   printJunit,
   printSuite,

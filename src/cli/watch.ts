@@ -1,5 +1,5 @@
-import { prepareDirectory } from '../policy/directory.ts'
-import { type BundleWatch, watchBundle } from '../policy/directory-watch.ts'
+import { prepareDirectory } from '../policy/directory/directory.ts'
+import { type BundleWatch, watchBundle } from '../policy/directory/watch.ts'
 import type { LoadResult, PreparedBundle } from '../policy/load.ts'
 
 /** What is to be said of a bundle as it lies there. */

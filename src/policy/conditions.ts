@@ -4,7 +4,7 @@ import type { FieldIr, FunctionName, MissingMeans, NodeIr, TestIr } from './ir.t
 import { FALSE, type Truth } from './kleene.ts'
 import { compileRead, type Read } from './reads.ts'
 import type { Facts } from './run.ts'
-import { schemaDefaults } from './schema-defaults.ts'
+import { schemaDefaults } from './input-schema/defaults.ts'
 import type { ToolContract } from './snapshot.ts'
 import { asksPresence, compileTest, type Test } from './tests.ts'
 

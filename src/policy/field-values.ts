@@ -1,8 +1,8 @@
-import { REVERSIBILITIES } from './check-tool.ts'
+import { REVERSIBILITIES } from './check/tool.ts'
 import { fieldText } from './fields.ts'
 import { applyFunction } from './functions.ts'
 import type { FieldIr, FieldRoot, FunctionName } from './ir.ts'
-import { literalValues, schemaValues } from './schema-values.ts'
+import { literalValues, schemaValues } from './input-schema/values.ts'
 import type { ToolContract } from './snapshot.ts'
 import { WEEKDAYS } from './time.ts'
 import {

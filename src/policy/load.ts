@@ -1,8 +1,8 @@
-import { checkBundle, type BundleText, type CheckedBundle } from './check.ts'
+import { checkBundle, type BundleText, type CheckedBundle } from './check/check.ts'
 import { compileBundle, type CompiledSnapshot } from './compile.ts'
 import type { Diagnostic } from './diagnostics.ts'
 import type { BundleIr } from './ir.ts'
-import { createPayloadChecks, type PayloadChecks } from './payload.ts'
+import { createPayloadChecks, type PayloadChecks } from './input-schema/payload.ts'
 import type { RuleSummary } from './snapshot.ts'
 import { runSuite, untestedRules, type CaseResult } from './suite.ts'
 

@@ -2,7 +2,7 @@ import type { Risk, Verdict } from '../domain/decision.ts'
 import type { Diagnostic } from './diagnostics.ts'
 import type { PreparedBundle } from './load.ts'
 import type { RuleSummary } from './snapshot.ts'
-import { lineOf } from './source.ts'
+import { lineOf } from './yaml/source.ts'
 import type { CaseResult } from './suite.ts'
 
 /** What came of the tests of a bundle, as plain data: `countersign test --format json` prints it. */

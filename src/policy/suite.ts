@@ -1,4 +1,4 @@
-import type { CaseIr, CaseTime } from './check-case.ts'
+import type { CaseIr, CaseTime } from './check/case.ts'
 import type { CompiledSnapshot } from './compile.ts'
 import type { BundleIr } from './ir.ts'
 import { callUnder } from './limits.ts'

@@ -8,7 +8,7 @@ import {
   THREAD_ID,
   timeOrderedId,
 } from '../../src/domain/id.ts'
-import { PERSON_NAME, TENANT_NAME as DIRECTORY_TENANT } from '../../src/policy/shape.ts'
+import { PERSON_NAME, TENANT_NAME as DIRECTORY_TENANT } from '../../src/policy/yaml/shape.ts'
 
 const time = fc.integer({ min: 0, max: 2 ** 48 - 1 })
 const random = fc.uint8Array({ minLength: 10, maxLength: 10 })

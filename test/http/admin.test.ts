@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { IssuedKey, PoliciesView } from '../../src/contract/admin.ts'
 import { hashCredential } from '../../src/domain/credential.ts'
 import type { Explanation } from '../../src/policy/explain.ts'
-import { loadBundle } from '../../src/policy/directory.ts'
+import { loadBundle } from '../../src/policy/directory/directory.ts'
 import { Agent, approved, call, edited, held, openWorld, Reviewer, type World } from '../gateway-fixture.ts'
 
 /** The admin plane (design.md section 6), as far as it exists. */

@@ -5,7 +5,7 @@ import { printBacktest, printBacktestMarkdown } from '../../src/policy/backtest/
 import { type Decided, readExport } from '../../src/policy/backtest/records.ts'
 import { createReplay } from '../../src/policy/backtest/replay.ts'
 import type { CompiledSnapshot } from '../../src/policy/compile.ts'
-import { loadBundle } from '../../src/policy/directory.ts'
+import { loadBundle } from '../../src/policy/directory/directory.ts'
 import { prepareBundle } from '../../src/policy/load.ts'
 import { printDiagnostics } from '../../src/policy/diagnostics.ts'
 import { BUNDLE } from '../bundle.ts'

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 import * as bounds from '../../src/policy/bounds.ts'
 import { printDiagnostics } from '../../src/policy/diagnostics.ts'
-import { prepareDirectory } from '../../src/policy/directory.ts'
+import { prepareDirectory } from '../../src/policy/directory/directory.ts'
 import type { PreparedBundle } from '../../src/policy/load.ts'
 import { NOON } from './support.ts'
 

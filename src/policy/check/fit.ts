@@ -1,0 +1,148 @@
+import { fitLiteral, fitNumber, fitPart, type Fitting, type Problem } from './literal.ts'
+import type { NumberTest, Scalar, TextTest } from '../ir.ts'
+import type { Doc, DocEntry } from '../yaml/parse.ts'
+import type { Mark } from '../yaml/source.ts'
+import { hasReadable, NO_VALUES } from '../values.ts'
+import { describeKinds } from '../values-text.ts'
+
+/** A test that a field of one contract cannot answer as its author expects, and where it stands. */
+export interface Misfit extends Problem {
+  readonly at: { readonly mark: Mark }
+}
+
+/** Where a test does not fit the values of its field. Only for a test that checkTest accepted. */
+export function fitTest(fitting: Fitting, doc: Doc): readonly Misfit[] {
+  if (!hasReadable(fitting.values)) return []
+  if (doc.kind === 'map') return doc.entries.flatMap((entry) => fitOne(fitting, entry))
+  if (doc.kind === 'text' && (doc.value === 'missing' || doc.value === 'present')) return []
+  return fitIs(fitting, doc)
+}
+
+function fitOne(fitting: Fitting, { key, keyMark, value }: DocEntry): readonly Misfit[] {
+  const at = { mark: keyMark }
+  switch (key) {
+    case 'is':
+      return fitIs(fitting, value)
+    case 'contains':
+      return fitContains(fitting, value, at)
+    case 'not':
+      return fitTest(fitting, value)
+    case 'some':
+    case 'every':
+    case 'none':
+    case 'count':
+      return fitList(fitting, key, { at, value })
+    case 'over':
+    case 'at_least':
+    case 'under':
+    case 'at_most':
+      return fitComparison(fitting, key, { at, value })
+    default:
+      return fitTexts(fitting, key as TextTest, { at, value })
+  }
+}
+
+interface Asked {
+  /** Of the name of the test. */
+  readonly at: { readonly mark: Mark }
+  readonly value: Doc
+}
+
+function wrongTest(
+  { name, values }: Fitting,
+  at: { readonly mark: Mark },
+  { needs, hint }: { readonly needs: string; readonly hint?: string | undefined },
+): Misfit {
+  return { code: 'test-type', at, message: `${needs}, but ${name} is ${describeKinds(values)}`, hint }
+}
+
+function fitIs(fitting: Fitting, doc: Doc): readonly Misfit[] {
+  const { booleans, numbers, texts, lists } = fitting.values
+  if (booleans.length === 0 && numbers === undefined && texts === undefined) {
+    const hint = lists && 'use `contains`, `some`, `every` or `none`'
+    return [
+      wrongTest(fitting, doc, { needs: 'a value is compared with text, a number or true or false', hint }),
+    ]
+  }
+  return eachLiteral(fitting.lists, doc, (value) => fitLiteral(fitting, value))
+}
+
+function fitContains(fitting: Fitting, doc: Doc, at: Asked['at']): readonly Misfit[] {
+  const { texts, lists } = fitting.values
+  if (texts === undefined && lists === undefined)
+    return [wrongTest(fitting, at, { needs: '`contains` needs text or a list' })]
+  return eachLiteral(fitting.lists, doc, (value) => {
+    const asPart =
+      texts && typeof value === 'string' ? fitPart(fitting, 'contains', value) : ('absent' as const)
+    const asMember = lists ? fitLiteral(elementOf(fitting), value) : ('absent' as const)
+    if (asPart === undefined || asMember === undefined) return undefined
+    if (asMember !== 'absent') return asMember
+    return asPart === 'absent' ? fitLiteral({ ...fitting, values: { ...NO_VALUES, texts } }, value) : asPart
+  })
+}
+
+function elementOf(fitting: Fitting): Fitting {
+  const element = fitting.values.lists?.element() ?? NO_VALUES
+  return { ...fitting, name: `an entry of ${fitting.name}`, values: element }
+}
+
+function fitList(
+  fitting: Fitting,
+  op: 'some' | 'every' | 'none' | 'count',
+  { at, value }: Asked,
+): readonly Misfit[] {
+  const { lists } = fitting.values
+  if (lists === undefined) return [wrongTest(fitting, at, { needs: `\`${op}\` needs a list` })]
+  if (op !== 'count') return fitTest(elementOf(fitting), value)
+  const { min, max } = lists
+  const numbers = { integer: true, min, minOpen: false, max, maxOpen: false }
+  return fitTest(
+    { ...fitting, name: `the length of ${fitting.name}`, values: { ...NO_VALUES, numbers } },
+    value,
+  )
+}
+
+function fitComparison(fitting: Fitting, op: NumberTest, { at, value }: Asked): readonly Misfit[] {
+  const { numbers, lists } = fitting.values
+  if (numbers === undefined) {
+    const hint = lists && 'for the length of a list write `{ count: { over: 1 } }`'
+    return [wrongTest(fitting, at, { needs: `\`${op}\` needs a number`, hint })]
+  }
+  const problem =
+    value.kind === 'number' ? fitNumber(fitting.name, numbers, { op, limit: value.value }) : undefined
+  return problem ? [{ ...problem, at: value }] : []
+}
+
+function fitTexts(fitting: Fitting, op: TextTest, { at, value }: Asked): readonly Misfit[] {
+  const { texts, lists } = fitting.values
+  if (texts === undefined) {
+    const hint = lists && `for the entries of a list write \`{ some: { ${op}: ... } }\``
+    return [wrongTest(fitting, at, { needs: `\`${op}\` needs text`, hint })]
+  }
+  return eachLiteral(fitting.lists, value, (literal) => fitPart(fitting, op, String(literal)))
+}
+
+/**
+ * Every literal by itself. A `$list` is shared between fields: it is at fault only when none of its entries fits.
+ */
+function eachLiteral(
+  lists: Fitting['lists'],
+  doc: Doc,
+  fit: (value: Scalar) => Problem | undefined,
+): readonly Misfit[] {
+  if (doc.kind === 'list') return doc.items.flatMap((item) => eachLiteral(lists, item, fit))
+  if (doc.kind !== 'text' && doc.kind !== 'number' && doc.kind !== 'boolean') return []
+  const list = listNamed(lists, doc)
+  const problems = (list ?? [literalOf(doc)]).map(fit)
+  const [first] = problems
+  return first === undefined || problems.includes(undefined) ? [] : [{ ...first, at: doc }]
+}
+
+function listNamed(lists: Fitting['lists'], doc: Doc): readonly Scalar[] | undefined {
+  if (doc.kind !== 'text' || !doc.value.startsWith('$') || doc.value.startsWith('$$')) return undefined
+  return lists.get(doc.value.slice(1)) ?? []
+}
+
+export function literalOf(doc: Extract<Doc, { value: Scalar }>): Scalar {
+  return typeof doc.value === 'string' && doc.value.startsWith('$$') ? doc.value.slice(1) : doc.value
+}

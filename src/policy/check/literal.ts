@@ -1,0 +1,148 @@
+import type { DiagnosticCode } from '../diagnostics.ts'
+import type { NumberTest, Scalar, TextTest } from '../ir.ts'
+import { nearest } from '../nearest.ts'
+import { compileTest } from '../tests.ts'
+import { fitsLength, inRange, lengthOf, type Numbers, type Texts, type Values } from '../values.ts'
+import { describeAmong, describeKinds, describeLength, describeRange } from '../values-text.ts'
+
+/** The field as messages name it, what it can hold, and the lists of routing.yaml. */
+export interface Fitting {
+  readonly name: string
+  readonly values: Values
+  readonly lists: ReadonlyMap<string, readonly Scalar[]>
+}
+
+/** Why a test does not fit. */
+export interface Problem {
+  readonly code: DiagnosticCode
+  readonly message: string
+  readonly hint?: string | undefined
+}
+
+/** Why a field can never equal a literal; undefined when it can. */
+export function fitLiteral({ name, values }: Fitting, value: Scalar): Problem | undefined {
+  if (typeof value === 'string')
+    return values.texts ? equalsText(name, values.texts, value) : wrongKind(name, values, value)
+  if (typeof value === 'number')
+    return values.numbers ? equalsNumber(name, values.numbers, value) : wrongKind(name, values, value)
+  if (values.booleans.length === 0) return wrongKind(name, values, value)
+  if (values.booleans.includes(value)) return undefined
+  return { code: 'literal-enum', message: `${name} is never ${String(value)}` }
+}
+
+function wrongKind(name: string, values: Values, value: Scalar): Problem {
+  const quoted = typeof value !== 'string' && values.texts !== undefined
+  const bare =
+    typeof value === 'string' &&
+    value.trim() !== '' &&
+    (values.booleans.length > 0
+      ? value === 'true' || value === 'false'
+      : values.numbers !== undefined && Number.isFinite(Number(value)))
+  const hint = quoted ? 'put it in quotes' : bare ? 'write it without quotes' : undefined
+  const shown = typeof value === 'string' ? 'text' : typeof value === 'number' ? 'a number' : 'true or false'
+  return {
+    code: 'literal-type',
+    message: `\`${String(value)}\` is ${shown}, but ${name} is ${describeKinds(values)}`,
+    hint,
+  }
+}
+
+function equalsText(name: string, texts: Texts, value: string): Problem | undefined {
+  if (texts.among) {
+    if (texts.among.includes(value)) return undefined
+    const near = nearest(value, texts.among)
+    return {
+      code: 'literal-enum',
+      message: `${name} is never \`${value}\`: it is one of ${describeAmong(texts.among)}`,
+      hint: near === undefined ? undefined : `did you mean \`${near}\`?`,
+    }
+  }
+  if (!isAscii(value)) return undefined
+  if (!fitsLength(texts, value))
+    return {
+      code: 'literal-form',
+      message: `${name} is never \`${value}\`: it is ${describeLength(texts)}`,
+    }
+  const form = texts.forms.find((one) => !one.fits(value))
+  return form && { code: 'literal-form', message: `${name} is never \`${value}\`, which is not ${form.name}` }
+}
+
+/** Tests read text in NFC, contracts as it was sent: only of ASCII both are surely the same. */
+function isAscii(text: string): boolean {
+  return /^[\x20-\x7e]*$/.test(text)
+}
+
+function equalsNumber(name: string, numbers: Numbers, value: number): Problem | undefined {
+  if (numbers.among) {
+    if (numbers.among.includes(value)) return undefined
+    return {
+      code: 'literal-enum',
+      message: `${name} is never ${value}: it is one of ${describeAmong(numbers.among)}`,
+    }
+  }
+  if (inRange(numbers, value)) return undefined
+  const range = describeRange(numbers)
+  const what = numbers.integer && !Number.isInteger(value) ? 'a whole number' : range
+  return { code: 'literal-range', message: `${name} is never ${value}: it is ${what}` }
+}
+
+interface Comparison {
+  readonly op: NumberTest
+  readonly limit: number
+}
+
+/** A comparison that no number of the field meets, or one beyond its range that all meet. */
+export function fitNumber(name: string, numbers: Numbers, comparison: Comparison): Problem | undefined {
+  const settled = settledBy(numbers, comparison)
+  if (settled === undefined) return undefined
+  const { op, limit } = comparison
+  const range = numbers.among ? `one of ${describeAmong(numbers.among)}` : describeRange(numbers)
+  return {
+    code: 'literal-range',
+    message: `\`${op}\` ${limit} ${settled ? 'always' : 'never'} holds: ${name} is ${range}`,
+  }
+}
+
+/** What the comparison comes to for every number; undefined when that depends, or when its limit is a bound itself and it holds. */
+function settledBy(numbers: Numbers, { op, limit }: Comparison): boolean | undefined {
+  const { min, minOpen, max, maxOpen } = numbers
+  const upward = op === 'over' || op === 'at_least'
+  const strict = op === 'over' || op === 'under'
+  // Seen from the end that the comparison points to: the best that a number of the field can do.
+  const [best, worst, bestOpen, sign] = upward ? [max, min, maxOpen, 1] : [min, max, minOpen, -1]
+  if (sign * limit > sign * best || (limit === best && (strict || bestOpen))) return false
+  return sign * limit < sign * worst ? true : undefined
+}
+
+/** A text test, one of whose texts no value of the field can meet. */
+export function fitPart(
+  { name, values }: Fitting,
+  op: TextTest | 'contains',
+  part: string,
+): Problem | undefined {
+  const { texts } = values
+  if (texts === undefined) return undefined
+  if (part === '') return { code: 'bad-value', message: `\`${op}\` of an empty text holds for every text` }
+  if (texts.among) {
+    const test = compileTest({ op, values: [part] })
+    if (texts.among.some((text) => test(text) === 1)) return undefined
+    return {
+      code: 'literal-enum',
+      message: `\`${op}\` \`${part}\` never holds: ${name} is one of ${describeAmong(texts.among)}`,
+    }
+  }
+  if (op === 'matches') return undefined
+  const literal = op === 'like' ? part.replaceAll('*', '') : part
+  if (isAscii(literal) && lengthOf(literal) > texts.max)
+    return {
+      code: 'literal-form',
+      message: `\`${op}\` \`${part}\` never holds: ${name} is ${describeLength(texts)}`,
+    }
+  const lower = texts.forms.find((form) => form.lowerCase)
+  if (!lower || !/[A-Z]/.test(literal)) return undefined
+  return {
+    code: 'literal-form',
+    message: `\`${op}\` \`${part}\` never holds: ${name} is ${lower.name}`,
+    hint: `write \`${part.toLowerCase()}\``,
+  }
+}

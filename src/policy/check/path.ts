@@ -1,0 +1,139 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import type { CheckedTool } from './tool.ts'
+import { fieldText, isFieldProblem, parseField, type FieldProblem } from '../fields.ts'
+import { hintForField } from './field-hint.ts'
+import type { FieldValues } from '../field-values.ts'
+import type { FieldIr } from '../ir.ts'
+import { didYouMean, nearest } from '../nearest.ts'
+import { childOf } from '../input-schema/child.ts'
+import { isSchema, propertyNames, sameValueParts } from '../input-schema/part.ts'
+import type { Reader } from '../yaml/shape.ts'
+import type { ToolContract } from '../snapshot.ts'
+import type { Mark } from '../yaml/source.ts'
+import { canBePresent, type Values } from '../values.ts'
+import { describeKinds } from '../values-text.ts'
+
+/** What a payload path is checked against. */
+export interface PathContext {
+  readonly reader: Reader
+  /** The contracts the rule file applies to. */
+  readonly tools: readonly ToolContract[]
+  /** Fields with a `missing_means` in this file. */
+  readonly declared: ReadonlySet<string>
+  readonly fieldValues: FieldValues
+}
+
+/**
+ * Every step of a payload path must be in every contract the rule applies to: elsewhere the field would always be missing.
+ * A presence test, or a `missing_means`, says that this is meant; then one contract must have it.
+ */
+export function checkPayloadField(
+  context: PathContext,
+  field: FieldIr,
+  { at, presence }: { readonly at: { readonly mark: Mark }; readonly presence: boolean },
+): void {
+  const { reader, tools, declared } = context
+  if (field.root !== 'payload' || tools.length === 0) return
+  const without = tools.filter((tool) => !has(context, tool, field))
+  const meant = presence || declared.has(field.name)
+  const wrong = meant && without.length < tools.length ? undefined : without[0]
+  if (!wrong) return checkDeclared(context, field, at)
+  const message = `\`${field.name}\` is not in the contract of \`${wrong.name}\``
+  reader.report('unknown-field', at, message, hintFor(context, wrong, field))
+}
+
+/** Reports what is no FIELD. */
+export function reportFieldProblem(
+  { reader, tools }: PathContext,
+  at: { readonly mark: Mark },
+  problem: FieldProblem,
+): undefined {
+  const schemas = tools.map((tool) => tool.inputSchema)
+  reader.report(problem.code, at, problem.message, hintForField(problem, schemas))
+}
+
+/** A sensitive field that the contract does not have would hide nothing. */
+export function checkSensitiveFields(
+  { reader, contract, sensitiveAt }: CheckedTool,
+  fieldValues: FieldValues,
+): void {
+  for (const at of sensitiveAt) {
+    const field = at.kind === 'text' ? parseField(at.value) : undefined
+    if (field === undefined || isFieldProblem(field)) continue
+    checkPayloadField({ reader, tools: [contract], declared: new Set(), fieldValues }, field, {
+      at,
+      presence: false,
+    })
+  }
+}
+
+/** The contracts that have the field. */
+export function toolsWith(context: PathContext, field: FieldIr): readonly ToolContract[] {
+  return context.tools.filter((tool) => has(context, tool, field))
+}
+
+function has(context: PathContext, tool: ToolContract, field: FieldIr): boolean {
+  return field.root !== 'payload' || canBePresent(valuesAt(context, tool, field.path))
+}
+
+function valuesAt({ fieldValues }: PathContext, tool: ToolContract, path: FieldIr['path']): Values {
+  return fieldValues.of(tool, { name: pathText(path), root: 'payload', path })
+}
+
+function pathText(path: FieldIr['path']): string {
+  return `payload${path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')}`
+}
+
+/** What is near where the path leaves the contract. */
+function hintFor(context: PathContext, tool: ToolContract, { path }: FieldIr): string | undefined {
+  const depth = path.findIndex((_, index) => !canBePresent(valuesAt(context, tool, path.slice(0, index + 1))))
+  const [parent, step] = [path.slice(0, depth), path[depth]]
+  const names = schemasAt(tool.inputSchema, parent).flatMap(propertyNames)
+  if (typeof step === 'string' && names.length > 0) return didYouMean(step, names)
+  if (parent.length === 0) return undefined
+  const values = valuesAt(context, tool, parent)
+  const kinds = `\`${pathText(parent)}\` is ${describeKinds(values)}`
+  if (typeof step === 'number')
+    return values.lists ? `${kinds} of at most ${values.lists.max} entries` : kinds
+  return values.lists ? `${kinds}: test it with \`some\`, or write \`${pathText(parent)}[0]\`` : kinds
+}
+
+/** A contract that permits undeclared fields makes a misspelt one legal: say so when a declared one is near. */
+function checkDeclared(context: PathContext, field: FieldIr, at: { readonly mark: Mark }): void {
+  for (const tool of context.tools) {
+    if (isPlainlyDeclared(tool, field)) continue
+    for (const [depth, step] of field.path.entries()) {
+      const parents = schemasAt(tool.inputSchema, field.path.slice(0, depth))
+      const near = typeof step === 'string' ? misspelt(parents, step) : undefined
+      if (near === undefined) continue
+      const message = `\`${fieldText(field)}\` is not declared in the contract of \`${tool.name}\`, which permits undeclared fields`
+      context.reader.report('undeclared-field', at, message, `did you mean \`${near}\`?`)
+      return
+    }
+  }
+}
+
+/** The usual case, told without looking around: a property of the payload itself. */
+function isPlainlyDeclared({ inputSchema }: ToolContract, { path }: FieldIr): boolean {
+  const { properties } = inputSchema
+  const [only] = path
+  return (
+    path.length === 1 && isSchema(properties) && typeof only === 'string' && Object.hasOwn(properties, only)
+  )
+}
+
+function misspelt(parents: readonly JsonObject[], step: string): string | undefined {
+  const names = parents.flatMap(propertyNames)
+  const patterns = parents.some((part) => part['patternProperties'] !== undefined)
+  return patterns || names.includes(step) ? undefined : nearest(step, names)
+}
+
+/** Every schema that may apply at a path. */
+export function schemasAt(root: JsonObject, path: FieldIr['path']): readonly JsonObject[] {
+  let here: readonly JsonObject[] = sameValueParts(root, root)
+  for (const step of path) {
+    const children: readonly JsonValue[] = here.flatMap((part) => childOf(root, part, step).schemas)
+    here = [...new Set(children.filter(isSchema).flatMap((child) => sameValueParts(root, child)))]
+  }
+  return here
+}

@@ -1,0 +1,67 @@
+import type { JsonValue } from '../../contract/json.ts'
+import { MAX_TOOL_PATTERNS_PROGRAM } from '../bounds.ts'
+import type { CheckedRuleFile } from './rules.ts'
+import type { CheckedTool } from './tool.ts'
+import type { NodeIr, RuleFileIr, TestIr } from '../ir.ts'
+import { compilePattern } from '../patterns.ts'
+import { isSchema } from '../input-schema/part.ts'
+
+/**
+ * The gateway compiles the patterns of a tool, those of its contract and those of its rules, on its first call, and answers nobody else
+ * meanwhile: together they are bounded, as each is by itself.
+ */
+export function checkPatternCost(tools: readonly CheckedTool[], rules: readonly CheckedRuleFile[]): void {
+  const sizes = new Map<string, number>()
+  const sizeOf = (pattern: string): number => {
+    const known = sizes.get(pattern)
+    if (known !== undefined) return known
+    const compiled = compilePattern(pattern)
+    const size = compiled.ok ? compiled.size : 0
+    sizes.set(pattern, size)
+    return size
+  }
+  const sum = (patterns: Iterable<string>): number => {
+    let total = 0
+    for (const pattern of patterns) total += sizeOf(pattern)
+    return total
+  }
+  const ofRules = new Map<string, number>()
+  for (const { file, tools: names } of rules) {
+    const size = sum(patternsOfFile(file))
+    for (const name of names) ofRules.set(name, (ofRules.get(name) ?? 0) + size)
+  }
+  for (const { contract, nameAt, reader } of tools) {
+    const size = sum(patternsOfSchema(contract.inputSchema)) + (ofRules.get(contract.name) ?? 0)
+    if (size <= MAX_TOOL_PATTERNS_PROGRAM) continue
+    const message = `the patterns of \`${contract.name}\` and of its rules are too large together: ${size}, at most ${MAX_TOOL_PATTERNS_PROGRAM}`
+    reader.report('bad-pattern', nameAt, message, '`like` with `*` is simpler and costs nothing')
+  }
+}
+
+function* patternsOfFile({ rules }: RuleFileIr): Generator<string> {
+  for (const { when, unless } of rules) {
+    if (when) yield* patternsOfNode(when)
+    if (unless) yield* patternsOfNode(unless)
+  }
+}
+
+function* patternsOfNode(node: NodeIr): Generator<string> {
+  if (node.kind === 'leaf') yield* patternsOfTest(node.test)
+  else for (const item of node.kind === 'not' ? [node.item] : node.items) yield* patternsOfNode(item)
+}
+
+function* patternsOfTest(test: TestIr): Generator<string> {
+  if (test.op === 'matches') yield* test.values
+  else if ('test' in test) yield* patternsOfTest(test.test)
+  else if ('tests' in test) for (const one of test.tests) yield* patternsOfTest(one)
+}
+
+/** Those of `pattern` and `patternProperties`, wherever they stand. */
+function* patternsOfSchema(schema: JsonValue): Generator<string> {
+  if (Array.isArray(schema)) for (const item of schema as readonly JsonValue[]) yield* patternsOfSchema(item)
+  if (!isSchema(schema)) return
+  const { pattern, patternProperties } = schema
+  if (typeof pattern === 'string') yield pattern
+  if (isSchema(patternProperties)) yield* Object.keys(patternProperties)
+  for (const child of Object.values(schema)) if (child !== undefined) yield* patternsOfSchema(child)
+}

@@ -1,0 +1,127 @@
+import { joinRequirements, maxRisk, RISKS, type ReviewRequirement } from '../../domain/decision.ts'
+import { quorum } from '../../domain/quorum.ts'
+import type { CheckedRouting, GroupUse } from './routing.ts'
+import type { CheckedRuleFile } from './rules.ts'
+import type { RoutingIr, RuleIr } from '../ir.ts'
+import { didYouMean } from '../nearest.ts'
+import type { Doc } from '../yaml/parse.ts'
+import type { Reader } from '../yaml/shape.ts'
+import type { AgentEntry, Directory, ReviewerEntry, Tenant, ToolContract } from '../snapshot.ts'
+import { compileGlob } from '../text.ts'
+
+/** Every group that is named must be somebody's. A directory without reviewers says nothing about groups. */
+export function checkGroupNames(reader: Reader, uses: readonly GroupUse[], directory: Directory): void {
+  const known = new Set(
+    staffed(directory).flatMap(([, tenant]) =>
+      [...tenant.reviewers.values()].flatMap((person) => person.groups),
+    ),
+  )
+  if (staffed(directory).length === 0) return
+  for (const { group, at } of uses) {
+    if (known.has(group)) continue
+    const message = `no reviewer is in a group named \`${group}\``
+    reader.report('unknown-group', at, message, didYouMean(group, known))
+  }
+}
+
+function staffed(directory: Directory): readonly (readonly [string, Tenant])[] {
+  return [...directory.tenants].filter(([, tenant]) => tenant.reviewers.size > 0)
+}
+
+/** Every level must be possible to satisfy in every tenant that has reviewers, for each of its agents. */
+export function checkLevelQuorums(reader: Reader, routing: CheckedRouting, directory: Directory): void {
+  for (const { group, approvals, at, level } of routing.groups) {
+    if (level === undefined) continue
+    for (const [name, tenant] of staffed(directory)) {
+      const members = [...tenant.reviewers.values()].filter((person) => person.groups.includes(group)).length
+      if (members === 0 && !isKnown(directory, group)) continue
+      const needs = `level ${level} needs ${approvals} of group \`${group}\``
+      if (members < approvals) {
+        reader.report('level-understaffed', at, `${needs}, but tenant \`${name}\` has ${members}`)
+        continue
+      }
+      const requirement = routing.routing.levels[level]
+      const agent = [...tenant.agents.values()].find((one) => !isReachable(requirement, tenant, one))
+      if (agent) reportOwners(reader, at, { needs, name, agent })
+    }
+  }
+}
+
+function isKnown(directory: Directory, group: string): boolean {
+  return staffed(directory).some(([, tenant]) =>
+    [...tenant.reviewers.values()].some((person) => person.groups.includes(group)),
+  )
+}
+
+function reportOwners(
+  reader: Reader,
+  at: Doc,
+  { needs, name, agent }: { readonly needs: string; readonly name: string; readonly agent: AgentEntry },
+): void {
+  const message = `${needs}, but too few are left for agent \`${agent.id}\` of tenant \`${name}\`: its owners may not vote`
+  const hint = 'add somebody who does not own the agent to the group'
+  reader.report('level-understaffed', at, message, hint)
+}
+
+/** Could everybody who may vote on the agent's calls together, in the end, fill every seat? */
+function isReachable(requirement: ReviewRequirement, tenant: Tenant, agent: AgentEntry | undefined): boolean {
+  const people: readonly ReviewerEntry[] = [...tenant.reviewers.values()].filter(
+    (person) => !(agent?.preventSelfReview === true && agent.owners.includes(person.id)),
+  )
+  return quorum(requirement, people, Number.POSITIVE_INFINITY).met
+}
+
+/**
+ * The people that a rule asks for must be there as well, beside those of the level it leads to: everybody takes one seat only.
+ */
+export function checkRuleQuorums(
+  files: readonly CheckedRuleFile[],
+  { tools, routing, directory }: RuleQuorumContext,
+): void {
+  for (const { file, tools: names, reader, places } of files) {
+    const contracts = names.flatMap((name) => tools.get(name) ?? [])
+    for (const rule of file.rules) {
+      const at = places.get(rule.id)
+      const problem = at && findUnreachable(rule, contracts, { routing, directory })
+      if (at && problem !== undefined) reader.report('reviewers-understaffed', at, problem)
+    }
+  }
+}
+
+interface RuleQuorumContext {
+  readonly tools: ReadonlyMap<string, ToolContract>
+  readonly routing: RoutingIr
+  readonly directory: Directory
+}
+
+function findUnreachable(
+  rule: RuleIr,
+  contracts: readonly ToolContract[],
+  { routing, directory }: Omit<RuleQuorumContext, 'tools'>,
+): string | undefined {
+  const { reviewers, verdict } = rule
+  if (reviewers === undefined || verdict === 'reject') return undefined
+  const asked = reviewers.seats.map((seat) => `${seat.approvals} of group \`${seat.group}\``).join(' and ')
+  for (const risk of new Set(contracts.map((tool) => maxRisk(tool.risk, rule.risk ?? RISKS[0])))) {
+    const level = routing.levels[risk]
+    const together = joinRequirements(level, reviewers)
+    const reached = contracts.filter((tool) => maxRisk(tool.risk, rule.risk ?? RISKS[0]) === risk)
+    for (const [name, tenant] of staffed(directory)) {
+      for (const agent of agentsOf(tenant, reached)) {
+        const own = isReachable(level, tenant, agent)
+        if (!own || isReachable(together, tenant, agent)) continue
+        const who = agent === undefined ? '' : `for agent \`${agent.id}\` `
+        return `rule \`${rule.id}\` needs ${asked} beside the people of level ${risk}, but nobody ${who}in tenant \`${name}\` can fill every seat`
+      }
+    }
+  }
+  return undefined
+}
+
+/** The agents that may use one of the tools; a tenant without agents is looked at without owners. */
+function agentsOf(tenant: Tenant, tools: readonly ToolContract[]): readonly (AgentEntry | undefined)[] {
+  if (tenant.agents.size === 0) return [undefined]
+  return [...tenant.agents.values()].filter((agent) =>
+    agent.tools.map(compileGlob).some((matches) => tools.some((tool) => matches(tool.name))),
+  )
+}

@@ -1,0 +1,228 @@
+import { RISKS, type Escalation, type ReviewRequirement, type Risk } from '../../domain/decision.ts'
+import { MAX_APPROVALS } from '../bounds.ts'
+import type { RoutingIr, Scalar } from '../ir.ts'
+import type { Doc, DocMap } from '../yaml/parse.ts'
+import {
+  checkName,
+  readBoolean,
+  readCount,
+  readDuration,
+  readKeys,
+  readList,
+  readMap,
+  readName,
+  readOneOf,
+  readRisk,
+  readText,
+  WORD,
+  wrongType,
+  type Reader,
+} from '../yaml/shape.ts'
+import { isTimeZone } from '../time.ts'
+
+/** routing.yaml, checked. `groups` are the groups it names, with their places, for the check against the directory. */
+export interface CheckedRouting {
+  readonly routing: RoutingIr
+  readonly lists: ReadonlyMap<string, readonly Scalar[]>
+  readonly groups: readonly GroupUse[]
+}
+
+/** A group that routing or a rule asks for `approvals` of. */
+export interface GroupUse {
+  readonly group: string
+  readonly approvals: number
+  readonly at: Doc
+  /** The review level, absent for escalations and for `reviewers:` of a rule. */
+  readonly level?: Risk
+}
+
+/** Checks routing.yaml. `unmatched` defaults to reject, `allow_up_to` to low, `timezone` to UTC; every level is required. */
+export function checkRouting(reader: Reader, doc: Doc): CheckedRouting | undefined {
+  const root = readMap(reader, doc, 'routing.yaml')
+  if (!root) return undefined
+  const keys = readKeys(reader, root, {
+    what: 'routing.yaml',
+    required: ['levels'],
+    optional: ['unmatched', 'allow_up_to', 'timezone', 'lists'],
+  })
+  const uses: GroupUse[] = []
+  const levels = keys.levels && checkLevels(reader, keys.levels, uses)
+  const lists = keys.lists ? checkLists(reader, keys.lists) : new Map<string, readonly Scalar[]>()
+  const routing = {
+    unmatched:
+      (keys.unmatched && readOneOf(reader, keys.unmatched, '`unmatched`', ['reject', 'review'])) ?? 'reject',
+    allowUpTo: (keys.allow_up_to && readRisk(reader, keys.allow_up_to)) ?? 'low',
+    timezone: (keys.timezone && checkTimeZone(reader, keys.timezone)) ?? 'UTC',
+  } as const
+  return levels && { routing: { ...routing, levels }, lists, groups: uses }
+}
+
+function checkTimeZone(reader: Reader, doc: Doc): string | undefined {
+  const zone = readText(reader, doc, '`timezone`')
+  if (zone === undefined || isTimeZone(zone)) return zone
+  reader.report(
+    'bad-value',
+    doc,
+    `\`${zone}\` is not a time zone`,
+    'use an IANA name such as `Europe/Berlin`',
+  )
+  return undefined
+}
+
+function checkLevels(
+  reader: Reader,
+  doc: Doc,
+  uses: GroupUse[],
+): Record<Risk, ReviewRequirement> | undefined {
+  const map = readMap(reader, doc, '`levels`')
+  if (!map) return undefined
+  const keys = readKeys(reader, map, { what: '`levels`', required: RISKS })
+  const levels: Partial<Record<Risk, ReviewRequirement>> = {}
+  for (const risk of RISKS) {
+    const level = keys[risk] && checkLevel(reader, keys[risk], { uses, risk })
+    if (level) levels[risk] = level
+  }
+  checkOrder(reader, levels, keys)
+  const { low, medium, high, critical } = levels
+  return low && medium && high && critical && { low, medium, high, critical }
+}
+
+function checkLevel(
+  reader: Reader,
+  doc: Doc,
+  { uses, risk }: { readonly uses: GroupUse[]; readonly risk: Risk },
+): ReviewRequirement | undefined {
+  const map = readMap(reader, doc, 'a review level')
+  if (!map) return undefined
+  const keys = readKeys(reader, map, {
+    what: 'a review level',
+    required: ['group', 'approvals', 'expires'],
+    optional: ['interactive', 'remind_after', 'escalate'],
+  })
+  const group = keys.group && readName(reader, keys.group, 'a group', WORD)
+  const approvals = keys.approvals && readCount(reader, keys.approvals, '`approvals`', MAX_APPROVALS)
+  const expires = keys.expires && readDuration(reader, keys.expires, '`expires`')
+  if (group === undefined || keys.group === undefined || approvals === undefined || expires === undefined)
+    return undefined
+  uses.push({ group, approvals, at: keys.group, level: risk })
+  const remind =
+    keys.remind_after && checkWithin(reader, keys.remind_after, { what: '`remind_after`', expires })
+  const escalate = keys.escalate ? checkEscalations(reader, keys.escalate, { uses, expires }) : []
+  return {
+    seats: [{ group, approvals, escalate }],
+    expires_ms: expires,
+    remind_after_ms: remind === undefined ? [] : [remind],
+    ...checkInteractive(reader, keys.interactive),
+  }
+}
+
+/** `interactive: false` is what holds without it. */
+function checkInteractive(reader: Reader, doc: Doc | undefined): Pick<ReviewRequirement, 'interactive'> {
+  return doc && readBoolean(reader, doc, '`interactive`') === true ? { interactive: true } : {}
+}
+
+function checkWithin(
+  reader: Reader,
+  doc: Doc,
+  { what, expires }: { readonly what: string; readonly expires: number },
+): number | undefined {
+  const ms = readDuration(reader, doc, what)
+  if (ms === undefined || ms < expires) return ms
+  reader.report('bad-value', doc, `${what} is not before the level expires`)
+  return undefined
+}
+
+function checkEscalations(
+  reader: Reader,
+  doc: Doc,
+  { uses, expires }: { readonly uses: GroupUse[]; readonly expires: number },
+): readonly Escalation[] {
+  const steps = doc.kind === 'list' ? doc.items : [doc]
+  return steps.flatMap((step) => {
+    const map = readMap(reader, step, '`escalate`')
+    if (!map) return []
+    const keys = readKeys(reader, map, { what: '`escalate`', required: ['after', 'group'] })
+    const group = keys.group && readName(reader, keys.group, 'a group', WORD)
+    const after = keys.after && checkWithin(reader, keys.after, { what: '`after`', expires })
+    if (group === undefined || keys.group === undefined || after === undefined) return []
+    uses.push({ group, approvals: 1, at: keys.group })
+    return [{ group, after_ms: after }]
+  })
+}
+
+/** A higher level must not ask less of the same group than a lower one. */
+function checkOrder(
+  reader: Reader,
+  levels: Partial<Record<Risk, ReviewRequirement>>,
+  docs: Readonly<Partial<Record<Risk, Doc>>>,
+): void {
+  RISKS.forEach((risk, index) => {
+    for (const lower of RISKS.slice(0, index)) {
+      const problem = looserThan(levels[risk], levels[lower])
+      if (problem !== undefined && docs[risk])
+        reader.report('level-order', docs[risk], `level ${risk} ${problem} level ${lower} of the same group`)
+    }
+  })
+}
+
+function looserThan(
+  high: ReviewRequirement | undefined,
+  low: ReviewRequirement | undefined,
+): string | undefined {
+  const [a, b] = [high?.seats[0], low?.seats[0]]
+  if (!high || !low || !a || !b || a.group !== b.group) return undefined
+  if (a.approvals < b.approvals) return 'asks for fewer approvals than'
+  if (low.interactive === true && high.interactive !== true) return 'does without the sign-in of'
+  return high.expires_ms > low.expires_ms ? 'waits longer than' : undefined
+}
+
+function checkLists(reader: Reader, doc: Doc): ReadonlyMap<string, readonly Scalar[]> {
+  const lists = new Map<string, readonly Scalar[]>()
+  for (const entry of readMap(reader, doc, '`lists`')?.entries ?? []) {
+    checkName(reader, { mark: entry.keyMark }, entry.key, WORD)
+    const items = readList(reader, entry.value, `list \`${entry.key}\``)
+    if (items?.length === 0) reader.report('bad-value', entry.value, `list \`${entry.key}\` is empty`)
+    lists.set(
+      entry.key,
+      (items ?? []).flatMap((item) => readLiteral(reader, item, 'lists do not contain lists') ?? []),
+    )
+  }
+  return lists
+}
+
+/** Written as in a test: `$$` for a text that begins with $. A list is not looked up here, and its name must not pass for a text. */
+export function readLiteral(reader: Reader, item: Doc, why: string): Scalar | undefined {
+  const value = readScalar(reader, item)
+  if (typeof value !== 'string' || !value.startsWith('$')) return value
+  if (value.startsWith('$$')) return value.slice(1)
+  const hint = 'write its values out, or `$$` for a text that begins with $'
+  reader.report('bad-value', item, `\`${value}\` is no value: ${why}`, hint)
+  return undefined
+}
+
+/** Text, a number or true/false. */
+export function readScalar(reader: Reader, doc: Doc): Scalar | undefined {
+  if (doc.kind === 'text' || doc.kind === 'number' || doc.kind === 'boolean') return doc.value
+  return wrongType(reader, doc, 'a value', 'text, a number or true or false')
+}
+
+/** `reviewers:` of a rule: approvals default to 1; without `expires` only the levels bound the time. */
+export function checkReviewers(reader: Reader, map: DocMap, uses: GroupUse[]): ReviewRequirement | undefined {
+  const keys = readKeys(reader, map, {
+    what: '`reviewers`',
+    required: ['group'],
+    optional: ['approvals', 'interactive', 'expires'],
+  })
+  const group = keys.group && readName(reader, keys.group, 'a group', WORD)
+  const approvals = keys.approvals ? readCount(reader, keys.approvals, '`approvals`', MAX_APPROVALS) : 1
+  const expires = keys.expires ? readDuration(reader, keys.expires, '`expires`') : Number.MAX_SAFE_INTEGER
+  if (group === undefined || keys.group === undefined || approvals === undefined || expires === undefined)
+    return undefined
+  uses.push({ group, approvals, at: keys.group })
+  return {
+    seats: [{ group, approvals, escalate: [] }],
+    expires_ms: expires,
+    remind_after_ms: [],
+    ...checkInteractive(reader, keys.interactive),
+  }
+}

@@ -1,0 +1,173 @@
+import { riskAbove, VERDICTS, type Risk, type Verdict } from '../../domain/decision.ts'
+import { MAX_REASON_CHARACTERS } from '../bounds.ts'
+import { checkMatch, type MatchContext } from './match.ts'
+import { checkReviewers, type GroupUse } from './routing.ts'
+import type { FieldValues } from '../field-values.ts'
+import type { RuleIr, Scalar } from '../ir.ts'
+import type { Doc, DocMap } from '../yaml/parse.ts'
+import {
+  defined,
+  given,
+  readKeys,
+  readMap,
+  readName,
+  readOneOf,
+  readRisk,
+  readText,
+  RULE_ID,
+  type Reader,
+} from '../yaml/shape.ts'
+import type { ToolContract } from '../snapshot.ts'
+import { lineOf } from '../yaml/source.ts'
+import { endOfDate, parseDate } from '../time.ts'
+
+/** What rule files refer to. */
+export interface World {
+  readonly tools: ReadonlyMap<string, ToolContract>
+  /** Tools whose contract is there and has errors: those are the finding, not that rules name the tool. */
+  readonly refused: ReadonlySet<string>
+  readonly lists: ReadonlyMap<string, readonly Scalar[]>
+  /** routing.yaml has errors of its own, or is missing: which lists there are is not known. */
+  readonly listsUnknown: boolean
+  readonly timezone: string
+  readonly allowUpTo: Risk
+  /** Rule ids seen so far, with the place of the first. */
+  readonly ids: Map<string, string>
+  readonly fieldValues: FieldValues
+  /** When the bundle is loaded, ms since 1970; unknown where nobody said. */
+  readonly now: number | undefined
+}
+
+export interface RuleContext {
+  readonly world: World
+  /** The whole file is in shadow mode. */
+  readonly shadow: boolean
+  readonly groups: GroupUse[]
+  /** Where each rule stands, by id: for what is found when all rules are known. */
+  readonly places: Map<string, Doc>
+}
+
+const RULE_KEYS = ['when', 'unless', 'risk', 'reviewers', 'mode', 'until', ...VERDICTS] as const
+type RuleKeys = Readonly<Partial<Record<(typeof RULE_KEYS)[number] | 'id', Doc>>>
+
+/** Checks one rule of section 3. */
+export function checkRule(
+  context: MatchContext,
+  doc: Doc,
+  { world, shadow, groups, places }: RuleContext,
+): RuleIr | undefined {
+  const { reader } = context
+  const map = readMap(reader, doc, 'a rule')
+  if (!map) return undefined
+  const keys: RuleKeys = readKeys(reader, map, { what: 'a rule', required: ['id'], optional: RULE_KEYS })
+  const id = given(keys.id, (at) => checkId(reader, at, world))
+  const ruling = checkVerdict(reader, map, keys)
+  const own = given(keys.mode, (at) => readOneOf(reader, at, '`mode`', ['shadow'])) !== undefined
+  const mode = shadow || own ? 'shadow' : 'enforced'
+  const when = given(keys.when, (at) => checkMatch(context, at))
+  const unless = given(keys.unless, (at) => checkMatch(context, at))
+  const risk = given(keys.risk, (at) => checkRisk(reader, at, { world, verdict: ruling?.verdict }))
+  const reviewers = given(keys.reviewers, (at) =>
+    checkPeople(reader, at, { groups, verdict: ruling?.verdict }),
+  )
+  const untilMs = given(keys.until, (at) =>
+    checkUntil(reader, at, { world, tightens: mode === 'enforced' && ruling?.verdict !== 'allow' }),
+  )
+  if (id === undefined || !ruling) return undefined
+  places.set(id, map)
+  const line = lineOf(reader.source, map.mark.start)
+  return { id, ...ruling, mode, line, ...defined({ when, unless, risk, reviewers, untilMs }) }
+}
+
+function checkVerdict(
+  reader: Reader,
+  map: DocMap,
+  keys: RuleKeys,
+): Pick<RuleIr, 'verdict' | 'reason'> | undefined {
+  const named = VERDICTS.filter((verdict) => keys[verdict] !== undefined)
+  const [verdict] = named
+  if (named.length !== 1) {
+    reader.report(
+      'verdict-count',
+      map,
+      `a rule needs exactly one of allow:, review: and reject:, found ${named.length}`,
+    )
+  }
+  const reason = verdict && given(keys[verdict], (at) => checkReason(reader, at))
+  return verdict && reason !== undefined ? { verdict, reason } : undefined
+}
+
+/** Ids that stand for decisions no rule made. */
+const RESERVED_IDS = ['unmatched']
+
+export function checkId(reader: Reader, doc: Doc, world: World): string | undefined {
+  const id = readName(reader, doc, '`id`', RULE_ID)
+  if (id === undefined) return undefined
+  const first = world.ids.get(id)
+  if (RESERVED_IDS.includes(id)) reader.report('bad-value', doc, `\`${id}\` is a reserved id`)
+  else if (first !== undefined)
+    reader.report('duplicate-id', doc, `rule id \`${id}\` is also used at ${first}`)
+  else world.ids.set(id, `${reader.source.path}:${lineOf(reader.source, doc.mark.start)}`)
+  return id
+}
+
+export function checkReason(reader: Reader, doc: Doc): string | undefined {
+  const reason = readText(reader, doc, 'a reason')?.trim()
+  if (reason === undefined || reason.length <= MAX_REASON_CHARACTERS) return reason
+  return reader.report(
+    'bad-value',
+    doc,
+    `a reason is at most ${MAX_REASON_CHARACTERS} characters long`,
+  ) as undefined
+}
+
+function checkRisk(
+  reader: Reader,
+  doc: Doc,
+  { world, verdict }: { readonly world: World; readonly verdict: Verdict | undefined },
+): Risk | undefined {
+  const risk = readRisk(reader, doc)
+  if (risk && verdict === 'allow' && riskAbove(risk, world.allowUpTo)) {
+    reader.report(
+      'allow-above-limit',
+      doc,
+      `risk ${risk} is above allow_up_to: this rule never allows`,
+      'write `review:`',
+    )
+  }
+  return risk
+}
+
+function checkPeople(
+  reader: Reader,
+  doc: Doc,
+  { groups, verdict }: { readonly groups: GroupUse[]; readonly verdict: Verdict | undefined },
+): RuleIr['reviewers'] {
+  const map = readMap(reader, doc, '`reviewers`')
+  if (map && verdict === 'reject') reader.report('reviewers-unused', map, 'nobody reviews a rejected call')
+  return map && checkReviewers(reader, map, groups)
+}
+
+/** The first instant after the date. Only what loosens, or is not enforced, may end by itself. */
+function checkUntil(
+  reader: Reader,
+  doc: Doc,
+  { world, tightens }: { readonly world: World; readonly tightens: boolean },
+): number | undefined {
+  if (tightens) {
+    const hint = 'a review or reject rule that ends would loosen the policy silently'
+    reader.report('until-on-tightening', doc, 'only allow and shadow rules may end by date', hint)
+  }
+  const text = readText(reader, doc, '`until`')
+  const date = text === undefined ? undefined : parseDate(text)
+  if (text !== undefined && date === undefined) {
+    reader.report('bad-value', doc, `\`${text}\` is not a date`, 'write it as 2027-01-31')
+  }
+  if (date === undefined) return undefined
+  const untilMs = endOfDate(world.timezone, date)
+  if (world.now !== undefined && untilMs <= world.now && !tightens) {
+    const hint = 'remove the rule, or give it a later date'
+    reader.report('expired-rule', doc, `the rule ended with ${text}: it fires for no call`, hint)
+  }
+  return untilMs
+}

@@ -1,0 +1,196 @@
+import { checkCase, type CaseIr } from './case.ts'
+import { checkLimit } from './limit.ts'
+import type { MatchContext } from './match.ts'
+import { checkPayloadField, reportFieldProblem } from './path.ts'
+import { checkRule, type RuleContext, type World } from './rule.ts'
+import { readLiteral, type GroupUse } from './routing.ts'
+import { reportReserved, RESERVED } from './test.ts'
+import type { ToolUse } from './tool-names.ts'
+import { checkMeaning } from './types.ts'
+import { isFieldProblem, parseField } from '../fields.ts'
+import type { LimitIr, MissingMeans, RuleFileIr, RuleIr, Scalar } from '../ir.ts'
+import { didYouMean } from '../nearest.ts'
+import type { Doc, DocEntry, DocMap } from '../yaml/parse.ts'
+import {
+  given,
+  readKeys,
+  readList,
+  readMap,
+  readName,
+  readOneOf,
+  readText,
+  TOOL_GLOB,
+  type Reader,
+} from '../yaml/shape.ts'
+import type { ToolContract } from '../snapshot.ts'
+import { compileGlob, showForeign } from '../text.ts'
+
+export interface CheckedRuleFile {
+  readonly file: RuleFileIr
+  readonly tools: readonly string[]
+  readonly cases: readonly CaseIr[]
+  readonly groups: readonly GroupUse[]
+  readonly reader: Reader
+  /** Where each rule stands, by id. */
+  readonly places: ReadonlyMap<string, Doc>
+  /** The tools that its tests of the history name. */
+  readonly toolUses: readonly ToolUse[]
+}
+
+/** Checks one rules/ file (section 3): tool or tools, and rules, are required. */
+export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRuleFile | undefined {
+  const root = readMap(reader, doc, 'a rule file')
+  if (!root) return undefined
+  const keys = readKeys(reader, root, {
+    what: 'a rule file',
+    required: ['rules'],
+    optional: ['tool', 'tools', 'owner', 'missing_means', 'mode', 'limits', 'tests'],
+  })
+  const target = checkTarget(reader, root, { tool: keys.tool, tools: keys.tools, world })
+  const shadow = given(keys.mode, (at) => readOneOf(reader, at, '`mode`', ['shadow'])) !== undefined
+  const declared = new Set(
+    keys.missing_means?.kind === 'map' ? keys.missing_means.entries.map((entry) => entry.key) : [],
+  )
+  const { lists, listsUnknown, fieldValues } = world
+  const toolUses: ToolUse[] = []
+  const context = { reader, lists, listsUnknown, tools: target.contracts, declared, fieldValues, toolUses }
+  const missingMeans = given(keys.missing_means, (at) => checkMissingMeans(context, at)) ?? []
+  const owner = given(keys.owner, (at) => readText(reader, at, '`owner`'))
+  const groups: GroupUse[] = []
+  const places = new Map<string, Doc>()
+  const rules = given(keys.rules, (at) => checkRules(context, at, { world, shadow, groups, places })) ?? []
+  const limits = given(keys.limits, (at) => checkLimits(context, at, { world, shadow, places })) ?? []
+  const file = {
+    path: reader.source.path,
+    catchAll: target.catchAll,
+    missingMeans,
+    rules,
+    limits,
+    ...(owner === undefined ? {} : { owner }),
+  }
+  const tools = target.contracts.map((tool) => tool.name)
+  const cases = checkCases(reader, keys.tests, [...tools, ...target.refused])
+  return { file, tools, cases, groups, reader, places, toolUses }
+}
+
+interface Target {
+  readonly contracts: readonly ToolContract[]
+  /** Tools that are meant, and whose contracts have errors. */
+  readonly refused: readonly string[]
+  readonly catchAll: boolean
+}
+
+function checkTarget(
+  reader: Reader,
+  root: DocMap,
+  {
+    tool,
+    tools,
+    world,
+  }: { readonly tool: Doc | undefined; readonly tools: Doc | undefined; readonly world: World },
+): Target {
+  if ((tool === undefined) === (tools === undefined)) {
+    reader.report(
+      tool ? 'unknown-key' : 'missing-key',
+      root,
+      'a rule file needs exactly one of `tool:` and `tools:`',
+    )
+    return NO_TARGET
+  }
+  if (tool) return checkToolName(reader, tool, world)
+  return tools ? checkGlobs(reader, tools, world) : NO_TARGET
+}
+
+const NO_TARGET: Target = { contracts: [], refused: [], catchAll: false }
+
+function checkToolName(reader: Reader, doc: Doc, world: World): Target {
+  const name = readText(reader, doc, '`tool`')
+  if (name === undefined) return NO_TARGET
+  const contract = world.tools.get(name)
+  if (contract) return { ...NO_TARGET, contracts: [contract] }
+  if (world.refused.has(name)) return { ...NO_TARGET, refused: [name] }
+  reportUnknownTool(reader, doc, { name, world })
+  return NO_TARGET
+}
+
+function reportUnknownTool(
+  reader: Reader,
+  at: Doc,
+  { name, world }: { readonly name: string; readonly world: World },
+): void {
+  const hint = didYouMean(name, world.tools.keys()) ?? 'every tool needs a contract under tools/'
+  reader.report('unknown-tool', at, `no tool contract named \`${showForeign(name)}\``, hint)
+}
+
+function checkGlobs(reader: Reader, doc: Doc, world: World): Target {
+  const found = new Map<string, ToolContract>()
+  const refused = new Set<string>()
+  let catchAll = false
+  const items = readList(reader, doc, '`tools`') ?? []
+  if (doc.kind === 'list' && items.length === 0) reader.report('empty-match', doc, '`tools` names no tool')
+  for (const item of items) {
+    const glob = readName(reader, item, '`tools`', TOOL_GLOB)
+    if (glob === undefined) continue
+    catchAll ||= /^\*+$/.test(glob)
+    const matches = compileGlob(glob)
+    const matched = [...world.tools.values()].filter((tool) => matches(tool.name))
+    const broken = [...world.refused].filter(matches)
+    for (const name of broken) refused.add(name)
+    if (matched.length + broken.length === 0) reportUnknownTool(reader, item, { name: glob, world })
+    for (const tool of matched) found.set(tool.name, tool)
+  }
+  return { contracts: [...found.values()], refused: [...refused], catchAll }
+}
+
+function checkMissingMeans(context: MatchContext, doc: Doc): readonly MissingMeans[] {
+  const entries = readMap(context.reader, doc, '`missing_means`')?.entries ?? []
+  return entries.flatMap((entry) => checkMissing(context, entry) ?? [])
+}
+
+function checkMissing(context: MatchContext, { key, keyMark, value }: DocEntry): MissingMeans | undefined {
+  const { reader } = context
+  const field = parseField(key)
+  const at = { mark: keyMark }
+  if (isFieldProblem(field)) return reportFieldProblem(context, at, field)
+  if (field.fn !== undefined) {
+    const hint = `write \`${field.name}\``
+    return reader.report('unknown-field', at, '`missing_means` names plain fields', hint) as undefined
+  }
+  checkPayloadField(context, field, { at, presence: false })
+  checkMeaning(context, field, { at, value })
+  if (value.kind === 'text' && value.value === 'nothing') return { field: field.name }
+  const means = readMeaning(reader, value)
+  return means === undefined ? undefined : { field: field.name, value: means }
+}
+
+/** A literal, a list of literals, or `{ is: literal }` for the text `nothing`. */
+function readMeaning(reader: Reader, doc: Doc): Scalar | readonly Scalar[] | undefined {
+  if (doc.kind === 'list') return doc.items.flatMap((item) => readMeant(reader, item) ?? [])
+  const only = doc.kind === 'map' && doc.entries.length === 1 ? doc.entries[0] : undefined
+  return only?.key === 'is' ? readLiteral(reader, only.value, NO_LIST) : readMeant(reader, doc)
+}
+
+const NO_LIST = '`missing_means` takes no lists by name'
+
+/** In the short form some words are reserved, as in a test: `missing` is no text that stands for a missing field. */
+function readMeant(reader: Reader, doc: Doc): Scalar | undefined {
+  if (doc.kind !== 'text' || !RESERVED.includes(doc.value)) return readLiteral(reader, doc, NO_LIST)
+  return reportReserved(reader, doc, doc.value)
+}
+
+function checkRules(context: MatchContext, doc: Doc, rest: RuleContext): readonly RuleIr[] {
+  const items = readList(context.reader, doc, '`rules`') ?? []
+  if (doc.kind === 'list' && items.length === 0)
+    context.reader.report('empty-match', doc, 'a rule file without a rule decides nothing')
+  return items.flatMap((item) => checkRule(context, item, rest) ?? [])
+}
+
+function checkLimits(context: MatchContext, doc: Doc, rest: Omit<RuleContext, 'groups'>): readonly LimitIr[] {
+  const items = readList(context.reader, doc, '`limits`') ?? []
+  return items.flatMap((item) => checkLimit(context, item, rest) ?? [])
+}
+
+function checkCases(reader: Reader, doc: Doc | undefined, tools: readonly string[]): readonly CaseIr[] {
+  if (doc === undefined) return []
+  return (readList(reader, doc, '`tests`') ?? []).flatMap((item) => checkCase(reader, item, tools) ?? [])
+}

@@ -1,0 +1,176 @@
+import { readScalar } from './routing.ts'
+import type { NumberTest, Scalar, TestIr, TextTest } from '../ir.ts'
+import { didYouMean } from '../nearest.ts'
+import type { Doc, DocEntry } from '../yaml/parse.ts'
+import { compilePattern, hasBareDot } from '../patterns.ts'
+import { wrongType, type Reader } from '../yaml/shape.ts'
+
+/** What a test may refer to, and where it stands. */
+export interface TestContext {
+  readonly reader: Reader
+  readonly lists: ReadonlyMap<string, readonly Scalar[]>
+  readonly listsUnknown: boolean
+  /** Below `some`, `every` or `none`: an element is never missing. */
+  readonly element?: boolean
+}
+
+const NUMBER_TESTS: readonly NumberTest[] = ['over', 'at_least', 'under', 'at_most']
+const TEXT_TESTS: readonly TextTest[] = ['starts_with', 'ends_with', 'like', 'matches']
+const NESTING_TESTS = ['not', 'some', 'every', 'none', 'count'] as const
+const TEST_NAMES: readonly string[] = ['is', 'contains', ...NUMBER_TESTS, ...TEXT_TESTS, ...NESTING_TESTS]
+
+/** Checks a test of section 3; undefined when it was reported. */
+export function checkTest(context: TestContext, doc: Doc): TestIr | undefined {
+  if (doc.kind === 'map') return checkTests(context, doc.entries, doc)
+  if (doc.kind === 'text' && (doc.value === 'missing' || doc.value === 'present'))
+    return checkPresence(context, doc, doc.value)
+  const values = readValues(context, doc, true)
+  return values && { op: 'is', values }
+}
+
+function checkPresence(context: TestContext, doc: Doc, op: 'missing' | 'present'): TestIr | undefined {
+  if (context.element !== true) return { op }
+  context.reader.report(
+    'bad-value',
+    doc,
+    `an element of a list is never ${op}`,
+    `write \`{ is: ${op} }\` for the text`,
+  )
+  return undefined
+}
+
+function checkTests(context: TestContext, entries: readonly DocEntry[], doc: Doc): TestIr | undefined {
+  if (entries.length === 0) {
+    context.reader.report('empty-match', doc, 'a test must say something')
+    return undefined
+  }
+  const tests = entries.map((entry) => checkOne(context, entry))
+  const sound = tests.filter((test) => test !== undefined)
+  if (sound.length < tests.length) return undefined
+  return sound.length === 1 ? sound[0] : { op: 'and', tests: sound }
+}
+
+function checkOne(context: TestContext, { key, keyMark, value }: DocEntry): TestIr | undefined {
+  const number = NUMBER_TESTS.find((op) => op === key)
+  if (number) return checkNumber(context, number, value)
+  const text = TEXT_TESTS.find((op) => op === key)
+  if (text) return checkTexts(context, text, value)
+  if (key === 'is' || key === 'contains') {
+    const values = readValues(context, value, false)
+    return values && { op: key, values }
+  }
+  const nesting = NESTING_TESTS.find((op) => op === key)
+  if (nesting) return checkNesting(context, nesting, value)
+  const hint = didYouMean(key, TEST_NAMES) ?? `one of ${TEST_NAMES.join(', ')}`
+  context.reader.report('unknown-test', { mark: keyMark }, `unknown test \`${key}\``, hint)
+  return undefined
+}
+
+function checkNumber({ reader }: TestContext, op: NumberTest, doc: Doc): TestIr | undefined {
+  return doc.kind === 'number' ? { op, value: doc.value } : wrongType(reader, doc, `\`${op}\``, 'a number')
+}
+
+function checkNesting(
+  context: TestContext,
+  op: (typeof NESTING_TESTS)[number],
+  doc: Doc,
+): TestIr | undefined {
+  const inList = op === 'some' || op === 'every' || op === 'none' || op === 'count'
+  const test = checkTest(inList ? { ...context, element: true } : context, doc)
+  if (test && op === 'count' && !isNumeric(test)) {
+    context.reader.report('wrong-type', doc, '`count` takes a test of a number', 'such as `{ over: 0 }`')
+    return undefined
+  }
+  return test && { op, test }
+}
+
+function isNumeric(test: TestIr): boolean {
+  if (test.op === 'and') return test.tests.every(isNumeric)
+  if (test.op === 'not') return isNumeric(test.test)
+  return test.op === 'is'
+    ? test.values.every((value) => typeof value === 'number')
+    : NUMBER_TESTS.some((op) => op === test.op)
+}
+
+function checkTexts(context: TestContext, op: TextTest, doc: Doc): TestIr | undefined {
+  const values = readValues(context, doc, false)
+  if (!values) return undefined
+  const texts = values.filter((value) => typeof value === 'string')
+  if (texts.length < values.length)
+    return wrongType(
+      context.reader,
+      doc.kind === 'list' ? (doc.items.find((item) => item.kind !== 'text') ?? doc) : doc,
+      `\`${op}\``,
+      'text',
+    )
+  if (texts.includes('')) {
+    context.reader.report('bad-value', doc, `\`${op}\` of an empty text holds for every text`)
+    return undefined
+  }
+  return op === 'matches' && !checkPatterns(context, doc, texts) ? undefined : { op, values: texts }
+}
+
+function checkPatterns({ reader }: TestContext, doc: Doc, patterns: readonly string[]): boolean {
+  return patterns.every((pattern) => {
+    const compiled = compilePattern(pattern)
+    if (!compiled.ok)
+      reader.report(
+        'bad-pattern',
+        doc,
+        `this pattern cannot be used: ${compiled.problem}`,
+        '`like` with `*` is simpler and never slow',
+      )
+    else if (hasBareDot(pattern))
+      reader.report(
+        'loose-pattern',
+        doc,
+        'an unescaped dot stands for any character',
+        'write `\\.` for a dot',
+      )
+    return compiled.ok
+  })
+}
+
+/** A literal, a list of literals, or `$list`, flattened. `bare` is the short form, in which some words are reserved. */
+function readValues(context: TestContext, doc: Doc, bare: boolean): readonly Scalar[] | undefined {
+  if (doc.kind !== 'list') return readValue(context, doc, bare)
+  if (doc.items.length === 0) {
+    context.reader.report('empty-match', doc, 'an empty list of values matches nothing')
+    return undefined
+  }
+  const values = doc.items.map((item) => readValue(context, item, bare))
+  return values.includes(undefined) ? undefined : values.flatMap((value) => value ?? [])
+}
+
+function readValue(context: TestContext, doc: Doc, bare: boolean): readonly Scalar[] | undefined {
+  if (doc.kind !== 'text') {
+    const value = readScalar(context.reader, doc)
+    return value === undefined ? undefined : [value]
+  }
+  if (doc.value.startsWith('$$')) return [doc.value.slice(1)]
+  if (doc.value.startsWith('$')) return resolveList(context, doc, doc.value.slice(1))
+  if (!bare || !RESERVED.includes(doc.value)) return [doc.value]
+  return reportReserved(context.reader, doc, doc.value)
+}
+
+/** In the short form of a text. */
+export const RESERVED: readonly string[] = ['missing', 'present', 'nothing']
+
+export function reportReserved(reader: Reader, at: Doc, word: string): undefined {
+  const hint = `write \`{ is: ${word} }\` for the text`
+  reader.report('bad-value', at, `\`${word}\` is a reserved word here`, hint)
+}
+
+function resolveList(
+  { reader, lists, listsUnknown }: TestContext,
+  at: Doc,
+  name: string,
+): readonly Scalar[] | undefined {
+  const list = lists.get(name)
+  if (list || listsUnknown) return list
+  const hint =
+    didYouMean(name, lists.keys()) ??
+    'lists are defined under `lists` in routing.yaml; write `$$` for a text that begins with $'
+  reader.report('unknown-list', at, `no list named \`$${name}\``, hint)
+  return undefined
+}

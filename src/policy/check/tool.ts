@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import type { JsonObject } from '../../contract/json.ts'
+import { hintForField } from './field-hint.ts'
+import { isFieldProblem, parseField } from '../fields.ts'
+import { toJson, type Doc, type DocMap } from '../yaml/parse.ts'
+import { checkSchema } from '../input-schema/check.ts'
+import {
+  defined,
+  given,
+  readKeys,
+  readList,
+  readMap,
+  readName,
+  readOneOf,
+  readRisk,
+  readText,
+  TOOL_NAME,
+  WORD,
+  type Reader,
+} from '../yaml/shape.ts'
+import type { ToolContract } from '../snapshot.ts'
+
+export const REVERSIBILITIES = ['read_only', 'reversible', 'external', 'irreversible'] as const
+
+/** A contract with its document, for checks that need positions. */
+export interface CheckedTool {
+  readonly contract: ToolContract
+  readonly nameAt: Doc
+  readonly labelsAt: readonly Doc[]
+  readonly sensitiveAt: readonly Doc[]
+  readonly reader: Reader
+}
+
+/** Checks one tools/ file (section 2): tool, description, risk and input_schema are required. */
+export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
+  const root = readMap(reader, doc, 'a tool contract')
+  if (!root) return undefined
+  const keys = readKeys(reader, root, {
+    what: 'a tool contract',
+    required: ['tool', 'description', 'risk', 'input_schema'],
+    optional: ['reversibility', 'labels', 'sensitive'],
+  })
+  const name = given(keys.tool, (at) => readName(reader, at, '`tool`', TOOL_NAME))
+  const description = given(keys.description, (at) => readText(reader, at, '`description`'))
+  const risk = given(keys.risk, (at) => readRisk(reader, at))
+  const schema = given(keys.input_schema, (at) => readMap(reader, at, '`input_schema`'))
+  if (schema) checkSchema(reader, schema)
+  const reversibility = given(keys.reversibility, (at) =>
+    readOneOf(reader, at, '`reversibility`', REVERSIBILITIES),
+  )
+  const labelsAt = given(keys.labels, (at) => readList(reader, at, '`labels`')) ?? []
+  const labels = labelsAt.flatMap((item) => readName(reader, item, 'a label', WORD) ?? [])
+  const sensitive = given(keys.sensitive, (at) => checkSensitive(reader, at, schema)) ?? []
+  const facts = { name, description, risk, schema }
+  if (!isComplete(facts) || !keys.tool) return undefined
+  const contract: ToolContract = {
+    name: facts.name,
+    description: facts.description,
+    risk: facts.risk,
+    labels,
+    sensitive,
+    inputSchema: schemaJson(facts.schema),
+    revision: sha256(reader.source.text),
+    ...defined({ reversibility }),
+  }
+  const sensitiveAt = keys.sensitive?.kind === 'list' ? keys.sensitive.items : []
+  return { contract, nameAt: keys.tool, labelsAt, sensitiveAt, reader }
+}
+
+function isComplete<T extends object>(facts: T): facts is { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.values(facts).every((fact) => fact !== undefined)
+}
+
+function checkSensitive(reader: Reader, doc: Doc, schema: DocMap | undefined): readonly string[] {
+  return (readList(reader, doc, '`sensitive`') ?? []).flatMap((item) => {
+    const text = readText(reader, item, 'a field')
+    if (text === undefined) return []
+    const field = parseField(text)
+    if (isFieldProblem(field)) {
+      const hint = hintForField(field, schema ? [schemaJson(schema)] : [])
+      reader.report(field.code, item, field.message, hint)
+    } else if (field.root !== 'payload' || field.fn !== undefined) {
+      reader.report('unknown-field', item, `\`${text}\` is not a field of the payload`)
+    }
+    return text
+  })
+}
+
+function schemaJson(schema: DocMap): JsonObject {
+  return toJson(schema) as JsonObject
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,122 @@
+import { fitTest, literalOf, type Misfit } from './fit.ts'
+import { toolsWith, type PathContext } from './path.ts'
+import { fieldText } from '../fields.ts'
+import { fitLiteral, type Fitting } from './literal.ts'
+import type { FieldIr, FieldRoot, Scalar } from '../ir.ts'
+import type { Doc } from '../yaml/parse.ts'
+import type { Mark } from '../yaml/source.ts'
+import { hasReadable, type Values } from '../values.ts'
+import { describeKinds } from '../values-text.ts'
+
+interface TypeContext extends PathContext {
+  readonly lists: ReadonlyMap<string, readonly Scalar[]>
+}
+
+/** A value of another kind is wrong for every tool that differs; a value out of bounds only when all tools agree. */
+const ABOUT_KINDS: readonly string[] = ['test-type', 'literal-type']
+
+/** Their literals are checked elsewhere (checkKnownValues), or depend on tools that are yet to come. */
+const OPEN_FACTS: readonly FieldRoot[] = ['time.weekday', 'time.hour', 'tool.reversibility', 'tool.labels']
+
+/** Reports every test of a field that does not fit what the contracts say it holds (section 5). */
+export function checkFit(context: TypeContext, field: FieldIr, doc: Doc): void {
+  const tools = toolsWith(context, field)
+  const found = new Map<string, { readonly misfit: Misfit; tools: number }>()
+  const seen = new Map<Values, readonly Misfit[]>()
+  for (const tool of tools) {
+    const values = context.fieldValues.of(tool, field)
+    const name =
+      field.root === 'payload' ? `\`${fieldText(field)}\` of \`${tool.name}\`` : `\`${field.name}\``
+    const misfits = seen.get(values) ?? fitTest({ name, values, lists: context.lists }, doc)
+    seen.set(values, misfits)
+    for (const misfit of misfits) {
+      const key = `${misfit.code} ${misfit.at.mark.start}`
+      const known = found.get(key)
+      if (known) known.tools++
+      else found.set(key, { misfit, tools: 1 })
+    }
+  }
+  for (const { misfit, tools: count } of found.values()) {
+    const isKind = ABOUT_KINDS.includes(misfit.code)
+    if (isKind || (count === tools.length && !OPEN_FACTS.includes(field.root))) report(context, misfit)
+  }
+}
+
+function report({ reader }: TypeContext, { code, at, message, hint }: Misfit): void {
+  reader.report(code, at, message, hint)
+}
+
+/** Reports a function of a field that holds no text in any contract: what it gives would always be unknown. */
+export function checkFunction(
+  context: PathContext,
+  { fn, ...field }: FieldIr,
+  at: { readonly mark: Mark },
+): void {
+  if (fn === undefined) return
+  const tools = toolsWith(context, field)
+  const [tool] = tools
+  if (!tool || !tools.every((one) => holdsNoText(context.fieldValues.of(one, field)))) return
+  const values = context.fieldValues.of(tool, field)
+  const inList = values.lists !== undefined && !hasReadable({ ...values, lists: undefined })
+  const read = (inList && values.lists?.element()) || values
+  const name = field.root === 'payload' ? `\`${field.name}\` of \`${tool.name}\`` : `\`${field.name}\``
+  const message = `\`${fn}\` reads text, but ${inList ? `an entry of ${name}` : name} is ${describeKinds(read)}`
+  const hint = read.objects
+    ? 'write the path of a text inside it'
+    : `write \`${field.name}\` without \`${fn}\``
+  context.reader.report('test-type', at, message, hint)
+}
+
+/** Neither itself nor in a list, into which a function looks once. */
+function holdsNoText(values: Values): boolean {
+  const element = values.lists?.element()
+  if (values.texts !== undefined || !hasReadable(values)) return false
+  return element === undefined || (element.texts === undefined && hasReadable(element))
+}
+
+/** Reports a `missing_means` value that the field cannot hold, and one for a field that is never missing. */
+export function checkMeaning(
+  context: TypeContext,
+  field: FieldIr,
+  { at, value }: { readonly at: { readonly mark: Mark }; readonly value: Doc },
+): void {
+  const { reader, fieldValues, lists } = context
+  const tools = toolsWith(context, field)
+  if (tools.length > 0 && tools.every((tool) => !fieldValues.of(tool, field).missing)) {
+    const hint = 'a payload without it does not fit the contract'
+    reader.report('missing-means-unused', at, `\`${field.name}\` is never missing`, hint)
+  }
+  if (value.kind === 'text' && value.value === 'nothing') return
+  for (const tool of tools) {
+    const fitting = {
+      name: `\`${field.name}\` of \`${tool.name}\``,
+      values: fieldValues.of(tool, field),
+      lists,
+    }
+    const misfit = hasReadable(fitting.values) ? fitMeaning(fitting, value) : undefined
+    if (misfit) return report(context, { ...misfit, code: 'missing-means-type' })
+  }
+}
+
+function fitMeaning(fitting: Fitting, doc: Doc): Misfit | undefined {
+  if (doc.kind === 'list') return fitEntries(fitting, doc)
+  const only = doc.kind === 'map' && doc.entries.length === 1 ? doc.entries[0] : undefined
+  const literal = only?.key === 'is' ? only.value : doc
+  if (literal.kind !== 'text' && literal.kind !== 'number' && literal.kind !== 'boolean') return undefined
+  const problem = fitLiteral(fitting, literalOf(literal))
+  return problem && { ...problem, at: literal }
+}
+
+function fitEntries(fitting: Fitting, doc: Extract<Doc, { kind: 'list' }>): Misfit | undefined {
+  const { lists } = fitting.values
+  if (lists === undefined) {
+    const message = `a list cannot stand for ${fitting.name}, which is ${describeKinds(fitting.values)}`
+    return { code: 'missing-means-type', message, at: doc }
+  }
+  const element = { ...fitting, name: `an entry of ${fitting.name}`, values: lists.element() }
+  for (const item of doc.items) {
+    const misfit = hasReadable(element.values) ? fitMeaning(element, item) : undefined
+    if (misfit) return misfit
+  }
+  return undefined
+}

@@ -1,0 +1,104 @@
+import type { JsonObject } from '../../contract/json.ts'
+import { ANYTHING, TEXT, TEXTS, TRUSTED_SHAPES, type PayloadPath, type Shape } from './shapes.ts'
+import { testSchema, type TestSchemas } from './tests.ts'
+import { FIELD_ROOTS, FUNCTION_NAMES } from '../fields.ts'
+
+interface FieldSchemas {
+  readonly properties: Record<string, JsonObject>
+  readonly patternProperties: Record<string, JsonObject>
+}
+
+/** A match: the fields of one tool with the tests that fit them, and any, all, not. */
+export function matchSchema(schemas: TestSchemas, name: string, paths: readonly PayloadPath[]): JsonObject {
+  const self = schemas.definitions.named(`match ${name}`, () => ({}))
+  const fields: FieldSchemas = { properties: {}, patternProperties: {} }
+  for (const path of paths.slice(1)) addField(schemas, fields, path)
+  for (const root of FIELD_ROOTS) {
+    if (root === 'payload') continue
+    const shape = TRUSTED_SHAPES[root] ?? ANYTHING
+    fields.properties[root] = fieldSchema(schemas, shape)
+    addFunctions(schemas, fields, { name: root, shape, open: false })
+  }
+  for (const path of paths.filter(({ open }) => open)) addOpen(schemas, fields, path)
+  return {
+    type: 'object',
+    minProperties: 1,
+    additionalProperties: false,
+    properties: {
+      any: { type: 'array', minItems: 1, items: self, description: 'At least one of them holds.' },
+      all: { type: 'array', minItems: 1, items: self, description: 'All of them hold.' },
+      not: { allOf: [self], description: 'It does not hold; unknown stays unknown.' },
+      ...fields.properties,
+    },
+    patternProperties: fields.patternProperties,
+  }
+}
+
+function fieldSchema(schemas: TestSchemas, shape: Shape): JsonObject {
+  const test = testSchema(schemas, shape)
+  return shape.description === undefined ? test : { allOf: [test], description: shape.description }
+}
+
+/** A path through a list takes any index; an editor cannot complete it. */
+function addField(schemas: TestSchemas, fields: FieldSchemas, path: PayloadPath): void {
+  put(fields, path.name, fieldSchema(schemas, path.shape))
+  addFunctions(schemas, fields, path)
+}
+
+function addFunctions(schemas: TestSchemas, fields: FieldSchemas, { name, shape }: PayloadPath): void {
+  const { kinds, item } = shape
+  const ofTexts = kinds.includes('list') && (!item || item.kinds.includes('text'))
+  if (shape.values || !(kinds.includes('text') || ofTexts)) return
+  const mapped = kinds.includes('text')
+    ? ofTexts
+      ? { kinds: ['text', 'list'] as const, item: TEXT }
+      : TEXT
+    : TEXTS
+  for (const fn of FUNCTION_NAMES)
+    put(fields, `${fn}(${name})`, testSchema(schemas, fn === 'sql_verbs' ? TEXTS : mapped))
+}
+
+function put({ properties, patternProperties }: FieldSchemas, name: string, schema: JsonObject): void {
+  if (name.includes('[]')) patternProperties[`^${patternOf(name)}$`] = schema
+  else properties[name] = schema
+}
+
+function patternOf(name: string): string {
+  return name.replaceAll(/[.()$]/g, '\\$&').replaceAll('[]', '\\[\\d+\\]')
+}
+
+/** Below an open part anything may be there, except what the contract names. */
+function addOpen(
+  schemas: TestSchemas,
+  { properties, patternProperties }: FieldSchemas,
+  path: PayloadPath,
+): void {
+  const below = `${patternOf(path.name)}[.[].+`
+  const known = Object.keys(properties).map(patternOf)
+  const exact = Object.keys(patternProperties).map((pattern) => pattern.slice(1, -1))
+  const others = [...known, ...exact].filter((one) => one.includes('payload'))
+  const except = others.length === 0 ? '' : `(?!(?:${others.join('|')})$)`
+  patternProperties[`^${except}(?:${below}|(?:${FUNCTION_NAMES.join('|')})\\(${below}\\))$`] = testSchema(
+    schemas,
+    ANYTHING,
+  )
+}
+
+/** Plain fields and what a missing one stands for. */
+export function missingMeansSchema(paths: readonly PayloadPath[]): JsonObject {
+  const scalar = { type: ['string', 'number', 'boolean'] }
+  const meaning: JsonObject = {
+    anyOf: [
+      { enum: ['nothing'] },
+      scalar,
+      { type: 'array', items: scalar },
+      { type: 'object', additionalProperties: false, required: ['is'], properties: { is: scalar } },
+    ],
+  }
+  const fields: FieldSchemas = { properties: {}, patternProperties: {} }
+  for (const { name } of paths.slice(1)) put(fields, name, meaning)
+  for (const { name } of paths.filter(({ open }) => open))
+    fields.patternProperties[`^${patternOf(name)}[.[].+$`] = meaning
+  for (const root of FIELD_ROOTS) if (root !== 'payload') fields.properties[root] = meaning
+  return { ...fields, additionalProperties: false }
+}

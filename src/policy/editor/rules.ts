@@ -1,0 +1,238 @@
+import type { JsonObject } from '../../contract/json.ts'
+import { RISKS, VERDICTS } from '../../domain/decision.ts'
+import { MAX_APPROVALS, MAX_REASON_CHARACTERS } from '../bounds.ts'
+import { ANYTHING, payloadPaths, type PayloadPath } from './shapes.ts'
+import { createDefinitions, type TestSchemas } from './tests.ts'
+import { matchSchema, missingMeansSchema } from './match.ts'
+import { embedSchema } from './payload.ts'
+import { RULE_ID } from '../yaml/shape.ts'
+import type { ToolContract } from '../snapshot.ts'
+import { WEEKDAYS } from '../time.ts'
+
+/** What the schemas are made from: everything that a rule may name. */
+export interface EditorWorld {
+  readonly tools: readonly ToolContract[]
+  readonly lists: readonly string[]
+  readonly groups: readonly string[]
+}
+
+export const DURATION: JsonObject = {
+  type: 'string',
+  pattern: '^[1-9][0-9]{0,8}[smhd]$',
+  description: 'Digits and s, m, h or d, at most 31 days.',
+}
+const ANY_TOOL = 'any tool'
+
+/** The schema of rule files: per tool, what its contract makes of fields, tests and payloads. */
+export function ruleFileSchema(world: EditorWorld): JsonObject {
+  const schemas: TestSchemas = { definitions: createDefinitions(), lists: world.lists }
+  const names = world.tools.map(({ name }) => name)
+  const perTool = world.tools.map((tool) => {
+    const names = { properties: { tool: { const: tool.name } }, required: ['tool'] }
+    return implies(names, partsFor(schemas, world, tool))
+  })
+  const several = implies({ required: ['tools'] }, partsFor(schemas, world, undefined))
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Countersign rule file',
+    type: 'object',
+    additionalProperties: false,
+    required: ['rules'],
+    properties: {
+      tool: { enum: names, description: 'The tool that the rules are for.' },
+      tools: {
+        type: 'array',
+        minItems: 1,
+        items: { type: 'string', pattern: '^[A-Za-z0-9_.:/*-]{1,128}$' },
+        description: 'Tools that the rules are for; `*` is any run of characters.',
+      },
+      owner: { type: 'string', minLength: 1, description: 'Who answers for the rules.' },
+      missing_means: {
+        type: 'object',
+        description: 'What a tool does when an optional argument is left out.',
+      },
+      mode: { const: 'shadow', description: 'The whole file is only counted.' },
+      rules: { type: 'array', minItems: 1 },
+      limits: { type: 'array', minItems: 1 },
+      tests: { type: 'array' },
+    },
+    oneOf: [{ required: ['tool'] }, { required: ['tools'] }],
+    allOf: [...perTool, several],
+    definitions: schemas.definitions.all,
+  }
+}
+
+/** As text, because an object with a member `then` would pass for a promise; these never meet an `await` by themselves. */
+const [IF, THEN] = 'if then'.split(' ') as [string, string]
+
+function implies(condition: JsonObject, consequence: JsonObject): JsonObject {
+  return { [IF]: condition, [THEN]: consequence }
+}
+
+/** The parts of a rule file that depend on its tool. */
+function partsFor(schemas: TestSchemas, world: EditorWorld, tool: ToolContract | undefined): JsonObject {
+  const { definitions } = schemas
+  const name = tool?.name ?? ANY_TOOL
+  const paths = tool ? payloadPaths(tool.inputSchema) : [{ name: 'payload', shape: ANYTHING, open: true }]
+  const match = definitions.named(`match ${name}`, () => matchSchema(schemas, name, paths))
+  const rule = definitions.named(`rule ${name}`, () => ruleSchema(match, world.groups))
+  const limit = definitions.named(`limit ${name}`, () => limitSchema(paths))
+  const test = definitions.named(`case ${name}`, () => caseSchema(world, tool))
+  return {
+    properties: {
+      missing_means: missingMeansSchema(paths),
+      rules: { items: rule },
+      limits: { items: limit },
+      tests: { items: test },
+    },
+  }
+}
+
+const VERDICT_TEXTS: Readonly<Record<string, string>> = {
+  allow: 'The call may run. The reason is shown to agents and reviewers.',
+  review: 'People decide. The reason is shown to agents and reviewers.',
+  reject: 'The call never runs. The reason is shown to agents and reviewers.',
+}
+
+function verdicts(
+  which: readonly string[],
+  what: string,
+): { properties: JsonObject; oneOf: readonly JsonObject[] } {
+  const text = { type: 'string', minLength: 1, maxLength: MAX_REASON_CHARACTERS }
+  const properties = which.map((one) => [
+    one,
+    { ...text, description: what === 'rule' ? VERDICT_TEXTS[one] : 'What the test shows.' },
+  ])
+  return {
+    properties: Object.fromEntries(properties) as JsonObject,
+    oneOf: which.map((one) => ({ required: [one] })),
+  }
+}
+
+const ID: JsonObject = {
+  type: 'string',
+  pattern: RULE_ID.pattern.source,
+  description: 'Kebab-case, unique in the bundle.',
+}
+const RISK: JsonObject = { enum: RISKS }
+const SHADOW: JsonObject = { const: 'shadow', description: 'Counted, not enforced.' }
+
+function ruleSchema(match: JsonObject, groups: readonly string[]): JsonObject {
+  const { properties, oneOf } = verdicts(VERDICTS, 'rule')
+  return {
+    type: 'object',
+    additionalProperties: false,
+    required: ['id'],
+    oneOf,
+    properties: {
+      id: ID,
+      ...properties,
+      when: { allOf: [match], description: 'The rule means `when AND NOT unless`.' },
+      unless: { allOf: [match], description: 'The rule means `when AND NOT unless`.' },
+      risk: { ...RISK, description: 'Raises the risk of the call when the rule fires.' },
+      reviewers: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['group'],
+        description: 'In addition to the levels of routing.yaml.',
+        properties: {
+          group: groups.length > 0 ? { enum: groups } : { type: 'string' },
+          approvals: { type: 'integer', minimum: 1, maximum: MAX_APPROVALS },
+          interactive: { type: 'boolean', description: 'Whether voting takes a sign-in to the console.' },
+          expires: DURATION,
+        },
+      },
+      mode: SHADOW,
+      until: {
+        type: 'string',
+        pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+        description: 'Holds up to this day; only on allow and shadow rules.',
+      },
+    },
+  }
+}
+
+const PAYLOAD_FIELD: JsonObject = { type: 'string', pattern: '^payload[.[]' }
+
+/** A limit counts calls, or sums a field that the contract says is a whole number. */
+function limitSchema(paths: readonly PayloadPath[]): JsonObject {
+  const { properties, oneOf } = verdicts(['review', 'reject'], 'rule')
+  const numbers = paths
+    .filter(({ shape, name }) => shape.kinds.includes('number') && !name.includes('[]') && name !== 'payload')
+    .map(({ name }) => name)
+  const fields = paths
+    .slice(1)
+    .map(({ name }) => name)
+    .filter((name) => !name.includes('[]'))
+  const per = ['agent', 'tenant', 'task', ...fields]
+  const open = paths.some((path) => path.open)
+  return {
+    type: 'object',
+    additionalProperties: false,
+    required: ['id', 'at_most', 'within', 'per'],
+    allOf: [{ oneOf }, { oneOf: [{ required: ['count'] }, { required: ['sum'] }] }],
+    properties: {
+      id: ID,
+      ...properties,
+      risk: { ...RISK, description: 'Raises the risk of the call when the limit is reached.' },
+      mode: SHADOW,
+      count: { const: 'calls', description: 'Counts calls.' },
+      sum: { ...(numbers.length > 0 ? { enum: numbers } : PAYLOAD_FIELD), description: 'Sums a field.' },
+      at_most: { type: 'number', minimum: 0 },
+      within: DURATION,
+      per: {
+        ...(open ? { type: 'string', examples: per } : { enum: per }),
+        description: 'What has a count of its own.',
+      },
+    },
+  }
+}
+
+function caseSchema({ tools }: EditorWorld, tool: ToolContract | undefined): JsonObject {
+  const { properties, oneOf } = verdicts(VERDICTS, 'test')
+  const text = { type: 'string' }
+  const texts = { type: 'array', items: text }
+  return {
+    type: 'object',
+    additionalProperties: false,
+    oneOf,
+    properties: {
+      ...properties,
+      payload: tool ? embedSchema(tool.inputSchema) : { type: 'object' },
+      tool: { enum: tool ? [tool.name] : tools.map(({ name }) => name) },
+      agent: {
+        anyOf: [
+          text,
+          {
+            type: 'object',
+            additionalProperties: false,
+            properties: { id: text, tenant: text, tools: texts, labels: texts },
+          },
+        ],
+      },
+      task: {
+        type: 'object',
+        additionalProperties: false,
+        properties: { workflow: text, label: text, subject: text, tools: texts, labels: texts },
+      },
+      used: {
+        type: 'object',
+        additionalProperties: { type: 'number', minimum: 0 },
+        description: 'What is charged to limits already, by their ids.',
+      },
+      risk_level: { ...RISK, description: 'What the agent claims.' },
+      time: {
+        anyOf: [
+          { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}$' },
+          {
+            type: 'object',
+            additionalProperties: false,
+            properties: { weekday: { enum: WEEKDAYS }, hour: { type: 'integer', minimum: 0, maximum: 23 } },
+          },
+        ],
+      },
+      risk: { ...RISK, description: 'The risk that must come out.' },
+      by: { type: 'array', items: text, description: 'Exactly the deciding ids.' },
+    },
+  }
+}

@@ -1,0 +1,183 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import type { Scalar } from '../ir.ts'
+import { REVERSIBILITIES } from '../check/tool.ts'
+import { WEEKDAYS } from '../time.ts'
+
+/** What a field can hold, as far as a contract says it. */
+export interface Shape {
+  readonly kinds: readonly Kind[]
+  /** The only texts and numbers it can be. */
+  readonly values?: readonly Scalar[]
+  /** Of a list. */
+  readonly item?: Shape
+  readonly description?: string
+}
+export type Kind = 'text' | 'number' | 'boolean' | 'list' | 'object'
+
+const KINDS: readonly Kind[] = ['text', 'number', 'boolean', 'list', 'object']
+export const ANYTHING: Shape = { kinds: KINDS }
+export const TEXT: Shape = { kinds: ['text'] }
+export const TEXTS: Shape = { kinds: ['list'], item: TEXT }
+const NUMBER: Shape = { kinds: ['number'] }
+
+/** Fields that are not of the payload. One that is not here may be tested with anything. */
+export const TRUSTED_SHAPES: Readonly<Record<string, Shape>> = {
+  'agent.id': { ...TEXT, description: 'The agent that proposes the call.' },
+  'agent.tenant': { ...TEXT, description: 'The tenant of the agent.' },
+  'agent.tools': { ...TEXTS, description: 'Tools that the agent was allowed in the last 24 hours.' },
+  'agent.labels': {
+    ...TEXTS,
+    description: 'Labels of the tools that the agent was allowed in the last 24 hours.',
+  },
+  'tool.name': { ...TEXT, description: 'The tool that is called.' },
+  'tool.labels': { ...TEXTS, description: 'The labels of its contract.' },
+  'tool.reversibility': { kinds: ['text'], values: REVERSIBILITIES, description: 'As the contract has it.' },
+  'task.workflow': { ...TEXT, description: 'What the agent says it is working on.' },
+  'task.label': { ...TEXT, description: 'What the agent calls its task.' },
+  'task.subject': { ...TEXT, description: 'Whom the agent says it works for.' },
+  'task.tools': { ...TEXTS, description: 'Tools that were allowed or approved earlier in this task.' },
+  'task.labels': {
+    ...TEXTS,
+    description: 'Labels of the tools that were allowed or approved earlier in this task.',
+  },
+  'time.weekday': { kinds: ['text'], values: WEEKDAYS, description: 'In the time zone of routing.yaml.' },
+  'time.hour': { ...NUMBER, description: '0 to 23, in the time zone of routing.yaml.' },
+}
+
+/** One payload path of a contract. An entry of a list is written `[]`. */
+export interface PayloadPath {
+  /** `payload.items[].price`. */
+  readonly name: string
+  readonly shape: Shape
+  /** Paths below it may be there of which the contract says nothing. */
+  readonly open: boolean
+}
+
+const MAX_PATHS = 400
+const MAX_PATH_DEPTH = 8
+const NAME = /^[A-Za-z_$][\w$-]*$/
+
+interface Walk {
+  readonly root: JsonObject
+  readonly paths: PayloadPath[]
+}
+
+/** The payload paths of an input_schema, `payload` itself first. */
+export function payloadPaths(schema: JsonObject): readonly PayloadPath[] {
+  const walk: Walk = { root: schema, paths: [] }
+  collect(walk, { name: 'payload', schema, depth: 0 })
+  return walk.paths
+}
+
+function collect(
+  walk: Walk,
+  {
+    name,
+    schema,
+    depth,
+  }: { readonly name: string; readonly schema: JsonValue | undefined; readonly depth: number },
+): void {
+  const parts = partsOf(walk.root, schema)
+  const deepest = depth === MAX_PATH_DEPTH || walk.paths.length >= MAX_PATHS
+  walk.paths.push({
+    name,
+    shape: shapeOf(walk.root, schema),
+    open: deepest || parts.some(isOpen) || parts.length === 0,
+  })
+  if (deepest) return
+  const properties = new Map<string, JsonValue>()
+  for (const part of parts)
+    for (const [key, value] of Object.entries(asObject(part['properties']) ?? {}))
+      if (NAME.test(key) && !properties.has(key)) properties.set(key, value)
+  for (const [key, value] of properties)
+    collect(walk, { name: `${name}.${key}`, schema: value, depth: depth + 1 })
+  const items = parts.map((part) => part['items']).find((one) => one !== undefined && one !== false)
+  if (items !== undefined) collect(walk, { name: `${name}[]`, schema: items, depth: depth + 1 })
+}
+
+/** What the schema says of one value: itself, with references followed and branches laid beside it. */
+function partsOf(
+  root: JsonObject,
+  schema: JsonValue | undefined,
+  followed: readonly JsonValue[] = [],
+): readonly JsonObject[] {
+  const here = asObject(schema)
+  if (!here || followed.includes(here)) return []
+  const seen = [...followed, here]
+  const branches = ['allOf', 'anyOf', 'oneOf'].flatMap((keyword) => asList(here[keyword]))
+  const conditional = [here['then'], here['else']]
+  const target = typeof here['$ref'] === 'string' ? resolve(root, here['$ref']) : undefined
+  return [here, ...[target, ...branches, ...conditional].flatMap((one) => partsOf(root, one, seen))]
+}
+
+function resolve(root: JsonObject, ref: string): JsonValue | undefined {
+  const match = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(ref)
+  return match ? asObject(root[match[1] ?? ''])?.[match[2] ?? ''] : undefined
+}
+
+const BRANCHES = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if']
+
+/** True when members or entries may be there that the part does not name. A part of branches alone says nothing itself. */
+function isOpen(part: JsonObject): boolean {
+  const { type } = part
+  const says = (name: string): boolean => type === name || (Array.isArray(type) && type.includes(name))
+  if (part['patternProperties'] !== undefined || part['prefixItems'] !== undefined) return true
+  if (type === undefined && BRANCHES.some((keyword) => keyword in part)) return false
+  const closed = part['additionalProperties'] === false || part['unevaluatedProperties'] === false
+  if (says('object') || 'properties' in part) return !closed
+  if (says('array') || 'items' in part) return !('items' in part)
+  return type === undefined && !('enum' in part) && !('const' in part)
+}
+
+function shapeOf(root: JsonObject, schema: JsonValue | undefined, depth = 0): Shape {
+  const parts = partsOf(root, schema)
+  const kinds = new Set(parts.flatMap(kindsOf))
+  const texts = parts.map(({ description }) => description).find((one) => typeof one === 'string')
+  const shape = { kinds: kinds.size === 0 ? KINDS : KINDS.filter((kind) => kinds.has(kind)) }
+  const values = valuesOf(parts)
+  const items = parts.map((part) => part['items']).find((one) => one !== undefined)
+  return {
+    ...shape,
+    ...(values && { values }),
+    ...(items !== undefined && depth < MAX_PATH_DEPTH && { item: shapeOf(root, items, depth + 1) }),
+    ...(typeof texts === 'string' && { description: texts }),
+  }
+}
+
+const KIND_OF_TYPE: Readonly<Record<string, Kind>> = {
+  string: 'text',
+  number: 'number',
+  integer: 'number',
+  boolean: 'boolean',
+  array: 'list',
+  object: 'object',
+}
+
+function kindsOf(part: JsonObject): readonly Kind[] {
+  const { type } = part
+  const names = typeof type === 'string' ? [type] : asList(type)
+  if (names.length > 0)
+    return names.flatMap((name) => (typeof name === 'string' ? (KIND_OF_TYPE[name] ?? []) : []))
+  const values = valuesOf([part])
+  if (values) return values.map((value) => (typeof value === 'string' ? 'text' : (typeof value as Kind)))
+  // `properties` without a type lets anything else pass.
+  return []
+}
+
+/** The scalars of `enum` and `const`, when one part names them and no other opens them again. */
+function valuesOf(parts: readonly JsonObject[]): readonly Scalar[] | undefined {
+  const named = parts.filter((part) => 'enum' in part || 'const' in part)
+  if (named.length === 0 || (named.length < parts.length && parts.length > 1)) return undefined
+  const values = named.flatMap((part) => ('const' in part ? [part['const']] : asList(part['enum'])))
+  return [...new Set(values.filter((value) => value !== null && typeof value !== 'object'))] as Scalar[]
+}
+
+function asObject(value: JsonValue | undefined): JsonObject | undefined {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+    ? (value as JsonObject)
+    : undefined
+}
+
+function asList(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? (value as readonly JsonValue[]) : []
+}

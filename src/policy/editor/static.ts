@@ -1,0 +1,149 @@
+import type { JsonObject } from '../../contract/json.ts'
+import { RISKS } from '../../domain/decision.ts'
+import { MAX_APPROVALS } from '../bounds.ts'
+import { REVERSIBILITIES } from '../check/tool.ts'
+import { DURATION } from './rules.ts'
+import { SCHEMA_FORMATS } from '../input-schema/formats.ts'
+import { SCHEMA_KEYWORDS, type KeywordKind } from '../input-schema/check.ts'
+import { PERSON_NAME, TENANT_NAME, TOOL_GLOB, TOOL_NAME, WORD, type NamePattern } from '../yaml/shape.ts'
+
+/** The schemas of the files that no contract changes. */
+
+const DRAFT = 'http://json-schema.org/draft-07/schema#'
+const text = (description: string): JsonObject => ({ type: 'string', minLength: 1, description })
+const name = ({ pattern, hint }: NamePattern): JsonObject => ({
+  type: 'string',
+  pattern: pattern.source,
+  description: hint,
+})
+const list = (items: JsonObject): JsonObject => ({ type: 'array', items })
+const closed = (required: readonly string[], properties: JsonObject): JsonObject => ({
+  type: 'object',
+  additionalProperties: false,
+  required,
+  properties,
+})
+
+export function toolSchema(): JsonObject {
+  return {
+    $schema: DRAFT,
+    title: 'Countersign tool contract',
+    ...closed(['tool', 'description', 'risk', 'input_schema'], {
+      tool: name(TOOL_NAME),
+      description: text('What the tool does.'),
+      risk: { enum: RISKS, description: 'The baseline: rules can raise it.' },
+      reversibility: { enum: REVERSIBILITIES },
+      labels: list(name(WORD)),
+      sensitive: {
+        ...list({ type: 'string', pattern: '^payload[.[]' }),
+        description: 'Never in logs, webhooks or evidence in clear.',
+      },
+      input_schema: {
+        allOf: [{ $ref: '#/definitions/schema' }],
+        type: 'object',
+        properties: { type: { const: 'object' } },
+      },
+    }),
+    definitions: { schema: inputSchema() },
+  }
+}
+
+/** The keywords of JSON Schema that a contract may use. */
+function inputSchema(): JsonObject {
+  const self = { $ref: '#/definitions/schema' }
+  const maps = { type: 'object', additionalProperties: self }
+  const kinds: Readonly<Record<KeywordKind, JsonObject>> = {
+    schema: self,
+    schemas: { type: 'array', minItems: 1, items: self },
+    schemaMap: maps,
+    count: { type: 'integer', minimum: 0 },
+    number: { type: 'number' },
+    text: { type: 'string' },
+    texts: list({ type: 'string' }),
+    textsMap: { type: 'object', additionalProperties: list({ type: 'string' }) },
+    boolean: { type: 'boolean' },
+    any: {},
+    values: { type: 'array' },
+    type: { anyOf: [{ enum: TYPES }, { type: 'array', minItems: 1, items: { enum: TYPES } }] },
+    pattern: { type: 'string', minLength: 1 },
+    format: { enum: SCHEMA_FORMATS },
+    ref: { type: 'string', pattern: '^#/(?:\\$defs|definitions)/' },
+    enum: { type: 'array', minItems: 1 },
+  }
+  const properties = Object.fromEntries([...SCHEMA_KEYWORDS].map(([keyword, kind]) => [keyword, kinds[kind]]))
+  return { type: ['object', 'boolean'], additionalProperties: false, properties }
+}
+
+const TYPES = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']
+
+export function routingSchema(groups: readonly string[]): JsonObject {
+  const group = groups.length > 0 ? { enum: groups } : name(WORD)
+  const step = closed(['after', 'group'], { after: DURATION, group })
+  const level = closed(['group', 'approvals', 'expires'], {
+    group: { ...group, description: 'Who reviews.' },
+    approvals: {
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_APPROVALS,
+      description: 'How many of them must approve.',
+    },
+    interactive: {
+      type: 'boolean',
+      description: 'Whether voting takes a sign-in to the console; a key is not enough.',
+    },
+    expires: DURATION,
+    remind_after: DURATION,
+    escalate: { anyOf: [step, list(step)], description: 'Who may step in, and when.' },
+  })
+  return {
+    $schema: DRAFT,
+    title: 'Countersign routing.yaml',
+    ...closed(['levels'], {
+      unmatched: { enum: ['reject', 'review'], description: 'What becomes of a call that no rule covers.' },
+      allow_up_to: { enum: RISKS, description: 'An allowed call of a higher risk goes to review.' },
+      timezone: text('An IANA name, such as Europe/Berlin; for time.* and until.'),
+      levels: closed(RISKS, Object.fromEntries(RISKS.map((risk) => [risk, level]))),
+      lists: {
+        type: 'object',
+        propertyNames: { pattern: WORD.pattern.source },
+        additionalProperties: {
+          type: 'array',
+          minItems: 1,
+          items: { type: ['string', 'number', 'boolean'] },
+        },
+        description: 'What rules name by `$list`.',
+      },
+    }),
+  }
+}
+
+export function directorySchema(): JsonObject {
+  const agent = closed(['owners'], {
+    owners: { ...list(name(PERSON_NAME)), minItems: 1, description: 'Reviewers who answer for the agent.' },
+    tools: { ...list(name(TOOL_GLOB)), description: 'What it may use; all unless said.' },
+    signed_approvals: { type: 'boolean' },
+    token_ttl: DURATION,
+    prevent_self_review: { type: 'boolean', description: 'Owners do not vote; true unless said.' },
+    rate: { type: 'string', pattern: '^[1-9]\\d{0,6}/[smh]$', description: 'Calls per s, m or h.' },
+  })
+  const reviewer = closed(['groups'], {
+    name: text('As people know them.'),
+    email: text('Where to write to.'),
+    groups: list(name(WORD)),
+    roles: list({ enum: ['admin'] }),
+  })
+  const entries = (pattern: NamePattern, of: JsonObject): JsonObject => ({
+    type: 'object',
+    propertyNames: { pattern: pattern.pattern.source },
+    additionalProperties: of,
+  })
+  const tenant = closed([], {
+    agents: entries(PERSON_NAME, agent),
+    reviewers: entries(PERSON_NAME, reviewer),
+  })
+  return {
+    $schema: DRAFT,
+    title: 'Countersign directory.yaml',
+    ...closed(['tenants'], { tenants: entries(TENANT_NAME, tenant) }),
+  }
+}

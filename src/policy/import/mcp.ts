@@ -1,0 +1,76 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import {
+  importTools,
+  type Effect,
+  type ForeignTool,
+  type ImportOptions,
+  type ImportResult,
+} from './contract.ts'
+import { importSchema, isObject } from './schema.ts'
+
+/** Contracts from the result of MCP `tools/list`, bare or in its JSON-RPC answer. Undefined when it is neither. */
+export function importMcp(document: JsonValue, options: ImportOptions): ImportResult | undefined {
+  const found = listIn(document)
+  if (!found) return undefined
+  const notes = found.tools.flatMap((tool, index) =>
+    isNamed(tool) ? [] : [{ pointer: `${found.pointer}/${index}`, message: 'left out: it has no name' }],
+  )
+  const tools = found.tools.flatMap((tool, index) =>
+    isNamed(tool) ? [foreign(tool, `${found.pointer}/${index}`)] : [],
+  )
+  const lists = isObject(document)
+    ? isObject(document['result'])
+      ? document['result']
+      : document
+    : undefined
+  if (typeof lists?.['nextCursor'] === 'string')
+    notes.push({
+      pointer: '/nextCursor',
+      message: 'this is only the first page of the list: fetch the others too',
+    })
+  const { files, notes: more } = importTools(tools, options)
+  return { files, notes: [...notes, ...more] }
+}
+
+interface Found {
+  readonly tools: readonly JsonValue[]
+  readonly pointer: string
+}
+
+function listIn(document: JsonValue): Found | undefined {
+  if (Array.isArray(document)) return { tools: document as readonly JsonValue[], pointer: '' }
+  if (!isObject(document)) return undefined
+  if (Array.isArray(document['tools']))
+    return { tools: document['tools'] as readonly JsonValue[], pointer: '/tools' }
+  const inner = isObject(document['result']) ? listIn(document['result']) : undefined
+  return inner && { ...inner, pointer: `/result${inner.pointer}` }
+}
+
+function isNamed(tool: JsonValue): tool is JsonObject & { readonly name: string } {
+  return isObject(tool) && typeof tool['name'] === 'string'
+}
+
+function foreign(tool: JsonObject & { readonly name: string }, pointer: string): ForeignTool {
+  const { name, title, description, inputSchema, annotations } = tool
+  const text = [description, title].find((one) => typeof one === 'string' && one.trim() !== '')
+  return {
+    name,
+    description: text as string | undefined,
+    schema: (task) => importSchema(task, inputSchema ?? {}, `${pointer}/inputSchema`),
+    // References of an MCP tool start at its own schema.
+    root: inputSchema ?? {},
+    rootPointer: `${pointer}/inputSchema`,
+    pointer,
+    effect: effectOf(isObject(annotations) ? annotations : {}),
+  }
+}
+
+/** The hints of the specification. A tool that says nothing may do anything. */
+function effectOf({ readOnlyHint, destructiveHint }: JsonObject): Effect {
+  if (readOnlyHint === true) return { risk: 'low', reversibility: 'read_only', because: 'readOnlyHint' }
+  if (destructiveHint === true)
+    return { risk: 'high', reversibility: 'irreversible', because: 'destructiveHint' }
+  if (destructiveHint === false)
+    return { risk: 'medium', reversibility: 'reversible', because: 'no destructiveHint' }
+  return { risk: 'high', because: 'the server says nothing of what it does' }
+}

@@ -1,0 +1,226 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { compilePattern } from '../patterns.ts'
+import { SCHEMA_KEYWORDS, type KeywordKind } from '../input-schema/check.ts'
+import { misfitOfDefault } from '../input-schema/contradictions.ts'
+import { SCHEMA_FORMATS } from '../input-schema/formats.ts'
+import { showHidden } from '../text.ts'
+
+/** Something of a foreign description that a contract cannot say, and where it stood (JSON Pointer). What is dropped makes the contract laxer. */
+export interface ImportNote {
+  readonly pointer: string
+  readonly message: string
+}
+
+export interface SchemaImport {
+  /** What `#` is in a `$ref`, and where it stands in the document. */
+  readonly root: JsonValue
+  readonly rootPointer: string
+  readonly notes: ImportNote[]
+  /** Schemas that were referred to, by their new names. */
+  readonly defs: Map<string, JsonValue>
+  readonly names: Map<string, string>
+}
+
+export function createSchemaImport(
+  { root, rootPointer }: Pick<SchemaImport, 'root' | 'rootPointer'>,
+  notes: ImportNote[],
+): SchemaImport {
+  return { root, rootPointer, notes, defs: new Map(), names: new Map() }
+}
+
+/** A schema of MCP, JSON Schema or OpenAPI 3 as a contract may hold it. `pointer` says where it stands. */
+export function importSchema(task: SchemaImport, schema: JsonValue | undefined, pointer: string): JsonValue {
+  if (typeof schema === 'boolean') return schema
+  if (!isObject(schema)) {
+    drop(task, pointer, 'is no schema, so anything is accepted there')
+    return {}
+  }
+  const entries = Object.entries(modern(schema)).flatMap(([key, value]): [string, JsonValue][] => {
+    const at = `${pointer}/${escapePointer(key)}`
+    const kind = SCHEMA_KEYWORDS.get(key)
+    // References are followed from the root of the document, wherever it keeps what they name.
+    if (key === '$schema' || key === '$defs' || key === 'definitions') return []
+    if (key === '$ref') return importRef(task, value, at)
+    if (kind === undefined) return drop(task, at, `\`${show(key)}\` is not a keyword of contracts`)
+    const imported = importKeyword(task, kind, { value, at })
+    return imported === undefined ? [] : [[key, imported]]
+  })
+  return withoutMisfit(task, Object.fromEntries(entries), pointer)
+}
+
+/** Descriptions in use say `default: null` of a text; as a default of a contract it would stand in for a missing field. */
+function withoutMisfit(task: SchemaImport, schema: JsonObject, pointer: string): JsonObject {
+  const misfit = misfitOfDefault(schema)
+  if (misfit === undefined) return schema
+  drop(task, `${pointer}/default`, misfit)
+  const { default: _, ...rest } = schema
+  return rest
+}
+
+/** What OpenAPI 3.0 says in its own way. */
+function modern({ nullable, exclusiveMinimum, exclusiveMaximum, ...schema }: JsonObject): JsonObject {
+  const result: Record<string, JsonValue> = { ...schema }
+  if (nullable === true && typeof schema['type'] === 'string') result['type'] = [schema['type'], 'null']
+  for (const [name, limit, plain] of [
+    ['exclusiveMinimum', exclusiveMinimum, 'minimum'],
+    ['exclusiveMaximum', exclusiveMaximum, 'maximum'],
+  ] as const) {
+    if (typeof limit !== 'boolean') {
+      if (limit !== undefined) result[name] = limit
+    } else if (limit && schema[plain] !== undefined) {
+      result[name] = schema[plain]
+      delete result[plain]
+    }
+  }
+  if (nullable === true && Array.isArray(schema['enum']) && !schema['enum'].includes(null))
+    result['enum'] = [...(schema['enum'] as readonly JsonValue[]), null]
+  return result
+}
+
+interface Keyword {
+  readonly value: JsonValue
+  readonly at: string
+}
+
+/** The value as contracts hold it; undefined, and noted, when they cannot. */
+function importKeyword(task: SchemaImport, kind: KeywordKind, { value, at }: Keyword): JsonValue | undefined {
+  if (kind === 'schema') return importSchema(task, value, at)
+  if (kind === 'schemas') {
+    if (!Array.isArray(value) || value.length === 0) return dropped(task, at, 'must be a list of schemas')
+    return value.map((one: JsonValue, index) => importSchema(task, one, `${at}/${index}`))
+  }
+  if (kind === 'schemaMap') {
+    if (!isObject(value)) return dropped(task, at, 'must be a mapping of schemas')
+    const entries = Object.entries(value).filter(
+      ([key]) =>
+        isSound(key) ||
+        drop(task, `${at}/${escapePointer(key)}`, 'has a name that contracts cannot hold').length > 0,
+    )
+    return Object.fromEntries(
+      entries.map(([key, one]) => [key, importSchema(task, one, `${at}/${escapePointer(key)}`)]),
+    )
+  }
+  const problem = PROBLEMS[kind](value)
+  if (problem !== undefined) return dropped(task, at, problem)
+  if (!isSound(value)) {
+    if (kind === 'text' && typeof value === 'string') return readable(value)
+    return dropped(
+      task,
+      at,
+      'holds hidden characters, text that is not in normal form C, or a number that is not exact',
+    )
+  }
+  return value
+}
+
+type LeafKind = Exclude<KeywordKind, 'schema' | 'schemas' | 'schemaMap'>
+const TYPES = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']
+const isText = (value: JsonValue): value is string => typeof value === 'string'
+const areTexts = (value: JsonValue): boolean => Array.isArray(value) && value.every(isText)
+const unless = (holds: boolean, problem: string): string | undefined => (holds ? undefined : problem)
+
+/** What is wrong with a value, per kind of keyword. */
+const PROBLEMS: Readonly<Record<LeafKind, (value: JsonValue) => string | undefined>> = {
+  any: () => undefined,
+  values: (value) => unless(Array.isArray(value), 'must be a list'),
+  enum: (value) => unless(Array.isArray(value) && value.length > 0, 'must be a list of values'),
+  boolean: (value) => unless(typeof value === 'boolean', 'must be true or false'),
+  text: (value) => unless(isText(value), 'must be text'),
+  texts: (value) => unless(areTexts(value), 'must be a list of texts'),
+  textsMap: (value) =>
+    unless(isObject(value) && Object.values(value).every(areTexts), 'must map names to lists of texts'),
+  count: (value) => unless(Number.isInteger(value) && Number(value) >= 0, 'must be a whole number'),
+  number: (value) => unless(typeof value === 'number', 'must be a number'),
+  type: (value) =>
+    unless(
+      (isText(value) ? [value] : areTexts(value) ? (value as readonly string[]) : ['']).every((one) =>
+        TYPES.includes(one),
+      ),
+      'must name types',
+    ),
+  format: (value) =>
+    unless(
+      SCHEMA_FORMATS.some((one) => one === value),
+      `\`${show(value)}\` is not a format of contracts`,
+    ),
+  pattern: (value) => {
+    const compiled = isText(value) ? compilePattern(value) : { ok: false, problem: 'no text' }
+    return compiled.ok ? undefined : `cannot be used: ${'problem' in compiled ? compiled.problem : ''}`
+  },
+  ref: (value) => unless(isText(value), 'must be text'),
+}
+
+/** A reference inside the document becomes one to a definition of the contract; any other is dropped. */
+function importRef(task: SchemaImport, ref: JsonValue, at: string): [string, JsonValue][] {
+  const target = typeof ref === 'string' ? follow(task.root, ref) : undefined
+  if (typeof ref !== 'string' || target === undefined)
+    return drop(task, at, `\`${show(ref)}\` leads nowhere in this document`)
+  const known = task.names.get(ref)
+  if (known !== undefined) return [['$ref', `#/$defs/${known}`]]
+  const name = uniqueName(task, ref)
+  task.names.set(ref, name)
+  task.defs.set(name, importSchema(task, target, `${task.rootPointer}${ref.slice(1)}`))
+  return [['$ref', `#/$defs/${name}`]]
+}
+
+function uniqueName(task: SchemaImport, ref: string): string {
+  const base = (ref.split('/').at(-1) ?? '').replaceAll(/[^A-Za-z0-9_.-]/g, '_') || 'schema'
+  const taken = new Set(task.names.values())
+  let name = base
+  for (let n = 2; taken.has(name); n++) name = `${base}_${n}`
+  return name
+}
+
+/** What a local reference (`#/components/schemas/Pet`) names. */
+export function follow(root: JsonValue, ref: string): JsonValue | undefined {
+  if (!ref.startsWith('#/')) return undefined
+  let here: JsonValue | undefined = root
+  for (const part of ref.slice(2).split('/')) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
+    here = isObject(here)
+      ? Object.hasOwn(here, key)
+        ? here[key]
+        : undefined
+      : Array.isArray(here)
+        ? (here as readonly JsonValue[])[Number(key)]
+        : undefined
+  }
+  return here
+}
+
+/** True for data that a policy file can hold as it is. */
+function isSound(value: JsonValue): boolean {
+  if (typeof value === 'string') return readable(value) === value
+  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER
+  if (Array.isArray(value)) return value.every((one: JsonValue) => isSound(one))
+  return (
+    !isObject(value) ||
+    Object.entries(value).every(([key, one]) => key !== '__proto__' && isSound(key) && isSound(one))
+  )
+}
+
+/** The text in normal form C, with every hidden character written out: a description must not hide anything from its reader. */
+export function readable(text: string): string {
+  return showHidden(text.normalize('NFC'))
+}
+
+function drop(task: SchemaImport, pointer: string, message: string): [] {
+  task.notes.push({ pointer, message: `dropped: ${message}` })
+  return []
+}
+
+function dropped(task: SchemaImport, pointer: string, message: string): undefined {
+  drop(task, pointer, message)
+}
+
+function show(value: JsonValue): string {
+  return showHidden(typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 80)
+}
+
+export function escapePointer(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}

@@ -1,0 +1,43 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+
+/** A schema that is an object: neither `true` nor `false`. */
+export function isSchema(value: JsonValue | undefined): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+/** What the local reference of a schema names; undefined without one. */
+export function refTarget(root: JsonObject, schema: JsonObject): JsonValue | undefined {
+  const ref = schema['$ref']
+  const match = typeof ref === 'string' ? /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(ref) : null
+  const definitions = match ? root[match[1] ?? ''] : undefined
+  const name = match?.[2] ?? ''
+  return isSchema(definitions) && Object.hasOwn(definitions, name) ? definitions[name] : undefined
+}
+
+const SAME_VALUE_LISTS = ['allOf', 'anyOf', 'oneOf']
+const SAME_VALUE = ['if', 'then', 'else']
+
+/** The schemas that may apply to the same value as this one, itself included, each once. */
+export function sameValueParts(root: JsonObject, schema: JsonValue | undefined): readonly JsonObject[] {
+  const found = new Set<JsonObject>()
+  const open: (JsonValue | undefined)[] = [schema]
+  for (let part = open.pop(); part !== undefined || open.length > 0; part = open.pop()) {
+    if (!isSchema(part) || found.has(part)) continue
+    found.add(part)
+    open.push(refTarget(root, part))
+    for (const keyword of SAME_VALUE) open.push(part[keyword])
+    for (const keyword of SAME_VALUE_LISTS) {
+      const list = part[keyword]
+      if (Array.isArray(list)) open.push(...(list as readonly JsonValue[]))
+    }
+    const dependent = part['dependentSchemas']
+    if (isSchema(dependent)) open.push(...Object.values(dependent))
+  }
+  return [...found]
+}
+
+/** The names under `properties` of a schema, of this schema alone. */
+export function propertyNames(schema: JsonObject): readonly string[] {
+  const { properties } = schema
+  return isSchema(properties) ? Object.keys(properties) : []
+}

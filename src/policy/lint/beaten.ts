@@ -1,0 +1,94 @@
+import { VERDICTS } from '../../domain/decision.ts'
+import { MISSING } from '../fields.ts'
+import type { RuleIr } from '../ir.ts'
+import { FALSE, not, TRUE, UNKNOWN, type Truth } from '../kleene.ts'
+import type { ChoiceContext } from './choices.ts'
+import { fires, truthWhenMissing, type Formula, type RuleFormula, type Slot } from './formula.ts'
+import { isCoveredBy, type RuleFacts, type Witness } from './rule.ts'
+
+/** A rule with what can come of it for one tool. */
+export interface Judged {
+  readonly rule: RuleFormula
+  readonly facts: RuleFacts | undefined
+}
+
+/** Pairs of rules that are compared for one rule: a tool of thousands of rules must not take minutes. */
+const MAX_RIVALS = 400
+/** Pairs that no example tells apart, compared in full. */
+const MAX_COMPARED = 8
+
+/**
+ * An enforced, stricter rule that fires whenever this one does, so that this one decides nothing. One with `risk:` decides about the
+ * people of a review, so only a reject rule beats it.
+ */
+export function beaterOf(context: ChoiceContext, judged: Judged, all: readonly Judged[]): RuleIr | undefined {
+  const { rule, facts } = judged
+  if (facts === undefined || facts.neverFires || rule.rule.mode === 'shadow') return undefined
+  let compared = 0
+  for (const { rule: rival } of rivalsOf(rule.rule, all).slice(0, MAX_RIVALS)) {
+    if (facts.witnesses.some((witness) => isToldApart(context, rival, witness))) continue
+    if (++compared > MAX_COMPARED) return undefined
+    const numbered = renumber(rival, rule.slots.length)
+    if (isCoveredBy(context, rule, numbered)) return rival.rule
+  }
+  return undefined
+}
+
+function rivalsOf(rule: RuleIr, all: readonly Judged[]): readonly Judged[] {
+  const least = rule.risk === undefined ? VERDICTS.indexOf(rule.verdict) + 1 : VERDICTS.indexOf('reject')
+  return rule.verdict === 'reject'
+    ? []
+    : all.filter(
+        ({ rule: other }) => other.rule.mode === 'enforced' && VERDICTS.indexOf(other.rule.verdict) >= least,
+      )
+}
+
+/** Its tests numbered behind those of another rule. */
+function renumber(rule: RuleFormula, by: number): RuleFormula {
+  const shift = (formula: Formula): Formula =>
+    formula.kind === 'slot'
+      ? { kind: 'slot', number: formula.number + by }
+      : formula.kind === 'not'
+        ? { kind: 'not', item: shift(formula.item) }
+        : { kind: formula.kind, items: formula.items.map(shift) }
+  const slots = rule.slots.map((slot) => ({ ...slot, number: slot.number + by }))
+  return { ...rule, slots, formula: shift(rule.formula) }
+}
+
+/** An example on which the one rule fires and the rival may rest. Cheap, and where it says yes the rival covers nothing. */
+function isToldApart(context: ChoiceContext, rival: RuleFormula, witness: Witness): boolean {
+  const known = new Map<number, readonly Truth[]>()
+  for (const slot of rival.slots) {
+    const truths = truthsOn(context, slot, witness)
+    if (truths === undefined) return false
+    known.set(slot.number, truths)
+  }
+  return possible(rival.formula, known).some((truth) => !fires(rival.rule, truth))
+}
+
+const ANY_TRUTH: readonly Truth[] = [FALSE, TRUE, UNKNOWN]
+
+/** What a test can come to on an example; undefined when that cannot be said. */
+function truthsOn(context: ChoiceContext, slot: Slot, witness: Witness): readonly Truth[] | undefined {
+  const choice = witness.get(slot.field.name)
+  if (choice === undefined) return ANY_TRUTH
+  const { sample } = choice
+  if (sample === undefined) return undefined
+  if (sample === MISSING)
+    return slot.standIn?.kind === 'defaults' ? undefined : [truthWhenMissing(slot, 0, context.truth).truth]
+  return slot.field.fn === undefined ? [context.truth.ofValue(slot.test, sample)] : undefined
+}
+
+/** Every truth that a formula may have, its tests taken one by one. */
+function possible(formula: Formula, known: ReadonlyMap<number, readonly Truth[]>): readonly Truth[] {
+  if (formula.kind === 'slot') return known.get(formula.number) ?? ANY_TRUTH
+  if (formula.kind === 'not') return possible(formula.item, known).map(not)
+  const items = formula.items.map((item) => possible(item, known))
+  const [settling, other]: readonly [Truth, Truth] = formula.kind === 'all' ? [FALSE, TRUE] : [TRUE, FALSE]
+  const truths: Truth[] = []
+  if (items.some((item) => item.includes(settling))) truths.push(settling)
+  if (items.every((item) => item.includes(other))) truths.push(other)
+  const unsettled = items.every((item) => item.includes(other) || item.includes(UNKNOWN))
+  if (unsettled && items.some((item) => item.includes(UNKNOWN))) truths.push(UNKNOWN)
+  return truths
+}

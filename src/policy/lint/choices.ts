@@ -1,0 +1,187 @@
+import { unconstrained, type FieldValues } from '../field-values.ts'
+import { MISSING } from '../fields.ts'
+import type { Applied } from '../functions.ts'
+import type { FieldIr, TestIr } from '../ir.ts'
+import { UNKNOWN, type Truth } from '../kleene.ts'
+import type { Cell, CellTruth, ExactCell } from './cell.ts'
+import { cellsOf } from './cells.ts'
+import { truthWhenMissing, type Slot } from './formula.ts'
+import type { ToolContract } from '../snapshot.ts'
+import type { Values } from '../values.ts'
+
+/** A field that some tests read, and every way they can come out together. */
+export interface Variable {
+  readonly name: string
+  readonly slots: readonly Slot[]
+  readonly choices: readonly Choice[]
+}
+
+export interface Choice {
+  /** In the order of the variable's slots. */
+  readonly truths: readonly Truth[]
+  /** The field is missing, and some test cannot tell for that reason alone. */
+  readonly undecided: boolean
+  readonly unknown: boolean
+  /** A value of the field itself that comes out so; absent when none is at hand. */
+  readonly sample?: Applied
+}
+
+export interface ChoiceContext {
+  readonly tool: ToolContract
+  readonly fieldValues: FieldValues
+  readonly truth: CellTruth
+  readonly known: KnownChoices
+  /** Whatever the contract says, a field can hold anything. */
+  readonly anything?: boolean
+}
+
+/** Choices by the values of a field and its tests: tools of one schema, and rules that ask the same, share them. */
+export interface KnownChoices {
+  of(
+    values: Values,
+    tests: readonly TestIr[],
+    make: () => readonly Choice[] | undefined,
+  ): readonly Choice[] | undefined
+}
+
+export function createKnownChoices(): KnownChoices {
+  const byValues = new WeakMap<Values, Map<string, readonly Choice[] | undefined>>()
+  return {
+    of(values, tests, make) {
+      const known = byValues.get(values) ?? new Map<string, readonly Choice[] | undefined>()
+      byValues.set(values, known)
+      const key = JSON.stringify(tests)
+      if (!known.has(key)) known.set(key, make())
+      return known.get(key)
+    },
+  }
+}
+
+/** Of one field. */
+const MAX_CHOICES = 512
+
+/** The variables of some tests; undefined when a field has too many choices. Fields are taken to be independent of each other. */
+export function variablesOf(context: ChoiceContext, slots: readonly Slot[]): readonly Variable[] | undefined {
+  const byField = new Map<string, Slot[]>()
+  for (const slot of slots) {
+    const known = byField.get(slot.field.name)
+    if (known) known.push(slot)
+    else byField.set(slot.field.name, [slot])
+  }
+  const variables: Variable[] = []
+  for (const [name, read] of byField) {
+    const choices = choicesOf(context, read)
+    if (choices === undefined) return undefined
+    variables.push({ name, slots: read, choices })
+  }
+  return variables
+}
+
+function choicesOf(context: ChoiceContext, slots: readonly Slot[]): readonly Choice[] | undefined {
+  const [first] = slots
+  if (first === undefined) return []
+  const present = presentChoices(context, slots)
+  if (present === undefined) return undefined
+  const { missing } = valuesFor(context, first.field)
+  const all = missing ? [...missingChoices(context, slots), ...present] : present
+  return all.length > MAX_CHOICES ? undefined : all
+}
+
+function valuesFor({ tool, fieldValues, anything }: ChoiceContext, field: FieldIr): Values {
+  return anything === true ? unconstrained(field.fn) : fieldValues.of(tool, field)
+}
+
+/** With defaults on the way it matters at which step of the path the field is missing. */
+function missingChoices({ truth }: ChoiceContext, slots: readonly Slot[]): readonly Choice[] {
+  const deep = slots.some(({ standIn }) => standIn?.kind === 'defaults')
+  const depths = deep ? (slots[0]?.field.path ?? []).map((_, depth) => depth) : [0]
+  return depths.map((depth) => {
+    const found = slots.map((slot) => truthWhenMissing(slot, depth, truth))
+    return {
+      ...choice(found.map((one) => one.truth)),
+      undecided: found.some((one) => !one.stoodIn && one.truth === UNKNOWN),
+      sample: MISSING,
+    }
+  })
+}
+
+function choice(truths: readonly Truth[]): Choice {
+  return { truths, undecided: false, unknown: truths.includes(UNKNOWN) }
+}
+
+/** A field read through several functions: every combination of what each gives. */
+function presentChoices(context: ChoiceContext, slots: readonly Slot[]): readonly Choice[] | undefined {
+  const groups = [...new Set(slots.map((slot) => slot.field.fn))]
+  if (groups.length === 1) return groupChoices(context, slots)
+  let partial: readonly ReadonlyMap<Slot, Truth>[] = [new Map<Slot, Truth>()]
+  for (const fn of groups) {
+    const group = slots.filter((slot) => slot.field.fn === fn)
+    const found = groupChoices(context, group)
+    if (found === undefined || partial.length * found.length > MAX_CHOICES) return undefined
+    partial = partial.flatMap((known) =>
+      found.map(
+        ({ truths }) => new Map([...known, ...group.map((slot, i) => [slot, truths[i] ?? UNKNOWN] as const)]),
+      ),
+    )
+  }
+  return partial.map((known) => choice(slots.map((slot) => known.get(slot) ?? UNKNOWN)))
+}
+
+function groupChoices(context: ChoiceContext, group: readonly Slot[]): readonly Choice[] | undefined {
+  const [first] = group
+  if (first === undefined) return []
+  const tests = group.map((slot) => slot.test)
+  const values = valuesFor(context, first.field)
+  return context.known.of(values, tests, () => choicesAmong(context, values, group))
+}
+
+function choicesAmong(
+  { truth }: ChoiceContext,
+  values: Values,
+  group: readonly Slot[],
+): readonly Choice[] | undefined {
+  const tests = group.map((slot) => slot.test)
+  const cells = cellsOf(values, tests, truth)
+  if (cells === undefined) return undefined
+  const found = new Map<string, Choice>()
+  for (const cell of cells) {
+    const made = choice(tests.map((test) => truth.of(test, cell)))
+    const key = made.truths.join('')
+    if (!found.has(key)) found.set(key, isSample(cell, group[0]) ? { ...made, sample: cell.value } : made)
+  }
+  return [...found.values()]
+}
+
+/** What a function gives is no value of the field itself. */
+function isSample(cell: Cell, slot: Slot | undefined): cell is ExactCell {
+  return cell.kind === 'exact' && slot?.field.fn === undefined
+}
+
+/** More combinations of choices than this are not looked at. */
+const MAX_COMBINATIONS = 4_096
+
+/**
+ * Visits every combination of choices, until `visit` answers false. The truths are by number of the test, and the same list each
+ * time. False when there are too many, and then none is visited.
+ */
+export function combine(
+  variables: readonly Variable[],
+  visit: (truths: readonly Truth[], chosen: readonly Choice[]) => boolean,
+): boolean {
+  const count = variables.reduce((product, { choices }) => product * choices.length, 1)
+  if (count > MAX_COMBINATIONS) return false
+  const truths: Truth[] = []
+  const chosen: Choice[] = []
+  const step = (index: number): boolean => {
+    const variable = variables[index]
+    if (variable === undefined) return visit(truths, chosen)
+    for (const one of variable.choices) {
+      chosen[index] = one
+      for (const [place, slot] of variable.slots.entries()) truths[slot.number] = one.truths[place] ?? UNKNOWN
+      if (!step(index + 1)) return false
+    }
+    return true
+  }
+  step(0)
+  return true
+}

@@ -1,0 +1,24 @@
+import type { FieldIr, NodeIr, RuleIr } from '../ir.ts'
+
+/** What an agent sheds by choosing another task id. As text: these fields come with `limits:`. */
+const TASK_HISTORY: readonly string[] = ['task.tools', 'task.labels']
+const AGENT_HISTORY: readonly string[] = ['agent.tools', 'agent.labels']
+
+/** A review or reject rule that, of all history, looks at the task's only. */
+export function isTaskScoped(rule: Pick<RuleIr, 'verdict' | 'when' | 'unless'>): boolean {
+  if (rule.verdict === 'allow') return false
+  const roots = fieldsOf(rule).map((field): string => field.root)
+  return (
+    roots.some((root) => TASK_HISTORY.includes(root)) && !roots.some((root) => AGENT_HISTORY.includes(root))
+  )
+}
+
+/** Every field that the conditions of a rule read. */
+export function fieldsOf({ when, unless }: Pick<RuleIr, 'when' | 'unless'>): readonly FieldIr[] {
+  return [when, unless].flatMap((node) => (node ? fieldsIn(node) : []))
+}
+
+function fieldsIn(node: NodeIr): readonly FieldIr[] {
+  if (node.kind === 'leaf') return [node.field]
+  return node.kind === 'not' ? fieldsIn(node.item) : node.items.flatMap(fieldsIn)
+}

@@ -1,0 +1,112 @@
+import type { CheckedRuleFile } from '../check/rules.ts'
+import { createToolReport, type ToolUse } from '../check/tool-names.ts'
+import type { CheckedTool } from '../check/tool.ts'
+import type { FieldValues } from '../field-values.ts'
+import { beaterOf, type Judged } from './beaten.ts'
+import { createCellTruth } from './cell.ts'
+import { createKnownChoices, type ChoiceContext } from './choices.ts'
+import { formulaOf } from './formula.ts'
+import { isTaskScoped } from './history.ts'
+import { reportRule } from './report.ts'
+import { factsOf } from './rule.ts'
+import { addFacts, createStanding, type Standing } from './standing.ts'
+import type { Reader } from '../yaml/shape.ts'
+import type { ToolContract } from '../snapshot.ts'
+
+/** A bundle without errors. */
+export interface LintedBundle {
+  readonly tools: readonly CheckedTool[]
+  readonly rules: readonly CheckedRuleFile[]
+  readonly fieldValues: FieldValues
+  /** What directory.yaml lets agents use. */
+  readonly permitted: { readonly reader: Reader; readonly uses: readonly ToolUse[] } | undefined
+}
+
+/**
+ * Static analysis (section 5): what can be said of rules without a call. Sound, not complete: it says of a rule that it never fires,
+ * always fires or is always beaten only when that holds for every payload that fits the contracts; where there is too much to look at
+ * it says nothing.
+ */
+export function lintBundle(bundle: LintedBundle): void {
+  const standings = bundle.rules.map((file) => file.file.rules.map(() => createStanding()))
+  const shared = { fieldValues: bundle.fieldValues, truth: createCellTruth(), known: createKnownChoices() }
+  const filesOf = filesByTool(bundle.rules)
+  for (const { contract, nameAt, reader } of bundle.tools) {
+    const files = filesOf.get(contract.name) ?? []
+    if (files.length === 0)
+      reader.report('tool-without-rule', nameAt, `no rule file applies to \`${contract.name}\``)
+    const context = { ...shared, tool: contract }
+    lintTool(context, bundle, { files, standings })
+  }
+  reportAll(bundle, standings, shared)
+  reportToolNames(bundle)
+}
+
+/** A warning: a contract may come later, and the history keeps tools that are gone. */
+function reportToolNames({ tools, rules, permitted }: LintedBundle): void {
+  const report = createToolReport(tools.map(({ contract }) => contract.name))
+  const hint = 'until a tool has a contract under tools/, every call of it is rejected'
+  if (permitted) report(permitted.reader, permitted.uses, hint)
+  for (const { reader, toolUses } of rules)
+    report(reader, toolUses, 'the history holds only tools that had a contract when they were called')
+}
+
+function filesByTool(rules: readonly CheckedRuleFile[]): ReadonlyMap<string, readonly number[]> {
+  const files = new Map<string, number[]>()
+  for (const [index, file] of rules.entries()) {
+    for (const tool of file.tools) {
+      const known = files.get(tool)
+      if (known) known.push(index)
+      else files.set(tool, [index])
+    }
+  }
+  return files
+}
+
+type Standings = readonly (readonly Standing[])[]
+
+function lintTool(
+  context: ChoiceContext,
+  bundle: LintedBundle,
+  { files, standings }: { readonly files: readonly number[]; readonly standings: Standings },
+): void {
+  const all: (Judged & { readonly standing: Standing })[] = []
+  for (const index of files) {
+    const file = bundle.rules[index]?.file
+    for (const [place, rule] of file?.rules.entries() ?? []) {
+      const standing = standings[index]?.[place]
+      if (!file || !standing) continue
+      const formula = formulaOf(context.tool, { file, rule })
+      const facts = factsOf(context, formula)
+      addFacts(standing, context.tool, formula, facts)
+      all.push({ rule: formula, facts, standing })
+    }
+  }
+  for (const judged of all) {
+    const { standing } = judged
+    // One tool for which it is not beaten is enough.
+    if (standing.beaten !== false) standing.beaten = beaterOf(context, judged, all) ?? false
+  }
+}
+
+function reportAll(
+  { tools, rules }: LintedBundle,
+  standings: Standings,
+  shared: Omit<ChoiceContext, 'tool'>,
+): void {
+  const contracts = new Map<string, ToolContract>(tools.map((tool) => [tool.contract.name, tool.contract]))
+  for (const [index, file] of rules.entries()) {
+    const tool = contracts.get(file.tools[0] ?? '')
+    for (const [place, rule] of file.file.rules.entries()) {
+      const at = file.places.get(rule.id)
+      const standing = standings[index]?.[place]
+      if (!at || !standing || !tool) continue
+      const contradicts = (): boolean => {
+        const formula = formulaOf(tool, { file: file.file, rule })
+        return factsOf({ ...shared, tool, anything: true }, formula)?.neverTrue === true
+      }
+      const taskScoped = isTaskScoped(rule)
+      reportRule({ reader: file.reader, at }, rule, { standing, contradicts, taskScoped })
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import type { RuleIr } from '../ir.ts'
+import { fieldsOf } from './history.ts'
+import type { Standing } from './standing.ts'
+import type { Doc } from '../yaml/parse.ts'
+import type { Reader } from '../yaml/shape.ts'
+
+interface Place {
+  readonly reader: Reader
+  readonly at: Doc
+}
+
+export interface RuleFindings {
+  readonly standing: Standing
+  /** Its conditions never all hold, whatever the contract. Asked for only when they never do with it. */
+  readonly contradicts: () => boolean
+  readonly taskScoped: boolean
+}
+
+/** Reports what was found about one rule: of several reasons why it is idle the most telling one. */
+export function reportRule(
+  place: Place,
+  rule: RuleIr,
+  { standing, contradicts, taskScoped }: RuleFindings,
+): void {
+  reportIdle(place, rule, { standing, contradicts })
+  reportUndecided(place, rule, standing)
+  if (taskScoped)
+    place.reader.report(
+      'task-scoped-history',
+      place.at,
+      `rule \`${rule.id}\` looks only at the history of the task, and the agent chooses the task`,
+      'use `agent.tools` or `agent.labels`, which an agent cannot shed',
+    )
+}
+
+function reportIdle(
+  { reader, at }: Place,
+  rule: RuleIr,
+  { standing, contradicts }: Pick<RuleFindings, 'standing' | 'contradicts'>,
+): void {
+  const { id } = rule
+  if (standing.neverTrue && contradicts()) {
+    const hint = 'lines of one match must all hold; use `any:` when one suffices'
+    reader.report('contradiction', at, `the conditions of rule \`${id}\` exclude each other`, hint)
+  } else if (standing.neverFires) {
+    reader.report(
+      'never-fires',
+      at,
+      `rule \`${id}\` never fires: no call that fits the contract meets its conditions`,
+    )
+  } else if (standing.beaten) {
+    const by = standing.beaten
+    const message = `rule \`${id}\` decides nothing: whenever it fires, ${by.verdict} rule \`${by.id}\` fires too`
+    reader.report('always-beaten', at, message)
+  } else if (standing.alwaysFires && speaksOfCalls(rule)) {
+    reader.report(
+      'always-fires',
+      at,
+      `rule \`${id}\` fires for every call: its conditions always hold`,
+      'leave `when:` and `unless:` out to say so',
+    )
+  }
+}
+
+/** A rule without conditions is meant to fire always, and one about the tool may be written for tools to come. */
+function speaksOfCalls(rule: RuleIr): boolean {
+  const fields = fieldsOf(rule)
+  return fields.length > 0 && !fields.some((field) => field.root.startsWith('tool.'))
+}
+
+/** Fields that whoever calls the tool may leave out. */
+const CALLERS_FIELD = /^(?:payload[.[]|task\.(?:workflow|label|subject)$)/
+
+function reportUndecided({ reader, at }: Place, rule: RuleIr, { undecidedBy }: Standing): void {
+  if (rule.verdict === 'allow') return
+  for (const [field, tool] of undecidedBy) {
+    if (!CALLERS_FIELD.test(field)) continue
+    const where = field.startsWith('payload') ? ` in the contract of \`${tool}\`` : ''
+    reader.report(
+      'optional-field',
+      at,
+      `\`${field}\` is optional${where}: when it is missing nobody can tell, and ${rule.verdict} rule \`${rule.id}\` fires`,
+      'say what it means under `missing_means:`, or test `missing` or `present` in the rule',
+    )
+  }
+}

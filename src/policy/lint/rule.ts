@@ -1,0 +1,96 @@
+import { MISSING } from '../fields.ts'
+import type { RuleIr } from '../ir.ts'
+import { FALSE, TRUE, UNKNOWN } from '../kleene.ts'
+import { combine, variablesOf, type Choice, type ChoiceContext, type Variable } from './choices.ts'
+import { fires, truthOfFormula, type RuleFormula } from './formula.ts'
+
+/** What can come of a rule for one tool. `undefined` in place of it: too much to look at, so nothing is known. */
+export interface RuleFacts {
+  readonly neverFires: boolean
+  readonly alwaysFires: boolean
+  readonly neverTrue: boolean
+  /** Fields that may be missing, and then alone leave open whether the rule fires. */
+  readonly undecidedBy: readonly string[]
+  readonly witnesses: readonly Witness[]
+}
+
+/** Values of fields with which the rule fires: by field, absent where no value is at hand. */
+export type Witness = ReadonlyMap<string, Choice>
+
+const MAX_WITNESSES = 3
+
+export function factsOf(context: ChoiceContext, rule: RuleFormula): RuleFacts | undefined {
+  const variables = variablesOf(context, rule.slots)
+  if (variables === undefined) return undefined
+  const seen = { fires: false, rests: false, isTrue: false }
+  const undecided = new Set<string>()
+  const witnesses: Witness[] = []
+  const optional = variables.filter(({ choices }) => choices.some((one) => one.undecided)).length
+  const mayBeUndecided = rule.rule.verdict === 'allow' ? 0 : optional
+  const complete = combine(variables, (truths, chosen) => {
+    const truth = truthOfFormula(rule.formula, truths)
+    if (fires(rule.rule, truth)) seen.fires = true
+    else seen.rests = true
+    if (truth === TRUE) {
+      seen.isTrue = true
+      if (witnesses.length < MAX_WITNESSES) witnesses.push(witnessOf(variables, chosen))
+    }
+    if (truth === UNKNOWN && mayBeUndecided > 0) noteUndecided(variables, chosen, undecided)
+    const knowsAll = seen.fires && seen.rests && witnesses.length === MAX_WITNESSES
+    return !knowsAll || undecided.size < mayBeUndecided
+  })
+  if (!complete) return undefined
+  return {
+    neverFires: !seen.fires,
+    alwaysFires: !seen.rests,
+    neverTrue: !seen.isTrue,
+    undecidedBy: [...undecided],
+    witnesses,
+  }
+}
+
+function witnessOf(variables: readonly Variable[], chosen: readonly Choice[]): Witness {
+  return new Map(
+    variables.flatMap(({ name }, index) => (chosen[index] ? [[name, chosen[index]] as const] : [])),
+  )
+}
+
+function noteUndecided(
+  variables: readonly Variable[],
+  chosen: readonly Choice[],
+  undecided: Set<string>,
+): void {
+  const first = chosen.findIndex((choice) => choice.unknown)
+  const name = variables[first]?.name
+  if (name === undefined || chosen[first]?.undecided !== true) return
+  if (chosen.findLastIndex((choice) => choice.unknown) !== first) return
+  // Fields are taken to be independent; of one inside another that is there, perhaps it cannot be missing.
+  const inside = variables.some(
+    (outer, index) => isInside(name, outer.name) && chosen[index]?.sample !== MISSING,
+  )
+  if (!inside) undecided.add(name)
+}
+
+function isInside(name: string, outer: string): boolean {
+  return name.startsWith(`${outer}.`) || name.startsWith(`${outer}[`)
+}
+
+/** True when whenever `rule` fires, `other` fires as well, and makes it redundant: on TRUE it is a match as good as `rule` is. */
+export function isCoveredBy(context: ChoiceContext, rule: RuleFormula, other: RuleFormula): boolean {
+  const variables = variablesOf(context, [...rule.slots, ...other.slots])
+  if (variables === undefined) return false
+  let covered = true
+  const complete = combine(variables, (truths) => {
+    const own = truthOfFormula(rule.formula, truths)
+    if (!fires(rule.rule, own)) return true
+    const theirs = truthOfFormula(other.formula, truths)
+    covered = own === TRUE && covers(rule) ? theirs === TRUE && covers(other) : theirs !== FALSE
+    return covered
+  })
+  return complete && covered
+}
+
+/** Firing on TRUE it is a match (section 4). */
+function covers({ rule, file }: { readonly rule: RuleIr; readonly file: RuleFormula['file'] }): boolean {
+  return !(file.catchAll && rule.verdict === 'review')
+}

@@ -1,0 +1,41 @@
+import type { RuleIr } from '../ir.ts'
+import type { RuleFormula } from './formula.ts'
+import { undecidedFields } from './optional.ts'
+import type { RuleFacts } from './rule.ts'
+import type { ToolContract } from '../snapshot.ts'
+
+/** What is known of a rule over all tools it applies to. A claim holds only when it holds for each. */
+export interface Standing {
+  neverFires: boolean
+  alwaysFires: boolean
+  neverTrue: boolean
+  /** The rule that beats it; false when for some tool none does. */
+  beaten: RuleIr | false | undefined
+  /** Fields that leave it undecided when they are missing, with a tool where they do. */
+  readonly undecidedBy: Map<string, string>
+}
+
+export function createStanding(): Standing {
+  return {
+    neverFires: true,
+    alwaysFires: true,
+    neverTrue: true,
+    beaten: undefined,
+    undecidedBy: new Map<string, string>(),
+  }
+}
+
+/** Joins what is known for one more tool; nothing known leaves no claim standing. */
+export function addFacts(
+  standing: Standing,
+  tool: ToolContract,
+  rule: RuleFormula,
+  facts: RuleFacts | undefined,
+): void {
+  standing.neverFires &&= facts?.neverFires === true
+  standing.alwaysFires &&= facts?.alwaysFires === true
+  standing.neverTrue &&= facts?.neverTrue === true
+  for (const field of undecidedFields(tool, rule, facts)) {
+    if (!standing.undecidedBy.has(field)) standing.undecidedBy.set(field, tool.name)
+  }
+}

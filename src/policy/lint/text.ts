@@ -1,0 +1,101 @@
+import type { Scalar, TestIr } from '../ir.ts'
+
+/** Something that a text test asks of a text: `starts_with /etc`, or a glob or pattern that is not looked into. */
+export interface TextAtom {
+  readonly op: 'starts_with' | 'ends_with' | 'contains' | 'opaque'
+  readonly text: string
+  /** What a glob in two parts says as well. */
+  readonly implies: readonly TextAtom[]
+}
+
+/** The atoms of the text tests of one field; equal ones are one object. */
+export interface TextAtoms {
+  readonly atoms: readonly TextAtom[]
+  /** Of a text test, the atoms of which one suffices; none for other tests. */
+  readonly of: (test: TestIr) => readonly TextAtom[]
+  /** Texts that a glob without a star names. */
+  readonly literals: readonly string[]
+}
+
+export function collectAtoms(tests: readonly TestIr[]): TextAtoms {
+  const known = new Map<string, TextAtom>()
+  const byTest = new Map<TestIr, readonly TextAtom[]>()
+  const literals: string[] = []
+  const make: MakeAtom = (op, text, implies = []) => {
+    const key = `${op} ${text}`
+    const found = known.get(key) ?? { op, text, implies }
+    known.set(key, found)
+    return found
+  }
+  for (const test of tests) {
+    if (!('values' in test) || test.op === 'is') continue
+    const { op } = test
+    const texts = (test.values as readonly Scalar[]).filter((value) => typeof value === 'string')
+    byTest.set(
+      test,
+      texts.map((text) => {
+        if (op === 'like' && !text.includes('*')) literals.push(text)
+        if (op === 'like') return atomOfGlob(make, text)
+        return op === 'matches' ? make('opaque', `matches ${text}`) : make(op, text)
+      }),
+    )
+  }
+  return { atoms: [...known.values()], of: (test) => byTest.get(test) ?? [], literals }
+}
+
+type MakeAtom = (op: TextAtom['op'], text: string, implies?: readonly TextAtom[]) => TextAtom
+
+function atomOfGlob(make: MakeAtom, glob: string): TextAtom {
+  const parts = glob.split('*')
+  if (parts.length === 1) return make('opaque', `is ${glob}`)
+  const [first, last] = [parts[0] ?? '', parts.at(-1) ?? '']
+  const starts = first === '' ? [] : [make('starts_with', first)]
+  const ends = last === '' ? [] : [make('ends_with', last)]
+  const [only, ...more] = [...starts, ...parts.slice(1, -1).map((part) => make('contains', part)), ...ends]
+  if (only !== undefined && more.length === 0) return only
+  return make('opaque', `like ${glob}`, [...starts, ...ends])
+}
+
+/** Atoms of which more than this make too many combinations. */
+const MAX_ATOMS = 6
+
+/**
+ * Every set of atoms that may hold together for one text. A glob without a star is a literal, so it does not hold for a text
+ * that equals no literal. Undefined when there are too many.
+ */
+export function atomSets({ atoms }: TextAtoms): readonly ReadonlySet<TextAtom>[] | undefined {
+  const open = atoms.filter((atom) => !(atom.op === 'opaque' && atom.text.startsWith('is ')))
+  if (open.length > MAX_ATOMS) return undefined
+  const sets: ReadonlySet<TextAtom>[] = []
+  for (let bits = 0; bits < 1 << open.length; bits++) {
+    const set = new Set(open.filter((_, index) => (bits >> index) & 1))
+    if (isPossible(set, open)) sets.push(set)
+  }
+  return sets
+}
+
+function isPossible(set: ReadonlySet<TextAtom>, all: readonly TextAtom[]): boolean {
+  for (const one of set) {
+    for (const other of all) {
+      if (set.has(other) ? excludes(one, other) : entails(one, other)) return false
+    }
+  }
+  return true
+}
+
+/** A text with the first atom surely has the second. */
+function entails(one: TextAtom, other: TextAtom): boolean {
+  if (one.implies.some((implied) => implied === other || entails(implied, other))) return true
+  if (other.op === 'starts_with') return one.op === 'starts_with' && one.text.startsWith(other.text)
+  if (other.op === 'ends_with') return one.op === 'ends_with' && one.text.endsWith(other.text)
+  return other.op === 'contains' && one.op !== 'opaque' && one.text.includes(other.text)
+}
+
+/** No text has both. */
+function excludes(one: TextAtom, other: TextAtom): boolean {
+  if (one.op === 'starts_with' && other.op === 'starts_with')
+    return !one.text.startsWith(other.text) && !other.text.startsWith(one.text)
+  if (one.op === 'ends_with' && other.op === 'ends_with')
+    return !one.text.endsWith(other.text) && !other.text.endsWith(one.text)
+  return one.implies.some((implied) => implied !== other && excludes(implied, other))
+}

@@ -1,0 +1,64 @@
+import { RISKS, VERDICTS } from '../../domain/decision.ts'
+
+/** Where a mapping stands decides the order of its keys (policy-language.md sections 2 and 3). Other keys follow, in the order they are in. */
+export interface KeyOrder {
+  readonly keys: readonly string[]
+  /** The order inside the value of a key; `*` stands for every other key. */
+  readonly inside?: Readonly<Record<string, KeyOrder>>
+}
+
+const keys = (text: string): readonly string[] => text.split(' ')
+const REVIEWERS: KeyOrder = { keys: keys('group approvals interactive expires') }
+
+// Matches, tests and payloads stay as their author wrote them: the order of tests is the order in which they are explained.
+const RULE: KeyOrder = {
+  keys: ['id', ...VERDICTS, ...keys('when unless risk reviewers mode until')],
+  inside: { reviewers: REVIEWERS },
+}
+const LIMIT: KeyOrder = { keys: ['id', ...VERDICTS, ...keys('risk mode count sum at_most within per')] }
+const CASE: KeyOrder = {
+  keys: [...VERDICTS, ...keys('payload agent task used risk_level time tool risk by')],
+  inside: {
+    agent: { keys: keys('id tenant tools labels') },
+    task: { keys: keys('workflow label subject tools labels') },
+    time: { keys: keys('weekday hour') },
+  },
+}
+const RULE_FILE: KeyOrder = {
+  keys: keys('tool tools owner missing_means mode rules limits tests'),
+  inside: { rules: RULE, limits: LIMIT, tests: CASE },
+}
+
+const TOOL: KeyOrder = { keys: keys('tool description risk reversibility labels sensitive input_schema') }
+
+const LEVEL: KeyOrder = {
+  keys: keys('group approvals interactive expires remind_after escalate'),
+  inside: { escalate: { keys: keys('after group') } },
+}
+const ROUTING: KeyOrder = {
+  keys: keys('unmatched allow_up_to timezone levels lists'),
+  inside: { levels: { keys: RISKS, inside: Object.fromEntries(RISKS.map((risk) => [risk, LEVEL])) } },
+}
+
+const AGENT: KeyOrder = { keys: keys('owners tools signed_approvals token_ttl prevent_self_review rate') }
+const REVIEWER: KeyOrder = { keys: keys('name email groups roles') }
+const TENANT: KeyOrder = {
+  keys: keys('agents reviewers'),
+  inside: {
+    agents: { keys: [], inside: { '*': AGENT } },
+    reviewers: { keys: [], inside: { '*': REVIEWER } },
+  },
+}
+const DIRECTORY: KeyOrder = { keys: ['tenants'], inside: { tenants: { keys: [], inside: { '*': TENANT } } } }
+
+/** The order for a file of a bundle, by its path. */
+export function orderOf(path: string): KeyOrder {
+  if (path === 'routing.yaml') return ROUTING
+  if (path === 'directory.yaml') return DIRECTORY
+  return path.startsWith('tools/') ? TOOL : RULE_FILE
+}
+
+/** The order inside the value of a key; undefined where everything stays. */
+export function orderInside(order: KeyOrder, key: string): KeyOrder | undefined {
+  return order.inside && (Object.hasOwn(order.inside, key) ? order.inside[key] : order.inside['*'])
+}

@@ -1,0 +1,177 @@
+import { CST, Lexer } from 'yaml'
+import { MAX_YAML_DEPTH, MAX_YAML_NODES } from '../bounds.ts'
+import type { DiagnosticCode } from '../diagnostics.ts'
+import type { Findings, Source } from './source.ts'
+import { findHidden, nameOf } from '../text.ts'
+
+/** What no policy may contain, by token. */
+const REFUSED: Readonly<Record<string, readonly [DiagnosticCode, string]>> = {
+  anchor: ['yaml-anchor', 'anchors are not part of the policy language'],
+  alias: ['yaml-anchor', 'aliases are not part of the policy language'],
+  tag: ['yaml-tag', 'tags are not part of the policy language'],
+  'directive-line': ['yaml-directive', 'directives are not part of the policy language'],
+}
+const NODE_TOKENS = new Set([
+  'scalar',
+  'double-quoted-scalar',
+  'single-quoted-scalar',
+  'flow-map-start',
+  'flow-seq-start',
+  'seq-item-ind',
+  'map-value-ind',
+  'comma',
+])
+
+interface Scan {
+  readonly source: Source
+  readonly findings: Findings
+  offset: number
+  nodes: number
+  documents: number
+  /** After `---` or `...`: another document, or text after the end. */
+  ended: boolean
+  content: boolean
+  flow: number
+  /** Columns at which open block collections began. */
+  readonly columns: number[]
+  lineStart: number
+  /** The line end that some readers see and others do not; -1 without one. */
+  oddBreak: number
+  clean: boolean
+}
+
+/**
+ * One linear pass over the tokens, before the parser builds anything: refuses what is not part of the language and what
+ * would cost the parser more than its size says (depth, nodes). Gives the tokens for the parser; undefined when the text must not be
+ * parsed.
+ */
+export function scanTokens(source: Source, findings: Findings): readonly string[] | undefined {
+  const scan: Scan = {
+    source,
+    findings,
+    offset: 0,
+    nodes: 0,
+    documents: 0,
+    ended: false,
+    content: false,
+    flow: 0,
+    columns: [],
+    lineStart: 0,
+    oddBreak: -1,
+    clean: true,
+  }
+  checkBreaks(scan)
+  const lexemes: string[] = []
+  for (const lexeme of new Lexer().lex(source.text)) {
+    lexemes.push(lexeme)
+    const type = CST.tokenType(lexeme) ?? 'plain'
+    if (!scanToken(scan, type, lexeme)) return undefined
+    if (!isAnnouncement(type, lexeme)) advance(scan, lexeme)
+  }
+  return scan.clean ? lexemes : undefined
+}
+
+const ODD_BREAK = /\r(?!\n)|[\x85\u2028\u2029]/
+
+/**
+ * YAML ends a line at a carriage return, YAML 1.1 and many editors at NEL, LS and PS as well, in comments too; the lexer does not, nor does a pull
+ * request show it: a rule that other readers see would be part of a comment here. The first is reported: a file has one kind of line end.
+ */
+function checkBreaks(scan: Scan): void {
+  const { source, findings } = scan
+  const start = source.text.search(ODD_BREAK)
+  scan.oddBreak = start
+  if (start < 0) return
+  const mark = { start, end: start + 1 }
+  findings.add('hidden-character', { source, mark }, ...describeBreak(source.text, start))
+  scan.clean = false
+}
+
+function describeBreak(text: string, at: number): readonly [message: string, hint: string] {
+  if (text[at] === '\r')
+    return ['a carriage return without a line feed ends the line for some readers only', LINE_ENDS]
+  const code = text.charCodeAt(at).toString(16)
+  return [
+    `${nameOf(text, at)} ends the line for some readers only`,
+    `${LINE_ENDS}; a pattern finds the character as \`\\x{${code}}\``,
+  ]
+}
+
+const LINE_ENDS = 'end lines with a line feed'
+
+/**
+ * The lexer announces a document, a scalar and the end of an unclosed bracket by control characters that are not in the text. Where the text does
+ * hold one of them, it is part of a scalar, whose value is looked at when it is read.
+ */
+function isAnnouncement(type: string, lexeme: string): boolean {
+  return type === 'doc-mode' || type === 'flow-error-end' || (type === 'scalar' && lexeme === '\x1f')
+}
+
+function scanToken(scan: Scan, type: string, lexeme: string): boolean {
+  const refused = REFUSED[type]
+  if (refused) refuse(scan, refused[0], refused[1], lexeme.length)
+  if (type !== 'comment' && !isAnnouncement(type, lexeme)) checkHidden(scan, lexeme)
+  checkDocuments(scan, type)
+  if (NODE_TOKENS.has(type)) scan.nodes++
+  if (scan.nodes > MAX_YAML_NODES) {
+    return refuse(scan, 'yaml-nodes', `the file has more than ${MAX_YAML_NODES} parts`, 1)
+  }
+  if (depthAfter(scan, type) > MAX_YAML_DEPTH) {
+    return refuse(scan, 'yaml-depth', `the nesting is deeper than ${MAX_YAML_DEPTH}`, 1)
+  }
+  return true
+}
+
+function checkHidden(scan: Scan, lexeme: string): void {
+  const at = findHidden(lexeme)
+  if (at < 0) return
+  const start = scan.offset + at
+  if (start === scan.oddBreak) return
+  const message = `hidden character ${nameOf(lexeme, at)}`
+  scan.findings.add('hidden-character', { source: scan.source, mark: { start, end: start + 1 } }, message)
+  scan.clean = false
+}
+
+function checkDocuments(scan: Scan, type: string): void {
+  if (type === 'doc-start') {
+    if (scan.content || scan.ended || ++scan.documents > 1)
+      refuse(scan, 'yaml-documents', 'a file holds one document', 3)
+  } else if (type === 'doc-end') scan.ended = true
+  else if (NODE_TOKENS.has(type)) {
+    scan.content = true
+    if (scan.ended) refuse(scan, 'yaml-documents', 'text follows the end of the document', 1)
+  }
+}
+
+const FLOW_STEPS: Readonly<Record<string, number>> = {
+  'flow-map-start': 1,
+  'flow-seq-start': 1,
+  'flow-map-end': -1,
+  'flow-seq-end': -1,
+}
+
+/** Nesting after this token: open flow brackets plus block collections, told apart by the column they begin at. */
+function depthAfter(scan: Scan, type: string): number {
+  scan.flow += FLOW_STEPS[type] ?? 0
+  const begins = type === 'explicit-key-ind' || (NODE_TOKENS.has(type) && type !== 'map-value-ind')
+  if (scan.flow === 0 && begins) openColumn(scan.columns, scan.offset - scan.lineStart)
+  return scan.flow + scan.columns.length
+}
+
+function openColumn(columns: number[], column: number): void {
+  while ((columns.at(-1) ?? -1) > column) columns.pop()
+  if (columns.at(-1) !== column) columns.push(column)
+}
+
+function advance(scan: Scan, lexeme: string): void {
+  const lastBreak = lexeme.lastIndexOf('\n')
+  if (lastBreak >= 0) scan.lineStart = scan.offset + lastBreak + 1
+  scan.offset += lexeme.length
+}
+
+function refuse(scan: Scan, code: DiagnosticCode, message: string, width: number): false {
+  const mark = { start: scan.offset, end: scan.offset + width }
+  scan.findings.add(code, { source: scan.source, mark }, message)
+  scan.clean = false
+  return false
+}

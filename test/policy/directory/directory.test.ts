@@ -1,0 +1,581 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { getPriority } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Diagnostic } from '../../../src/policy/diagnostics.ts'
+import { loadBundle } from '../../../src/policy/directory/directory.ts'
+import { loadBundleInChild } from '../../../src/policy/directory/host.ts'
+import { startBundleChild } from '../../../src/policy/directory/start.ts'
+import { watchBundle, type BundleWatch, type WatchOptions } from '../../../src/policy/directory/watch.ts'
+import type { LoadResult } from '../../../src/policy/load.ts'
+import { priorities } from '../../priorities.ts'
+import { bundle, call, rules, tempDir, until, writeFiles, type Files } from '../support.ts'
+
+const CHILD = new URL('../../../dist/policy/directory/bundle-child.js', import.meta.url)
+const allowing = (id: string): string => rules(`  - { id: ${id}, allow: A. }\n`)
+
+function dirWith(files: Files): string {
+  const dir = tempDir()
+  writeFiles(dir, files)
+  return dir
+}
+const codes = (result: LoadResult): readonly string[] =>
+  result.ok ? ['ok'] : result.diagnostics.map((one) => `${one.file} ${one.code}`)
+
+describe('loading a bundle', () => {
+  it('gives one snapshot with files, revision and commit', async () => {
+    const dir = dirWith(
+      bundle({
+        'README.md': '# hi',
+        'rules/pay.yaml.bak': 'x',
+        'rules/team/more.yml': allowing('more'),
+        '.git/HEAD': `${'a'.repeat(40)}\n`,
+      }),
+    )
+    const result = await loadBundle(dir)
+    if (!result.ok) throw new Error(JSON.stringify(result.diagnostics))
+    expect(result.snapshot.files.map((file) => file.path)).toEqual([
+      'directory.yaml',
+      'routing.yaml',
+      'rules/pay.yaml',
+      'rules/team/more.yml',
+      'tools/pay.yaml',
+    ])
+    expect(result.snapshot.revision).toMatch(/^[0-9a-f]{64}$/)
+    expect(result.snapshot.commit).toBe('a'.repeat(40))
+    expect(result.snapshot.rules.map((rule) => rule.id)).toEqual(['pay-small', 'more'])
+    const again = await loadBundle(dir)
+    expect(again.ok && again.snapshot.revision).toBe(result.snapshot.revision)
+  })
+
+  it('says so when there is nothing to load', async () => {
+    expect(codes(await loadBundle(join(tempDir(), 'nowhere')))).toEqual(['. bundle-unreadable'])
+    expect(codes(await loadBundle(tempDir()))).toEqual([
+      'routing.yaml missing-file',
+      'directory.yaml missing-file',
+    ])
+  })
+
+  it('refuses what looks like policy and would be ignored', async () => {
+    const dir = dirWith(
+      bundle({
+        'rule/x.yaml': 'a: b',
+        'route.yaml': 'a: b',
+        'rules/X.YAML': 'a: b',
+        'rules/-x.yaml': 'a: b',
+      }),
+    )
+    writeFileSync(join(dir, 'rules', 'a\nb.yaml'), 'a: b')
+    expect(codes(await loadBundle(dir)).toSorted()).toEqual(
+      ['route.yaml', 'rule', 'rules/-x.yaml', 'rules/X.YAML', 'rules/a<U+000A>b.yaml']
+        .map((path) => `${path} unexpected-file`)
+        .toSorted(),
+    )
+  })
+
+  it.each(['routing.json', 'routing.yml', 'directory.json', 'Directory.YAML'])(
+    'refuses %s beside the file that is read',
+    async (name) => {
+      const result = await loadBundle(dirWith(bundle({ [name]: '{}' })))
+      expect(codes(result)).toEqual([`${name} unexpected-file`])
+      const meant = name.toLowerCase().startsWith('routing') ? 'routing.yaml' : 'directory.yaml'
+      expect(!result.ok && result.diagnostics[0]?.hint).toBe(`name it \`${meant}\`, which may hold JSON`)
+    },
+  )
+
+  it('leaves alone what is no policy', async () => {
+    const others = [
+      'package.json',
+      'README.md',
+      'notes.txt',
+      '.routing.json',
+      '.yamllint.yaml',
+      'schemas/rules.json',
+    ]
+    const files = Object.fromEntries(others.map((name) => [name, '{}']))
+    expect(codes(await loadBundle(dirWith(bundle({ ...files, '.git/x.yaml': 'a' }))))).toEqual(['ok'])
+  })
+
+  it('takes files in folders up to four deep, and refuses a deeper one', async () => {
+    const dir = dirWith(bundle({ 'rules/a/b/c/d/deep.yaml': allowing('deep') }))
+    expect(codes(await loadBundle(dir))).toEqual(['ok'])
+    writeFiles(dir, { 'tools/a/b/c/d/e/deeper.yaml': '' })
+    const result = await loadBundle(dir)
+    expect(codes(result)).toEqual(['tools/a/b/c/d/e unexpected-file'])
+    expect(JSON.stringify(result)).toContain('folders are nested deeper than 4')
+  })
+
+  it('never leaves the directory and never opens what is no file', async () => {
+    const dir = dirWith(bundle())
+    symlinkSync('/etc/passwd', join(dir, 'rules', 'passwd.yaml'))
+    symlinkSync('nowhere', join(dir, 'rules', 'dangling.yaml'))
+    symlinkSync('self.yaml', join(dir, 'rules', 'self.yaml'))
+    expect(spawnSync('mkfifo', [join(dir, 'rules', 'fifo.yaml')]).status).toBe(0)
+    const server = createServer().listen(join(dir, 'rules', 'socket.yaml'))
+    onTestFinished(() => void server.close())
+    await until(() => server.listening, 'the socket')
+    mkdirSync(join(dir, 'rules', 'folder.yaml'))
+    expect(codes(await loadBundle(dir)).toSorted()).toEqual(
+      ['dangling', 'fifo', 'folder', 'passwd', 'self', 'socket'].map(
+        (name) => `rules/${name}.yaml file-unreadable`,
+      ),
+    )
+  })
+
+  it.each(['rules/shared', 'rules/v1.2', 'rules', 'tools'])(
+    'refuses the link %s that leads nowhere: it may have been a folder',
+    async (path) => {
+      const dir = dirWith(bundle())
+      rmSync(join(dir, path), { recursive: true, force: true })
+      symlinkSync('gone', join(dir, path))
+      expect(codes(await loadBundle(dir))).toEqual([`${path} file-unreadable`])
+    },
+  )
+
+  it('refuses a file where a folder is meant, such as a link that was checked out as text', async () => {
+    const dir = dirWith(bundle())
+    rmSync(join(dir, 'rules'), { recursive: true })
+    writeFileSync(join(dir, 'rules'), '../shared/rules')
+    expect(codes(await loadBundle(dir))).toEqual(['rules file-unreadable'])
+  })
+
+  it('refuses a folder where routing.yaml is meant', async () => {
+    const dir = dirWith(bundle({ 'routing.yaml': undefined, 'routing.yaml/routing.yaml': 'a: b' }))
+    expect(codes(await loadBundle(dir))).toEqual(['routing.yaml file-unreadable'])
+  })
+
+  it.each(['Rules', 'rule', 'TOOLS', 'tool'])('refuses the folder %s, whatever is in it', async (name) => {
+    const result = await loadBundle(dirWith(bundle({ [`${name}/payments/pay.yaml`]: 'a: b' })))
+    expect(codes(result)).toEqual([`${name} unexpected-file`])
+    const meant = name.toLowerCase().startsWith('rule') ? 'rules' : 'tools'
+    expect(!result.ok && result.diagnostics[0]?.hint).toBe(`name it \`${meant}\``)
+  })
+
+  it.each(['pay.yaml ', 'pay.yml\u200b', 'pay\u2024yaml', 'pay.\uff59aml'])(
+    'refuses the name %j, which people read as that of a policy',
+    async (name) => {
+      const result = await loadBundle(dirWith(bundle({ [`rules/${name}`]: 'a: b' })))
+      expect(result.ok || result.diagnostics.map(({ code }) => code)).toEqual(['unexpected-file'])
+    },
+  )
+
+  it('does not wait on a FIFO for the label of the commit', async () => {
+    const dir = dirWith(bundle())
+    mkdirSync(join(dir, '.git'))
+    expect(spawnSync('mkfifo', [join(dir, '.git', 'HEAD')]).status).toBe(0)
+    const result = await loadBundle(dir)
+    expect(result.ok && result.snapshot.commit).toBe(undefined)
+    expect(result.ok).toBe(true)
+  })
+
+  it('survives a loop of links', async () => {
+    const dir = dirWith(bundle())
+    symlinkSync('.', join(dir, 'loop'))
+    symlinkSync('.', join(dir, 'rules', 'loop'))
+    expect(codes(await loadBundle(dir)).every((code) => code.endsWith('unexpected-file'))).toBe(true)
+  })
+
+  it('bounds the size before it reads', async () => {
+    const dir = dirWith(bundle({ 'rules/big.yaml': `# ${'x'.repeat(300_000)}` }))
+    expect(codes(await loadBundle(dir))).toEqual(['rules/big.yaml file-too-large'])
+    const many = dirWith(
+      bundle(
+        Object.fromEntries(
+          Array.from({ length: 20 }, (_, n) => [`rules/n${n}.yaml`, `# ${'x'.repeat(250_000)}`]),
+        ),
+      ),
+    )
+    expect(codes(await loadBundle(many))).toEqual(['. bundle-too-large'])
+  })
+
+  it('refuses bytes that are no UTF-8', async () => {
+    const dir = dirWith(bundle())
+    writeFileSync(join(dir, 'rules', 'pay.yaml'), Buffer.from([0x61, 0xff]))
+    expect(codes(await loadBundle(dir))).toEqual(['rules/pay.yaml not-utf8'])
+  })
+
+  it.skipIf(process.getuid?.() === 0)('refuses a file it may not read', async () => {
+    const dir = dirWith(bundle())
+    chmodSync(join(dir, 'rules', 'pay.yaml'), 0)
+    expect(codes(await loadBundle(dir))).toEqual(['rules/pay.yaml file-unreadable'])
+  })
+
+  it('reads the one version behind ..data', async () => {
+    const dir = tempDir()
+    writeFiles(join(dir, '..v1'), bundle())
+    symlinkSync('..v1', join(dir, '..data'))
+    for (const name of ['routing.yaml', 'directory.yaml', 'tools', 'rules'])
+      symlinkSync(join('..data', name), join(dir, name))
+    expect(codes(await loadBundle(dir))).toEqual(['ok'])
+  })
+
+  it('never mixes two versions while they are swapped', async () => {
+    const dir = tempDir()
+    const version = (n: number): Files =>
+      bundle({
+        'rules/pay.yaml': allowing(`v${n}`),
+        ...Object.fromEntries(
+          Array.from({ length: 10 }, (_, i) => [`rules/f${i}.yaml`, allowing(`v${n}-f${i}`)]),
+        ),
+      })
+    writeFiles(join(dir, 'v0'), version(0))
+    writeFiles(join(dir, 'v1'), version(1))
+    symlinkSync('v0', join(dir, 'link'))
+    let swaps = 0
+    const swapping = setInterval(() => {
+      symlinkSync(`v${++swaps % 2}`, join(dir, 'next'))
+      renameSync(join(dir, 'next'), join(dir, 'link'))
+    }, 1)
+    onTestFinished(() => clearInterval(swapping))
+    for (let n = 0; n < 20; n++) {
+      const result = await loadBundle(join(dir, 'link'))
+      const versions = result.ok ? result.snapshot.rules.map((rule) => rule.id.slice(0, 2)) : []
+      expect(new Set(versions).size).toBeLessThan(2)
+    }
+    expect(swaps).toBeGreaterThan(5)
+  })
+})
+
+describe('the child process', () => {
+  const script = (text: string): URL => {
+    const dir = tempDir()
+    writeFiles(dir, { 'child.mjs': text })
+    return new URL(`file://${dir}/child.mjs`)
+  }
+
+  it('loads the same snapshot as this one', async () => {
+    const dir = dirWith(bundle())
+    const [here, there] = [await loadBundle(dir), await loadBundleInChild(dir, { childUrl: CHILD })]
+    if (!here.ok || !there.ok) throw new Error('a load failed')
+    expect(there.snapshot.revision).toBe(here.snapshot.revision)
+    expect([...there.snapshot.tools]).toEqual([...here.snapshot.tools])
+    expect(there.snapshot.directory).toEqual(here.snapshot.directory)
+    for (const amount of [1, 11])
+      expect(await there.snapshot.decide(call({ amount }))).toEqual(
+        await here.snapshot.decide(call({ amount })),
+      )
+  })
+
+  it('reports diagnostics like this one', async () => {
+    const dir = dirWith(bundle({ 'rules/pay.yaml': 'tool: pya\nrules: []\n' }))
+    expect(await loadBundleInChild(dir, { childUrl: CHILD })).toEqual(await loadBundle(dir))
+  })
+
+  it('is ended when it takes too long', async () => {
+    const childUrl = script('for (;;);')
+    const started = startBundleChild(dirWith(bundle()), { url: childUrl })
+    const result = await loadBundleInChild(dirWith(bundle()), { started, timeoutMs: 100 })
+    expect(codes(result)).toEqual(['. load-timeout'])
+    expect(await started.ended).toBe('SIGKILL')
+    expect(codes(await loadBundleInChild(dirWith(bundle()), { childUrl, timeoutMs: 100 }))).toEqual([
+      '. load-timeout',
+    ])
+  })
+
+  it('is ended when nobody waits any more, and no other is started', async () => {
+    const closing = new AbortController()
+    const { signal } = closing
+    const childUrl = script('for (;;);')
+    const started = startBundleChild(dirWith(bundle()), { url: childUrl })
+    const loading = loadBundleInChild(dirWith(bundle()), { started, signal })
+    closing.abort()
+    expect(codes(await loading)).toEqual(['. load-crashed'])
+    expect(await started.ended).toBe('SIGKILL')
+    expect(codes(await loadBundleInChild(dirWith(bundle()), { childUrl, signal }))).toEqual([
+      '. load-crashed',
+    ])
+  })
+
+  it('may send what makes no bundle: the load fails, nothing throws', async () => {
+    const childUrl = script(
+      `process.on('message', () => process.send({ kind: 'head', head: {} }) && process.send({ kind: 'done' }))`,
+    )
+    const result = await loadBundleInChild(dirWith(bundle()), { childUrl })
+    expect(codes(result)).toEqual(['. load-crashed'])
+    expect(JSON.stringify(result)).toContain('makes none')
+  })
+
+  it('gives way no longer when nothing was left for it', async () => {
+    const childUrl = script(`if (process.argv[3]) for (;;); await import(${JSON.stringify(CHILD.href)})`)
+    expect(codes(await loadBundleInChild(dirWith(bundle()), { childUrl, timeoutMs: 5_000 }))).toEqual(['ok'])
+  }, 15_000)
+
+  it.each([
+    ['throws', 'throw new Error("secret path")', 'exit code 1'],
+    ['ends without a word', '0', 'exit code 0'],
+    ['is killed by the system', 'process.kill(process.pid, "SIGKILL")', 'SIGKILL'],
+    ['needs too much memory', 'const all = []; for (;;) all.push({ a: [all.length] })', 'SIGABRT'],
+  ])(
+    'may crash without harm: it %s',
+    async (_, text, how) => {
+      const result = await loadBundleInChild(dirWith(bundle()), { childUrl: script(text) })
+      expect(codes(result)).toEqual(['. load-crashed'])
+      const [{ message } = { message: '' }] = result.ok ? [] : result.diagnostics
+      expect(message).toMatch(new RegExp(`ended before it had sent it: ${how}$`))
+    },
+    30_000,
+  )
+
+  it('is refused by a machine that has no room for it: the load fails, nothing throws', async () => {
+    const { execPath } = process
+    process.execPath = '/no/such/node'
+    onTestFinished(() => {
+      process.execPath = execPath
+    })
+    const result = await loadBundleInChild(dirWith(bundle()), { childUrl: CHILD })
+    expect(codes(result)).toEqual(['. load-crashed'])
+    expect(JSON.stringify(result)).toContain('ENOENT')
+  })
+
+  /** Started, and through with what it reads: it has sent the first part. */
+  async function reading(inBackground: boolean) {
+    const child = startBundleChild(dirWith(bundle()), { url: CHILD, inBackground })
+    const parts: string[] = []
+    child.onPart((part) => parts.push(part.kind))
+    const next = async (): Promise<void> => {
+      const before = parts.length
+      child.next()
+      await until(() => parts.length > before, 'the child to answer')
+    }
+    await next()
+    return { pid: Number(child.pid), parts, next, ended: child.ended, end: () => child.end() }
+  }
+
+  it.skipIf(process.platform !== 'linux')(
+    'gives way with every thread when it works in the background, and this process does not',
+    async () => {
+      const usual = getPriority(process.pid)
+      const before = priorities(process.pid)
+      for (const inBackground of [true, false]) {
+        const child = await reading(inBackground)
+        const threads = priorities(child.pid)
+        expect(threads.length).toBeGreaterThan(5)
+        expect(new Set(threads)).toEqual(new Set([inBackground ? Math.min(usual + 12, 19) : usual]))
+        await child.end()
+      }
+      expect(new Set(priorities(process.pid))).toEqual(new Set(before))
+    },
+  )
+
+  it('is not ended by what stops all processes of a gateway: the gateway does that', async () => {
+    const child = await reading(false)
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(child.pid, signal)
+    while (child.parts.at(-1) !== 'done') await child.next()
+    await child.end()
+    expect(await child.ended).toBe('SIGKILL')
+  })
+
+  it('does not outlive the gateway, however that ends', async () => {
+    const start = new URL('../../../dist/policy/directory/start.js', import.meta.url)
+    const gateway = spawn(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      `import { startBundleChild } from ${JSON.stringify(start.href)}
+       console.log(startBundleChild(${JSON.stringify(dirWith(bundle()))}).pid)`,
+    ])
+    const [line] = (await once(gateway.stdout, 'data')) as [Buffer]
+    const isThere = (): boolean => {
+      try {
+        return process.kill(Number(line), 0)
+      } catch {
+        return false
+      }
+    }
+    expect(isThere()).toBe(true)
+    gateway.kill('SIGKILL')
+    await until(() => !isThere(), 'the child to end')
+  })
+
+  it('never stalls this thread, whatever the size of the bundle', async () => {
+    const tool = (n: number): string =>
+      `tool: t${n}\ndescription: d\nrisk: low\ninput_schema: { type: object, properties: { amount: { type: integer } } }\n`
+    const rule = (n: number): string =>
+      rules(
+        Array.from(
+          { length: 10 },
+          (_, i) => `  - id: t${n}-${i}\n    allow: A.\n    when: { payload.amount: { at_most: ${i} } }\n`,
+        ).join(''),
+        `tool: t${n}`,
+      )
+    const dir = dirWith(
+      bundle(
+        Object.fromEntries(
+          Array.from({ length: 1_000 }, (_, n) => [
+            [`tools/t${n}.yaml`, tool(n)],
+            [`rules/t${n}.yaml`, rule(n)],
+          ]).flat() as [string, string][],
+        ),
+      ),
+    )
+    let longest = 0
+    let last = performance.now()
+    const beat = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    }, 1)
+    onTestFinished(() => clearInterval(beat))
+    const result = await loadBundleInChild(dir, { childUrl: CHILD, timeoutMs: 60_000 })
+    clearInterval(beat)
+    expect(codes(result)).toEqual(['ok'])
+    expect(result.ok && result.snapshot.rules.length).toBe(10_001)
+    // loading it here would be one stall of seconds
+    expect(longest).toBeLessThan(500)
+  }, 90_000)
+})
+
+interface Watched {
+  readonly watch: BundleWatch
+  readonly loaded: string[]
+  readonly failed: (readonly Diagnostic[])[]
+  loads: number
+}
+
+function watching(dir: string, options: Partial<WatchOptions> = {}): Watched {
+  const watched: { -readonly [K in keyof Watched]: Watched[K] } = {
+    watch: undefined as unknown as BundleWatch,
+    loaded: [],
+    failed: [],
+    loads: 0,
+  }
+  watched.watch = watchBundle(dir, {
+    load: () => {
+      watched.loads++
+      return loadBundle(dir)
+    },
+    onLoaded: (snapshot) => watched.loaded.push(snapshot.rules.map((rule) => rule.id).join()),
+    onFailed: (diagnostics) => watched.failed.push(diagnostics),
+    quietMs: 20,
+    rescanMs: 50,
+    ...options,
+  })
+  onTestFinished(() => watched.watch.close())
+  return watched
+}
+
+describe('watching a bundle', () => {
+  it('ends the load that is under way when it is closed', async () => {
+    let begun = (): void => undefined
+    const loading = new Promise<void>((resolve) => (begun = resolve))
+    const { watch, loaded, failed } = watching(dirWith(bundle()), {
+      load: async (signal) => {
+        begun()
+        await once(signal, 'abort')
+        return loadBundle('.')
+      },
+    })
+    await loading
+    await watch.close()
+    expect([loaded, failed]).toEqual([[], []])
+  })
+
+  it('loads at once, and again when a file changes', async () => {
+    const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
+    const watched = watching(dir)
+    await watched.watch.ready
+    expect(watched.loaded).toEqual(['one'])
+    writeFiles(dir, { 'rules/pay.yaml': allowing('two') })
+    await until(() => watched.loaded.length === 2, 'the second load')
+    expect(watched.loaded).toEqual(['one', 'two'])
+  })
+
+  it('notices by events alone', async () => {
+    const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
+    const watched = watching(dir, { rescanMs: 1_000_000 })
+    await watched.watch.ready
+    let n = 0
+    // The watcher becomes ready by itself; writing until it is noticed needs no luck.
+    const writing = setInterval(() => writeFiles(dir, { 'rules/pay.yaml': allowing(`two-${++n}`) }), 200)
+    onTestFinished(() => clearInterval(writing))
+    await until(() => watched.loaded.length > 1, 'an event')
+  })
+
+  it('notices a swapped link, which sends no event', async () => {
+    const dir = tempDir()
+    writeFiles(join(dir, 'v1'), bundle({ 'rules/pay.yaml': allowing('one') }))
+    writeFiles(join(dir, 'v2'), bundle({ 'rules/pay.yaml': allowing('two') }))
+    symlinkSync('v1', join(dir, 'link'))
+    const watched = watching(join(dir, 'link'))
+    await watched.watch.ready
+    symlinkSync('v2', join(dir, 'next'))
+    renameSync(join(dir, 'next'), join(dir, 'link'))
+    await until(() => watched.loaded.length === 2, 'the swapped link')
+    expect(watched.loaded).toEqual(['one', 'two'])
+  })
+
+  it('keeps the last good bundle while the files are broken, and says when they are good again', async () => {
+    const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
+    const watched = watching(dir)
+    await watched.watch.ready
+    writeFiles(dir, { 'rules/pay.yaml': 'tool: pay\nrules:\n  - {' })
+    await until(() => watched.failed.length === 1, 'the failure')
+    expect(watched.loaded).toEqual(['one'])
+    writeFiles(dir, { 'rules/pay.yaml': allowing('one') })
+    await until(() => watched.loaded.length === 2, 'the recovery')
+    rmSync(join(dir, 'rules', 'pay.yaml'))
+    mkdirSync(join(dir, 'rules', 'pay.yaml'))
+    const last = (): string | undefined => watched.failed.at(-1)?.[0]?.code
+    await until(() => last() === 'file-unreadable', 'a file replaced by a folder')
+    rmSync(dir, { recursive: true })
+    await until(() => last() === 'bundle-unreadable', 'the missing directory')
+    // Between `rmSync` and `mkdirSync` a bundle without the file is a bundle like any other; both happen in one turn of the event loop.
+    expect(watched.loaded).toEqual(['one', 'one'])
+  })
+
+  it('does not report a touched file as a change', async () => {
+    const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
+    const watched = watching(dir)
+    await watched.watch.ready
+    writeFiles(dir, { 'rules/pay.yaml': allowing('one') })
+    await until(() => watched.loads === 2, 'the second look')
+    await watched.watch.check()
+    expect(watched.loaded).toEqual(['one'])
+  })
+
+  it('turns 2,000 writes into a handful of loads', async () => {
+    const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
+    const watched = watching(dir, { quietMs: 100, rescanMs: 1_000 })
+    await watched.watch.ready
+    for (let n = 0; n < 2_000; n++) {
+      writeFiles(dir, { 'rules/pay.yaml': allowing(`n-${n}`) })
+      if (n % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await until(() => watched.loaded.at(-1) === 'n-1999', 'the last write')
+    expect(watched.loads).toBeLessThan(12)
+  })
+
+  it('runs one load at a time and one more for all that came meanwhile', async () => {
+    const dir = dirWith(bundle())
+    let running = 0
+    let most = 0
+    const load = async (): Promise<LoadResult> => {
+      most = Math.max(most, ++running)
+      const result = await loadBundle(dir)
+      running--
+      return result
+    }
+    const watched = watching(dir, { load })
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) => {
+        writeFiles(dir, { 'rules/pay.yaml': allowing(`n-${n}`) })
+        return watched.watch.check()
+      }),
+    )
+    await until(() => watched.loaded.at(-1) === 'n-19', 'the last version')
+    expect(most).toBe(1)
+  })
+
+  it('reports nothing and runs nothing after close', async () => {
+    const dir = dirWith(bundle({ 'rules/pay.yaml': allowing('one') }))
+    const watched = watching(dir)
+    await watched.watch.ready
+    await watched.watch.close()
+    const { loads } = watched
+    writeFiles(dir, { 'rules/pay.yaml': allowing('two') })
+    await watched.watch.check()
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    expect([watched.loads, watched.loaded]).toEqual([loads, ['one']])
+  })
+})

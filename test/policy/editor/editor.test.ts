@@ -1,0 +1,287 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { Ajv } from 'ajv'
+import fc from 'fast-check'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type * as server from 'yaml-language-server'
+import { readBundle } from '../../../src/policy/directory/directory.ts'
+import { editorSchemas, type EditorSchemas } from '../../../src/policy/editor/editor.ts'
+import { languageBundles } from '../random-language.ts'
+import { bundle, CONTRACT, diagnose } from '../support.ts'
+
+/** The schemas as the YAML language server uses them: what it underlines and what it completes. */
+const { getLanguageService, TextDocument } = createRequire(import.meta.url)(
+  'yaml-language-server',
+) as typeof server
+const POLICIES = fileURLToPath(new URL('../../../policies', import.meta.url))
+const MATCHES: readonly (readonly [string, string])[] = [
+  ['rules.schema.json', 'rules/*.yaml'],
+  ['tool.schema.json', 'tools/*.yaml'],
+  ['routing.schema.json', 'routing.yaml'],
+  ['directory.schema.json', 'directory.yaml'],
+]
+
+interface Editor {
+  findings(path: string, text: string): Promise<readonly string[]>
+  /** What is offered where `|` stands. */
+  complete(path: string, text: string): Promise<readonly string[]>
+}
+
+type Document = Parameters<ReturnType<typeof getLanguageService>['doValidation']>[0]
+let addresses = 0
+
+function openEditor(schemas: EditorSchemas): Editor {
+  // The server keeps documents and schemas by their address, for all services of a process: every editor has a folder, every text a file.
+  const folder = `editor-${++addresses}`
+  const documentOf = (path: string, text: string): Document => {
+    const [name = ''] = path.split('/').slice(-1)
+    const uri = `file:///${folder}/${path.replace(name, `${path.includes('/') ? ++addresses : ''}${name}`)}`
+    return TextDocument.create(uri, 'yaml', ++addresses, text) as Document
+  }
+  const service = getLanguageService({
+    schemaRequestService: () => Promise.reject(new Error('nothing is fetched')),
+    workspaceContext: { resolveRelativePath: (path: string) => path },
+  } as unknown as Parameters<typeof getLanguageService>[0])
+  service.configure({
+    validate: true,
+    completion: true,
+    schemas: MATCHES.map(([name, glob]) => ({
+      uri: `file:///${folder}/${name}`,
+      fileMatch: [`${folder}/${glob}`],
+      // The server changes what it is given.
+      schema: JSON.parse(JSON.stringify(schemas[name])) as object,
+    })),
+  })
+  return {
+    async findings(path, text) {
+      const found = await service.doValidation(documentOf(path, text), false)
+      return found.map(({ message, range }) => `${range.start.line + 1}: ${message}`)
+    },
+    async complete(path, text) {
+      const at = text.indexOf('|')
+      const document = documentOf(path, text.slice(0, at) + text.slice(at + 1))
+      const { items } = await service.doComplete(document, document.positionAt(at), false)
+      return items.map(({ label }) => label)
+    },
+  }
+}
+
+const schemasFor = (files: Readonly<Record<string, string>>): EditorSchemas => {
+  const result = editorSchemas(Object.entries(files).map(([path, text]) => ({ path, text })))
+  if (!result.ok) throw new Error(JSON.stringify(result.diagnostics))
+  return result.schemas
+}
+
+describe('the schemas of the starter policies', () => {
+  let schemas: EditorSchemas
+  beforeAll(async () => {
+    const read = await readBundle(POLICIES)
+    if (!read.ok) throw new Error('the starter policies cannot be read')
+    const result = editorSchemas(read.texts)
+    if (!result.ok) throw new Error('the contracts do not check')
+    schemas = result.schemas
+  })
+
+  it('are valid draft-07 schemas', () => {
+    const ajv = new Ajv({ strict: false })
+    for (const schema of Object.values(schemas)) expect(ajv.validateSchema(schema)).toBe(true)
+  })
+
+  it('find nothing in any starter file', async () => {
+    const editor = openEditor(schemas)
+    const files = readdirSync(POLICIES, { recursive: true, encoding: 'utf8' }).filter((path) =>
+      path.endsWith('.yaml'),
+    )
+    expect(files.length).toBeGreaterThan(15)
+    for (const path of files)
+      expect([path, await editor.findings(path, readFileSync(`${POLICIES}/${path}`, 'utf8'))]).toEqual([
+        path,
+        [],
+      ])
+  })
+
+  it('complete the payload paths of the tool and the tests that fit their types', async () => {
+    const editor = openEditor(schemas)
+    const head = 'tool: ledger.transfer\nrules:\n  - id: a\n    allow: A.\n    when:\n'
+    const fields = await editor.complete('rules/a.yaml', `${head}      pay|\n`)
+    expect(fields).toContain('payload.amount_cents')
+    expect(fields).not.toContain('payload.url')
+    const tests = await editor.complete('rules/a.yaml', `${head}      payload.amount_cents:\n        |\n`)
+    expect(tests).toEqual(expect.arrayContaining(['over', 'at_most', 'is', 'not']))
+    expect(tests).not.toContain('starts_with')
+    const values = await editor.complete('rules/a.yaml', `${head}      payload.currency: |\n`)
+    expect(values).toEqual(expect.arrayContaining(['eur', 'missing']))
+  })
+})
+
+const LIMIT = '  - { id: l, review: R., count: calls, at_most: 5, within: 24h, per: agent }\n'
+
+describe('a rule file', () => {
+  const files = bundle({
+    'tools/pay.yaml': CONTRACT.replace(
+      '  properties:\n',
+      '  properties:\n    lines: { type: array, items: { type: object, additionalProperties: false, properties: { price: { type: number } } } }\n    kind: { enum: [card, cash] }\n',
+    ),
+    'tools/open.yaml':
+      'tool: open\ndescription: d\nrisk: low\ninput_schema: { type: object, properties: { known: { type: integer } } }\n',
+  })
+  const editor = openEditor(schemasFor(files))
+  const when = (match: string, tool = 'tool: pay'): Promise<readonly string[]> =>
+    editor.findings('rules/a.yaml', `${tool}\nrules:\n  - id: a\n    allow: A.\n    when: { ${match} }\n`)
+
+  it.each([
+    'payload.amount: 5',
+    'payload.amount: [1, 2]',
+    'payload.amount: { over: 5, at_most: 10 }',
+    'payload.amount: missing',
+    'payload.amount: { not: { over: 5 } }',
+    'payload.note: { starts_with: [a, b] }',
+    'payload.note: $our_domains',
+    'payload.note: $$dollar',
+    'domain(payload.email): $our_domains',
+    'domain(payload.to): { every: $our_domains }',
+    'sql_verbs(payload.note): { every: [select] }',
+    'payload.to: { some: { ends_with: x }, count: { at_most: 3 } }',
+    '"payload.to[0]": { like: "*x" }',
+    '"payload.lines[3].price": { over: 1.5 }',
+    'payload.flag: true',
+    'payload.kind: [card, cash]',
+    'payload.kind: { not: card }',
+    'payload.meta.anything: { over: 1 }',
+    'host(payload.meta.url): example.com',
+    'any: [{ payload.amount: 1 }, { not: { payload.note: x } }]',
+    'tool.labels: { some: money }',
+    'tool.reversibility: irreversible',
+    'time.weekday: [sat, sun]',
+    'time.hour: { at_least: 18 }',
+    'agent.id: { not: bot }',
+  ])('with { %s } is fine', async (match) => {
+    expect(await when(match)).toEqual([])
+  })
+
+  it.each([
+    ['payload.amuont: 5', 'amuont'],
+    ['payload.amount: { starts_with: a }', 'starts_with'],
+    ['payload.amount: { ovr: 5 }', 'ovr'],
+    ['payload.amount: { over: x }', 'number'],
+    ['payload.amount: {}', 'fewer properties'],
+    ['payload.note: $our_domain', 'does not match the pattern'],
+    ['payload.note: { over: 5 }', 'over'],
+    ['payload.kind: cheque', 'card'],
+    ['payload.flag: { over: 1 }', 'over'],
+    ['domain(payload.amount): x', 'domain'],
+    ['dmoain(payload.email): x', 'dmoain'],
+    ['payload.to: { some: missing, over: 5 }', 'over'],
+    ['tool.reversibility: never', 'irreversible'],
+    ['time.weekday: saturday', 'sat'],
+    ['any: []', 'too few items|few'],
+  ])('with { %s } is underlined', async (match, wanted) => {
+    const found = await when(match)
+    expect(found.join('\n')).toMatch(new RegExp(wanted))
+    expect(found[0]).toMatch(/^5: /)
+  })
+
+  it('of an open contract takes any path, and still knows the ones that are named', async () => {
+    expect(await when('payload.unknown: { like: a }', 'tool: open')).toEqual([])
+    expect(await when('payload.known: { over: 5 }', 'tool: open')).toEqual([])
+    expect((await when('payload.known: { like: a }', 'tool: open')).join()).toContain('like')
+    expect(await when('payload.unknown: present', "tools: ['*']")).toEqual([])
+  })
+
+  it.each([
+    ['two verdicts', 'tool: pay\nrules:\n  - { id: a, allow: A., reject: R. }\n', 'only one must validate'],
+    ['an unknown tool', 'tool: pya\nrules:\n  - { id: a, allow: A. }\n', 'pay'],
+    ['an unknown key', 'tool: pay\nrulez: []\nrules:\n  - { id: a, allow: A. }\n', 'rulez'],
+    ['an id that is none', 'tool: pay\nrules:\n  - { id: A b, allow: A. }\n', 'pattern'],
+    ['an unknown risk', 'tool: pay\nrules:\n  - { id: a, allow: A., risk: hgih }\n', 'high'],
+    [
+      'an unknown group',
+      'tool: pay\nrules:\n  - { id: a, review: A., reviewers: { group: nobody } }\n',
+      'fraud-desk',
+    ],
+    [
+      'a payload that does not fit',
+      'tool: pay\nrules:\n  - { id: a, allow: A. }\ntests:\n  - { allow: x, payload: { amount: many } }\n',
+      'integer',
+    ],
+    [
+      'a missing_means of nothing',
+      'tool: pay\nmissing_means: { payload.amuont: 5 }\nrules:\n  - { id: a, allow: A. }\n',
+      'amuont',
+    ],
+    [
+      'a limit without a count',
+      `tool: pay\nrules:\n  - { id: a, allow: A. }\nlimits:\n${LIMIT.replace('count: calls, ', '')}`,
+      'count|one schema|oneOf',
+    ],
+    [
+      'a limit that allows',
+      `tool: pay\nrules:\n  - { id: a, allow: A. }\nlimits:\n${LIMIT.replace('review: R.', 'allow: A.')}`,
+      'allow',
+    ],
+    [
+      'a sum of text',
+      `tool: pay\nrules:\n  - { id: a, allow: A. }\nlimits:\n${LIMIT.replace('count: calls', 'sum: payload.note')}`,
+      'payload.amount',
+    ],
+  ])('with %s is underlined', async (_, text, wanted) => {
+    expect((await editor.findings('rules/a.yaml', text)).join('\n')).toMatch(new RegExp(wanted))
+  })
+
+  it('with a limit is fine', async () => {
+    const sum =
+      '  - { id: s, reject: R., sum: payload.amount, at_most: 100, within: 1h, per: payload.note, risk: high, mode: shadow }\n'
+    const text = `tool: pay\nrules:\n  - { id: a, allow: A. }\nlimits:\n${LIMIT}${sum}`
+    expect(await editor.findings('rules/a.yaml', text)).toEqual([])
+  })
+})
+
+describe('the schema of rule files', () => {
+  it('is never stricter than the checker: whatever checks fits', async () => {
+    await fc.assert(
+      fc.asyncProperty(languageBundles, async (made) => {
+        const files = bundle(made)
+        expect((await diagnose(files)).filter(({ severity }) => severity === 'error')).toEqual([])
+        const schema = JSON.parse(JSON.stringify(schemasFor(files)['rules.schema.json'])) as object
+        const validate = new Ajv({ strict: false, validateFormats: false }).compile(schema)
+        for (const path of ['rules/pay.yaml', 'rules/star.yaml']) {
+          if (files[path] === undefined) continue
+          validate(JSON.parse(files[path]))
+          expect(validate.errors ?? []).toEqual([])
+        }
+      }),
+      { numRuns: 60 },
+    )
+  }, 60_000)
+})
+
+describe('the other files', () => {
+  const editor = openEditor(schemasFor(bundle()))
+  const good = bundle()
+  it.each([
+    ['routing.yaml', 'unmatched: reject', 'unmatched: allow', 'review'],
+    ['routing.yaml', 'expires: 8h', 'expires: 8x', 'pattern'],
+    ['routing.yaml', 'group: security,', 'group: secruity,', 'security'],
+    ['routing.yaml', 'levels:', 'levles:', 'levles'],
+    ['directory.yaml', 'owners: [dana] }', 'owner: [dana] }', 'owner'],
+    ['directory.yaml', 'acme:', 'ACME:', 'ACME|pattern'],
+    ['tools/pay.yaml', 'risk: low', 'risk: none', 'low'],
+    ['tools/pay.yaml', 'type: object\n', 'type: array\n', 'object'],
+    ['tools/pay.yaml', 'note: { type: string }', 'note: { typ: string }', 'typ'],
+    ['tools/pay.yaml', 'note: { type: string }', 'note: { type: strnig }', 'string'],
+  ])('%s: %j as %j is underlined', async (path, from, to, wanted) => {
+    const text = good[path] ?? ''
+    expect(await editor.findings(path, text)).toEqual([])
+    expect(text).toContain(from)
+    expect((await editor.findings(path, text.replace(from, to))).join('\n')).toMatch(new RegExp(wanted))
+  })
+
+  it('a contract that does not check is reported, a rule file that does not is not looked at', () => {
+    const texts = (files: Readonly<Record<string, string>>) =>
+      Object.entries(files).map(([path, text]) => ({ path, text }))
+    expect(editorSchemas(texts(bundle({ 'rules/pay.yaml': 'tool: [' }))).ok).toBe(true)
+    const broken = editorSchemas(texts(bundle({ 'tools/pay.yaml': 'tool: pay\n' })))
+    expect(broken.ok ? [] : broken.diagnostics.map(({ code }) => code)).toContain('missing-key')
+  })
+})

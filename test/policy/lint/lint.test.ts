@@ -1,0 +1,319 @@
+import { describe, expect, it } from 'vitest'
+import type { FieldIr, NodeIr } from '../../../src/policy/ir.ts'
+import { isTaskScoped } from '../../../src/policy/lint/history.ts'
+import { directory, pay, runCases, runFine, type Case } from '../cases.ts'
+import { bundle, CONTRACT, diagnose, diagnoseAll, DIRECTORY, ROUTING, rules } from '../support.ts'
+
+const TIGHT = CONTRACT.replace('  properties:', '  required: [amount, note, to]\n  properties:')
+  .replace('amount: { type: [integer, "null"] }', 'amount: { type: integer, minimum: 1, maximum: 100 }')
+  .replace('note: { type: string }', 'note: { type: string }\n    kind: { enum: [a, b] }')
+const tight = (text: string, head?: string): Record<string, string> => ({
+  'tools/pay.yaml': TIGHT,
+  ...pay(text, head),
+})
+const one = (verdict: string, conditions: string): Record<string, string> =>
+  tight(`  - { id: a, ${verdict}: A., ${conditions} }\n`)
+const idle = (
+  verdict: string,
+  conditions: string,
+  expected: string,
+): readonly [Record<string, string>, string] => [one(verdict, conditions), `rules/pay.yaml:3:5 ${expected}`]
+
+const EXCLUDE = 'contradiction: the conditions of rule `a` exclude each other'
+const NEVER = 'never-fires: rule `a` never fires: no call that fits the contract meets its conditions'
+const ALWAYS = 'always-fires: rule `a` fires for every call: its conditions always hold'
+
+const IDLE: readonly Case[] = [
+  ['over 10 and under 5', ...idle('allow', 'when: { payload.amount: { over: 10, under: 5 } }', EXCLUDE)],
+  [
+    'two values at once',
+    ...idle('allow', 'when: { all: [{ payload.note: x }, { payload.note: y }] }', EXCLUDE),
+  ],
+  [
+    'two beginnings at once',
+    ...idle(
+      'allow',
+      'when: { all: [{ payload.note: { starts_with: x } }, { payload.note: { like: "y*" } }] }',
+      EXCLUDE,
+    ),
+  ],
+  [
+    'a whole number between two neighbours',
+    ...idle('allow', 'when: { payload.amount: { over: 4, under: 5 } }', NEVER),
+  ],
+  [
+    'when and unless of the same',
+    ...idle('reject', 'when: { payload.note: x }, unless: { payload.note: [x, y] }', EXCLUDE),
+  ],
+  [
+    'missing and compared',
+    ...idle('allow', 'when: { all: [{ payload.note: missing }, { payload.note: x }] }', EXCLUDE),
+  ],
+  [
+    'an entry that must and must not be there',
+    ...idle('allow', 'when: { payload.to: { some: x, none: x } }', EXCLUDE),
+  ],
+  [
+    'every entry and an empty list',
+    ...idle('allow', 'when: { payload.to: { every: x, count: 0 } }', EXCLUDE),
+  ],
+  ['a required field that is missing', ...idle('reject', 'when: { payload.amount: missing }', NEVER)],
+  ['a label that no tool has', ...idle('review', 'when: { tool.labels: { some: outbound } }', NEVER)],
+  ['every value of an enum excluded', ...idle('allow', 'when: { payload.kind: { not: [a, b] } }', NEVER)],
+  ['a required field that is present', ...idle('review', 'when: { payload.amount: present }', ALWAYS)],
+  [
+    'both sides of a limit',
+    ...idle(
+      'allow',
+      'when: { any: [{ payload.amount: { over: 5 } }, { payload.amount: { at_most: 5 } }] }',
+      ALWAYS,
+    ),
+  ],
+  ['the bound itself', ...idle('allow', 'when: { payload.amount: { at_least: 1 } }', ALWAYS)],
+  ['every weekday', ...idle('review', 'when: { time.weekday: [mon, tue, wed, thu, fri, sat, sun] }', ALWAYS)],
+  [
+    'a stricter rule with a wider limit',
+    tight(
+      '  - { id: a, review: A., when: { payload.amount: { over: 50 } } }\n  - { id: b, reject: B., when: { payload.amount: { over: 40 } } }\n',
+    ),
+    'rules/pay.yaml:3:5 always-beaten: rule `a` decides nothing: whenever it fires, reject rule `b` fires too',
+  ],
+  [
+    'a stricter rule without conditions',
+    tight('  - { id: a, allow: A., when: { payload.note: x } }\n  - { id: b, review: B. }\n'),
+    'rules/pay.yaml:3:5 always-beaten: rule `a` decides nothing: whenever it fires, review rule `b` fires too',
+  ],
+  [
+    'a stricter rule of another file',
+    {
+      ...tight('  - { id: a, allow: A., when: { payload.note: { starts_with: ab } } }\n'),
+      'rules/star.yaml': rules(
+        '  - { id: b, reject: B., when: { payload.note: { starts_with: a } } }\n',
+        "tools: ['p*']",
+      ),
+    },
+    'rules/pay.yaml:3:5 always-beaten: rule `a` decides nothing: whenever it fires, reject rule `b` fires too',
+  ],
+  [
+    'an optional field of a review rule',
+    one('review', 'when: { payload.kind: a }'),
+    'rules/pay.yaml:3:5 optional-field: `payload.kind` is optional in the contract of `pay`: when it is missing nobody can tell, and review rule `a` fires | say what it means under `missing_means:`, or test `missing` or `present` in the rule',
+  ],
+  [
+    'an optional field read through a function',
+    one('reject', 'when: { domain(payload.email): { not: acme.com } }'),
+    'rules/pay.yaml:3:5 optional-field: `payload.email` is optional in the contract of `pay`: when it is missing nobody can tell, and reject rule `a` fires',
+  ],
+  [
+    'a task field that the agent may leave out',
+    one('review', 'when: { task.workflow: { not: deploy } }'),
+    'rules/pay.yaml:3:5 optional-field: `task.workflow` is optional: when it is missing nobody can tell, and review rule `a` fires',
+  ],
+  [
+    'a tool without a rule',
+    { 'tools/x.yaml': CONTRACT.replace('tool: pay', 'tool: x') },
+    'tools/x.yaml:1:7 tool-without-rule: no rule file applies to `x`',
+  ],
+]
+
+const STAFF: readonly Case[] = [
+  [
+    'a level that only owners could approve',
+    directory('bot: { owners: [dana] }', 'bot: { owners: [alice] }'),
+    'routing.yaml:5:22 level-understaffed: level low needs 1 of group `on-call`, but too few are left for agent `bot` of tenant `acme`: its owners may not vote',
+  ],
+  [
+    'a level with one person too few once an owner is excluded',
+    { ...directory('bot: { owners: [dana] }', 'bot: { owners: [bob] }') },
+    'routing.yaml:8:22 level-understaffed: level critical needs 2 of group `security-leads`, but too few are left for agent `bot` of tenant `acme`: its owners may not vote | add somebody who does not own the agent to the group',
+  ],
+  [
+    'a rule that asks for more people than there are',
+    pay('  - { id: a, review: A., reviewers: { group: fraud-desk, approvals: 2 } }\n'),
+    'rules/pay.yaml:3:5 reviewers-understaffed: rule `a` needs 2 of group `fraud-desk` beside the people of level low, but nobody for agent `bot` in tenant `acme` can fill every seat',
+  ],
+  [
+    'a rule that needs one person on two seats',
+    {
+      'directory.yaml': DIRECTORY.replace('[fraud-desk, security-leads]', '[security-leads]').replace(
+        'alice: { groups: [',
+        'alice: { groups: [fraud-desk, ',
+      ),
+      ...pay('  - { id: a, review: A., reviewers: { group: fraud-desk } }\n'),
+    },
+    'rules/pay.yaml:3:5 reviewers-understaffed: rule `a` needs 1 of group `fraud-desk` beside the people of level low, but nobody for agent `bot` in tenant `acme` can fill every seat',
+  ],
+]
+
+const CODES = [
+  'contradiction',
+  'never-fires',
+  'always-fires',
+  'always-beaten',
+  'optional-field',
+  'tool-without-rule',
+]
+
+describe('the analysis of a rule', () => runCases(IDLE))
+describe('the check of a quorum', () => runCases(STAFF))
+
+describe('a finding of the analysis', () => {
+  runFine(
+    [
+      ['a rule without conditions', tight('  - { id: a, review: A. }\n')],
+      [
+        'two entries of one list',
+        one('allow', 'when: { all: [{ payload.to: { some: x } }, { payload.to: { some: y } }] }'),
+      ],
+      ['a beginning and an end', one('allow', 'when: { payload.note: { starts_with: ab, ends_with: yz } }')],
+      [
+        'two beginnings, one inside the other',
+        one('allow', 'when: { payload.note: { starts_with: [a, b] } }'),
+      ],
+      [
+        'a rule that needs its stricter neighbour to differ',
+        tight(
+          '  - { id: a, allow: A., when: { payload.amount: { at_most: 50 } } }\n  - { id: b, reject: B., when: { payload.amount: { over: 50 } } }\n',
+        ),
+      ],
+      [
+        'a rule beaten by a shadow rule',
+        tight(
+          '  - { id: a, allow: A., when: { payload.amount: { over: 1 } } }\n  - { id: b, reject: B., mode: shadow }\n',
+        ),
+      ],
+      [
+        'a rule that matches where a catch-all review does not',
+        {
+          ...tight('  - { id: a, allow: A. }\n'),
+          'rules/star.yaml': rules('  - { id: b, review: B. }\n', "tools: ['*']"),
+        },
+      ],
+      [
+        'a rule whose risk decides who reviews',
+        tight(
+          '  - { id: a, allow: A., risk: medium, when: { payload.note: x } }\n  - { id: b, review: B. }\n',
+        ),
+      ],
+      [
+        'an optional field with missing_means',
+        tight(
+          '  - { id: a, review: A., when: { payload.kind: a } }\n',
+          'tool: pay\nmissing_means: { payload.kind: nothing }',
+        ),
+      ],
+      ['an optional field with a default', one('review', 'when: { payload.flag: true }')],
+      [
+        'an optional field that is asked to be present',
+        one('reject', 'when: { payload.email: present }, unless: { domain(payload.email): acme.com }'),
+      ],
+      ['an optional field of an allow rule', one('allow', 'when: { payload.kind: a }')],
+      [
+        'an optional field that may as well be missing',
+        one('review', 'when: { any: [{ payload.kind: a }, { payload.kind: missing }] }'),
+      ],
+      [
+        'a field that is required inside one that is asked to be present',
+        {
+          ...one('review', 'when: { payload.meta: present, payload.meta.order: { starts_with: x } }'),
+          'tools/pay.yaml': TIGHT.replace(
+            'meta: { type: object }',
+            'meta: { type: object, required: [order], properties: { order: { type: string } } }',
+          ),
+        },
+      ],
+      [
+        'a field that the contract requires under a condition',
+        {
+          ...one('review', 'when: { payload.kind: present, payload.email: x@acme.com }'),
+          'tools/pay.yaml': TIGHT.replace(
+            '  properties:',
+            '  if: { required: [kind] }\n  then: { required: [email] }\n  properties:',
+          ),
+        },
+      ],
+      [
+        'a rule about labels that all tools of today have',
+        tight('  - { id: a, review: A., when: { tool.labels: { some: money } } }\n', "tools: ['*']"),
+      ],
+      [
+        'a field whose unreadable values no contract excludes',
+        one('allow', 'when: { not: { domain(payload.note): acme.com } }'),
+      ],
+      [
+        'owners who may review their own agents',
+        directory('bot: { owners: [dana] }', 'bot: { owners: [alice], prevent_self_review: false }'),
+      ],
+      [
+        'a level whose escalation reaches somebody',
+        {
+          ...directory('bot: { owners: [dana] }', 'bot: { owners: [alice] }'),
+          'routing.yaml': ROUTING.replace('group: on-call', 'group: team-leads').replace(
+            'critical: { group: security-leads, approvals: 2',
+            'critical: { group: security-leads, approvals: 1',
+          ),
+        },
+      ],
+    ],
+    CODES,
+  )
+
+  it('is not given where there is too much to look at', async () => {
+    const many = Array.from({ length: 7 }, (_, n) => `{ payload.note: { contains: part-${n} } }`).join(', ')
+    expect(await diagnose(bundle(one('allow', `when: { all: [${many}] }`)))).toEqual([])
+  })
+})
+
+describe('untested-rule', () => {
+  const untested = async (tests: string): Promise<readonly string[]> => {
+    const text = `${rules('  - { id: a, allow: A. }\n  - { id: b, review: B., mode: shadow, when: { payload.note: missing } }\n')}${tests}`
+    const found = await diagnoseAll(bundle({ 'rules/pay.yaml': text }))
+    return found.map((one) => `${one.severity} ${one.code} ${one.line}: ${one.message}`)
+  }
+
+  it('is a warning for every rule that no test fires, shadow rules too, and in a bundle without tests for each', async () => {
+    expect(await untested('')).toEqual([
+      'warning untested-rule 3: no test fires rule `a`',
+      'warning untested-rule 4: no test fires rule `b`',
+    ])
+    expect(await untested('tests:\n  - { allow: x, payload: { note: x } }\n')).toEqual([
+      'warning untested-rule 4: no test fires rule `b`',
+    ])
+    expect(await untested('tests:\n  - { allow: x, payload: {} }\n')).toEqual([])
+  })
+
+  it('never crowds out an error', async () => {
+    const many = Array.from({ length: 1_100 }, (_, n) => `  - { id: r${n}, allow: A. }\n`).join('')
+    const text = `${rules(many)}tests:\n  - { reject: no, payload: {} }\n`
+    const found = await diagnoseAll(bundle({ 'rules/pay.yaml': text }))
+    expect(found.filter((one) => one.severity === 'error').map((one) => one.code)).toEqual(['test-failed'])
+  })
+})
+
+describe('task-scoped-history', () => {
+  const field = (root: string): NodeIr => ({
+    kind: 'leaf',
+    field: { name: root, root, path: [] } as unknown as FieldIr,
+    test: { op: 'some', test: { op: 'is', values: ['untrusted'] } },
+  })
+  const both = (...roots: string[]): NodeIr => ({ kind: 'all', items: roots.map(field) })
+
+  it('is given for a tightening rule that looks at no other history', () => {
+    expect(isTaskScoped({ verdict: 'review', when: both('tool.labels', 'task.labels') })).toBe(true)
+    expect(isTaskScoped({ verdict: 'reject', unless: { kind: 'not', item: field('task.tools') } })).toBe(true)
+  })
+
+  it('is not given for an allow rule, nor beside the history of the agent, nor without history', () => {
+    expect(isTaskScoped({ verdict: 'allow', when: field('task.labels') })).toBe(false)
+    expect(isTaskScoped({ verdict: 'review', when: both('task.labels', 'agent.labels') })).toBe(false)
+    expect(isTaskScoped({ verdict: 'review', when: field('task.workflow') })).toBe(false)
+  })
+
+  it('is said of a rule in a bundle', async () => {
+    const text =
+      '  - { id: open, allow: Open. }\n  - id: seen\n    review: Seen.\n    when: { task.tools: { some: pay } }\n'
+    expect((await diagnose(bundle({ 'rules/pay.yaml': rules(text) }))).map(({ code }) => code)).toContain(
+      'task-scoped-history',
+    )
+  })
+})
