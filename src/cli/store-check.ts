@@ -1,6 +1,6 @@
 import { openArchive } from '../app-store.ts'
 import { type Config, shownStore } from '../config.ts'
-import { type CheckReport, checkStore } from '../gateway/check-store.ts'
+import { type CheckReport, checkStore } from '../gateway/check/store.ts'
 import { EXIT } from './failure.ts'
 import { visible } from './print-thread.ts'
 import { orExplain } from './store-failure.ts'

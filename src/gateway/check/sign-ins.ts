@@ -1,7 +1,7 @@
-import type { Link, Session } from '../domain/session.ts'
-import type { Fault } from '../store/archive.ts'
-import { fault, type PartCheck } from './check-part.ts'
-import { INDEX } from './records.ts'
+import type { Link, Session } from '../../domain/session.ts'
+import type { Fault } from '../../store/archive.ts'
+import { fault, type PartCheck } from './part.ts'
+import { INDEX } from '../records.ts'
 
 /** Sessions and links, and where they are found (G11): by their reviewer, to end them all, and by the timer. */
 export function checkSignIns(): PartCheck {

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { GATEWAY_RULES } from '../../src/gateway/check-part.ts'
-import { type CheckReport, checkStore } from '../../src/gateway/check-store.ts'
-import type { DumpEntry, EventEntry, RecordEntry, StoreArchive } from '../../src/store/archive.ts'
-import { entryKey, eventKey, keep, memberKey, numberKey } from '../../src/store/embedded-keys.ts'
-import { openDatabase } from '../../src/store/embedded-tables.ts'
-import { approved, edited, held, HOUR, MINUTE, openWorld, type World } from '../gateway-fixture.ts'
-import { Places, type Place, type RedisPlace } from '../store/places.ts'
-import { playHistory } from './random-history.ts'
+import { GATEWAY_RULES } from '../../../src/gateway/check/part.ts'
+import { type CheckReport, checkStore } from '../../../src/gateway/check/store.ts'
+import type { DumpEntry, EventEntry, RecordEntry, StoreArchive } from '../../../src/store/archive.ts'
+import { entryKey, eventKey, keep, memberKey, numberKey } from '../../../src/store/embedded-keys.ts'
+import { openDatabase } from '../../../src/store/embedded-tables.ts'
+import { approved, edited, held, HOUR, MINUTE, openWorld, type World } from '../../gateway-fixture.ts'
+import { Places, type Place, type RedisPlace } from '../../store/places.ts'
+import { playHistory } from '../random-history.ts'
 
 const places = new Places()
 afterAll(() => places.dispose())
@@ -451,7 +451,7 @@ describe('what is broken', () => {
   })
 
   it('is listed in docs/store.md, rule by rule', () => {
-    const page = readFileSync(new URL('../../docs/store.md', import.meta.url), 'utf8')
+    const page = readFileSync(new URL('../../../docs/store.md', import.meta.url), 'utf8')
     const rows = [...page.matchAll(/^\| (G\d\d) \| (.*) \|$/gm)].map(([, rule, text]) => [rule, text])
     expect(rows).toEqual(Object.entries(GATEWAY_RULES))
   })

@@ -1,8 +1,8 @@
-import { leafHash } from '../domain/digest.ts'
-import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
-import type { Fault } from '../store/archive.ts'
-import { fault, type PartCheck } from './check-part.ts'
-import type { CheckpointRecord } from './records.ts'
+import { leafHash } from '../../domain/digest.ts'
+import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../../domain/merkle.ts'
+import type { Fault } from '../../store/archive.ts'
+import { fault, type PartCheck } from './part.ts'
+import type { CheckpointRecord } from '../records.ts'
 
 /** How far a tree may lie behind the evidence and still be checked. */
 const RECENT = 10_000

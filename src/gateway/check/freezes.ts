@@ -1,7 +1,7 @@
-import type { Freezes } from '../domain/freeze.ts'
-import type { Thread } from '../domain/thread.ts'
-import type { Fault } from '../store/archive.ts'
-import { fault, type PartCheck } from './check-part.ts'
+import type { Freezes } from '../../domain/freeze.ts'
+import type { Thread } from '../../domain/thread.ts'
+import type { Fault } from '../../store/archive.ts'
+import { fault, type PartCheck } from './part.ts'
 
 /** The epochs of freezes (G12): a thread from a later epoch than the tenant has reached would survive the next freeze. `freezes` come before threads. */
 export function checkFreezes(): PartCheck {

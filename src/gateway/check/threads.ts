@@ -1,9 +1,9 @@
-import type { Thread } from '../domain/thread.ts'
-import type { Fault, MemberEntry } from '../store/archive.ts'
-import type { Write } from '../store/store.ts'
-import { fault, type PartCheck } from './check-part.ts'
-import { INDEX, type RevisionRecord } from './records.ts'
-import { listThread, writeThread } from './threads.ts'
+import type { Thread } from '../../domain/thread.ts'
+import type { Fault, MemberEntry } from '../../store/archive.ts'
+import type { Write } from '../../store/store.ts'
+import { fault, type PartCheck } from './part.ts'
+import { INDEX, type RevisionRecord } from '../records.ts'
+import { listThread, writeThread } from '../threads.ts'
 
 /*
  * Threads, the indexes they stand in (G01, G02) and their revisions (G03). What a thread calls for is not said here a second time: it is what the

@@ -1,8 +1,8 @@
-import type { JsonValue } from '../contract/json.ts'
-import type { Thread } from '../domain/thread.ts'
-import { Replay, type ThreadStory } from '../evidence/replay.ts'
-import type { Fault } from '../store/archive.ts'
-import { fault, type PartCheck } from './check-part.ts'
+import type { JsonValue } from '../../contract/json.ts'
+import type { Thread } from '../../domain/thread.ts'
+import { Replay, type ThreadStory } from '../../evidence/replay.ts'
+import type { Fault } from '../../store/archive.ts'
+import { fault, type PartCheck } from './part.ts'
 
 /**
  * What evidence tells can have happened (G14), and the threads of the store are as it tells (G15). Not behind a record that is missing or cannot be read, where it

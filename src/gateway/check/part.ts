@@ -1,4 +1,4 @@
-import type { EventEntry, Fault, MemberEntry } from '../store/archive.ts'
+import type { EventEntry, Fault, MemberEntry } from '../../store/archive.ts'
 
 /*
  * The rules that the gateway itself keeps in the store, on top of the store's laws: `countersign store check` reports by these ids, and

@@ -1,14 +1,14 @@
-import { createLawCheck, nameOf } from '../store/archive-laws.ts'
-import { type DumpEntry, type Fault, type StoreArchive, untilStill } from '../store/archive.ts'
-import { checkCredentials, checkTimes } from './check-credentials.ts'
-import { checkFreezes } from './check-freezes.ts'
-import { checkEvidence, CLOCK_TOLERANCE_MS } from './check-evidence.ts'
-import { fault, type PartCheck } from './check-part.ts'
-import { checkSignIns } from './check-sign-ins.ts'
-import { checkStory } from './check-story.ts'
-import { checkThreads } from './check-threads.ts'
-import { checkTree } from './check-tree.ts'
-import { SYSTEM, TENANTS_INDEX } from './records.ts'
+import { createLawCheck, nameOf } from '../../store/archive-laws.ts'
+import { type DumpEntry, type Fault, type StoreArchive, untilStill } from '../../store/archive.ts'
+import { checkCredentials, checkTimes } from './credentials.ts'
+import { checkFreezes } from './freezes.ts'
+import { checkEvidence, CLOCK_TOLERANCE_MS } from './evidence.ts'
+import { fault, type PartCheck } from './part.ts'
+import { checkSignIns } from './sign-ins.ts'
+import { checkStory } from './story.ts'
+import { checkThreads } from './threads.ts'
+import { checkTree } from './tree.ts'
+import { SYSTEM, TENANTS_INDEX } from '../records.ts'
 
 export interface Finding extends Fault {
   readonly partition: string
@@ -25,7 +25,7 @@ export interface CheckReport {
 const MOST_FINDINGS = 1_000
 
 /**
- * Reads everything in a store once, and reports what breaks a law of the store (src/store/store.ts) or a rule of the gateway (check-part.ts).
+ * Reads everything in a store once, and reports what breaks a law of the store (src/store/store.ts) or a rule of the gateway (part.ts).
  * Changes nothing.
  *
  * @throws StoreMoved when a partition was never still

@@ -1,7 +1,7 @@
-import type { EventEntry, MemberEntry } from '../store/archive.ts'
-import { fault, type PartCheck } from './check-part.ts'
-import type { EvidenceRecord } from './evidence.ts'
-import { INDEX } from './records.ts'
+import type { EventEntry, MemberEntry } from '../../store/archive.ts'
+import { fault, type PartCheck } from './part.ts'
+import type { EvidenceRecord } from '../evidence.ts'
+import { INDEX } from '../records.ts'
 
 /** A record was written a moment ago, by a gateway that knows the time of the store as well as we do. */
 export const CLOCK_TOLERANCE_MS = 1_000

@@ -1,10 +1,10 @@
-import { LIMITS } from '../contract/limits.ts'
-import type { Approval, Thread } from '../domain/thread.ts'
-import type { ApprovalToken } from '../domain/token.ts'
-import type { Fault } from '../store/archive.ts'
-import { CLOCK_TOLERANCE_MS } from './check-evidence.ts'
-import { fault, type PartCheck } from './check-part.ts'
-import { type HolderRecord, holderId, type KeyRecord, type Records, type RecordType } from './records.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import type { Approval, Thread } from '../../domain/thread.ts'
+import type { ApprovalToken } from '../../domain/token.ts'
+import type { Fault } from '../../store/archive.ts'
+import { CLOCK_TOLERANCE_MS } from './evidence.ts'
+import { fault, type PartCheck } from './part.ts'
+import { type HolderRecord, holderId, type KeyRecord, type Records, type RecordType } from '../records.ts'
 
 /** Keys and their holders (G06), tokens and the approvals that they prove (G04, G05). Holders come before keys, threads before tokens. */
 export function checkCredentials(now: () => number): PartCheck {
