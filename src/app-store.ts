@@ -1,7 +1,7 @@
 import { acceptedOf, type Config, isEmbedded, redisAddressOf, storePath } from './config.ts'
 import type { StoreArchive, StoreRestore } from './store/archive.ts'
-import { openEmbeddedStore } from './store/embedded.ts'
-import type { RedisOptions } from './store/redis.ts'
+import { openEmbeddedStore } from './store/embedded/embedded.ts'
+import type { RedisOptions } from './store/redis/redis.ts'
 import type { Store } from './store/store.ts'
 
 /*
@@ -12,16 +12,16 @@ import type { Store } from './store/store.ts'
 export async function openStore(config: Config): Promise<Store> {
   if (isEmbedded(config))
     return openEmbeddedStore({ path: storePath(config), minFreeBytes: config.storeMinFree })
-  const { openRedisStore } = await import('./store/redis.ts')
+  const { openRedisStore } = await import('./store/redis/redis.ts')
   return openRedisStore(redisOptions(config))
 }
 
 export async function openArchive(config: Config): Promise<StoreArchive> {
   if (isEmbedded(config)) {
-    const { openEmbeddedArchive } = await import('./store/embedded-archive.ts')
+    const { openEmbeddedArchive } = await import('./store/embedded/archive.ts')
     return openEmbeddedArchive({ path: storePath(config) })
   }
-  const { openRedisArchive } = await import('./store/redis-archive.ts')
+  const { openRedisArchive } = await import('./store/redis/archive.ts')
   return openRedisArchive(redisOptions(config))
 }
 
@@ -32,10 +32,10 @@ export interface RestoreOptions {
 
 export async function openRestore(config: Config, { restart }: RestoreOptions): Promise<StoreRestore> {
   if (isEmbedded(config)) {
-    const { openEmbeddedRestore } = await import('./store/embedded-archive.ts')
+    const { openEmbeddedRestore } = await import('./store/embedded/archive.ts')
     return openEmbeddedRestore({ path: storePath(config) })
   }
-  const { openRedisRestore } = await import('./store/redis-restore.ts')
+  const { openRedisRestore } = await import('./store/redis/restore.ts')
   return openRedisRestore({ ...redisOptions(config), restart })
 }
 
@@ -43,7 +43,7 @@ export async function openRestore(config: Config, { restart }: RestoreOptions): 
 export async function countReplicas(
   config: Config,
 ): Promise<{ readonly server: string; readonly replicas: number }[]> {
-  const { connectRedis } = await import('./store/redis.ts')
+  const { connectRedis } = await import('./store/redis/redis.ts')
   const { topology } = await connectRedis(redisOptions(config))
   const found = topology.peers().map((peer) => {
     const { host, port } = peer.host

@@ -1,5 +1,5 @@
 import { LIMITS } from './contract/limits.ts'
-import { ACCEPTABLE } from './store/redis-settings.ts'
+import { ACCEPTABLE } from './store/redis/settings.ts'
 
 /** Every setting, in one table: config.ts says where its value comes from. */
 export interface Config {

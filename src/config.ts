@@ -5,9 +5,9 @@ import { parseArgs } from 'node:util'
 import { type Config, ConfigError, type Setting, SETTINGS } from './config-settings.ts'
 import { checkSignIn } from './config-sign-in.ts'
 import { signingKeyInPem, type SigningKey } from './domain/checkpoint.ts'
-import { isRedisAddress, parseRedisAddress, REDIS_FORMS, withoutPassword } from './store/redis-address.ts'
+import { isRedisAddress, parseRedisAddress, REDIS_FORMS, withoutPassword } from './store/redis/address.ts'
 import { type Allowed, parseAllowed } from './outbound/address.ts'
-import { ACCEPTABLE, type Acceptable } from './store/redis-settings.ts'
+import { ACCEPTABLE, type Acceptable } from './store/redis/settings.ts'
 
 export { ADMIN_KEY_CHARS, type Config, ConfigError, type Setting, SETTINGS } from './config-settings.ts'
 

@@ -15,7 +15,7 @@ import {
   storePath,
 } from '../src/config.ts'
 import { LIMITS } from '../src/contract/limits.ts'
-import { withoutPassword } from '../src/store/redis-address.ts'
+import { withoutPassword } from '../src/store/redis/address.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-config-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))

@@ -7,7 +7,7 @@ import type { Readable, Writable } from 'node:stream'
 /*
  * Child processes that are killed at a chosen moment. The moment is a line that the child prints, never a span of time:
  *
- *   const child = startProcess('test/store/writer.mjs', [directory])
+ *   const child = startProcess('test/store/embedded/writer.mjs', [directory])
  *   await child.lineWhere((line) => line === 'ack 100')
  *   const { lines } = await child.kill()
  *

@@ -1,8 +1,8 @@
 import { afterAll } from 'vitest'
 import type { ClockSources } from '../src/store/clock.ts'
-import { openEmbeddedStore } from '../src/store/embedded.ts'
-import { parseRedisAddress } from '../src/store/redis-address.ts'
-import { openRedisStore } from '../src/store/redis.ts'
+import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
+import { parseRedisAddress } from '../src/store/redis/address.ts'
+import { openRedisStore } from '../src/store/redis/redis.ts'
 import type { Store } from '../src/store/store.ts'
 import { type RedisServer, startRedis } from './redis/server.ts'
 

@@ -1,8 +1,8 @@
 import { cpSync, existsSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { parseRedisAddress } from '../../src/store/redis-address.ts'
-import { openRedisStore, type RedisOptions } from '../../src/store/redis.ts'
+import { parseRedisAddress } from '../../src/store/redis/address.ts'
+import { openRedisStore, type RedisOptions } from '../../src/store/redis/redis.ts'
 import { BUNDLE } from '../bundle.ts'
 import {
   type Agent,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseRedisAddress } from '../../src/store/redis-address.ts'
-import { openRedisStore } from '../../src/store/redis.ts'
+import { parseRedisAddress } from '../../src/store/redis/address.ts'
+import { openRedisStore } from '../../src/store/redis/redis.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   Agent,

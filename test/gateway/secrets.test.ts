@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { signingKeyOf } from '../../src/domain/checkpoint.ts'
 import { ownSecrets, type SecretSources } from '../../src/gateway/secrets.ts'
-import { openEmbeddedStore } from '../../src/store/embedded.ts'
+import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import type { Store } from '../../src/store/store.ts'
 import { overriding } from '../gateway-fixture.ts'
 

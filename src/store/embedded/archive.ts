@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, readdirSync, renameSync, rmSync, statfsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type StoreArchive, type StoredEntry, type StoreRestore, WrongPlace } from '../archive.ts'
+import { type Clock, type ClockSources, createClock } from '../clock.ts'
+import { dumpPartition, namesOfPartitions } from './dump.ts'
+import { refuseNetworkFileSystem } from './disk.ts'
+import {
+  createDataFiles,
+  DATA_FILE,
+  extendDataFile,
+  inspectDataFile,
+  prepareDirectory,
+  readMarker,
+  syncDirectory,
+  writeMarker,
+} from './files.ts'
+import { type DirectoryLock, lockDirectory } from './lock.ts'
+import { orFailureCause } from './runway.ts'
+import {
+  type Database,
+  openDatabase,
+  readStamp,
+  writeEntry,
+  writeFirstStamp,
+  writeLastNumber,
+} from './tables.ts'
+
+export interface EmbeddedPlace {
+  /** The data directory. */
+  readonly path: string
+  readonly clock?: ClockSources
+}
+
+/**
+ * Opens the store in a directory for reading all of it. Changes nothing, and does not refuse evidence with gaps: that is for the reader to find.
+ *
+ * @throws WrongPlace when there is no store; an Error of one sentence when another process has it open, or the file is damaged
+ */
+export async function openEmbeddedArchive({ path, clock }: EmbeddedPlace): Promise<StoreArchive> {
+  const directory = resolve(path)
+  if (!holdsStore(directory)) throw new WrongPlace(`there is no store in \`${path}\``)
+  const lock = await lockDirectory(directory)
+  let db: Database | undefined
+  try {
+    if (inspectDataFile(directory, readMarker(directory) !== undefined) === 'short') extendDataFile(directory)
+    db = openDatabase(join(directory, DATA_FILE))
+    return new EmbeddedArchive({ db, lock, clock: createClock(readStamp(db)?.time ?? 0, clock) })
+  } catch (error) {
+    await db?.close()
+    await lock.release()
+    throw error
+  }
+}
+
+interface ArchiveParts {
+  readonly db: Database
+  readonly lock: DirectoryLock
+  readonly clock: Clock
+}
+
+class EmbeddedArchive implements StoreArchive {
+  readonly #parts: ArchiveParts
+
+  constructor(parts: ArchiveParts) {
+    this.#parts = parts
+  }
+
+  now = (): number => this.#parts.clock.now()
+  time = (): Promise<number> => Promise.resolve(readStamp(this.#parts.db)?.time ?? 0)
+  partitions = (): Promise<string[]> => Promise.resolve(namesOfPartitions(this.#parts.db))
+  dump = (partition: string): ReturnType<typeof dumpPartition> => dumpPartition(this.#parts.db, partition)
+
+  async close(): Promise<void> {
+    await this.#parts.db.close()
+    await this.#parts.lock.release()
+  }
+}
+
+const BUILDING = 'restore.'
+/** Entries and code units of one transaction. */
+const BATCH_ENTRIES = 5_000
+const BATCH_UNITS = 2_000_000
+
+/**
+ * Prepares a restore into a directory without a store. What is loaded lies in a directory of its own below it, on the same file system, until
+ * one rename makes it the store: so a directory that is a mount point serves as well, and nobody ever sees half of it.
+ *
+ * @throws WrongPlace when there is a store already
+ */
+export async function openEmbeddedRestore({ path, clock }: EmbeddedPlace): Promise<StoreRestore> {
+  const directory = resolve(path)
+  prepareDirectory(directory)
+  refuseNetworkFileSystem(directory, statfsSync)
+  const lock = await lockDirectory(directory)
+  try {
+    if (holdsStore(directory))
+      throw new WrongPlace(`there is a store in \`${path}\` already: restore into another directory`)
+    for (const name of readdirSync(directory))
+      if (name.startsWith(BUILDING)) rmSync(join(directory, name), { recursive: true })
+    const building = join(directory, `${BUILDING}${randomUUID()}`)
+    prepareDirectory(building)
+    createDataFiles(building)
+    const db = openDatabase(join(building, DATA_FILE))
+    return new EmbeddedRestore({ db, lock, clock: createClock(0, clock) }, directory, building)
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
+  readonly #db: Database
+  readonly #lock: DirectoryLock
+  readonly #directory: string
+  readonly #building: string
+  /** Another store than any before: that is another epoch (S19). */
+  readonly #storeId = randomUUID()
+  readonly #lastNumbers = new Map<string, number>()
+  #waiting: [partition: string, entry: StoredEntry][] = []
+  #units = 0
+
+  constructor(parts: ArchiveParts, directory: string, building: string) {
+    super(parts)
+    this.#db = parts.db
+    this.#lock = parts.lock
+    this.#directory = directory
+    this.#building = building
+  }
+
+  async load(partition: string, entry: StoredEntry): Promise<void> {
+    if (entry.kind === 'event') this.#lastNumbers.set(partition, entry.number)
+    this.#waiting.push([partition, entry])
+    if ('body' in entry) this.#units += entry.body.length
+    if (this.#waiting.length >= BATCH_ENTRIES || this.#units >= BATCH_UNITS) await this.#flush()
+  }
+
+  async settle(time: number): Promise<void> {
+    await this.#flush()
+    await this.#batch(() => {
+      for (const [partition, last] of this.#lastNumbers) writeLastNumber(this.#db, partition, last)
+    })
+    await orFailureCause(writeFirstStamp(this.#db, time, this.#storeId))
+  }
+
+  /** The data file is a whole store by itself, so its rename is the moment. */
+  async publish(): Promise<void> {
+    await this.#db.close()
+    for (const name of [`${DATA_FILE}-lock`, DATA_FILE])
+      renameSync(join(this.#building, name), join(this.#directory, name))
+    syncDirectory(this.#directory)
+    writeMarker(this.#directory, this.#storeId)
+    await this.#leave()
+  }
+
+  async abandon(): Promise<void> {
+    await this.#db.close()
+    await this.#leave()
+  }
+
+  override close(): Promise<void> {
+    return this.abandon()
+  }
+
+  async #leave(): Promise<void> {
+    rmSync(this.#building, { recursive: true, force: true })
+    await this.#lock.release()
+  }
+
+  async #flush(): Promise<void> {
+    const waiting = this.#waiting
+    this.#waiting = []
+    this.#units = 0
+    await this.#batch(() => {
+      for (const [partition, entry] of waiting) writeEntry(this.#db, partition, entry)
+    })
+  }
+
+  async #batch(write: () => void): Promise<void> {
+    await orFailureCause(this.#db.batch(write))
+  }
+}
+
+function holdsStore(directory: string): boolean {
+  return (
+    existsSync(directory) && (existsSync(join(directory, DATA_FILE)) || readMarker(directory) !== undefined)
+  )
+}

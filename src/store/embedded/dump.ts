@@ -1,0 +1,125 @@
+import { decodeWindow } from '../../domain/limit-window.ts'
+import { compareText, type DumpEntry, type StoredEntry } from '../archive.ts'
+import { TAG, allIn, entryKey, justBehind, keep, readEventNumber, readNames, readWholeEntry } from './keys.ts'
+import { type Database, readLastNumber, readScore, split } from './tables.ts'
+
+/*
+ * Everything in a partition of an embedded store that nobody else has open (the lock): so reading it in pages is reading it at one moment.
+ */
+
+type Tag = (typeof TAG)[keyof typeof TAG]
+interface Entry {
+  readonly key: Buffer
+  readonly value: string
+  readonly version: number
+}
+
+/** A page is over when it holds so many entries or code units, whichever comes first. */
+const PAGE_ENTRIES = 1_000
+const PAGE_UNITS = 1_000_000
+const PARTITIONED = [TAG.event, TAG.entry, TAG.limit, TAG.member, TAG.number, TAG.record]
+
+/** Every partition that has anything, by name: from each, one looks for the first key behind it. */
+export function namesOfPartitions(db: Database): string[] {
+  const names = new Set<string>()
+  for (const tag of PARTITIONED) {
+    let start: Buffer = Buffer.from([tag])
+    const end = Buffer.from([tag + 1])
+    for (;;) {
+      const [first] = Array.from(db.getKeys({ start, end, limit: 1 }), keep)
+      if (first === undefined) break
+      const [name = ''] = readNames(first.subarray(0, first.indexOf(0, 1) + 1))
+      names.add(name)
+      start = allIn(tag, name).end
+    }
+  }
+  return [...names].toSorted(compareText)
+}
+
+export async function* dumpPartition(db: Database, partition: string): AsyncGenerator<DumpEntry> {
+  yield { kind: 'head', last: readLastNumber(db, partition) }
+  yield* entriesOf(db, partition, TAG.event, readEvent)
+  for await (const entry of entriesOf(db, partition, TAG.entry, readMember)) {
+    yield entry
+    yield* strayEntry(db, partition, entry)
+  }
+  for await (const entry of entriesOf(db, partition, TAG.member, readPlace)) {
+    if (!db.doesExist(entryKey(partition, entry.index, entry.score, entry.member)))
+      yield fault(
+        'S15',
+        `member ${JSON.stringify(entry.member)} is said to be in \`${entry.index}\`, and is not`,
+      )
+  }
+  for await (const entry of entriesOf(db, partition, TAG.limit, readLimit))
+    yield entry ?? fault('S18', 'a limit cannot be read')
+  yield* entriesOf(db, partition, TAG.record, readRecord)
+}
+
+/** An entry without its place in the table of members would never be moved or removed again (S15). */
+function* strayEntry(
+  db: Database,
+  partition: string,
+  { index, score, member }: { index: string; score: number; member: string },
+): Generator<DumpEntry> {
+  if (readScore(db, partition, index, member) === score) return
+  yield fault('S15', `member ${JSON.stringify(member)} stands in \`${index}\` where it is not known to be`)
+}
+
+function fault(law: string, what: string): DumpEntry {
+  return { kind: 'fault', law, what }
+}
+
+/** Reads all entries of one kind a page at a time, so that others can run. */
+async function* entriesOf<T>(
+  db: Database,
+  partition: string,
+  tag: Tag,
+  read: (entry: Entry) => T,
+): AsyncGenerator<T> {
+  let { start, end } = allIn(tag, partition)
+  for (;;) {
+    const page: T[] = []
+    let units = 0
+    let last: Buffer | undefined
+    for (const entry of db.getRange({ start, end, versions: true, limit: PAGE_ENTRIES })) {
+      last = keep(entry.key)
+      units += entry.value.length
+      page.push(read({ key: last, value: entry.value, version: entry.version ?? 0 }))
+      if (units > PAGE_UNITS) break
+    }
+    yield* page
+    if (last === undefined) return
+    start = justBehind(last)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+function readEvent({ key, value }: Entry): StoredEntry {
+  const [commitId, body] = split(value)
+  return { kind: 'event', number: readEventNumber(key), commitId, body }
+}
+
+function readMember({ key }: Entry): StoredEntry & { kind: 'index' } {
+  return { kind: 'index', ...readWholeEntry(key) }
+}
+
+function readPlace({ key, version }: Entry): { index: string; score: number; member: string } {
+  const [, index = '', member = ''] = readNames(key)
+  return { index, score: version, member }
+}
+
+function readLimit({ key, value }: Entry): StoredEntry | undefined {
+  const [, limit = ''] = readNames(key)
+  try {
+    const { width, buckets } = decodeWindow(value)
+    return { kind: 'limit', limit, width, buckets: [...buckets].toSorted(([a], [b]) => a - b) }
+  } catch {
+    return undefined
+  }
+}
+
+function readRecord({ key, value, version }: Entry): StoredEntry {
+  const [, type = '', id = ''] = readNames(key)
+  const [commitId, body] = split(value)
+  return { kind: 'record', type, id, revision: version, commitId, body }
+}

@@ -1,0 +1,148 @@
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/*
+ * The files of a data directory: `store.mdb` (LMDB's data), `store.mdb-lock` (LMDB's readers), `store.json` (written once the store
+ * exists, so that an emptied or removed data file is noticed and never taken for a new store), `lock.<n>.sock` (lock.ts).
+ */
+export const DATA_FILE = 'store.mdb'
+const MARKER_FILE = 'store.json'
+const FORMAT = 1
+
+const META_BYTES = 160
+/** Offsets in an LMDB page that holds a meta record; the second such page follows the first. */
+const META = { magic: 24, pageSize: 48, lastPage: 144, flights: 152 } as const
+const MAGIC = 0xbeefc0de
+
+export interface Marker {
+  readonly format: number
+  readonly store: string
+}
+
+/** `absent`: no data yet. `short`: the file ends before the last page that LMDB has used; to be verified in full. */
+export type DataFile = 'absent' | 'whole' | 'short'
+
+export function prepareDirectory(directory: string): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+}
+
+/** Creates the data files for the owner's eyes only, and makes their names durable, which LMDB does not. */
+export function createDataFiles(directory: string): void {
+  for (const name of [DATA_FILE, `${DATA_FILE}-lock`]) closeSync(openSync(join(directory, name), 'a', 0o600))
+  syncDirectory(directory)
+  try {
+    syncDirectory(dirname(directory))
+  } catch (error) {
+    // a parent that may not be read, as /var/lib in some set-ups, was there before and is durable already
+    if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+  }
+}
+
+export function readMarker(directory: string): Marker | undefined {
+  let text: string
+  try {
+    text = readFileSync(join(directory, MARKER_FILE), 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  const marker = parseMarker(text)
+  if (marker.format !== FORMAT)
+    throw new Error(`${MARKER_FILE} has format ${marker.format}, this version reads format ${FORMAT}`)
+  return marker
+}
+
+export function writeMarker(directory: string, store: string): void {
+  const marker: Marker = { format: FORMAT, store }
+  const file = join(directory, MARKER_FILE)
+  writeFileSync(`${file}.new`, `${JSON.stringify(marker)}\n`, { mode: 0o600, flush: true })
+  renameSync(`${file}.new`, file)
+  syncDirectory(directory)
+}
+
+/**
+ * Looks at the data file before LMDB maps it, because reading a mapped page behind the end of a file kills the process.
+ * Throws when the header is damaged or the data of an existing store is gone.
+ */
+export function inspectDataFile(directory: string, exists: boolean): DataFile {
+  const size = withFile(join(directory, DATA_FILE), (descriptor) => fstatSync(descriptor).size) ?? 0
+  if (size === 0 && !exists) return 'absent'
+  if (size === 0)
+    throw new Error(
+      `${DATA_FILE} is missing or empty, but this directory held a store: restore it from a backup`,
+    )
+  return size < usedBytes(join(directory, DATA_FILE)) ? 'short' : 'whole'
+}
+
+/** Fills a short file up with zeros, so that reading it is an error that can be reported. */
+export function extendDataFile(directory: string): void {
+  const file = join(directory, DATA_FILE)
+  const size = usedBytes(file)
+  const descriptor = openSync(file, 'r+')
+  ftruncateSync(descriptor, size)
+  closeSync(descriptor)
+}
+
+/** Bytes up to the last page that either meta record knows. */
+function usedBytes(file: string): number {
+  const first = readMeta(file, 0)
+  const pageSize = first.readUInt32LE(META.pageSize)
+  const second = readMeta(file, pageSize)
+  const newest = second.readBigUInt64LE(META.flights) > first.readBigUInt64LE(META.flights) ? second : first
+  return (Number(newest.readBigUInt64LE(META.lastPage)) + 1) * pageSize
+}
+
+function readMeta(file: string, offset: number): Buffer {
+  const meta = Buffer.alloc(META_BYTES)
+  const read = withFile(file, (descriptor) => readSync(descriptor, meta, 0, META_BYTES, offset))
+  if (read !== META_BYTES || meta.readUInt32LE(META.magic) !== MAGIC)
+    throw new Error(`${DATA_FILE} is damaged at byte ${offset}: restore it from a backup`)
+  return meta
+}
+
+/** Undefined when there is no such file. */
+function withFile<T>(file: string, use: (descriptor: number) => T): T | undefined {
+  let descriptor: number
+  try {
+    descriptor = openSync(file, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    return use(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function parseMarker(text: string): Marker {
+  try {
+    const marker = JSON.parse(text) as Partial<Marker>
+    if (typeof marker.format === 'number' && typeof marker.store === 'string')
+      return { format: marker.format, store: marker.store }
+  } catch {
+    // the same message as for a marker without its fields
+  }
+  throw new Error(`${MARKER_FILE} is damaged: restore it from a backup`)
+}
+
+export function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

@@ -1,0 +1,262 @@
+import { amountIn, charged, type LimitWindow, spanOf } from '../../domain/limit-window.ts'
+import type { Claim, Commit, CommitResult, Guard, IndexEntry, LimitGuard, Write } from '../store.ts'
+
+/**
+ * A flight is a group of commits that becomes durable by one disk transaction. It is planned in memory: what the disk holds,
+ * overlaid with what the passengers before have changed. So commits run one after the other (S04), all guards of each are checked
+ * before it changes anything (S03), and what reaches the disk is the outcome alone, written once per key.
+ *
+ * Planning on a snapshot is safe because one flight is in the air at a time and the disk transaction checks that nobody else
+ * wrote in between (tables.ts, `writeFlight`).
+ */
+export interface Flight {
+  readonly before: StateBefore
+  /** ms since 1970: commits with an earlier deadline are late (S08). */
+  readonly time: number
+  readonly records: Map<string, RecordState>
+  readonly members: Map<string, MemberState>
+  readonly windows: Map<string, WindowState>
+  /** Indexes with a changed member. */
+  readonly indexes: Set<string>
+  readonly events: EventWrite[]
+  /** The last number of each partition that got events. */
+  readonly numbers: Map<string, number>
+  /** Partitions that were changed. */
+  readonly partitions: Set<string>
+}
+
+/** What the disk holds before the flight. */
+export interface StateBefore {
+  /** From here on reads see all that has landed. */
+  refresh(): void
+  /** The store's id: a restore makes another store (S19). */
+  readonly epoch: string
+  /** 0 when absent. */
+  revision(partition: string, type: string, id: string): number
+  score(partition: string, index: string, member: string): number | undefined
+  lastNumber(partition: string): number
+  window(partition: string, limit: string): LimitWindow | undefined
+  /** Entries with score <= `now`, oldest first. */
+  due(partition: string, index: string, claim: Claim): IndexEntry[]
+}
+
+export interface RecordState {
+  readonly partition: string
+  readonly type: string
+  readonly id: string
+  /** 0 when absent. */
+  revision: number
+  /** What to write; undefined for a deleted record. */
+  value: Buffer | undefined
+  changed: boolean
+}
+
+export interface MemberState {
+  readonly partition: string
+  readonly index: string
+  readonly member: string
+  /** Scores before and after the flight; undefined when not in the index. */
+  readonly before: number | undefined
+  after: number | undefined
+}
+
+/** What was charged to a limit. */
+export interface WindowState {
+  readonly partition: string
+  readonly limit: string
+  /** Undefined when nothing is in it. */
+  window: LimitWindow | undefined
+  changed: boolean
+}
+
+export interface EventWrite {
+  readonly partition: string
+  readonly number: number
+  readonly value: Buffer
+}
+
+/** A commit, encoded: one value for each put and each event, in order. */
+export interface CommitTask {
+  readonly partition: string
+  readonly commit: Commit
+  readonly bodies: readonly Buffer[]
+  readonly events: readonly Buffer[]
+  /** Of all bodies and events, in code units. */
+  readonly length: number
+}
+
+export function encodeCommit(partition: string, commit: Commit, length: number): CommitTask {
+  const bodies: Buffer[] = []
+  for (const write of commit.writes)
+    if (write.op === 'put') bodies.push(Buffer.from(`${commit.commitId}\n${write.body}`))
+  const events = commit.events.map((event) => Buffer.from(`${commit.commitId}\n${event}`))
+  return { partition, commit, bodies, events, length }
+}
+
+export function createFlight(before: StateBefore, time: number): Flight {
+  return {
+    before,
+    time,
+    records: new Map(),
+    members: new Map(),
+    windows: new Map(),
+    indexes: new Set(),
+    events: [],
+    numbers: new Map(),
+    partitions: new Set(),
+  }
+}
+
+export function planCommit(flight: Flight, task: CommitTask): CommitResult {
+  const { partition, commit } = task
+  if (flight.time > commit.deadline) return { ok: false, reason: 'late' }
+  const failed = failedGuards(flight, partition, commit.guards)
+  if (failed.length > 0) return { ok: false, reason: 'guard', failed }
+  const numbers = appendEvents(flight, task)
+  applyWrites(flight, task, numbers[0])
+  if (commit.writes.length + commit.events.length > 0) flight.partitions.add(partition)
+  return { ok: true, numbers }
+}
+
+/** Undefined when the index was changed by this flight: then the claim must take the next one. */
+export function planClaim(
+  flight: Flight,
+  partition: string,
+  index: string,
+  claim: Claim,
+): IndexEntry[] | undefined {
+  if (flight.indexes.has(indexName(partition, index))) return undefined
+  const due = flight.before.due(partition, index, claim)
+  for (const { member } of due) moveMember(flight, [partition, index, member], claim.now + claim.lease)
+  if (due.length > 0) flight.partitions.add(partition)
+  return due
+}
+
+function failedGuards(flight: Flight, partition: string, guards: readonly Guard[]): number[] {
+  const failed: number[] = []
+  for (const [position, guard] of guards.entries()) {
+    if (!holds(flight, partition, guard)) failed.push(position)
+  }
+  return failed
+}
+
+function holds(flight: Flight, partition: string, guard: Guard): boolean {
+  if ('epoch' in guard) return guard.epoch === flight.before.epoch
+  if ('limit' in guard) return hasRoom(flight, partition, guard)
+  return recordState(flight, partition, guard.type, guard.id).revision === guard.revision
+}
+
+function hasRoom(flight: Flight, partition: string, guard: LimitGuard): boolean {
+  const { window } = windowState(flight, partition, guard.limit)
+  return amountIn(window, guard.windowMs, flight.time) <= guard.atMost - guard.amount
+}
+
+/** `first` is the number of the commit's first event, undefined when it has none: then there is nothing to mark (S17). */
+function applyWrites(
+  flight: Flight,
+  { partition, commit, bodies }: CommitTask,
+  first: number | undefined,
+): void {
+  let puts = 0
+  for (const write of commit.writes) {
+    if (write.op === 'index') moveMember(flight, [partition, write.index, write.member], write.to)
+    else if (write.op === 'mark') {
+      if (first !== undefined) moveMember(flight, [partition, write.index, commit.commitId], first)
+    } else if (write.op === 'charge') {
+      charge(flight, partition, asCharged(flight, partition, { commit, write }))
+    } else {
+      const body = write.op === 'put' ? bodies[puts++] : undefined
+      changeRecord(recordState(flight, partition, write.type, write.id), body)
+    }
+  }
+}
+
+type Charge = Write & { readonly op: 'charge' }
+
+/**
+ * Only a commit that guards the limit says how long its window is today. Others may be older than the policy in force (an approval that
+ * ends, a thread that was opened before): they never make a window forget what a longer one still counts.
+ */
+function asCharged(
+  flight: Flight,
+  partition: string,
+  { commit, write }: { readonly commit: CommitTask['commit']; readonly write: Charge },
+): Charge {
+  const guards = commit.guards.some(
+    (guard) => 'limit' in guard && guard.limit === write.limit && guard.windowMs === write.windowMs,
+  )
+  if (guards) return write
+  const span = spanOf(windowState(flight, partition, write.limit).window)
+  return { ...write, windowMs: Math.max(write.windowMs, span) }
+}
+
+function charge(flight: Flight, partition: string, write: Charge): void {
+  const state = windowState(flight, partition, write.limit)
+  state.window = charged(state.window, write, flight.time)
+  state.changed = true
+}
+
+function changeRecord(record: RecordState, value: Buffer | undefined): void {
+  record.revision = value === undefined ? 0 : record.revision + 1
+  record.value = value
+  record.changed = true
+}
+
+function appendEvents(flight: Flight, task: CommitTask): number[] {
+  if (task.events.length === 0) return []
+  const { partition } = task
+  let last = flight.numbers.get(partition) ?? flight.before.lastNumber(partition)
+  const numbers = task.events.map((value) => {
+    last += 1
+    flight.events.push({ partition, number: last, value })
+    return last
+  })
+  flight.numbers.set(partition, last)
+  return numbers
+}
+
+function moveMember(
+  flight: Flight,
+  [partition, index, member]: readonly [string, string, string],
+  to: number | undefined,
+): void {
+  const name = nameOf(partition, index, member)
+  const after = to === 0 ? 0 : to
+  const known = flight.members.get(name)
+  if (known === undefined) {
+    const before = flight.before.score(partition, index, member)
+    flight.members.set(name, { partition, index, member, before, after })
+  } else {
+    known.after = after
+  }
+  flight.indexes.add(indexName(partition, index))
+}
+
+function recordState(flight: Flight, partition: string, type: string, id: string): RecordState {
+  const name = nameOf(partition, type, id)
+  const known = flight.records.get(name)
+  if (known !== undefined) return known
+  const revision = flight.before.revision(partition, type, id)
+  const record: RecordState = { partition, type, id, revision, value: undefined, changed: false }
+  flight.records.set(name, record)
+  return record
+}
+
+function windowState(flight: Flight, partition: string, limit: string): WindowState {
+  const name = indexName(partition, limit)
+  const known = flight.windows.get(name)
+  if (known !== undefined) return known
+  const state = { partition, limit, window: flight.before.window(partition, limit), changed: false }
+  flight.windows.set(name, state)
+  return state
+}
+
+/** One string for three, unambiguous whatever they hold. */
+function nameOf(partition: string, kind: string, id: string): string {
+  return `${partition.length},${kind.length},${partition}${kind}${id}`
+}
+
+/** One string for two. */
+function indexName(partition: string, name: string): string {
+  return `${partition.length},${partition}${name}`
+}

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto'
+import { closeSync, linkSync, openSync, readdirSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import type { Server } from 'node:net'
+import { join } from 'node:path'
+
+/*
+ * One process per data directory. The lock is a Unix socket in the directory that its owner listens on, so the kernel
+ * frees it when the owner dies, however it dies, and process ids (always 1 in a container) play no part.
+ *
+ * The socket of the n-th owner is called `lock.<n>.sock` and stays when the owner goes. Who finds the highest one dead takes the next
+ * number by a hard link, which only one of many can do; then looks again, in case it was so slow that others came and went;
+ * and removes the lower ones. So no socket of a living owner is ever moved or removed by another process.
+ *
+ * The lock gives a clear message at start; what protects the data is the stamp that every flight checks (tables.ts).
+ */
+
+/** sockaddr_un has 108 bytes on Linux and 104 elsewhere, with a 0 at the end. */
+const LONGEST_SOCKET_PATH = process.platform === 'linux' ? 107 : 103
+/** `lock.<uuid>.sock` */
+const LONGEST_NAME = 46
+const ATTEMPTS = 5
+
+export interface DirectoryLock {
+  release(): Promise<void>
+}
+
+/** Rejects when a living process holds the directory. */
+export async function lockDirectory(directory: string): Promise<DirectoryLock> {
+  const place = openPlace(directory)
+  const own = join(place.path, `lock.${randomUUID()}.sock`)
+  const server = await listen(own).catch((error: unknown) => {
+    place.close()
+    throw error
+  })
+  const release = async (): Promise<void> => {
+    await new Promise((resolve) => server.close(resolve))
+    place.close()
+  }
+  try {
+    await takeNumber(place.path, own)
+  } catch (error) {
+    await release()
+    throw error
+  }
+  rmSync(own, { force: true })
+  return { release }
+}
+
+async function takeNumber(place: string, own: string): Promise<void> {
+  const socket = (number: number): string => join(place, `lock.${number}.sock`)
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const before = numbersIn(place)
+    const highest = Math.max(0, ...before)
+    if (highest > 0 && (await isAlive(socket(highest)))) throw inUse()
+    const number = highest + 1
+    if (!link(own, socket(number))) continue
+    if (Math.max(...numbersIn(place)) > number) {
+      rmSync(socket(number), { force: true })
+      throw inUse()
+    }
+    for (const lower of before) rmSync(socket(lower), { force: true })
+    return
+  }
+  throw inUse()
+}
+
+function numbersIn(place: string): number[] {
+  return readdirSync(place).flatMap((name) => {
+    const number = /^lock\.([1-9]\d*)\.sock$/.exec(name)?.[1]
+    return number === undefined ? [] : [Number(number)]
+  })
+}
+
+function inUse(): Error {
+  return new Error('the data directory is in use by another process')
+}
+
+/** False when the name is taken. */
+function link(from: string, to: string): boolean {
+  try {
+    linkSync(from, to)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Anything but a clear "nobody listens" counts as alive. */
+function isAlive(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path)
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', (error) => resolve(!['ECONNREFUSED', 'ENOENT'].includes(codeOf(error) ?? '')))
+  })
+}
+
+function listen(path: string): Promise<Server> {
+  const server = createServer((socket) => socket.destroy())
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(path, () => {
+      server.off('error', reject)
+      server.on('error', () => {})
+      server.unref()
+      resolve(server)
+    })
+  })
+}
+
+/** The directory by a path that is short enough for a socket: on Linux its descriptor has one. */
+function openPlace(directory: string): { path: string; close(): void } {
+  if (Buffer.byteLength(directory) + 1 + LONGEST_NAME <= LONGEST_SOCKET_PATH)
+    return { path: directory, close: () => {} }
+  if (process.platform !== 'linux') throw new Error('the path of the data directory is too long for its lock')
+  const descriptor = openSync(directory, 'r')
+  return { path: `/proc/self/fd/${descriptor}`, close: () => closeSync(descriptor) }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code
+}

@@ -1,0 +1,54 @@
+import { readEventNumbers, readFinalEvent, readLastNumber, readPartitions } from './tables.ts'
+import type { Database } from './tables.ts'
+
+/*
+ * Evidence that evidence is complete: numbers 1, 2, 3, ... without a gap (S06), up to the number that was last given out.
+ */
+
+const PAGE = 10_000
+
+/** A look at both ends of every partition; cheap enough for every start. Throws when a partition does not fit. */
+export function checkEnds(db: Database): void {
+  for (const partition of readPartitions(db)) {
+    const last = readLastNumber(db, partition)
+    const [first] = readEventNumbers(db, partition, 0, 1)
+    const final = readFinalEvent(db, partition)
+    if (first !== 1 || final !== last)
+      throw incomplete(partition, `events ${first ?? 0} to ${final} of 1 to ${last}`)
+  }
+}
+
+/** Reads all numbers of a partition, a page at a time so that others can run. Rejects with the first gap. */
+export async function countEvents(db: Database, partition: string): Promise<number> {
+  const last = readLastNumber(db, partition)
+  let count = 0
+  while (count < last) {
+    for (const number of readEventNumbers(db, partition, count, Math.min(PAGE, last - count))) {
+      count += 1
+      if (number !== count) throw incomplete(partition, `event ${count} is missing`)
+    }
+    if (count % PAGE !== 0 && count < last) throw incomplete(partition, `event ${count + 1} is missing`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return count
+}
+
+/** Reads every entry there is. Throws when some are missing or hold nothing but zeros, as in a file that was cut off. */
+export function checkEverything(db: Database): void {
+  const { entryCount } = db.getStats() as { entryCount: number }
+  let count = 0
+  for (const { value } of db.getRange({ start: Buffer.from([0]), end: Buffer.from([0xff]) })) {
+    count += 1
+    if (value.endsWith('\0')) break
+  }
+  if (count !== entryCount)
+    throw new Error(
+      `the data file was cut off: ${count} of ${entryCount} entries are left, restore it from a backup`,
+    )
+}
+
+function incomplete(partition: string, what: string): Error {
+  return new Error(
+    `the evidence of partition \`${partition}\` is incomplete (${what}): restore it from a backup`,
+  )
+}

@@ -1,0 +1,110 @@
+import { compareText, type DumpEntry, type StoreArchive, StoreMoved, WrongPlace } from '../archive.ts'
+import { connectRedis, type RedisOptions, refuseUnfinished } from './redis.ts'
+import { dumpPartition, keysLike } from './dump.ts'
+import { HEADS_PATTERN, keysOf, readKey } from './keys.ts'
+import type { Connection, Peer } from './peer.ts'
+import type { Topology } from './topology.ts'
+import { StoreUnavailable } from '../store.ts'
+
+/**
+ * Opens a store in Redis for reading all of it, beside the gateways that use it. Connections of its own, so that nobody waits behind it.
+ *
+ * @throws UnsafeRedis, StoreUnavailable as the store does
+ */
+export async function openRedisArchive(options: RedisOptions): Promise<StoreArchive> {
+  const { topology } = await connectRedis(options)
+  try {
+    await refuseUnfinished(topology, options)
+  } catch (error) {
+    topology.close()
+    throw error
+  }
+  return new RedisArchive(topology, options)
+}
+
+/** The slots or the role of a server changed while it was read: look anew and try again. */
+const ELSEWHERE = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY) /
+
+export class RedisArchive implements StoreArchive {
+  readonly #topology: Topology
+  readonly #clock: RedisOptions['clock']
+
+  constructor(topology: Topology, { clock }: RedisOptions) {
+    this.#topology = topology
+    this.#clock = clock
+  }
+
+  now(): number {
+    if (this.#clock !== undefined) return this.#clock.wall()
+    const offsets = this.#topology.peers().flatMap((peer) => peer.clockOffset() ?? [])
+    return Math.floor(performance.now() + Math.max(...offsets))
+  }
+
+  async time(): Promise<number> {
+    let time = 0
+    for (const connection of this.connections()) {
+      for await (const heads of keysLike(connection, HEADS_PATTERN)) {
+        const times = await Promise.all(heads.map((head) => connection.sendCommand(['HGET', head, 't'])))
+        time = Math.max(time, ...times.map(Number))
+      }
+    }
+    return time
+  }
+
+  /** From all keys, not from the heads alone: a partition without its head would go unnoticed. */
+  async partitions(): Promise<string[]> {
+    const names = new Set<string>()
+    for (const connection of this.connections())
+      for await (const keys of keysLike(connection))
+        for (const key of keys) {
+          const name = readKey(key)
+          if (name !== undefined) names.add(name.partition)
+        }
+    return [...names].toSorted(compareText)
+  }
+
+  async *dump(partition: string): AsyncGenerator<DumpEntry> {
+    try {
+      yield* dumpPartition(this.connectionOf(partition), partition)
+    } catch (error) {
+      if (!ELSEWHERE.test((error as Error).message))
+        return await orUnavailable(Promise.reject(error as Error))
+      this.#topology.refresh()
+      throw new StoreMoved(`partition \`${partition}\` went to another server`, { cause: error })
+    }
+  }
+
+  close(): Promise<void> {
+    this.#topology.close()
+    return Promise.resolve()
+  }
+
+  /** @throws StoreUnavailable */
+  protected connectionOf(partition: string): Connection {
+    return connected(this.#topology.peerOf(keysOf(partition).head))
+  }
+
+  /** One for each primary. @throws StoreUnavailable */
+  protected connections(): Connection[] {
+    return this.#topology.peers().map(connected)
+  }
+}
+
+/** What goes wrong between us and the server becomes one sentence. @throws StoreUnavailable, and what this code throws itself */
+export async function orUnavailable<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (OURS.some((kind) => error instanceof kind)) throw error
+    throw new StoreUnavailable(`redis: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+const OURS = [StoreMoved, WrongPlace, StoreUnavailable, RangeError]
+
+/** @throws StoreUnavailable */
+export function connected(peer: Peer | undefined): Connection {
+  const connection = peer?.connection()
+  if (connection !== undefined) return connection
+  throw new StoreUnavailable(peer?.reason() ?? 'no server for this partition is known')
+}

@@ -1,0 +1,175 @@
+import type { Connection, Peer } from './peer.ts'
+import type { Script } from './scripts.ts'
+import { parseRedirection } from './slots.ts'
+import type { Topology } from './topology.ts'
+import { StoreIndeterminate, StoreUnavailable } from '../store.ts'
+
+/*
+ * Calls to Redis that end by their deadline (S09), whatever the server and the network do. node-redis bounds only the time until a
+ * command is written; so each call races a timer of ours. Which of the two failures it is depends on one question: may the command have been
+ * executed? An error reply that Redis gives before it runs a script says no. Silence says perhaps.
+ */
+export interface Calls {
+  /**
+   * `reads` changes nothing, so its silence is `StoreUnavailable`.
+   *
+   * @throws StoreUnavailable when it was not executed, StoreIndeterminate when it may have been
+   */
+  run(call: Call): Promise<Answer>
+}
+
+export interface Call {
+  /** Any key of the partition: which server it goes to. */
+  readonly key: string
+  readonly args: readonly string[]
+  /** The script that `args` call by its hash: sent as text to a server that does not have it yet. */
+  readonly script?: Script
+  /** ms from now. */
+  readonly ms: number
+  readonly reads: boolean
+}
+
+export interface Answer {
+  readonly reply: unknown
+  /** The server that answered. */
+  readonly peer: Peer
+}
+
+/** Given before a command runs: it changed nothing, and a moment later it may work. */
+const PASSING = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|BUSY) /
+/** Given before a command runs, and likely to stay. */
+const REFUSED = /^(OOM|MISCONF|NOPERM|NOAUTH|WRONGPASS|CROSSSLOT|NOSCRIPT) ?/
+/** What Redis adds to an error from inside a script: it ran, up to there. Newer servers give the same codes as before it runs. */
+const FROM_INSIDE = / script: [0-9a-f]{40}/
+const PAUSE_MS = 25
+/** The server is not what we took it for. */
+const MOVED_ON = /^(READONLY|CLUSTERDOWN|MASTERDOWN) /
+
+export function createCalls(topology: Topology): Calls {
+  const attempt = async (call: Call, end: number): Promise<Answer> => {
+    const peer = topology.peerOf(call.key)
+    const left = end - performance.now()
+    try {
+      return { reply: await sent(peer, call, left), peer: peer as Peer }
+    } catch (error) {
+      return follow(call, end, error as Error, peer)
+    }
+  }
+
+  const follow = async (call: Call, end: number, error: Error, peer: Peer | undefined): Promise<Answer> => {
+    const redirection = peer && parseRedirection(error.message, peer.host)
+    if (redirection === undefined || peer === undefined) throw error
+    topology.refresh()
+    const other = topology.peerAt(redirection.host)
+    if (other === peer) throw new StoreUnavailable('the server belongs to a cluster: use redis+cluster')
+    await soon(other, end)
+    const left = end - performance.now()
+    if (redirection.ask) {
+      const connection = connectionOf(other)
+      const asked = Promise.all([
+        connection.sendCommand(['ASKING']),
+        raced(connection, withSource(call), left),
+      ])
+      return { reply: (await asked)[1], peer: other }
+    }
+    return { reply: await sent(other, call, left), peer: other }
+  }
+
+  return {
+    async run(call) {
+      const end = performance.now() + call.ms
+      for (;;) {
+        try {
+          return await attempt(call, end)
+        } catch (error) {
+          const failure = error as Error
+          if (failure instanceof StoreUnavailable || failure instanceof StoreIndeterminate) throw failure
+          const passing = isBefore(PASSING, failure)
+          if (MOVED_ON.test(failure.message)) movedOn(topology, call.key, failure)
+          if (!passing || end - performance.now() < 2 * PAUSE_MS) throw meaningOf(failure, call)
+          await pause(PAUSE_MS * (0.5 + Math.random()))
+        }
+      }
+    },
+  }
+}
+
+/** The arguments of a script call; `keys` come first. */
+export function scriptArguments(script: Script, keys: readonly string[], args: readonly string[]): string[] {
+  return ['EVALSHA', script.sha, String(keys.length), ...keys, ...args]
+}
+
+/** Only the next command may follow ASKING, so it must not need a second try. */
+function withSource(call: Call): Call {
+  const { script, ...plain } = call
+  return script === undefined ? call : { ...plain, args: sourceArguments(script, call.args) }
+}
+
+function sourceArguments(script: Script, args: readonly string[]): string[] {
+  return ['EVAL', script.source, ...args.slice(2)]
+}
+
+function connectionOf(peer: Peer | undefined): Connection {
+  const connection = peer?.connection()
+  if (connection !== undefined) return connection
+  throw new StoreUnavailable(peer?.reason() ?? 'no server for this partition is known yet')
+}
+
+function sent(peer: Peer | undefined, call: Call, ms: number): Promise<unknown> {
+  return raced(connectionOf(peer), call, ms)
+}
+
+/** Not an async function, and one timer: this is the hot path. */
+function raced(connection: Connection, call: Call, ms: number): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(silence(call)), Math.max(ms, 0))
+    const done = (reply: unknown): void => {
+      connection.heardAt = performance.now()
+      clearTimeout(timer)
+      resolve(reply)
+    }
+    const failed = (error: Error): void => {
+      clearTimeout(timer)
+      reject(error)
+    }
+    connection.sendCommand(call.args).then(done, (error: Error) => {
+      const { script } = call
+      if (script === undefined || !error.message.startsWith('NOSCRIPT')) return failed(error)
+      connection.sendCommand(sourceArguments(script, call.args)).then(done, failed)
+    })
+  })
+}
+
+function silence({ reads }: Call): Error {
+  return reads
+    ? new StoreUnavailable('the server did not answer in time')
+    : new StoreIndeterminate('the server did not answer in time')
+}
+
+/** Whether Redis gave an error of this kind before it ran anything. */
+function isBefore(kind: RegExp, { message }: Error): boolean {
+  return kind.test(message) && !FROM_INSIDE.test(message)
+}
+
+/** What a failure means for the caller. */
+function meaningOf(error: Error, { reads }: Call): Error {
+  const offline = /^(ClientOffline|ClientClosed)Error$/.test(error.constructor.name)
+  if (reads || offline || isBefore(PASSING, error) || isBefore(REFUSED, error))
+    return new StoreUnavailable(`redis: ${error.message}`, { cause: error })
+  return new StoreIndeterminate(`redis: ${error.message}`, { cause: error })
+}
+
+function movedOn(topology: Topology, key: string, error: Error): void {
+  topology.refresh()
+  if (error.message.startsWith('READONLY')) topology.peerOf(key)?.renew('the server is no primary any more')
+}
+
+/** A server that was never spoken to gets a moment to connect. */
+async function soon(peer: Peer, end: number): Promise<void> {
+  if (peer.connection() !== undefined) return
+  await Promise.race([peer.tried, pause(Math.max(0, end - performance.now()))])
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,121 @@
+import { encodeMember, keysOf, type PartitionKeys } from './keys.ts'
+import type { Commit, CommitResult, Guard, Write } from '../store.ts'
+
+/** A commit as the script of scripts.ts takes it, and its answer. */
+export interface CommitArguments {
+  readonly keys: readonly string[]
+  readonly args: readonly string[]
+}
+
+export type CommitReply =
+  | (CommitResult & { readonly ok: false })
+  /** `epoch` is empty unless it was asked for. */
+  | { readonly ok: true; readonly numbers: readonly number[]; readonly epoch: string }
+
+/** Lua has no infinity that is written the same way everywhere. */
+const FOREVER = 1e300
+
+export interface CommitOptions {
+  /** The answer names the partition's epoch. */
+  readonly askEpoch: boolean
+  /** ms since 1970; the server's when absent. */
+  readonly time?: number
+}
+
+export function commitArguments(partition: string, commit: Commit, options: CommitOptions): CommitArguments {
+  const names = keysOf(partition)
+  const keys = new KeyList(names)
+  const args = [
+    String(Math.max(-FOREVER, Math.min(FOREVER, commit.deadline))),
+    commit.commitId,
+    encodeMember(commit.commitId),
+    options.askEpoch ? '1' : '0',
+    names.channel,
+    String(commit.guards.length),
+    String(commit.events.length),
+    options.time === undefined ? '' : String(options.time),
+  ]
+  for (const guard of commit.guards) pushGuard(args, keys, guard)
+  // what a stream that is not as it should be refuses, is refused before anything is written
+  for (const event of commit.events) args.push('e', event)
+  for (const write of commit.writes) pushWrite(args, keys, commit, write)
+  return { keys: keys.all, args }
+}
+
+export function readCommitReply(reply: unknown, events: number): CommitReply {
+  const [status, , ...rest] = reply as [string, number, ...unknown[]]
+  if (status === 'late') return { ok: false, reason: 'late' }
+  if (status === 'guard') return { ok: false, reason: 'guard', failed: rest.map(Number) }
+  const first = Number(rest[0])
+  return { ok: true, numbers: Array.from({ length: events }, (_, i) => first + i), epoch: String(rest[1]) }
+}
+
+/** Keys by the position that the script knows them by, each once. */
+class KeyList {
+  readonly names: PartitionKeys
+  readonly all: string[]
+  readonly #positions = new Map<string, string>()
+
+  constructor(names: PartitionKeys) {
+    this.names = names
+    this.all = [names.head, names.events]
+  }
+
+  position(key: string): string {
+    let position = this.#positions.get(key)
+    if (position === undefined) {
+      position = String(this.all.push(key))
+      this.#positions.set(key, position)
+    }
+    return position
+  }
+}
+
+function pushGuard(args: string[], keys: KeyList, guard: Guard): void {
+  if ('epoch' in guard) {
+    args.push('e', guard.epoch)
+  } else if ('limit' in guard) {
+    const key = keys.position(keys.names.limit(guard.limit))
+    args.push('l', key, String(guard.windowMs), String(guard.amount), String(guard.atMost))
+  } else {
+    args.push('r', keys.position(keys.names.record(guard.type, guard.id)), String(guard.revision))
+  }
+}
+
+function pushWrite(args: string[], keys: KeyList, commit: Commit, write: Write): void {
+  const { names } = keys
+  switch (write.op) {
+    case 'put':
+      args.push(
+        'p',
+        keys.position(names.record(write.type, write.id)),
+        names.recordChannel(write.type, write.id),
+        write.body,
+      )
+      return
+    case 'delete':
+      args.push(
+        'd',
+        keys.position(names.record(write.type, write.id)),
+        names.recordChannel(write.type, write.id),
+      )
+      return
+    case 'index': {
+      const key = keys.position(names.index(write.index))
+      if (write.to === undefined) args.push('x', key, encodeMember(write.member))
+      else args.push('i', key, String(write.to), encodeMember(write.member))
+      return
+    }
+    case 'mark':
+      args.push('m', keys.position(names.index(write.index)))
+      return
+    case 'charge': {
+      const { limit, windowMs, at, amount } = write
+      const guarded = commit.guards.some(
+        (one) => 'limit' in one && one.limit === limit && one.windowMs === windowMs,
+      )
+      const key = keys.position(names.limit(limit))
+      args.push('c', key, String(windowMs), String(at), String(amount), guarded ? '1' : '0')
+    }
+  }
+}

@@ -1,0 +1,224 @@
+import { type DumpEntry, StoreMoved } from '../archive.ts'
+import { readRecord } from './replies.ts'
+import {
+  ALL_PATTERN,
+  decodeMember,
+  encodeMember,
+  type KeyName,
+  keysOf,
+  partitionPattern,
+  readKey,
+} from './keys.ts'
+import type { Connection } from './peer.ts'
+import { sortedKeys } from './sorted-keys.ts'
+
+/*
+ * Everything in a partition that lies in Redis, at one moment: Redis itself says whether it was. Each commit writes the partition's head, so the head is
+ * watched (WATCH) while the keys are listed and read, and so is every index that takes more than one call, because a claim moves entries
+ * without a commit. A transaction of nothing then fails exactly when one of them was touched.
+ */
+
+const SCAN_COUNT = 2_000
+/** Entries of an index, and keys of indexes, in one round trip. */
+const INDEX_PAGE = 1_000
+const INDEX_KEYS = 100
+
+export async function* dumpPartition(connection: Connection, partition: string): AsyncGenerator<DumpEntry> {
+  const { head } = keysOf(partition)
+  try {
+    await connection.sendCommand(['WATCH', head])
+    const last = await connection.sendCommand(['HGET', head, 'n'])
+    yield { kind: 'head', last: Number(last ?? 0) }
+    const keys = sortedKeys(keysLike(connection, partitionPattern(partition)), partsOf)
+    const pace = new Pace()
+    for await (const group of grouped(keys, pace)) yield* dumpGroup(connection, group, pace)
+    const [, untouched] = await Promise.all([
+      connection.sendCommand(['MULTI']),
+      connection.sendCommand(['EXEC']),
+    ])
+    if (untouched === null) throw new StoreMoved(`partition \`${partition}\` was changed while it was read`)
+  } finally {
+    await connection.sendCommand(['UNWATCH']).catch(() => undefined)
+  }
+}
+
+/** Keys by a pattern, as SCAN gives them: in no order, some twice. */
+export async function* keysLike(connection: Connection, pattern = ALL_PATTERN): AsyncGenerator<string[]> {
+  let cursor = '0'
+  do {
+    const answer = await connection.sendCommand([
+      'SCAN',
+      cursor,
+      'MATCH',
+      pattern,
+      'COUNT',
+      String(SCAN_COUNT),
+    ])
+    const [next, keys] = answer as [string, string[]]
+    cursor = next
+    if (keys.length > 0) yield keys
+  } while (cursor !== '0')
+}
+
+const KINDS = ['events', 'index', 'limit', 'record', 'head'] as const
+
+/** The order of an archive: kind, then names. Keys that are not ours come first. */
+function partsOf(key: string): readonly string[] {
+  const name = readKey(key)
+  if (name === undefined) return ['', key]
+  const kind = String(KINDS.indexOf(name.kind))
+  if (name.kind === 'record') return [kind, name.type, name.id, key]
+  return 'name' in name ? [kind, name.name, key] : [kind, key]
+}
+
+const FEWEST_UNITS = 300_000
+const MOST_UNITS = 1_000_000
+const MOST_AT_ONCE = 500
+
+/** How many to ask for in one round trip: a body may have twenty code units, or millions. */
+class Pace {
+  count = 16
+
+  held(units: number): void {
+    if (units < FEWEST_UNITS) this.count = Math.min(this.count * 2, MOST_AT_ONCE)
+    if (units > MOST_UNITS) this.count = Math.max(1, Math.floor(this.count / 4))
+  }
+}
+
+interface Group {
+  readonly kind: KeyName['kind'] | 'unknown'
+  readonly keys: readonly string[]
+}
+
+/** Neighbours of one kind. */
+async function* grouped(keys: AsyncIterable<string>, pace: Pace): AsyncGenerator<Group> {
+  let group: string[] = []
+  let kind: Group['kind'] = 'unknown'
+  for await (const key of keys) {
+    const next = readKey(key)?.kind ?? 'unknown'
+    if (group.length > 0 && (next !== kind || group.length >= (kind === 'index' ? INDEX_KEYS : pace.count))) {
+      yield { kind, keys: group }
+      group = []
+    }
+    kind = next
+    group.push(key)
+  }
+  if (group.length > 0) yield { kind, keys: group }
+}
+
+async function* dumpGroup(
+  connection: Connection,
+  { kind, keys }: Group,
+  pace: Pace,
+): AsyncGenerator<DumpEntry> {
+  if (kind === 'unknown')
+    for (const key of keys) yield fault('S16', `the key ${shown(key)} is none of the store's`)
+  else if (kind === 'events') for (const key of keys) yield* dumpEvents(connection, key)
+  else if (kind === 'index') yield* dumpIndexes(connection, keys)
+  else if (kind !== 'head') {
+    const values = await readAll(connection, keys)
+    pace.held(values.reduce((sum, value) => sum + (value?.length ?? 0), 0))
+    for (const [i, value] of values.entries()) yield readValue(keys[i] ?? '', value)
+  }
+}
+
+function fault(law: string, what: string): DumpEntry {
+  return { kind: 'fault', law, what }
+}
+
+const shown = (key: string): string => `\`${JSON.stringify(key).slice(1, -1)}\``
+
+/** Undefined for what is no string. */
+async function readAll(connection: Connection, keys: readonly string[]): Promise<(string | undefined)[]> {
+  const values = await connection.sendCommand(['MGET', ...keys])
+  return (values as (string | null)[]).map((value) => value ?? undefined)
+}
+
+type StreamEntry = [id: string, fields: string[]]
+
+async function* dumpEvents(connection: Connection, key: string): AsyncGenerator<DumpEntry> {
+  const pace = new Pace()
+  let from = '-'
+  for (;;) {
+    const { count } = pace
+    const range = ['XRANGE', key, from, '+', 'COUNT', String(count)]
+    const page = await unlessOfAnotherType<StreamEntry[]>(connection.sendCommand(range))
+    if (page === undefined) return yield fault('S06', `${shown(key)} is no stream of events`)
+    for (const entry of page) yield* readEvent(entry)
+    if (page.length < count) return
+    from = `(${page.at(-1)?.[0] ?? ''}`
+    pace.held(page.reduce((sum, [, fields]) => sum + (fields[3]?.length ?? 0), 0))
+  }
+}
+
+function* readEvent([id, fields]: StreamEntry): Generator<DumpEntry> {
+  const [number = '', sequence] = id.split('-')
+  if (sequence !== '0') yield fault('S06', `the event with the id ${id} has no number`)
+  yield { kind: 'event', number: Number(number), commitId: fields[1] ?? '', body: fields[3] ?? '' }
+}
+
+async function* dumpIndexes(connection: Connection, keys: readonly string[]): AsyncGenerator<DumpEntry> {
+  const firsts = await Promise.all(
+    keys.map((key) => unlessOfAnotherType<string[]>(indexPage(connection, key, 0))),
+  )
+  for (const [i, first] of firsts.entries()) {
+    const key = keys[i] ?? ''
+    const name = readKey(key)
+    if (first === undefined || name?.kind !== 'index') yield fault('S05', `${shown(key)} is no index`)
+    else if (first.length < 2 * INDEX_PAGE) yield* readMembers(name.name, first)
+    else yield* dumpLongIndex(connection, key, name.name)
+  }
+}
+
+async function* dumpLongIndex(connection: Connection, key: string, index: string): AsyncGenerator<DumpEntry> {
+  await connection.sendCommand(['WATCH', key])
+  for (let rank = 0; ; rank += INDEX_PAGE) {
+    const page = await indexPage(connection, key, rank)
+    yield* readMembers(index, page)
+    if (page.length < 2 * INDEX_PAGE) return
+  }
+}
+
+async function indexPage(connection: Connection, key: string, rank: number): Promise<string[]> {
+  const range = [String(rank), String(rank + INDEX_PAGE - 1)]
+  return (await connection.sendCommand(['ZRANGE', key, ...range, 'WITHSCORES'])) as string[]
+}
+
+function* readMembers(index: string, flat: readonly string[]): Generator<DumpEntry> {
+  for (let i = 0; i < flat.length; i += 2) {
+    const text = flat[i] ?? ''
+    const member = decodeMember(text)
+    if (encodeMember(member) !== text)
+      yield fault(
+        'S15',
+        `${shown(text)} in index ${shown(index)} stands for a member, and is not how it is written`,
+      )
+    yield { kind: 'index', index, score: Number(flat[i + 1]), member }
+  }
+}
+
+function readValue(key: string, value: string | undefined): DumpEntry {
+  const name = readKey(key)
+  if (name?.kind === 'record') {
+    const record = readRecord(value)
+    if (record === undefined) return fault('S10', `${shown(key)} is no record`)
+    return { kind: 'record', type: name.type, id: name.id, ...record }
+  }
+  const limit = name?.kind === 'limit' ? name.name : ''
+  const [width = Number.NaN, ...numbers] = (value ?? '').split(' ').map(Number)
+  if (value === undefined || numbers.length % 2 !== 0) return fault('S18', `${shown(key)} is no limit`)
+  const buckets = numbers.flatMap((number, i): [number, number][] =>
+    i % 2 === 0 ? [[number, numbers[i + 1] ?? Number.NaN]] : [],
+  )
+  return { kind: 'limit', limit, width, buckets: buckets.sort(([a], [b]) => a - b) }
+}
+
+/** Undefined where the key holds another type than the command is for. */
+async function unlessOfAnotherType<T>(answer: Promise<unknown>): Promise<T | undefined> {
+  try {
+    return (await answer) as T
+  } catch (error) {
+    if (String((error as Error).message).startsWith('WRONGTYPE')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto'
+import { type StoredEntry, type StoreRestore, WrongPlace } from '../archive.ts'
+import { connected, orUnavailable, RedisArchive } from './archive.ts'
+import { keysLike } from './dump.ts'
+import { encodeMember, keysOf, RESTORING_KEY } from './keys.ts'
+import { createConfirmations } from './confirm.ts'
+import type { Connection, Peer } from './peer.ts'
+import { SCRIPTS } from './scripts.ts'
+import { connectRedis, type RedisOptions } from './redis.ts'
+import type { Topology } from './topology.ts'
+import { STORE_LIMITS, StoreUnavailable } from '../store.ts'
+
+export interface RedisRestoreOptions extends RedisOptions {
+  /** Drops what a restore left that was broken off. Nobody could ever read it. */
+  readonly restart?: boolean
+}
+
+/** What a command of the pipeline holds, and all of them, in code units. */
+const PIPELINE_UNITS = 500_000
+const PIPELINE_COMMANDS = 2_000
+const MEMBERS_PER_COMMAND = 200
+/** A difference between two machines' clocks; not more, because every commit would be late until the server's clock has caught up. */
+const CLOCK_TOLERANCE_MS = 5_000
+
+/**
+ * Prepares a restore into Redis. From here to `publish` a marker keeps everybody from opening the store.
+ *
+ * @throws WrongPlace when there is a store already, or another restore; UnsafeRedis and StoreUnavailable as the store does
+ */
+export async function openRedisRestore(options: RedisRestoreOptions): Promise<StoreRestore> {
+  const { topology } = await connectRedis(options)
+  const restore = new RedisRestore(topology, options)
+  try {
+    await orUnavailable(restore.begin(options.restart ?? false))
+    return restore
+  } catch (error) {
+    topology.close()
+    throw error
+  }
+}
+
+class RedisRestore extends RedisArchive implements StoreRestore {
+  readonly #topology: Topology
+  readonly #options: RedisRestoreOptions
+  /** Names this restore in the marker, and is the generation of every partition: another epoch than any before (S19). */
+  readonly #id = randomUUID()
+  readonly #lastNumbers = new Map<string, number>()
+  #partition = ''
+  #commands: string[][] = []
+  #units = 0
+
+  constructor(topology: Topology, options: RedisRestoreOptions) {
+    super(topology, options)
+    this.#topology = topology
+    this.#options = options
+  }
+
+  async begin(restart: boolean): Promise<void> {
+    const marker = this.#markerServer()
+    if ((await marker.sendCommand(['GET', RESTORING_KEY])) !== null) {
+      if (!restart) throw unfinished()
+      await marker.sendCommand(['SET', RESTORING_KEY, this.#id])
+      await this.#removeAll()
+    } else {
+      await this.#refuseStore()
+      const set = await marker.sendCommand(['SET', RESTORING_KEY, this.#id, 'NX'])
+      if (set === null) throw unfinished()
+    }
+    try {
+      await this.#refuseStore()
+    } catch (error) {
+      await this.#removeMarker()
+      throw error
+    }
+  }
+
+  async load(partition: string, entry: StoredEntry): Promise<void> {
+    if (partition !== this.#partition) await orUnavailable(this.#flush())
+    this.#partition = partition
+    this.#lastNumbers.set(partition, entry.kind === 'event' ? entry.number : this.#last(partition))
+    this.#push(partition, entry)
+    if (this.#units >= PIPELINE_UNITS || this.#commands.length >= PIPELINE_COMMANDS)
+      await orUnavailable(this.#flush())
+  }
+
+  settle(time: number): Promise<void> {
+    return orUnavailable(this.#settle(time))
+  }
+
+  async #settle(time: number): Promise<void> {
+    await this.#flush()
+    const ahead = time - this.now()
+    if (ahead > CLOCK_TOLERANCE_MS)
+      throw new WrongPlace(`the server's clock is ${ahead} ms behind the latest time in the backup`)
+    for (const [partition, last] of this.#lastNumbers) {
+      const fields = ['t', String(time), 'g', this.#id, ...(last === 0 ? [] : ['n', String(last)])]
+      await this.connectionOf(partition).sendCommand(['HSET', keysOf(partition).head, ...fields])
+    }
+    await this.#confirm()
+  }
+
+  async publish(): Promise<void> {
+    let removed: boolean
+    try {
+      removed = await orUnavailable(this.#removeMarker())
+    } finally {
+      await this.close()
+    }
+    if (!removed) throw new WrongPlace('another restore took the place of this one')
+  }
+
+  /** When the server is gone, the marker stays: nobody opens what is there, and the next restore can begin anew. */
+  async abandon(): Promise<void> {
+    this.#commands = []
+    try {
+      const own = await this.#markerServer().sendCommand(['GET', RESTORING_KEY])
+      if (own === this.#id) await this.#removeAll()
+      await this.#removeMarker()
+    } catch {
+      // what made the restore fail is reported by whoever abandons it
+    } finally {
+      await this.close()
+    }
+  }
+
+  #last(partition: string): number {
+    return this.#lastNumbers.get(partition) ?? 0
+  }
+
+  #push(partition: string, entry: StoredEntry): void {
+    const keys = keysOf(partition)
+    const command = commandOf(keys, entry)
+    const before = this.#commands.at(-1)
+    const joins =
+      entry.kind === 'index' &&
+      before !== undefined &&
+      before[0] === 'ZADD' &&
+      before[1] === command[1] &&
+      before.length < 2 * MEMBERS_PER_COMMAND
+    if (joins) before.push(...command.slice(2))
+    else this.#commands.push(command)
+    this.#units += 'body' in entry ? entry.body.length : command.length * 50
+  }
+
+  async #flush(): Promise<void> {
+    const commands = this.#commands
+    this.#commands = []
+    this.#units = 0
+    if (commands.length === 0) return
+    const connection = this.connectionOf(this.#partition)
+    await Promise.all(commands.map((command) => connection.sendCommand(command)))
+  }
+
+  /** On each server: its replicas have all that was loaded once they have what is written after it. */
+  async #confirm(): Promise<void> {
+    const { replicas = 0, callMs = STORE_LIMITS.callMs } = this.#options
+    if (replicas === 0) return
+    const confirmations = createConfirmations(replicas, callMs)
+    const heads = new Map<Peer, string>()
+    for (const partition of this.#lastNumbers.keys()) {
+      const { head } = keysOf(partition)
+      const peer = this.#topology.peerOf(head)
+      if (peer !== undefined) heads.set(peer, head)
+    }
+    for (const [peer, head] of heads) {
+      const epoch = await connected(peer).sendCommand(['EVAL', SCRIPTS.epoch.source, '1', head])
+      if (!(await confirmations.confirmed(peer, head, String(epoch))))
+        throw new StoreUnavailable('the replicas did not confirm in time')
+    }
+  }
+
+  #markerServer(): Connection {
+    return connected(this.#topology.peerOf(RESTORING_KEY))
+  }
+
+  async #refuseStore(): Promise<void> {
+    for (const connection of this.connections())
+      for await (const keys of keysLike(connection))
+        if (keys.some((key) => key !== RESTORING_KEY))
+          throw new WrongPlace('there is a store in this Redis already: restore into an empty one')
+  }
+
+  async #removeAll(): Promise<void> {
+    for (const connection of this.connections())
+      for await (const keys of keysLike(connection))
+        await Promise.all(
+          keys.filter((key) => key !== RESTORING_KEY).map((key) => connection.sendCommand(['UNLINK', key])),
+        )
+  }
+
+  /** False when it is the marker of another restore by now. */
+  async #removeMarker(): Promise<boolean> {
+    const script = `return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0`
+    return (await this.#markerServer().sendCommand(['EVAL', script, '1', RESTORING_KEY, this.#id])) === 1
+  }
+}
+
+function unfinished(): WrongPlace {
+  return new WrongPlace('another restore into this store is under way, or was broken off')
+}
+
+function commandOf(keys: ReturnType<typeof keysOf>, entry: StoredEntry): string[] {
+  switch (entry.kind) {
+    case 'event':
+      return ['XADD', keys.events, `${entry.number}-0`, 'c', entry.commitId, 'b', entry.body]
+    case 'index':
+      return ['ZADD', keys.index(entry.index), String(entry.score), encodeMember(entry.member)]
+    case 'limit':
+      return ['SET', keys.limit(entry.limit), [entry.width, ...entry.buckets.flat()].join(' ')]
+    case 'record':
+      return ['SET', keys.record(entry.type, entry.id), `${entry.revision} ${entry.commitId}\n${entry.body}`]
+  }
+}

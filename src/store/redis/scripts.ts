@@ -1,0 +1,300 @@
+import { createHash } from 'node:crypto'
+
+/*
+ * The scripts that run inside Redis. They are content-addressed (EVALSHA), so two versions of the gateway live side by side in a
+ * rolling upgrade. `#!lua` (Redis 7.0) makes the server refuse a script as a whole when it is out of memory, read-only or without its
+ * replicas: none ever stops half-way. Lua's numbers are doubles, as ours; amounts are whole and below 2^53.
+ */
+export interface Script {
+  readonly source: string
+  readonly sha: string
+}
+
+/** The first line of a script. One that reads runs where none may write: out of memory, or without enough replicas. */
+const WRITES = '#!lua'
+const READS = '#!lua flags=no-writes'
+
+/**
+ * In front of every script that needs the epoch: the partition's generation (changed by a restore) and the replication id of the server
+ * that runs the script. Redis draws a new one when a replica is promoted and when a primary starts, so it changes whenever commits may
+ * have been lost (S19).
+ */
+const PRELUDE = `
+local call, num = redis.call, tonumber
+local function epoch(head)
+  return (call('HGET', head, 'g') or '') .. '.' .. string.match(call('INFO', 'replication'), 'master_replid:(%x+)')
+end
+`
+
+/**
+ * One commit (S01, S03, S06, S08, S10, S14, S15, S17, S18, S19). All guards are checked before anything is written. Time is the server's, and
+ * never before what the partition has seen (S12). What most commits have no use for is made only when it is needed: Redis runs the text from the
+ * top each time, and to make a function costs more than to call it.
+ *
+ * KEYS  1 head, 2 events, then what the parts name by position
+ * ARGV  1 deadline in ms by the server's clock, 2 commit id, 3 commit id as a member, 4 '1' to be told the epoch, 5 the partition's channel,
+ *       6 number of guards, 7 number of events, 8 the time where it is not the server's, else '', then the guards, then the events and writes, each a letter and its arguments:
+ *   guards  r key revision | l key windowMs amount atMost | e epoch
+ *   writes  p key channel body | d key channel | i key score member | x key member | m key | c key windowMs at amount guarded('1'|'0')
+ *   events  e body
+ * A message that cannot be published is lost, not the commit: callers look again.
+ *
+ * Returns  {'late', time} | {'guard', time, position...} from 0 | {'ok', time, first number or 0, epoch or ''}
+ *
+ * A limit's window is the ring of src/domain/limit-window.ts, said once more; test/store/redis/window.test.ts holds the two together.
+ */
+const COMMIT = `${WRITES}${PRELUDE}
+local function int(x) return string.format('%.0f', x) end
+local head = KEYS[1]
+local seen = call('HMGET', head, 't', 'n')
+local now = num(ARGV[8])
+if now == nil then
+  local t = call('TIME')
+  now = t[1] * 1000 + math.floor(t[2] / 1000)
+end
+now = math.max(now, num(seen[1] or '0'))
+if now > num(ARGV[1]) then return {'late', now} end
+local cid = ARGV[2]
+
+local revisions = {}
+local function revision(k)
+  local known = revisions[k]
+  if known == nil then
+    known = string.match(call('GETRANGE', KEYS[k], 0, 17), '^(%d+) ') or '0'
+    revisions[k] = known
+  end
+  return known
+end
+
+local limits
+local function newLimits()
+  local LARGEST, windows = 9007199254740991, {}
+  local function window(k)
+    local w = windows[k]
+    if w == nil then
+      w = { buckets = {} }
+      local text, bucket = call('GET', KEYS[k]), nil
+      if text then
+        for part in string.gmatch(text, '%S+') do
+          if w.width == nil then w.width = num(part)
+          elseif bucket == nil then bucket = num(part)
+          else w.buckets[bucket] = num(part) bucket = nil end
+        end
+      end
+      windows[k] = w
+    end
+    return w
+  end
+  local function widthOf(ms) return math.ceil(ms / 24) end
+  local function oldest(width, ms) return math.floor((now - ms) / width) end
+  local function fitted(w, ms)
+    local width = widthOf(ms)
+    if w.width == nil or w.width == width then return width, w.buckets end
+    local poured = {}
+    for bucket, amount in pairs(w.buckets) do
+      local last = math.floor(((bucket + 1) * w.width - 1) / width)
+      poured[last] = math.min((poured[last] or 0) + amount, LARGEST)
+    end
+    return width, poured
+  end
+  local made = {}
+  function made.held(k, ms)
+    local width, buckets = fitted(window(k), ms)
+    local from, sum = oldest(width, ms), 0
+    for bucket, amount in pairs(buckets) do if bucket >= from then sum = sum + amount end end
+    return math.min(sum, LARGEST)
+  end
+  function made.charge(k, ms, at, amount, guarded)
+    local w = window(k)
+    if not guarded and w.width then ms = math.max(ms, w.width * 24) end
+    local width, buckets = fitted(w, ms)
+    local from, kept = oldest(width, ms), {}
+    for bucket, sum in pairs(buckets) do if bucket >= from then kept[bucket] = sum end end
+    local bucket = math.floor(at / width)
+    if bucket >= from then
+      local sum = math.min((kept[bucket] or 0) + amount, LARGEST)
+      if sum > 0 then kept[bucket] = sum else kept[bucket] = nil end
+    end
+    windows[k] = { width = width, buckets = kept, changed = true }
+    if next(kept) == nil then windows[k].width = nil end
+  end
+  function made.write()
+    for k, w in pairs(windows) do
+      if w.changed then
+        if w.width == nil then call('DEL', KEYS[k])
+        else
+          local text = { int(w.width) }
+          for bucket, amount in pairs(w.buckets) do
+            text[#text + 1] = int(bucket)
+            text[#text + 1] = int(amount)
+          end
+          call('SET', KEYS[k], table.concat(text, ' '))
+        end
+      end
+    end
+  end
+  return made
+end
+
+local i, failed = 9, {}
+for g = 1, num(ARGV[6]) do
+  local op, k, holds = ARGV[i], num(ARGV[i + 1]), nil
+  if op == 'r' then
+    holds = revision(k) == ARGV[i + 2]
+    i = i + 3
+  elseif op == 'l' then
+    limits = limits or newLimits()
+    holds = limits.held(k, num(ARGV[i + 2])) <= num(ARGV[i + 4]) - num(ARGV[i + 3])
+    i = i + 5
+  elseif op == 'e' then
+    holds = epoch(head) == ARGV[i + 1]
+    i = i + 2
+  else return redis.error_reply('UNKNOWN guard') end
+  if not holds then failed[#failed + 1] = g - 1 end
+end
+if #failed > 0 then
+  table.insert(failed, 1, 'guard')
+  table.insert(failed, 2, now)
+  return failed
+end
+
+local first, last, events = 0, 0, num(ARGV[7])
+if events > 0 then
+  last = num(seen[2] or '0')
+  first = last + 1
+end
+while ARGV[i] do
+  local op = ARGV[i]
+  if op == 'e' then
+    last = last + 1
+    call('XADD', KEYS[2], int(last) .. '-0', 'c', cid, 'b', ARGV[i + 1])
+    i = i + 2
+  else
+    local k = num(ARGV[i + 1])
+    local key = KEYS[k]
+    if op == 'p' then
+      local next = int(num(revision(k)) + 1)
+      revisions[k] = next
+      call('SET', key, next .. ' ' .. cid .. '\\n' .. ARGV[i + 3])
+      redis.pcall('SPUBLISH', ARGV[i + 2], '')
+      i = i + 4
+    elseif op == 'd' then
+      revisions[k] = '0'
+      call('DEL', key)
+      redis.pcall('SPUBLISH', ARGV[i + 2], '')
+      i = i + 3
+    elseif op == 'i' then
+      call('ZADD', key, ARGV[i + 2], ARGV[i + 3])
+      i = i + 4
+    elseif op == 'x' then
+      call('ZREM', key, ARGV[i + 2])
+      i = i + 3
+    elseif op == 'm' then
+      if events > 0 then call('ZADD', key, int(first), ARGV[3]) end
+      i = i + 2
+    elseif op == 'c' then
+      limits = limits or newLimits()
+      limits.charge(k, num(ARGV[i + 2]), num(ARGV[i + 3]), num(ARGV[i + 4]), ARGV[i + 5] == '1')
+      i = i + 6
+    else return redis.error_reply('UNKNOWN write') end
+  end
+end
+if limits then limits.write() end
+if last > 0 then call('HSET', head, 'n', int(last), 't', int(now)) else call('HSET', head, 't', int(now)) end
+redis.pcall('SPUBLISH', ARGV[5], '')
+return {'ok', now, first, ARGV[4] == '1' and epoch(head) or ''}
+`
+
+/**
+ * What follows an entry in an index, by rank (S05). Members are compared byte by byte here: Lua's own comparison follows the locale.
+ *
+ * KEYS  1 index.  ARGV  1 min, 2 max, 3 score and 4 member behind which to go on, 5 '1' for reverse, 6 limit
+ * Returns  member, score, member, score, ... in ascending order, also in reverse: the caller turns it.
+ */
+const BEHIND = `${READS}
+local call, num, key = redis.call, tonumber, KEYS[1]
+local function less(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+local from, to = call('ZCOUNT', key, '-inf', '(' .. ARGV[1]), call('ZCOUNT', key, '-inf', ARGV[2])
+local low = call('ZCOUNT', key, '-inf', '(' .. ARGV[3])
+local high = low + call('ZCOUNT', key, ARGV[3], ARGV[3])
+local function search(passes)
+  local a, b = low, high
+  while a < b do
+    local middle = math.floor((a + b) / 2)
+    if passes(call('ZRANGE', key, middle, middle)[1]) then b = middle else a = middle + 1 end
+  end
+  return a
+end
+if ARGV[5] == '1' then
+  to = math.min(to, search(function(member) return not less(member, ARGV[4]) end))
+  from = math.max(from, to - num(ARGV[6]))
+else
+  from = math.max(from, search(function(member) return less(ARGV[4], member) end))
+  to = math.min(to, from + num(ARGV[6]))
+end
+if from >= to then return {} end
+return call('ZRANGE', key, from, to - 1, 'WITHSCORES')
+`
+
+/**
+ * Gives out what is due and moves it behind its lease (S07).
+ *
+ * KEYS  1 index.  ARGV  1 now, 2 end of the lease, 3 limit.  Returns  member, score, member, score, ...
+ */
+const CLAIM = `${WRITES}
+local due = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, ARGV[3], 'WITHSCORES')
+for i = 1, #due, 2 do redis.call('ZADD', KEYS[1], 'XX', ARGV[2], due[i]) end
+return due
+`
+
+/** KEYS  1 head.  Returns the partition's epoch (S19). */
+const EPOCH = `${READS}${PRELUDE}
+return epoch(KEYS[1])
+`
+
+/**
+ * A write of no meaning in front of WAIT: replicas that confirm it have everything that was written before it.
+ *
+ * KEYS  1 head.  ARGV  1 some text.  Returns the epoch: another one than the commit's means another server, which may not have the commit.
+ */
+const BARRIER = `${WRITES}${PRELUDE}
+call('HSET', KEYS[1], 'w', ARGV[1])
+return epoch(KEYS[1])
+`
+
+/**
+ * What the user may not do of all that the scripts do: Redis would end a commit half-way where a right is missing.
+ *
+ * Returns  names of commands
+ */
+const RIGHTS = `${READS}
+local key, missing = 'cs:{t}:h', {}
+for _, command in ipairs({
+  { 'GET', key }, { 'GETRANGE', key, '0', '1' }, { 'SET', key, '' }, { 'DEL', key }, { 'HGET', key, 'n' }, { 'HMGET', key, 'n' }, { 'HSET', key, 'n', '1' },
+  { 'XADD', key, '1-0', 'c', '' }, { 'ZADD', key, '1', 'm' }, { 'ZREM', key, 'm' }, { 'ZCOUNT', key, '1', '1' }, { 'ZRANGE', key, '1', '1' },
+  { 'SPUBLISH', 'cs:{t}:w', '' }, { 'EVALSHA', '', '1', key }, { 'INFO', 'replication' }, { 'TIME' },
+  { 'XRANGE', key, '-', '+' }, unpack(ARGV[1] == 'confirmed' and { { 'WAIT', '1', '1' } } or {}),
+}) do
+  if not redis.acl_check_cmd(unpack(command)) then missing[#missing + 1] = command[1] end
+end
+return missing
+`
+
+export const SCRIPTS = {
+  commit: script(COMMIT),
+  behind: script(BEHIND),
+  claim: script(CLAIM),
+  epoch: script(EPOCH),
+  barrier: script(BARRIER),
+  rights: script(RIGHTS),
+} as const
+
+function script(source: string): Script {
+  return { source, sha: createHash('sha1').update(source).digest('hex') }
+}

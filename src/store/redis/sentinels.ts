@@ -1,0 +1,92 @@
+import type { Host, RedisAddress } from './address.ts'
+import { type Connection, connect, SILENCE_MS, within } from './peer.ts'
+
+/** Those who know who the primary is (https://redis.io/docs/latest/develop/reference/sentinel-clients/). */
+export interface Sentinels {
+  /**
+   * What the sentinel says that knows of the latest failover: one that was cut off from the others goes on telling what was.
+   * Undefined when none answers. Never rejects.
+   */
+  primary(): Promise<Host | undefined>
+  close(): void
+}
+
+export interface SentinelOptions {
+  readonly address: RedisAddress
+  readonly sentinelPassword?: string
+}
+
+interface Said {
+  readonly host: Host
+  /** Grows with each failover. */
+  readonly epoch: number
+}
+
+export function createSentinels(options: SentinelOptions): Sentinels {
+  const sentinels = options.address.hosts.map((host) => new Sentinel(host, options))
+  return {
+    async primary() {
+      const said = await Promise.all(sentinels.map((sentinel) => sentinel.ask()))
+      const known = said.filter((one) => one !== undefined)
+      return known.toSorted((a, b) => b.epoch - a.epoch)[0]?.host
+    },
+    close: () => sentinels.forEach((sentinel) => sentinel.close()),
+  }
+}
+
+/** One sentinel; the connection is kept, and made anew when it is asked again after a failure. */
+class Sentinel {
+  readonly #host: Host
+  readonly #options: SentinelOptions
+  #talking: Promise<Connection> | undefined
+  #closed = false
+
+  constructor(host: Host, options: SentinelOptions) {
+    this.#host = host
+    this.#options = options
+  }
+
+  async ask(): Promise<Said | undefined> {
+    if (this.#closed) return undefined
+    try {
+      return await within(this.#ask(), SILENCE_MS)
+    } catch {
+      this.#hangUp()
+      return undefined
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#hangUp()
+  }
+
+  async #ask(): Promise<Said | undefined> {
+    this.#talking ??= this.#connect()
+    const sentinel = await this.#talking
+    return readMaster(await sentinel.sendCommand(['SENTINEL', 'MASTER', this.#options.address.master ?? '']))
+  }
+
+  #connect(): Promise<Connection> {
+    const { address, sentinelPassword } = this.#options
+    const credentials = sentinelPassword === undefined ? {} : { password: sentinelPassword }
+    const opened = connect({ host: this.#host, tls: address.tls, ...credentials }, () => {
+      if (this.#talking === opened) this.#talking = undefined
+    })
+    return opened
+  }
+
+  #hangUp(): void {
+    const talking = this.#talking
+    this.#talking = undefined
+    void talking?.then((connection) => connection.destroy()).catch(() => undefined)
+  }
+}
+
+/** Names and values in turn. */
+function readMaster(answer: unknown): Said | undefined {
+  if (!Array.isArray(answer)) return undefined
+  const field = (name: string): string => String(answer[answer.indexOf(name) + 1])
+  const epoch = Number(field('config-epoch'))
+  return { host: { host: field('ip'), port: Number(field('port')) }, epoch: Number.isNaN(epoch) ? -1 : epoch }
+}

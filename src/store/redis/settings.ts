@@ -1,0 +1,118 @@
+import type { Durability } from '../store.ts'
+
+/*
+ * Under which settings of a Redis server the promises of the store hold (docs/operations.md, "Redis"). Pure: text of INFO and
+ * CONFIG GET in, problems out.
+ */
+
+/** What a server says about itself. */
+export interface ServerFacts {
+  /** `redis_version`, or for Valkey the version of Redis that it speaks. */
+  readonly version: string
+  readonly role: string
+  readonly replicas: number
+  /** Commands that the store needs and the user may not run. */
+  readonly forbidden: readonly string[]
+  /** Undefined where CONFIG GET is not allowed, as with some hosted servers. */
+  readonly config?: Readonly<Record<string, string>>
+}
+
+/** What may be accepted by name (COUNTERSIGN_STORE_ACCEPT). */
+export const ACCEPTABLE = ['eviction', 'unconfirmed-failover', 'unread-settings'] as const
+export type Acceptable = (typeof ACCEPTABLE)[number]
+
+export interface Wanted {
+  /** Replicas that confirm each commit (WAIT). */
+  readonly replicas: number
+  /** `async` asks by name for a store that may lose the last seconds. */
+  readonly durability?: 'async'
+  readonly accept: readonly Acceptable[]
+  /** Whether another server may take over: a cluster, or sentinels. */
+  readonly failover: boolean
+}
+
+export const CONFIG_NAMES = [
+  'appendonly',
+  'appendfsync',
+  'no-appendfsync-on-rewrite',
+  'maxmemory',
+  'maxmemory-policy',
+] as const
+const OLDEST = [7, 0] as const
+
+export function readFacts(info: string, config: Readonly<Record<string, string>> | undefined): ServerFacts {
+  const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+  return {
+    version: field('redis_version'),
+    role: field('role'),
+    replicas: Number(field('connected_slaves') || 0),
+    forbidden: [],
+    ...(config === undefined ? {} : { config }),
+  }
+}
+
+/** Under these, and no others, each command is on disk before its answer, also while Redis writes its file anew. */
+const SYNCED = [
+  ['appendonly', 'yes'],
+  ['appendfsync', 'always'],
+  ['no-appendfsync-on-rewrite', 'no'],
+] as const
+
+export function durabilityOf(facts: ServerFacts, wanted: Wanted): Durability {
+  if (wanted.replicas > 0 && facts.config?.['appendonly'] !== 'no') return 'replicated'
+  return SYNCED.every(([name, value]) => facts.config?.[name] === value) ? 'fsync' : 'async'
+}
+
+/** Sentences for the operator: why the promises cannot be kept, and what to do. None: all is well. */
+export function problemsOf(facts: ServerFacts, wanted: Wanted): string[] {
+  const { config } = facts
+  const problems: string[] = []
+  if (!isNewEnough(facts.version))
+    problems.push(`the server is Redis ${facts.version || 'of an unknown version'}: 7.0 or later is needed`)
+  if (facts.role !== 'master')
+    problems.push(`the server is a ${facts.role || 'server of an unknown role'}, not a primary`)
+  if (facts.forbidden.length > 0)
+    problems.push(
+      `the user may not run ${facts.forbidden.join(', ')} on what begins with cs:, so a commit would end half-way, or unconfirmed, or evidence unread: give it the rights of docs/operations.md`,
+    )
+  if (config === undefined) {
+    if (!wanted.accept.includes('unread-settings'))
+      problems.push(
+        'the user may not read the settings: allow +config|get, or accept `unread-settings` by name',
+      )
+  } else {
+    problems.push(...lossProblems(facts, config, wanted))
+  }
+  if (
+    wanted.replicas === 0 &&
+    (wanted.failover || facts.replicas > 0) &&
+    !wanted.accept.includes('unconfirmed-failover')
+  )
+    problems.push(
+      'another server may take over, and no replica confirms what is written: set COUNTERSIGN_STORE_REPLICAS to 1 or more, or accept `unconfirmed-failover` by name',
+    )
+  return problems
+}
+
+function lossProblems(
+  facts: ServerFacts,
+  config: Readonly<Record<string, string>>,
+  wanted: Wanted,
+): string[] {
+  const problems: string[] = []
+  if (durabilityOf(facts, wanted) === 'async' && wanted.durability !== 'async')
+    problems.push(
+      `${SYNCED.map(([name]) => `${name} is ${config[name]}`).join(', ')}: the last seconds may be lost; they must be ${SYNCED.map(([, value]) => value).join(', ')}; or have replicas confirm, or ask for it by COUNTERSIGN_DURABILITY=async`,
+    )
+  const policy = config['maxmemory-policy'] ?? ''
+  if (config['maxmemory'] !== '0' && policy !== 'noeviction' && !wanted.accept.includes('eviction'))
+    problems.push(
+      `maxmemory-policy is ${policy}: records may be thrown away; set it to noeviction, or accept \`eviction\` by name`,
+    )
+  return problems
+}
+
+export function isNewEnough(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
+}

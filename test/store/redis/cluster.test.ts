@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { parseRedisAddress } from '../../../src/store/redis/address.ts'
+import { keysOf } from '../../../src/store/redis/keys.ts'
+import { slotOf } from '../../../src/store/redis/slots.ts'
+import { openRedisStore } from '../../../src/store/redis/redis.ts'
+import { type Store, StoreIndeterminate } from '../../../src/store/store.ts'
+import type { RedisServer } from '../../redis/server.ts'
+import { eventually, type Servers, startCluster } from '../../redis/topologies.ts'
+import { commitOf } from '../commit-of.ts'
+import { openedEmpty } from '../../redis/opened.ts'
+import { storeConformance } from '../conformance.ts'
+
+let cluster: Servers
+beforeAll(async () => {
+  cluster = await startCluster(3)
+}, 60_000)
+afterAll(() => cluster.dispose())
+
+const open = (): Promise<Store> =>
+  openRedisStore({ address: parseRedisAddress(cluster.url), accept: ['unconfirmed-failover'] })
+
+storeConformance('redis cluster of three', () =>
+  openedEmpty(() => Promise.all(cluster.servers.map((one) => one.ask('FLUSHALL'))), open),
+)
+
+describe('a cluster', () => {
+  it('agrees with us on the slot of every key', async () => {
+    const [server] = cluster.servers as [RedisServer]
+    for (const partition of ['', 't', 'acme', 'a{b}c', '_system', 'ü', '\ud800'])
+      for (const key of [keysOf(partition).head, keysOf(partition).record('thread', 'x{y}')])
+        expect(await server.ask('CLUSTER', 'KEYSLOT', key)).toBe(String(slotOf(key)))
+  })
+
+  it('spreads partitions over its nodes', async () => {
+    const store = await open()
+    for (let i = 0; i < 30; i++) await store.commit(`tenant${i}`, commitOf(store, { events: ['e'] }))
+    for (const server of cluster.servers) expect(Number(await server.ask('DBSIZE'))).toBeGreaterThan(0)
+    await store.close()
+  })
+
+  it('moves a slot under load without a failure, a loss or a double', async () => {
+    const store = await open()
+    const slot = slotOf(keysOf('moving').head)
+    const owner = await ownerOf(slot)
+    const target = cluster.servers.find((server) => server !== owner) as RedisServer
+    const acknowledged: string[] = []
+    let moving = true
+    const load = Array.from({ length: 8 }, async (_, caller) => {
+      for (let i = 0; moving || i < 40; i++) {
+        const body = `${caller}.${i}`
+        const answer = await store.commit(
+          'moving',
+          commitOf(store, { events: [body], writes: [{ op: 'put', type: 'r', id: body, body }] }),
+        )
+        if (answer.ok) acknowledged.push(body)
+      }
+    })
+    await eventually(async () => acknowledged.length > 200)
+    await migrate(slot, owner, target)
+    moving = false
+    await Promise.all(load)
+    const bodies = (await allEvents(store, 'moving')).map(({ body }) => body)
+    expect(bodies.toSorted()).toEqual(acknowledged.toSorted())
+    expect(await ownerOf(slot)).toBe(target)
+    await store.close()
+  }, 60_000)
+})
+
+describe('a slot that is being moved while replicas confirm', () => {
+  it('is confirmed where its keys are, and holds up no other tenant of its node', async () => {
+    const own = await startCluster(2, 2)
+    onTestFinished(() => own.dispose())
+    const store = await openRedisStore({ address: parseRedisAddress(own.url), replicas: 1, callMs: 1_000 })
+    const commit = (tenant: string): Promise<unknown> =>
+      store
+        .commit(tenant, commitOf(store, { deadline: store.now() + 900, events: ['e'] }))
+        .catch((error: unknown) => error)
+    const ok = { ok: true, numbers: [expect.any(Number)] }
+    const nodeOf = (tenant: string): number => Math.floor(slotOf(keysOf(tenant).head) / 8_192)
+    const neighbours = Array.from({ length: 99 }, (_, i) => `t${i}`).filter(
+      (tenant) => nodeOf(tenant) === nodeOf('moving'),
+    )
+    const tenants = ['moving', ...neighbours.slice(0, 4)]
+    for (const tenant of tenants)
+      await eventually(async () => ((await commit(tenant)) as { ok?: boolean }).ok === true)
+    const [from, to] = [nodeOf('moving'), 1 - nodeOf('moving')].map((i) => own.servers[i]) as [
+      RedisServer,
+      RedisServer,
+    ]
+    const slot = slotOf(keysOf('moving').head)
+    await beginMove(slot, from, to)
+    await moveKeys(slot, from, to)
+    for (let i = 0; i < 10; i++) expect(await Promise.all(tenants.map(commit))).toEqual(tenants.map(() => ok))
+    await store.close()
+  }, 90_000)
+})
+
+describe('a node of a cluster with replicas that is killed', () => {
+  it('is replaced: what was confirmed is there, what was promised in the old epoch is not', async () => {
+    const own = await startCluster(3, 3)
+    onTestFinished(() => own.dispose())
+    const store = await openRedisStore({ address: parseRedisAddress(own.url), replicas: 1, callMs: 1_000 })
+    const commit = (id: string): Promise<unknown> =>
+      store
+        .commit('t', commitOf(store, { deadline: store.now() + 800, events: [id] }))
+        .catch((error: unknown) => error)
+    const confirmed: string[] = []
+    for (let i = 0; i < 50; i++) if (((await commit(`${i}`)) as { ok?: boolean }).ok) confirmed.push(`${i}`)
+    const epoch = await store.epoch('t')
+    const slot = slotOf(keysOf('t').head)
+    const other = await openRedisStore({ address: parseRedisAddress(own.url), replicas: 1, callMs: 1_000 })
+    const record = { type: 'thread', id: 'watched' }
+    let woken = 0
+    const watching = async (): Promise<void> => {
+      for (; woken < 100; woken++) await other.watch('t', AbortSignal.timeout(60_000), record)
+    }
+    void watching()
+    const owner = await ownerOf(slot, own.servers.slice(0, 3))
+    await owner.kill()
+    await eventually(async () => (await store.epoch('t')) !== epoch)
+    expect(await commit('alone')).toBeInstanceOf(StoreIndeterminate)
+    await owner.start()
+    await eventually(async () => ((await commit('again')) as { ok?: boolean }).ok === true)
+    const bodies = new Set((await allEvents(store, 't')).map(({ body }) => body))
+    expect(confirmed.filter((body) => !bodies.has(body))).toEqual([])
+    const before = woken
+    await store.commit('t', commitOf(store, { writes: [{ op: 'put', ...record, body: 'x' }] }))
+    await eventually(async () => woken > before)
+    woken = 100
+    await other.close()
+    await store.close()
+  }, 90_000)
+})
+
+async function allEvents(store: Store, partition: string): ReturnType<Store['events']> {
+  return store.events(partition, 0, 100_000)
+}
+
+async function ownerOf(slot: number, servers = cluster.servers): Promise<RedisServer> {
+  for (const server of servers) {
+    const own = (await server.ask('CLUSTER', 'NODES')).split('\n').find((line) => line.includes('myself'))
+    const ranges = own?.split(' ').slice(8) ?? []
+    if (ranges.some((range) => within(slot, range))) return server
+  }
+  throw new Error(`nobody has slot ${slot}`)
+}
+
+function within(slot: number, range: string): boolean {
+  const [from = '', to = from] = range.split('-')
+  return Number(from) <= slot && slot <= Number(to)
+}
+
+/** As redis-cli does it: importing, migrating, keys in small steps, then the new owner is told. */
+async function migrate(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
+  const toId = await beginMove(slot, from, to)
+  await moveKeys(slot, from, to)
+  await to.ask('CLUSTER', 'SETSLOT', String(slot), 'NODE', toId)
+  await from.ask('CLUSTER', 'SETSLOT', String(slot), 'NODE', toId)
+}
+
+/** Returns the id of the new owner. */
+async function beginMove(slot: number, from: RedisServer, to: RedisServer): Promise<string> {
+  const [fromId = '', toId = ''] = await Promise.all(
+    [from, to].map(async (one) => (await one.ask('CLUSTER', 'MYID')).split('\n').at(-1) ?? ''),
+  )
+  await to.ask('CLUSTER', 'SETSLOT', String(slot), 'IMPORTING', fromId)
+  await from.ask('CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', toId)
+  return toId
+}
+
+async function moveKeys(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
+  for (;;) {
+    const keys = (await from.ask('CLUSTER', 'GETKEYSINSLOT', String(slot), '10'))
+      .split('\n')
+      .filter((line) => line.startsWith('cs:'))
+    if (keys.length === 0) break
+    await from.ask('MIGRATE', '127.0.0.1', String(to.port), '', '0', '5000', 'KEYS', ...keys)
+  }
+}

@@ -1,0 +1,109 @@
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { parseRedisAddress } from '../../../src/store/redis/address.ts'
+import { keysOf } from '../../../src/store/redis/keys.ts'
+import { slotOf } from '../../../src/store/redis/slots.ts'
+import { openRedisStore, type RedisOptions } from '../../../src/store/redis/redis.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { type RedisServer, startRedis } from '../../redis/server.ts'
+import { eventually, startCluster, startSentinels } from '../../redis/topologies.ts'
+import { commitOf } from '../commit-of.ts'
+
+/** Connections of the store: made again when they are lost, not too often, and none is left behind. */
+const endings: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end()
+})
+
+async function open(url: string, options: Partial<RedisOptions> = {}): Promise<Store> {
+  const store = await openRedisStore({ address: parseRedisAddress(url), callMs: 1_000, ...options })
+  endings.push(() => store.close())
+  return store
+}
+
+/** Waits for the record in rounds, as polls do, until the store is closed. */
+async function watching(store: Store, partition: string, id: string): Promise<void> {
+  for (let open = true; open;)
+    await store
+      .watch(partition, AbortSignal.timeout(1_000), { type: 'thread', id })
+      .catch(() => (open = false))
+}
+
+const listens = (server: RedisServer, channel: string): Promise<void> =>
+  eventually(async () => (await server.ask('PUBSUB', 'SHARDNUMSUB', channel)).endsWith('1'))
+
+async function count(server: RedisServer, name: string): Promise<number> {
+  return Number(new RegExp(`${name}:(\\d+)`).exec(await server.ask('INFO', 'stats'))?.[1])
+}
+
+describe('a node of a cluster that a slot has left while somebody waited for it', () => {
+  it('serves the others again after its connections were lost, and who waits hears of the new node', async () => {
+    const cluster = await startCluster(3)
+    endings.push(() => cluster.dispose())
+    const store = await open(cluster.url, { accept: ['unconfirmed-failover'] })
+    const nodeOf = (partition: string): number => Math.floor(slotOf(keysOf(partition).head) / 5_462)
+    const left = nodeOf('moving')
+    const staying = Array.from({ length: 99 }, (_, i) => `t${i}`).find((name) => nodeOf(name) === left) ?? ''
+    const [owner, target] = [left, (left + 1) % 3].map((i) => cluster.servers[i]) as [
+      RedisServer,
+      RedisServer,
+    ]
+    const channel = keysOf('moving').recordChannel('thread', 'x')
+    void watching(store, 'moving', 'x')
+    await listens(owner, channel)
+    const id = (await target.ask('CLUSTER', 'MYID')).split('\n').at(-1) as string
+    for (const server of [target, owner])
+      await server.ask('CLUSTER', 'SETSLOT', String(slotOf(channel)), 'NODE', id)
+    await store.get('moving', 'thread', 'x')
+    await listens(target, channel)
+    for (const type of ['normal', 'pubsub']) await owner.ask('CLIENT', 'KILL', 'TYPE', type)
+    await eventually(async () => (await store.get(staying, 'thread', 'x')) === undefined)
+    // longer than the pause before a new connection: it stays
+    for (let i = 0; i < 20; i++) {
+      expect(await store.get(staying, 'thread', 'x')).toBeUndefined()
+      await pause(20)
+    }
+  }, 60_000)
+})
+
+describe('a server that takes no more connections', () => {
+  it('is asked for one for messages now and then, and commits go on', async () => {
+    const server = await startRedis()
+    endings.push(() => server.dispose())
+    const store = await open(server.url)
+    for (let i = 0; i < 20; i++) void watching(store, 't', `${i}`)
+    const channel = keysOf('t').recordChannel('thread', '19')
+    await listens(server, channel)
+    const admin = connect(server.port, '127.0.0.1')
+    endings.push(async () => void admin.destroy())
+    // itself, and the connection for commits
+    admin.write('CONFIG SET maxclients 2\r\nCLIENT KILL TYPE pubsub\r\n')
+    await pause(1_500)
+    for (let i = 0; i < 20; i++)
+      expect(await store.commit('t', commitOf(store, {}))).toMatchObject({ ok: true })
+    admin.write('CONFIG SET maxclients 100\r\n')
+    await listens(server, channel)
+    const rejected = await count(server, 'rejected_connections')
+    expect(rejected).toBeGreaterThan(0)
+    expect(rejected).toBeLessThan(50)
+  })
+})
+
+describe('a store that is closed', () => {
+  it('leaves no connection to a sentinel behind, though another one was frozen', async () => {
+    const redis = await startSentinels()
+    endings.push(() => redis.dispose())
+    const [frozen, ...others] = redis.sentinels as [RedisServer, ...RedisServer[]]
+    frozen.signal('SIGSTOP')
+    const asking = async (): Promise<boolean> => {
+      const lists = await Promise.all(others.map((server) => server.ask('CLIENT', 'LIST')))
+      return lists.some((list) => list.includes('cmd=sentinel|master'))
+    }
+    const store = await open(redis.url, { replicas: 1 })
+    expect(await asking()).toBe(true)
+    await store.close()
+    await eventually(async () => !(await asking()))
+    frozen.signal('SIGCONT')
+  }, 60_000)
+})

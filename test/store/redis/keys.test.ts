@@ -1,0 +1,128 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { decodeMember, encodeMember, keysOf, readKey } from '../../../src/store/redis/keys.ts'
+import { parseRedirection, parseSlots, slotOf } from '../../../src/store/redis/slots.ts'
+
+/** Any code units at all, with those that are hard to order or to spell more often than the rest. */
+const text = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        'a',
+        'b',
+        ':',
+        '{',
+        '}',
+        ' ',
+        '\0',
+        '\x7e',
+        '\x7f',
+        '\x80',
+        '\ud800',
+        '\udfff',
+        '\uffff',
+      ),
+      fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)),
+    ),
+    { maxLength: 6 },
+  )
+  .map((units) => units.join(''))
+
+describe('names in Redis', () => {
+  it('come back as they were, and are ASCII', () => {
+    fc.assert(
+      fc.property(text, (name) => {
+        const member = encodeMember(name)
+        expect(decodeMember(member)).toBe(name)
+        expect(/^[\0-\x7f]*$/.test(member)).toBe(true)
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it('order their bytes as their code units', () => {
+    fc.assert(
+      fc.property(text, text, (a, b) => {
+        const bytes = Buffer.compare(Buffer.from(encodeMember(a)), Buffer.from(encodeMember(b)))
+        expect(Math.sign(bytes)).toBe(a < b ? -1 : Number(a > b))
+      }),
+      { numRuns: 10_000 },
+    )
+  })
+
+  it('make keys of one slot for each partition, that are read back to what they name', () => {
+    fc.assert(
+      fc.property(text, text, text, (partition, type, id) => {
+        const keys = keysOf(partition)
+        const all = [
+          keys.head,
+          keys.events,
+          keys.record(type, id),
+          keys.index(id),
+          keys.limit(id),
+          keys.channel,
+        ]
+        expect(new Set(all.map(slotOf)).size).toBe(1)
+        expect(new Set(all).size).toBe(all.length)
+        expect(readKey(keys.head)).toEqual({ kind: 'head', partition })
+        expect(readKey(keys.events)).toEqual({ kind: 'events', partition })
+        expect(readKey(keys.record(type, id))).toEqual({ kind: 'record', partition, type, id })
+        expect(readKey(keys.index(id))).toEqual({ kind: 'index', partition, name: id })
+        expect(readKey(keys.limit(id))).toEqual({ kind: 'limit', partition, name: id })
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it('are not taken for ours when they are not', () => {
+    for (const key of [
+      '',
+      'cs:{}:h',
+      'cs:{a}:x',
+      'xcs:{a}:h',
+      'cs:{a}:r:only-type',
+      'cs:{a}:h:more',
+      'other',
+    ])
+      expect(readKey(key)).toBeUndefined()
+  })
+})
+
+describe('what a cluster says', () => {
+  it('names the primary of each slot; a node that does not know its own address is the one that was asked', () => {
+    const asked = { host: '10.0.0.9', port: 1 }
+    const slots = parseSlots(
+      [
+        [0, 5, ['10.0.0.1', 7000, 'id'], ['10.0.0.2', 7001, 'id']],
+        [6, 7, ['', 7002, 'id']],
+      ],
+      asked,
+    )
+    expect(slots?.bySlot.slice(0, 9)).toEqual([
+      ...Array.from({ length: 6 }, () => ({ host: '10.0.0.1', port: 7000 })),
+      { host: '10.0.0.9', port: 7002 },
+      { host: '10.0.0.9', port: 7002 },
+      undefined,
+    ])
+    expect(slots?.primaries).toHaveLength(2)
+    expect(parseSlots([], asked)).toBeUndefined()
+    expect(parseSlots('ERR', asked)).toBeUndefined()
+  })
+
+  it('redirects for now or for good', () => {
+    const asked = { host: '10.0.0.9', port: 1 }
+    expect(parseRedirection('MOVED 3999 10.0.0.1:6381', asked)).toEqual({
+      ask: false,
+      host: { host: '10.0.0.1', port: 6381 },
+    })
+    expect(parseRedirection('ASK 3999 ::1:6381', asked)).toEqual({
+      ask: true,
+      host: { host: '::1', port: 6381 },
+    })
+    expect(parseRedirection('MOVED 3999 :6381', asked)).toEqual({
+      ask: false,
+      host: { host: '10.0.0.9', port: 6381 },
+    })
+    expect(parseRedirection('ERR unknown', asked)).toBeUndefined()
+  })
+})
