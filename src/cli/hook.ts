@@ -12,8 +12,8 @@ import { told } from '../sdk/told.ts'
 import { reachAsAgent } from './credentials.ts'
 import { CliFailure, EXIT, refuseMore, usage } from './failure.ts'
 
-export const HOOK_USAGE = `countersign hook claude-code|gemini [--url URL] [--prefix TEXT] [--max-wait 50s] [--grant] [--state DIR]
-countersign hook claude-code|gemini [the same options] --settings
+export const HOOK_USAGE = `countersign hook claude-code|codex|gemini [--url URL] [--prefix TEXT] [--max-wait 50s] [--grant] [--state DIR]
+countersign hook claude-code|codex|gemini [the same options] --settings
 
   What a coding agent calls before it uses a tool: reads the call on standard input, asks the gateway, and ends with exit code 2 and the reason
   on standard error for whatever is not allowed or approved, whatever goes wrong included. What is allowed ends with 0 and says nothing: the
@@ -158,7 +158,7 @@ function printSettings(args: readonly string[]): void {
   const { harness, maxWaitMs } = optionsOf(args)
   const own = args.filter((arg) => arg !== '--settings').map(quoted)
   const timeoutMs = INPUT_MS + maxWaitMs + ANSWER_MS + LAST_MS + MARGIN_MS
-  const command = `countersign hook ${own.join(' ')} || exit ${EXIT.usage}`
+  const command = `countersign hook ${own.join(' ')} || ${harness.otherwise}`
   console.log(JSON.stringify(harness.settings(command, timeoutMs / 1_000), null, 2))
   process.exitCode = EXIT.ok
 }

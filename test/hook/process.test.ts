@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { BUNDLE } from '../bundle.ts'
 import { type CliRun, runCli } from '../cli/run.ts'
 import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
 
@@ -52,6 +51,13 @@ const run = (args: readonly string[], input: string, more: Record<string, string
   runCli(['hook', ...args], { cwd: directory, env: { ...env(), ...more }, input })
 const hook = (input: string, ...args: string[]): Promise<CliRun> => run(['claude-code', ...args], input)
 
+/** And the event that comes before a tool. */
+const HARNESSES: [string, string][] = [
+  ['claude-code', 'PreToolUse'],
+  ['codex', 'PreToolUse'],
+  ['gemini', 'BeforeTool'],
+]
+
 /** The thread about this session, as soon as people are asked. */
 async function asked(): Promise<string> {
   let thread: string | undefined
@@ -82,9 +88,16 @@ describe('a call', () => {
     })
   })
 
-  it('of Gemini CLI that policy allows: exit code 0, and nothing said', async () => {
-    const input = callOf('t', {}, { hook_event_name: 'BeforeTool' })
-    expect(await run(['gemini'], input)).toEqual({ code: 0, out: '', err: '' })
+  it.each(HARNESSES)('of %s that policy allows: exit code 0, and nothing said', async (name, event) => {
+    const input = callOf('t', {}, { hook_event_name: event })
+    expect(await run([name], input)).toEqual({ code: 0, out: '', err: '' })
+  })
+
+  it('of Codex, with all that it says of one: exit code 0', async () => {
+    const { tool_input } = JSON.parse(callOf('t', { command: 'ls' })) as { tool_input: object }
+    const more = { turn_id: 'a', agent_id: 'b', agent_type: 'c', transcript_path: null, cwd: '/', model: 'm' }
+    const input = callOf('t', tool_input, { ...more, permission_mode: 'default', tool_use_id: 'call_1' })
+    expect(await run(['codex'], input)).toEqual({ code: 0, out: '', err: '' })
   })
 
   it.each([[[]], [['--grant']]])('that policy rejects: exit code 2 and why (%j)', async (args) => {
@@ -124,38 +137,42 @@ describe('a call', () => {
   })
 })
 
-describe('exit code 2 and a reason', () => {
+describe.each(HARNESSES)('exit code 2 and a reason, to %s', (harness, event) => {
+  const other = event === 'PreToolUse' ? 'BeforeTool' : 'PreToolUse'
+  const called = (tool_name: string, tool_input: unknown, more: object = {}): string =>
+    callOf(tool_name, tool_input, { hook_event_name: event, ...more })
+  const hook = (input: string, ...args: string[]): Promise<CliRun> => run([harness, ...args], input)
   const rows: [string, () => Promise<CliRun>, string][] = [
     ['no input', () => hook(''), 'at character 0'],
     ['garbage', () => hook('\u0000\u0001<html>'), 'expected a value'],
-    ['half a call', () => hook(callOf('t', {}).slice(0, -1)), 'at character'],
-    ['a call and more', () => hook(`${callOf('t', {})}{}`), 'something follows'],
-    ['10 MB', () => hook(callOf('t', { text: 'x'.repeat(10_000_000) })), 'longer than'],
+    ['half a call', () => hook(called('t', {}).slice(0, -1)), 'at character'],
+    ['a call and more', () => hook(`${called('t', {})}{}`), 'something follows'],
+    ['10 MB', () => hook(called('t', { text: 'x'.repeat(10_000_000) })), 'longer than'],
     ['10 MB that are no JSON', () => hook('['.repeat(10_000_000)), 'longer than'],
-    ['deep nesting', () => hook(callOf('t', 0).replace(':0}', `:${'['.repeat(1_000)}`)), 'nested'],
-    ['another event', () => hook(callOf('t', {}, { hook_event_name: 'PostToolUse' })), 'PreToolUse'],
-    ['no session', () => hook(callOf('t', {}, { session_id: null })), 'session'],
-    ['an unknown tool', () => hook(callOf('Bash', {})), 'does not let this agent use Bash'],
-    ['a name that is none', () => hook(callOf('a/b c', {})), 'Not executed'],
-    ['arguments that do not fit', () => hook(callOf('pay', { amount: 'all' })), '/amount'],
-    ['an argument too many', () => hook(callOf('t', {}), 'more'), 'unexpected argument `more`'],
-    ['an unknown flag', () => hook(callOf('t', {}), '--nope'), '--nope'],
-    ['no harness', () => run([], callOf('t', {})), 'say which agent'],
-    ['an unknown harness', () => run(['constructor'], callOf('t', {})), 'say which agent'],
-    ['a wait that is none', () => hook(callOf('t', {}), '--max-wait', 'long'), '--max-wait'],
-    ['a wait beyond the day', () => hook(callOf('t', {}), '--max-wait', '25h'), '--max-wait'],
-    ['a grant that nobody hears', () => run(['gemini', '--grant'], callOf('t', {})), '--grant'],
-    ['an address that is none', () => hook(callOf('t', {}), '--url', 'nowhere'), '`url`'],
-    ['no gateway', () => hook(callOf('t', {}), '--url', 'http://127.0.0.1:9'), 'no answer'],
-    ['no key', () => run(['claude-code'], callOf('t', {}), { COUNTERSIGN_AGENT_KEY: '' }), 'no agent key'],
+    ['deep nesting', () => hook(called('t', 0).replace(':0}', `:${'['.repeat(1_000)}`)), 'nested'],
+    ['another event', () => hook(called('t', {}, { hook_event_name: other })), event],
+    ['no session', () => hook(called('t', {}, { session_id: null })), 'session'],
+    ['an unknown tool', () => hook(called('Bash', {})), 'does not let this agent use Bash'],
+    ['a name that is none', () => hook(called('a/b c', {})), 'Not executed'],
+    ['arguments that do not fit', () => hook(called('pay', { amount: 'all' })), '/amount'],
+    ['an argument too many', () => hook(called('t', {}), 'more'), 'unexpected argument `more`'],
+    ['an unknown flag', () => hook(called('t', {}), '--nope'), '--nope'],
+    ['no harness', () => run([], called('t', {})), 'say which agent'],
+    ['an unknown harness', () => run(['constructor'], called('t', {})), 'say which agent'],
+    ['a wait that is none', () => hook(called('t', {}), '--max-wait', 'long'), '--max-wait'],
+    ['a wait beyond the day', () => hook(called('t', {}), '--max-wait', '25h'), '--max-wait'],
+    ['a grant that nobody hears', () => run(['gemini', '--grant'], called('t', {})), '--grant'],
+    ['an address that is none', () => hook(called('t', {}), '--url', 'nowhere'), '`url`'],
+    ['no gateway', () => hook(called('t', {}), '--url', 'http://127.0.0.1:9'), 'no answer'],
+    ['no key', () => run([harness], called('t', {}), { COUNTERSIGN_AGENT_KEY: '' }), 'no agent key'],
     [
       'a wrong key',
-      () => run(['claude-code'], callOf('t', {}), { COUNTERSIGN_AGENT_KEY: 'csk_x' }),
+      () => run([harness], called('t', {}), { COUNTERSIGN_AGENT_KEY: 'csk_x' }),
       'Not executed',
     ],
     [
       'a key of the wrong kind',
-      () => run(['claude-code'], callOf('t', {}), { COUNTERSIGN_AGENT_KEY: ann.key }),
+      () => run([harness], called('t', {}), { COUNTERSIGN_AGENT_KEY: ann.key }),
       '',
     ],
   ]
@@ -172,10 +189,10 @@ describe('exit code 2 and a reason', () => {
     mkdirSync(join(project, 'data'))
     const demo = { url: world.url, agent_key: agent.key }
     writeFileSync(join(project, 'data', 'demo-credentials.json'), JSON.stringify(demo))
-    const done = await runCli(['hook', 'claude-code'], {
+    const done = await runCli(['hook', harness], {
       cwd: project,
       env: { XDG_STATE_HOME: join(directory, 'state') },
-      input: callOf('t', {}),
+      input: called('t', {}),
     })
     expect([done.code, done.err.includes('no agent key')]).toEqual([2, true])
   })
@@ -325,91 +342,5 @@ describe('nobody listens', () => {
     const started = start([...HOOK, '--grant'], callOf('t', {}))
     started.child.stdout?.destroy()
     expect((await ended(started)).code).toBe(2)
-  })
-})
-
-describe('docs/hooks.md', () => {
-  const text = readFileSync(fileURLToPath(new URL('../../docs/hooks.md', import.meta.url)), 'utf8')
-  const block = (language: string): string[] =>
-    [...text.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, 'gm'))].map(([, inner = '']) => inner)
-
-  it('shows what --settings prints', async () => {
-    expect(block('json')).toEqual([(await hook('', '--settings')).out])
-  })
-
-  it('has a contract and rules that check', async () => {
-    const bundle = await mkdtemp(join(directory, 'bundle-'))
-    const [contract = '', rules = ''] = block('yaml')
-    const files = {
-      'tools/Bash.yaml': contract,
-      'rules/Bash.yaml': rules,
-      'routing.yaml': BUNDLE['routing.yaml'] ?? '',
-      'directory.yaml':
-        'tenants: { acme: { agents: { coder: { owners: [olga] } }, reviewers: { olga: { name: Olga Orr, groups: [desk, leads, board] }, ann: { name: Ann Ash, groups: [desk, leads, board] }, ben: { name: Ben Bay, groups: [desk, leads, board] } } } }\n',
-    }
-    for (const [path, content] of Object.entries(files)) {
-      mkdirSync(dirname(join(bundle, path)), { recursive: true })
-      writeFileSync(join(bundle, path), content)
-    }
-    const { code, out } = await runCli(['test', bundle], { cwd: directory })
-    expect([code, out]).toEqual([0, expect.stringContaining('2 passed, 0 failed')])
-  })
-})
-
-describe('--settings', () => {
-  it('prints what Claude Code needs: every tool, a time above ours, and a block when the hook fails', async () => {
-    const { code, out } = await hook('', '--settings')
-    expect(code).toBe(0)
-    expect(JSON.parse(out)).toEqual({
-      hooks: {
-        PreToolUse: [
-          {
-            matcher: '*',
-            hooks: [
-              {
-                type: 'command',
-                command: 'countersign hook claude-code || exit 2',
-                timeout: 80,
-                onFailure: 'block',
-              },
-            ],
-          },
-        ],
-      },
-    })
-  })
-
-  it('prints what Gemini CLI needs, whose times are in milliseconds', async () => {
-    const { code, out } = await run(['gemini', '--max-wait', '10m', '--settings'], '')
-    expect(code).toBe(0)
-    const command = 'countersign hook gemini --max-wait 10m || exit 2'
-    expect(JSON.parse(out)).toEqual({
-      hooks: {
-        BeforeTool: [
-          { matcher: '.*', hooks: [{ type: 'command', name: 'countersign', command, timeout: 630_000 }] },
-        ],
-      },
-    })
-  })
-
-  it('keeps every word of the options, whatever is in it', async () => {
-    const prefix = `a'b "$HOME" \\ ;c.`
-    const { out } = await hook('', '--prefix', prefix, '--settings')
-    const { hooks } = JSON.parse(out) as { hooks: { PreToolUse: { hooks: { command: string }[] }[] } }
-    const command = hooks.PreToolUse[0]?.hooks[0]?.command ?? ''
-    const shell = start(['/bin/sh', '-c', `countersign() { printf '%s\\n' "$@"; }; ${command}`])
-    expect((await ended(shell)).out).toBe(`hook\nclaude-code\n--prefix\n${prefix}\n`)
-  })
-
-  it('makes a block of a command that is not there', async () => {
-    const { out } = await hook('', '--settings')
-    const { hooks } = JSON.parse(out) as { hooks: { PreToolUse: { hooks: { command: string }[] }[] } }
-    const shell = start(['/bin/sh', '-c', `PATH=/nowhere; ${hooks.PreToolUse[0]?.hooks[0]?.command ?? ''}`])
-    expect((await ended(shell)).code).toBe(2)
-  })
-
-  it('refuses what the hook would refuse', async () => {
-    const { code, out } = await hook('', '--max-wait', 'long', '--settings')
-    expect([code, out]).toEqual([2, ''])
   })
 })
