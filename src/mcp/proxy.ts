@@ -1,7 +1,7 @@
 import type { JsonObject } from '../contract/json.ts'
+import { type CallId, type CallIds, createCallIds } from '../sdk/call-ids.ts'
 import { type Gate, type GuardOptions, NotExecuted, type Payload } from '../sdk/index.ts'
-import { isUndecided, told } from '../sdk/told.ts'
-import { type CallId, type CallIds, createCallIds } from './call-ids.ts'
+import { factsOf, isUndecided, told } from '../sdk/told.ts'
 import {
   asciiJson,
   callMessage,
@@ -154,8 +154,8 @@ async function call(proxy: State, asked: ToolCall): Promise<void> {
 /** What the client is told; undefined when it does not listen any more. */
 async function guarded(proxy: State, asked: ToolCall, one: UnderWay): Promise<Uint8Array | undefined> {
   const { gate, prefix, maxWaitMs } = proxy
-  const { client = proxy.client } = asked
-  const callId = await proxy.callIds.take(asked, client)
+  const { name, args, client = proxy.client } = asked
+  const callId = await proxy.callIds.take({ name, args, client: client ?? '' })
   const progress = progressOf(proxy, asked)
   const options: GuardOptions<Payload> = {
     callId: callId.id,
@@ -190,12 +190,7 @@ function failureOf(error: unknown, { id }: ToolCall, callId: CallId): Uint8Array
   if (!(error instanceof NotExecuted)) return undefined
   if (isUndecided(error)) callId.leave()
   if (error.outcome === 'aborted') return undefined
-  const { outcome, thread_id } = error
-  const meta = {
-    'countersign/outcome': outcome,
-    ...(thread_id === undefined ? {} : { 'countersign/thread_id': thread_id }),
-  }
-  return lineOf(failureMessage(id, told(error), meta))
+  return lineOf(failureMessage(id, told(error), factsOf(error)))
 }
 
 function fromServer({ underWay, toClient, note }: State, line: Uint8Array): void {

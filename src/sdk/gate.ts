@@ -1,6 +1,7 @@
 import { attempt, type Attempted, checkAborted, messageOf, orAborted, pause } from './attempt.ts'
-import { actionHash, frozenCopy } from './canonical.ts'
+import { actionHash } from './canonical.ts'
 import { type Client, createClient } from './client.ts'
+import { copied } from './copied.ts'
 import { type Misfit, misfits } from './fits.ts'
 import type { Claims, GateOptions, GuardOptions } from './options.ts'
 import { NotExecuted } from './outcome.ts'
@@ -86,15 +87,6 @@ export function createGate(options: GateOptions): Gate {
     guard: guard as Guard,
     permit: async (tool, payload, options = {}) =>
       (await permitted(runOf(tool, options), copied(payload, 'the payload'))).payload,
-  }
-}
-
-/** @throws NotExecuted for what JSON cannot hold */
-function copied<T extends Json>(value: T, what: string): T {
-  try {
-    return frozenCopy(value)
-  } catch (cause) {
-    throw new NotExecuted('invalid_payload', `${what} is not JSON: ${messageOf(cause)}`, { cause })
   }
 }
 
