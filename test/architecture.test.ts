@@ -47,6 +47,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'sign-in': ['contract', 'domain', 'gateway', 'outbound'],
   telemetry: ['contract', 'domain', 'gateway', 'store/store.ts'],
   sdk: [],
+  adapters: ['sdk'],
   mcp: ['contract', 'lines.ts', 'sdk'],
   hook: ['contract', 'sdk'],
   console: ['contract', 'domain'],

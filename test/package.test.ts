@@ -96,9 +96,30 @@ describe('the package', () => {
     )
   })
 
+  it.each([
+    ['ai-sdk', 'guardTools'],
+    ['openai-agents', 'guardTool'],
+    ['langchain', 'guardTool'],
+  ])('gives the adapter %s without any dependency installed, for gates of the same package', (name, main) => {
+    const script = `
+import { createGate, NotExecuted } from 'countersign/sdk'
+import { ${main} } from 'countersign/${name}'
+console.log(typeof ${main})`
+    const out = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: directory,
+      encoding: 'utf8',
+    })
+    expect(out.trim()).toBe('function')
+  })
+
   it('type-checks for a consumer who checks libraries too', () => {
     const source = `
 import { createGate, NotExecuted, type Decision } from 'countersign/sdk'
+import { guardTools } from 'countersign/ai-sdk'
+import { guardTool as guardLangChain } from 'countersign/langchain'
+import { guardTool } from 'countersign/openai-agents'
+export { guardLangChain, guardTool }
+export const tools = guardTools(createGate({ url: 'http://127.0.0.1:1', key: 'k' }), { t: { execute: () => 1 } })
 const gate = createGate({ url: 'http://127.0.0.1:1', key: 'k' })
 const sum: Promise<number> = gate.guard('a.tool', { amount: 1 }, (payload) => payload.amount + 1)
 export const status = (decision: Decision): 'allow' | string => decision.status

@@ -1,0 +1,100 @@
+import { fakeModel } from '@langchain/core/testing'
+import { tool as langChainTool, type StructuredToolInterface } from '@langchain/core/tools'
+import { Agent, tool as agentsTool, type RunContext } from '@openai/agents-core'
+import { dynamicTool, generateText, type LanguageModel, tool as aiTool, type ToolSet } from 'ai'
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, expectTypeOf, it } from 'vitest'
+import { z } from 'zod'
+import { guardTools } from '../../src/adapters/ai-sdk.ts'
+import { guardTool as guardLangChain } from '../../src/adapters/langchain.ts'
+import { guardTool as guardAgents } from '../../src/adapters/openai-agents.ts'
+import type { Gate } from '../../src/sdk/index.ts'
+
+const FOLDER = new URL('../../src/adapters/', import.meta.url)
+const SCHEMA = z.object({ amount: z.coerce.number(), to: z.string().default('me') })
+const paid = (amount: number): { paid: number } => ({ paid: amount })
+
+it('guarded tools of the AI SDK are what they were, and typed as before (checked by the compiler)', () => {
+  const uses = async (gate: Gate, model: LanguageModel) => {
+    const plain = {
+      pay: aiTool({ inputSchema: SCHEMA, execute: async ({ amount }) => paid(amount) }),
+      any: dynamicTool({ inputSchema: z.object({}), execute: async () => 1 }),
+    }
+    const tools = guardTools(gate, plain)
+    expectTypeOf(tools).toEqualTypeOf(plain)
+    expectTypeOf(tools).toExtend<ToolSet>()
+    await generateText({ model, tools, prompt: 'go' })
+    // written in place: the types still flow into execute
+    guardTools(gate, {
+      pay: aiTool({
+        inputSchema: SCHEMA,
+        execute: (input) => expectTypeOf(input).toEqualTypeOf<{ amount: number; to: string }>(),
+      }),
+    })
+    // @ts-expect-error a tool is an object
+    guardTools(gate, { pay: 'pay' })
+  }
+  expectTypeOf(uses).returns.toEqualTypeOf<Promise<void>>()
+})
+
+it('what is guarded for the OpenAI Agents SDK is taken by tool(), and typed as there (checked by the compiler)', () => {
+  interface Person {
+    name: string
+  }
+  const uses = (gate: Gate) => {
+    const pay = agentsTool(
+      guardAgents(gate, {
+        name: 'pay',
+        description: 'Pays.',
+        parameters: SCHEMA,
+        execute: async (input, context?: RunContext<Person>) => {
+          expectTypeOf(input).toEqualTypeOf<{ amount: number; to: string }>()
+          return `${context?.context.name} paid ${input.amount}`
+        },
+      }),
+    )
+    const plain = agentsTool(
+      guardAgents(gate, {
+        name: 'any',
+        description: 'Takes anything.',
+        parameters: { type: 'object', properties: {}, required: [], additionalProperties: true },
+        strict: false,
+        execute: (input) => {
+          expectTypeOf(input).toEqualTypeOf<unknown>()
+          return 'done'
+        },
+      }),
+    )
+    const wrong = {
+      name: 'pay',
+      description: '',
+      parameters: SCHEMA,
+      execute: ({ at }: { at: Date }) => at.toISOString(),
+    }
+    // @ts-expect-error not what the schema gives
+    guardAgents(gate, wrong)
+    return new Agent<Person>({ name: 'bot', tools: [pay, plain] })
+  }
+  expectTypeOf(uses).returns.toEqualTypeOf<Agent<Person>>()
+})
+
+it('a guarded tool of LangChain is what it was (checked by the compiler)', () => {
+  const uses = (gate: Gate) => {
+    const plain = langChainTool(async ({ amount }) => paid(amount), { name: 'pay', schema: SCHEMA })
+    const guarded = guardLangChain(gate, plain)
+    expectTypeOf(guarded).toEqualTypeOf(plain)
+    expectTypeOf(guarded).toExtend<StructuredToolInterface>()
+    return fakeModel().bindTools([guarded, guardLangChain(gate, plain, { prefix: 'ledger.' })])
+  }
+  expectTypeOf(uses).parameters.toEqualTypeOf<[Gate]>()
+})
+
+it('the adapters import nothing but the SDK: whoever uses one has its framework, and nobody needs it for another', () => {
+  const files = readdirSync(FOLDER)
+  const foreign = files.flatMap((file) => {
+    const text = readFileSync(new URL(file, FOLDER), 'utf8')
+    const imports = [...text.matchAll(/(?:from|import\(|import|require\()\s*'([^']+)'/g)]
+    return imports.map(([, path = '']) => path).filter((path) => !/^(?:\.|\.\.\/sdk)\/[\w-]+\.ts$/.test(path))
+  })
+  expect([files.length, foreign]).toEqual([4, []])
+})
