@@ -112,8 +112,10 @@ function callIdOf(
 ): Promise<CallId> {
   const ids = unfinished.get(gate) ?? createCallIds()
   unfinished.set(gate, ids)
-  // some models leave the id empty: such calls are not all the same
-  return ids.take({ ...action, taskId, workflow_name, task_label }, callId === '' ? undefined : callId)
+  // the gateway refuses an id of which something else is said now; and some models leave it empty: such calls are not all the same
+  const own =
+    callId === undefined || callId === '' ? undefined : [callId, workflow_name, task_label].join('\n')
+  return ids.take({ ...action, taskId, workflow_name, task_label }, own)
 }
 
 interface End {

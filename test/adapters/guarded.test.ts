@@ -35,6 +35,13 @@ describe('a call that goes on', () => {
     expect(first?.thread_id).not.toBe(second?.thread_id)
   })
 
+  it('is another one then even under the same id, which some models count from zero', async () => {
+    const first = await refusalOf('0', { ...SOON, task_label: 'one' })
+    const second = await refusalOf('0', { ...SOON, task_label: 'two' })
+    expect([first?.outcome, second?.outcome]).toEqual(['timeout', 'timeout'])
+    expect(first?.thread_id).not.toBe(second?.thread_id)
+  })
+
   it('is not taken by the same call of another task', async () => {
     const first = await refusalOf('a')
     const [other, own] = await Promise.all([refusalOf('b', { ...SOON, taskId: 'other' }), refusalOf('c')])

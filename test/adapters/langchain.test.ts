@@ -1,6 +1,13 @@
 import { AIMessage, HumanMessage, type ToolMessage } from '@langchain/core/messages'
 import { fakeModel } from '@langchain/core/testing'
-import { DynamicStructuredTool, DynamicTool, StructuredTool, tool } from '@langchain/core/tools'
+import {
+  DynamicStructuredTool,
+  DynamicTool,
+  isStructuredTool,
+  StructuredTool,
+  tool,
+} from '@langchain/core/tools'
+import { convertToOpenAITool } from '@langchain/core/utils/function_calling'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { guardTool } from '../../src/adapters/langchain.ts'
@@ -149,6 +156,27 @@ describe('LangChain: guardTool', () => {
     })
     expect([events, open().ran]).toEqual([['half'], ['begun']])
     expect(recorded.at(-1)?.record.details).toMatchObject({ event_type: 'tool.execution.completed' })
+  })
+
+  it('holds it in whatever way LangChain runs it, and tells models the same of it', async () => {
+    const plain = tool(say(open()), {
+      name: 'pay',
+      description: 'Pays.',
+      schema: z.object({ amount: z.number() }),
+    })
+    const pay = guardTool(open().gate, plain)
+    const input = { amount: 200_000 }
+    const ways = [
+      () => pay.batch([input]),
+      () => pay.stream(input),
+      () => pay.withConfig({ tags: ['x'] }).invoke(input),
+      () => pay.pipe((out: unknown) => out).invoke(input),
+      () => pay.call(input),
+    ]
+    for (const way of ways) await expect(way()).rejects.toThrow(NotExecuted)
+    expect(open().ran).toEqual([])
+    expect(isStructuredTool(pay)).toBe(true)
+    expect(convertToOpenAITool(pay)).toEqual(convertToOpenAITool(plain))
   })
 
   it('refuses what it cannot hold', () => {
