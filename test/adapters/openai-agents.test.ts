@@ -13,6 +13,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { guardTool } from '../../src/adapters/openai-agents.ts'
 import type { NotExecuted } from '../../src/sdk/index.ts'
+import { until } from '../gateway-fixture.ts'
 import { adapterLaws, type Call, openBench, recording, type Wire } from './laws.ts'
 
 /** A model that makes the calls, and then is done. */
@@ -187,12 +188,13 @@ describe('OpenAI Agents: guardTool', () => {
   it('a call that the SDK gave up for its timeout never runs', async () => {
     const { gate, told, ran, pending, ann, refusals } = open()
     const { execute } = recording(open())
-    const options = { name: 'hold', description: 'h', parameters: z.object({}), timeoutMs: 300 }
+    const options = { name: 'hold', description: 'h', parameters: z.object({}), timeoutMs: 2_000 }
     const made = tool(
       guardTool(gate, { ...options, execute: async (input: unknown) => execute(input) }, told),
     )
     const { model } = await runOf([made], [{ tool: 'hold', input: {}, id: 'c4' }])
     expect(model.read()[0]).toContain('timed out')
+    await until(() => refusals.length === 1)
     await ann.approve(pending[0] ?? '')
     expect([ran, refusals.map(({ outcome }) => outcome)]).toEqual([[], ['aborted']])
   })
