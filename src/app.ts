@@ -49,8 +49,6 @@ export interface App {
   readonly deps: Deps
   /** The URL of a one-time link that signs a reviewer in. */
   loginLink(person: Person): Promise<string>
-  /** The admin key that this start generated; to be shown once. */
-  readonly newAdminKey?: string
   readonly health: Health
   /** Stops accepting, ends waits, lets requests in flight finish, and closes the store. */
   close(): Promise<void>
@@ -58,6 +56,8 @@ export interface App {
 
 export interface AppParts {
   readonly log: Logger
+  /** Told of the admin key that this start generated as soon as it is in the store, because a start that fails after that never shows it again. */
+  readonly onNewAdminKey?: (key: string) => void
   /** Opens the store; the default is the one that the configuration names. */
   readonly openStore?: (config: Config) => Promise<Store>
   /** Loads the policy bundle; the default does it in a child process. */
@@ -130,7 +130,6 @@ interface Gateway extends Adapters {
   readonly worker: ReturnType<Webhooks['start']>
   readonly checkpointer: Checkpointer
   readonly loads: LoadNotes
-  readonly newAdminKey?: string
 }
 
 async function assemble(config: Config, parts: AppParts, adapters: Adapters): Promise<Gateway> {
@@ -147,6 +146,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     signingKey: evidenceKeyOf(config),
   })
   const { commitments, adminKeyHash, newAdminKey } = own
+  if (newAdminKey !== undefined) parts.onNewAdminKey?.(newAdminKey)
   const checkpoints = assembleCheckpoints(own.log, parts.checkpointEveryMs)
   const asked = {
     deps: () => deps,
@@ -190,7 +190,6 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     worker,
     checkpointer,
     loads,
-    ...(newAdminKey === undefined ? {} : { newAdminKey }),
   }
 }
 
@@ -283,7 +282,7 @@ function siteNow({ publicUrl, host }: Config, { server }: FastifyInstance): Site
 
 async function listen(config: Config, gateway: Gateway, log: Logger): Promise<App> {
   const { server, metrics, timer, worker, policies, loads, checkpointer, store, deps, health } = gateway
-  const { tracing, newAdminKey } = gateway
+  const { tracing } = gateway
   let scrapes: MetricsListener | undefined
   const close = async (): Promise<void> => {
     await server.close()
@@ -313,7 +312,6 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     deps,
     health,
     close,
-    ...(newAdminKey === undefined ? {} : { newAdminKey }),
   }
 }
 

@@ -55,7 +55,7 @@ export function reachAsAdmin(url: string | undefined): Reach {
   if (env.adminKey === undefined) {
     throw usage(
       'no admin key',
-      'set COUNTERSIGN_ADMIN_KEY; a gateway with a new store prints it once at its first start',
+      'set COUNTERSIGN_ADMIN_KEY; a gateway with a new store prints one once. When that is lost, start the gateway with one of your own',
     )
   }
   return { url: url ?? env.url ?? DEFAULT_URL, key: env.adminKey }

@@ -6,7 +6,7 @@ import { type Config, isEmbedded, storePath } from '../config.ts'
 import { issueKey } from '../gateway/keys.ts'
 import { DEMO_FILE, type DemoCredentials, readDemoCredentials, writeDemoCredentials } from './credentials.ts'
 import { CliFailure, usage } from './failure.ts'
-import { closeInTime, readSettings, startOrExplain, untilAskedToStop } from './serve.ts'
+import { closeInTime, readSettings, showAdminKey, startOrExplain, untilAskedToStop } from './serve.ts'
 
 const TENANT = 'acme'
 const AGENT = 'demo-agent'
@@ -22,14 +22,29 @@ export async function quickstart(args: readonly string[]): Promise<void> {
   const { config } = readSettings(args, QUICKSTART_USAGE)
   if (!isEmbedded(config))
     throw usage('the demo keeps its keys beside the embedded store', 'for Redis use `countersign serve`')
-  const { app } = await startOrExplain(config, config.logLevel === 'info' ? 'warn' : config.logLevel)
-  const credentials = await demoCredentials(app, { directory: storePath(config), policies: config.policies })
-  console.log(banner(config, app, { ...credentials, link: await signInLink(app) }))
+  const { app, welcome } = await begin(config)
+  console.log(welcome)
   const quiet = linksOnEnter(app)
   await untilAskedToStop()
   quiet()
   console.log('\nstopping; everything that was answered is on disk')
   await closeInTime(app)
+}
+
+/** What fails on the way has the admin key shown all the same: no later start knows it. */
+async function begin(config: Config): Promise<{ app: App; welcome: string }> {
+  let newAdminKey: string | undefined
+  try {
+    const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
+    const { app } = await startOrExplain(config, logLevel, (key) => (newAdminKey = key))
+    const places = { directory: storePath(config), policies: config.policies }
+    const credentials = await demoCredentials(app, places)
+    const shown = { ...credentials, link: await signInLink(app), newAdminKey }
+    return { app, welcome: banner(config, app, shown) }
+  } catch (error) {
+    if (newAdminKey !== undefined) showAdminKey(newAdminKey)
+    throw error
+  }
 }
 
 interface Places {
@@ -80,14 +95,19 @@ function linksOnEnter(app: App): () => void {
   return () => lines.close()
 }
 
-function banner(config: Config, app: App, credentials: DemoCredentials & { readonly link: string }): string {
+interface Shown extends DemoCredentials {
+  readonly link: string
+  readonly newAdminKey: string | undefined
+}
+
+function banner(config: Config, app: App, credentials: Shown): string {
   const snapshot = app.deps.policies.current()
   const tools = snapshot?.tools.size ?? 0
   const rules = snapshot?.ruleCount ?? 0
   const admin =
-    app.newAdminKey === undefined
+    credentials.newAdminKey === undefined
       ? []
-      : [`  Admin key    ${app.newAdminKey}`, '               shown this once; it issues everybody’s keys']
+      : [`  Admin key    ${credentials.newAdminKey}`, '               shown this once; it issues everybody’s keys']
   return [
     '',
     `  Countersign is listening on ${app.url}`,

@@ -16,10 +16,7 @@ const SHUTDOWN_MS = 9_500
 /** `countersign serve`: state, policies and metrics as configured; logs as JSON lines on stdout. */
 export async function serve(args: readonly string[]): Promise<void> {
   const { config } = readSettings(args, SERVE_USAGE)
-  const { app, log } = await startOrExplain(config, config.logLevel)
-  if (app.newAdminKey !== undefined) {
-    console.error(`admin key (shown once, keep it): ${app.newAdminKey}`)
-  }
+  const { app, log } = await startOrExplain(config, config.logLevel, showAdminKey)
   log.info(
     {
       url: app.url,
@@ -65,8 +62,17 @@ export interface Started {
   readonly log: Logger
 }
 
+/** The store keeps its hash only, so what is not shown now is never seen again. */
+export function showAdminKey(key: string): void {
+  console.error(`admin key (shown once, keep it): ${key}`)
+}
+
 /** The policies are read and checked on another core while the modules of the gateway load on this one. */
-export async function startOrExplain(config: Config, logLevel: string): Promise<Started> {
+export async function startOrExplain(
+  config: Config,
+  logLevel: string,
+  onNewAdminKey: (key: string) => void,
+): Promise<Started> {
   let bundleChild: BundleChild | undefined
   try {
     bundleChild = startBundleChild(config.policies)
@@ -75,7 +81,8 @@ export async function startOrExplain(config: Config, logLevel: string): Promise<
       import('../telemetry/log.ts'),
     ])
     const log = createLog(logLevel)
-    return { app: await startApp(config, { log, bundleChild, webhooks: { inThread: true } }), log }
+    const parts = { log, bundleChild, webhooks: { inThread: true }, onNewAdminKey }
+    return { app: await startApp(config, parts), log }
   } catch (error) {
     await bundleChild?.end()
     const { code, message } = error as NodeJS.ErrnoException
