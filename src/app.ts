@@ -94,7 +94,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     store = await (parts.openStore ?? openStore)(config)
     const gateway = await assemble(config, parts, { store, policies, tracing })
     await policies.ready
-    note = noteLoads(gateway, log)
+    note = noteLoads(gateway, config.policies, log)
     early.forEach(note)
     return await listen(config, gateway, log)
   } catch (error) {
@@ -350,7 +350,11 @@ function inForceStill(snapshot: object | undefined): string {
 }
 
 /** Metric, log line and evidence record of every load. */
-function noteLoads({ loads, metrics, policies }: Gateway, log: Logger): (report: LoadReport) => void {
+function noteLoads(
+  { loads, metrics, policies }: Gateway,
+  directory: string,
+  log: Logger,
+): (report: LoadReport) => void {
   return (report) => {
     const { ok, revision, diagnostics } = report
     metrics.observeLoad({ ok, atSeconds: report.at / 1000, bundle: policies.current() })
@@ -358,8 +362,10 @@ function noteLoads({ loads, metrics, policies }: Gateway, log: Logger): (report:
     const errors = diagnostics.filter((one) => one.severity === 'error')
     const places = errors.map((one) => `${one.file}:${one.line}:${one.column} ${one.code}: ${one.message}`)
     if (ok) log.info({ revision, warnings: diagnostics.length }, 'policies loaded')
-    else
-      log.error({ revision, errors: places.slice(0, 20) }, `policies not loaded: ${inForceStill(snapshot)}`)
+    else {
+      const where = { revision, policies: directory, errors: places.slice(0, 20) }
+      log.error(where, `policies not loaded: ${inForceStill(snapshot)}`)
+    }
     const facts = ok && snapshot ? { files: snapshot.files.length, rules: snapshot.ruleCount } : {}
     const said = ok ? {} : { errors: places.slice(0, 20) }
     const label = ok && snapshot?.commit !== undefined ? { commit: snapshot.commit } : {}

@@ -43,17 +43,17 @@ const FILE = 'countersign.yaml'
 /** @throws ConfigError naming the setting, where it came from, and what it may be */
 export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources): LoadedConfig {
   const { flags, positionals } = parseFlags(args)
-  const file = readFile(flags['config'] ?? env['COUNTERSIGN_CONFIG'], parseYaml)
+  const place = flags['config'] ?? env['COUNTERSIGN_CONFIG']
+  const file = readFile(place, parseYaml)
   const values: Record<string, unknown> = {}
   const origins: Record<string, Origin> = {}
   for (const setting of SETTINGS) {
     const [raw, origin] = pick(setting, flags, env, file)
     origins[setting.key] = origin
-    if (raw !== undefined) values[setting.key] = checked(setting, raw, origin)
+    if (raw !== undefined) values[setting.key] = checked(setting, raw, labelOf(setting, origin, place))
   }
   const config = values as unknown as Config
   refuseUnsafe(config, env)
-  const place = flags['config'] ?? env['COUNTERSIGN_CONFIG']
   return {
     config,
     origins: origins as LoadedConfig['origins'],
@@ -113,11 +113,11 @@ function environmentValue(
   }
 }
 
-function checked(setting: Setting, raw: unknown, origin: Origin): string | number {
+function checked(setting: Setting, raw: unknown, label: string): string | number {
   const problem = setting.type === 'integer' ? integerProblem(setting, raw) : textProblem(setting, raw)
   if (problem === undefined) return setting.type === 'integer' ? Number(raw) : (raw as string)
   const shown = setting.secret ? 'the value' : `\`${String(raw)}\``
-  throw new ConfigError(`${labelOf(setting, origin)}: ${shown} ${problem}`)
+  throw new ConfigError(`${label}: ${shown} ${problem}`)
 }
 
 function integerProblem(
@@ -135,9 +135,9 @@ function textProblem({ oneOf, minLength = 1 }: Setting, raw: unknown): string | 
   return raw.length < minLength ? `must have at least ${minLength} characters` : undefined
 }
 
-function labelOf(setting: Setting, origin: Origin): string {
+function labelOf(setting: Setting, origin: Origin, place = FILE): string {
   if (origin === 'flag') return `--${kebab(setting.key)}`
-  return origin === 'environment' ? variableOf(setting.key) : `${snake(setting.key)} in ${FILE}`
+  return origin === 'environment' ? variableOf(setting.key) : `${snake(setting.key)} in ${place}`
 }
 
 function parseFlags(args: readonly string[]): { flags: Record<string, string>; positionals: string[] } {

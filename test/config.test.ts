@@ -208,7 +208,8 @@ describe('what is refused', () => {
 
   it('values of the environment and of the file, named as they are written there', () => {
     expect(failure([], { COUNTERSIGN_PORT: 'x' })).toContain('COUNTERSIGN_PORT')
-    expect(failure(['--config', file('body_limit: many\n')])).toContain('body_limit in countersign.yaml')
+    const path = file('body_limit: many\n')
+    expect(failure(['--config', path])).toContain(`body_limit in ${path}: `)
     expect(failure(['--config', file('host: 7\n')])).toContain('must be text')
     expect(failure(['--config', file('port: 1.5\n')])).toContain('whole number')
     expect(failure(['--config', file('port: null\n')])).toContain('whole number')

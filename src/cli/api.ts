@@ -44,10 +44,7 @@ export function createApi(url: string, key: string): Api {
       ...(body ? { body: JSON.stringify(body) } : {}),
     }
     const response = await fetch(new URL(path, base), init).catch((cause: unknown) => {
-      throw new CliFailure(`no answer from the gateway at ${url}`, {
-        hint: 'start it with `countersign serve`, or name another with --url or COUNTERSIGN_URL',
-        cause,
-      })
+      throw silent(url, timeoutMs, cause)
     })
     if (!response.ok) throw await refusal(response, url)
     return response
@@ -95,6 +92,16 @@ function checkedKey(key: string): string {
   return key.trim()
 }
 
+/** Nobody is there, or nobody whom this machine trusts: the one is mended at the gateway, the other here. */
+function silent(url: string, timeoutMs: number, error: unknown): CliFailure {
+  const { code, message, name } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
+  const why = name === 'TimeoutError' ? `within ${timeoutMs / 1_000} s` : `(${code ?? message})`
+  const hint = /CERT|SIGNATURE/.test(code ?? '')
+    ? 'its certificate is not accepted here: NODE_EXTRA_CA_CERTS names a file with the authority that signed it'
+    : 'start it with `countersign serve`, or name another with --url or COUNTERSIGN_URL'
+  return new CliFailure(`no answer from the gateway at ${url} ${why}`, { hint, cause: error })
+}
+
 function textOf(response: Response, url: string): Promise<string> {
   return response.text().catch((cause: unknown) => {
     throw brokenOff(url, cause)
@@ -126,7 +133,10 @@ async function refusal(response: Response, url: string): Promise<CliFailure> {
   const problem = objectIn(await textOf(response, url)) as Partial<Problem> | undefined
   if (typeof problem?.code !== 'string') return foreign(response, url)
   const places = (problem.errors ?? []).map(({ pointer, message }) => `  ${pointer} ${message}`)
-  const text = [`${problem.title ?? problem.code}: ${problem.detail ?? ''}`, ...places].join('\n')
+  const { title = problem.code, detail = title } = problem
+  // some refusals have nothing to say beyond their title
+  const said = detail.toLowerCase() === title.toLowerCase() ? title : `${title}: ${detail}`
+  const text = [said, ...places].join('\n')
   return new CliFailure(text, { hint: HINTS[problem.code], code: problem.code })
 }
 

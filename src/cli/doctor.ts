@@ -54,7 +54,7 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
     ...lookAtCombinations(config),
     ...(running?.findings ?? [ok('gateway', 'none runs on this port')]),
     ...(running === undefined ? await lookAtPorts(config) : []),
-    ...(await lookAtStore(config, running !== undefined)),
+    ...(await lookAtStore(config, running?.speaks === true)),
     ...clockSanity(newestOf(filesOf(config)), Date.now()),
     await lookAtPolicies(config.policies, running?.revision),
     ...lookAtFiles(config, files),

@@ -53,11 +53,12 @@ export async function evidence(args: readonly string[]): Promise<void> {
   if (command === 'verify') return verify(named, values)
   if (command === 'prove') return prove(named, values)
   if (command === 'verify-proof') return verifyOneProof(named, values)
+  if (command === undefined) throw usage('name what to do with evidence', EVIDENCE_USAGE)
+  if (command !== 'export' && command !== 'checkpoint' && command !== 'key')
+    throw usage(`unknown command \`evidence ${command}\``, EVIDENCE_USAGE)
   refuseMore(positionals, 1, EVIDENCE_USAGE)
-  if (values.tenant === undefined) throw usage('name a tenant', EVIDENCE_USAGE)
-  if (command === 'export') return exportAll(values.tenant, values)
-  if (command === 'checkpoint' || command === 'key') return newest(command, values.tenant, values)
-  throw usage('name what to do with evidence', EVIDENCE_USAGE)
+  if (values.tenant === undefined) throw usage('name a tenant, with --tenant', EVIDENCE_USAGE)
+  return command === 'export' ? exportAll(values.tenant, values) : newest(command, values.tenant, values)
 }
 
 async function exportAll(tenant: string, values: Values): Promise<void> {
@@ -66,6 +67,8 @@ async function exportAll(tenant: string, values: Values): Promise<void> {
   for (let after = Number(values.after); ;) {
     const query = new URLSearchParams({ tenant, after: String(after), limit: String(PAGE) })
     const lines = await copyOut(await api.stream(`/api/admin/evidence?${query.toString()}`))
+    if (lines === 0 && after === Number(values.after))
+      console.error(`there is no evidence of \`${tenant}\` after record ${after}: nothing was exported`)
     if (lines < PAGE) return
     after += lines
   }

@@ -31,6 +31,11 @@ export function cannotWrite(path: string, cause: unknown): CliFailure {
   return new CliFailure(`cannot write \`${path}\`: ${(cause as Error).message}`, { cause })
 }
 
+/** What Node says of an option that there is not, without its advice how to write a file name that looks like one. */
+export function plainly(message: string): string {
+  return message.replace(/(^Unknown option '.*?')\. To specify a positional argument.*$/s, '$1')
+}
+
 /** More arguments than a command takes: what it would not look at must not seem fine. @throws CliFailure */
 export function refuseMore(positionals: readonly string[], taken: number, help: string): void {
   const extra = positionals[taken]

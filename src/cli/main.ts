@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { CliFailure, EXIT } from './failure.ts'
+import { CliFailure, EXIT, plainly } from './failure.ts'
 
 interface Command {
   readonly run: (args: readonly string[]) => Promise<void>
@@ -169,7 +169,7 @@ function fail(error: unknown): void {
     if (error.hint !== undefined) console.error(`\n${error.hint}`)
     process.exitCode = error.exit
   } else if (code?.startsWith('ERR_PARSE_ARGS')) {
-    console.error(`countersign: ${message ?? code}`)
+    console.error(`countersign: ${plainly(message ?? code)}`)
     process.exitCode = EXIT.usage
   } else if (code === 'EPIPE') {
     process.exitCode = EXIT.unexpected

@@ -107,7 +107,10 @@ function banner(config: Config, app: App, credentials: Shown): string {
   const admin =
     credentials.newAdminKey === undefined
       ? []
-      : [`  Admin key    ${credentials.newAdminKey}`, '               shown this once; it issues everybody’s keys']
+      : [
+          `  Admin key    ${credentials.newAdminKey}`,
+          '               shown this once; it issues everybody’s keys',
+        ]
   return [
     '',
     `  Countersign is listening on ${app.url}`,

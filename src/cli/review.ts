@@ -44,10 +44,12 @@ export async function review(args: readonly string[]): Promise<void> {
   // one of two that were to be decided would go on waiting
   refuseMore(positionals, command === 'list' ? 1 : 2, REVIEW_USAGE)
   if (command === 'list') return list(reviewApi(values.url), values)
-  if (thread === undefined) throw usage('name a command and a thread', REVIEW_USAGE)
-  if (command === 'show') return show(reviewApi(values.url), thread, values.json)
-  const decision = Object.hasOwn(DECISIONS, command ?? '') ? DECISIONS[command ?? ''] : undefined
-  if (decision === undefined) throw usage(`unknown command \`review ${command ?? ''}\``, REVIEW_USAGE)
+  if (command === undefined) throw usage('name a command', REVIEW_USAGE)
+  const decision = Object.hasOwn(DECISIONS, command) ? DECISIONS[command] : undefined
+  if (decision === undefined && command !== 'show')
+    throw usage(`unknown command \`review ${command}\``, REVIEW_USAGE)
+  if (thread === undefined) throw usage(`name the thread to ${command}`, REVIEW_USAGE)
+  if (decision === undefined) return show(reviewApi(values.url), thread, values.json)
   return vote(reviewApi(values.url), {
     thread,
     decision,

@@ -4,7 +4,8 @@ import type * as Yaml from 'yaml'
 import type { App } from '../app.ts'
 import { type Config, ConfigError, loadConfig, type LoadedConfig, shownStore } from '../config.ts'
 import { type BundleChild, startBundleChild } from '../policy/directory/start.ts'
-import { CliFailure, EXIT, refuseMore } from './failure.ts'
+import { CliFailure, EXIT, plainly, refuseMore } from './failure.ts'
+import { startFailure } from './start-failure.ts'
 
 export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--store file:DIR|redis://HOST] [--policies DIR] ...
 
@@ -39,7 +40,8 @@ export function readConfig(args: readonly string[]): LoadedConfig {
   try {
     return loadConfig({ args, parseYaml })
   } catch (error) {
-    if (error instanceof ConfigError) throw new CliFailure(error.message, { exit: EXIT.usage, cause: error })
+    if (error instanceof ConfigError)
+      throw new CliFailure(plainly(error.message), { exit: EXIT.usage, cause: error })
     throw error
   }
 }
@@ -85,12 +87,7 @@ export async function startOrExplain(
     return { app: await startApp(config, parts), log }
   } catch (error) {
     await bundleChild?.end()
-    const { code, message } = error as NodeJS.ErrnoException
-    const hint = code === 'EADDRINUSE' ? 'choose another with --port or --metrics-port' : undefined
-    throw new CliFailure(`cannot start: ${message}`, {
-      cause: error,
-      ...(hint === undefined ? {} : { hint }),
-    })
+    throw startFailure(config, error)
   }
 }
 

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { makeAuthority } from '../webhooks/certificates.ts'
 import { type CliRun, runCli } from './run.ts'
 
 /** What a person sees of a gateway that is none: one sentence about what is there, never a stack, and never that something was done. */
@@ -90,6 +92,49 @@ describe('a command line before something that is no gateway', () => {
   })
 })
 
+describe('a command line that gets no answer', () => {
+  it('says why: nobody listens, or the certificate is not accepted', async () => {
+    const { code, err } = await run('http://127.0.0.1:9', 'review', 'list')
+    expect(code).toBe(1)
+    expect(err).toMatch(/^countersign: no answer from the gateway at http:\/\/127\.0\.0\.1:9 \(\S.*\)\n/)
+    expect(err).toContain('start it with `countersign serve`')
+    const authority = makeAuthority()
+    authority.issue('front', { names: ['IP:127.0.0.1'] })
+    const [key, cert] = ['front.key', 'front.crt'].map((name) =>
+      readFileSync(join(authority.directory, name)),
+    )
+    rmSync(authority.directory, { recursive: true })
+    const front = createTlsServer({ key, cert })
+    await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
+    const url = `https://127.0.0.1:${(front.address() as AddressInfo).port}`
+    const refused = await run(url, 'review', 'list')
+    front.close()
+    expect(refused.code).toBe(1)
+    expect(refused.err).toMatch(/no answer from the gateway at https:\S+ \([A-Z_]+\)\n/)
+    expect(refused.err).toContain('its certificate is not accepted here')
+  })
+
+  it('says a refusal once that has only its title', async () => {
+    const problem = { code: 'invalid_request', title: 'The request does not fit', status: 400 }
+    const url = await answering((_, response) =>
+      response
+        .writeHead(400, { 'content-type': 'application/problem+json' })
+        .end(JSON.stringify({ ...problem, detail: 'the request does not fit' })),
+    )
+    const { err } = await run(url, 'keys', 'issue', 'agent', 'acme/a')
+    expect(err).toBe('countersign: The request does not fit\n')
+  })
+
+  it('says that an export of evidence is empty', async () => {
+    const url = await answering((_, response) =>
+      response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(),
+    )
+    const { code, out, err } = await run(url, 'evidence', 'export', '--tenant', 'acne')
+    expect([code, out]).toEqual([0, ''])
+    expect(err).toBe('there is no evidence of `acne` after record 0: nothing was exported\n')
+  })
+})
+
 describe('a command that is given too much, or half of it', () => {
   const nobody = 'http://127.0.0.1:9'
 
@@ -102,6 +147,10 @@ describe('a command that is given too much, or half of it', () => {
     ['review list thr_1', 'unexpected argument `thr_1`'],
     ['review approve thr_1 --revision two', '--revision is a whole number, not `two`'],
     ['review constructor thr_1', 'unknown command `review constructor`'],
+    ['review lst', 'unknown command `review lst`'],
+    ['review show', 'name the thread to show'],
+    ['evidence exprt', 'unknown command `evidence exprt`'],
+    ['evidence export', 'name a tenant, with --tenant'],
     ['config ./policies', 'unexpected argument `./policies`'],
     ['serve ./policies', 'unexpected argument `./policies`'],
     ['quickstart ./policies', 'unexpected argument `./policies`'],

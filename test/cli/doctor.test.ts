@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { certificateFinding } from '../../src/cli/doctor/certificates.ts'
+import { authorityFinding } from '../../src/cli/doctor/files.ts'
 import { lookAtCombinations, lookAtNode } from '../../src/cli/doctor/settings.ts'
 import { clockFinding, dateFinding } from '../../src/cli/doctor/store.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -161,6 +162,10 @@ describe('countersign doctor, without a gateway', () => {
     expect((await wrong(['--port', String(port)]))[1]).toEqual([
       expect.stringMatching(/^error +gateway +something else answers/),
     ])
+    // which has no store to speak for
+    expect((await examine(['--port', String(port)])).out).toMatch(
+      /^ok +store +file:\.\/data is not there yet/m,
+    )
   })
 
   it('does not say that a port is taken that fetch never asks, as browsers do not', async () => {
@@ -396,6 +401,18 @@ describe('what the doctor thinks of', () => {
     expect(
       [-day, day, 20 * day, 60 * day].map((ms) => certificateFinding('x', new Date(1e12 + ms), 1e12).level),
     ).toEqual(['error', 'warning', 'warning', 'ok'])
+  })
+
+  it('authorities of NODE_EXTRA_CA_CERTS, saying where each stands: bundles of systems hold old ones', () => {
+    const of = (ms: number): unknown => {
+      const authority = { subject: 'C=IE\nCN=Root', validTo: new Date(1e12 + ms).toISOString() }
+      return authorityFinding('/etc/ca.pem', authority, 1e12)
+    }
+    expect(of(60 * 24 * HOUR_MS)).toBeUndefined()
+    expect(of(-24 * HOUR_MS)).toMatchObject({
+      level: 'warning',
+      what: expect.stringMatching(/^the authority C=IE, CN=Root in \/etc\/ca\.pem .*: expired on /) as string,
+    })
   })
 
   it('combinations of settings', () => {

@@ -1,6 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -60,13 +59,91 @@ describe('the admin key of a new store', () => {
     const store = at('again')
     const { err } = await start('serve', store, '--port', takenPort)
     const key = KEY_LINE.exec(err)?.[1] ?? ''
-    const gateway = startProcess(MAIN, [
-      'serve',
-      ...['--store', store, '--port', '0', '--metrics-port', '0', '--policies', STARTER],
-    ])
-    const url = /"url":"([^"]+)"/.exec(await gateway.lineWhere((line) => line.includes('"msg":"listening"')))?.[1]
+    const flags = ['--store', store, '--port', '0', '--metrics-port', '0', '--policies', STARTER]
+    const gateway = startProcess(MAIN, ['serve', ...flags])
+    const url = /"url":"([^"]+)"/.exec(
+      await gateway.lineWhere((line) => line.includes('"msg":"listening"')),
+    )?.[1]
     const answer = await fetch(`${url}/api/admin/policies`, { headers: { authorization: `Bearer ${key}` } })
     const { errors } = await gateway.kill('SIGTERM')
     expect([answer.status, errors]).toEqual([200, ''])
+  })
+})
+
+describe('a gateway that does not start', () => {
+  /** As somebody else than root, who may write everywhere. */
+  const NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+
+  it('names the directory that it may not write or make, and says what to do', async () => {
+    chmodSync(directory, 0o755)
+    for (const [name, said] of [
+      ['read-only', 'cannot be written: EACCES'],
+      ['read-only/below', 'cannot be made: EACCES'],
+    ] as const) {
+      mkdirSync(join(directory, 'read-only'), { recursive: true })
+      const flags = ['--store', at(name), '--port', '0', '--metrics-port', '0', '--policies', STARTER]
+      const { ended } = startProcess(MAIN, ['serve', ...flags], { through: NOBODY })
+      const { code, errors } = await ended
+      expect(code).toBe(1)
+      expect(errors).toContain(
+        `countersign: cannot start: the data directory ${join(directory, name)} ${said}`,
+      )
+      expect(errors).toContain('give it to the user that runs the gateway')
+    }
+  })
+
+  it('says of a file that it is no directory', async () => {
+    writeFileSync(join(directory, 'file'), '')
+    const { code, err } = await start('serve', at('file'))
+    expect(code).toBe(1)
+    expect(err).toMatch(/the data directory \S+\/file is no directory\n\n.* with --store file:DIRECTORY/)
+  })
+
+  it('says which store another gateway has, and which address is none of this machine', async () => {
+    const { err } = await start('serve', at('no-address'), '--host', '192.0.2.1')
+    expect(err).toContain('name an address of this machine with --host')
+    const store = at('held')
+    const flags = ['--store', store, '--port', '0', '--metrics-port', '0', '--policies', STARTER]
+    const gateway = startProcess(MAIN, ['serve', ...flags])
+    await gateway.lineWhere((line) => line.includes('"msg":"listening"'))
+    const second = await start('serve', store)
+    await gateway.kill('SIGTERM')
+    expect(second.code).toBe(1)
+    expect(second.err).toContain('the data directory is in use by another process')
+    expect(second.err).toContain(`end the gateway that has ${store}, or give this one another place`)
+  })
+
+  it('says of a store that a newer version wrote which version to take', async () => {
+    mkdirSync(join(directory, 'newer'))
+    writeFileSync(join(directory, 'newer', 'store.json'), '{"format":99,"store":"x"}\n')
+    const { code, err } = await start('serve', at('newer'))
+    expect(code).toBe(1)
+    expect(err).toContain('has format 99, this version reads format 1: start the version that wrote it')
+  })
+
+  it('says of a data file that was cut off where LMDB looks first that a backup is needed', async () => {
+    const store = at('cut')
+    await start('serve', store, '--port', takenPort)
+    truncateSync(join(directory, 'cut', 'store.mdb'), 2 * 4096)
+    const { code, err } = await start('serve', store)
+    expect(code).toBe(1)
+    expect(err).toMatch(/cannot start: .*: restore it from a backup$/m)
+  })
+
+  it('says of an option that there is not only that, without advice about files with a dash', async () => {
+    for (const command of ['serve', 'review']) {
+      const { code, err } = await runCli([command, '--nonsense'], { cwd: directory })
+      expect([code, err]).toEqual([2, "countersign: Unknown option '--nonsense'\n"])
+    }
+  })
+
+  it('names the policy directory that is not there, in the log too', async () => {
+    const check = await runCli(['check', 'nowhere'], { cwd: directory })
+    expect(check.out).toContain('bundle-unreadable: the bundle cannot be read: there is no such directory')
+    const flags = ['--store', at('unpoliced'), '--port', '0', '--metrics-port', '0', '--policies', 'nowhere']
+    const gateway = startProcess(MAIN, ['serve', ...flags])
+    const line = await gateway.lineWhere((one) => one.includes('policies not loaded'))
+    await gateway.kill('SIGTERM')
+    expect(JSON.parse(line)).toMatchObject({ policies: 'nowhere' })
   })
 })

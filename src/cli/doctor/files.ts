@@ -83,7 +83,9 @@ function lookAtAuthorities(path: string): Finding[] {
       return [
         error('certificates', `${path} holds no certificate`, 'NODE_EXTRA_CA_CERTS names a file in PEM form'),
       ]
-    return blocks.map((text) => new X509Certificate(text)).flatMap(lookAtAuthority)
+    return blocks
+      .map((text) => new X509Certificate(text))
+      .flatMap((authority) => lookAtAuthority(path, authority))
   } catch {
     return [
       error(
@@ -95,9 +97,22 @@ function lookAtAuthorities(path: string): Finding[] {
   }
 }
 
-function lookAtAuthority({ validTo, subject }: X509Certificate): Finding[] {
-  const found = certificateFinding(`the authority ${subject.replaceAll('\n', ', ')}`, new Date(validTo))
-  return found.level === 'ok' ? [] : [found]
+function lookAtAuthority(path: string, authority: X509Certificate): Finding[] {
+  const found = authorityFinding(path, authority)
+  return found === undefined ? [] : [found]
+}
+
+/** A warning at the most: bundles of systems hold old ones, and what one of ours has signed is an error where it is used. */
+export function authorityFinding(
+  path: string,
+  { subject, validTo }: Pick<X509Certificate, 'subject' | 'validTo'>,
+  now = Date.now(),
+): Finding | undefined {
+  const name = `the authority ${subject.replaceAll('\n', ', ')} in ${path} (NODE_EXTRA_CA_CERTS)`
+  const found = certificateFinding(name, new Date(validTo), now)
+  return found.level === 'ok'
+    ? undefined
+    : warning('certificates', found.what, 'if something of yours is signed by it, renew it there')
 }
 
 /** Ours to open: another user's store is left alone, because what we make in it would be ours. */

@@ -7,9 +7,11 @@ import { dateFinding } from './store.ts'
 
 const ASK_MS = 3_000
 
-/** A gateway that runs with this configuration, as it speaks for itself. */
+/** Who answers where a gateway with this configuration listens. */
 export interface RunningGateway {
   readonly findings: readonly Finding[]
+  /** It is a gateway, and speaks for its store. */
+  readonly speaks: boolean
   /** Of the bundle in force. */
   readonly revision?: string
 }
@@ -33,12 +35,14 @@ export async function askGateway(config: Config): Promise<RunningGateway | undef
   if (typeof readiness?.ready !== 'boolean' || typeof readiness.store !== 'string')
     return {
       findings: [error('gateway', `something else answers at ${url}`, 'end it, or choose another port')],
+      speaks: false,
     }
   const date = Date.parse(response.headers.get('date') ?? '')
   const clock = Number.isNaN(date) ? [] : [dateFinding('the gateway', date, Date.now())]
   const { findings, revision } = await askForPolicies(config, url)
   return {
     findings: [readinessFinding(url, readiness as Readiness), ...clock, ...findings],
+    speaks: true,
     ...(revision === undefined ? {} : { revision }),
   }
 }
@@ -51,7 +55,7 @@ function readinessFinding(url: string, { ready, store, policies }: Readiness): F
     : warning('gateway', `runs at ${url}: ${said}`, 'run `countersign check` on the policies')
 }
 
-async function askForPolicies(config: Config, url: string): Promise<RunningGateway> {
+async function askForPolicies(config: Config, url: string): Promise<Omit<RunningGateway, 'speaks'>> {
   if (config.adminKey === undefined)
     return {
       findings: [
@@ -94,6 +98,7 @@ function addressOf(host: string): string {
 }
 
 const silent = (url: string): RunningGateway => ({
+  speaks: false,
   findings: [
     error(
       'gateway',

@@ -56,7 +56,7 @@ export async function readBundle(dir: string, options: ReadOptions = {}): Promis
       if (result) return result
     }
   } catch (error) {
-    return failed('bundle-unreadable', `the bundle cannot be read: ${describe(error)}`)
+    return failed('bundle-unreadable', `the bundle cannot be read: ${describeBundle(error)}`)
   }
   return failed('bundle-changing', 'the files keep changing while they are read')
 }
@@ -149,6 +149,17 @@ function asProblem(error: unknown): Error {
 }
 
 /** The system's error code; its text would repeat a path of this machine. */
+const OF_A_DIRECTORY: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such directory',
+  ENOTDIR: 'it is a file; name the directory that holds routing.yaml',
+  EACCES: 'this user may not read the directory',
+}
+
+function describeBundle(error: unknown): string {
+  const code = describe(error)
+  return OF_A_DIRECTORY[code] ?? code
+}
+
 function describe(error: unknown): string {
   const code = (error as { readonly code?: unknown } | null)?.code
   return typeof code === 'string' ? code : 'unexpected error'

@@ -99,8 +99,16 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   } catch (error) {
     await db?.close()
     await lock.release()
-    throw error
+    throw asDamage(error)
   }
+}
+
+/** LMDB names what it found in its own words only. */
+function asDamage(error: unknown): unknown {
+  const { message } = error as Error
+  return /^MDB_(?:CORRUPTED|PAGE_NOTFOUND|INVALID|PANIC)\b/.test(message)
+    ? new Error(`${DATA_FILE} is damaged (${message}): restore it from a backup`, { cause: error })
+    : error
 }
 
 function openFiles(directory: string): Database {

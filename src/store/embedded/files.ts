@@ -33,8 +33,15 @@ export interface Marker {
 /** `absent`: no data yet. `short`: the file ends before the last page that LMDB has used; to be verified in full. */
 export type DataFile = 'absent' | 'whole' | 'short'
 
+/** @throws with the name of the directory: what the system says of it is not always about a file that is known */
 export function prepareDirectory(directory: string): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    const said = code === 'EEXIST' ? 'is no directory' : `cannot be made: ${message}`
+    throw new Error(`the data directory ${directory} ${said}`, { cause })
+  }
 }
 
 /** Creates the data files for the owner's eyes only, and makes their names durable, which LMDB does not. */
@@ -59,7 +66,9 @@ export function readMarker(directory: string): Marker | undefined {
   }
   const marker = parseMarker(text)
   if (marker.format !== FORMAT)
-    throw new Error(`${MARKER_FILE} has format ${marker.format}, this version reads format ${FORMAT}`)
+    throw new Error(
+      `${MARKER_FILE} has format ${marker.format}, this version reads format ${FORMAT}: start the version that wrote it, or a newer one`,
+    )
   return marker
 }
 

@@ -29,9 +29,12 @@ export interface DirectoryLock {
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   const place = openPlace(directory)
   const own = join(place.path, `lock.${randomUUID()}.sock`)
-  const server = await listen(own).catch((error: unknown) => {
+  const server = await listen(own).catch((cause: NodeJS.ErrnoException) => {
     place.close()
-    throw error
+    // a socket is what is made first: to whoever reads it, "listen" would be about a port
+    throw new Error(`the data directory ${directory} cannot be written: ${cause.code ?? cause.message}`, {
+      cause,
+    })
   })
   const release = async (): Promise<void> => {
     await new Promise((resolve) => server.close(resolve))

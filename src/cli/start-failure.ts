@@ -1,0 +1,40 @@
+import type { Config } from '../config.ts'
+import { shownStore } from '../config.ts'
+import { CliFailure } from './failure.ts'
+
+interface Advice {
+  readonly fits: (error: NodeJS.ErrnoException) => boolean
+  readonly hint: (config: Config) => string
+}
+
+const ADVICE: readonly Advice[] = [
+  {
+    fits: ({ code }) => code === 'EADDRINUSE',
+    hint: () => 'end what listens there, or choose another with --port or --metrics-port',
+  },
+  {
+    fits: ({ code, syscall }) =>
+      code === 'EADDRNOTAVAIL' || (code === 'ENOTFOUND' && syscall === 'getaddrinfo'),
+    hint: () => 'name an address of this machine with --host or --metrics-host',
+  },
+  {
+    fits: ({ code, syscall }) => code === 'EACCES' && syscall === 'listen',
+    hint: () => 'this user may not listen there: choose another with --port or --metrics-port',
+  },
+  {
+    fits: ({ message }) => message.includes('in use by another process'),
+    hint: (config) =>
+      `end the gateway that has ${shownStore(config)}, or give this one another place with --store`,
+  },
+  {
+    fits: ({ message }) => message.startsWith('the data directory'),
+    hint: () => 'give it to the user that runs the gateway, or name another with --store file:DIRECTORY',
+  },
+]
+
+/** What a gateway did not start for, and what to do where that can be said. */
+export function startFailure(config: Config, error: unknown): CliFailure {
+  const cause = error as NodeJS.ErrnoException
+  const hint = ADVICE.find(({ fits }) => fits(cause))?.hint(config)
+  return new CliFailure(`cannot start: ${cause.message}`, { cause, hint })
+}
