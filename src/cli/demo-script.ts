@@ -87,14 +87,29 @@ async function approvedByPeople(story: Story): Promise<void> {
     'transfer 250.00',
     'a person decides; the agent waits, redeems its one-time proof, and only then acts',
   )
-  const done = await story.gate
-    .guard('ledger.transfer', MEDIUM, story.world.transfer, {
+  const guarded = (): Promise<string> =>
+    story.gate.guard('ledger.transfer', MEDIUM, story.world.transfer, {
       subject: 'Train tickets for the offsite',
       onPending: (decision) =>
         pending(story, decision, () => decide(story, decision, 'approve', 'Looks right.')),
     })
-    .catch(messageOf)
-  result(story, done, (await story.world.balances())['acct_travel'] === 77_500)
+  await moved(story, guarded, () => MEDIUM.amount_cents)
+}
+
+/** What was approved moved exactly so much. What was not moved nothing: that is as told, too, unless the demo itself was the reviewer. */
+async function moved(story: Story, guarded: () => Promise<string>, cents: () => number): Promise<void> {
+  const before = await travelCents(story)
+  const done = await guarded().then(
+    (text) => ({ text, ran: true, refused: false }),
+    (error: unknown) => ({ text: messageOf(error), ran: false, refused: error instanceof NotExecuted }),
+  )
+  const change = (await travelCents(story)) - before
+  const asTold = done.ran ? change === cents() : done.refused && !story.auto && change === 0
+  result(story, done.ran ? done.text : `nothing ran: ${done.text}`, asTold)
+}
+
+async function travelCents({ world }: Story): Promise<number> {
+  return (await world.balances())['acct_travel'] ?? 0
 }
 
 /** By hand, without `guard`: the same proof twice. */
@@ -112,6 +127,9 @@ async function secondRedemption(story: Story): Promise<void> {
   })
   pending(story, submitted, () => decide(story, submitted, 'approve', 'Fine.'))
   const decision = await settled(story, submitted)
+  // without a proof there is nothing to redeem; the contract was kept
+  if (decision.status !== 'approved' && !story.auto)
+    return result(story, `${decision.status}, so there is no proof: ${decision.message ?? ''}`, true)
   const proof = { task_id: taskId, signature: decision.approval_token ?? '', request_payload: payload }
   const first = await client.validate(proof)
   const second = await client.validate(proof)
@@ -121,10 +139,10 @@ async function secondRedemption(story: Story): Promise<void> {
 
 async function revisedOnRequest(story: Story): Promise<void> {
   say('6', 'transfer 900.00', 'the reviewer asks for changes; the agent revises the same thread')
-  let asked = false
   let thread = ''
-  const done = await story.gate
-    .guard('ledger.transfer', LARGE, story.world.transfer, {
+  let cents = LARGE.amount_cents
+  const guarded = (): Promise<string> =>
+    story.gate.guard('ledger.transfer', LARGE, story.world.transfer, {
       subject: 'Flights for the offsite',
       onPending: (decision) => {
         thread = decision.thread_id ?? ''
@@ -133,7 +151,7 @@ async function revisedOnRequest(story: Story): Promise<void> {
         )
       },
       revise: (feedback) => {
-        asked = true
+        cents = REVISED.amount_cents
         console.log(`       the reviewer says: ${feedback}`)
         console.log('       revised to 450.00; earlier votes are void, and people decide again')
         if (story.auto) void approveRevision(story).catch((error: unknown) => problem(story, error))
@@ -141,8 +159,7 @@ async function revisedOnRequest(story: Story): Promise<void> {
         return REVISED
       },
     })
-    .catch(messageOf)
-  result(story, done, !asked || (await story.world.balances())['acct_travel'] === 122_500)
+  await moved(story, guarded, () => cents)
 }
 
 /** Shows who has to decide; with --auto decides as the demo reviewer. */
@@ -227,6 +244,6 @@ async function closing(story: Story): Promise<void> {
   console.log(
     story.failures.length === 0
       ? '  Every step went as the contract says.\n'
-      : `  ${story.failures.length} steps did not go as the contract says.\n`,
+      : `  Steps that did not go as the contract says: ${story.failures.length}.\n`,
   )
 }

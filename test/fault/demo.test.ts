@@ -1,10 +1,62 @@
-import { expect, it } from 'vitest'
-import { startProcess } from '../crash.ts'
-import { MAIN } from './gateway.ts'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { type StartedProcess, startProcess } from '../crash.ts'
+import { MAIN, STARTER_POLICIES } from './gateway.ts'
 
 it('the demo plays its whole story by itself and exits 0', async () => {
   const demo = startProcess(MAIN, ['demo', '--auto'])
   const { code, lines, errors } = await demo.ended
   expect([code, errors]).toEqual([0, ''])
   expect(lines.join('\n')).toMatch(/used/)
+})
+
+interface Demo {
+  readonly demo: StartedProcess
+  readonly url: string
+  readonly reviewer_key: string
+}
+
+/** Votes on the thread that the demo waits with for the n-th time, from 0. */
+async function vote({ demo, url, reviewer_key }: Demo, nth: number, decision: string): Promise<void> {
+  const waiting = (): string[] =>
+    demo.lines.flatMap((line) => /waiting for you: .* approve (thr_\w+)/.exec(line)?.[1] ?? [])
+  await demo.lineWhere(() => waiting().length > nth)
+  const answer = await fetch(`${url}/api/review/threads/${waiting()[nth]}/votes`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${reviewer_key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ decision, revision: 1, comment: 'Not today.' }),
+  })
+  expect(answer.status).toBe(200)
+}
+
+/** `npm start` and `npm run demo` in a directory of their own. */
+async function startDemo(): Promise<Demo> {
+  const directory = mkdtempSync(join(tmpdir(), 'cs-demo-'))
+  const through = ['sh', '-c', `cd ${directory} && exec "$@"`, 'sh']
+  const flags = ['--port', '0', '--metrics-port', '0', '--policies', STARTER_POLICIES]
+  const gateway = startProcess(MAIN, ['quickstart', ...flags], { through })
+  onTestFinished(async () => {
+    await gateway.kill('SIGTERM')
+    rmSync(directory, { recursive: true })
+  })
+  await gateway.lineWhere((line) => line.includes('Ctrl-C stops the gateway'))
+  const demo = startProcess(MAIN, ['demo'], { through })
+  const file = readFileSync(join(directory, 'data', 'demo-credentials.json'), 'utf8')
+  return { ...(JSON.parse(file) as Omit<Demo, 'demo'>), demo }
+}
+
+it('a reviewer who says no sees that nothing ran, and that the contract was kept', async () => {
+  const started = await startDemo()
+  for (const [nth, decision] of ['request_changes', 'request_changes', 'reject'].entries())
+    await vote(started, nth, decision)
+  const { code, lines } = await started.demo.ended
+  const said = lines.filter((line) => line.includes('Not today.'))
+  expect(said).toEqual([
+    expect.stringMatching(/^ +ok: nothing ran: /),
+    expect.stringMatching(/^ +ok: changes_requested, so there is no proof: /),
+    expect.stringMatching(/^ +ok: nothing ran: /),
+  ])
+  expect([code, lines.join('\n').includes('Every step went as the contract says.')]).toEqual([0, true])
 })
