@@ -313,17 +313,23 @@ const variableOf = (key: string): string => `COUNTERSIGN_${snake(key).toUpperCas
 /** What the command line needs of the environment to reach a running gateway. */
 export function clientEnvironment(env: Readonly<Record<string, string | undefined>> = process.env): {
   url?: string
-  adminKey?: string
   reviewerKey?: string
   agentKey?: string
 } {
   const pairs = [
     ['url', env['COUNTERSIGN_URL']],
-    ['adminKey', env['COUNTERSIGN_ADMIN_KEY']],
     ['reviewerKey', env['COUNTERSIGN_REVIEWER_KEY']],
     ['agentKey', env['COUNTERSIGN_AGENT_KEY']],
   ] as const
   return Object.fromEntries(pairs.filter(([, value]) => value !== undefined && value !== ''))
+}
+
+/** The admin key, where the gateway finds it too: in a container there is often its file only. @throws ConfigError */
+export function adminKeyOf(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): string | undefined {
+  const setting = SETTINGS.find(({ key }) => key === 'adminKey') as Setting
+  return environmentValue(setting, env)
 }
 
 /** The environment for a program of somebody else: nothing of ours, and so none of the credentials of the gateway. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { clientEnvironment } from '../config.ts'
+import { adminKeyOf, clientEnvironment, ConfigError } from '../config.ts'
 import { CliFailure, usage } from './failure.ts'
 
 /** What `npm start` writes (mode 0600) so that a first minute needs no copying of keys. `serve` never writes it. */
@@ -51,14 +51,23 @@ export function reachAsReviewer(url: string | undefined): Reach {
 }
 
 export function reachAsAdmin(url: string | undefined): Reach {
-  const env = clientEnvironment()
-  if (env.adminKey === undefined) {
+  const key = adminKey()
+  if (key === undefined) {
     throw usage(
       'no admin key',
-      'set COUNTERSIGN_ADMIN_KEY; a gateway with a new store prints one once. When that is lost, start the gateway with one of your own',
+      'set COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE; a gateway with a new store prints one once. When that is lost, start the gateway with one of your own',
     )
   }
-  return { url: url ?? env.url ?? DEFAULT_URL, key: env.adminKey }
+  return { url: url ?? clientEnvironment().url ?? DEFAULT_URL, key }
+}
+
+function adminKey(): string | undefined {
+  try {
+    return adminKeyOf()
+  } catch (error) {
+    if (error instanceof ConfigError) throw usage(error.message)
+    throw error
+  }
 }
 
 /**

@@ -26,7 +26,7 @@ export const EVIDENCE_USAGE = `countersign evidence <command>
   --url URL   the gateway (COUNTERSIGN_URL)
   --json      print the answer as JSON
 
-What asks the gateway needs COUNTERSIGN_ADMIN_KEY. verify and verify-proof exit 3 when something is wrong.`
+What asks the gateway needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof exit 3 when something is wrong.`
 
 const OPTIONS = {
   tenant: { type: 'string' },

@@ -10,7 +10,7 @@ const OPTIONS_TEXT = `  --agent AGENT   only this agent
   --url URL       the gateway (COUNTERSIGN_URL)
   --json          print the API's answer
 
-Needs COUNTERSIGN_ADMIN_KEY.`
+Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.`
 
 export const FREEZE_USAGE = `countersign freeze TENANT --reason TEXT [--agent AGENT | --tool TOOL]
 countersign freeze list TENANT

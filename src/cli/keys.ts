@@ -16,7 +16,7 @@ export const KEYS_USAGE = `countersign keys <command>
   --url URL   the gateway (COUNTERSIGN_URL)
   --json      print the API's answer
 
-Needs COUNTERSIGN_ADMIN_KEY.`
+Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.`
 
 export async function keys(args: readonly string[]): Promise<void> {
   const options = { url: { type: 'string' }, json: { type: 'boolean', default: false } } as const

@@ -7,7 +7,7 @@ import { usage } from './failure.ts'
 const OPTIONS = `  --url URL   the gateway (COUNTERSIGN_URL)
   --json      print the API's answer
 
-Needs COUNTERSIGN_ADMIN_KEY.`
+Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.`
 
 export const LOGIN_LINK_USAGE = `countersign login-link TENANT/REVIEWER
 

@@ -24,7 +24,7 @@ export const WEBHOOKS_USAGE = `countersign webhooks <command>
   --url URL   the gateway (COUNTERSIGN_URL)
   --json      print the API's answer
 
-Needs COUNTERSIGN_ADMIN_KEY.`
+Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.`
 
 const OPTIONS = {
   url: { type: 'string' },

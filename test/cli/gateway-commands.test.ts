@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ThreadList, ThreadView } from '../../src/contract/reviewer.ts'
 import { type StartedProcess, startProcess } from '../crash.ts'
 import { until } from '../gateway-fixture.ts'
-import { runCli, runUnread } from './run.ts'
+import { type CliRun, runCli, runUnread } from './run.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
@@ -376,6 +376,21 @@ describe('countersign keys', () => {
     expect(code).toBe(2)
   })
 
+  it('takes the admin key from the file that the gateway takes it from', async () => {
+    const path = join(directory, 'admin-key')
+    writeFileSync(path, `${ADMIN_KEY}\n`)
+    const asked = ['freeze', 'list', 'acme']
+    const withFile = (file: string): Promise<CliRun> =>
+      runCli(asked, {
+        cwd: directory,
+        env: { COUNTERSIGN_URL: env['COUNTERSIGN_URL'] ?? '', COUNTERSIGN_ADMIN_KEY_FILE: file },
+      })
+    expect(await withFile(path)).toMatchObject({ code: 0, err: '' })
+    const { code, err } = await withFile(join(directory, 'not-there'))
+    expect(code).toBe(2)
+    expect(err).toMatch(/^countersign: cannot read `\S+not-there`, named by `COUNTERSIGN_ADMIN_KEY_FILE`\n$/)
+  })
+
   it('exits 1 when no gateway answers, and says how to start one', async () => {
     const nobody = { ...env, COUNTERSIGN_URL: 'http://127.0.0.1:9' }
     const { code, err } = await runCli(['keys', 'issue', 'agent', 'acme/demo-agent'], {
@@ -525,7 +540,7 @@ describe('countersign serve', () => {
       STARTER,
     ]
     const { code, err } = await runCli(['serve', ...flags], { cwd: directory })
-    expect(err).toMatch(/^countersign: cannot start: .*EADDRINUSE/)
+    expect(err).toMatch(/^countersign: cannot start: .*EADDRINUSE/m)
     expect(err).toContain('--port')
     expect(code).toBe(1)
   })
