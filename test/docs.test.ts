@@ -2,7 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { parseDocument } from 'yaml'
 import { kebab, SETTINGS } from '../src/config.ts'
+import { runCli } from './cli/run.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -12,7 +14,31 @@ const documents = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
   'deploy/README.md',
+  'bench/README.md',
 ]
+
+/** The anchors of a page, as GitHub makes them of its headings. */
+function anchorsOf(path: string): string[] {
+  const headings = read(path)
+    .replaceAll(/^```.*?^```/gms, '')
+    .matchAll(/^#+ (.+)$/gm)
+  return [...headings].map(([, text = '']) =>
+    text
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(/\s/g, '-'),
+  )
+}
+
+/** Blocks of code in one language, each with the page that it stands on. */
+function blocksIn(language: string): { path: string; text: string }[] {
+  return documents.flatMap((path) =>
+    [...read(path).matchAll(/^```(\w*)\n(.*?)^```/gms)]
+      .filter((match) => match[1] === language)
+      .map((match) => ({ path, text: match[2] ?? '' })),
+  )
+}
 
 describe('the documents', () => {
   it('link only to files that exist', () => {
@@ -23,6 +49,81 @@ describe('the documents', () => {
         .map((target) => `${path} -> ${target}`),
     )
     expect(broken).toEqual([])
+  })
+
+  it('link only to headings that exist', () => {
+    const broken = documents.flatMap((path) =>
+      [...read(path).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)]
+        .map(([, page = '', anchor = '']) => ({
+          target: page === '' ? path : join(dirname(path), page),
+          anchor,
+        }))
+        .filter(({ target, anchor }) => target.endsWith('.md') && !anchorsOf(target).includes(anchor))
+        .map(({ target, anchor }) => `${path} -> ${target}#${anchor}`),
+    )
+    expect(broken).toEqual([])
+  })
+
+  it('name only files of this repository that exist', () => {
+    const folders = 'src|test|docs|deploy|bench|grafana|policies|examples|clients|schemas'
+    const pattern = new RegExp(`\`((?:${folders})/[\\w./-]+)\``, 'g')
+    const named = documents.flatMap((path) =>
+      [...read(path).matchAll(pattern)].map((match) => ({ path, file: match[1] ?? '' })),
+    )
+    expect(named.length).toBeGreaterThan(50)
+    expect(named.filter(({ file }) => !existsSync(join(root, file)))).toEqual([])
+  })
+
+  it('show only commands and flags that exist', async () => {
+    const shown = documents.flatMap((path) =>
+      [...read(path).matchAll(/(?:`|^|npx )countersign ([a-z][a-z-]*)([^`\n]*)/gm)].map(
+        ([, command = '', rest = '']) => ({
+          path,
+          command,
+          flags: (/^(.*?)(?: -- |$)/.exec(rest)?.[1] ?? '').match(/--[a-z][a-z-]+/g) ?? [],
+        }),
+      ),
+    )
+    // names of spans, in docs/operations.md
+    const spans = ['evaluate', 'revise', 'vote', 'collect', 'redeem', 'deliver']
+    const commands = [...new Set(shown.map(({ command }) => command))].filter((name) => !spans.includes(name))
+    expect(commands.length).toBeGreaterThan(20)
+    const help = new Map(
+      await Promise.all(
+        commands.map(async (name) => [name, await runCli([name, '--help'], { cwd: root })] as const),
+      ),
+    )
+    expect(commands.filter((name) => help.get(name)?.code !== 0)).toEqual([])
+    const settings = SETTINGS.map(({ key }) => `--${kebab(key)}`)
+    const known = (command: string, flag: string): boolean =>
+      ['--help', '--config', ...settings].includes(flag) || help.get(command)?.out.includes(flag) === true
+    const unknown = shown.flatMap(({ path, command, flags }) =>
+      spans.includes(command)
+        ? []
+        : flags.filter((flag) => !known(command, flag)).map((flag) => `${path}: ${command} ${flag}`),
+    )
+    expect(unknown).toEqual([])
+  }, 60_000)
+
+  it('show JSON and YAML that can be read', () => {
+    // a record with what it holds left out
+    const cut = (text: string): boolean => text.includes('...}')
+    const json = blocksIn('json').filter(({ text }) => !cut(text))
+    const yaml = blocksIn('yaml')
+    expect([json.length >= 5, yaml.length >= 10]).toEqual([true, true])
+    for (const { path, text } of json) expect(() => JSON.parse(text) as unknown, path).not.toThrow()
+    for (const { path, text } of yaml) expect(parseDocument(text).errors, path).toEqual([])
+  })
+
+  it('say of each dependency what it is for', () => {
+    const { dependencies, devDependencies, overrides } = JSON.parse(read('package.json')) as Record<
+      string,
+      Record<string, string>
+    >
+    const page = read('docs/decisions/0002-dependencies.md')
+    const names = Object.keys({ ...dependencies, ...devDependencies, ...overrides })
+    expect(names.length).toBeGreaterThan(30)
+    expect(names.filter((name) => !page.includes(name))).toEqual([])
   })
 
   it('name only npm scripts that exist', () => {

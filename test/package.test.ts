@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -142,5 +142,49 @@ export const wrong: number = gate.client.poll({ thread_id: 'x' })
       'false',
     ]
     execFileSync(process.execPath, [tsc, ...flags, 'consumer.ts'], { cwd: directory, encoding: 'utf8' })
+  })
+
+  it('compiles the TypeScript of the documents, in what stands around it', () => {
+    const pages = ['README.md', 'docs/agent-side.md', 'docs/webhooks.md']
+    const blocks = pages.flatMap((path) =>
+      [...readFileSync(join(root, path), 'utf8').matchAll(/^```ts\n(.*?)^```/gms)].map(
+        (match) => match[1] ?? '',
+      ),
+    )
+    expect(blocks).toHaveLength(3)
+    const around = `
+declare const process: { env: Record<string, string | undefined> }
+declare const payload: { from: string; amount_cents: number }
+declare const ledger: { transfer(payload: { readonly from: string; readonly amount_cents: number }): Promise<string> }
+declare const toolCallId: string
+declare const request: { headers: Record<string, string | string[] | undefined> }
+declare const rawBody: Uint8Array
+`
+    const names = blocks.map((block, number) => {
+      const imports = block.match(/^import .*$/gm)?.join('\n') ?? ''
+      const rest = block.replaceAll(/^import .*$/gm, '')
+      const name = `example-${number}.ts`
+      writeFileSync(
+        join(directory, name),
+        `${imports}${around}export async function example() {\n${rest}\n}\n`,
+      )
+      return name
+    })
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    const flags = [
+      '--noEmit',
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2022',
+      '--lib',
+      'es2022,dom',
+    ]
+    const { status, stdout } = spawnSync(process.execPath, [tsc, ...flags, ...names], {
+      cwd: directory,
+      encoding: 'utf8',
+    })
+    expect([status, stdout]).toEqual([0, ''])
   })
 })
