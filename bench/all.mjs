@@ -14,6 +14,7 @@ for (const name of [
   'store',
   'check',
   'diff',
+  'verify',
   'redis',
   'webhooks',
   'metrics',
