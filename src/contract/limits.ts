@@ -45,6 +45,9 @@ export const LIMITS = {
   REVISIONS: 20,
   /** Longest `Prefer: wait`, in seconds. */
   WAIT_SECONDS: 55,
+  /** Open streams of changes, on one instance: of one reviewer, and in all. */
+  STREAMS_PER_REVIEWER: 16,
+  STREAMS: 2_000,
   /** Webhooks of one tenant. */
   WEBHOOKS: 20,
   /** Agents and tools of one tenant that were ever frozen; the tenant as a whole can always be. */

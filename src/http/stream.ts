@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
+import { LIMITS } from '../contract/limits.ts'
 import type { Caller } from '../gateway/caller.ts'
 import { keyInForce, reviewerEntry } from '../gateway/identify.ts'
 import { createThreadFeed, type FeedMessage, type ThreadFeed } from '../gateway/thread-feed.ts'
@@ -9,8 +10,6 @@ import { lineOf } from './origin.ts'
 
 /** A comment now and then keeps proxies from ending the connection, and finds out that a credential is gone. */
 export const BEAT_MS = 15_000
-const STREAMS_PER_REVIEWER = 16
-const STREAMS = 2_000
 /** A reader so far behind is cut off, with what waits for it, and resumes where it was. */
 const BACKLOG_BYTES = 1024 * 1024
 
@@ -98,7 +97,7 @@ function createSeats(): { take(who: string): () => void } {
   return {
     take(who) {
       const own = taken.get(who) ?? 0
-      if (own >= STREAMS_PER_REVIEWER || all >= STREAMS)
+      if (own >= LIMITS.STREAMS_PER_REVIEWER || all >= LIMITS.STREAMS)
         throw new GatewayError('rate_limited', 'too many streams are open', { retryAfter: 5 })
       taken.set(who, own + 1)
       all += 1
