@@ -3,6 +3,7 @@
 #   sh deploy/secrets.sh deploy/compose/secrets
 # The files themselves are readable by all, because a container reads them as another user; the directory is what keeps others out.
 set -eu
+[ $# -eq 1 ] || { echo 'secrets.sh: name the directory, such as deploy/compose/secrets' >&2; exit 1; }
 here=$(dirname "$0")
 mkdir -p "$1"
 chmod 0700 "$1"

@@ -2,12 +2,13 @@
 # Prints an ACL file in which users have passwords, as SHA-256. A user that is not named keeps having none and cannot log in.
 #   sh acl.sh users.acl countersign=FILE [admin=FILE] [replica=FILE] [sentinel=FILE]
 set -eu
-template=$1
-shift
 fail() {
   echo "acl.sh: $1" >&2
   exit 1
 }
+[ $# -ge 1 ] || fail 'name the list of users, and who gets which password, as countersign=FILE'
+template=$1
+shift
 sha256() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi; }
 edits=
 for pair in "$@"; do

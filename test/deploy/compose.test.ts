@@ -141,6 +141,14 @@ describe('compose.yaml', () => {
 })
 
 describe('secrets.sh', () => {
+  it('and the scripts of Redis say what to give them', () => {
+    for (const script of ['deploy/secrets.sh', 'deploy/redis/acl.sh', 'deploy/redis/cluster/create.sh']) {
+      const { status, err } = run('sh', [at(script)])
+      expect([script, status]).toEqual([script, 1])
+      expect(err).toMatch(/^(secrets|acl|create)\.sh: name the /)
+    }
+  })
+
   const names = ['admin-key', 'redis-password', 'redis-admin-password', 'grafana-admin-password']
   const contents = (): string[] => names.map((name) => readFileSync(join(secrets, name), 'utf8'))
 
