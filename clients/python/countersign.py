@@ -9,7 +9,7 @@
         return str(refused)  # fit for the model
 
 A call runs only when the gateway allowed it, or when people approved it and its one-time proof was redeemed just before
-(agent-api-contract.md section 1). Everything else, every error included, is NotExecuted, and nothing ran.
+(docs/agent-api.md). Everything else, every error included, is NotExecuted, and nothing ran.
 """
 
 import hashlib
