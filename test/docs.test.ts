@@ -146,15 +146,15 @@ describe('CONTRIBUTING.md', () => {
   it('has every folder of src on its map, and no other', () => {
     const map = /^```\n(.*?)^```/ms.exec(read('CONTRIBUTING.md'))?.[1] ?? ''
     const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((one) => one.isDirectory())
-    const named = [...map.matchAll(/^([a-z-]+) /gm)].map((match) => match[1])
+    const named = [...map.matchAll(/^([a-z-]+) /gm)].map((match) => match[1] ?? '')
     expect(named.toSorted()).toEqual(folders.map(({ name }) => name).toSorted())
   })
 })
 
 describe('bench/README.md', () => {
   it('has a row for each benchmark that `npm run bench` runs, and for no other', () => {
-    const rows = [...read('bench/README.md').matchAll(/^\| `(\w+)\.mjs` \|/gm)].map((match) => match[1])
-    const run = [...read('bench/all.mjs').matchAll(/^ {2}'(\w+)',$/gm)].map((match) => match[1])
+    const rows = [...read('bench/README.md').matchAll(/^\| `(\w+)\.mjs` \|/gm)].map((match) => match[1] ?? '')
+    const run = [...read('bench/all.mjs').matchAll(/^ {2}'(\w+)',$/gm)].map((match) => match[1] ?? '')
     expect(run.length).toBeGreaterThan(10)
     expect(rows.toSorted()).toEqual(run.toSorted())
   })

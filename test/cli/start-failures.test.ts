@@ -139,7 +139,11 @@ describe('a gateway that does not start', () => {
 
   it('names the policy directory that is not there, in the log too', async () => {
     const check = await runCli(['check', 'nowhere'], { cwd: directory })
-    expect(check.out).toContain('bundle-unreadable: the bundle cannot be read: there is no such directory')
+    expect(check.out).toContain(
+      'bundle-unreadable: the bundle cannot be read: there is no directory `nowhere`',
+    )
+    const file = await runCli(['check', join(STARTER, 'routing.yaml')], { cwd: directory })
+    expect(file.out).toMatch(/`\S+routing\.yaml` is a file; name the directory that holds routing\.yaml$/m)
     const flags = ['--store', at('unpoliced'), '--port', '0', '--metrics-port', '0', '--policies', 'nowhere']
     const gateway = startProcess(MAIN, ['serve', ...flags])
     const line = await gateway.lineWhere((one) => one.includes('policies not loaded'))

@@ -56,7 +56,7 @@ export async function readBundle(dir: string, options: ReadOptions = {}): Promis
       if (result) return result
     }
   } catch (error) {
-    return failed('bundle-unreadable', `the bundle cannot be read: ${describeBundle(error)}`)
+    return failed('bundle-unreadable', `the bundle cannot be read: ${describeBundle(error, dir)}`)
   }
   return failed('bundle-changing', 'the files keep changing while they are read')
 }
@@ -149,15 +149,12 @@ function asProblem(error: unknown): Error {
 }
 
 /** The system's error code; its text would repeat a path of this machine. */
-const OF_A_DIRECTORY: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such directory',
-  ENOTDIR: 'it is a file; name the directory that holds routing.yaml',
-  EACCES: 'this user may not read the directory',
-}
-
-function describeBundle(error: unknown): string {
+/** The place of the finding is below the directory, so only the sentence can name it. */
+function describeBundle(error: unknown, dir: string): string {
   const code = describe(error)
-  return OF_A_DIRECTORY[code] ?? code
+  if (code === 'ENOENT') return `there is no directory \`${dir}\``
+  if (code === 'ENOTDIR') return `\`${dir}\` is a file; name the directory that holds routing.yaml`
+  return `\`${dir}\`: ${code}`
 }
 
 function describe(error: unknown): string {
