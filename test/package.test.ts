@@ -1,8 +1,16 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -151,7 +159,8 @@ export const wrong: number = gate.client.poll({ thread_id: 'x' })
         (match) => match[1] ?? '',
       ),
     )
-    expect(blocks).toHaveLength(3)
+    expect(blocks).toHaveLength(6)
+    installFrameworks(join(directory, 'node_modules'))
     const around = `
 declare const process: { env: Record<string, string | undefined> }
 declare const payload: { from: string; amount_cents: number }
@@ -159,6 +168,16 @@ declare const ledger: { transfer(payload: { readonly from: string; readonly amou
 declare const toolCallId: string
 declare const request: { headers: Record<string, string | string[] | undefined> }
 declare const rawBody: Uint8Array
+declare const gate: import('countersign/sdk').Gate
+declare const chatId: string
+declare const prompt: string
+declare const description: string
+declare const model: import('ai').LanguageModel
+declare const schema: import('zod').ZodObject<{ to: import('zod').ZodString }>
+declare const [inputSchema, parameters]: [typeof schema, typeof schema]
+declare const run: (input: { to: string }) => Promise<string>
+declare const execute: typeof run
+declare const balance: import('ai').Tool<{ to: string }, string>
 `
     const names = blocks.map((block, number) => {
       const imports = block.match(/^import .*$/gm)?.join('\n') ?? ''
@@ -180,6 +199,7 @@ declare const rawBody: Uint8Array
       'es2022',
       '--lib',
       'es2022,dom',
+      '--skipLibCheck',
     ]
     const { status, stdout } = spawnSync(process.execPath, [tsc, ...flags, ...names], {
       cwd: directory,
@@ -188,3 +208,25 @@ declare const rawBody: Uint8Array
     expect([status, stdout]).toEqual([0, ''])
   })
 })
+
+/** What the documents import of frameworks: the packages that the adapters are tested with, under the names that people install. */
+function installFrameworks(modules: string): void {
+  for (const name of ['ai', 'zod', '@openai/agents-core', '@langchain/core']) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), join(modules, name))
+  }
+  const declared = {
+    '@openai/agents': "export * from '@openai/agents-core'\n",
+    langchain: `import type { StructuredToolInterface } from '@langchain/core/tools'
+export declare function createAgent(options: { model: unknown; tools: StructuredToolInterface[] }): unknown
+`,
+  }
+  for (const [name, types] of Object.entries(declared)) {
+    mkdirSync(join(modules, name), { recursive: true })
+    writeFileSync(
+      join(modules, name, 'package.json'),
+      JSON.stringify({ name, type: 'module', types: 'index.d.ts' }),
+    )
+    writeFileSync(join(modules, name, 'index.d.ts'), types)
+  }
+}
