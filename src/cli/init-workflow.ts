@@ -1,8 +1,9 @@
 /**
  * What a pull request on policies goes through. Names of branches reach the shell as variables only: whoever opens a pull request chooses them.
- * The base is checked out beside the change, because diff and backtest compare two directories.
+ * The base is checked out beside the change, because diff and backtest compare two directories. The package comes from where the repository's administrator
+ * says: by its bare name, whoever registers that first would run here.
  */
-export function workflow(version: string): string {
+export function workflow(): string {
   return `# Checks, tests, diffs and backtests the policies on every pull request. Nothing here can reach a gateway.
 name: policies
 on:
@@ -15,7 +16,9 @@ permissions:
   contents: read
 
 env:
-  COUNTERSIGN: npx --yes countersign@${version}
+  # What npm installs, a variable of this repository (Settings > Secrets and variables > Actions): the file that \`npm pack\` made
+  # (a path from here, such as ./tools/countersign-0.1.0.tgz, or its URL), or NAME@VERSION of a registry that is yours.
+  PACKAGE: \${{ vars.COUNTERSIGN_PACKAGE }}
 
 jobs:
   policies:
@@ -27,13 +30,17 @@ jobs:
       - uses: actions/setup-node@v4
         with: { node-version: 22 }
 
+      - name: Install
+        shell: bash
+        run: npm install --global --ignore-scripts "\${PACKAGE:?set the variable COUNTERSIGN_PACKAGE of this repository}"
+
       - name: Check
         shell: bash
-        run: $COUNTERSIGN check policies
+        run: countersign check policies
 
       - name: Test
         shell: bash
-        run: $COUNTERSIGN test policies --junit policy-tests.xml
+        run: countersign test policies --junit policy-tests.xml
 
       - name: Check out the base beside it
         if: github.event_name == 'pull_request'
@@ -45,13 +52,13 @@ jobs:
       - name: Diff
         if: github.event_name == 'pull_request'
         shell: bash
-        run: $COUNTERSIGN diff ../base/policies policies --fail-on loosens --format markdown | tee -a "$GITHUB_STEP_SUMMARY"
+        run: countersign diff ../base/policies policies --fail-on loosens --format markdown | tee -a "$GITHUB_STEP_SUMMARY"
 
       # Recorded decisions (countersign evidence export) to replay on both; without a file there is nothing to replay.
       - name: Backtest
         if: \${{ !cancelled() && github.event_name == 'pull_request' && hashFiles('evidence.ndjson') != '' }}
         shell: bash
-        run: $COUNTERSIGN backtest --evidence evidence.ndjson ../base/policies policies | tee -a "$GITHUB_STEP_SUMMARY"
+        run: countersign backtest --evidence evidence.ndjson ../base/policies policies | tee -a "$GITHUB_STEP_SUMMARY"
 
       - uses: actions/upload-artifact@v4
         if: \${{ !cancelled() }}

@@ -5,7 +5,6 @@ import { parseArgs } from 'node:util'
 import type { BundleText } from '../policy/check/check.ts'
 import { readBundle } from '../policy/directory/directory.ts'
 import { formatFile } from '../policy/yaml/format.ts'
-import { packageVersion } from '../telemetry/version.ts'
 import { cannotWrite, CliFailure, EXIT, refuseMore } from './failure.ts'
 import { workflow } from './init-workflow.ts'
 
@@ -35,6 +34,7 @@ export async function init(args: readonly string[]): Promise<void> {
     console.log(`wrote ${join(dir, path)}`)
   }
   console.log(`\nnext: countersign test ${join(dir, 'policies')}`)
+  console.log('the workflow installs what the variable COUNTERSIGN_PACKAGE of the repository on GitHub names')
 }
 
 async function writeNew(path: string, text: string): Promise<void> {
@@ -58,5 +58,5 @@ async function starterFiles(): Promise<readonly BundleText[]> {
     const formatted = formatFile(file)
     return { path: `policies/${file.path}`, text: formatted.ok ? formatted.text : file.text }
   })
-  return [...bundle, { path: '.github/workflows/policies.yml', text: workflow(packageVersion()) }]
+  return [...bundle, { path: '.github/workflows/policies.yml', text: workflow() }]
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -156,15 +157,23 @@ describe('countersign init', () => {
     const steps = new Map(jobs.policies.steps.map(({ name = '', run = '' }) => [name, run]))
     for (const name of ['Check', 'Test']) {
       const [program, ...args] = steps.get(name)?.split(' ') ?? []
-      expect(program).toBe('$COUNTERSIGN')
+      expect(program).toBe('countersign')
       expect([name, (await runCli(args, { cwd: own })).code]).toEqual([name, 0])
     }
     expect((await runCli(['fmt', '--check'], { cwd: own })).code).toBe(0)
-    expect(steps.get('Diff')).toMatch(/^\$COUNTERSIGN diff \S+ policies --fail-on loosens --format markdown /)
-    expect(steps.get('Backtest')).toMatch(/^\$COUNTERSIGN backtest --evidence \S+ \S+ policies /)
+    expect(steps.get('Diff')).toMatch(/^countersign diff \S+ policies --fail-on loosens --format markdown /)
+    expect(steps.get('Backtest')).toMatch(/^countersign backtest --evidence \S+ \S+ policies /)
     // What others choose must not be part of a script.
     for (const run of steps.values()) expect(run).not.toContain('${{')
-    expect(text).toMatch(/npx --yes countersign@\d+\.\d+\.\d+\n/)
+    // whoever registers a bare name first would run here
+    expect(text).not.toMatch(/npx|npm (?:install|i|exec) [^\n]*\bcountersign\b/)
+    const install = steps.get('Install') ?? ''
+    const { status, stderr } = spawnSync('/bin/bash', ['--norc', '-c', install], {
+      env: {},
+      encoding: 'utf8',
+    })
+    expect(status).not.toBe(0)
+    expect(stderr).toContain('set the variable COUNTERSIGN_PACKAGE of this repository')
   })
 
   it('exits 2 for a directory that is not empty, and leaves it; .git is no matter', async () => {
