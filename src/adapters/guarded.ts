@@ -1,3 +1,4 @@
+import { messageOf } from '../sdk/attempt.ts'
 import { type CallId, type CallIds, createCallIds } from '../sdk/call-ids.ts'
 import { copied } from '../sdk/copied.ts'
 import type { Gate } from '../sdk/gate.ts'
@@ -112,10 +113,17 @@ function callIdOf(
 ): Promise<CallId> {
   const ids = unfinished.get(gate) ?? createCallIds()
   unfinished.set(gate, ids)
-  // the gateway refuses an id of which something else is said now; and some models leave it empty: such calls are not all the same
-  const own =
-    callId === undefined || callId === '' ? undefined : [callId, workflow_name, task_label].join('\n')
-  return ids.take({ ...action, taskId, workflow_name, task_label }, own)
+  // the gateway refuses an id of which something else is said now
+  const own = isId(callId) ? [callId, workflow_name, task_label].join('\n') : undefined
+  return ids.take({ ...action, taskId, workflow_name, task_label }, own).catch((cause: unknown) => {
+    // an input that only just fits is nested too deeply as a member of its call
+    throw new NotExecuted('invalid_payload', `the call is not JSON: ${messageOf(cause)}`, { cause })
+  })
+}
+
+/** Some models leave it empty: such calls are not all the same. One that cannot be hashed would never come through, and nor would what goes on with it. */
+function isId(callId: string | undefined): callId is string {
+  return callId !== undefined && callId !== '' && callId.isWellFormed()
 }
 
 interface End {

@@ -51,6 +51,23 @@ describe('a call that goes on', () => {
   })
 })
 
+it('a call whose id cannot be hashed is asked about under another, and so is the same call after it', async () => {
+  const first = await refusalOf('\ud800')
+  expect(first?.outcome).toBe('timeout')
+  await open().ann.approve(first?.thread_id ?? '')
+  expect(await refusalOf('next')).toBeUndefined()
+})
+
+it('an input of whatever depth is refused, as every call that does not run', async () => {
+  const { gate, told } = open()
+  const nested = (depth: number): object => ({ a: depth === 1 ? 1 : nested(depth - 1) })
+  for (const depth of [510, 511, 512, 513, 5_000]) {
+    const asked = { tool: 't', callId: 'deep', input: nested(depth), signal: undefined }
+    const outcome = await guarded(gate, asked, () => expect.fail('it ran'), told)
+    expect([depth, outcome.kind]).toEqual([depth, 'refused'])
+  }
+})
+
 describe('onNotExecuted', () => {
   it('hears what the model reads, of which call, with outcome and thread', async () => {
     const heard: unknown[] = []
