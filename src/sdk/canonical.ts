@@ -72,13 +72,17 @@ export async function sha256(input: string): Promise<string> {
  * The action hash of the SDK: SHA-256 over the whole immutable envelope, not over the payload alone
  * (agent-api-contract.md section 2, ActionHash). `nonce` makes two equal actions two different approvals.
  */
-export function actionHash(action: {
-  task_id: string
-  tool_name: string
-  payload: Payload
-  nonce: string
-}): Promise<string> {
+export function actionHash(
+  action: { task_id: string; tool_name: string; payload: Payload } & Which,
+): Promise<string> {
   return sha256(canonicalJson({ v: 1, ...action }))
+}
+
+/** Which of equal actions it is. */
+export interface Which {
+  readonly nonce: string
+  /** How often one with this nonce was allowed and used before: not there for the first. */
+  readonly again?: number
 }
 
 type Payload = { readonly [key: string]: Json }

@@ -1,5 +1,6 @@
+import { type Allows, createAllows } from './allows.ts'
 import { attempt, type Attempted, checkAborted, messageOf, orAborted, pause } from './attempt.ts'
-import { actionHash } from './canonical.ts'
+import { actionHash, type Which } from './canonical.ts'
 import { type Client, createClient } from './client.ts'
 import { copied } from './copied.ts'
 import { type Misfit, misfits } from './fits.ts'
@@ -55,6 +56,8 @@ export function createGate(options: GateOptions): Gate {
   const client = createClient(options)
   const gate = { ...options }
   const contracts = new Map<string, ResolvedTool>()
+  const clock = (): number => performance.now()
+  const allows = createAllows(clock)
   const ownTask = gate.taskId ?? `task-${crypto.randomUUID()}`
   const runOf = (tool: string, options: GuardOptions<Payload>): Run => ({
     client,
@@ -64,6 +67,8 @@ export function createGate(options: GateOptions): Gate {
     revise: options.revise,
     taskId: options.taskId ?? ownTask,
     callId: options.callId ?? crypto.randomUUID(),
+    // nobody comes again under an id that nobody knows
+    allows: options.callId === undefined ? createAllows(clock) : allows,
     maxWaitMs: options.maxWaitMs ?? gate.maxWaitMs ?? DEFAULT_WAIT_MS,
     signal: options.signal,
     claims: copied(claimsOf(options), 'what the call says of itself'),
@@ -120,6 +125,7 @@ interface Run {
   readonly tool: string
   readonly taskId: string
   readonly callId: string
+  readonly allows: Allows
   readonly maxWaitMs: number
   readonly signal: AbortSignal | undefined
   readonly onPending: GuardOptions<Payload>['onPending'] | undefined
@@ -141,8 +147,7 @@ interface Step {
 
 async function decided(run: Run, payload: Payload): Promise<Permitted> {
   await checkLocally(run, payload)
-  const submitted = await actionOf(run, payload, run.callId)
-  let step: Step = { action: submitted, decision: await submit(run, submitted) }
+  let step = await submitted(run, payload)
   // not the clock on the wall, which somebody may set
   const deadline = performance.now() + run.maxWaitMs
   if (step.decision.status === 'pending_review') tell(run, step.decision)
@@ -153,6 +158,17 @@ async function decided(run: Run, payload: Payload): Promise<Permitted> {
   checkAborted(aboutOf(run, decision))
   if (decision.status === 'approved') await redeem(run, action, decision)
   return { ...action, ...(decision.thread_id === undefined ? {} : { thread_id: decision.thread_id }) }
+}
+
+/** An allow is for one run: who comes again under the same id is judged again, by the limits and the history of then. */
+async function submitted(run: Run, payload: Payload): Promise<Step> {
+  const first = await actionOf(run, payload, { nonce: run.callId })
+  for (;;) {
+    const again = run.allows.used(first.hash)
+    const action = again === 0 ? first : await actionOf(run, payload, { nonce: run.callId, again })
+    const decision = await submit(run, action)
+    if (decision.status !== 'allow' || run.allows.use(first.hash, again)) return { action, decision }
+  }
 }
 
 /** Who listens gets a copy, and what it throws ends the call: the caller knew of nothing then. @throws NotExecuted */
@@ -219,8 +235,8 @@ async function contractOf(run: Run): Promise<ResolvedTool> {
   return contract
 }
 
-async function actionOf(run: Run, payload: Payload, nonce: string): Promise<Action> {
-  const action = { task_id: run.taskId, tool_name: run.tool, payload, nonce }
+async function actionOf(run: Run, payload: Payload, which: Which): Promise<Action> {
+  const action = { task_id: run.taskId, tool_name: run.tool, payload, ...which }
   return { payload, hash: await actionHash(action) }
 }
 
@@ -267,7 +283,7 @@ async function revise(run: Run, action: Action, decision: Decision): Promise<Act
   const payload = await orAborted(revisedBy(run, action, decision), about)
   if (payload === undefined || thread_id === undefined)
     throw new NotExecuted('changes_requested', message, { thread_id })
-  const next = await actionOf(run, copied(payload, 'the revised payload'), crypto.randomUUID())
+  const next = await actionOf(run, copied(payload, 'the revised payload'), { nonce: crypto.randomUUID() })
   await checkLocally(run, next.payload)
   const revision = {
     revision_id: crypto.randomUUID(),

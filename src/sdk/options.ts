@@ -29,7 +29,7 @@ export interface GuardOptions<P extends object> extends Claims {
   /**
    * The runtime's own id of this call; a new random one when absent. The same id with the same task, tool, payload and claims is the same call for 24 hours: who
    * waited too long, or was killed, goes on with the thread that it had, and people are not asked twice. What ran once has no proof for a second
-   * time; what policy allowed at once, without a proof, runs again, and with `unsignedApprovals` what people approved, too. What `revise` changed does not go on.
+   * time; what policy allowed at once, without a proof, is judged again, and with `unsignedApprovals` what people approved runs again. What `revise` changed does not go on.
    */
   readonly callId?: string | undefined
   /** Gives up, at whatever moment before the call runs. */

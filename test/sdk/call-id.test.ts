@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createGate, type Gate, type NotExecuted, type Outcome } from '../../src/sdk/index.ts'
+import { BUNDLE } from '../bundle.ts'
 import { openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
 
 /** The wrapper before a whole gateway: calls that go on where they stopped, and calls that somebody else executes. */
@@ -53,6 +54,39 @@ describe('a call with an id', () => {
     ]
     const threads = await Promise.all(calls.map((call) => refusalOf(call)))
     expect(new Set(threads.map(({ thread_id }) => thread_id)).size).toBe(calls.length)
+  })
+})
+
+describe('an id of which policy allows a call', () => {
+  const limited = `${BUNDLE['rules/open.yaml'] ?? ''}limits:
+  - id: t-few
+    review: That is many.
+    count: calls
+    at_most: 2
+    within: 24h
+    per: agent
+`
+  let few: World
+  let own: Gate
+  beforeAll(async () => {
+    few = await openWorld({ files: { 'rules/open.yaml': limited } })
+    own = createGate({ url: few.url, key: (await few.agent()).key, taskId: 'few' })
+    few.clock.run()
+  })
+  afterAll(() => few.close())
+
+  it('does not spare the next one its limit: each is judged, however many come at once', async () => {
+    let ran = 0
+    const call = () => own.guard('t', { n: 1 }, () => ++ran, { callId: 'call_0', ...SOON })
+    const settled = await Promise.allSettled([call(), call(), call(), call()])
+    const threads = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as NotExecuted] : []))
+    expect([ran, threads.map(({ outcome }) => outcome)]).toEqual([2, ['timeout', 'timeout']])
+    const [thread, ...others] = new Set(threads.map(({ thread_id }) => thread_id))
+    expect(others).toEqual([])
+    // and then it goes on with the thread, once
+    await (await few.reviewer('ann')).approve(thread ?? '')
+    expect(await call()).toBe(3)
+    expect(await outcomeOf(call())).toBe('no_proof')
   })
 })
 
