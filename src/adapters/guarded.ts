@@ -14,8 +14,8 @@ export interface AdapterOptions extends Pick<
 > {
   /** Stands in front of every name of a tool: the framework's `transfer` is the bundle's `ledger.transfer`. */
   readonly prefix?: string | undefined
-  /** Told of each call that did not run; `message` is what the model reads. What it throws takes the place of that. */
-  readonly onNotExecuted?: (refusal: NotExecuted, call: ToolCall) => void
+  /** Told of each call that did not run; `message` is what the model reads. It is waited for, and what it throws takes the place of that. */
+  readonly onNotExecuted?: (refusal: NotExecuted, call: ToolCall) => unknown
 }
 
 /** One call of a tool, as the framework tells of it. */
@@ -93,7 +93,7 @@ async function guardedToItsEnd(
     if (isUndecided(error)) callId?.leave()
     const { outcome, thread_id } = error
     const refusal = new NotExecuted(outcome, told(error), { thread_id, cause: error })
-    onNotExecuted?.(refusal, { tool: asked.tool, callId: asked.callId })
+    await onNotExecuted?.(refusal, { tool: asked.tool, callId: asked.callId })
     return { kind: 'refused', refusal }
   }
 }

@@ -6,6 +6,7 @@ import { copied } from './copied.ts'
 import { type Misfit, misfits } from './fits.ts'
 import type { Claims, GateOptions, GuardOptions } from './options.ts'
 import { NotExecuted } from './outcome.ts'
+import { tell } from './telling.ts'
 import type { Decision, Json, JsonObjectOf, Payload, ResolvedTool } from './types.ts'
 
 /** What an agent runtime wraps around every governed tool (agent-api-contract.md section 1). */
@@ -147,12 +148,7 @@ interface Step {
 
 async function decided(run: Run, payload: Payload): Promise<Permitted> {
   await checkLocally(run, payload)
-  let step = await submitted(run, payload)
-  // not the clock on the wall, which somebody may set
-  const deadline = performance.now() + run.maxWaitMs
-  if (step.decision.status === 'pending_review') tell(run, step.decision)
-  while (isOpen(step.decision)) step = await nextStep(run, step, deadline)
-  const { action, decision } = step
+  const { action, decision } = await decidedByPeople(run, await submitted(run, payload))
   if (decision.status !== 'allow' && decision.status !== 'approved') throw refused(decision)
   checkEcho(decision, action)
   checkAborted(aboutOf(run, decision))
@@ -171,13 +167,24 @@ async function submitted(run: Run, payload: Payload): Promise<Step> {
   }
 }
 
-/** Who listens gets a copy, and what it throws ends the call: the caller knew of nothing then. @throws NotExecuted */
-function tell(run: Run, decision: Decision): void {
+/** As it is, when nobody has to decide. @throws NotExecuted when nobody does, or whoever was told of it fails */
+async function decidedByPeople(run: Run, first: Step): Promise<Step> {
+  if (!isOpen(first.decision)) return first
+  // not the clock on the wall, which somebody may set
+  const deadline = performance.now() + run.maxWaitMs
+  const listener = first.decision.status === 'pending_review' ? run.onPending : undefined
+  const telling = tell(listener, first.decision, run.signal)
+  const waiting = { ...run, signal: telling.signal }
+  let step = first
   try {
-    run.onPending?.({ ...decision })
-  } catch (cause) {
-    const { thread_id } = decision
-    throw new NotExecuted('aborted', `onPending failed: ${messageOf(cause)}`, { thread_id, cause })
+    while (isOpen(step.decision)) step = await nextStep(waiting, step, deadline)
+    telling.check()
+    return step
+  } catch (error) {
+    telling.check()
+    throw error
+  } finally {
+    telling.end()
   }
 }
 

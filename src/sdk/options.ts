@@ -34,8 +34,8 @@ export interface GuardOptions<P extends object> extends Claims {
   readonly callId?: string | undefined
   /** Gives up, at whatever moment before the call runs. */
   readonly signal?: AbortSignal | undefined
-  /** Told once, when people have to decide. Not waited for; what it throws ends the call. */
-  readonly onPending?: (decision: Decision) => void
+  /** Told once, when people have to decide. Not waited for; when it fails, at once or while people decide, the call ends. */
+  readonly onPending?: (decision: Decision) => unknown
   /** Answers reviewers who asked for changes with a new payload for the same thread; undefined gives up, as what it throws does. */
   readonly revise?: (feedback: string, payload: P) => Promise<P | undefined> | P | undefined
 }

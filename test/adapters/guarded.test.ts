@@ -81,6 +81,8 @@ describe('onNotExecuted', () => {
       throw new RangeError('enough')
     }
     await expect(refusalOf('own', { ...SOON, onNotExecuted })).rejects.toThrow('enough')
+    const later = (): Promise<never> => Promise.reject(new RangeError('enough, later'))
+    await expect(refusalOf('own', { ...SOON, onNotExecuted: later })).rejects.toThrow('enough, later')
     expect(open().ran).toEqual([])
   })
 })

@@ -398,6 +398,37 @@ describe('guard', () => {
     await expect(guarded).rejects.toMatchObject({ outcome: 'aborted', thread_id: THREAD })
   })
 
+  it('ends when whoever was told of it fails while people decide', async () => {
+    const { url } = await gatewayThat({ ...honest(), poll: () => 'hang' })
+    const execute = vi.fn()
+    const onPending = async (): Promise<never> => {
+      await new Promise((resolve) => setImmediate(resolve))
+      throw new RangeError('of the caller')
+    }
+    // the poll would be given up after a minute
+    const guarded = createGate({ url, key: 'k' }).guard('pay', {}, execute, { onPending })
+    const message = 'onPending failed: of the caller'
+    await expect(guarded).rejects.toMatchObject({ outcome: 'aborted', thread_id: THREAD, message })
+    expect(execute).not.toHaveBeenCalled()
+  })
+
+  it('is not ended by what fails when it is over, and nor is the program', async () => {
+    const seen: unknown[] = []
+    const see = (error: unknown): void => void seen.push(error)
+    process.on('unhandledRejection', see)
+    try {
+      const { url } = await gatewayThat(honest())
+      let fail: (error: Error) => void = () => undefined
+      const onPending = (): Promise<never> => new Promise((_, reject) => (fail = reject))
+      expect(await createGate({ url, key: 'k' }).guard('pay', {}, () => 'ran', { onPending })).toBe('ran')
+      fail(new Error('late'))
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(seen).toEqual([])
+    } finally {
+      process.off('unhandledRejection', see)
+    }
+  })
+
   it('shows its decision, and does not believe what became of it', async () => {
     const says = honest()
     const poll = (): Reply => ({ json: { status: 'rejected', task_id: 't', thread_id: THREAD } })
