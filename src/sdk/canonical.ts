@@ -2,6 +2,8 @@ import type { Json } from './types.ts'
 
 /** Deeper is nested in itself, as far as we can tell; the gateway takes far less (docs/limits.md, JSON_DEPTH). */
 const DEEPEST = 512
+/** More is one object in many places, as an alias of YAML makes of a line: it would never end. The gateway takes far less (JSON_VALUES). */
+const MOST_VALUES = 1_000_000
 
 /**
  * RFC 8785: members sorted by UTF-16 code units, numbers and strings as ECMAScript prints them.
@@ -9,13 +11,18 @@ const DEEPEST = 512
  * @throws TypeError for what JSON cannot hold, naming the place by RFC 6901: it must never be hashed as something else
  */
 export function canonicalJson(value: Json): string {
-  return write(value, [])
+  return write(value, { path: [], values: 0 })
 }
 
-type Place = (string | number)[]
+interface Place {
+  readonly path: (string | number)[]
+  /** Written by now. */
+  values: number
+}
 
 /** `value` is what a caller in JavaScript may give, whatever the types say. */
 function write(value: unknown, place: Place): string {
+  if (++place.values > MOST_VALUES) throw problem(`more than ${MOST_VALUES} values`)
   if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'string') return text(value, place)
   if (typeof value === 'number') {
@@ -23,7 +30,7 @@ function write(value: unknown, place: Place): string {
     return JSON.stringify(value)
   }
   if (typeof value !== 'object') throw problem(`a value of type ${typeof value}`, place)
-  if (place.length >= DEEPEST) throw problem('an object that is nested too deeply, or in itself', [])
+  if (place.path.length >= DEEPEST) throw problem('an object that is nested too deeply, or in itself')
   if (Array.isArray(value)) return `[${itemsOf(value, place).join(',')}]`
   if (!isPlain(value)) throw problem('an object that is no plain one', place)
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
@@ -34,16 +41,16 @@ function write(value: unknown, place: Place): string {
 function itemsOf(list: readonly unknown[], place: Place): string[] {
   const items: string[] = []
   for (let i = 0; i < list.length; i++) {
-    if (!Object.hasOwn(list, i)) throw problem('a hole in a list', [...place, i])
+    if (!Object.hasOwn(list, i)) throw problem('a hole in a list', { path: [...place.path, i] })
     items.push(below(list[i], i, place))
   }
   return items
 }
 
 function below(value: unknown, key: string | number, place: Place): string {
-  place.push(key)
+  place.path.push(key)
   const written = write(value, place)
-  place.pop()
+  place.path.pop()
   return written
 }
 
@@ -52,8 +59,8 @@ function text(value: string, place: Place): string {
   return JSON.stringify(value)
 }
 
-function problem(what: string, place: Place): TypeError {
-  const pointer = place.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+function problem(what: string, { path }: Pick<Place, 'path'> = { path: [] }): TypeError {
+  const pointer = path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
   return new TypeError(`JSON cannot hold ${what}${pointer === '' ? '' : `, at ${pointer}`}`)
 }
 

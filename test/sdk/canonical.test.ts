@@ -69,6 +69,12 @@ describe('the canonical form (RFC 8785)', () => {
     expect(() => canonicalJson({ at: new Date(0) } as unknown as Json)).toThrow(TypeError)
   })
 
+  it('refuses what would never end: one object in many places', () => {
+    let value: Json = 1
+    for (let i = 0; i < 100; i++) value = { a: value, b: [value] }
+    expect(() => canonicalJson(value)).toThrow(/more than 1000000 values/)
+  })
+
   it('refuses a list with a hole, which is neither an empty list nor one without it', () => {
     const one: unknown[] = []
     const three: unknown[] = [1]
