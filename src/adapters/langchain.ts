@@ -18,7 +18,7 @@ export interface LangChainTool {
  * its own, with `prefix` in front. For what does not run, the model reads why in a ToolMessage with status `error`, whose artifact has outcome and thread; who
  * invokes the tool without a tool call gets the NotExecuted.
  *
- * @throws TypeError for what is no StructuredTool: what runs at the provider, or is a Runnable only, cannot be held
+ * @throws TypeError for what is no StructuredTool: what runs at the provider, or is a Runnable only, cannot be held, and nor can what has an `invoke` of its own
  */
 export function guardTool<Tool extends LangChainTool>(
   gate: Gate,
@@ -28,6 +28,8 @@ export function guardTool<Tool extends LangChainTool>(
   const { _call: call, invoke } = tool as unknown as Known
   if (typeof call !== 'function')
     throw new TypeError(`${tool.name} is no StructuredTool: the gateway cannot hold what it does`)
+  if (!isInvokedByLangChain(tool))
+    throw new TypeError(`${tool.name} has an invoke of its own: the gateway cannot hold what that does`)
   const refusals = new WeakMap<object, NotExecuted>()
   const behind = async (input: unknown, manager?: unknown, config?: Config): Promise<unknown> => {
     const { payload, inputOf } = shapeOf(input)
@@ -53,6 +55,14 @@ export function guardTool<Tool extends LangChainTool>(
   }
   const members = { _call: behind, invoke: invoking, ...('func' in tool ? { func: behind } : {}) }
   return Object.create(tool, Object.getOwnPropertyDescriptors(members)) as Tool
+}
+
+/** What stands in the place of LangChain's `invoke` may do all the work, and never come to `_call`. StructuredTool is the class that says where it is from. */
+function isInvokedByLangChain(tool: object): boolean {
+  let owner: object | null = tool
+  while (owner !== null && !Object.hasOwn(owner, 'invoke'))
+    owner = Object.getPrototypeOf(owner) as object | null
+  return owner !== null && Object.hasOwn(owner, 'lc_namespace')
 }
 
 interface Config {

@@ -183,4 +183,23 @@ describe('LangChain: guardTool', () => {
     const provider = { name: 'web_search', type: 'web_search', invoke: () => 1 }
     expect(() => guardTool(open().gate, provider)).toThrow('web_search is no StructuredTool')
   })
+
+  it('refuses a tool whose own invoke may never come to what is held', () => {
+    class Past extends StructuredTool {
+      override name = 'pay'
+      override description = 'd'
+      override schema = ANY
+      override async invoke(): Promise<never> {
+        return expect.fail('it ran')
+      }
+      protected override async _call(): Promise<string> {
+        return 'held'
+      }
+    }
+    class Below extends Past {}
+    const plain = tool(say(open()), { name: 'pay', schema: ANY })
+    const patched = Object.assign(tool(say(open()), { name: 'pay', schema: ANY }), { invoke: plain.invoke })
+    for (const one of [new Past(), new Below(), patched])
+      expect(() => guardTool(open().gate, one)).toThrow('pay has an invoke of its own')
+  })
 })
