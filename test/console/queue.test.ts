@@ -109,6 +109,16 @@ describe('signing in', () => {
     await page.getByText('Ask whoever runs this gateway').waitFor()
   })
 
+  it('somebody else signs in on another tab: no tab names another person than the one who acts', async () => {
+    const page = await console_.signedIn({ reviewer: 'cat' })
+    const other = await page.context().newPage()
+    await visit(other, console_.world, `sign-in/${await console_.world.link('ben')}`)
+    await other.getByRole('button', { name: 'Sign in with this link' }).click()
+    await other.getByRole('button', { name: 'Ben Bay' }).waitFor()
+    await page.getByRole('button', { name: 'Ben Bay' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Cat Cox' }).count()).toBe(0)
+  })
+
   it('everywhere ends the other sessions, and their pages say so', async () => {
     const [one, other] = [
       await console_.signedIn({ reviewer: 'eve' }),

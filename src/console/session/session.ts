@@ -12,6 +12,10 @@ export const loadProblem = signal<Refusal | undefined>(undefined)
 
 export async function startSession(): Promise<void> {
   onSignedOut(leave)
+  tabs ??= new BroadcastChannel('session')
+  tabs.onmessage = ({ data }) => {
+    if (holder && data !== holder) location.reload()
+  }
   const answer = await get<Me>('review/me')
   loadProblem.value = answer.ok || answer.problem.status === 401 ? undefined : answer.problem
   if (answer.ok) enter(answer.body)
@@ -35,12 +39,16 @@ export async function signOut(everywhere: boolean): Promise<Refusal | undefined>
 /** Whose lists and texts this page holds in memory. */
 let holder: string | undefined
 
+/** One cookie serves all tabs: who signs in on one of them acts on all, so that all must say so. */
+let tabs: BroadcastChannel | undefined
+
 function enter(who: Me): void {
   const person = `${who.tenant}/${who.reviewer}`
   // somebody else begins with a page that knows nothing of the one before
   if (person !== (holder ??= person)) return location.reload()
   ended.value = false
   me.value = who
+  tabs?.postMessage(person)
   startStream(leave)
 }
 
