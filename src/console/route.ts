@@ -45,8 +45,9 @@ export function hashOf(route: Route): string {
   return `#/${route.page}${'filters' in route ? searchOf(route.filters) : ''}`
 }
 
-/** Where Escape leads. */
-export function above(route: Route): Route {
+/** Where Escape leads: from a thread to the `list` one came from. */
+export function above(route: Route, list: Route): Route {
+  if (route.page === 'thread') return list
   return 'webhook' in route ? { page: 'webhooks' } : { page: 'queue', filters: {} }
 }
 

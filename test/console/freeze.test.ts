@@ -44,6 +44,7 @@ describe('the agents page', () => {
     await ann.keyboard.press('Enter')
     await dialog.waitFor({ state: 'detached' })
     await ann.getByText('bot is frozen').waitFor()
+    await ann.waitForFunction(() => document.activeElement?.tagName === 'H1')
     await ann.getByText('by ann: it talks to strangers').waitFor()
     expect(await frozen()).toMatchObject([{ agent: 'bot', by: 'reviewer:ann' }])
     expect(await status()).toBe('reject')

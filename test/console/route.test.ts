@@ -44,9 +44,12 @@ describe('routeOf', () => {
     )
   })
 
-  it('Escape leads from a destination to all of them, and from everywhere else to the queue', () => {
-    expect(above({ page: 'webhooks', webhook: 'whk_1', state: 'dead' })).toEqual({ page: 'webhooks' })
-    expect(above({ page: 'webhooks' })).toEqual({ page: 'queue', filters: {} })
+  it('Escape leads from a thread to the list one came from, from a destination to all of them, and from everywhere else to the queue', () => {
+    const list = { page: 'history', filters: { q: 'zeta' } } as const
+    expect(above({ page: 'thread', thread: 'thr_1' }, list)).toEqual(list)
+    expect(above({ page: 'webhooks', webhook: 'whk_1', state: 'dead' }, list)).toEqual({ page: 'webhooks' })
+    expect(above({ page: 'webhooks' }, list)).toEqual({ page: 'queue', filters: {} })
+    expect(above(list, list)).toEqual({ page: 'queue', filters: {} })
   })
 
   it('never throws', () => {

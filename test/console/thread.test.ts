@@ -192,6 +192,7 @@ describe('deciding', () => {
     await ann.getByText('You asked for changes to revision 1.').waitFor()
     expect((await stateOf(one)).status).toBe('changes_requested')
     await revise(one, 250)
+    await button(ann, 'Look at revision 2').click()
     await ann.getByRole('heading', { name: 'What changed' }).waitFor()
     await ann.getByText('half of it').waitFor()
     await ann.getByText('void: the agent revised since').waitFor()

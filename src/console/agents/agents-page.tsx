@@ -21,7 +21,8 @@ export function AgentsPage() {
   const close = (done: boolean, name?: string): void => {
     asked.value = undefined
     unknown.value = name
-    if (done) void load()
+    // the button that was pressed goes when the answer comes
+    if (done) void load().then(() => document.querySelector('h1')?.focus())
   }
   const frozen = body?.freezes ?? []
   return (

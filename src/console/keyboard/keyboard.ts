@@ -1,4 +1,4 @@
-import { go, route } from '../router.ts'
+import { go, list, route } from '../router.ts'
 import { helpShown } from '../shell/help.tsx'
 import { above, type Route } from '../route.ts'
 import { type Action, strike } from './keymap.ts'
@@ -41,7 +41,7 @@ function act(action: Action): void {
   else if (own !== undefined) own()
   else if (action.startsWith('go ')) go({ page: action.slice(3), filters: {} } as Route)
   else if (action === 'search') search()
-  else if (action === 'back' && route.value.page !== 'queue') go(above(route.value))
+  else if (action === 'back' && route.value.page !== 'queue') go(above(route.value, list))
 }
 
 /** Searching is for the history; a page with a search field of its own takes it. */

@@ -50,7 +50,7 @@ export const BINDINGS: readonly Binding[] = [
   { keys: 'g a', action: 'go agents', does: 'Go to the agents' },
   { keys: 'g w', action: 'go webhooks', does: 'Go to the webhooks' },
   { keys: '?', action: 'help', does: 'This help' },
-  { keys: 'Escape', action: 'back', does: 'Leave a field, or go back to the queue' },
+  { keys: 'Escape', action: 'back', does: 'Leave a field, or go back' },
 ]
 
 export function strike(stroke: Stroke, page: Page, pending: boolean): Struck {

@@ -22,7 +22,11 @@ export function List<T>({ state, label, row, retry, more, empty }: ListProps<T>)
   return (
     <section aria-label={label} aria-busy={loading}>
       {problem && <ProblemNote problem={problem} retry={retry} />}
-      {items.length > 0 && <ol class="rows">{items.map(row)}</ol>}
+      {items.length > 0 && (
+        <ol class="rows" onFocusIn={notePlace}>
+          {items.map(row)}
+        </ol>
+      )}
       {items.length === 0 &&
         !problem &&
         (loading ? <p class="empty">Loading…</p> : <div class="empty">{empty}</div>)}
@@ -50,8 +54,18 @@ const focusedRow = (): number => rows().findIndex((row) => row.closest('.row')?.
 function move(by: number): void {
   const all = rows()
   const at = focusedRow()
-  const next = all[at === -1 ? (by > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, at + by))]
-  next?.focus()
+  const to = at === -1 ? (by > 0 ? place : place - 1) : Math.max(0, at + by)
+  all.at(Math.min(all.length - 1, to))?.focus()
+}
+
+/**
+ * Where reading is. When the row in focus goes, the focus does not move to what slides into its place, because Enter would open that;
+ * the next j or k goes on from there.
+ */
+let place = 0
+
+function notePlace(): void {
+  place = focusedRow()
 }
 
 /** Does something that may take away the row in focus: reading goes on with the one that follows. */
@@ -61,7 +75,7 @@ export async function keepingPlace(act: () => Promise<void>): Promise<void> {
   if (at !== -1 && document.activeElement === document.body) (rows()[at] ?? rows().at(-1))?.focus()
 }
 
-/** The thread that was open last: coming back to a list puts the focus there. */
+/** The thread that was open last: coming back to a list puts the focus there, or goes on where it was. */
 let left: string | undefined
 
 export function leaveFrom(thread: string): void {
@@ -69,8 +83,9 @@ export function leaveFrom(thread: string): void {
 }
 
 function returnToRow(): void {
-  const row = rows().find((one) => one.getAttribute('href') === `#/thread/${left}`)
-  if (row === undefined) return
+  const all = rows()
+  if (all.length === 0) return
+  if (left === undefined) place = 0
+  all.find((one) => one.getAttribute('href') === `#/thread/${left}`)?.focus()
   left = undefined
-  row.focus()
 }

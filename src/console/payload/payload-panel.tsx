@@ -17,8 +17,9 @@ interface PayloadProps {
 export function PayloadPanel({ thread, revision }: PayloadProps) {
   const exact = useSignal(false)
   const payload = thread.payloadOf(revision)
-  const masked = thread.revealed.value[revision.number] ? [] : revision.masked
-  const tree = treeOf(payload, masked)
+  const hidden = revision.masked.length
+  const shown = thread.revealed.value[revision.number] !== undefined
+  const tree = treeOf(payload, shown ? [] : revision.masked)
   const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(canonicalText(tree))
     announce('Copied')
@@ -51,10 +52,10 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
       ) : (
         <PayloadTree node={tree} />
       )}
-      {masked.length > 0 && (
+      {hidden > 0 && (
         <p class="reveal">
-          <button onClick={() => void reveal(thread, revision.number)}>
-            Reveal {masked.length} hidden {masked.length === 1 ? 'value' : 'values'}
+          <button aria-disabled={shown} onClick={() => void (shown || reveal(thread, revision.number))}>
+            {shown ? 'Revealed' : 'Reveal'} {hidden} hidden {hidden === 1 ? 'value' : 'values'}
           </button>
           <span class="quiet">It is recorded that you looked.</span>
         </p>

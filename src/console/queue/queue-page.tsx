@@ -62,6 +62,9 @@ export function QueuePage({ filters }: { readonly filters: Filters }) {
 function apply({ type, thread }: ThreadChange, filters: Filters): void {
   const { arrived, ...loaded } = merge(list.state.value, thread, filters, me.value?.reviewer ?? '')
   list.state.value = { ...list.state.value, ...loaded }
+  // decided: it is no news any more
+  if (thread.thread_id === latest.value?.thread_id && thread.status !== 'pending_review')
+    latest.value = undefined
   if (!arrived || type !== 'review.pending') return
   latest.value = thread
   fresh.value = new Set([...fresh.value, thread.thread_id])

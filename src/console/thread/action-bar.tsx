@@ -2,6 +2,7 @@ import type { LIMITS } from '../../contract/limits.ts'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { Confirm } from './confirm.tsx'
 import { COMMENT, type Deciding } from './deciding.ts'
+import { NewRevision } from './notices.tsx'
 import { say } from './thread-acts.ts'
 import type { ThreadState } from './thread-state.ts'
 
@@ -22,6 +23,7 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
   if (!may && ENDED.includes(view.status)) return null
   return (
     <section class="bar" aria-label="Your decision">
+      <NewRevision thread={thread} />
       {!may && <WhyNot view={view} />}
       <label class="sr" htmlFor={COMMENT}>
         Comment

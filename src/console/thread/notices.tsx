@@ -1,11 +1,13 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { ThreadView } from '../../contract/reviewer.ts'
+import { hashOf } from '../route.ts'
+import { list } from '../router.ts'
 import { AgentText } from '../text/agent-text.tsx'
 import { Ago, Countdown } from '../time/countdown.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
-import type { ThreadState } from './thread-state.ts'
+import type { Notice, ThreadState } from './thread-state.ts'
 
-/** Another revision has come while this one is shown. */
+/** Another revision has come while this one is shown. It stands in the bar, beside what it keeps from being pressed. */
 export function NewRevision({ thread }: { readonly thread: ThreadState }) {
   const next = thread.next.value
   if (next === undefined) return null
@@ -25,37 +27,44 @@ const TOKENS = {
   unsigned: 'The agent has read the approval. It works without a proof.',
 } as const
 
+const KINDS = { revised: 'note warn', unknown: 'note warn', refused: '', done: 'note good' } as const
+
 /** What the last act led to, and how the thread ended. */
 export function Outcome({ thread, view }: { readonly thread: ThreadState; readonly view: ThreadView }) {
   const notice = thread.notice.value
   return (
     <>
-      {notice?.kind === 'revised' && (
-        <div class="note warn" role="alert">
-          <strong>The agent revised the call meanwhile. Your vote was not counted.</strong> What changed is
-          shown below; look at it and decide again.
-        </div>
-      )}
-      {notice?.kind === 'unknown' && (
-        <div class="note warn" role="alert">
-          <strong>The outcome is unknown.</strong> {notice.problem.title}. Below is what the gateway says now:
-          look whether your vote is there before you try again.
-        </div>
-      )}
-      {notice?.kind === 'refused' && <ProblemNote problem={notice.problem} />}
-      {notice?.kind === 'done' && <Done text={notice.text} />}
+      {notice && <Told key={notice} notice={notice} />}
       {view.status !== 'pending_review' && <Ended view={view} />}
     </>
   )
 }
 
-/** It takes the focus: the button that was pressed may be gone. */
-function Done({ text }: { readonly text: string }) {
+/** It takes the focus: the button that was pressed may be gone, and this may stand far above what was on the screen. */
+function Told({ notice }: { readonly notice: Notice }) {
   const element = useRef<HTMLDivElement>(null)
-  useEffect(() => element.current?.focus(), [text])
+  useEffect(() => element.current?.focus(), [])
+  const { kind } = notice
   return (
-    <div class="note good" tabIndex={-1} ref={element}>
-      {text} <a href="#/queue">Back to the queue</a>
+    <div class={KINDS[kind]} tabIndex={-1} ref={element}>
+      {kind === 'revised' && (
+        <>
+          <strong>The agent revised the call meanwhile. Your vote was not counted.</strong> What changed is
+          shown below; look at it and decide again.
+        </>
+      )}
+      {kind === 'unknown' && (
+        <>
+          <strong>The outcome is unknown.</strong> {notice.problem.title}. Below is what the gateway says now:
+          look whether your vote is there before you try again.
+        </>
+      )}
+      {kind === 'refused' && <ProblemNote problem={notice.problem} />}
+      {kind === 'done' && (
+        <>
+          {notice.text} <a href={hashOf(list)}>Back to the {list.page}</a>
+        </>
+      )}
     </div>
   )
 }

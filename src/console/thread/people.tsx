@@ -81,24 +81,15 @@ function comes({ kind, at, group }: Upcoming): string {
 /** A claim keeps nobody from voting: it says that somebody is at it. */
 function ClaimLine({ view, thread }: PeopleProps) {
   const { claim } = view
-  const busy = thread.sending.value
   const own = claim?.reviewer === me.value?.reviewer
-  if (claim === undefined) {
-    return (
-      <p>
-        <button disabled={busy} onClick={() => void claimIt(thread, false)}>
-          Claim
-        </button>{' '}
-        <span class="quiet">tells the others that you are looking</span>
-      </p>
-    )
-  }
+  // one button for all three, never disabled: it keeps the focus
   return (
     <p>
-      Claimed by {own ? 'you' : (claim.name ?? claim.reviewer)}{' '}
-      <button disabled={busy} onClick={() => void (own ? release(thread) : claimIt(thread, true))}>
-        {own ? 'Release' : 'Take over'}
+      {claim && `Claimed by ${own ? 'you' : (claim.name ?? claim.reviewer)} `}
+      <button onClick={() => void (own ? release(thread) : claimIt(thread, claim !== undefined))}>
+        {claim ? (own ? 'Release' : 'Take over') : 'Claim'}
       </button>
+      {!claim && <span class="quiet"> tells the others that you are looking</span>}
     </p>
   )
 }

@@ -54,11 +54,13 @@ async function act(
   if (thread.sending.value) return
   thread.sending.value = true
   thread.notice.value = undefined
+  const sent = thread.comment.value
   const answer = await ask()
   if (answer.ok) {
     thread.take(answer.body)
     if (done !== undefined) {
-      thread.comment.value = ''
+      // what was written on a slow line meanwhile was not sent
+      if (thread.comment.value === sent) thread.comment.value = ''
       thread.notice.value = { kind: 'done', text: done }
     }
   } else await afterRefusal(thread, answer.problem)

@@ -13,7 +13,7 @@ import { Discussion } from './discussion.tsx'
 import { EarlierCalls } from './earlier-calls.tsx'
 import { Evidence } from './evidence.tsx'
 import { Limits } from './limits.tsx'
-import { NewRevision, Outcome } from './notices.tsx'
+import { Outcome } from './notices.tsx'
 import { People } from './people.tsx'
 import { ThreadHeader } from './thread-header.tsx'
 import { createThread } from './thread-state.ts'
@@ -57,7 +57,6 @@ export function ThreadPage({ id }: { readonly id: string }) {
     <article>
       <ThreadHeader view={view} thread={thread} />
       {problem && <ProblemNote problem={problem} retry={() => void thread.load()} />}
-      <NewRevision thread={thread} />
       <Outcome thread={thread} view={view} />
       <div class="columns">
         <div>

@@ -27,8 +27,7 @@ export function createThread(id: string) {
     const shown = view.value
     if (lastRecord(fetched) < lastRecord(next.value ?? shown)) return
     if (shown === undefined || shown.revision === fetched.revision) view.value = fetched
-    else if (shown.status === 'pending_review') next.value = fetched
-    else show(fetched, shown.revision)
+    else next.value = fetched
   }
 
   function show(fetched: ThreadView, seen: number): void {

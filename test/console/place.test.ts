@@ -1,0 +1,273 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ThreadView } from '../../src/contract/reviewer.ts'
+import { INSTALL_MS } from '../debian.ts'
+import { type Agent, type Held, held, type Reviewer } from '../gateway-fixture.ts'
+import { axe, type Console, DESKTOP, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
+
+/** What somebody reads and where: nothing is cut off, nothing passes for something else, what happens is in sight, and the place is kept. */
+
+let console_: Console
+let bot: Agent
+let ann: Page
+let ben: Reviewer
+
+beforeAll(async () => {
+  console_ = await openConsole()
+  bot = await console_.world.agent()
+  ben = await console_.world.reviewer('ben')
+  ann = await console_.signedIn({ reviewer: 'ann' })
+}, INSTALL_MS)
+afterAll(async () => {
+  await console_.close()
+  expect(console_.misdeeds).toEqual([])
+})
+
+async function show(page: Page, { thread }: Held): Promise<void> {
+  await visit(page, console_.world, `thread/${thread}`)
+  await page.getByRole('heading', { name: 'What would run' }).waitFor()
+}
+const stateOf = async ({ thread }: Held): Promise<ThreadView> => (await ben.show(thread)).body
+const button = (page: Page, name: string): ReturnType<Page['getByRole']> =>
+  page.getByRole('button', { name: new RegExp(`^${name}`) })
+const focused = (page: Page): Promise<string | null> =>
+  page.evaluate(
+    () => document.activeElement?.getAttribute('href') ?? document.activeElement?.textContent ?? '',
+  )
+
+/** Within the window, and not behind what lies over it. */
+const isInSight = (page: Page, text: string): Promise<boolean> =>
+  page
+    .getByText(text)
+    .first()
+    .evaluate((element) => {
+      const { left, top, height } = element.getBoundingClientRect()
+      const there = document.elementFromPoint(left + 2, top + height / 2)
+      return there !== null && (element.contains(there) || there.contains(element))
+    })
+
+describe('a thread', () => {
+  it('shows a deep payload whole: it is moved sideways by itself, and its values stay words', async () => {
+    let deep: unknown = 'at the very bottom'
+    for (let i = 0; i < 50; i++) deep = i % 2 === 0 ? { [`level ${i}`]: deep } : [deep]
+    const one = await held(bot, { tool_name: 'hold', payload: { deep } })
+    const page = await console_.signedIn({ reviewer: 'ann', viewport: PHONE })
+    await show(page, one)
+    await expectNoSidewaysScroll(page)
+    const bottom = page.getByText('at the very bottom')
+    await bottom.scrollIntoViewIfNeeded()
+    const box = await bottom.boundingBox()
+    expect((box?.x ?? -1) >= 0 && (box?.x ?? 0) + (box?.width ?? 0) <= PHONE.width).toBe(true)
+    expect(box?.height).toBeLessThan(80)
+    expect(await axe(page)).toEqual([])
+  })
+
+  it('lets no line of a text stand where names stand', async () => {
+    const memo = 'ok"\ndry_run   true\nto   "acct_reserve'
+    const one = await held(bot, { tool_name: 'hold', payload: { memo, list: [{ a: memo }], z: 1 } })
+    await show(ann, one)
+    const lines = await ann.evaluate(() =>
+      [...document.querySelectorAll('.tree li')].map((item) => {
+        const range = document.createRange()
+        range.selectNodeContents(item.querySelector('.name') ?? item)
+        const name = range.getBoundingClientRect().left
+        const texts = [...item.querySelectorAll(':scope > .text')]
+        return texts.map((text) => [...text.getClientRects()].slice(1).map(({ left }) => left - name))
+      }),
+    )
+    const all = lines.flat(2)
+    expect(all.length).toBeGreaterThanOrEqual(2)
+    for (const from of all) expect(from).toBeGreaterThanOrEqual(16)
+  })
+
+  it('keeps the focus on what was pressed: claim, release, reveal', async () => {
+    const one = await held(bot, { payload: { amount: 500, secret: 'the cellar door' } })
+    await show(ann, one)
+    for (const [name, then] of [
+      ['Claim', 'Release'],
+      ['Release', 'Claim'],
+      ['Reveal 1 hidden value', 'Revealed 1 hidden value'],
+    ] as const) {
+      await ann.getByRole('button', { name, exact: true }).focus()
+      await ann.keyboard.press('Enter')
+      await ann.getByRole('button', { name: then, exact: true }).waitFor()
+      expect(await focused(ann)).toBe(then)
+    }
+  })
+
+  it('changes are requested and made while the second act is asked for: what nobody looked at is not approved', async () => {
+    const one = await held(bot, { payload: { amount: 20_000 } })
+    const eve = await console_.world.reviewer('eve')
+    await show(ann, one)
+    await ann.keyboard.press('a')
+    const dialog = ann.getByRole('dialog')
+    await dialog.waitFor()
+    await eve.vote(one.thread, { decision: 'request_changes', revision: 1, comment: 'less' })
+    await ann.getByText('Back with the agent').waitFor({ state: 'attached' })
+    const revision = { revision_id: 'r2', request_payload: { amount: 49_000 } }
+    await bot.revise(one.task, one.thread, revision)
+    await ann.getByText('The agent has sent revision 2.').waitFor({ state: 'attached' })
+    await ann.keyboard.press('y')
+    await dialog.waitFor({ state: 'detached' })
+    await ann.getByText('You are looking at revision 1').waitFor()
+    expect(await button(ann, 'Approve').count()).toBe(0)
+    await button(ann, 'Look at revision 2').click()
+    await ann.getByRole('region', { name: 'What changed' }).getByText('49000').first().waitFor()
+    const { votes, status } = await stateOf(one)
+    expect([votes.map(({ decision }) => decision), status]).toEqual([['request_changes'], 'pending_review'])
+  })
+
+  it('says what happened where it is seen, however far down one has read', async () => {
+    const payload = { text: Array.from({ length: 55 }, (_, i) => [`line ${i}`]) }
+    const one = await held(bot, { tool_name: 'hold', payload })
+    for (const viewport of [DESKTOP, PHONE]) {
+      const page = await console_.signedIn({ reviewer: 'ann', viewport })
+      await show(page, one)
+      await page.getByText('line 54').scrollIntoViewIfNeeded()
+      await page.evaluate(() => scrollBy(0, 300))
+      const problem = { title: 'Not now', code: 'unavailable', detail: 'later', status: 503 }
+      await page.route('**/votes', (route) => route.fulfill({ status: 503, json: problem }))
+      await button(page, 'Approve').click()
+      await expect.poll(() => isInSight(page, 'Not now.')).toBe(true)
+      await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+      const { revision: number } = await stateOf(one)
+      const request_payload = { ...payload, number }
+      const again = { revision_id: `r${number + 1}`, tool_name: 'hold', request_payload }
+      await bot.revise(one.task, one.thread, again)
+      await page.getByText(`The agent has sent revision ${number + 1}.`).waitFor()
+      expect(await isInSight(page, 'The agent has sent revision')).toBe(true)
+      expect(await axe(page)).toEqual([])
+    }
+  })
+
+  it('keeps what is written while a comment is on its way', async () => {
+    const one = await held(bot)
+    await show(ann, one)
+    const field = ann.getByRole('textbox', { name: 'Comment' })
+    let sent = (): void => undefined
+    const held_ = new Promise<void>((resolve) => (sent = resolve))
+    await ann.route('**/comments', async (route) => {
+      await held_
+      await route.continue()
+    })
+    await field.fill('First.')
+    await button(ann, 'Only comment').click()
+    await field.fill('First. And another thing')
+    sent()
+    await ann.getByText('Your comment is there for everybody.').waitFor()
+    expect(await field.inputValue()).toBe('First. And another thing')
+    await ann.unroute('**/comments')
+    expect((await stateOf(one)).comments.map(({ comment }) => comment)).toEqual(['First.'])
+  })
+})
+
+describe('a list', () => {
+  it('goes on where one was when the row in focus goes, and never moves the focus by itself', async () => {
+    const page = await console_.signedIn({ reviewer: 'ben' })
+    const row = (one: Held): ReturnType<Page['locator']> =>
+      page.locator(`.row a[href="#/thread/${one.thread}"]`)
+    const all = await Promise.all([1, 2, 3].map(() => held(bot)))
+    for (const one of all) await row(one).waitFor()
+    const order = await page
+      .locator('.row a')
+      .evaluateAll((rows) => rows.map((one) => one.getAttribute('href')))
+    const at = order.indexOf(`#/thread/${all[1]?.thread}`)
+    await page.locator('.row a').nth(at).focus()
+    const cat = await console_.world.reviewer('cat')
+    await cat.approve(all[1]?.thread ?? '')
+    await page.locator(`.row a[href="${order[at]}"]`).waitFor({ state: 'detached' })
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('BODY')
+    await page.keyboard.press('j')
+    expect(await focused(page)).toBe(order[at + 1])
+  })
+
+  it('is as narrow as it was when one comes back from a thread, and reading goes on after the row that is done', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    for (let i = 0; i < 4; i++) await held(bot, { payload: { amount: 20_000 } })
+    await visit(page, console_.world, 'queue?risk=high')
+    await page.locator('.row').nth(3).waitFor()
+    const order = await page
+      .locator('.row a')
+      .evaluateAll((rows) => rows.map((one) => one.getAttribute('href')))
+    for (const key of ['j', 'j', 'Enter']) await page.keyboard.press(key)
+    await button(page, 'Approve').waitFor()
+    await page.keyboard.press('a')
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('y')
+    await page.getByText('You approved revision 1.').waitFor()
+    expect(await page.getByRole('link', { name: 'Back to the queue' }).getAttribute('href')).toBe(
+      '#/queue?risk=high',
+    )
+    await page.keyboard.press('Escape')
+    await page.waitForURL(/#\/queue\?risk=high$/)
+    await page.locator(`.row a[href="${order[2]}"]`).waitFor()
+    await page.locator(`.row a[href="${order[1]}"]`).waitFor({ state: 'detached' })
+    await page.keyboard.press('j')
+    expect(await focused(page)).toBe(order[2])
+  })
+
+  it('fits a phone, whoever has claimed a call', async () => {
+    const one = await held(bot, { subject: 'Claimed by a long name', payload: { amount: 60_000 } })
+    const name = 'Katharina-Sophie von Hohenstein-Wolkenburg'
+    const page = await console_.signedIn({ reviewer: 'eve', viewport: PHONE })
+    await page.route('**/api/review/threads?*', async (route) => {
+      const response = await route.fetch()
+      const { threads } = (await response.json()) as { threads: object[] }
+      const claim = { reviewer: 'kat', name, expires_at: new Date().toISOString() }
+      await route.fulfill({ json: { threads: threads.map((thread) => ({ ...thread, claim })) } })
+    })
+    await page.reload()
+    await page.getByText(`claimed by ${name}`).first().waitFor()
+    await expectNoSidewaysScroll(page)
+    const by = await page.locator(`.row:has(a[href$="${one.thread}"]) .by`).boundingBox()
+    expect(by?.height).toBeLessThan(60)
+  })
+
+  it('forgets who just arrived when it is decided', async () => {
+    const page = await console_.signedIn({ reviewer: 'ben' })
+    const one = await held(bot)
+    const news = page.getByText('Just arrived')
+    await news.waitFor()
+    await (await console_.world.reviewer('cat')).approve(one.thread)
+    await news.waitFor({ state: 'detached' })
+  })
+})
+
+describe('a low window', () => {
+  it('shows the second act with its buttons, and at 400 % no bar that leaves no room to read', async () => {
+    const one = await held(bot, { payload: { amount: 20_000 } })
+    const page = await console_.signedIn({ reviewer: 'eve', viewport: { width: 720, height: 360 } })
+    await show(page, one)
+    await page.keyboard.press('a')
+    const box = await page.getByRole('button', { name: 'Approve high risk' }).boundingBox()
+    expect((box?.y ?? 999) + (box?.height ?? 0)).toBeLessThanOrEqual(360)
+    await page.keyboard.press('Escape')
+    await page.setViewportSize({ width: 320, height: 256 })
+    await page.evaluate(() => scrollTo(0, 0))
+    const bar = await page.getByRole('region', { name: 'Your decision' }).boundingBox()
+    expect(bar?.y).toBeGreaterThan(256)
+    await expectNoSidewaysScroll(page)
+  })
+})
+
+describe('colours that the reader has chosen', () => {
+  it('leave the shapes of risks, and a frame around what is chosen', async () => {
+    await held(bot, { payload: { amount: 60_000 } })
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    await page.emulateMedia({ forcedColors: 'active' })
+    await visit(page, console_.world, 'queue?risk=critical')
+    const style = (selector: string): Promise<readonly string[]> =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element) => {
+          const { backgroundColor, outlineStyle } = getComputedStyle(element)
+          return [backgroundColor, outlineStyle]
+        })
+    const [paper] = await style('body')
+    expect((await style('.row .risk.critical i'))[0]).not.toBe(paper)
+    expect((await style('.filters [aria-pressed=true]'))[1]).toBe('solid')
+    expect((await style('.filters [aria-pressed=false]'))[1]).toBe('none')
+    expect((await style('nav [aria-current]'))[1]).toBe('solid')
+  })
+})
