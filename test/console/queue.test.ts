@@ -243,6 +243,18 @@ describe('the queue', () => {
     await page.context().setOffline(false)
     await page.getByText('While nobody listened').waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
+    // no page goes on saying that nothing can be reached
+    for (const [hash, text] of [
+      ['agents', 'Answers for it'],
+      ['history', 'While nobody listened'],
+    ] as const) {
+      await page.context().setOffline(true)
+      await page.evaluate((there) => (location.hash = there), `#/${hash}`)
+      await page.getByText('The gateway cannot be reached').waitFor()
+      await page.context().setOffline(false)
+      await page.getByText(text).first().waitFor()
+      await page.getByText('The gateway cannot be reached').waitFor({ state: 'detached' })
+    }
     await until(() => world.watches > 0)
   })
 })

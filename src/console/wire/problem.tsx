@@ -1,8 +1,11 @@
+import { useEffect } from 'preact/hooks'
 import { AgentText } from '../text/agent-text.tsx'
 import type { Refusal } from './call.ts'
+import { listen } from './stream.ts'
 
-/** A refusal, in its own words. */
+/** A refusal, in its own words. What can be tried again is tried when the connection is back: the note would be wrong by then. */
 export function ProblemNote({ problem, retry }: { problem: Refusal; retry?: () => void }) {
+  useEffect(() => retry && listen({ stale: retry }), [retry])
   return (
     <div class="note bad" role="alert">
       <strong>{problem.title}.</strong> <AgentText text={problem.detail} />

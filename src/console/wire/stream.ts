@@ -6,7 +6,7 @@ export type Link = 'live' | 'connecting' | 'lost'
 export const link = signal<Link>('connecting')
 
 export interface Listener {
-  changed(change: ThreadChange): void
+  changed?(change: ThreadChange): void
   /** Something may have been missed: read again. */
   stale(): void
 }
@@ -44,7 +44,7 @@ export function startStream(signedOut: () => void): void {
   source.addEventListener('signed_out', signedOut)
   source.addEventListener('thread', ({ data }: MessageEvent<string>) => {
     const change = JSON.parse(data) as ThreadChange
-    for (const listener of listeners) listener.changed(change)
+    for (const listener of listeners) listener.changed?.(change)
   })
 }
 
