@@ -197,8 +197,9 @@ describe('LangChain: guardTool', () => {
       }
     }
     class Below extends Past {}
-    const plain = tool(say(open()), { name: 'pay', schema: ANY })
-    const patched = Object.assign(tool(say(open()), { name: 'pay', schema: ANY }), { invoke: plain.invoke })
+    const patched = Object.assign(tool(say(open()), { name: 'pay', schema: ANY }), {
+      invoke: () => expect.fail('it ran'),
+    })
     for (const one of [new Past(), new Below(), patched])
       expect(() => guardTool(open().gate, one)).toThrow('pay has an invoke of its own')
   })
