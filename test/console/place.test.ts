@@ -80,6 +80,16 @@ describe('a thread', () => {
     for (const from of all) expect(from).toBeGreaterThanOrEqual(16)
   })
 
+  it('shows the button for the rest of many fields whole', async () => {
+    const payload = Object.fromEntries(Array.from({ length: 90 }, (_, i) => [`field ${i}`, i]))
+    await show(ann, await held(bot, { tool_name: 'hold', payload }))
+    const box = await button(ann, 'Show 30 more items').boundingBox()
+    const frame = await ann.locator('.panel > .tree').boundingBox()
+    expect(box?.x).toBeGreaterThanOrEqual(frame?.x ?? Infinity)
+    await button(ann, 'Show 30 more items').click()
+    await ann.getByText('field 9', { exact: true }).waitFor()
+  })
+
   it('keeps the focus on what was pressed: claim, release, reveal', async () => {
     const one = await held(bot, { payload: { amount: 500, secret: 'the cellar door' } })
     await show(ann, one)
@@ -137,6 +147,16 @@ describe('a thread', () => {
       await page.getByText(`The agent has sent revision ${number + 1}.`).waitFor()
       expect(await isInSight(page, 'The agent has sent revision')).toBe(true)
       expect(await axe(page)).toEqual([])
+      await button(page, `Look at revision ${number + 1}`).click()
+      await page.getByRole('heading', { name: 'What changed' }).waitFor()
+      expect(await isInSight(page, 'In what would run')).toBe(true)
+      expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1')
+      await page.keyboard.press('d')
+      await page.getByRole('heading', { name: 'What changed' }).waitFor({ state: 'detached' })
+      await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+      await page.keyboard.press('d')
+      await page.getByRole('heading', { name: 'What changed' }).waitFor()
+      expect(await isInSight(page, 'In what would run')).toBe(true)
     }
   })
 

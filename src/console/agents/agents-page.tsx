@@ -2,7 +2,7 @@ import type { FreezeView } from '../../contract/freeze.ts'
 import type { AgentList, AgentView } from '../../contract/reviewer.ts'
 import { useSignal } from '../signal.ts'
 import { isAdmin } from '../session/session.ts'
-import { Heading } from '../shell/heading.tsx'
+import { Heading, startReading } from '../shell/heading.tsx'
 import { duration } from '../time/elapsed.ts'
 import { Ago } from '../time/countdown.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
@@ -22,7 +22,7 @@ export function AgentsPage() {
     asked.value = undefined
     unknown.value = name
     // the button that was pressed goes when the answer comes
-    if (done) void load().then(() => document.querySelector('h1')?.focus())
+    if (done) void load().then(startReading)
   }
   const frozen = body?.freezes ?? []
   return (

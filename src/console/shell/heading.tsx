@@ -4,6 +4,13 @@ import { useEffect, useRef } from 'preact/hooks'
 /** The first page after loading leaves the focus where the browser has it. */
 let visited = false
 
+/** Reading starts again at the top: what was pressed is gone, or what it brought stands there. */
+export function startReading(): void {
+  // what has the focus already is not scrolled to
+  scrollTo(0, 0)
+  document.querySelector('h1')?.focus()
+}
+
 /** The heading of a page: it takes the focus when one comes to the page, so that reading starts there. */
 export function Heading({ children }: { readonly children: ComponentChildren }) {
   const element = useRef<HTMLHeadingElement>(null)

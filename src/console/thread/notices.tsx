@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { hashOf } from '../route.ts'
 import { list } from '../router.ts'
+import { startReading } from '../shell/heading.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { Ago, Countdown } from '../time/countdown.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
@@ -11,11 +12,16 @@ import type { Notice, ThreadState } from './thread-state.ts'
 export function NewRevision({ thread }: { readonly thread: ThreadState }) {
   const next = thread.next.value
   if (next === undefined) return null
+  // this goes, and what changed stands at the top
+  const look = (): void => {
+    thread.lookAtNext()
+    startReading()
+  }
   return (
     <div class="note warn" role="alert">
       <strong>The agent has sent revision {next.revision}.</strong> You are looking at revision{' '}
       {thread.view.value?.revision}, which nobody can approve any more.{' '}
-      <button onClick={thread.lookAtNext}>Look at revision {next.revision}</button>
+      <button onClick={look}>Look at revision {next.revision}</button>
     </div>
   )
 }

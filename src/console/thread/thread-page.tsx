@@ -4,6 +4,7 @@ import { PayloadPanel } from '../payload/payload-panel.tsx'
 import { leaveFrom } from '../list/list.tsx'
 import { RevisionChanges } from '../revisions/revision-changes.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
+import { startReading } from '../shell/heading.tsx'
 import { listen } from '../wire/stream.ts'
 import { Acknowledge } from './acknowledge.tsx'
 import { ActionBar } from './action-bar.tsx'
@@ -16,7 +17,7 @@ import { Limits } from './limits.tsx'
 import { Outcome } from './notices.tsx'
 import { People } from './people.tsx'
 import { ThreadHeader } from './thread-header.tsx'
-import { createThread } from './thread-state.ts'
+import { createThread, type ThreadState } from './thread-state.ts'
 import { createDeciding } from './deciding.ts'
 
 /** One call that an agent proposes: what would run, what the agent says about it, what policy says, and who decides. */
@@ -39,7 +40,7 @@ export function ThreadPage({ id }: { readonly id: string }) {
         approve: () => deciding.start('approve'),
         reject: () => deciding.start('reject'),
         request_changes: () => deciding.start('request_changes'),
-        diff: thread.toggleDiff,
+        diff: () => compare(thread),
       }),
     [deciding],
   )
@@ -77,4 +78,10 @@ export function ThreadPage({ id }: { readonly id: string }) {
       <ActionBar thread={thread} deciding={deciding} view={view} />
     </article>
   )
+}
+
+/** What changed stands at the top, and the key is pressed from anywhere. */
+function compare(thread: ThreadState): void {
+  thread.toggleDiff()
+  if (thread.diffFrom.value !== undefined) startReading()
 }
