@@ -16,6 +16,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+const TSC = join(root, 'node_modules/typescript/bin/tsc')
+const STRICT = '--noEmit --strict --module nodenext --target es2022 --lib es2022,dom'.split(' ')
 let directory: string
 let files: string[]
 
@@ -136,20 +138,8 @@ export { sum, NotExecuted }
 export const wrong: number = gate.client.poll({ thread_id: 'x' })
 `
     writeFileSync(join(directory, 'consumer.ts'), source)
-    const tsc = join(root, 'node_modules/typescript/bin/tsc')
-    const flags = [
-      '--noEmit',
-      '--strict',
-      '--module',
-      'nodenext',
-      '--target',
-      'es2022',
-      '--lib',
-      'es2022,dom',
-      '--skipLibCheck',
-      'false',
-    ]
-    execFileSync(process.execPath, [tsc, ...flags, 'consumer.ts'], { cwd: directory, encoding: 'utf8' })
+    const args = [TSC, ...STRICT, '--skipLibCheck', 'false', 'consumer.ts']
+    execFileSync(process.execPath, args, { cwd: directory, encoding: 'utf8' })
   })
 
   it('compiles the TypeScript of the documents, in what stands around it', () => {
@@ -189,22 +179,8 @@ declare const balance: import('ai').Tool<{ to: string }, string>
       )
       return name
     })
-    const tsc = join(root, 'node_modules/typescript/bin/tsc')
-    const flags = [
-      '--noEmit',
-      '--strict',
-      '--module',
-      'nodenext',
-      '--target',
-      'es2022',
-      '--lib',
-      'es2022,dom',
-      '--skipLibCheck',
-    ]
-    const { status, stdout } = spawnSync(process.execPath, [tsc, ...flags, ...names], {
-      cwd: directory,
-      encoding: 'utf8',
-    })
+    const args = [TSC, ...STRICT, '--skipLibCheck', ...names]
+    const { status, stdout } = spawnSync(process.execPath, args, { cwd: directory, encoding: 'utf8' })
     expect([status, stdout]).toEqual([0, ''])
   })
 })

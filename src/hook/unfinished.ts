@@ -14,7 +14,7 @@ export interface Unfinished {
 }
 
 export interface UnfinishedParts {
-  /** Made when it is not there. What it throws is told as any fault. */
+  /** Made when it is not there. What it throws is told like every other fault. */
   readonly directory: () => string
   /** ms since 1970. */
   readonly now: number

@@ -20,7 +20,7 @@ import {
 } from './gateway.ts'
 import { createNotebook, expectReceiptsIn, live, poll } from './life.ts'
 
-const INTRUDER = 'test/store/intruder.mjs'
+const INTRUDER = 'test/store/embedded/intruder.mjs'
 const SMALL = transfer(SMALL_CENTS)
 const LARGE = transfer(LARGE_CENTS)
 
