@@ -16,8 +16,8 @@ permissions:
   contents: read
 
 env:
-  # What npm installs, a variable of this repository (Settings > Secrets and variables > Actions): the file that \`npm pack\` made
-  # (a path from here, such as ./tools/countersign-0.1.0.tgz, or its URL), or NAME@VERSION of a registry that is yours.
+  # What npm installs, a variable of this repository (Settings > Secrets and variables > Actions): the URL of the file that
+  # \`npm pack\` made, or NAME@VERSION of a registry that is yours. No file of this repository: a pull request could replace what judges it.
   PACKAGE: \${{ vars.COUNTERSIGN_PACKAGE }}
 
 jobs:

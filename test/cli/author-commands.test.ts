@@ -168,6 +168,8 @@ describe('countersign init', () => {
     // whoever registers a bare name first would run here
     expect(text).not.toMatch(/npx|npm (?:install|i|exec) [^\n]*\bcountersign\b/)
     const install = steps.get('Install') ?? ''
+    // nor may a pull request bring what judges it
+    expect(text).not.toMatch(/\.\/\S+\.tgz/)
     const { status, stderr } = spawnSync('/bin/bash', ['--norc', '-c', install], {
       env: {},
       encoding: 'utf8',
