@@ -15,6 +15,7 @@ A call runs only when the gateway allowed it, or when people approved it and its
 import hashlib
 import http.client
 import inspect
+import itertools
 import json
 import socket
 import threading
@@ -66,7 +67,7 @@ class Gate:
         """Runs `execute(approved)` once, or raises NotExecuted. `approved` is a copy of the payload as it was submitted.
 
         payload: a dict of what JSON has. Options: call_id (the runtime's id of this call: the same id, tool and payload
-        go on with the same thread for 24 hours; what policy allowed at once runs again), max_wait, on_pending(decision),
+        go on with the same thread for 24 hours; what policy allows at once is judged again each time), max_wait, on_pending(decision),
         and what the agent says of itself: workflow_name, task_label, subject, preview, risk_level, summary, images.
         What `execute` raises passes through; the gateway is told that it failed. It has to run the call itself: what only begins
         when somebody awaits or reads it is a TypeError.
@@ -100,11 +101,8 @@ class Gate:
     def _decided(self, tool, payload, call_id, max_wait, on_pending, claims):
         payload = _copy(payload)
         action = {"v": 1, "task_id": self.task_id, "tool_name": tool, "payload": payload}
-        action_hash = _hash({**action, "nonce": call_id or str(uuid.uuid4())})
-        request = {**_copy(claims), "tool_name": tool, "payload": payload, "action_hash": action_hash}
-        task = urllib.parse.quote(self.task_id, safe="")
-        path = f"/api/agent/tasks/{task}/requests"
-        decision = self._attempt("POST", path, request, {"idempotency-key": action_hash})
+        request = {**_copy(claims), "tool_name": tool, "payload": payload}
+        decision, action_hash = self._submit({**action, "nonce": call_id or str(uuid.uuid4())}, request)
         deadline = time.monotonic() + (self._max_wait if max_wait is None else max_wait)
         if decision.get("status") == "pending_review":
             thread_id = decision.get("thread_id")
@@ -121,6 +119,18 @@ class Gate:
             self._redeem(decision, payload, action_hash)
         return payload, thread_id
 
+    def _submit(self, action, request):
+        """An allow is for one run: what the gateway gave before, to somebody else, is asked for anew under the next number."""
+        task = urllib.parse.quote(self.task_id, safe="")
+        path = f"/api/agent/tasks/{task}/requests"
+        for again in itertools.count():
+            action_hash = _hash(action if again == 0 else {**action, "again": again})
+            headers = {"idempotency-key": action_hash}
+            decision, ours = self._attempt("POST", path, {**request, "action_hash": action_hash}, headers)
+            if ours or decision.get("status") != "allow":
+                return decision, action_hash
+        raise AssertionError("unreachable")
+
     def _wait(self, thread_id, deadline):
         query = urllib.parse.urlencode({"thread_id": thread_id})
         while True:
@@ -130,7 +140,8 @@ class Gate:
             seconds = max(1, min(_POLL_SECONDS, int(left)))
             asked = time.monotonic()
             headers = {"prefer": f"wait={seconds}"}
-            decision = self._attempt("GET", f"/api/agent/decisions?{query}", None, headers, seconds, thread_id)
+            path = f"/api/agent/decisions?{query}"
+            decision, _ = self._attempt("GET", path, None, headers, seconds, thread_id)
             if decision.get("thread_id", thread_id) != thread_id:
                 raise NotExecuted("unknown_status", "the decision is about another thread", thread_id)
             # what people were asked about has a proof, or is not approved: an allow would run without one
@@ -153,7 +164,7 @@ class Gate:
             "thread_id": thread_id,
             "action_hash": action_hash,
         }
-        result = self._attempt("POST", "/api/agent/approvals/validate", proof, thread_id=thread_id)
+        result, _ = self._attempt("POST", "/api/agent/approvals/validate", proof, thread_id=thread_id)
         proven = result.get("thread_id") == thread_id and result.get("action_hash") == action_hash
         if result.get("valid") is not True or not proven:
             raise NotExecuted("proof_refused", f"the proof was refused: {result.get('reason', 'invalid')}", thread_id)
@@ -169,18 +180,25 @@ class Gate:
             pass
 
     def _attempt(self, method, path, body=None, headers=None, wait=0, thread_id=None):
-        """Repeats what may be repeated. Every call is safe to repeat: a second redemption only reads `used`."""
-        pause = 0.1
+        """Repeats what may be repeated. Every call is safe to repeat: a second redemption only reads `used`.
+
+        Returns the answer, and whether nobody else can have had it: the gateway does not say that it gave it before, or a try of
+        ours may have been what it gave it to.
+        """
+        pause, lost = 0.1, False
         for left in reversed(range(_TRIES)):
             try:
-                status, answer, retry_after = self._ask(method, path, body, headers or {}, wait)
+                status, answer, response = self._ask(method, path, body, headers or {}, wait)
             except (OSError, http.client.HTTPException, ValueError) as error:
-                status, answer, retry_after = None, {"detail": f"no answer from the gateway: {error}"}, None
+                status, answer, response = None, {"detail": f"no answer from the gateway: {error}"}, {}
             if status == 200:
-                return answer
+                return answer, lost or "idempotent-replayed" not in response
+            # what refuses with another code has done nothing
+            lost = lost or answer.get("code") in (None, "outcome_unknown")
             if left == 0 or (status is not None and status not in _RETRIED):
                 raise _failed(status, answer, thread_id)
-            time.sleep(pause if retry_after is None else min(retry_after, _LONGEST_PAUSE))
+            asked = response.get("retry-after", "")
+            time.sleep(min(int(asked), _LONGEST_PAUSE) if asked.isdecimal() else pause)
             pause *= 2
         raise AssertionError("unreachable")
 
@@ -208,8 +226,7 @@ class Gate:
             answer = json.loads(text)
             if not isinstance(answer, dict):
                 raise ValueError("the answer is no object")
-            retry_after = response.getheader("retry-after", "")
-            return response.status, answer, int(retry_after) if retry_after.isdecimal() else None
+            return response.status, answer, response.headers
         finally:
             if watch is not None:
                 watch.cancel()

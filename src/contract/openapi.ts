@@ -134,9 +134,17 @@ function queryOf(name: string | undefined): object[] {
 function answersOf(operation: Operation): Record<string, object> {
   const content = (name: string | null) =>
     name === null ? {} : { content: { 'application/json': { schema: ref(name) } } }
+  const given = (operation.answerHeaders ?? []).map(({ name, description }) => [
+    name,
+    { description, schema: { type: 'string' } },
+  ])
+  const headers = given.length === 0 ? {} : { headers: Object.fromEntries(given) as object }
   const entries = Object.entries(operation.answers)
   return Object.fromEntries(
-    entries.map(([status, name]) => [status, { description: operation.summary, ...content(name) }]),
+    entries.map(([status, name]) => [
+      status,
+      { description: operation.summary, ...headers, ...content(name) },
+    ]),
   )
 }
 

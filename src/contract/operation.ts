@@ -8,6 +8,8 @@ export interface Operation {
   readonly query?: string
   readonly body?: string
   readonly headers?: readonly Header[]
+  /** Of the answer, where they are for the caller to act on. */
+  readonly answerHeaders?: readonly Header[]
   /** Status -> component, or null for no JSON body. */
   readonly answers: Readonly<Record<number, string | null>>
   readonly refusals: readonly number[]

@@ -6,6 +6,11 @@ const IDEMPOTENCY: Header = {
   name: 'Idempotency-Key',
   description: `1 to ${LIMITS.IDEMPOTENCY_KEY_CHARS} visible ASCII characters; a retry under the same key gets the first answer.`,
 }
+const REPLAYED: Header = {
+  name: 'Idempotent-Replayed',
+  description:
+    '`true` on an answer that was given before under this key: an allow that somebody may have used.',
+}
 const PREFER: Header = {
   name: 'Prefer',
   description: `\`wait=N\` (RFC 7240) holds the poll up to N <= ${LIMITS.WAIT_SECONDS} seconds while the thread is pending_review.`,
@@ -19,6 +24,7 @@ export const AGENT_OPERATIONS: readonly Operation[] = [
     summary: 'Evaluate a proposed tool call',
     body: 'DecisionRequest',
     headers: [IDEMPOTENCY],
+    answerHeaders: [REPLAYED],
     answers: { 200: 'Decision' },
     refusals: [400, 401, 413, 415, 422, 429, 503],
   },

@@ -76,7 +76,7 @@ async function evaluateOnce(
     await keyInForce(deps, caller)
     const guards = [unchanged('answer', attempt.id, attempt.known), freezeGuard(world.freezes)]
     const landed = (): void => deps.observe({ kind: 'replayed', decision: verdictOf(replay) })
-    return { answer: replay, guards, ...(replay.status === 'allow' ? { confirmed: true } : {}), landed }
+    return { answer: replay, replayed: true, guards, landed, confirmed: replay.status === 'allow' }
   }
   return remembering(await evaluate(deps, caller, submission, world), attempt, deps.store.now(), under)
 }

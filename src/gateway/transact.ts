@@ -9,6 +9,8 @@ import { enqueue, type Enqueued, type Notice } from './outbox.ts'
 /** What one attempt of a verb wants to become true, all of it or nothing. */
 export interface Plan<T> {
   readonly answer: T
+  /** The answer was given before, to the same request under the same key. */
+  readonly replayed?: boolean
   readonly guards?: readonly Guard[]
   readonly writes?: readonly Write[]
   readonly evidence?: readonly EvidenceRecord[]
@@ -29,6 +31,7 @@ export interface ProofGuard extends RecordGuard {
 
 export interface Committed<T> {
   readonly answer: T
+  readonly replayed?: boolean
   /** Number and leaf hash of the first evidence record: the caller's receipt. */
   readonly receipt?: Receipt
 }
@@ -83,9 +86,13 @@ function isIdle({ writes = [], evidence = [], confirmed = false }: Plan<unknown>
   return writes.length === 0 && evidence.length === 0 && !confirmed
 }
 
-function atOnce<T>({ answer, landed }: Plan<T>): Committed<T> {
-  landed?.()
-  return { answer }
+function atOnce<T>(plan: Plan<T>): Committed<T> {
+  plan.landed?.()
+  return answerOf(plan)
+}
+
+function answerOf<T>({ answer, replayed = false }: Plan<T>): Committed<T> {
+  return replayed ? { answer, replayed } : { answer }
 }
 
 function commitOf<T>(
@@ -130,7 +137,7 @@ async function apply<T>(
     plan.landed?.()
     deliver(deps, tenant, outbox)
     for (const record of evidence) deps.observe({ kind: 'evidence', record, origin: deps.origin })
-    return { answer: plan.answer, ...receiptOf(result.numbers[0], commit.events[0]) }
+    return { ...answerOf(plan), ...receiptOf(result.numbers[0], commit.events[0]) }
   }
   deps.deliverer.drop(outbox.leased)
   return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }

@@ -237,7 +237,8 @@ function isPrefetch(request: FastifyRequest): boolean {
 
 /** The body, and the receipt of the evidence record that the answer rests on. */
 export function answer<T>(reply: FastifyReply, committed: Committed<T>): T {
-  const { receipt } = committed
+  const { receipt, replayed } = committed
+  if (replayed) reply.header('idempotent-replayed', 'true')
   if (receipt) reply.header('countersign-evidence', `${receipt.number}:${receipt.leaf}`)
   return committed.answer
 }

@@ -27,17 +27,19 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+export interface SubmitOptions extends CallOptions {
+  readonly idempotencyKey?: string | undefined
+  /** Called when the answer is one that the gateway gave before, under the same `idempotencyKey`: an allow that somebody may have used. */
+  readonly onReplayed?: (() => void) | undefined
+}
+
 /**
  * The five endpoints of the agent API, one method each, without opinions. What is no answer of the agent API, and every status but the one that the contract has, is
  * thrown as `CountersignError`; what cannot be sent, such as a body that is no JSON, as JavaScript's own errors.
  */
 export interface Client {
   /** Proposes a call. With the same `idempotencyKey` a repetition gets the first answer. */
-  submit(
-    taskId: string,
-    request: DecisionRequest,
-    options?: CallOptions & { readonly idempotencyKey?: string | undefined },
-  ): Promise<Decision>
+  submit(taskId: string, request: DecisionRequest, options?: SubmitOptions): Promise<Decision>
   /** What became of a thread, or of the newest of a task. `waitSeconds` (at most 55) holds the request while the thread is pending. */
   poll(
     target: { readonly thread_id?: string | undefined; readonly task_id?: string | undefined },
@@ -66,10 +68,11 @@ export function createClient(options: ClientOptions): Client {
   const call = caller(options)
   const task = (id: string): string => `/api/agent/tasks/${encodeURIComponent(id)}`
   return {
-    submit: async (taskId, request, { idempotencyKey, signal } = {}) =>
+    submit: async (taskId, request, { idempotencyKey, onReplayed, signal } = {}) =>
       call<Decision>(DECISION, `${task(taskId)}/requests`, {
         body: request,
         headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+        onReplayed,
         signal,
       }),
     poll: async (target, { waitSeconds = 0, signal } = {}) => {
@@ -100,6 +103,7 @@ interface Call {
   readonly body?: object
   readonly headers?: Record<string, string>
   readonly extraMs?: number
+  readonly onReplayed?: (() => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -123,7 +127,12 @@ function caller(options: ClientOptions) {
       signal: limit.signal,
       ...(json === undefined ? {} : { body: json }),
     }
-    const ask = async (): Promise<T> => readAnswer<T>(await send(base + path, init), expected)
+    const ask = async (): Promise<T> => {
+      const response = await send(base + path, init)
+      const answer = await readAnswer<T>(response, expected)
+      if (response.headers.has('idempotent-replayed')) call.onReplayed?.()
+      return answer
+    }
     return Promise.race([ask(), limit.over])
       .catch((cause: unknown) => {
         throw cause instanceof CountersignError ? cause : unreachable(base, cause)

@@ -6,6 +6,7 @@ import { copied } from './copied.ts'
 import { type Misfit, misfits } from './fits.ts'
 import type { Claims, GateOptions, GuardOptions } from './options.ts'
 import { NotExecuted } from './outcome.ts'
+import { type Submission, submit } from './submit.ts'
 import { tell } from './telling.ts'
 import type { Decision, Json, JsonObjectOf, Payload, ResolvedTool } from './types.ts'
 
@@ -156,14 +157,18 @@ async function decided(run: Run, payload: Payload): Promise<Permitted> {
   return { ...action, ...(decision.thread_id === undefined ? {} : { thread_id: decision.thread_id }) }
 }
 
-/** An allow is for one run: who comes again under the same id is judged again, by the limits and the history of then. */
+/**
+ * An allow is for one run: who comes again under the same id is judged again, by the limits and the history of then. Which were used in this process is known; of
+ * the others the gateway says that it gave them before.
+ */
 async function submitted(run: Run, payload: Payload): Promise<Step> {
   const first = await actionOf(run, payload, { nonce: run.callId })
   for (;;) {
     const again = run.allows.used(first.hash)
     const action = again === 0 ? first : await actionOf(run, payload, { nonce: run.callId, again })
-    const decision = await submit(run, action)
-    if (decision.status !== 'allow' || run.allows.use(first.hash, again)) return { action, decision }
+    const { decision, ours } = await submit(run.client, submissionOf(run, action))
+    if (decision.status !== 'allow') return { action, decision }
+    if (run.allows.use(first.hash, again) && ours) return { action, decision }
   }
 }
 
@@ -247,11 +252,9 @@ async function actionOf(run: Run, payload: Payload, which: Which): Promise<Actio
   return { payload, hash: await actionHash(action) }
 }
 
-function submit(run: Run, action: Action): Promise<Decision> {
-  const { tool: tool_name, claims, signal } = run
-  const request = { ...claims, tool_name, payload: action.payload, action_hash: action.hash }
-  const options = { signal, idempotencyKey: action.hash }
-  return attempt(() => run.client.submit(run.taskId, request, options), run)
+function submissionOf({ tool, claims, signal, taskId }: Run, { payload, hash }: Action): Submission {
+  const request = { ...claims, tool_name: tool, payload, action_hash: hash }
+  return { taskId, request, idempotencyKey: hash, signal }
 }
 
 /** The gateway must be talking about this action and no other. */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, request as httpRequest, type RequestListener } from 'node:http'
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -137,6 +137,42 @@ describe('the client in Python', () => {
     await ann.approve(first.thread_id ?? '')
     expect(await python(asked)).toEqual({ result: 'done', ran: [{ n: 2 }] })
     expect(await python(asked)).toMatchObject({ outcome: 'no_proof', thread_id: first.thread_id, ran: [] })
+  })
+
+  it('asks anew for what policy allows, each time that the same id comes again', async () => {
+    const asked = { tool: 't', payload: { n: 'again' }, options: { call_id: 'c' } }
+    const recorded = await world.evidenceOf(async () => {
+      for (let i = 0; i < 3; i++) expect(await python(asked)).toMatchObject({ result: 'done' })
+    })
+    const types = recorded.map(({ record }) => record.type)
+    expect(types).toEqual(Array.from({ length: 3 }, () => ['decision.allowed', 'agent.event']).flat())
+  })
+
+  it('takes a repeated allow when its own answer may have been lost, and counts once', async () => {
+    let drop = true
+    const lossy = createServer((request, response) => {
+      const { method = '', url = '', headers } = request
+      const passed = httpRequest(world.url + url, { method, headers }, (answer) => {
+        const lost = drop && url.endsWith('/requests')
+        if (lost) drop = false
+        if (lost) return void request.socket.destroy()
+        response.writeHead(answer.statusCode ?? 0, answer.headers)
+        answer.pipe(response)
+      })
+      request.pipe(passed)
+    }).listen(0, '127.0.0.1')
+    await once(lossy, 'listening')
+    try {
+      const url = `http://127.0.0.1:${(lossy.address() as AddressInfo).port}`
+      const recorded = await world.evidenceOf(async () => {
+        const ran = await python({ url, tool: 't', payload: { n: 'lost' }, options: { call_id: 'lost' } })
+        expect(ran).toMatchObject({ result: 'done' })
+      })
+      expect(drop).toBe(false)
+      expect(recorded.map(({ record }) => record.type)).toEqual(['decision.allowed', 'agent.event'])
+    } finally {
+      lossy.close()
+    }
   })
 
   it('passes on what the call raises, and reports the failure', async () => {

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createGate, type Gate, type NotExecuted, type Outcome } from '../../src/sdk/index.ts'
+import {
+  createGate,
+  type Gate,
+  type GateOptions,
+  type NotExecuted,
+  type Outcome,
+} from '../../src/sdk/index.ts'
 import { BUNDLE } from '../bundle.ts'
 import { openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
 
@@ -64,29 +70,76 @@ describe('an id of which policy allows a call', () => {
     count: calls
     at_most: 2
     within: 24h
-    per: agent
+    per: task
 `
   let few: World
-  let own: Gate
+  let key: string
   beforeAll(async () => {
     few = await openWorld({ files: { 'rules/open.yaml': limited } })
-    own = createGate({ url: few.url, key: (await few.agent()).key, taskId: 'few' })
+    ;({ key } = await few.agent())
     few.clock.run()
   })
   afterAll(() => few.close())
 
-  it('does not spare the next one its limit: each is judged, however many come at once', async () => {
-    let ran = 0
-    const call = () => own.guard('t', { n: 1 }, () => ++ran, { callId: 'call_0', ...SOON })
-    const settled = await Promise.allSettled([call(), call(), call(), call()])
-    const threads = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as NotExecuted] : []))
-    expect([ran, threads.map(({ outcome }) => outcome)]).toEqual([2, ['timeout', 'timeout']])
-    const [thread, ...others] = new Set(threads.map(({ thread_id }) => thread_id))
-    expect(others).toEqual([])
-    // and then it goes on with the thread, once
-    await (await few.reviewer('ann')).approve(thread ?? '')
-    expect(await call()).toBe(3)
-    expect(await outcomeOf(call())).toBe('no_proof')
+  /** Calls of one id: those of `gates` in turn, which know nothing of one another. */
+  const calls = (taskId: string, gates: number, fetching: GateOptions['fetch'] = fetch) => {
+    const own = Array.from({ length: gates }, () =>
+      createGate({ url: few.url, key, taskId, fetch: fetching }),
+    )
+    let [asked, ran] = [0, 0]
+    const next = () =>
+      own[asked++ % gates]?.guard('t', { n: 1 }, () => ++ran, { callId: 'call_0', ...SOON }) ?? expect.fail()
+    return { next, ran: () => ran }
+  }
+
+  it.each([
+    ['in one process', 1],
+    ['in processes of their own', 4],
+  ])(
+    'does not spare the next one its limit: each is judged, however many come at once, %s',
+    async (_, gates) => {
+      const { next, ran } = calls(`few-${gates}`, gates)
+      const settled = await Promise.allSettled([next(), next(), next(), next()])
+      const threads = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as NotExecuted] : []))
+      expect([ran(), threads.map(({ outcome }) => outcome)]).toEqual([2, ['timeout', 'timeout']])
+      const [thread, ...others] = new Set(threads.map(({ thread_id }) => thread_id))
+      expect(others).toEqual([])
+      // and then it goes on with the thread, once
+      await (await few.reviewer('ann')).approve(thread ?? '')
+      expect(await next()).toBe(3)
+      expect(await outcomeOf(next())).toBe('no_proof')
+    },
+  )
+
+  it('counts once when the answer is lost, and what comes instead of it is repeated', async () => {
+    let drop = true
+    const { next, ran } = calls('lost', 2, async (url, init) => {
+      const answer = await fetch(url, init)
+      const lost = drop && url.endsWith('/requests')
+      if (lost) drop = false
+      if (lost) throw new TypeError('the line was cut')
+      return answer
+    })
+    const recorded = await few.evidenceOf(async () => expect(await next()).toBe(1))
+    expect(recorded.map(({ record }) => record.type)).toEqual(['decision.allowed', 'agent.event'])
+    expect([await next(), ran()]).toEqual([2, 2])
+    expect(await outcomeOf(next())).toBe('timeout')
+  })
+
+  it.each([
+    ['too much to do', 'overloaded'],
+    ['calls', 'rate_limited'],
+  ])('is judged again when all that came before was a refusal: %s', async (_, code) => {
+    let refuse = false
+    const { next } = calls(code, 2, async (url, init) => {
+      if (!refuse || !url.endsWith('/requests')) return fetch(url, init)
+      refuse = false
+      return Response.json({ code, detail: 'later' }, { status: 503, headers: { 'retry-after': '0' } })
+    })
+    await next()
+    refuse = true
+    const recorded = await few.evidenceOf(() => next())
+    expect(recorded.map(({ record }) => record.type)).toEqual(['decision.allowed', 'agent.event'])
   })
 })
 

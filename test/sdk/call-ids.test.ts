@@ -16,8 +16,18 @@ describe('ids of unfinished calls', () => {
     for (const own of ['a', 'b']) (await ids.take({ ...CALL, for: own }, own)).leave()
     const both = [await ids.take(CALL, 'a'), await ids.take(CALL, 'b')]
     for (const one of both) one.leave()
-    const again = ['c', 'd', 'e'].map(async (own) => (await ids.take(CALL, own)).id)
-    expect(await Promise.all(again)).toEqual(['a', 'b', 'e'])
+    const again: string[] = []
+    for (const own of ['c', 'd', 'e']) again.push((await ids.take(CALL, own)).id)
+    expect(again).toEqual(['a', 'b', 'e'])
+  })
+
+  it('are for one call each when calls come at once', async () => {
+    const ids = createCallIds()
+    const left = await ids.take(CALL, 'left')
+    left.leave()
+    const taken = await Promise.all(['c', 'd', 'e'].map(async (own) => (await ids.take(CALL, own)).id))
+    expect(new Set(taken).size).toBe(3)
+    expect(taken).toContain('left')
   })
 
   it('are those of the call itself before those of others', async () => {
