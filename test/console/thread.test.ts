@@ -187,6 +187,8 @@ describe('deciding', () => {
     await show(ann, one)
     await ann.keyboard.press('c')
     await ann.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
+    // for eyes as well as for ears
+    await ann.getByPlaceholder('Say what should change, then request changes').waitFor()
     await ann.keyboard.type('half of it')
     await button(ann, 'Request changes').click()
     await ann.getByText('You asked for changes to revision 1.').waitFor()

@@ -32,7 +32,7 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
         id={COMMENT}
         rows={1}
         maxLength={COMMENT_CHARS}
-        placeholder={may ? 'Comment for the agent' : 'Comment for the others'}
+        placeholder={may ? deciding.wanted.value || 'Comment for the agent' : 'Comment for the others'}
         value={thread.comment.value}
         onInput={(event) => {
           thread.comment.value = event.currentTarget.value

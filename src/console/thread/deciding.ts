@@ -12,6 +12,7 @@ export type Deciding = ReturnType<typeof createDeciding>
 /** From the press of a key or button to a vote: whatever is missing comes first, and a grave act takes a second one. */
 export function createDeciding(thread: ThreadState) {
   const asking = signal<VoteDecision | undefined>(undefined)
+  const wanted = signal('')
 
   /** Something has to be looked at first: says what. */
   function mustLook(decision: VoteDecision): boolean {
@@ -26,8 +27,10 @@ export function createDeciding(thread: ThreadState) {
     const view = thread.view.value
     if (!view?.can_vote.allowed || thread.sending.value) return
     if (mustLook(decision)) return
-    if (decision === 'request_changes' && thread.comment.value.trim() === '')
-      return lookAt(COMMENT, 'Say what should change, then request changes')
+    if (decision === 'request_changes' && thread.comment.value.trim() === '') {
+      wanted.value = 'Say what should change, then request changes'
+      return lookAt(COMMENT, wanted.value)
+    }
     if (decision === 'reject' || (decision === 'approve' && isGrave(view.risk))) asking.value = decision
     else void vote(thread, decision)
   }
@@ -35,6 +38,8 @@ export function createDeciding(thread: ThreadState) {
   return {
     /** The vote that waits for the second act. */
     asking,
+    /** What the comment must say, once somebody has tried without. */
+    wanted,
     start,
     cancel: (): void => {
       asking.value = undefined
