@@ -30,6 +30,7 @@ _TRIES = 4
 _RETRIED = (429, 502, 503, 504)
 _LONGEST_PAUSE = 30.0
 _MOST_BYTES = 4 * 1024 * 1024
+_NO_PROOF = "approved, but without a proof: an earlier run of this call, or another reader, has collected it"
 _CLAIMS = ("workflow_name", "task_label", "subject", "preview", "risk_level", "summary", "images")
 
 
@@ -156,7 +157,7 @@ class Gate:
         """Only `valid: true` about this very thread and action counts."""
         thread_id, token = decision["thread_id"], decision.get("approval_token")
         if not isinstance(token, str):
-            raise NotExecuted("no_proof", "approved, but no proof was delivered: another reader may hold it", thread_id)
+            raise NotExecuted("no_proof", _NO_PROOF, thread_id)
         proof = {
             "task_id": self.task_id,
             "signature": token,

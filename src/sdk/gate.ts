@@ -322,14 +322,15 @@ function aboutOf({ signal }: Run, { thread_id }: Decision): Attempted {
   return { signal, thread_id }
 }
 
+const NO_PROOF =
+  'approved, but without a proof: an earlier run of this call, or another reader, has collected it'
+
 /** Redeems the one-time proof immediately before the call runs. Only `valid: true` about this very thread and hash counts. */
 async function redeem(run: Run, action: Action, decision: Decision): Promise<void> {
   const { approval_token, thread_id } = decision
   if (approval_token === undefined && run.unsignedApprovals) return
   if (approval_token === undefined || thread_id === undefined) {
-    throw new NotExecuted('no_proof', 'approved, but no proof was delivered: another reader may hold it', {
-      thread_id,
-    })
+    throw new NotExecuted('no_proof', NO_PROOF, { thread_id })
   }
   const request = {
     task_id: run.taskId,
