@@ -269,14 +269,16 @@ describe('hostile JSON', () => {
     '%s (%s) is answered %s',
     async (_, __, ___, entry) => {
       const raw = bodyOf(entry)
-      const start = performance.now()
+      const before = process.cpuUsage()
       const answer: Answer<{ status?: string; valid?: boolean; reason?: string }> = await bot.call(
         'POST',
         PATHS[entry.endpoint ?? 'requests'],
         { raw },
       )
       expect(accepted(entry, Buffer.byteLength(raw))).toContain(answer.status)
-      expect(performance.now() - start, 'time stays linear').toBeLessThan(2_000)
+      // of this process, which the gateway is a part of: what else the machine does is not in it
+      const { user, system } = process.cpuUsage(before)
+      expect((user + system) / 1_000, 'ms: time stays linear').toBeLessThan(2_000)
       if (String(entry.want).startsWith('unknown-tool')) expect(answer.body.status).toBe('reject')
       if (entry.endpoint === 'validate') expect(answer.body).toEqual({ valid: false, reason: 'invalid' })
       unpolluted()

@@ -34,7 +34,7 @@ describe('a call that nobody answers', () => {
     'ends in time, whatever the engine has forgotten meanwhile: %s',
     async (task) => {
       const { signal } = new AbortController()
-      const call = client(300).submit(task, { tool_name: 't' }, { signal })
+      const call = client(2_000).submit(task, { tool_name: 't' }, { signal })
       const ended = expect(call).rejects.toMatchObject({ code: 'unreachable' })
       await expect.poll(() => heard).toBe(1)
       await collectGarbage()

@@ -61,6 +61,7 @@ function impossibleFields(schema: JsonObject): readonly Contradiction[] {
   const { required, properties, additionalProperties, patternProperties } = schema
   if (!Array.isArray(required)) return []
   const declared = isSchema(properties) ? properties : {}
+  const names = Object.keys(declared)
   const isClosed = additionalProperties === false && patternProperties === undefined
   return (required as readonly JsonValue[]).flatMap((name, index) => {
     if (typeof name !== 'string') return []
@@ -69,7 +70,7 @@ function impossibleFields(schema: JsonObject): readonly Contradiction[] {
       return declared[name] === false ? [{ keyword: 'required', index, message }] : []
     }
     const message = `\`${name}\` is required, but \`additionalProperties: false\` refuses it`
-    const near = index < MAX_COMPARED ? didYouMean(name, Object.keys(declared)) : undefined
+    const near = index < MAX_COMPARED ? didYouMean(name, names) : undefined
     const hint = near ?? 'declare it under `properties`'
     return isClosed ? [{ keyword: 'required', index, message, hint }] : []
   })
