@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Change, changesBetween, type Path, splitText } from '../../src/console/revisions/changes.ts'
+import { seeded } from '../random.ts'
 
 /** What a reader does who trusts the list: takes the old value and carries out what it says. */
 function apply(before: unknown, changes: readonly Change[]): unknown {
@@ -42,17 +43,6 @@ function copy(value: unknown): unknown {
   const twin = {}
   for (const [key, one] of Object.entries(value)) put({ root: twin }, [key], copy(one))
   return twin
-}
-
-/** A small generator of our own: seeded, and fast enough for tens of thousands of pairs. */
-function randomOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
 }
 
 const KEYS = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '', '0', 'a', 'b', 'ключ']
@@ -100,7 +90,7 @@ function mutated(random: () => number, before: unknown): unknown {
 
 describe('changesBetween', () => {
   it('hides nothing in 40,000 random pairs: the changes make the new value of the old one', () => {
-    const random = randomOf(2026)
+    const random = seeded(2026)
     for (let i = 0; i < 40_000; i++) {
       const before = value(random, 4)
       const after = random() < 0.5 ? value(random, 4) : mutated(random, before)
@@ -162,7 +152,7 @@ describe('splitText', () => {
   })
 
   it('put together again, gives both texts', () => {
-    const random = randomOf(7)
+    const random = seeded(7)
     for (let i = 0; i < 2_000; i++) {
       const text = (): string =>
         Array.from({ length: Math.floor(random() * 9) }, () => 'ab👍'.charAt(Math.floor(random() * 4))).join(

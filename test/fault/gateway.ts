@@ -189,14 +189,3 @@ export function transfer(amount_cents: number): { tool_name: string; payload: Re
 }
 export const SMALL_CENTS = 2_500
 export const LARGE_CENTS = 25_000
-
-/** Numbers in [0, 1) that a seed determines (mulberry32). */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { Replay } from '../../src/evidence/replay.ts'
-import { evidenceAfter, type Gateway, inDirectory, seeded, SOAK, startGateway } from './gateway.ts'
+import { seeded } from '../random.ts'
+import { evidenceAfter, type Gateway, inDirectory, SOAK, startGateway } from './gateway.ts'
 import {
   createNotebook,
   expectReceiptsIn,

@@ -7,13 +7,13 @@ import {
   type Answer,
   type Gateway,
   LARGE_CENTS,
-  seeded,
   SOAK,
   startGateway,
   transfer,
   TRANSFER_PATH,
 } from './gateway.ts'
 import { poll, redeem } from './life.ts'
+import { seeded } from '../random.ts'
 
 const ROUNDS = Number(process.env['COUNTERSIGN_ROUNDS'] ?? (SOAK ? 1_000 : 50))
 const REVISED = Number(process.env['COUNTERSIGN_ROUNDS'] ?? (SOAK ? 10_000 : 200))

@@ -6,16 +6,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { priorities } from '../priorities.ts'
 import { startRedis } from '../redis/server.ts'
 import { Receivers } from '../webhooks/receiver.ts'
-import {
-  type Gateway,
-  inDirectory,
-  seeded,
-  SOAK,
-  startGateway,
-  transfer,
-  TRANSFER_PATH,
-  until,
-} from './gateway.ts'
+import { type Gateway, inDirectory, SOAK, startGateway, transfer, TRANSFER_PATH, until } from './gateway.ts'
+import { seeded } from '../random.ts'
 
 /** Gateways that are killed while they decide and deliver: what was acknowledged is told, and every event has one id. */
 

@@ -7,12 +7,11 @@ import {
   type Reviewer,
   type World,
 } from '../gateway-fixture.ts'
+import { diceOf } from '../random.ts'
 
 /** Calls of agents and reviewers, of the timer and of an administrator, in a random order that the seed decides. */
 export async function playHistory(world: World, seed: number, steps: number): Promise<void> {
-  const random = mulberry32(seed)
-  const below = (count: number): number => Math.floor(random() * count)
-  const one = <T>(list: readonly T[]): T | undefined => list[below(list.length)]
+  const { below, one } = diceOf(seed)
   const people: Reviewer[] = []
   for (const id of ['ann', 'ben', 'eve', 'olga']) people.push(await world.reviewer(id))
   const agents: Agent[] = []
@@ -130,14 +129,4 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     freeze,
   ]
   for (let step = 0; step < steps; step++) await one(acts)?.()
-}
-
-function mulberry32(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

@@ -1,0 +1,352 @@
+/**
+ * The agent API and its votes, written down a second time: from agent-api-contract.md, design.md sections 3 to 6 and policy-language.md section 4, in plain state, without a store, evidence or
+ * concurrency. Each method says what the gateway has to answer; `contract-model.test.ts` asks both. The policy is that of `contract-policy.ts`.
+ */
+import {
+  AGENTS,
+  both,
+  GROUPS,
+  judge,
+  LEVELS,
+  MINUTE,
+  type Need,
+  type Pay,
+  type Risk,
+  type Tool,
+} from './contract-policy.ts'
+
+const DAY = 24 * 60 * MINUTE
+
+type Status = 'pending_review' | 'changes_requested' | 'approved' | 'rejected'
+
+interface Thread {
+  readonly agent: string
+  readonly task: string
+  readonly tool: Tool
+  readonly v2: boolean
+  status: Status
+  /** At the start of the message, when nobody's words are there. */
+  code?: 'expired' | 'frozen'
+  revision: number
+  submittedAt: number
+  deadline: number
+  need: Need
+  payload: Pay
+  hash: string | undefined
+  votes: { readonly who: string; readonly decision: string }[]
+  readonly revisionIds: Set<string>
+  /** Frozen while it was under way. */
+  dead: boolean
+  collected: boolean
+  redeemed: boolean
+}
+
+interface Token {
+  readonly thread: string
+  readonly key: string
+  readonly expiresAt: number
+  used: boolean
+}
+
+/** What the gateway has to answer: the status of HTTP, and the members that the test compares. Absent members must be absent. */
+export interface Expected {
+  readonly http: number
+  readonly code?: string
+  readonly status?: string
+  /** `new`: one that nobody has seen. */
+  readonly thread_id?: string
+  readonly action_hash?: string
+  /** When a token must be there: when it expires. */
+  readonly tokenUntil?: number
+  readonly starts?: string
+  readonly valid?: boolean
+  readonly reason?: string
+  readonly task_id?: string
+  readonly revision?: number
+  readonly replayed?: boolean
+}
+
+export interface Submission {
+  readonly agent: string
+  readonly task: string
+  readonly tool: Tool
+  readonly payload: Pay
+  readonly hash?: string
+  readonly risk?: Risk
+  readonly idempotencyKey?: string
+}
+
+export interface Ballot {
+  readonly who: string
+  readonly thread: string
+  readonly decision: 'approve' | 'reject' | 'request_changes'
+  readonly revision?: number
+}
+
+export interface Claim {
+  readonly agent: string
+  readonly token: string
+  readonly task: string
+  readonly payload: Pay
+  readonly thread?: string
+  readonly hash?: string
+}
+
+export interface Change {
+  readonly agent: string
+  readonly task: string
+  readonly thread: string
+  readonly revisionId: string
+  readonly tool: Tool
+  readonly payload: Pay
+  readonly hash?: string
+  readonly risk?: Risk
+}
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+const refused = (http: number, code: string): Expected => ({ http, code })
+
+export class ContractModel {
+  readonly threads = new Map<string, Thread>()
+  /** Approvals that no vote completed: somebody who had voted could take another chair from then on. */
+  filledByTime = 0
+  readonly #tokens = new Map<string, Token>()
+  readonly #keys = new Map<string, string>()
+  readonly #answers = new Map<
+    string,
+    { readonly body: string; answer: Expected; at: number; freezes: number }
+  >()
+  readonly #frozen = new Set<string>()
+  #freezes = 0
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** A new key for an agent; tokens that were bound to the one before are dead. */
+  rotate(agent: string, key: string): void {
+    this.#keys.set(agent, key)
+  }
+
+  submit(call: Submission): Expected {
+    const { idempotencyKey, ...body } = call
+    if (idempotencyKey === undefined) return this.#judged(call)
+    const id = `${call.agent} ${call.task} ${idempotencyKey}`
+    const known = this.#answers.get(id)
+    const age = this.#now() - (known?.at ?? 0)
+    if (known !== undefined && age < DAY) {
+      if (known.body !== JSON.stringify(body)) return refused(422, 'idempotency_mismatch')
+      const lasting =
+        known.answer.status !== 'allow' || (age <= 10 * MINUTE && known.freezes === this.#freezes)
+      if (lasting) return { ...known.answer, replayed: true }
+    }
+    const answer = this.#judged(call)
+    // a refusal is no answer
+    if (answer.http === 200)
+      this.#answers.set(id, {
+        body: JSON.stringify(body),
+        answer,
+        at: this.#now(),
+        freezes: this.#freezes,
+      })
+    return answer
+  }
+
+  #judged({ agent, tool, payload, hash, risk = 'low' }: Submission): Expected {
+    const judged = judge(agent, tool, payload, risk)
+    if (judged === undefined) return refused(400, 'invalid_policy_input')
+    const echo = hash === undefined ? {} : { action_hash: hash }
+    if (this.#isFrozen(agent, tool)) return { http: 200, status: 'reject', starts: 'frozen: ', ...echo }
+    if (judged.verdict !== 'review') return { http: 200, status: judged.verdict, ...echo }
+    return { http: 200, status: 'pending_review', thread_id: 'new', ...echo }
+  }
+
+  /** The thread that an answer with `thread_id: 'new'` opened. */
+  opened(id: string, { agent, task, tool, payload, hash, risk = 'low', idempotencyKey }: Submission): void {
+    const now = this.#now()
+    const asked = judge(agent, tool, payload, risk)?.need ?? LEVELS.critical
+    this.threads.set(id, {
+      agent,
+      task,
+      tool,
+      v2: hash !== undefined,
+      status: 'pending_review',
+      revision: 1,
+      submittedAt: now,
+      deadline: now + asked.expiresMs,
+      need: asked,
+      payload,
+      hash,
+      votes: [],
+      revisionIds: new Set(),
+      dead: false,
+      collected: false,
+      redeemed: false,
+    })
+    const stored = this.#answers.get(`${agent} ${task} ${idempotencyKey}`)
+    if (stored?.answer.thread_id === 'new') stored.answer = { ...stored.answer, thread_id: id }
+  }
+
+  poll(agent: string, by: { readonly thread?: string; readonly task?: string }): Expected {
+    const id = by.thread ?? this.#newestOf(agent, by.task)
+    const thread = this.threads.get(id ?? '')
+    if (id === undefined || thread?.agent !== agent) return refused(404, 'not_found')
+    if (by.task !== undefined && thread.task !== by.task) return refused(404, 'not_found')
+    this.#settle(thread)
+    const { status, hash, code } = thread
+    const echo = hash === undefined ? {} : { action_hash: hash }
+    const seen = { http: 200, status, thread_id: id, ...echo, ...(code && { starts: `${code}: ` }) }
+    if (status !== 'approved' || thread.collected) return seen
+    thread.collected = true
+    const { signed = true, ttlMs = 10 * MINUTE } = AGENTS[agent] ?? {}
+    return signed ? { ...seen, tokenUntil: this.#now() + ttlMs } : seen
+  }
+
+  /** The token that an answer with `tokenUntil` carried. */
+  minted(token: string, thread: string, expiresAt: number): void {
+    const key = this.#keys.get(this.threads.get(thread)?.agent ?? '') ?? ''
+    this.#tokens.set(token, { thread, key, expiresAt, used: false })
+  }
+
+  validate({ agent, token, task, payload, thread: named, hash }: Claim): Expected {
+    const invalid = { http: 200, valid: false, reason: 'invalid' }
+    const known = this.#tokens.get(token)
+    const thread = this.threads.get(known?.thread ?? '')
+    if (known === undefined || thread === undefined) return invalid
+    const bound = thread.agent === agent && known.key === this.#keys.get(agent) && thread.task === task
+    const path = thread.v2
+      ? named === known.thread && hash === thread.hash
+      : hash === undefined && (named === undefined || named === known.thread)
+    if (!bound || !path || !same(payload, thread.payload)) return invalid
+    if (known.used) return { ...invalid, reason: 'used' }
+    if (this.#now() >= known.expiresAt) return { ...invalid, reason: 'expired' }
+    if (thread.dead) return invalid
+    known.used = true
+    thread.redeemed = true
+    const proof = thread.v2 ? { task_id: task, thread_id: known.thread, action_hash: thread.hash ?? '' } : {}
+    return { http: 200, valid: true, ...proof }
+  }
+
+  vote({ who, thread: id, decision, revision }: Ballot): Expected {
+    const thread = this.threads.get(id)
+    if (thread === undefined) return refused(404, 'not_found')
+    const open = thread.status === 'pending_review' && !this.#isExpired(thread) && !thread.dead
+    if (!open) return refused(409, 'not_pending')
+    if (revision === undefined) return refused(428, 'revision_required')
+    if (revision !== thread.revision) return refused(412, 'stale_revision')
+    const chairs = [...thread.need.seats.keys()]
+    if (!chairs.some((group) => this.#fits(thread, group, who))) return refused(403, 'not_eligible')
+    if (AGENTS[thread.agent]?.owners.includes(who)) return refused(403, 'self_review')
+    if (thread.votes.some((one) => one.who === who)) return refused(403, 'already_voted')
+    thread.votes.push({ who, decision })
+    if (decision === 'reject') thread.status = 'rejected'
+    else if (decision === 'request_changes') thread.status = 'changes_requested'
+    else this.#approveIfFilled(thread)
+    const { status, hash } = thread
+    return { http: 200, status, revision, thread_id: id, ...(hash !== undefined && { action_hash: hash }) }
+  }
+
+  revise({ agent, task, thread: id, revisionId, tool, payload, hash, risk = 'low' }: Change): Expected {
+    const thread = this.threads.get(id)
+    if (thread?.agent !== agent || thread.task !== task) return refused(409, 'unknown_thread')
+    const open = thread.status === 'pending_review' || thread.status === 'changes_requested'
+    if (!open || this.#isExpired(thread) || thread.dead) return refused(409, 'not_pending')
+    if (thread.revisionIds.has(revisionId)) return refused(409, 'duplicate_revision')
+    if (thread.revision >= 20) return refused(409, 'too_many_revisions')
+    if (tool !== thread.tool || thread.v2 !== (hash !== undefined)) return refused(400, 'invalid_revision')
+    const judged = judge(agent, tool, payload, risk)
+    if (judged === undefined) return refused(400, 'invalid_policy_input')
+    const stricter = judged.verdict === 'review' ? both(thread.need, judged.need) : thread.need
+    Object.assign(thread, {
+      revision: thread.revision + 1,
+      submittedAt: this.#now(),
+      votes: [],
+      payload,
+      hash,
+    })
+    Object.assign(thread, { need: stricter, deadline: this.#now() + stricter.expiresMs })
+    thread.revisionIds.add(revisionId)
+    thread.status = judged.verdict === 'reject' ? 'rejected' : 'pending_review'
+    return { http: 201, status: thread.status, revision: thread.revision, thread_id: id }
+  }
+
+  freeze(scope: Scope): Expected {
+    this.#freezes++
+    this.#frozen.add(nameOf(scope))
+    for (const thread of this.threads.values())
+      if (covers(scope, thread) && !thread.redeemed) thread.dead = true
+    return { http: 200 }
+  }
+
+  unfreeze(scope: Scope): Expected {
+    if (!this.#frozen.delete(nameOf(scope))) return refused(404, 'not_found')
+    this.#freezes++
+    return { http: 204 }
+  }
+
+  /** What time alone brings about, by the timer. */
+  due(): void {
+    for (const thread of this.threads.values()) this.#settle(thread)
+  }
+
+  #isFrozen(agent: string, tool: string): boolean {
+    return ['', `agent ${agent}`, `tool ${tool}`].some((name) => this.#frozen.has(name))
+  }
+
+  #newestOf(agent: string, task: string | undefined): string | undefined {
+    return [...this.threads].filter(([, one]) => one.agent === agent && one.task === task).at(-1)?.[0]
+  }
+
+  /** An approval waits to be collected as long as the thread waited for people. */
+  #isExpired({ status, collected, deadline }: Thread): boolean {
+    return status !== 'rejected' && !collected && this.#now() >= deadline
+  }
+
+  /** Whoever looks first makes it true. */
+  #settle(thread: Thread): void {
+    if (thread.status === 'rejected') return
+    if (this.#isExpired(thread)) Object.assign(thread, { status: 'rejected', code: 'expired' })
+    else if (thread.dead) Object.assign(thread, { status: 'rejected', code: 'frozen' })
+    else if (thread.status === 'pending_review' && this.#approveIfFilled(thread)) this.filledByTime++
+  }
+
+  #approveIfFilled(thread: Thread): boolean {
+    const chairs = [...thread.need.seats].flatMap(([group, { count }]) => Array<string>(count).fill(group))
+    const people = thread.votes.filter(({ decision }) => decision === 'approve').map(({ who }) => who)
+    if (!this.#seated(thread, chairs, people)) return false
+    thread.status = 'approved'
+    thread.deadline = this.#now() + thread.need.expiresMs
+    return true
+  }
+
+  /** Every way to seat them is tried: each chair another person. */
+  #seated(thread: Thread, [chair, ...chairs]: readonly string[], people: readonly string[]): boolean {
+    if (chair === undefined) return true
+    const fitting = people.filter((who) => this.#fits(thread, chair, who))
+    return fitting.some((who) =>
+      this.#seated(
+        thread,
+        chairs,
+        people.filter((one) => one !== who),
+      ),
+    )
+  }
+
+  #fits({ need: { seats }, submittedAt }: Thread, group: string, who: string): boolean {
+    const groups = GROUPS[who] ?? []
+    const later = [...(seats.get(group)?.later ?? [])]
+    const open = later.filter(([, ms]) => this.#now() - submittedAt >= ms).map(([one]) => one)
+    return [group, ...open].some((one) => groups.includes(one))
+  }
+}
+
+export interface Scope {
+  readonly agent?: string
+  readonly tool?: string
+}
+
+const nameOf = ({ agent, tool }: Scope): string =>
+  agent === undefined ? (tool === undefined ? '' : `tool ${tool}`) : `agent ${agent}`
+const covers = (scope: Scope, { agent, tool }: Thread): boolean =>
+  (scope.agent ?? agent) === agent && (scope.tool ?? tool) === tool
