@@ -1,6 +1,6 @@
 import type { Problem } from '../contract/errors.ts'
 import { CliFailure, usage } from './failure.ts'
-import { visible } from './print-thread.ts'
+import { visible } from './visible.ts'
 
 /** How the command line reaches a running gateway: its own public API. */
 export interface Api {

@@ -1,7 +1,7 @@
 import { NotProved, openProof, proveRecord } from '../evidence/prove.ts'
 import { exported, keptText } from './evidence-files.ts'
 import { CliFailure, EXIT } from './failure.ts'
-import { visible } from './print-thread.ts'
+import { jsonOf, visible } from './visible.ts'
 
 /** `countersign evidence prove`: prints a proof for one record, which needs none of the others. */
 export async function proveOne(
@@ -27,8 +27,7 @@ export async function verifyProof(
     .then(() => openProof(text, keys))
     .catch(refused)
   const { number, record, checkpoint } = proved
-  if (options.json)
-    return console.log(JSON.stringify({ number, record: JSON.parse(record) as unknown, checkpoint }, null, 2))
+  if (options.json) return console.log(jsonOf({ number, record: JSON.parse(record) as unknown, checkpoint }))
   console.log(visible(record))
   console.error(
     `It is record ${number} of the ${checkpoint.size} of ${checkpoint.origin} that were signed at ${checkpoint.at}.`,

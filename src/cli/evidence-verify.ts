@@ -3,6 +3,7 @@ import { parseDuration } from '../policy/text.ts'
 import { exported, keptText } from './evidence-files.ts'
 import { EXIT, usage } from './failure.ts'
 import { verdictText } from './print-verdict.ts'
+import { jsonOf } from './visible.ts'
 
 export interface VerifyOptions {
   readonly key: readonly string[]
@@ -24,7 +25,7 @@ export async function verifyExport(file: string, options: VerifyOptions): Promis
     ...(within === undefined ? {} : { freshSince: Math.max(0, now - durationOf(within)) }),
   })
   const brought = { checkpoints: checkpoint.length, receipts: receipt.length, within, now }
-  console.log(json ? JSON.stringify(verdict, null, 2) : verdictText(verdict, brought))
+  console.log(json ? jsonOf(verdict) : verdictText(verdict, brought))
   if (verdict.faults.length > 0) process.exitCode = EXIT.doesNotCheck
 }
 

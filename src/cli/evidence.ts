@@ -6,11 +6,12 @@ import { proveOne, verifyProof } from './evidence-proof.ts'
 import { verifyExport } from './evidence-verify.ts'
 import { CliFailure, refuseMore, usage } from './failure.ts'
 import { writeOut } from './output.ts'
+import { escaped, jsonOf } from './visible.ts'
 
 export const EVIDENCE_USAGE = `countersign evidence <command>
 
   export --tenant TENANT [--after NUMBER]
-      Prints every evidence record of a tenant as NDJSON, in order. Tenant _system holds policy loads and reads of evidence.
+      Prints every evidence record of a tenant as NDJSON, in order; a terminal gets hidden characters as escapes. Tenant _system holds policy loads and reads of evidence.
   checkpoint --tenant TENANT
       Prints the newest signed checkpoint. Keep it where the gateway cannot write: a repository, a ticket, another machine.
   key --tenant TENANT
@@ -78,7 +79,7 @@ async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }:
   const reach = reachAsAdmin(url)
   const query = new URLSearchParams({ tenant, limit: '1' }).toString()
   const answer = await createApi(reach.url, reach.key).get<CheckpointList>(`/api/admin/checkpoints?${query}`)
-  if (json) return console.log(JSON.stringify(answer, null, 2))
+  if (json) return console.log(jsonOf(answer))
   if (what === 'key') return console.log(answer.verifier_key)
   const [checkpoint] = answer.checkpoints
   if (checkpoint === undefined) throw new CliFailure(`no evidence of \`${tenant}\` has been signed yet`)
@@ -138,6 +139,12 @@ async function copyOut(stream: AsyncIterable<Uint8Array>): Promise<number> {
       yield chunk
     }
   }
-  await writeOut(counted())
+  await writeOut(process.stdout.isTTY ? forTheEye(counted()) : counted())
   return lines
+}
+
+/** What goes to a file is the record, byte for byte. A terminal would obey what stands in it. */
+async function* forTheEye(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder()
+  for await (const chunk of stream) yield Buffer.from(escaped(decoder.decode(chunk, { stream: true })))
 }

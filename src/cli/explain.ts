@@ -10,6 +10,7 @@ import { DEFAULT_POLICIES } from './check.ts'
 import { readRequest } from './explain-request.ts'
 import { EXIT, oneOf, refuseMore, usage } from './failure.ts'
 import { sayBeside } from './two-bundles.ts'
+import { jsonOf } from './visible.ts'
 
 export const EXPLAIN_USAGE = `countersign explain [DIR] REQUEST.json [--format text|json]
 
@@ -37,7 +38,7 @@ export async function explain(args: readonly string[]): Promise<void> {
     return
   }
   const explanation = await explainIn(bundle.snapshot, await readRequest(file))
-  console.log(format === 'json' ? JSON.stringify(explanation, null, 2) : printExplanation(explanation))
+  console.log(format === 'json' ? jsonOf(explanation) : printExplanation(explanation))
 }
 
 /** An agent that the request names is held to the directory before the payload is looked at, as by the gateway; no rule is asked then. */

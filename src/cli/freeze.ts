@@ -3,6 +3,7 @@ import type { FreezeList, FreezeView, Frozen } from '../contract/freeze.ts'
 import { createApi } from './api.ts'
 import { reachAsAdmin } from './credentials.ts'
 import { usage } from './failure.ts'
+import { jsonOf, onOneLine } from './visible.ts'
 
 const OPTIONS_TEXT = `  --agent AGENT   only this agent
   --tool TOOL     only this tool; with neither, everything of the tenant
@@ -44,9 +45,7 @@ export async function freeze(args: readonly string[]): Promise<void> {
   if (tenant === 'list' && named !== undefined && more.length === 1) return list(named, values)
   const { api, body } = asked(args, FREEZE_USAGE)
   const frozen = await api.post<Frozen>('/api/admin/freeze', body)
-  console.log(
-    values.json ? JSON.stringify(frozen, null, 2) : `${nameOf(frozen)} is frozen since ${frozen.frozen_at}`,
-  )
+  console.log(values.json ? jsonOf(frozen) : `${nameOf(frozen)} is frozen since ${frozen.frozen_at}`)
   if (!frozen.known)
     console.error(
       `the bundle in force does not know ${nameOf(frozen)}: check the spelling. It is frozen all the same.`,
@@ -64,12 +63,12 @@ async function list(tenant: string, { url, json }: ReturnType<typeof parse>['val
   const reach = reachAsAdmin(url)
   const api = createApi(reach.url, reach.key)
   const answer = await api.get<FreezeList>(`/api/admin/freezes?tenant=${encodeURIComponent(tenant)}`)
-  if (json) return console.log(JSON.stringify(answer, null, 2))
+  if (json) return console.log(jsonOf(answer))
   console.log(answer.freezes.map(lineOf).join('\n') || 'nothing is frozen')
 }
 
 const lineOf = (one: FreezeView): string =>
-  `${nameOf(one)}  since ${one.frozen_at}, by ${one.by}: ${one.reason}`
+  onOneLine(`${nameOf(one)}  since ${one.frozen_at}, by ${one.by}: ${one.reason}`)
 
 function asked(args: readonly string[], help: string) {
   const { values, positionals } = parse(args)
@@ -84,6 +83,6 @@ function asked(args: readonly string[], help: string) {
 }
 
 function nameOf({ tenant, agent, tool }: Pick<FreezeView, 'tenant' | 'agent' | 'tool'>): string {
-  if (agent !== undefined) return `agent ${tenant}/${agent}`
-  return tool === undefined ? `tenant ${tenant}` : `tool ${tool} in ${tenant}`
+  if (agent !== undefined) return onOneLine(`agent ${tenant}/${agent}`)
+  return onOneLine(tool === undefined ? `tenant ${tenant}` : `tool ${tool} in ${tenant}`)
 }

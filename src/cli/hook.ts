@@ -11,6 +11,7 @@ import { createGate, NotExecuted } from '../sdk/index.ts'
 import { told } from '../sdk/told.ts'
 import { reachAsAgent } from './credentials.ts'
 import { CliFailure, EXIT, refuseMore, usage } from './failure.ts'
+import { visible } from './visible.ts'
 
 export const HOOK_USAGE = `countersign hook claude-code|codex|gemini [--url URL] [--prefix TEXT] [--max-wait 50s] [--grant] [--state DIR]
 countersign hook claude-code|codex|gemini [the same options] --settings
@@ -113,7 +114,7 @@ function unfinishedOf({ state }: Options): Unfinished {
   return openUnfinished({
     directory: () => state ?? join(stateHome(), 'countersign', 'hooks'),
     now: Date.now(),
-    note: (text) => console.error(`countersign: ${text}`),
+    note: (text) => console.error(visible(`countersign: ${text}`)),
   })
 }
 

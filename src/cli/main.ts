@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { CliFailure, EXIT, plainly } from './failure.ts'
+import { visible } from './visible.ts'
 
 interface Command {
   readonly run: (args: readonly string[]) => Promise<void>
@@ -165,11 +166,11 @@ function refuseUntilAllowed(): void {
 function fail(error: unknown): void {
   const { code, message } = error as { code?: string; message?: string }
   if (error instanceof CliFailure) {
-    console.error(`countersign: ${error.message}`)
-    if (error.hint !== undefined) console.error(`\n${error.hint}`)
+    console.error(visible(`countersign: ${error.message}`))
+    if (error.hint !== undefined) console.error(visible(`\n${error.hint}`))
     process.exitCode = error.exit
   } else if (code?.startsWith('ERR_PARSE_ARGS')) {
-    console.error(`countersign: ${plainly(message ?? code)}`)
+    console.error(visible(`countersign: ${plainly(message ?? code)}`))
     process.exitCode = EXIT.usage
   } else if (code === 'EPIPE') {
     process.exitCode = EXIT.unexpected

@@ -7,6 +7,7 @@ import { parseDuration } from '../policy/text.ts'
 import { createGate, type Gate } from '../sdk/index.ts'
 import { reachAsAgent } from './credentials.ts'
 import { CliFailure, usage } from './failure.ts'
+import { visible } from './visible.ts'
 
 export const MCP_USAGE = `countersign mcp [--url URL] [--prefix TEXT] [--task ID] [--max-wait 50s] -- COMMAND [ARGUMENT...]
 
@@ -48,7 +49,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
     progressEveryMs: PROGRESS_MS,
     toServer: (line) => server.write(line),
     toClient: (line) => void process.stdout.write(line),
-    note: (text) => console.error(`countersign: ${text}`),
+    note: (text) => console.error(visible(`countersign: ${text}`)),
   })
   process.exitCode = await stand({ proxy, server, left }, command)
 }

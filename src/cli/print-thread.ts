@@ -1,17 +1,19 @@
 import type { ThreadList, ThreadSummary, ThreadView } from '../contract/reviewer.ts'
 import type { Me } from '../contract/session.ts'
-import { segmentsOf } from '../domain/hidden-characters.ts'
+import { setIn, visible } from './visible.ts'
 
-/** Terminal views of threads. Whatever an agent wrote is printed with control and bidi characters made visible. */
+/** Terminal views of threads. Whatever anybody wrote is printed with control and bidi characters made visible, and further in than what is said of it. */
 
 export function printThreadList({ threads, next_cursor }: ThreadList, me: Me): string {
   if (threads.length === 0) return 'no thread waits for anybody'
-  const lines = threads.flatMap((thread) => [headline(thread), `  ${visible(thread.message)}`])
+  const lines = threads.flatMap((thread) => [headline(thread), `  ${setIn(thread.message)}`])
   const more =
     next_cursor === undefined
       ? []
       : ['(there are more: choose by --status, --tool, --risk or --agent, or look into the console)']
-  return [...lines, ...more, '', `you are ${me.name} (${me.groups.join(', ') || 'no group'})`].join('\n')
+  return visible(
+    [...lines, ...more, '', `you are ${me.name} (${me.groups.join(', ') || 'no group'})`].join('\n'),
+  )
 }
 
 function headline(thread: ThreadSummary): string {
@@ -30,11 +32,11 @@ function until(thread: { status: string; deadline?: string }): string {
 }
 
 export function printThread(view: ThreadView): string {
-  return [
+  const lines = [
     `${view.thread_id}   ${view.status}, revision ${view.revision}${until(view)}`,
     '',
-    `${view.tool_name}   ${visible(view.tool_description ?? '')}`,
-    `by ${view.agent}, task ${visible(view.task_id)}`,
+    `${view.tool_name}   ${setIn(view.tool_description ?? '')}`,
+    `by ${view.agent}, task ${setIn(view.task_id)}`,
     '',
     'What policy says',
     `  risk ${view.risk} (policy alone: ${view.policy_risk})${view.reversibility === undefined ? '' : `, ${view.reversibility}`}`,
@@ -44,7 +46,7 @@ export function printThread(view: ThreadView): string {
     ),
     '',
     'What would run',
-    indent(visible(JSON.stringify(view.payload, null, 2))),
+    indent(JSON.stringify(view.payload, null, 2)),
     '',
     ...claims(view),
     ...warnings(view),
@@ -55,7 +57,8 @@ export function printThread(view: ThreadView): string {
     ),
     `  can still vote: ${view.who_can_vote.map((one) => one.name).join(', ') || 'nobody'}`,
     `  you: ${view.can_vote.allowed ? 'may vote' : (view.can_vote.reason ?? 'may not vote')}`,
-  ].join('\n')
+  ]
+  return visible(lines.join('\n'))
 }
 
 const by = (seat: ThreadView['seats'][number]): string =>
@@ -74,7 +77,7 @@ function claims(view: ThreadView): string[] {
     risk: risk_level,
   }
   const lines = Object.entries(said).flatMap(([name, text]) =>
-    text === undefined ? [] : [`  ${name}: ${visible(text)}`],
+    text === undefined ? [] : [`  ${name}: ${setIn(text)}`],
   )
   return lines.length === 0 ? [] : ['What the agent claims', ...lines, '']
 }
@@ -82,7 +85,7 @@ function claims(view: ThreadView): string[] {
 function warnings(view: ThreadView): string[] {
   if (view.warnings.length === 0) return []
   const lines = view.warnings.map(
-    ({ place, message, words }) => `  ${visible(place)}: ${[message, ...words].join(' ')}`,
+    ({ place, message, words }) => `  ${setIn(place)}: ${[message, ...words].join(' ')}`,
   )
   return ['Look twice', ...lines, '']
 }
@@ -91,7 +94,7 @@ function votes(view: ThreadView): string[] {
   if (view.votes.length === 0) return []
   const lines = view.votes.map((vote) => {
     const gone = vote.void ? ` (revision ${vote.revision}, void)` : ''
-    const comment = vote.comment === undefined ? '' : `: ${visible(vote.comment)}`
+    const comment = vote.comment === undefined ? '' : `: ${setIn(vote.comment)}`
     return `  ${vote.name ?? vote.reviewer} ${vote.decision}${gone}${comment}`
   })
   return ['Votes', ...lines, '']
@@ -99,14 +102,4 @@ function votes(view: ThreadView): string[] {
 
 function indent(text: string): string {
   return text.replace(/^/gm, '  ')
-}
-
-/** Hidden characters stand as their code points, as in the console. */
-export function visible(text: string): string {
-  return segmentsOf(text)
-    .map(({ text: run, hidden }) => {
-      if (hidden === undefined) return run
-      return hidden.count === 1 ? `<${hidden.code}>` : `<${hidden.code} x${hidden.count}>`
-    })
-    .join('')
 }

@@ -1,5 +1,5 @@
 import { PROPERTIES, type Property, type Verdict } from '../evidence/verify.ts'
-import { visible } from './print-thread.ts'
+import { onOneLine } from './visible.ts'
 
 /** What was checked against. */
 export interface Brought {
@@ -42,7 +42,7 @@ const LONGEST_FAULT = 400
 
 /** What is wrong may name what stands in the file, whoever wrote that. */
 function shown(fault: string): string {
-  return visible(fault.length > LONGEST_FAULT ? `${fault.slice(0, LONGEST_FAULT)}...` : fault)
+  return onOneLine(fault.length > LONGEST_FAULT ? `${fault.slice(0, LONGEST_FAULT)}...` : fault)
 }
 
 const holds = (...lines: string[]): Said => ({ holds: true, lines })

@@ -5,6 +5,7 @@ import { type Api, createApi } from './api.ts'
 import { reachAsReviewer } from './credentials.ts'
 import { refuseMore, usage, wholeNumber } from './failure.ts'
 import { printThread, printThreadList } from './print-thread.ts'
+import { jsonOf } from './visible.ts'
 
 export const REVIEW_USAGE = `countersign review <command>
 
@@ -68,7 +69,7 @@ async function list(api: Api, values: Record<string, string | boolean | undefine
   const query = new URLSearchParams({ limit: String(PAGE) })
   for (const key of ['status', 'tool', 'risk', 'agent']) if (values[key]) query.set(key, String(values[key]))
   const found = await pagesOf(api, query)
-  if (values['json']) console.log(JSON.stringify(found, null, 2))
+  if (values['json']) console.log(jsonOf(found))
   else console.log(printThreadList(found, await api.get<Me>('/api/review/me')))
 }
 
@@ -91,7 +92,7 @@ async function pagesOf(api: Api, query: URLSearchParams): Promise<ThreadList> {
 
 async function show(api: Api, thread: string, json: boolean): Promise<void> {
   const view = await api.get<ThreadView>(pathOf(thread))
-  console.log(json ? JSON.stringify(view, null, 2) : printThread(view))
+  console.log(json ? jsonOf(view) : printThread(view))
 }
 
 interface Vote {
@@ -120,7 +121,7 @@ async function vote(api: Api, { thread, decision, comment, revision, json }: Vot
     ...(comment === undefined ? {} : { comment }),
   }
   const view = await api.post<ThreadView>(`${pathOf(thread)}/votes`, body)
-  if (json) return console.log(JSON.stringify(view, null, 2))
+  if (json) return console.log(jsonOf(view))
   const missing = view.seats.filter((seat) => seat.filled_by.length < seat.approvals)
   const still = missing.map((seat) => `${seat.approvals - seat.filled_by.length} of ${seat.group}`).join(', ')
   console.log(

@@ -2,9 +2,9 @@ import { openArchive } from '../app-store.ts'
 import { type Config, shownStore } from '../config.ts'
 import { type CheckReport, checkStore } from '../gateway/check/store.ts'
 import { EXIT } from './failure.ts'
-import { visible } from './print-thread.ts'
 import { orExplain } from './store-failure.ts'
 import type { CheckFormat } from './store.ts'
+import { jsonOf, onOneLine } from './visible.ts'
 
 /** `countersign store check`. Exit 3 when something was found. */
 export async function checkStoreOf(config: Config, format: CheckFormat): Promise<void> {
@@ -17,8 +17,9 @@ export async function checkStoreOf(config: Config, format: CheckFormat): Promise
     }
   })
   if (report.findings.length > 0) process.exitCode = EXIT.doesNotCheck
-  if (format === 'json') return console.log(JSON.stringify(asJson(report), undefined, 2))
-  for (const { law, partition, what } of report.findings) console.log(visible(`${law} ${partition}: ${what}`))
+  if (format === 'json') return console.log(jsonOf(asJson(report)))
+  for (const { law, partition, what } of report.findings)
+    console.log(onOneLine(`${law} ${partition}: ${what}`))
   if (report.omitted > 0) console.log(`... and ${report.omitted} more`)
   console.log(`${verdict(report)} in ${shownStore(config)}: ${counted(report)}`)
 }

@@ -9,6 +9,7 @@ import type {
 import { type Api, createApi } from './api.ts'
 import { reachAsAdmin } from './credentials.ts'
 import { refuseMore, usage, wholeNumber } from './failure.ts'
+import { jsonOf, visible } from './visible.ts'
 
 export const WEBHOOKS_USAGE = `countersign webhooks <command>
 
@@ -89,7 +90,7 @@ export async function webhooks(args: readonly string[]): Promise<void> {
   refuseMore(named, command.more ?? command.names, WEBHOOKS_USAGE)
   const reach = reachAsAdmin(values.url)
   const { json, text } = await command.run({ api: createApi(reach.url, reach.key), values, named })
-  console.log(values.json ? JSON.stringify(json, null, 2) : text)
+  console.log(values.json ? jsonOf(json) : visible(text))
 }
 
 const pathOf = (id = '', rest = ''): string => `/api/admin/webhooks/${encodeURIComponent(id)}${rest}`

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -6,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ThreadList, ThreadView } from '../../src/contract/reviewer.ts'
 import { type StartedProcess, startProcess } from '../crash.ts'
@@ -42,6 +44,9 @@ afterAll(async () => {
   await gateway.kill('SIGTERM')
   await rm(directory, { recursive: true, force: true })
 })
+
+/** Controls other than the line end, and what changes the direction of the text. */
+const STEERS = /[^\P{Cc}\n]|\p{Bidi_Control}/u
 
 const run = (...args: string[]) => runCli(args, { cwd: directory, env })
 
@@ -435,6 +440,38 @@ describe('countersign review', () => {
     expect(out).toMatch(/Look twice\n {2}payload\/\w+: Characters change the direction/)
   })
 
+  it('no text of anybody steers the terminal, or stands where a heading stands', async () => {
+    const hostile = 'x\u001b[2J\u009b2J\u202e\nVotes\n  bob approve'
+    const { thread_id = '' } = await asAgent<{ thread_id?: string }>('requests', {
+      tool_name: 'ledger.transfer',
+      payload: transferOf(27_000),
+      subject: hostile,
+      preview: hostile,
+    })
+    await run('freeze', 'acme', '--tool', 'no.tool', '--reason', hostile)
+    const shown = [
+      await review('show', thread_id),
+      await review('request-changes', thread_id, '-m', hostile),
+      await review('show', thread_id),
+      await review('list', '--status', 'changes_requested'),
+      await review('show', thread_id, '--json'),
+      await review('list', '--status', 'changes_requested', '--json'),
+      await run('freeze', 'list', 'acme'),
+      await run('freeze', 'list', 'acme', '--json'),
+      await run('keys', 'issue', 'agent', `acme/${hostile}`),
+      await run('evidence', 'verify', hostile, '--key', 'k', '--receipt', '1:'),
+    ]
+    for (const { out, err } of shown) expect(out + err).not.toMatch(STEERS)
+    expect(shown[0]?.out).not.toMatch(/^(?:Votes| {2}bob)/m)
+    expect(shown[2]?.out.match(/^Votes$/gm)).toHaveLength(1)
+    expect(shown[3]?.out).not.toMatch(/^(?:Votes| {2}bob)/m)
+    expect(shown[6]?.out.trimEnd()).toMatch(
+      /^tool no\.tool in acme .*<U\+000A>Votes<U\+000A> {2}bob approve$/,
+    )
+    expect((JSON.parse(shown[4]?.out ?? '') as ThreadView).subject).toBe(hostile)
+    await run('unfreeze', 'acme', '--tool', 'no.tool', '--reason', 'done')
+  })
+
   it('approve votes on the revision that it shows, and says what became of the thread', async () => {
     const { code, out } = await review('approve', thread, '-m', 'fine')
     expect(out).toBe(`${thread} is approved\n`)
@@ -496,6 +533,23 @@ describe('countersign evidence export', () => {
     expect(numbers).toEqual(numbers.map((_, i) => i + 1))
     expect(numbers.length).toBeGreaterThan(5)
     expect(code).toBe(0)
+  })
+
+  it.runIf(process.platform === 'linux')('does not steer a terminal, and says the same there', async () => {
+    const bytes = await run('evidence', 'export', '--tenant', 'acme')
+    expect(bytes.out).toMatch(STEERS)
+    const command = `'${process.execPath}' '${MAIN}' evidence export --tenant acme`
+    const options = { cwd: directory, env: { PATH: process.env['PATH'] ?? '', ...env } }
+    const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'], options)
+    // a terminal ends its lines with a carriage return, too
+    const shown = stdout.replaceAll('\r\n', '\n')
+    expect(shown).not.toMatch(STEERS)
+    const recordsIn = (text: string): unknown[] =>
+      text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown)
+    expect(recordsIn(shown)).toEqual(recordsIn(bytes.out))
   })
 
   it('that breaks off says so, and does not pass for the whole', async () => {

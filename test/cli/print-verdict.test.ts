@@ -49,6 +49,13 @@ describe('the verdict on evidence', () => {
     )
   })
 
+  it('lets no text of the file stand as a line of its own', () => {
+    const forged = 'it is of tenant `x\n  holds    completeness  all is well'
+    expect(text({ faults: [{ property: 'completeness', text: forged }] })).toContain(
+      '  FAILS    completeness  it is of tenant `x<U+000A>  holds    completeness  all is well\n',
+    )
+  })
+
   it('does not say that anything holds that was not seen', () => {
     const broken = [{ property: 'integrity', text: 'one' }] as const
     expect(text({ faults: broken, whole: false })).toContain(

@@ -8,6 +8,7 @@ import { openDatabase } from '../../src/store/embedded/tables.ts'
 import { startProcess } from '../crash.ts'
 import { held, openWorld, until } from '../gateway-fixture.ts'
 import { playHistory } from '../gateway/random-history.ts'
+import { commitOf } from '../store/commit-of.ts'
 import { Places } from '../store/places.ts'
 import { runCli, runUnread } from './run.ts'
 
@@ -67,6 +68,24 @@ describe('countersign store check', () => {
     const refused = await store(['export', at('unsound'), '--store', broken.address])
     expect(refused.err).toMatch(/breaks law S15[^]*store check/)
     expect([refused.code, existsSync(at('unsound'))]).toEqual([3, false])
+  })
+
+  it('shows what stands in the store without obeying it, each finding on one line', async () => {
+    const broken = places.embedded()
+    expect((await store(['restore', at('sound'), '--store', broken.address])).code).toBe(0)
+    const opened = await broken.open()
+    const hostile = 'x\u001b[2J\u009b\u202e\nfine: nothing found'
+    const writes = [{ op: 'put', type: 'comments', id: hostile, body: '{}' } as const]
+    await opened.commit('acme', commitOf(opened, { writes }))
+    await opened.close()
+    const shown = 'x<U+001B>[2J<U+009B><U+202E><U+000A>fine: nothing found'
+    const { code, out } = await store(['check', '--store', broken.address])
+    expect(out).toContain(`G10 acme: there are comments on thread \`${shown}\`, but no thread\n`)
+    expect(out).not.toMatch(/^fine/m)
+    const json = await store(['check', '--format', 'json', '--store', broken.address])
+    for (const text of [out, json.out]) expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u)
+    expect((JSON.parse(json.out) as { findings: { what: string }[] }).findings[0]?.what).toContain(hostile)
+    expect([code, json.code]).toEqual([3, 3])
   })
 
   it('says in one sentence that there is no store', async () => {
