@@ -1,14 +1,14 @@
 import { SYSTEM } from '../domain/evidence.ts'
 import { type FreezeScope, withFreeze, withoutFreeze } from '../domain/freeze.ts'
 import { holds, momentOf, textOf, type ToldRecord } from './record.ts'
-import { SLACK_MS, type Told, type ToldSession } from './told.ts'
+import { holdsDrawn, SLACK_MS, type Told, type ToldSession } from './told.ts'
 
 /* Who may act, and what is stopped: keys, links, sessions, freezes and webhooks (design.md sections 5 and 6). */
 
 export function keyIssued(told: Told, { details }: ToldRecord): void {
   const { holder, key_hash } = keyIn(details)
   holds(details['rotated'] === told.keys.has(holder), 'whether it replaces a key is told wrong')
-  holds(told.keys.get(holder) !== key_hash, 'this key was issued before')
+  holdsDrawn(told, key_hash, 'key')
   told.keys.set(holder, key_hash)
 }
 
@@ -24,7 +24,9 @@ function keyIn(details: ToldRecord['details']): { readonly holder: string; reado
 }
 
 export function linkIssued(told: Told, { details }: ToldRecord): void {
-  told.links.set(textOf(details['link_hash'], 'link_hash'), {
+  const hash = textOf(details['link_hash'], 'link_hash')
+  holdsDrawn(told, hash, 'link')
+  told.links.set(hash, {
     reviewer: textOf(details['reviewer'], 'reviewer'),
     expires_at: momentOf(details['expires_at'], 'expires_at'),
   })
@@ -33,7 +35,7 @@ export function linkIssued(told: Told, { details }: ToldRecord): void {
 export function sessionOpened(told: Told, { actor, at, details }: ToldRecord): void {
   const hash = textOf(details['session_hash'], 'session_hash')
   const via = textOf(details['via'], 'via')
-  holds(!told.sessions.has(hash), 'this session was opened before')
+  holdsDrawn(told, hash, 'session')
   if (via === 'link') {
     const link_hash = textOf(details['link_hash'], 'link_hash')
     const link = told.links.get(link_hash)
@@ -86,6 +88,7 @@ export function freezeEnded(told: Told, record: ToldRecord): void {
 }
 
 function scopeOf({ details: { agent, tool } }: ToldRecord): FreezeScope {
+  holds(agent === undefined || tool === undefined, 'a freeze is of an agent or of a tool')
   return {
     ...(agent === undefined ? {} : { agent: textOf(agent, 'agent') }),
     ...(tool === undefined ? {} : { tool: textOf(tool, 'tool') }),
@@ -102,9 +105,23 @@ export function webhookCreated(told: Told, { details }: ToldRecord): void {
   told.webhooks.add(id)
 }
 
+/** What was sent before, or is still on its way, may end when the webhook is gone. */
 export function webhookKnown(told: Told, { details }: ToldRecord): void {
-  const id = textOf(details['webhook'] ?? details['id'], 'id')
-  holds(told.webhooks.has(id), 'this webhook was never created')
+  holds(told.webhooks.has(webhookOf({ details })), 'this webhook was never created')
+}
+
+const webhookOf = ({ details }: Pick<ToldRecord, 'details'>): string =>
+  textOf(details['webhook'] ?? details['id'], 'id')
+
+/** What is changed of a webhook is changed in the list of those that are there. */
+export function webhookChanged(told: Told, record: ToldRecord): void {
+  webhookKnown(told, record)
+  holds(!told.goneWebhooks.has(webhookOf(record)), 'this webhook was deleted before')
+}
+
+export function webhookDeleted(told: Told, record: ToldRecord): void {
+  webhookChanged(told, record)
+  told.goneWebhooks.add(webhookOf(record))
 }
 
 /** Whoever acts holds a credential: every commit guards it. @throws BrokenLaw */

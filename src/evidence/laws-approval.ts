@@ -3,6 +3,7 @@ import { holds, momentOf, textOf, type ToldRecord } from './record.ts'
 import {
   currentThread,
   holdsAgent,
+  holdsDrawn,
   holdsInTime,
   livingThread,
   move,
@@ -21,6 +22,7 @@ export function tokenMinted(told: Told, record: ToldRecord): void {
   const expires_at = momentOf(record.details['expires_at'], 'expires_at')
   holds(expires_at > record.at, 'its token had expired at its birth')
   const hash = textOf(record.details['token_hash'], 'token_hash')
+  holdsDrawn(told, hash, 'token')
   const key = told.keys.get(`agent:${thread.agent}`)
   thread.approval = { ...approval, collected: true, token: { hash, expires_at, key } }
 }

@@ -1,9 +1,9 @@
-import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { VERDICTS } from '../domain/decision.ts'
 import { BY_FREEZE, NO_BUNDLE } from '../domain/evidence.ts'
 import { freezeOf } from '../domain/freeze.ts'
 import { transition } from '../domain/thread.ts'
-import { holds, listOf, objectOf, textOf, type ToldRecord } from './record.ts'
+import { holds, listOf, momentOf, objectOf, textOf, type ToldRecord } from './record.ts'
+import { holdsEligible, holdsEscalated, holdsQuorum, holdsTighter, requirementOf } from './requirement.ts'
 import {
   currentThread,
   deadlineOf,
@@ -15,7 +15,6 @@ import {
   SLACK_MS,
   threadOf,
   type Told,
-  type ToldRequirement,
   type ToldThread,
   type ToldVote,
 } from './told.ts'
@@ -72,6 +71,7 @@ export function reviewRevised(told: Told, record: ToldRecord): void {
     VERDICTS.some((one) => one === verdict),
     `its verdict is ${JSON.stringify(verdict)}`,
   )
+  textOf(record.details['policy'], 'policy')
   const rejected = verdict === 'reject'
   move(thread, rejected ? 'revise_rejected' : 'revise')
   const next = revisionOf(record)
@@ -80,7 +80,10 @@ export function reviewRevised(told: Told, record: ToldRecord): void {
   if (rejected) told.due = { type: 'review.rejected', thread: id }
 }
 
-function decided({ details }: ToldRecord, verdict: string): void {
+function decided({ details, task, tool }: ToldRecord, verdict: string): void {
+  textOf(task, 'task_id')
+  textOf(tool, 'tool')
+  textOf(details['policy'], 'policy')
   holds(verdict === 'reject' || details['policy'] !== NO_BUNDLE, 'no policy was in force')
   holds(details['verdict'] === verdict, `its verdict is ${JSON.stringify(details['verdict'])}`)
 }
@@ -96,31 +99,6 @@ function revisionOf(
   return { revision: record.revision ?? 0, submitted_at: record.at, requirement, votes: [] }
 }
 
-function requirementOf({ seats, expires_ms, interactive }: JsonObject): ToldRequirement {
-  holds(typeof expires_ms === 'number' && expires_ms > 0, 'its thread would never expire')
-  const approvals = listOf(seats, 'seats').reduce<number>((sum, seat) => sum + approvalsOf(seat), 0)
-  holds(approvals > 0, 'nobody would have to approve')
-  return { approvals, interactive: interactive === true, expires_ms }
-}
-
-function approvalsOf(seat: JsonValue): number {
-  const { approvals } = objectOf(seat, 'a seat')
-  holds(
-    typeof approvals === 'number' && Number.isSafeInteger(approvals) && approvals > 0,
-    'a seat takes nobody',
-  )
-  return approvals
-}
-
-/** While people are asked, what they have to do only becomes more. */
-function holdsTighter(before: ToldRequirement, after: ToldRequirement): void {
-  const tighter =
-    after.approvals >= before.approvals &&
-    after.expires_ms <= before.expires_ms &&
-    after.interactive >= before.interactive
-  holds(tighter, 'it asks less of people than the revision before')
-}
-
 const ENDED_BY: Readonly<Record<string, 'review.rejected' | 'review.changes_requested' | undefined>> = {
   approve: undefined,
   reject: 'review.rejected',
@@ -131,13 +109,14 @@ export function voteCast(told: Told, record: ToldRecord): void {
   const thread = livingThread(told, record)
   holdsInTime(thread, record)
   const vote = voteOf(record)
+  holdsEligible(thread.requirement, vote, record.at - thread.submitted_at + SLACK_MS)
   holds(Object.hasOwn(ENDED_BY, vote.decision), `nobody can vote ${JSON.stringify(vote.decision)}`)
   holds(
     !thread.votes.some(({ reviewer }) => reviewer === vote.reviewer),
     'the same reviewer has voted on this revision',
   )
   holds(
-    !thread.requirement.interactive || vote.via !== 'key',
+    thread.requirement.interactive !== true || vote.via !== 'key',
     'a key does not vote where a person has to sign in',
   )
   const [first = vote] = thread.votes
@@ -150,7 +129,14 @@ export function voteCast(told: Told, record: ToldRecord): void {
 
 function voteOf({ actor, details }: ToldRecord): ToldVote {
   const [decision, digest, via] = ['decision', 'digest', 'via'].map((name) => textOf(details[name], name))
-  return { reviewer: actor.id, decision: decision ?? '', digest: digest ?? '', via: via ?? '' }
+  const { groups } = details
+  return {
+    reviewer: actor.id,
+    decision: decision ?? '',
+    digest: digest ?? '',
+    via: via ?? '',
+    ...(groups === undefined ? {} : { groups: listOf(groups, 'groups').map((one) => textOf(one, 'groups')) }),
+  }
 }
 
 /** The vote that filled the last seat stands before it; where an escalation or the directory filled it, the gateway says so. */
@@ -159,14 +145,13 @@ export function reviewApproved(told: Told, record: ToldRecord): void {
   const { votes, requirement } = thread
   holdsInTime(thread, record)
   if (record.actor.kind !== 'gateway') holdsVote(told, record, 'approve')
-  const approvers = votes.filter(({ decision }) => decision === 'approve').map(({ reviewer }) => reviewer)
+  const approvers = votes.filter(({ decision }) => decision === 'approve')
   const voters = listOf(record.details['voters'], 'voters')
   holds(
-    JSON.stringify(voters) === JSON.stringify(approvers),
+    JSON.stringify(voters) === JSON.stringify(approvers.map(({ reviewer }) => reviewer)),
     'its voters are not those who approved this revision',
   )
-  const { approvals } = requirement
-  holds(voters.length >= approvals, `${voters.length} approved, and ${approvals} have to`)
+  holdsQuorum(requirement, approvers, record.at - thread.submitted_at + SLACK_MS)
   holds(record.details['digest'] === votes[0]?.digest, 'it is not what the voters saw')
   move(thread, 'quorum_met')
   thread.approval = { at: record.at }
@@ -223,8 +208,12 @@ function endable(told: Told, record: ToldRecord): ToldThread {
 
 /** Reminders and escalations. */
 export function reviewAnnounced(told: Told, record: ToldRecord): void {
-  const { status } = currentThread(told, record)
+  const { status, requirement, submitted_at } = currentThread(told, record)
+  const { at, details, type } = record
   holds(status === 'pending_review', `its thread was ${status} by then`)
+  holds(at + SLACK_MS >= momentOf(details['due_at'], 'due_at'), 'it was not due')
+  if (type === 'review.escalated')
+    holdsEscalated(requirement, textOf(details['to'], 'to'), at - submitted_at + SLACK_MS)
 }
 
 export function threadClaimed(told: Told, record: ToldRecord): void {

@@ -1,6 +1,7 @@
 import { type Freezes, freezeSince, NEVER_FROZEN } from '../domain/freeze.ts'
 import { type ThreadStatus, type ThreadTrigger, transition } from '../domain/thread.ts'
 import { holds, textOf, type ToldRecord } from './record.ts'
+import type { ToldPerson, ToldRequirement } from './requirement.ts'
 
 /** What the records so far have told of a tenant: as much of its state as their laws need. */
 export interface Told {
@@ -13,8 +14,11 @@ export interface Told {
   readonly sessions: Map<string, ToldSession>
   /** How many of them each reviewer has, and how many by each way, as `["ann"]` and `["ann","oidc"]`. */
   readonly signedIn: Map<string, number>
-  /** Every webhook that there ever was. */
+  /** Every webhook that there ever was, and those that are gone. */
   readonly webhooks: Set<string>
+  readonly goneWebhooks: Set<string>
+  /** The SHA-256 of all keys, links, sessions and tokens: each is drawn by lot, and comes once. */
+  readonly drawn: Set<string>
   freezes: Freezes
   /** The record before this one. */
   last?: ToldRecord
@@ -57,15 +61,7 @@ export interface ToldThread {
   approval?: ToldApproval
 }
 
-export interface ToldRequirement {
-  /** Distinct people who have to approve. */
-  readonly approvals: number
-  readonly interactive: boolean
-  readonly expires_ms: number
-}
-
-export interface ToldVote {
-  readonly reviewer: string
+export interface ToldVote extends ToldPerson {
   readonly decision: string
   readonly digest: string
   readonly via: string
@@ -94,6 +90,8 @@ export function nothingTold(): Told {
     sessions: new Map(),
     signedIn: new Map(),
     webhooks: new Set(),
+    goneWebhooks: new Set(),
+    drawn: new Set(),
     freezes: NEVER_FROZEN,
     allowed: 0,
     rejected: 0,
@@ -144,6 +142,12 @@ const NO_VOTES: readonly ToldVote[] = []
 /** The agent whose thread it is did it. @throws BrokenLaw */
 export function holdsAgent({ agent }: ToldThread, { actor }: ToldRecord): void {
   holds(actor.kind === 'agent' && actor.id === agent, `its thread is of the agent \`${agent}\``)
+}
+
+/** A hash of what nobody can draw a second time. @throws BrokenLaw */
+export function holdsDrawn({ drawn }: Told, hash: string, what: string): void {
+  holds(!drawn.has(hash), `this ${what} was there before`)
+  drawn.add(hash)
 }
 
 /** Clocks of instances may differ by that much. */

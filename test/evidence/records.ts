@@ -45,13 +45,13 @@ export const ASKED = { expires_ms: 60_000, seats: [{ approvals: 1, escalate: [],
 export const pending = (requirement: JsonValue = ASKED, parts: Parts = {}): JsonObject =>
   record('review.pending', {
     ...parts,
-    details: { verdict: 'review', by: ['r'], requirement, ...parts.details },
+    details: { verdict: 'review', by: ['r'], policy: 'bundle', requirement, ...parts.details },
   })
 export const revised = (requirement: JsonValue = ASKED, parts: Parts = {}): JsonObject =>
   record('review.revised', {
     revision: 2,
     ...parts,
-    details: { verdict: 'review', by: ['r'], requirement, ...parts.details },
+    details: { verdict: 'review', by: ['r'], policy: 'bundle', requirement, ...parts.details },
   })
 export const voted = (by: string, decision = 'approve', parts: Parts = {}): JsonObject =>
   record('vote.cast', { by, ...parts, details: { decision, digest: 'd', via: 'key', ...parts.details } })
@@ -77,7 +77,7 @@ export const decided = (verdict: 'allow' | 'reject', by = ['r'], parts: Parts = 
     thread_id: undefined,
     revision: undefined,
     ...parts,
-    details: { verdict, by, ...parts.details },
+    details: { verdict, by, policy: 'bundle', ...parts.details },
   })
 export const reported = (text: string): JsonObject =>
   record('agent.event', { ...plain, task_id: 'task', details: { text } })

@@ -36,6 +36,17 @@ const BEN = 'reviewer:ben'
 const TIMER = 'gateway:timer'
 const SECONDS = { late: 62, expired: 32 }
 const TWO = { expires_ms: 60_000, seats: [{ approvals: 2, escalate: [], group: 'desk' }] }
+const ESCALATING = {
+  ...TWO,
+  seats: [{ approvals: 2, escalate: [{ after_ms: 10_000, group: 'leads' }], group: 'desk' }],
+}
+const BOTH = {
+  expires_ms: 60_000,
+  seats: [
+    { approvals: 1, escalate: [], group: 'desk' },
+    { approvals: 1, escalate: [], group: 'legal' },
+  ],
+}
 const SIGNED_IN = { ...ASKED, interactive: true }
 const plain = { task_id: undefined, thread_id: undefined, revision: undefined, tool: undefined }
 
@@ -45,6 +56,14 @@ const expired = (was: string, seconds: number = SECONDS.late): JsonObject =>
   record('review.expired', { by: TIMER, at: seconds, details: { was } })
 const frozen = (was: string): JsonObject =>
   record('review.frozen', { by: 'gateway:freeze', details: { was } })
+const reminded = (seconds = 1): JsonObject =>
+  record('review.reminded', { by: TIMER, details: { due_at: at(seconds) } })
+/** Ten seconds after the request, unless said otherwise. */
+const escalated = (to: string, seconds = 11): JsonObject =>
+  record('review.escalated', { by: TIMER, at: seconds, details: { due_at: at(seconds), to } })
+/** Ann, whose groups an identity provider vouched for. */
+const votedOf = (groups: string[], parts: Parameters<typeof voted>[2] = {}): JsonObject =>
+  voted(ANN, 'approve', { ...parts, details: { groups } })
 const collected = (): JsonObject => record('approval.collected', { details: { signed: false } })
 const revoked = (): JsonObject => record('approval.revoked', { details: { code: 'policy_changed' } })
 const released = (seconds: number): JsonObject => record('approval.released', { by: TIMER, at: seconds })
@@ -64,7 +83,7 @@ const ended = (hash: string, reviewer = 'ann', by = TIMER): JsonObject =>
   record('session.ended', { ...plain, by, details: { session_hash: hash, reviewer } })
 const keyGone = (holder: string, id: string, key_hash = `key of ${id}`): JsonObject =>
   record('key.revoked', { ...plain, by: 'admin:admin', details: { holder, id, key_hash } })
-const webhook = (what: 'created' | 'paused' | 'delivered', details: JsonObject): JsonObject =>
+const webhook = (what: 'created' | 'paused' | 'deleted' | 'delivered', details: JsonObject): JsonObject =>
   record(`webhook.${what}`, {
     ...plain,
     by: what === 'delivered' ? 'gateway:webhooks' : 'admin:admin',
@@ -88,10 +107,10 @@ describe('what can have happened', () => {
     [
       'approved by an escalation',
       [
-        pending(TWO),
+        pending(ESCALATING),
         voted(ANN),
         voted(BEN),
-        record('review.escalated', { by: TIMER }),
+        escalated('leads'),
         approved('gateway:quorum', ['ann', 'ben']),
       ],
     ],
@@ -118,10 +137,7 @@ describe('what can have happened', () => {
         record('review.rejected', { by: 'gateway:policy', revision: 2 }),
       ],
     ],
-    [
-      'expired while it waited',
-      [pending(), record('review.reminded', { by: TIMER }), expired('pending_review')],
-    ],
+    ['expired while it waited', [pending(), reminded(), expired('pending_review')]],
     ['expired before it was collected', [...APPROVED, expired('approved')]],
     ['revoked when it was collected', [...APPROVED, revoked()]],
     [
@@ -180,8 +196,22 @@ describe('what can have happened', () => {
       [
         webhook('created', { id: 'w' }),
         webhook('paused', { id: 'w' }),
+        webhook('deleted', { id: 'w' }),
         webhook('delivered', { webhook: 'w' }),
       ],
+    ],
+    [
+      'a session ended, and another one',
+      [opened('o', { via: 'oidc' }), ended('o'), opened('p', { via: 'oidc' })],
+    ],
+    ['a group that stands beside the vote', [pending(), votedOf(['desk']), approved(ANN, ['ann'])]],
+    [
+      'a group that stands beside one vote of two',
+      [pending(BOTH), votedOf(['legal']), voted(BEN), approved(BEN, ['ann', 'ben'])],
+    ],
+    [
+      'a revision that asks more people',
+      [pending(), revised(BOTH), votedOf(['legal'], { revision: 2 }), voted(BEN, 'approve', { revision: 2 })],
     ],
   ])('%s', (_, records) => {
     expect(first(records)).toBeUndefined()
@@ -203,7 +233,7 @@ describe('what cannot have happened', () => {
     ['a proof redeemed twice', AGAIN(4), 'its token had been redeemed'],
     [
       'another verdict',
-      [{ ...decided('allow'), details: { verdict: 'reject', by: [] } }],
+      [decided('allow', [], { details: { verdict: 'reject' } })],
       'its verdict is "reject"',
     ],
     ['a call by a person', [decided('allow', ['r'], { by: ANN })], 'no reviewer does that'],
@@ -343,11 +373,7 @@ describe('what cannot have happened', () => {
       'its thread was over',
     ],
     ['an end of what was used', [...REDEEMED, freeze(1), frozen('approved')], 'its thread was over'],
-    [
-      'a reminder of what is decided',
-      [...APPROVED, record('review.reminded', { by: TIMER })],
-      'its thread was approved by then',
-    ],
+    ['a reminder of what is decided', [...APPROVED, reminded()], 'its thread was approved by then'],
     ['a claim of what is decided', [...APPROVED, desk('thread.claimed')], 'its thread was approved by then'],
     [
       'a proof for another agent',
@@ -482,7 +508,7 @@ describe('what cannot have happened', () => {
     [
       'a session opened twice',
       [opened('s', { via: 'oidc' }), opened('s', { via: 'oidc' })],
-      'this session was opened before',
+      'this session was there before',
     ],
     [
       'a link after its time',
@@ -532,17 +558,114 @@ describe('what cannot have happened', () => {
       [{ ...decided('allow'), details: { verdict: 'allow', by: [], policy: 'none' } }],
       'no policy was in force',
     ],
+    [
+      'a call without a tool, which no freeze of a tool would stop',
+      [freeze(1, { tool: 'pay' }), decided('allow', ['r'], { tool: undefined })],
+      'its `tool` is no text',
+    ],
+    ['a call of no task', [decided('allow', ['r'], { task_id: undefined })], 'its `task_id` is no text'],
+    [
+      'a call that no bundle is named for',
+      [decided('allow', ['r'], { details: { policy: undefined as never } })],
+      'its `policy` is no text',
+    ],
+    [
+      'a revision that no bundle is named for',
+      [pending(), revised(ASKED, { details: { policy: undefined as never } })],
+      'its `policy` is no text',
+    ],
+    ['a reminder too early', [pending(), reminded(20)], 'it was not due'],
+    [
+      'an escalation too early',
+      [pending(ESCALATING), escalated('leads', 5)],
+      'nothing goes to `leads` by then',
+    ],
+    [
+      'an escalation to a group that was never named',
+      [pending(ESCALATING), escalated('interns')],
+      'nothing goes to `interns` by then',
+    ],
+    ['a vote out of another group', [pending(), votedOf(['interns'])], '`ann` was in no group that is asked'],
+    [
+      'a vote out of a group that is asked later',
+      [pending(ESCALATING), votedOf(['leads'])],
+      '`ann` was in no group that is asked',
+    ],
+    [
+      'an approval by two of one group where two are asked',
+      [
+        pending(BOTH),
+        votedOf(['desk']),
+        { ...votedOf(['desk']), actor: { kind: 'reviewer', id: 'ben' } },
+        approved(BEN, ['ann', 'ben']),
+      ],
+      'those who approved are not in the groups that are asked',
+    ],
+    [
+      'a revision that asks another group',
+      [pending(), revised({ ...ASKED, seats: [{ approvals: 1, escalate: [], group: 'interns' }] })],
+      'it asks less of people than the revision before',
+    ],
+    [
+      'a revision that escalates sooner',
+      [pending(TWO), revised(ESCALATING)],
+      'it asks less of people than the revision before',
+    ],
+    [
+      'a seat for more than there are',
+      [pending({ ...ASKED, seats: [{ approvals: 1_001, escalate: [], group: 'desk' }] })],
+      'it asks for more people than there are',
+    ],
+    [
+      'one proof for two threads',
+      [
+        ...REDEEMED,
+        ...APPROVED.map((one) => ({ ...one, thread_id: 'other' })),
+        minted({ thread_id: 'other' }),
+      ],
+      'this token was there before',
+    ],
+    [
+      'a key of two holders',
+      [keyOf('agent', 'other', { key_hash: 'key of bot' })],
+      'this key was there before',
+    ],
+    [
+      'a key that comes back',
+      [
+        keyOf('agent', 'bot', { rotated: true, key_hash: 'new' }),
+        keyOf('agent', 'bot', { rotated: true, key_hash: 'key of bot' }),
+      ],
+      'this key was there before',
+    ],
+    ['a link issued again', [link('l'), opened('s'), link('l')], 'this link was there before'],
+    [
+      'a session that comes back',
+      [opened('s', { via: 'oidc' }), ended('s'), opened('s', { via: 'oidc' })],
+      'this session was there before',
+    ],
+    [
+      'a webhook that works when it was deleted',
+      [webhook('created', { id: 'w' }), webhook('deleted', { id: 'w' }), webhook('paused', { id: 'w' })],
+      'this webhook was deleted before',
+    ],
+    [
+      'a webhook deleted twice',
+      [webhook('created', { id: 'w' }), webhook('deleted', { id: 'w' }), webhook('deleted', { id: 'w' })],
+      'this webhook was deleted before',
+    ],
+    [
+      'a freeze of an agent and a tool',
+      [freeze(1, { agent: 'bot', tool: 'pay' })],
+      'a freeze is of an agent or of a tool',
+    ],
     ['another version', [{ ...decided('allow'), v: 2 }], 'it is of version 2, and only 1 is known'],
     ['an unknown type', [{ ...decided('allow'), type: 'x' }], 'nothing is known of the type "x"'],
     ['a time that is none', [{ ...decided('allow'), at: 'now' }], 'its `at` is no time'],
     ['nobody', [{ ...decided('allow'), actor: { kind: 'x', id: 'x' } }], 'nobody is its actor'],
     ['half a revision', [{ ...pending(), revision: 1.5 }], 'its revision is no number'],
     ['a name that is none', [{ ...decided('allow'), tenant: 1 }], 'its `tenant` is no text'],
-    [
-      'reasons that are none',
-      [{ ...decided('reject'), details: { verdict: 'reject' } }],
-      'its `by` is no list',
-    ],
+    ['reasons that are none', [decided('reject', [], { details: { by: null } })], 'its `by` is no list'],
   ])('%s', (_, records, fault) => {
     expect(first(records)).toBe(fault)
   })
