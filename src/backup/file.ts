@@ -33,11 +33,20 @@ export async function writeFileWhole(
 export async function* writeNameless(write: (sink: Sink) => Promise<void>): AsyncGenerator<Uint8Array, void> {
   const file = await openNameless()
   try {
-    await write(new FileSink(file))
+    await write(new FileSink(file)).catch(noRoom)
     yield* file.createReadStream({ start: 0, autoClose: false }) as AsyncIterable<Uint8Array>
   } finally {
     await file.close()
   }
+}
+
+/** The file has no name that the error of the system could tell. */
+function noRoom(error: unknown): never {
+  if ((error as NodeJS.ErrnoException).syscall !== 'write') throw error
+  throw new Error(
+    `it is kept in ${tmpdir()} until it is whole (TMPDIR names another place): ${(error as Error).message}`,
+    { cause: error },
+  )
 }
 
 async function openNameless(): Promise<FileHandle> {

@@ -1,4 +1,4 @@
-import { createReadStream, existsSync } from 'node:fs'
+import { createReadStream, existsSync, statSync } from 'node:fs'
 import { openArchive, openRestore, type RestoreOptions } from '../app-store.ts'
 import { writeFileWhole, writeNameless } from '../backup/file.ts'
 import type { Totals } from '../backup/format.ts'
@@ -48,7 +48,7 @@ async function fromArchive<T>(config: Config, use: (archive: StoreArchive) => Pr
 
 /** `countersign store restore FILE`. A file is read to its end before the store is touched; what comes by standard input cannot be. */
 export async function restoreStore(config: Config, file: string, options: RestoreOptions): Promise<void> {
-  if (file !== STANDARD && !existsSync(file)) throw new CliFailure(`there is no file \`${file}\``)
+  if (file !== STANDARD) requireFile(file)
   const totals = await orExplain('restore', async () => {
     if (file !== STANDARD) await verifyBackup(createReadStream(file))
     const restore = await openRestore(config, options)
@@ -57,6 +57,16 @@ export async function restoreStore(config: Config, file: string, options: Restor
   console.log(`restored into ${shownStore(config)}, read back and compared: ${counted(totals)}`)
   for (const line of listed(totals)) console.log(line)
   console.log('every approval and token of before is void; threads that wait can still be decided')
+}
+
+/** It is read twice, and a pipe only once: the second time it would wait for ever for somebody to write. @throws CliFailure */
+function requireFile(file: string): void {
+  if (!existsSync(file)) throw new CliFailure(`there is no file \`${file}\``)
+  if (!statSync(file).isFile())
+    throw usage(
+      `\`${file}\` is no file that can be read twice`,
+      'a backup out of a pipe comes by standard input: -',
+    )
 }
 
 const MOST_LISTED = 20

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -155,6 +156,19 @@ describe('countersign store export and restore', () => {
     expect(readFileSync(at('mine'), 'utf8')).toBe('mine')
   })
 
+  it('refuses what cannot be read twice, and does not wait for it', async () => {
+    const to = places.embedded()
+    execFileSync('mkfifo', [at('pipe')])
+    for (const name of ['pipe', '.']) {
+      const { code, err } = await store(['restore', at(name), '--store', to.address])
+      expect([code, err]).toEqual([
+        2,
+        expect.stringMatching(/is no file that can be read twice\n\n.* standard input: -/),
+      ])
+    }
+    expect(existsSync(to.path)).toBe(false)
+  })
+
   it('refuses an altered backup before it touches the store', async () => {
     await store(['export', at('whole'), '--store', from.address])
     writeFileSync(at('altered'), readFileSync(at('whole'), 'utf8').replace('"revision":1', '"revision":2'))
@@ -237,6 +251,16 @@ describe('a large store', () => {
     )
     expect(code).toBe(1)
     expect(readdirSync(to.path).filter((name) => !name.startsWith('lock.'))).toEqual([])
+  })
+
+  it('that has no room on its way to standard output says where', async () => {
+    const limited = ['sh', '-c', 'ulimit -f 4000; exec "$@"', 'sh']
+    const child = startProcess(MAIN, ['store', 'export', '-', '--store', large.address], { through: limited })
+    const { code, errors } = await child.ended
+    expect(errors).toMatch(
+      /^countersign: cannot export the store: it is kept in \S+ until it is whole \(TMPDIR names another place\): E/,
+    )
+    expect(code).toBe(1)
   })
 
   it('that is being restored when the process is killed is as good as none', async () => {
