@@ -11,6 +11,7 @@ export function openByAny(note: string, verifierKeys: readonly string[]): Checkp
 
 /** What is said of a note that none of the keys has signed. Of another log the checkpoint may be a good one: a file was taken for another. */
 export function unsigned(note: string, [verifierKey = '']: readonly string[]): string {
+  if (note.includes('\r\n')) return 'has carriage returns: the file was converted after it was written'
   const [origin = ''] = note.split('\n', 1)
   const { name } = readVerifierKey(verifierKey) ?? {}
   if (name === undefined || origin === name || !origin.startsWith('countersign/'))

@@ -67,9 +67,7 @@ export const LONGEST_LINE_BYTES = 64 * 1024 * 1024
 export async function verifyEvidence(source: AsyncIterable<Uint8Array>, proofs: Proofs): Promise<Verdict> {
   const check = new EvidenceCheck(proofs)
   try {
-    for await (const { bytes } of linesOf(source, LONGEST_LINE_BYTES)) {
-      if (bytes.length > 0) check.take(readExportLine(bytes))
-    }
+    for await (const { bytes } of linesOf(source, LONGEST_LINE_BYTES)) check.take(bytes)
   } catch (error) {
     if (!(error instanceof LongLine)) throw error
     check.longLine()
@@ -88,6 +86,8 @@ class EvidenceCheck {
   readonly #receipts = new Map<number, string[]>()
   readonly #freshSince: number
   #omitted = 0
+  /** Of the file. */
+  #line = 0
   #tree: MerkleTree = EMPTY_TREE
   /** Number that the last line gave itself. */
   #number = 0
@@ -107,7 +107,11 @@ class EvidenceCheck {
     this.#compare()
   }
 
-  take(line: ExportLine): void {
+  /** A line without anything in it is none of an export, and counts as a line all the same: its place is where an editor shows it. */
+  take(bytes: Buffer): void {
+    this.#line += 1
+    if (bytes.length === 0) return
+    const line = readExportLine(bytes)
     const due = this.#tree.size + 1
     this.#look(line, due)
     for (const hash of this.#receipts.get(due) ?? [])
@@ -117,7 +121,7 @@ class EvidenceCheck {
   }
 
   longLine(): void {
-    const line = this.#tree.size + 1
+    const line = this.#line + 1
     this.#isWhole = false
     this.#fault('integrity', `line ${line} is longer than any record: nothing from there on was read`)
   }
@@ -193,7 +197,7 @@ class EvidenceCheck {
   }
 
   #look({ number, record, faults }: ExportLine, due: number): void {
-    const name = number === undefined ? `line ${due}` : `record ${number}`
+    const name = number === undefined ? `line ${this.#line}` : `record ${number}`
     for (const fault of faults) this.#fault('integrity', `${name} ${fault}`)
     if (number !== undefined) this.#follow(number, due)
     const isOther = record !== undefined && this.#tenant !== undefined && record['tenant'] !== this.#tenant

@@ -155,6 +155,12 @@ describe('a file that is not the export byte for byte', () => {
 })
 
 describe('faults', () => {
+  it('are named by the line where an editor shows them, empty ones counted', async () => {
+    const [one = '', ...more] = linesOf(records)
+    const texts = textsIn(await verify([one, '', '', 'garbage', ...more]))
+    expect(texts[0]).toBe('line 4 is not a line of `countersign evidence export`')
+  })
+
   it('that are one thing are said once', async () => {
     const faults = textsIn(await verify(linesOf(records).toSpliced(94, 1), { receipts: [] }))
     expect(faults).toEqual(['record 96 stands where 95 is due'])
@@ -194,6 +200,13 @@ describe('proofs', () => {
     const note = noteOf(records, 40).replaceAll('0a/acme', '0a/globex')
     expect(textsIn(await verify(linesOf(records), { notes: [note] }))).toEqual([
       'checkpoint 1 is of `countersign/0a/globex`, and the key of `countersign/0a/acme`',
+    ])
+  })
+
+  it('that was converted says so', async () => {
+    const note = noteOf(records, 40).replaceAll('\n', '\r\n')
+    expect(textsIn(await verify(linesOf(records), { notes: [note] }))).toEqual([
+      'checkpoint 1 has carriage returns: the file was converted after it was written',
     ])
   })
 

@@ -13,6 +13,7 @@ export function checkTree(): PartCheck {
   let old: MerkleTree = EMPTY_TREE
   let recent: string[] = []
   let newest: CheckpointRecord | undefined
+  let isThere = false
 
   /** Undefined when it lies too far back. */
   const treeAt = (size: number): MerkleTree | undefined =>
@@ -39,14 +40,25 @@ export function checkTree(): PartCheck {
         const checkpoint = value as CheckpointRecord
         if (newest === undefined || checkpoint.size > newest.size) newest = checkpoint
       }
-      return type === 'tree'
-        ? [...compare(value as MerkleTree), ...compareRoot(newest, value as MerkleTree)]
-        : []
+      if (type !== 'tree') return []
+      isThere = true
+      return [...compare(value as MerkleTree), ...compareRoot(newest, value as MerkleTree)]
     },
+    end: () =>
+      newest === undefined || isThere
+        ? []
+        : [fault('G13', `${newest.size} records were signed, and there is no tree over them`)],
   }
 }
 
 function compareRoot(newest: CheckpointRecord | undefined, tree: MerkleTree): Fault[] {
-  if (newest?.size === tree.size && newest.root === rootOf(tree)) return []
+  if (newest?.size === tree.size && newest.root === rootOf(tree)) return compareNote(newest)
   return [fault('G13', `no checkpoint has the root of the tree of ${tree.size} records`)]
+}
+
+/** What is handed out is the note: its second line is the size, its third the root (C2SP tlog-checkpoint). */
+function compareNote({ size, root, note }: CheckpointRecord): Fault[] {
+  const [, noted, hash] = note.split('\n')
+  if (noted === String(size) && hash === Buffer.from(root, 'hex').toString('base64')) return []
+  return [fault('G13', `the note of the checkpoint of ${size} records says something else`)]
 }

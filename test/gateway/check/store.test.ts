@@ -367,6 +367,15 @@ const DOCTORED: readonly [law: string, what: string, doctor: () => Doctor][] = [
     'a tree of more records than there are',
     () => first('record', isType('tree'), (one) => [withMembers(one, { size: 1e6 })]),
   ],
+  ['G13', 'checkpoints without their tree', () => first('record', isType('tree'), () => [])],
+  [
+    'G13',
+    'a checkpoint whose note says something else',
+    () =>
+      first('record', isType('checkpoint'), (one) => [
+        { ...one, body: one.body.replace(/(\\n\d+\\n)./, (_, size: string) => `${size}!`) },
+      ]),
+  ],
   ['G13', 'a tree without its checkpoint', () => first('record', isType('checkpoint'), () => [])],
   [
     'S12',
