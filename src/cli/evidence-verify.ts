@@ -1,4 +1,4 @@
-import { verifyEvidence } from '../evidence/verify.ts'
+import { type Proofs, verifyEvidence } from '../evidence/verify.ts'
 import { parseDuration } from '../policy/text.ts'
 import { exported, keptText } from './evidence-files.ts'
 import { EXIT, usage } from './failure.ts'
@@ -22,11 +22,16 @@ export async function verifyExport(file: string, options: VerifyOptions): Promis
     notes: checkpoint.map(keptText),
     verifierKeys: options.key.map((file) => keptText(file).trim()),
     receipts: receipt,
-    ...(within === undefined ? {} : { freshSince: Math.max(0, now - durationOf(within)) }),
+    ...(within === undefined ? {} : freshWithin(durationOf(within), now)),
   })
   const brought = { checkpoints: checkpoint.length, receipts: receipt.length, within, now }
   console.log(json ? jsonOf(verdict) : verdictText(verdict, brought))
   if (verdict.faults.length > 0) process.exitCode = EXIT.doesNotCheck
+}
+
+/** As far ahead of this clock as behind it: clocks differ, and one that is wrong is believed no further than what was asked for. */
+function freshWithin(ms: number, now: number): Required<Pick<Proofs, 'freshSince' | 'freshUntil'>> {
+  return { freshSince: Math.max(0, now - ms), freshUntil: now + ms }
 }
 
 function durationOf(text: string): number {

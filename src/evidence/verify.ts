@@ -16,6 +16,8 @@ export interface Proofs {
   readonly receipts: readonly string[]
   /** The newest checkpoint was signed at this moment or later, ms since 1970; anything goes when absent. */
   readonly freshSince?: number
+  /** With it: at this moment or before, because one of the future would be new for ever. */
+  readonly freshUntil?: number
 }
 
 /**
@@ -84,7 +86,7 @@ class EvidenceCheck {
   readonly #checkpoints: readonly Checkpoint[]
   /** Leaf hashes that receipts name, by the number of the record. */
   readonly #receipts = new Map<number, string[]>()
-  readonly #freshSince: number
+  readonly #fresh: { readonly since: number; readonly until: number }
   #omitted = 0
   /** Of the file. */
   #line = 0
@@ -93,8 +95,14 @@ class EvidenceCheck {
   #number = 0
   #signed: Checkpoint | undefined
 
-  constructor({ notes, verifierKeys, receipts, freshSince = Number.NEGATIVE_INFINITY }: Proofs) {
-    this.#freshSince = freshSince
+  constructor({
+    notes,
+    verifierKeys,
+    receipts,
+    freshSince: since = -Infinity,
+    freshUntil: until = Infinity,
+  }: Proofs) {
+    this.#fresh = { since, until }
     this.#tenant = this.#tenantOf(verifierKeys)
     this.#checkpoints = notes.flatMap((note, i) => {
       const checkpoint = openByAny(note, verifierKeys)
@@ -218,15 +226,19 @@ class EvidenceCheck {
     this.#number = number
   }
 
+  /** What is no time, as 99 hours, is neither: it is held against both. */
   #lookAtTime(): void {
-    const at = this.#signed?.at
-    if (
-      this.#freshSince === Number.NEGATIVE_INFINITY ||
-      (at !== undefined && Date.parse(at) >= this.#freshSince)
-    )
-      return
-    const since = new Date(this.#freshSince).toISOString()
-    this.#fault('freshness', `no checkpoint that fits was signed since ${since}`)
+    const { since, until } = this.#fresh
+    if (since === -Infinity) return
+    const { at } = this.#signed ?? {}
+    const signed = at === undefined ? -Infinity : Date.parse(at)
+    if (!(signed >= since))
+      this.#fault('freshness', `no checkpoint that fits was signed since ${new Date(since).toISOString()}`)
+    else if (!(signed <= until))
+      this.#fault(
+        'freshness',
+        `the newest checkpoint that fits is of ${at}, which has not come yet: nobody says how new it is`,
+      )
   }
 }
 

@@ -327,6 +327,24 @@ describe('freshness', () => {
     ])
   })
 
+  it("is nobody's to say when it is of a time that has not come", async () => {
+    const signed = { notes: [noteOf(records, 93)], receipts: [], freshSince: Date.parse(at(1)) }
+    expect((await verify(linesOf(records), { ...signed, freshUntil: Date.parse(at(3)) })).faults).toEqual([])
+    const { faults } = await verify(linesOf(records), { ...signed, freshUntil: Date.parse(at(2)) })
+    expect(faults).toEqual([
+      {
+        property: 'freshness',
+        text: `the newest checkpoint that fits is of ${at(3)}, which has not come yet: nobody says how new it is`,
+      },
+    ])
+  })
+
+  it('is not held by what is no time', async () => {
+    const note = signCheckpoint({ ...checkpointIn(noteOf(records, 93)), at: '2026-99-20T12:00:00.000Z' }, KEY)
+    const { faults } = await verify(linesOf(records), { notes: [note], receipts: [], freshSince: 0 })
+    expect(faults.map(({ property }) => property)).toEqual(['freshness'])
+  })
+
   it('is that of the later one of two over the same records, whichever comes first', async () => {
     const note = noteOf(records, 41)
     const later = signCheckpoint({ ...checkpointIn(note), at: at(50) }, KEY)
