@@ -1,6 +1,7 @@
 import type { BundleIr } from '../ir.ts'
 import { contractNotes } from './contracts.ts'
 import { diffDirectories, type DirectoryChange } from './directories.ts'
+import { diffHistory, type HistoryChange } from './history.ts'
 import { diffLimits, type LimitChange } from './limits.ts'
 import type { Bundle } from './side.ts'
 import { diffTool, type ToolDiff } from './tool.ts'
@@ -15,6 +16,7 @@ export interface BundleDiff {
   /** Those about which anything differs, in code unit order. */
   readonly tools: readonly (ToolDiff & { readonly notes: readonly string[] })[]
   readonly limits: readonly LimitChange[]
+  readonly history: readonly HistoryChange[]
   readonly directory: readonly DirectoryChange[]
 }
 
@@ -39,6 +41,7 @@ export async function diffBundles(before: Bundle, after: Bundle): Promise<Bundle
     cells: tools.reduce((sum, { cells }) => sum + cells, 0),
     tools: tools.filter(({ changes, notes, doubts }) => changes.length + notes.length + doubts.length > 0),
     limits: diffLimits(before.ir, after.ir),
+    history: diffHistory(before, after),
     directory: diffDirectories(before.ir.head.directory, after.ir.head.directory),
   }
 }

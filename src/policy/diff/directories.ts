@@ -54,9 +54,7 @@ function diffAgent(before: AgentEntry, after: AgentEntry): readonly DirectoryCha
     ...flag('approvals need a signature', before.signedApprovals, after.signedApprovals),
     ...flag('nobody reviews a call that they caused', before.preventSelfReview, after.preventSelfReview),
     ...amount('token_ttl', [before.tokenTtlMs, after.tokenTtlMs], duration),
-    ...amount('rate', [rateOf(before), rateOf(after)], (rate) =>
-      rate === Infinity ? 'none' : `${rate} calls/h`,
-    ),
+    ...diffRates(before, after),
   ]
 }
 
@@ -92,8 +90,20 @@ function amount(
   return [(after > before ? loosens : tightens)(`${what} ${show(before)} -> ${show(after)}`)]
 }
 
-const HOUR_MS = 3_600_000
-
-function rateOf({ rate }: AgentEntry): number {
-  return rate ? (rate.calls / rate.withinMs) * HOUR_MS : Infinity
+/** Over a long time, and at once: `600/h` lets no more through than `10/m`, and yet all 600 in one minute. */
+function diffRates(before: AgentEntry, after: AgentEntry): readonly DirectoryChange[] {
+  const [old, current] = [before.rate, after.rate]
+  const text = `rate ${showRate(old)} -> ${showRate(current)}`
+  if (isFaster(current, old)) return [loosens(text)]
+  return isFaster(old, current) ? [tightens(text)] : []
 }
+
+type Rate = AgentEntry['rate']
+
+/** In some respect `one` lets more calls through than `other`. */
+function isFaster(one: Rate, other: Rate): boolean {
+  if (!one || !other) return !one && !!other
+  return one.calls > other.calls || one.calls * other.withinMs > other.calls * one.withinMs
+}
+
+const showRate = (rate: Rate): string => (rate ? `${rate.calls} calls/${duration(rate.withinMs)}` : 'none')

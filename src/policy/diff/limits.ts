@@ -1,7 +1,8 @@
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
 import { fieldText } from '../fields.ts'
-import type { BundleIr, LimitIr } from '../ir.ts'
+import type { BundleIr, LimitIr, RuleFileIr, ToolIr } from '../ir.ts'
 import { duration, type Direction } from './outcome.ts'
+import { diffStandIns } from './stand-ins.ts'
 
 /** A change of a limit, one line. Limits depend on what was charged before, so they are compared as they are written. */
 export interface LimitChange {
@@ -35,14 +36,14 @@ const ORDER: readonly Direction[] = ['loosens', 'changes', 'tightens']
 /** A limit with the tools that it applies to. */
 interface Placed {
   readonly limit: LimitIr
-  readonly tools: readonly string[]
+  readonly file: RuleFileIr
+  readonly tools: readonly ToolIr[]
 }
 
 function limitsOf({ tools, ruleFiles }: BundleIr): ReadonlyMap<string, Placed> {
   const placed = ruleFiles.flatMap((file, index) =>
     file.limits.map((limit): [string, Placed] => {
-      const using = tools.filter((tool) => tool.ruleFiles.includes(index))
-      return [limit.id, { limit, tools: using.map(({ contract }) => contract.name) }]
+      return [limit.id, { limit, file, tools: tools.filter((tool) => tool.ruleFiles.includes(index)) }]
     }),
   )
   return new Map(placed)
@@ -55,7 +56,7 @@ function diffLimit(before: Placed | undefined, after: Placed | undefined): reado
   const [one, other] = [before.limit, after.limit]
   if (one.mode !== other.mode)
     return [other.mode === 'shadow' ? loosens('only counted') : tightens('enforced')]
-  return [...byScale(one, other), ...byMeaning(before, after)]
+  return [...byScale(one, other), ...byMeaning(before, after), ...byStandIns(before, after)]
 }
 
 /** What is more or less strict. */
@@ -87,7 +88,7 @@ function byMeaning(before: Placed, after: Placed): readonly Finding[] {
     [
       ['counts', measureOf(before.limit), measureOf(after.limit)],
       ['per', scopeOf(before.limit), scopeOf(after.limit)],
-      ['applies to', before.tools.join(', '), after.tools.join(', ')],
+      ['applies to', namesOf(before), namesOf(after)],
     ] as const
   ).filter(([, one, other]) => one !== other)
   return differing.map(([what, one, other]) => ({
@@ -96,6 +97,26 @@ function byMeaning(before: Placed, after: Placed): readonly Finding[] {
   }))
 }
 
+/** What the limit makes of calls that leave a field out: alike for several tools, it is said once. */
+function byStandIns(before: Placed, after: Placed): readonly Finding[] {
+  const found = new Map<string, Finding & { readonly tools: string[] }>()
+  for (const tool of after.tools) {
+    const { name } = tool.contract
+    const old = before.tools.find(({ contract }) => contract.name === name)
+    if (old === undefined) continue
+    for (const change of diffStandIns({ ...before, tool: old }, { ...after, tool })) {
+      const known = found.get(change.text) ?? { ...change, tools: [] }
+      known.tools.push(name)
+      found.set(change.text, known)
+    }
+  }
+  return [...found.values()].map(({ direction, text, tools }) => ({
+    direction,
+    text: after.tools.length === 1 ? text : `${text} (${tools.join(', ')})`,
+  }))
+}
+
+const namesOf = ({ tools }: Placed): string => tools.map(({ contract }) => contract.name).join(', ')
 const measureOf = ({ sum }: LimitIr): string => (sum ? fieldText(sum) : 'calls')
 const scopeOf = ({ per }: LimitIr): string => (typeof per === 'string' ? per : fieldText(per))
 const loosens = (text: string): Finding => ({ direction: 'loosens', text })

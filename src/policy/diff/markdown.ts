@@ -16,7 +16,10 @@ export function printMarkdown(diff: BundleDiff): string {
         ],
       })),
     ),
-    ...diff.limits.map((change) => ({ order: rank(change), lines: [`- ${code(change.text)}`] })),
+    ...[...diff.limits, ...diff.history].map((change) => ({
+      order: rank(change),
+      lines: [`- ${code(change.text)}`],
+    })),
     ...diff.directory.map((change) => ({
       order: rank(change),
       lines: [`- directory: ${code(change.text)}`],

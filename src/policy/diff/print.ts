@@ -11,7 +11,7 @@ export function printDiff(diff: BundleDiff): string {
     ...diff.tools.flatMap((tool) =>
       shownChanges(tool).map((change) => ({ order: rank(change), text: changeText(tool, change) })),
     ),
-    ...[...diff.limits, ...diff.directory].map((change) => ({
+    ...[...diff.limits, ...diff.history, ...diff.directory].map((change) => ({
       order: rank(change),
       text: [`${change.direction.toUpperCase()} ${change.text}`],
     })),
@@ -72,8 +72,8 @@ export function exampleText({ example: { call, beforeBy, afterBy } }: Change): s
   return `e.g. ${[showExample(call.payload), ...facts].join(', ')}: by ${by.join(' -> ')}`
 }
 
-export function summaryOf({ complete, cells, tools, limits, directory }: BundleDiff): string {
-  const changes = [...tools.flatMap((tool) => tool.changes), ...limits, ...directory]
+export function summaryOf({ complete, cells, tools, limits, history, directory }: BundleDiff): string {
+  const changes = [...tools.flatMap((tool) => tool.changes), ...limits, ...history, ...directory]
   const count = (direction: Change['direction']): number =>
     changes.filter((change) => change.direction === direction).length
   const found =

@@ -5,7 +5,7 @@ import { printMarkdown } from '../../../src/policy/diff/markdown.ts'
 import { printDiff } from '../../../src/policy/diff/print.ts'
 import { prepareBundle } from '../../../src/policy/load.ts'
 import { printDiagnostics } from '../../../src/policy/diagnostics.ts'
-import { bundle, rules, type Files } from '../support.ts'
+import { bundle, DIRECTORY, rules, type Files } from '../support.ts'
 
 /** Limits and history in `countersign diff`. */
 
@@ -57,6 +57,50 @@ describe('the difference of limits', () => {
     expect([found, more]).toEqual([expected, []])
   })
 
+  it.each([
+    ['', '{ payload.amount: nothing }', 'loosens', 'payload.amount means nothing instead of unknown'],
+    ['', '{ payload.amount: 0 }', 'loosens', 'payload.amount means 0 instead of unknown'],
+    ['{ payload.amount: nothing }', '', 'tightens', 'payload.amount means unknown instead of nothing'],
+    [
+      '{ payload.amount: 7 }',
+      '{ payload.amount: nothing }',
+      'loosens',
+      'payload.amount means nothing instead of 7',
+    ],
+    ['{ payload.amount: 7 }', '{ payload.amount: 9 }', 'tightens', 'payload.amount means 9 instead of 7'],
+    ['{ payload.to: x }', '{ payload.to: y }', 'changes', 'payload.to means "y" instead of "x"'],
+    [
+      '{ payload.amount: 7 }',
+      '{ payload.amount: 7, payload.to: y }',
+      'loosens',
+      'payload.to means "y" instead of unknown',
+    ],
+  ])('missing_means %s -> %s, which is not written in the limit', async (from, to, direction, text) => {
+    const limit = DAILY.replace('per: agent', 'per: payload.to')
+    const [before, after] = [from, to].map((means) => {
+      const { 'rules/pay.yaml': file = '', ...others } = files([limit])
+      return { ...others, 'rules/pay.yaml': means === '' ? file : `missing_means: ${means}\n${file}` }
+    })
+    const found = await diff(before ?? {}, after ?? {})
+    expect(found.limits).toEqual([{ direction, text: `limit daily: a missing ${text}`, enforced: true }])
+    expect(loosens(found)).toBe(direction !== 'tightens')
+  })
+
+  it('says that a default of the contract now stands in for what a limit could not measure, unless the field is always there', async () => {
+    const before = files([DAILY])
+    const withDefault = CONTRACT.replace('minimum: 0', 'minimum: 0, default: 0')
+    const found = await diff(before, { ...before, 'tools/pay.yaml': withDefault })
+    expect(found.limits.map(({ direction, text }) => `${direction} ${text}`)).toEqual([
+      'loosens limit daily: a missing payload.amount means 0 (default of the contract) instead of unknown',
+    ])
+    expect(loosens(found)).toBe(true)
+    const required = (contract: string): Files => ({
+      ...before,
+      'tools/pay.yaml': contract.replace('type: object\n', 'type: object\n  required: [amount]\n'),
+    })
+    expect((await diff(required(CONTRACT), required(withDefault))).limits).toEqual([])
+  })
+
   it('says what was added and removed, and leaves what is only counted without a direction', async () => {
     expect(await limitsOf([DAILY], [])).toEqual(['loosens limit daily: removed'])
     expect(await limitsOf([], [DAILY])).toEqual(['tightens limit daily: added'])
@@ -90,5 +134,88 @@ describe('the difference of rules about history', () => {
     const text = printDiff(found)
     expect(text).toMatch(/^pay LOOSENS review\/low -> allow\/low when .*task\.labels/m)
     expect(text).toMatch(/^pay TIGHTENS allow\/low -> review\/low when .*agent\.tools/m)
+  })
+})
+
+describe('the difference of what earlier calls are labelled', () => {
+  const rule = (text: string, unmatched = 'reject'): Files => ({
+    ...bundle({
+      'tools/pay.yaml': CONTRACT,
+      'tools/read.yaml':
+        'tool: read\ndescription: d\nrisk: low\nlabels: [untrusted, web]\ninput_schema: { type: object }\n',
+      'rules/pay.yaml': rules(`  - { id: open, allow: Open. }\n  - { id: seen, ${text} }\n`),
+      'rules/read.yaml': 'tool: read\nrules:\n  - { id: read, allow: Open. }\n',
+    }),
+    'routing.yaml': (bundle()['routing.yaml'] ?? '').replace('unmatched: reject', `unmatched: ${unmatched}`),
+  })
+  const without = (files: Files): Files => ({
+    ...files,
+    'tools/read.yaml': (files['tools/read.yaml'] ?? '').replace('untrusted, ', ''),
+  })
+  const SOME = 'review: Seen., when: { task.labels: { some: untrusted } }'
+  const NONE = 'allow: Not seen., when: { agent.labels: { none: untrusted } }'
+
+  it.each([
+    ['a review rule fires less', SOME, 'loosens', 'changes'],
+    ['an allow rule that asks for none fires more', NONE, 'loosens', 'tightens'],
+    [
+      'a reject rule that counts',
+      'reject: Much., when: { agent.labels: { count: { over: 1 } } }',
+      'loosens',
+      'tightens',
+    ],
+    [
+      'an allow rule that asks for it',
+      'allow: Seen., when: { not: { task.labels: { none: untrusted } } }',
+      'tightens',
+      'loosens',
+    ],
+    ['another label', 'review: Seen., when: { task.labels: { some: private } }', undefined, undefined],
+    ['a shadow rule', `${SOME}, mode: shadow`, undefined, undefined],
+    [
+      'a rule for tools of another kind',
+      'review: Seen., when: { tool.reversibility: irreversible, tool.labels: { some: outbound }, task.labels: { some: untrusted } }',
+      undefined,
+      undefined,
+    ],
+  ])('says what a label is to the rules of other tools: %s', async (_, text, lost, gained) => {
+    const found = await Promise.all([
+      diff(rule(text), without(rule(text))),
+      diff(without(rule(text)), rule(text)),
+    ])
+    expect(found.map(({ history }) => history[0]?.direction)).toEqual([lost, gained])
+    expect(found.map(loosens)).toEqual([lost, gained].map((one) => one === 'loosens' || one === 'changes'))
+    expect(found.map(changes)).toEqual([lost, gained].map((one) => one !== undefined))
+  })
+
+  it('is a line of its own, counted in the summary', async () => {
+    const found = await diff(rule(SOME), without(rule(SOME)))
+    const line = 'history: read loses the label untrusted, which seen asks about'
+    expect(printDiff(found)).toContain(`LOOSENS ${line}`)
+    expect(printDiff(found)).toContain('1 loosened, 0 tightened, 0 changed otherwise')
+    expect(printMarkdown(found)).toContain(`### Loosened\n\n- \`${line}\``)
+  })
+
+  it('that makes people asked where nothing was rejected is stricter', async () => {
+    const { history } = await diff(without(rule(SOME, 'review')), rule(SOME, 'review'))
+    expect(history).toMatchObject([{ direction: 'tightens' }])
+  })
+})
+
+describe('the difference of how often an agent may call', () => {
+  it.each([
+    ['10/m', '600/h', 'LOOSENS acme agent bot: rate 10 calls/1m -> 600 calls/1h'],
+    ['600/h', '10/m', 'TIGHTENS acme agent bot: rate 600 calls/1h -> 10 calls/1m'],
+    ['10/m', '11/h', 'LOOSENS acme agent bot: rate 10 calls/1m -> 11 calls/1h'],
+    ['10/m', '11/m', 'LOOSENS acme agent bot: rate 10 calls/1m -> 11 calls/1m'],
+  ])('%s -> %s: all of them may come at once', async (from, to, line) => {
+    const at = (rate: string): Files =>
+      bundle({
+        'directory.yaml': DIRECTORY.replace(
+          'bot: { owners: [dana] }',
+          `bot: { owners: [dana], rate: ${rate} }`,
+        ),
+      })
+    expect(printDiff(await diff(at(from), at(to)))).toContain(line)
   })
 })
