@@ -126,7 +126,10 @@ export function callUnder(
 }
 
 /** `could not check payload.amount: missing`: the fields that kept a limit from being measured. */
-export function unmeasured({ ir, sum, per }: CompiledLimit, facts: Facts): readonly string[] {
+export function unmeasured(
+  { ir, sum, per }: Pick<CompiledLimit, 'ir' | 'sum' | 'per'>,
+  facts: Facts,
+): readonly string[] {
   return [sum, per].flatMap((leaf) => {
     if (leaf === undefined) return []
     const value = valueOfLeaf(leaf, facts)

@@ -1,4 +1,4 @@
-import type { BundleIr } from '../ir.ts'
+import type { BundleIr, LimitIr } from '../ir.ts'
 import { contractNotes } from './contracts.ts'
 import { diffDirectories, type DirectoryChange } from './directories.ts'
 import { diffHistory, type HistoryChange } from './history.ts'
@@ -57,7 +57,19 @@ function fingerprint(ir: BundleIr, name: string): string {
   const { revision: _, ...contract } = tool.contract
   const files = tool.ruleFiles.map((index) => {
     const file = ir.ruleFiles[index]
-    return file && { ...file, path: '', rules: file.rules.map((rule) => ({ ...rule, line: 0 })), limits: [] }
+    return (
+      file && {
+        ...file,
+        path: '',
+        rules: file.rules.map((rule) => ({ ...rule, line: 0 })),
+        limits: file.limits.map(measureOf),
+      }
+    )
   })
   return JSON.stringify([contract, files, ir.head.routing])
+}
+
+/** All of a limit but how much it lets through: that is compared as it is written. */
+function measureOf({ verdict, mode, risk, sum, per }: LimitIr): Partial<LimitIr> {
+  return { verdict, mode, per, ...(risk && { risk }), ...(sum && { sum }) }
 }

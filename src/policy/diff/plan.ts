@@ -20,7 +20,7 @@ export function planOf(sides: readonly [Side, Side], { all, constants }: Dimensi
   const termOf = (leaf: Leaf): Term => numbers.get(leaf.key) ?? TRUE
   const effects = new Map<string, string>()
   const state = (side: Side): SideState =>
-    side.rules.map((rule) => pendingOf(rule, { terms, termOf, effects }))
+    [...side.rules, ...side.limits].map((rule) => pendingOf(rule, { terms, termOf, effects }))
   const classes = all.map(({ classes: own }) =>
     own.map(({ number, truths, fits }): PlanClass => {
       const known = [...truths].map(([key, truth]): [number, Truth] => [leafNumbers.get(key) ?? -1, truth])

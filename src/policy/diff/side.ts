@@ -5,8 +5,9 @@ import type { ConditionNode, LeafNode } from '../conditions.ts'
 import { NOTHING, truthOfLeaf } from '../conditions.ts'
 import { fieldText } from '../fields.ts'
 import type { BundleIr, FieldIr, TestIr } from '../ir.ts'
-import { FALSE, TRUE, type Truth } from '../kleene.ts'
-import type { CompiledRule, Facts } from '../run.ts'
+import { FALSE, TRUE, truthOf, type Truth } from '../kleene.ts'
+import { unmeasured } from '../limits.ts'
+import type { CompiledLimit, CompiledRule, Facts } from '../run.ts'
 import type { Call, ToolContract } from '../snapshot.ts'
 import { createClock } from '../time.ts'
 
@@ -23,10 +24,12 @@ export interface Side {
   readonly contract: ToolContract | undefined
   /** The enforced rules: a shadow rule decides nothing. */
   readonly rules: readonly SideRule[]
+  /** The enforced limits, as rules that fire on what cannot be measured: nothing needs to have been charged for that. */
+  readonly limits: readonly SideRule[]
 }
 
 export interface SideRule {
-  readonly rule: CompiledRule
+  readonly rule: CompiledRule | CompiledLimit
   readonly condition: ConditionNode
   readonly leafOf: (node: LeafNode) => Leaf
   readonly until: Leaf | undefined
@@ -44,9 +47,9 @@ export interface Leaf {
 
 export function createSide(bundle: Bundle, tool: string): Side {
   const ir = bundle.ir.tools.find(({ contract }) => contract.name === tool)
-  if (ir === undefined) return { bundle, contract: undefined, rules: [] }
+  if (ir === undefined) return { bundle, contract: undefined, rules: [], limits: [] }
   const files = ir.ruleFiles.flatMap((index) => bundle.ir.ruleFiles[index] ?? [])
-  const { rules } = compileProgram(ir.contract, files, createProgramParts())
+  const { rules, limits } = compileProgram(ir.contract, files, createProgramParts())
   const { timezone } = bundle.ir.head.routing
   const facts = { tool: ir.contract, clock: createClock(timezone) }
   const leaves = new Map<LeafNode, Leaf>()
@@ -60,16 +63,42 @@ export function createSide(bundle: Bundle, tool: string): Side {
     bundle,
     contract: ir.contract,
     rules: enforced.map((rule) => ({ rule, condition: rule.condition, leafOf, until: untilLeaf(rule) })),
+    limits: limits.filter(({ enforced }) => enforced).map((limit) => sideLimit(limit, facts)),
+  }
+}
+
+function sideLimit(limit: CompiledLimit, facts: Omit<Facts, 'call'>): SideRule {
+  const measured = [limit.sum, limit.per].filter((node) => node !== undefined)
+  return {
+    rule: limit,
+    condition: { kind: 'any', items: measured },
+    leafOf: (node) => unmeasuredLeaf(limit, node, facts),
+    until: undefined,
+  }
+}
+
+function unmeasuredLeaf(limit: CompiledLimit, node: LeafNode, facts: Omit<Facts, 'call'>): Leaf {
+  const isSum = node === limit.sum
+  const one = { ir: limit.ir, sum: isSum ? node : undefined, per: isSum ? undefined : node }
+  return {
+    key: `unmeasured ${keyOf(node, [isSum, node.field.root.startsWith('tool.') ? facts.tool : ''])}`,
+    field: node.field,
+    test: node.test,
+    truth: (call) => truthOf(unmeasured(one, { ...facts, call }).length > 0),
   }
 }
 
 function createLeaf(node: LeafNode, facts: Omit<Facts, 'call'>, timezone: string): Leaf {
-  const { field, test, standIn } = node
+  const { field, test } = node
   const told = field.root.startsWith('time.') ? timezone : field.root.startsWith('tool.') ? facts.tool : ''
-  const key = JSON.stringify([fieldText(field), test, standIn, told], (_, value: unknown) =>
+  const key = keyOf(node, told)
+  return { key, field, test, truth: (call) => truthOfLeaf(node, { ...facts, call }) }
+}
+
+function keyOf({ field, test, standIn }: LeafNode, told: unknown): string {
+  return JSON.stringify([fieldText(field), test, standIn, told], (_, value: unknown) =>
     value === NOTHING ? { nothing: true } : value,
   )
-  return { key, field, test, truth: (call) => truthOfLeaf(node, { ...facts, call }) }
 }
 
 function untilLeaf({ untilMs }: CompiledRule): Leaf | undefined {
@@ -82,15 +111,15 @@ function untilLeaf({ untilMs }: CompiledRule): Leaf | undefined {
   }
 }
 
-/** Every leaf of the rules, once. */
-export function leavesOf({ rules }: Side): readonly Leaf[] {
+/** Every leaf of the rules and limits, once. */
+export function leavesOf({ rules, limits }: Side): readonly Leaf[] {
   const found = new Set<Leaf>()
   const visit = (node: ConditionNode, leafOf: SideRule['leafOf']): void => {
     if (node.kind === 'leaf') found.add(leafOf(node))
     else if (node.kind === 'not') visit(node.item, leafOf)
     else for (const item of node.items) visit(item, leafOf)
   }
-  for (const { condition, leafOf, until } of rules) {
+  for (const { condition, leafOf, until } of [...rules, ...limits]) {
     visit(condition, leafOf)
     if (until) found.add(until)
   }

