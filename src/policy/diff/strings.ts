@@ -6,29 +6,44 @@ import { sqlVerbs } from '../sql.ts'
 import { listsFor, type Found } from './lists.ts'
 import { createPlace, type Looks, type Place } from './place.ts'
 import { keyword, type Part } from './subschema.ts'
+import { textsOfLength } from './long-texts.ts'
 import { searchTexts } from './texts.ts'
 
 /** One text for everything that the tests of a place, and the contracts, can tell apart in it. */
 export function textsFor(place: Place, parts: readonly Part[]): Found<string> {
-  const raw = textsOf(place.looks, parts)
+  const edges = edgesOf(parts)
+  const raw = textsOf(place.looks, parts, edges)
   const results = [...place.functions].map(([fn, looks]) => resultsOf(place, fn, looks))
   const inputs = [...place.functions.keys()].flatMap((fn, i) =>
     inputsOf(fn, results[i]?.values ?? [], raw.values),
   )
   return {
-    values: [...new Set([...raw.values, ...inputs, ...FORMAT_SAMPLES, ...edgeTexts(parts)])],
-    exact: [raw, ...results].every(({ exact }) => exact),
+    values: [...new Set([...raw.values, ...inputs, ...FORMAT_SAMPLES, ...stretched(inputs, edges)])],
+    exact: [raw, ...results].every(({ exact }) => exact) && (edges.length === 0 || inputs.length === 0),
   }
 }
 
-/** Where two contracts differ, texts at the lengths at which they may do so. */
-function edgeTexts(parts: readonly Part[]): readonly string[] {
+/** Where two contracts differ, the shortest length of every kind that they may treat differently. */
+function edgesOf(parts: readonly Part[]): readonly number[] {
   if (parts.length < 2) return []
-  const bounds = parts.flatMap((part) =>
-    ['minLength', 'maxLength'].flatMap((name) => numberKeyword(part, name)),
-  )
-  return around(new Set(bounds.filter((bound) => bound <= MAX_EDGE_LENGTH))).map((length) =>
-    'x'.repeat(length),
+  const starts = parts.flatMap((part) => [
+    ...numberKeyword(part, 'minLength'),
+    ...numberKeyword(part, 'maxLength').map((most) => most + 1),
+  ])
+  const fits = (length: number): boolean =>
+    parts.some((part) => numberKeyword(part, 'maxLength').every((most) => length <= most))
+  return [...new Set(starts.map(Math.floor))].filter((length) => length > 0 && fits(length))
+}
+
+/** What an automaton does not know: functions are asked about texts that were made longer in every way that may matter to none of them. */
+function stretched(texts: readonly string[], edges: readonly number[]): readonly string[] {
+  return edges.flatMap((edge) =>
+    texts.flatMap((text) => {
+      const more = 'x'.repeat(Math.max(0, Math.min(edge, MAX_EDGE_LENGTH) - text.length))
+      return more === ''
+        ? []
+        : [text + more, more + text, `${text} ${more.slice(1)}`, `${text}/${more.slice(1)}`]
+    }),
   )
 }
 
@@ -40,11 +55,11 @@ export const FORMAT_SAMPLES = ['a@example.com', 'https://example.com/', '2027-01
 /** Longer texts than this are not built character by character. */
 const MAX_COUNTED_LENGTH = 8
 
-function textsOf(looks: Looks, parts: readonly Part[]): Found<string> {
+function textsOf(looks: Looks, parts: readonly Part[], edges: readonly number[]): Found<string> {
   const patterns = [...looks.patterns, ...parts.flatMap((part) => textKeyword(part, 'pattern'))]
   const least = Math.max(1, ...parts.flatMap((part) => numberKeyword(part, 'minLength')))
   const counted = Math.min(least, MAX_COUNTED_LENGTH)
-  const found = search(looks, patterns, [lengthMachine(counted)])
+  const found = search(looks, patterns, { more: [lengthMachine(counted)], edges })
   const formats = parts.flatMap((part) => textKeyword(part, 'format'))
   const shaped = formats.flatMap((format) =>
     found.values.slice(0, MAX_SHAPED).flatMap(SHAPES[format] ?? (() => [])),
@@ -64,18 +79,28 @@ const SHAPES: Readonly<Record<string, ((text: string) => readonly string[]) | un
   uri: (text) => [`https://${text}/`, `https://example.com/${text}`],
 }
 
-function search({ globs }: Looks, patterns: readonly string[], more: readonly Machine[]): Found<string> {
+interface Wanted {
+  readonly more: readonly Machine[]
+  /** Lengths of which there must be texts too. */
+  readonly edges?: readonly number[]
+}
+
+function search({ globs }: Looks, patterns: readonly string[], { more, edges = [] }: Wanted): Found<string> {
   const machines = [...new Set(patterns)].map(patternMachine)
   const known = machines.filter((machine) => machine !== undefined)
-  const { texts, complete } = searchTexts([globMachine(globs), ...known, ...more])
-  return { values: texts, exact: complete && known.length === machines.length }
+  const all = [globMachine(globs), ...known]
+  const found = [searchTexts([...all, ...more]), ...edges.map((length) => textsOfLength(all, length))]
+  return {
+    values: found.flatMap(({ texts }) => texts),
+    exact: found.every(({ complete }) => complete) && known.length === machines.length,
+  }
 }
 
 /** Texts that the function can give, one for everything that the tests of its result can tell apart. */
 function resultsOf(place: Place, fn: FunctionName, looks: Looks): Found<string> {
   const language = patternMachine(LANGUAGES[fn])
   if (language === undefined) return { values: [], exact: false }
-  const found = search(looks, [...looks.patterns], [language])
+  const found = search(looks, [...looks.patterns], { more: [language] })
   return fn === 'sql_verbs' ? statementsOf(place, looks, found) : found
 }
 

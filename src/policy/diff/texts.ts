@@ -33,7 +33,7 @@ export function searchTexts(machines: readonly Machine[], maxStates: number = MA
 }
 
 /** The steps of one machine between numbered states, each made once: together with other machines it takes them again and again. */
-function createTable(
+export function createTable(
   machine: Machine,
   alphabet: readonly number[],
 ): (state: number, letter: number) => number {
@@ -61,7 +61,7 @@ const FIRST_COMBINING = 0x300
 const MAX_TRIED = 512
 
 /** One character of each interval in which all machines treat characters alike. */
-function alphabetOf(machines: readonly Machine[]): readonly number[] {
+export function alphabetOf(machines: readonly Machine[]): readonly number[] {
   const bounds = new Set([0, FIRST_COMBINING, ...machines.flatMap((machine) => machine.boundaries)])
   const sorted = [...bounds].filter((bound) => bound <= LAST_CODE_POINT).sort((a, b) => a - b)
   const chosen = sorted.flatMap((low, i) => choose(low, (sorted[i + 1] ?? LAST_CODE_POINT + 1) - 1) ?? [])

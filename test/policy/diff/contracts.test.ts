@@ -36,6 +36,35 @@ async function opened(
   return { where: found.filter(isAllowed).flatMap(({ change }) => change.where), doubts }
 }
 
+describe('two contracts that differ in a length', () => {
+  const names = (most: number): string =>
+    object(`{ branch: { type: string, maxLength: ${most} } }`, ', required: [branch]')
+
+  it.each([
+    [10, 100],
+    [200, 5_000],
+  ])('have texts for every test that are refused by one of them: %s -> %s', async (least, most) => {
+    const rule = allowWhen('payload.branch: { like: feature/* }')
+    const { found, doubts } = await analyzeTool(
+      [await load(names(least), rule), await load(names(most), rule)],
+      'pay',
+    )
+    expect(doubts).toEqual([])
+    const moves = found.map(({ change }) => `${change.direction} ${change.before} -> ${change.after}`)
+    expect(moves).toContain('loosens invalid -> allow/low')
+  })
+
+  it('are not called complete where a function reads the text', async () => {
+    const rule = allowWhen('path(payload.branch): { starts_with: /a/ }')
+    const { found, doubts } = await analyzeTool(
+      [await load(names(10), rule), await load(names(100), rule)],
+      'pay',
+    )
+    expect(found.map(({ change }) => change.after)).toContain('allow/low')
+    expect(doubts).toContain('not every kind of payload.branch has an example')
+  })
+})
+
 describe('values are found within the contract', () => {
   it('a multiple between two thresholds', async () => {
     const schema = object('{ n: { type: integer, multipleOf: 500 } }')

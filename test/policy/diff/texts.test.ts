@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { globMachine, likeGlob } from '../../../src/policy/diff/machines.ts'
 import { patternMachine } from '../../../src/policy/diff/pattern-machine.ts'
+import { textsOfLength } from '../../../src/policy/diff/long-texts.ts'
 import { searchTexts } from '../../../src/policy/diff/texts.ts'
 import { compilePattern } from '../../../src/policy/patterns.ts'
 import { compileGlob } from '../../../src/policy/text.ts'
@@ -70,5 +71,45 @@ describe('the examples of texts', () => {
   it('are given up, and said not to be complete, when there are too many', () => {
     const machine = patternMachine('^(?:[^\\n]*\\n){20}')
     expect(machine && searchTexts([machine], 10)).toMatchObject({ complete: false })
+  })
+
+  it('have a length that is asked for, in every combination that a text of that length can give', () => {
+    const some = fc.record({
+      globs: fc.uniqueArray(fc.constantFrom(...GLOBS), { maxLength: 3 }),
+      sources: fc.uniqueArray(fc.constantFrom(...PATTERNS), { maxLength: 2 }),
+      drawn: fc.array(near, { minLength: 20, maxLength: 20 }),
+    })
+    fc.assert(
+      fc.property(some, ({ globs, sources, drawn }) => {
+        const machines = sources.map(patternMachine).filter((one) => one !== undefined)
+        const all = [globMachine(globs.map(likeGlob)), ...machines]
+        const tests = [
+          ...globs.map(compileGlob),
+          ...sources.map((source) => {
+            const compiled = compilePattern(source)
+            if (!compiled.ok) throw new Error(compiled.problem)
+            return (text: string) => compiled.pattern.test(text)
+          }),
+        ]
+        for (const text of drawn) {
+          const { texts, complete } = textsOfLength(all, text.length)
+          expect(complete).toBe(true)
+          expect(new Set(texts.map((one) => Array.from(one).length))).toEqual(new Set([text.length]))
+          expect(covers(texts, tests, text)).toBe(true)
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('may be long, and are given up when there is too much of them', () => {
+    const long = textsOfLength([globMachine([likeGlob('feature/*')])], 10_001)
+    expect(long.complete).toBe(true)
+    expect(long.texts.map((text) => [text.length, text.startsWith('feature/')])).toContainEqual([
+      10_001,
+      true,
+    ])
+    const many = globMachine([likeGlob('*a*b*c*d*e*f*g*')])
+    expect(textsOfLength([many], 4_000_001)).toEqual({ texts: [], complete: false })
   })
 })

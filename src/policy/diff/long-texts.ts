@@ -1,0 +1,82 @@
+import type { Machine } from './machines.ts'
+import { alphabetOf, createTable, type FoundTexts } from './texts.ts'
+
+/** Steps after which the search is given up. */
+const MAX_STEPS = 2_000_000
+/** Characters of all texts together. */
+const MAX_CHARACTERS = 4_000_000
+
+/** A step into a state: from which one, and by which character. */
+interface Step {
+  readonly from: number
+  readonly character: number
+}
+/** The states that texts of one length lead to, each with a last step. */
+type Layer = ReadonlyMap<number, Step>
+
+/** One text of exactly this length for every state that such texts lead the machines to together. */
+export function textsOfLength(machines: readonly Machine[], length: number): FoundTexts {
+  const layers = layersTo(length, createSteps(machines))
+  const last = layers?.at(-1)
+  if (!layers || !last || last.size * length > MAX_CHARACTERS) return { texts: [], complete: false }
+  return { texts: [...last.keys()].map((state) => textTo(state, length, layers)), complete: true }
+}
+
+/** Up to `length`, or to where a step leads to the same states again: then all further layers are like the last. */
+function layersTo(
+  length: number,
+  stepsFrom: (state: number) => readonly number[][],
+): readonly Layer[] | undefined {
+  const layers: Layer[] = [new Map([[0, { from: 0, character: 0 }]])]
+  let steps = 0
+  while (layers.length <= length) {
+    const before = layers.at(-1) as Layer
+    const next = new Map<number, Step>()
+    for (const from of before.keys()) {
+      const found = stepsFrom(from)
+      steps += found.length
+      if (steps > MAX_STEPS) return undefined
+      for (const [to = 0, character = 0] of found) if (!next.has(to)) next.set(to, { from, character })
+    }
+    layers.push(next)
+    if (next.size === before.size && [...next.keys()].every((state) => before.has(state))) break
+  }
+  return layers
+}
+
+function textTo(state: number, length: number, layers: readonly Layer[]): string {
+  const characters: number[] = []
+  let here = state
+  for (let at = length; at > 0; at--) {
+    const step = layers[Math.min(at, layers.length - 1)]?.get(here)
+    if (step === undefined) break
+    characters.push(step.character)
+    here = step.from
+  }
+  return characters
+    .reverse()
+    .map((character) => String.fromCodePoint(character))
+    .join('')
+}
+
+/** From each state of all machines together, the states that one more character leads to, with one such character. */
+function createSteps(machines: readonly Machine[]): (state: number) => readonly number[][] {
+  const alphabet = alphabetOf(machines)
+  const tables = machines.map((machine) => createTable(machine, alphabet))
+  const states: (readonly number[])[] = [tables.map(() => 0)]
+  const numbers = new Map([[states[0]?.join() ?? '', 0]])
+  const known: (readonly number[][])[] = []
+  return (state) => (known[state] ??= stepsOf(states[state] ?? []))
+
+  function stepsOf(state: readonly number[]): readonly number[][] {
+    const found = new Map<number, number>()
+    for (const [letter, character] of alphabet.entries()) {
+      const next = tables.map((table, i) => table(state[i] ?? 0, letter))
+      const key = next.join()
+      const number = numbers.get(key) ?? states.push(next) - 1
+      numbers.set(key, number)
+      if (!found.has(number)) found.set(number, character)
+    }
+    return [...found]
+  }
+}
