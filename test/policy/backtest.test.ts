@@ -145,6 +145,27 @@ describe('a backtest', () => {
     )
   })
 
+  it('holds fewer approvals and more time looser, other people changed, and says who reviews', async () => {
+    await spend({ amount: 150 })
+    const asking = (reviewers: string): Promise<CompiledSnapshot> =>
+      edited('rules/spend.yaml', '{ over: 100 } }', `{ over: 100 } }\n    reviewers: { ${reviewers} }`)
+    const two = await asking('group: desk, approvals: 2')
+    const sooner = await asking('group: desk, approvals: 2, expires: 1h')
+    const [board, audit] = [await asking('group: board'), await asking('group: audit')]
+    const evidence = readExport(await exported())
+    const found = await Promise.all([
+      backtest(evidence, two, current),
+      backtest(evidence, current, two),
+      backtest(evidence, sooner, two),
+      backtest(evidence, board, audit),
+    ])
+    const directions = found.map(({ flips }) => flips.map(({ direction }) => direction))
+    expect(directions).toEqual([['loosens'], ['tightens'], ['loosens'], ['changes']])
+    expect(printBacktest(found[0] as Backtest)).toContain(
+      'LOOSENS  spend: review/low (2 of desk within 8h) by spend-more -> review/low (1 of desk within 8h) by spend-more, 1 call (acme#',
+    )
+  })
+
   it('counts what a limit would have stopped, as the allowed calls add up', async () => {
     for (let i = 0; i < 6; i++) await spend({ amount: 40 }, `t${i}`)
     const report = await run(await edited('rules/spend.yaml', 'at_most: 300', 'at_most: 100'))

@@ -2,6 +2,7 @@ import { RISKS, VERDICTS } from '../../domain/decision.ts'
 import { canonicalJson } from '../../domain/digest.ts'
 import type { JsonValue } from '../../contract/json.ts'
 import type { CompiledSnapshot } from '../compile.ts'
+import { compareResults, describeRequirement, type Result } from '../diff/outcome.ts'
 import type { Decided, Export } from './records.ts'
 import { createReplay, type Judgement, type Replay } from './replay.ts'
 
@@ -24,6 +25,8 @@ export interface Side {
   /** `?` when it cannot be told. */
   readonly risk: string
   readonly by: readonly string[]
+  /** Who reviews, where people do under both bundles. */
+  readonly reviewers?: string
 }
 
 export interface Example {
@@ -103,7 +106,8 @@ function createTally(revision: string): Tally {
         const because = [...new Set([...before.because, ...after.because])].sort()
         grow(untold, { tool: decided.tool, because }, decided)
       } else {
-        const sides = { before: sideOf(before), after: sideOf(after) }
+        const isTold = before.requirement !== undefined && after.requirement !== undefined
+        const sides = { before: sideOf(before, isTold), after: sideOf(after, isTold) }
         grow(flips, { direction, tool: decided.tool, ...sides }, decided)
       }
     },
@@ -139,12 +143,21 @@ function check(checked: { calls: number; differing: number }, decided: Decided, 
 
 type Difference = Direction | 'same' | 'untold'
 
-/** The verdict first, then the risk, then who reviews. */
+/** By what `diff` goes by. What is known of a call can be enough where the rest of it is not: a verdict says more than a risk. */
 function directionOf(before: Judgement, after: Judgement): Difference {
   const verdict = along(VERDICTS, before.verdict, after.verdict)
   if (verdict !== 'same') return verdict
+  const [old, current] = [resultOf(before), resultOf(after)]
+  if (old && current) return compareResults(old, current) ?? 'same'
   const risk = along(RISKS, before.risk, after.risk)
-  return risk === 'same' && before.verdict === 'review' ? byReviewers(before, after) : risk
+  return risk === 'same' ? 'untold' : risk
+}
+
+/** Undefined when something that bears on the decision is not known. */
+function resultOf({ verdict, risk, requirement, by = [] }: Judgement): Result | undefined {
+  if (verdict === undefined || risk === undefined || (verdict === 'review' && requirement === undefined))
+    return undefined
+  return { kind: 'decided', verdict, risk, by, ...(requirement && { requirement }) }
 }
 
 /** `scale` goes from what is loose to what is strict. */
@@ -154,14 +167,9 @@ function along<T>(scale: readonly T[], before: T | undefined, after: T | undefin
   return scale.indexOf(after) < scale.indexOf(before) ? 'loosens' : 'tightens'
 }
 
-function byReviewers(before: Judgement, after: Judgement): Difference {
-  if (before.requirement === undefined || after.requirement === undefined) return 'untold'
-  const same = canonicalJson(before.requirement as never) === canonicalJson(after.requirement as never)
-  return same ? 'same' : 'changes'
-}
-
-function sideOf({ verdict, risk, by = [] }: Judgement): Side {
-  return { verdict: verdict ?? '?', risk: risk ?? '?', by }
+function sideOf({ verdict, risk, by = [], requirement }: Judgement, isTold: boolean): Side {
+  const reviewers = isTold && requirement ? { reviewers: describeRequirement(requirement) } : {}
+  return { verdict: verdict ?? '?', risk: risk ?? '?', by, ...reviewers }
 }
 
 const DIRECTIONS: readonly Direction[] = ['loosens', 'changes', 'tightens']

@@ -68,8 +68,9 @@ function sides({ before, after }: Flip): string {
   return `${side(before)} -> ${side(after)}`
 }
 
-function side({ verdict, risk, by }: Side): string {
-  return `${verdict}/${risk}${by.length === 0 ? '' : ` by ${by.join(', ')}`}`
+function side({ verdict, risk, by, reviewers }: Side): string {
+  const who = reviewers === undefined ? '' : ` (${reviewers})`
+  return `${verdict}/${risk}${who}${by.length === 0 ? '' : ` by ${by.join(', ')}`}`
 }
 
 function examples(list: readonly Example[]): string {

@@ -81,7 +81,8 @@ export function tellsReviewers(before: Result, after: Result): boolean {
   return before.kind === 'decided' && after.kind === 'decided' && !!before.requirement && !!after.requirement
 }
 
-function describeRequirement({ seats, expires_ms, interactive }: ReviewRequirement): string {
+/** `1 of security, after 30m also board within 1h`. */
+export function describeRequirement({ seats, expires_ms, interactive }: ReviewRequirement): string {
   const who = seats.map(({ group, approvals, escalate }) => {
     const later = escalate.map((one) => `, after ${duration(one.after_ms)} also ${one.group}`)
     return `${approvals} of ${group}${later.join('')}`
