@@ -6,6 +6,7 @@ import { loosens, changes } from '../policy/diff/gate.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { EXIT, refuseMore, usage } from './failure.ts'
 import { loadTwo, sayBeside } from './two-bundles.ts'
+import { jsonOf, visible } from './visible.ts'
 
 export const DIFF_USAGE = `countersign diff OLD [NEW] [--fail-on loosens|changes] [--format text|json|markdown]
 
@@ -15,9 +16,9 @@ export const DIFF_USAGE = `countersign diff OLD [NEW] [--fail-on loosens|changes
   with --fail-on changes when anything differs; 3 when a bundle would not be loaded.`
 
 const PRINTERS: Readonly<Record<string, (diff: BundleDiff) => string>> = {
-  text: printDiff,
-  json: (diff) => JSON.stringify(diff, null, 2),
-  markdown: printMarkdown,
+  text: (diff) => visible(printDiff(diff)),
+  json: (diff) => jsonOf(diff),
+  markdown: (diff) => visible(printMarkdown(diff)),
 }
 const GATES: Readonly<Record<string, (diff: BundleDiff) => boolean>> = { loosens, changes }
 

@@ -5,12 +5,11 @@ import { prepareDirectory } from '../policy/directory/directory.ts'
 import { explainOutcome, type Explanation, printExplanation } from '../policy/explain.ts'
 import { callOfRequest, type ExplainRequest, strangersIn, usedOf } from '../policy/explain-request.ts'
 import { callUnder } from '../policy/limits.ts'
-import { showHidden } from '../policy/text.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { readRequest } from './explain-request.ts'
 import { EXIT, oneOf, refuseMore, usage } from './failure.ts'
 import { sayBeside } from './two-bundles.ts'
-import { jsonOf } from './visible.ts'
+import { jsonOf, visible } from './visible.ts'
 
 export const EXPLAIN_USAGE = `countersign explain [DIR] REQUEST.json [--format text|json]
 
@@ -38,7 +37,7 @@ export async function explain(args: readonly string[]): Promise<void> {
     return
   }
   const explanation = await explainIn(bundle.snapshot, await readRequest(file))
-  console.log(format === 'json' ? jsonOf(explanation) : printExplanation(explanation))
+  console.log(format === 'json' ? jsonOf(explanation) : visible(printExplanation(explanation)))
 }
 
 /** An agent that the request names is held to the directory before the payload is looked at, as by the gateway; no rule is asked then. */
@@ -54,7 +53,7 @@ async function explainIn(snapshot: CompiledSnapshot, request: ExplainRequest): P
   }
   const strangers = strangersIn(request, snapshot)
   if (strangers.length > 0) {
-    const names = strangers.map((id) => `\`${showHidden(id)}\``).join(', ')
+    const names = strangers.map((id) => `\`${visible(id)}\``).join(', ')
     const limits = snapshot.limitsOf(call.tool).map(({ id }) => id)
     const hint = limits.length > 0 ? `it has ${limits.join(', ')}` : undefined
     throw usage(`\`used\` names what is no limit of \`${call.tool}\`: ${names}`, hint)

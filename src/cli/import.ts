@@ -12,6 +12,7 @@ import { importOpenApi } from '../policy/import/openapi.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { cannotWrite, CliFailure, EXIT, refuseMore, usage } from './failure.ts'
 import { replaceFile } from './fmt.ts'
+import { onOneLine, visible } from './visible.ts'
 
 export const IMPORT_USAGE = `countersign import mcp|openapi FILE [--dir DIR] [--prefix TEXT] [--force]
 
@@ -37,7 +38,7 @@ export async function importContracts(args: readonly string[]): Promise<void> {
     throw usage(
       `\`${file}\` is not ${kind === 'mcp' ? 'a list of MCP tools' : 'an OpenAPI 3.0 or 3.1 document'}`,
     )
-  for (const { pointer, message } of result.notes) console.error(`${pointer || '/'}: ${message}`)
+  for (const { pointer, message } of result.notes) console.error(onOneLine(`${pointer || '/'}: ${message}`))
   await write(values.dir, result, values.force)
 }
 
@@ -81,7 +82,7 @@ async function write(dir: string, { files }: ImportResult, force: boolean): Prom
       throw cannotWrite(join(dir, file.path), cause)
     })
     await replaceFile(dir, file)
-    console.log(`wrote ${join(dir, file.path)}`)
+    console.log(visible(`wrote ${join(dir, file.path)}`))
   }
   if (files.length === 0) throw new CliFailure('no tool was found', { exit: EXIT.usage })
 }

@@ -211,3 +211,58 @@ describe('countersign lock', () => {
     expect((await inDirectory('lock', 'nowhere')).code).toBe(3)
   })
 })
+
+describe('what somebody else wrote', () => {
+  const HOSTILE = 'a\u001b[31m\u202e\u200b\u009b'
+  const RAW = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e]/
+  const run = (args: readonly string[], input: string) => runCli(args, { cwd: directory, input })
+
+  it('never steers the terminal, nor looks like a line of ours: names of an imported document', async () => {
+    const properties = { [`${HOSTILE}\nwrote everything`]: { type: 'string' } }
+    const tools = [{ name: 'odd', inputSchema: { type: 'object', properties } }]
+    const mcp = await run(['import', 'mcp', '-', '--dir', 'odd-mcp'], JSON.stringify({ tools }))
+    const api = { openapi: '3.1.0', paths: { [`/${HOSTILE}`]: { get: { operationId: HOSTILE } } } }
+    const openapi = await run(['import', 'openapi', '-', '--dir', 'odd-api'], JSON.stringify(api))
+    for (const { code, out, err } of [mcp, openapi]) {
+      expect([code, RAW.exec(out), RAW.exec(err)]).toEqual([0, null, null])
+      expect(err).toContain('<U+001B>[31m<U+202E><U+200B><U+009B>')
+    }
+    expect(mcp.err.trimEnd().split('\n')).toHaveLength(1)
+  })
+
+  it('never steers the terminal: values of a payload that is explained', async () => {
+    const request = { tool_name: 'web.fetch', payload: { url: HOSTILE } }
+    const { code, out } = await run(['explain', 'policies', '-'], JSON.stringify(request))
+    expect([code, RAW.exec(out)]).toEqual([0, null])
+    expect(out).toContain('a\\u001b[31m<U+202E><U+200B><U+009B>')
+  })
+
+  it('never steers the terminal: names of files and revisions, and options', async () => {
+    for (const args of [
+      ['diff', `x:${HOSTILE}`],
+      ['import', 'mcp', HOSTILE],
+      ['check', `--${HOSTILE}`],
+    ]) {
+      const { code, err } = await run(args, '')
+      expect([code, RAW.exec(err)]).toEqual([2, null])
+      expect(err).toContain('<U+202E>')
+    }
+  })
+
+  it('never steers the terminal: examples of texts that a pattern asks for', async () => {
+    const bundle = join(directory, 'patterned')
+    await cp(STARTER, bundle, { recursive: true })
+    const rule = "  - { id: fetch-odd, reject: Odd., when: { payload.url: { matches: '\\x{202e}' } } }"
+    await appendRule(join(bundle, 'rules/web.fetch.yaml'), rule)
+    for (const format of ['text', 'markdown']) {
+      const { code, out } = await run(['diff', 'policies', bundle, '--format', format], '')
+      expect([code, RAW.exec(out)]).toEqual([0, null])
+      expect(out).toContain('<U+202E>')
+    }
+  })
+})
+
+async function appendRule(path: string, rule: string): Promise<void> {
+  const text = await readFile(path, 'utf8')
+  await writeFile(path, text.replace('rules:\n', `rules:\n${rule}\n`))
+}
