@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse as parseYaml } from 'yaml'
+import { hasHidden } from '../../src/policy/text.ts'
 import { runCli } from './run.ts'
 
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
@@ -214,7 +215,6 @@ describe('countersign lock', () => {
 
 describe('what somebody else wrote', () => {
   const HOSTILE = 'a\u001b[31m\u202e\u200b\u009b'
-  const RAW = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e]/
   const run = (args: readonly string[], input: string) => runCli(args, { cwd: directory, input })
 
   it('never steers the terminal, nor looks like a line of ours: names of an imported document', async () => {
@@ -224,7 +224,7 @@ describe('what somebody else wrote', () => {
     const api = { openapi: '3.1.0', paths: { [`/${HOSTILE}`]: { get: { operationId: HOSTILE } } } }
     const openapi = await run(['import', 'openapi', '-', '--dir', 'odd-api'], JSON.stringify(api))
     for (const { code, out, err } of [mcp, openapi]) {
-      expect([code, RAW.exec(out), RAW.exec(err)]).toEqual([0, null, null])
+      expect([code, hasHidden(out), hasHidden(err)]).toEqual([0, false, false])
       expect(err).toContain('<U+001B>[31m<U+202E><U+200B><U+009B>')
     }
     expect(mcp.err.trimEnd().split('\n')).toHaveLength(1)
@@ -233,7 +233,7 @@ describe('what somebody else wrote', () => {
   it('never steers the terminal: values of a payload that is explained', async () => {
     const request = { tool_name: 'web.fetch', payload: { url: HOSTILE } }
     const { code, out } = await run(['explain', 'policies', '-'], JSON.stringify(request))
-    expect([code, RAW.exec(out)]).toEqual([0, null])
+    expect([code, hasHidden(out)]).toEqual([0, false])
     expect(out).toContain('a\\u001b[31m<U+202E><U+200B><U+009B>')
   })
 
@@ -244,7 +244,7 @@ describe('what somebody else wrote', () => {
       ['check', `--${HOSTILE}`],
     ]) {
       const { code, err } = await run(args, '')
-      expect([code, RAW.exec(err)]).toEqual([2, null])
+      expect([code, hasHidden(err)]).toEqual([2, false])
       expect(err).toContain('<U+202E>')
     }
   })
@@ -256,7 +256,7 @@ describe('what somebody else wrote', () => {
     await appendRule(join(bundle, 'rules/web.fetch.yaml'), rule)
     for (const format of ['text', 'markdown']) {
       const { code, out } = await run(['diff', 'policies', bundle, '--format', format], '')
-      expect([code, RAW.exec(out)]).toEqual([0, null])
+      expect([code, hasHidden(out)]).toEqual([0, false])
       expect(out).toContain('<U+202E>')
     }
   })

@@ -208,6 +208,35 @@ describe('a backtest', () => {
     expect((await run(next)).untold).toMatchObject([{ because: ['payload.card'] }])
   })
 
+  it('cannot tell a default inside an object of which it is not recorded whether it was there', async () => {
+    const tool =
+      'tool: nest\ndescription: d\nrisk: low\ninput_schema:\n  type: object\n  properties: { meta: { type: object, properties: { deep: { type: string, default: b } } } }\n'
+    const rule = 'tool: nest\nrules:\n  - { id: nest-b, allow: B., when: { payload.meta.deep: b } }\n'
+    const nested = await openWorld({ files: { 'tools/nest.yaml': tool, 'rules/nest.yaml': rule } })
+    try {
+      const agent = await nested.agent('other')
+      for (const payload of [{ meta: {} }, {}, { meta: { deep: 'c' } }])
+        await agent.submit('t1', { tool_name: 'nest', payload })
+      const loaded = await loadBundle(nested.policies)
+      if (!loaded.ok) throw new Error('the bundle of the test does not check')
+      const { happenings } = readExport(
+        (await nested.admin('GET', 'evidence?tenant=acme&after=0&limit=100')).text,
+      )
+      const replay = createReplay(loaded.snapshot as CompiledSnapshot, true)
+      const found: (string | undefined)[][] = []
+      for (const one of happenings)
+        if (one.kind === 'decided')
+          found.push([one.verdict, (await replay.decide({ ...one, policy: 'another' })).verdict])
+      expect(found).toEqual([
+        ['allow', undefined],
+        ['reject', undefined],
+        ['reject', 'reject'],
+      ])
+    } finally {
+      await nested.close()
+    }
+  })
+
   it('of an export without its beginning says so, and tells no history and no limit', async () => {
     await spend({ amount: 10 })
     await spend({ amount: 20 })

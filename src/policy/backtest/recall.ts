@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { isFieldProblem, parseField } from '../fields.ts'
+import { isFieldProblem, MISSING, parseField, walk } from '../fields.ts'
 import type { FieldIr } from '../ir.ts'
 import type { Call } from '../snapshot.ts'
 import type { Decided } from './records.ts'
@@ -9,6 +9,8 @@ export interface Recalled {
   readonly call: Call
   /** True for a field whose value at the time is not known. */
   readonly isUntold: (field: FieldIr) => boolean
+  /** True for a field that was missing, of which it is not known whether what it stands in was there: a default inside holds only then. */
+  readonly isLoose: (field: FieldIr) => boolean
 }
 
 /** Rebuilds the call of a decision from the fields that were recorded with it. */
@@ -38,7 +40,13 @@ export function recall(decided: Decided): Recalled {
       ...(claimedRisk && { riskLevel: claimedRisk }),
     },
     isUntold: (field) => !ALWAYS_TOLD.includes(field.root) && !isTold(told, field),
+    isLoose: ({ root, path, name }) =>
+      root === 'payload' && path.length > 1 && told.has(name) && !isThere(payload, path.slice(0, -1)),
   }
+}
+
+function isThere(payload: JsonObject, path: readonly (string | number)[]): boolean {
+  return walk(payload, path) !== MISSING
 }
 
 /** They are in every record, or follow from the bundle or from the replay itself. */

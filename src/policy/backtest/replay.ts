@@ -1,5 +1,6 @@
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { CompiledSnapshot } from '../compile.ts'
+import { schemaDefaults } from '../input-schema/defaults.ts'
 import type { FieldIr } from '../ir.ts'
 import type { Program } from '../program.ts'
 import type { CompiledLimit } from '../run.ts'
@@ -75,6 +76,7 @@ class BundleReplay implements Replay {
     if (program === undefined || !this.#snapshot.mayUse(tenant, agent, tool)) return judgementOf(first)
     const isUntold = (field: FieldIr): boolean =>
       recalled.isUntold(field) ||
+      (recalled.isLoose(field) && hasDefault(program, field)) ||
       (OF_TASK.includes(field.root) && (isVague.task || !this.#isComplete)) ||
       (OF_AGENT.includes(field.root) && (isVague.agent || !this.#isComplete))
     const seen = this.#see(program, { call, first, isUntold })
@@ -188,6 +190,10 @@ interface Seen {
   readonly untold: readonly FieldIr[]
   readonly states: ReadonlyMap<CompiledLimit, readonly LimitState[]>
   readonly vague: readonly CompiledLimit[]
+}
+
+function hasDefault({ tool }: Program, { path }: FieldIr): boolean {
+  return schemaDefaults(tool.inputSchema, path)?.at(-1) !== undefined
 }
 
 const OF_TASK: readonly FieldIr['root'][] = ['task.tools', 'task.labels']
