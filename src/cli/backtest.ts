@@ -5,7 +5,7 @@ import { printBacktest, printBacktestMarkdown } from '../policy/backtest/print.t
 import { ExportError, readExport, type Export } from '../policy/backtest/records.ts'
 import { EXIT, refuseMore, usage } from './failure.ts'
 import { loadTwo, sayBeside } from './two-bundles.ts'
-import { jsonOf } from './visible.ts'
+import { jsonOf, visible } from './visible.ts'
 
 export const BACKTEST_USAGE = `countersign backtest --evidence FILE OLD NEW [--format text|json|markdown] [--fail-on loosens|changes]
 
@@ -43,8 +43,8 @@ export async function backtest(args: readonly string[]): Promise<void> {
 }
 
 const PRINT: Readonly<Record<(typeof FORMATS)[number], (report: Backtest) => string>> = {
-  text: printBacktest,
-  markdown: printBacktestMarkdown,
+  text: (report) => visible(printBacktest(report)),
+  markdown: (report) => visible(printBacktestMarkdown(report)),
   json: (report) => `${jsonOf(report)}\n`,
 }
 

@@ -208,6 +208,17 @@ describe('a backtest', () => {
     expect((await run(next)).untold).toMatchObject([{ because: ['payload.card'] }])
   })
 
+  it('does not count as unchanged what a tenant did that neither bundle has', async () => {
+    await spend({ amount: 10 })
+    const without = await edited('directory.yaml', '  acme:', '  acme-2:')
+    const report = await backtest(readExport(await exported()), without, without)
+    expect(report).toMatchObject({ calls: 1, unchanged: 0, flips: [] })
+    expect(printBacktest(report)).toContain('tenant acme, which neither bundle has')
+    // One that has it judges, and the other rejects.
+    const gained = await backtest(readExport(await exported()), without, current)
+    expect(gained.flips).toMatchObject([{ direction: 'loosens', before: { by: ['unknown_tenant'] } }])
+  })
+
   it('cannot tell a default inside an object of which it is not recorded whether it was there', async () => {
     const tool =
       'tool: nest\ndescription: d\nrisk: low\ninput_schema:\n  type: object\n  properties: { meta: { type: object, properties: { deep: { type: string, default: b } } } }\n'

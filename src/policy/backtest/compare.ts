@@ -72,15 +72,23 @@ export async function backtest(
     replays.set(tenant, made)
     return made
   }
+  const knows = (tenant: string): boolean =>
+    [before, after].some(({ directory }) => directory.tenants.has(tenant))
   const tally = createTally(before.revision)
   for (const happening of happenings) {
     const [old, young] = replaysOf(happening.tenant)
-    if (happening.kind === 'decided')
-      tally.add(happening, await old.decide(happening), await young.decide(happening))
-    else for (const replay of [old, young]) replay.follow(happening)
+    if (happening.kind !== 'decided') for (const replay of [old, young]) replay.follow(happening)
+    else if (!knows(happening.tenant)) tally.add(happening, ...unjudged(happening))
+    else tally.add(happening, await old.decide(happening), await young.decide(happening))
   }
   const incomplete = [...replays.keys()].filter((tenant) => !fromTheStart.has(tenant)).sort()
   return { before: before.revision, after: after.revision, ...tally.sums(), incomplete }
+}
+
+/** Both bundles reject whatever a tenant does that they do not know: that they agree says nothing of their rules. */
+function unjudged({ tenant }: Decided): readonly [Judgement, Judgement] {
+  const judgement = { because: [`tenant ${tenant}, which neither bundle has`] }
+  return [judgement, judgement]
 }
 
 interface Tally {
