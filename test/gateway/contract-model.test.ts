@@ -1,104 +1,25 @@
 import { describe, expect, it } from 'vitest'
-import type { Decision } from '../../src/contract/agent.ts'
-import {
-  type Agent,
-  type Answer,
-  HOUR,
-  MINUTE,
-  openWorld,
-  type Reviewer,
-  type World,
-} from '../gateway-fixture.ts'
+import { type Agent, HOUR, MINUTE, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 import { type Dice, diceOf } from '../random.ts'
+import { compare, SEEN } from './contract-answers.ts'
 import {
   type Ballot,
   type Change,
   type Claim,
   ContractModel,
-  type Expected,
   type Scope,
   type Submission,
 } from './contract-model.ts'
-import { AGENTS, GROUPS, MODEL_FILES, type Pay, TOOLS } from './contract-policy.ts'
+import { AGENTS, BUNDLES, type Bundle, PEOPLE, type Pay, TOOLS } from './contract-policy.ts'
 
 /** Random calls of agents and people, in random time: every answer is the one that the model gives. */
 
 const SEEDS =
   process.env['COUNTERSIGN_SOAK'] === undefined ? [1, 2, 3, 4] : Array.from({ length: 60 }, (_, i) => i + 1)
-const STEPS = 350
+/** Under each of the policies. */
+const STEPS = 90
 const HASHES = ['a', 'b'].map((digit) => digit.repeat(64))
 const RISKS = ['low', 'medium', 'high', 'critical'] as const
-
-/** What must have come about in all the games together, so that agreeing means something. */
-const SEEN = [
-  'submit allow',
-  'submit reject',
-  'submit reject frozen: ',
-  'submit pending_review',
-  'submit allow replayed',
-  'submit pending_review replayed',
-  'submit 400 invalid_policy_input',
-  'submit 401 unauthenticated',
-  'submit 422 idempotency_mismatch',
-  'poll pending_review',
-  'poll changes_requested',
-  'poll approved',
-  'poll approved with a token',
-  'approved by time alone',
-  'poll rejected',
-  'poll rejected expired: ',
-  'poll rejected frozen: ',
-  'poll 404 not_found',
-  'validate valid',
-  'validate invalid',
-  'validate used',
-  'validate expired',
-  'vote pending_review',
-  'vote approved',
-  'vote rejected',
-  'vote changes_requested',
-  'vote 403 already_voted',
-  'vote 403 not_eligible',
-  'vote 403 self_review',
-  'vote 404 not_found',
-  'vote 409 not_pending',
-  'vote 412 stale_revision',
-  'vote 428 revision_required',
-  'revise pending_review',
-  'revise rejected',
-  'revise 400 invalid_policy_input',
-  'revise 400 invalid_revision',
-  'revise 409 duplicate_revision',
-  'revise 409 not_pending',
-  'revise 409 unknown_thread',
-]
-
-/** What an answer says, in the words of the model. */
-function said(answer: Answer<object>): Expected & { readonly message?: string } {
-  const { status: http, headers, problem } = answer
-  if (http >= 400) return { http, code: problem.code }
-  const body = (answer.body ?? {}) as Partial<Decision & Expected>
-  const { status, thread_id, action_hash, message, valid, reason, revision, token_expires_at } = body
-  const members = { status, thread_id, action_hash, message, valid, reason, revision }
-  const given = Object.entries(members).filter(([, member]) => member !== undefined)
-  const until = token_expires_at === undefined ? {} : { tokenUntil: Date.parse(token_expires_at) }
-  const replayed = headers.has('idempotent-replayed') ? { replayed: true } : {}
-  return { http, ...(Object.fromEntries(given) as object), ...until, ...replayed }
-}
-
-/** The two are equal; the name of what came about. */
-function compare(act: string, answer: Answer<object>, expected: Expected): string {
-  const { message = '', ...told } = said(answer)
-  const { starts = '', thread_id, task_id, ...rest } = expected
-  const id = thread_id === 'new' ? (expect.stringMatching(/^thr_/) as string) : thread_id
-  expect(told, act).toEqual({ ...rest, ...(id !== undefined && { thread_id: id }) })
-  if (task_id !== undefined) expect((answer.body as Decision).task_id, act).toBe(task_id)
-  expect(message.startsWith(starts), `${act}: ${message}`).toBe(true)
-  const { http, code, status, valid, reason } = expected
-  const name = code === undefined ? (status ?? (valid ? 'valid' : reason)) : `${http} ${code}`
-  const extra = expected.replayed ? ' replayed' : expected.tokenUntil === undefined ? '' : ' with a token'
-  return `${act} ${name}${starts && ` ${starts}`}${extra}`
-}
 
 class Game {
   readonly #seen = new Set<string>()
@@ -117,7 +38,7 @@ class Game {
   }
 
   async begin(): Promise<void> {
-    for (const id of Object.keys(GROUPS)) this.#people.set(id, await this.#world.reviewer(id))
+    for (const id of PEOPLE) this.#people.set(id, await this.#world.reviewer(id))
     for (const id of Object.keys(AGENTS)) await this.#rotate(id)
   }
 
@@ -242,7 +163,7 @@ class Game {
 
   async #vote(): Promise<void> {
     const thread = this.#thread()
-    const who = this.#pick(Object.keys(GROUPS))
+    const who = this.#pick(PEOPLE)
     const { revision: current = 1 } = this.#model.threads.get(thread) ?? {}
     const decision = this.#dice.once(7)
       ? this.#pick(['reject', 'request_changes', 'request_changes'] as const)
@@ -337,6 +258,22 @@ class Game {
     await this.#look('other', { thread })
   }
 
+  /** What was approved under one policy is read under the next. */
+  async change(bundle: Bundle): Promise<void> {
+    for (const [agent, ...people] of [
+      ['other', 'ann', 'eve'],
+      ['selfie', 'ann', 'olga'],
+    ] as const) {
+      await this.#send({ agent, task: 'five', tool: 'pay', payload: { amount: 20_000 } })
+      const thread = [...this.#model.threads.keys()].at(-1) ?? ''
+      for (const who of people) await this.#ballot({ who, thread, decision: 'approve', revision: 1 })
+      if (this.#dice.once(2)) await this.#look(agent, { thread })
+    }
+    await this.#world.changePolicies(BUNDLES[bundle])
+    this.#model.change(bundle)
+    for (const agent of ['other', 'selfie']) await this.#look(agent, { task: 'five' })
+  }
+
   async #freeze(act: 'freeze' | 'unfreeze', scope: Scope): Promise<void> {
     const { http } = act === 'freeze' ? this.#model.freeze(scope) : this.#model.unfreeze(scope)
     const body = { tenant: 'acme', reason: 'a test', ...scope }
@@ -366,10 +303,14 @@ describe('the gateway and a model of its contract', () => {
   const seen = new Set<string>()
 
   it.each(SEEDS)('give the same answers, whatever is asked (seed %d)', async (seed) => {
-    const world = await openWorld({ files: MODEL_FILES })
+    const world = await openWorld({ files: BUNDLES.first })
     try {
       const game = new Game(world, seed)
       await game.begin()
+      for (const bundle of ['second', 'first', 'second'] as const) {
+        for (let i = 0; i < STEPS; i++) await game.step()
+        await game.change(bundle)
+      }
       for (let i = 0; i < STEPS; i++) await game.step()
       for (const one of game.end()) seen.add(one)
     } finally {

@@ -5,7 +5,8 @@
 import {
   AGENTS,
   both,
-  GROUPS,
+  type Bundle,
+  groupsOf,
   judge,
   LEVELS,
   MINUTE,
@@ -26,12 +27,15 @@ interface Thread {
   readonly v2: boolean
   status: Status
   /** At the start of the message, when nobody's words are there. */
-  code?: 'expired' | 'frozen'
+  code?: 'expired' | 'frozen' | 'reviewer_removed' | 'policy_changed'
   revision: number
   submittedAt: number
+  approvedAt: number
   deadline: number
   need: Need
   payload: Pay
+  /** What the agent says itself. */
+  risk: Risk
   hash: string | undefined
   votes: { readonly who: string; readonly decision: string }[]
   readonly revisionIds: Set<string>
@@ -114,10 +118,11 @@ export class ContractModel {
   readonly #keys = new Map<string, string>()
   readonly #answers = new Map<
     string,
-    { readonly body: string; answer: Expected; at: number; freezes: number }
+    { readonly body: string; answer: Expected; at: number; under: string }
   >()
   readonly #frozen = new Set<string>()
   #freezes = 0
+  #bundle: Bundle = 'first'
   readonly #now: () => number
 
   constructor(now: () => number) {
@@ -137,8 +142,7 @@ export class ContractModel {
     const age = this.#now() - (known?.at ?? 0)
     if (known !== undefined && age < DAY) {
       if (known.body !== JSON.stringify(body)) return refused(422, 'idempotency_mismatch')
-      const lasting =
-        known.answer.status !== 'allow' || (age <= 10 * MINUTE && known.freezes === this.#freezes)
+      const lasting = known.answer.status !== 'allow' || (age <= 10 * MINUTE && known.under === this.#under())
       if (lasting) return { ...known.answer, replayed: true }
     }
     const answer = this.#judged(call)
@@ -148,13 +152,19 @@ export class ContractModel {
         body: JSON.stringify(body),
         answer,
         at: this.#now(),
-        freezes: this.#freezes,
+        under: this.#under(),
       })
     return answer
   }
 
-  #judged({ agent, tool, payload, hash, risk = 'low' }: Submission): Expected {
-    const judged = judge(agent, tool, payload, risk)
+  /** What an allow may be given again under. */
+  #under(): string {
+    return `${this.#bundle} ${this.#freezes}`
+  }
+
+  #judged(call: Submission): Expected {
+    const { agent, tool, hash } = call
+    const judged = judge(this.#bundle, call)
     if (judged === undefined) return refused(400, 'invalid_policy_input')
     const echo = hash === undefined ? {} : { action_hash: hash }
     if (this.#isFrozen(agent, tool)) return { http: 200, status: 'reject', starts: 'frozen: ', ...echo }
@@ -163,9 +173,10 @@ export class ContractModel {
   }
 
   /** The thread that an answer with `thread_id: 'new'` opened. */
-  opened(id: string, { agent, task, tool, payload, hash, risk = 'low', idempotencyKey }: Submission): void {
+  opened(id: string, call: Submission): void {
+    const { agent, task, tool, payload, hash, risk = 'low', idempotencyKey } = call
     const now = this.#now()
-    const asked = judge(agent, tool, payload, risk)?.need ?? LEVELS.critical
+    const asked = judge(this.#bundle, call)?.need ?? LEVELS.critical
     this.threads.set(id, {
       agent,
       task,
@@ -174,9 +185,11 @@ export class ContractModel {
       status: 'pending_review',
       revision: 1,
       submittedAt: now,
+      approvedAt: 0,
       deadline: now + asked.expiresMs,
       need: asked,
       payload,
+      risk,
       hash,
       votes: [],
       revisionIds: new Set(),
@@ -194,6 +207,8 @@ export class ContractModel {
     if (id === undefined || thread?.agent !== agent) return refused(404, 'not_found')
     if (by.task !== undefined && thread.task !== by.task) return refused(404, 'not_found')
     this.#settle(thread)
+    const lapse = thread.status === 'approved' && !thread.redeemed ? this.#lapseOf(thread) : undefined
+    if (lapse !== undefined) Object.assign(thread, { status: 'rejected', code: lapse })
     const { status, hash, code } = thread
     const echo = hash === undefined ? {} : { action_hash: hash }
     const seen = { http: 200, status, thread_id: id, ...echo, ...(code && { starts: `${code}: ` }) }
@@ -221,7 +236,7 @@ export class ContractModel {
     if (!bound || !path || !same(payload, thread.payload)) return invalid
     if (known.used) return { ...invalid, reason: 'used' }
     if (this.#now() >= known.expiresAt) return { ...invalid, reason: 'expired' }
-    if (thread.dead) return invalid
+    if (thread.status !== 'approved' || thread.dead || this.#lapseOf(thread) !== undefined) return invalid
     known.used = true
     thread.redeemed = true
     const proof = thread.v2 ? { task_id: task, thread_id: known.thread, action_hash: thread.hash ?? '' } : {}
@@ -229,6 +244,7 @@ export class ContractModel {
   }
 
   vote({ who, thread: id, decision, revision }: Ballot): Expected {
+    if (groupsOf(this.#bundle, who) === undefined) return refused(401, 'unauthenticated')
     const thread = this.threads.get(id)
     if (thread === undefined) return refused(404, 'not_found')
     const open = thread.status === 'pending_review' && !this.#isExpired(thread) && !thread.dead
@@ -236,7 +252,8 @@ export class ContractModel {
     if (revision === undefined) return refused(428, 'revision_required')
     if (revision !== thread.revision) return refused(412, 'stale_revision')
     const chairs = [...thread.need.seats.keys()]
-    if (!chairs.some((group) => this.#fits(thread, group, who))) return refused(403, 'not_eligible')
+    if (!chairs.some((group) => this.#fits(thread, group, { who, at: this.#now() })))
+      return refused(403, 'not_eligible')
     if (AGENTS[thread.agent]?.owners.includes(who)) return refused(403, 'self_review')
     if (thread.votes.some((one) => one.who === who)) return refused(403, 'already_voted')
     thread.votes.push({ who, decision })
@@ -247,7 +264,8 @@ export class ContractModel {
     return { http: 200, status, revision, thread_id: id, ...(hash !== undefined && { action_hash: hash }) }
   }
 
-  revise({ agent, task, thread: id, revisionId, tool, payload, hash, risk = 'low' }: Change): Expected {
+  revise(change: Change): Expected {
+    const { agent, task, thread: id, revisionId, tool, payload, hash, risk = 'low' } = change
     const thread = this.threads.get(id)
     if (thread?.agent !== agent || thread.task !== task) return refused(409, 'unknown_thread')
     const open = thread.status === 'pending_review' || thread.status === 'changes_requested'
@@ -255,7 +273,7 @@ export class ContractModel {
     if (thread.revisionIds.has(revisionId)) return refused(409, 'duplicate_revision')
     if (thread.revision >= 20) return refused(409, 'too_many_revisions')
     if (tool !== thread.tool || thread.v2 !== (hash !== undefined)) return refused(400, 'invalid_revision')
-    const judged = judge(agent, tool, payload, risk)
+    const judged = judge(this.#bundle, change)
     if (judged === undefined) return refused(400, 'invalid_policy_input')
     const stricter = judged.verdict === 'review' ? both(thread.need, judged.need) : thread.need
     Object.assign(thread, {
@@ -266,9 +284,15 @@ export class ContractModel {
       hash,
     })
     Object.assign(thread, { need: stricter, deadline: this.#now() + stricter.expiresMs })
+    Object.assign(thread, { risk })
     thread.revisionIds.add(revisionId)
     thread.status = judged.verdict === 'reject' ? 'rejected' : 'pending_review'
     return { http: 201, status: thread.status, revision: thread.revision, thread_id: id }
+  }
+
+  /** Another policy is in force. */
+  change(bundle: Bundle): void {
+    this.#bundle = bundle
   }
 
   freeze(scope: Scope): Expected {
@@ -311,32 +335,46 @@ export class ContractModel {
     else if (thread.status === 'pending_review' && this.#approveIfFilled(thread)) this.filledByTime++
   }
 
+  /** Why an approval does not hold any more, though nobody took it back. */
+  #lapseOf(thread: Thread): Thread['code'] | undefined {
+    if (!this.#isFilled(thread, thread.approvedAt)) return 'reviewer_removed'
+    const judged = judge(this.#bundle, thread)
+    return judged === undefined || judged.verdict === 'reject' ? 'policy_changed' : undefined
+  }
+
   #approveIfFilled(thread: Thread): boolean {
-    const chairs = [...thread.need.seats].flatMap(([group, { count }]) => Array<string>(count).fill(group))
-    const people = thread.votes.filter(({ decision }) => decision === 'approve').map(({ who }) => who)
-    if (!this.#seated(thread, chairs, people)) return false
-    thread.status = 'approved'
-    thread.deadline = this.#now() + thread.need.expiresMs
+    const now = this.#now()
+    if (!this.#isFilled(thread, now)) return false
+    Object.assign(thread, { status: 'approved', approvedAt: now, deadline: now + thread.need.expiresMs })
     return true
   }
 
-  /** Every way to seat them is tried: each chair another person. */
-  #seated(thread: Thread, [chair, ...chairs]: readonly string[], people: readonly string[]): boolean {
-    if (chair === undefined) return true
-    const fitting = people.filter((who) => this.#fits(thread, chair, who))
-    return fitting.some((who) =>
-      this.#seated(
-        thread,
-        chairs,
-        people.filter((one) => one !== who),
-      ),
-    )
+  #isFilled(thread: Thread, at: number): boolean {
+    const chairs = [...thread.need.seats].flatMap(([group, { count }]) => Array<string>(count).fill(group))
+    const people = thread.votes.filter(({ decision }) => decision === 'approve').map(({ who }) => who)
+    return this.#areSeated(thread, chairs, { people, at })
   }
 
-  #fits({ need: { seats }, submittedAt }: Thread, group: string, who: string): boolean {
-    const groups = GROUPS[who] ?? []
+  /** Every way to seat them is tried: each chair another person. */
+  #areSeated(
+    thread: Thread,
+    [chair, ...chairs]: readonly string[],
+    { people, at }: { readonly people: readonly string[]; readonly at: number },
+  ): boolean {
+    if (chair === undefined) return true
+    const fitting = people.filter((who) => this.#fits(thread, chair, { who, at }))
+    const others = (who: string): readonly string[] => people.filter((one) => one !== who)
+    return fitting.some((who) => this.#areSeated(thread, chairs, { people: others(who), at }))
+  }
+
+  #fits(
+    { need: { seats }, submittedAt }: Thread,
+    group: string,
+    { who, at }: { readonly who: string; readonly at: number },
+  ): boolean {
+    const groups = groupsOf(this.#bundle, who) ?? []
     const later = [...(seats.get(group)?.later ?? [])]
-    const open = later.filter(([, ms]) => this.#now() - submittedAt >= ms).map(([one]) => one)
+    const open = later.filter(([, ms]) => at - submittedAt >= ms).map(([one]) => one)
     return [group, ...open].some((one) => groups.includes(one))
   }
 }

@@ -1,17 +1,35 @@
-/** The policy of MODEL_FILES, and whom it asks, by policy-language.md section 4: what `contract-model.ts` knows of policy. */
+/** The policy of BUNDLES, and whom it asks, by policy-language.md section 4: what `contract-model.ts` knows of policy. */
 import { BUNDLE } from '../bundle.ts'
 
 export const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
 /** Two of the leads have to approve, and somebody of the board who is in the audit as well can take a chair of theirs later: approvals that come by time alone. */
-export const MODEL_FILES: Readonly<Record<string, string>> = {
+const FIRST: Readonly<Record<string, string>> = {
   'routing.yaml': (BUNDLE['routing.yaml'] ?? '').replace('leads, approvals: 1', 'leads, approvals: 2'),
   'directory.yaml': (BUNDLE['directory.yaml'] ?? '').replace(
     '      nil: ',
     '      hal:  { name: Hal Hay, groups: [audit, board] }\n      nil: ',
   ),
 }
+
+const reject = (rules: string): string => rules.replace('review: A lot of money', 'reject: A lot of money')
+const without = (directory: string, who: string): string =>
+  directory
+    .split('\n')
+    .filter((line) => !line.startsWith(`      ${who}: `))
+    .join('\n')
+
+/** In the second, what was of high risk is rejected, and one of the leads has left. */
+export const BUNDLES = {
+  first: { 'rules/pay.yaml': BUNDLE['rules/pay.yaml'] ?? '', ...FIRST },
+  second: {
+    'rules/pay.yaml': reject(BUNDLE['rules/pay.yaml'] ?? ''),
+    'routing.yaml': FIRST['routing.yaml'] ?? '',
+    'directory.yaml': without(FIRST['directory.yaml'] ?? '', 'eve'),
+  },
+} as const
+export type Bundle = keyof typeof BUNDLES
 
 const RISKS = ['low', 'medium', 'high', 'critical'] as const
 export type Risk = (typeof RISKS)[number]
@@ -64,7 +82,7 @@ export const AGENTS: Readonly<Record<string, AgentFacts>> = {
   // owned by ann, who may vote all the same
   selfie: { owners: [] },
 }
-export const GROUPS: Readonly<Record<string, readonly string[]>> = {
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
   ann: ['desk', 'leads', 'board'],
   ben: ['desk', 'board'],
   cat: ['desk', 'audit'],
@@ -74,6 +92,13 @@ export const GROUPS: Readonly<Record<string, readonly string[]>> = {
   nil: [],
   olga: ['desk', 'leads', 'board', 'audit'],
 }
+export const PEOPLE = Object.keys(GROUPS)
+
+/** Undefined for somebody whom the directory does not have. */
+export function groupsOf(bundle: Bundle, who: string): readonly string[] | undefined {
+  return bundle === 'second' && who === 'eve' ? undefined : GROUPS[who]
+}
+
 export const TOOLS = ['t', 'hold', 'brief', 'bare', 'private', 'pay', 'nothing'] as const
 export type Tool = (typeof TOOLS)[number]
 
@@ -88,7 +113,11 @@ export interface Judged {
 }
 
 /** What the rules say, and the risk that they say it with; undefined for a payload that does not fit the contract. */
-function rulesFor(tool: Tool, { amount, to }: Pay): [Verdict, Risk, Need | undefined] | undefined {
+function rulesFor(
+  bundle: Bundle,
+  tool: Tool,
+  { amount, to }: Pay,
+): [Verdict, Risk, Need | undefined] | undefined {
   if (tool === 't' || tool === 'private') return ['allow', 'low', undefined]
   if (tool === 'hold') return ['review', 'low', undefined]
   if (tool === 'brief') return ['review', 'low', need('desk', 1, MINUTE)]
@@ -96,14 +125,27 @@ function rulesFor(tool: Tool, { amount, to }: Pay): [Verdict, Risk, Need | undef
   if (amount === undefined || amount < 1) return undefined
   const audit = to?.startsWith('audit-') ? need('audit', 1, 2 * HOUR) : undefined
   const risk = amount <= 10_000 ? 'low' : amount <= 50_000 ? 'high' : amount <= 100_000 ? 'critical' : 'low'
-  if (amount > 100_000) return ['reject', risk, undefined]
+  if (amount > 100_000 || (bundle === 'second' && risk === 'high')) return ['reject', risk, undefined]
   return [amount > 100 || audit !== undefined ? 'review' : 'allow', risk, audit]
 }
 
-export function judge(agent: string, tool: Tool, payload: Pay, claimed: Risk): Judged | undefined {
+/** What is asked of policy. */
+export interface Asked {
+  readonly agent: string
+  readonly tool: Tool
+  readonly payload: Pay
+  /** What the agent says itself. */
+  readonly risk?: Risk
+}
+
+/** Undefined for a payload that does not fit the contract. */
+export function judge(
+  bundle: Bundle,
+  { agent, tool, payload, risk: claimed = 'low' }: Asked,
+): Judged | undefined {
   const may = tool !== 'nothing' && (AGENTS[agent]?.tools?.includes(tool) ?? true)
   if (!may) return { verdict: 'reject', need: LEVELS.low }
-  const said = rulesFor(tool, payload)
+  const said = rulesFor(bundle, tool, payload)
   if (said === undefined) return undefined
   const [verdict, policyRisk, reviewers] = said
   const risk = higher(policyRisk, claimed)
