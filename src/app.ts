@@ -6,6 +6,7 @@ import { gateOf } from './app-gate.ts'
 import { singleSignOnOf } from './app-sign-in.ts'
 import { assembleCheckpoints, type Checkpoints } from './app-evidence.ts'
 import { commitIds, orderedIds, randomSource } from './app-ids.ts'
+import { noteLoads } from './app-policies.ts'
 import { openStore } from './app-store.ts'
 import { tracingOf } from './app-tracing.ts'
 import { assembleWebhooks, type WebhookParts, type Webhooks } from './app-webhooks.ts'
@@ -94,7 +95,7 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     store = await (parts.openStore ?? openStore)(config)
     const gateway = await assemble(config, parts, { store, policies, tracing })
     await policies.ready
-    note = noteLoads(gateway, config.policies, log)
+    note = noteLoads(config, { ...gateway, log })
     early.forEach(note)
     return await listen(config, gateway, log)
   } catch (error) {
@@ -178,7 +179,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   })
   const loads = createLoadNotes(deps, {
     retryMs: NOTE_RETRY_MS,
-    onError: (error) => log.error({ err: error }, 'a policy load could not be recorded yet'),
+    onError: (error) => log.error({ err: error }, 'policy loads cannot be recorded yet'),
   })
   return {
     ...adapters,
@@ -343,33 +344,4 @@ function healthOf(deps: Deps): { health: Health; close: () => void } {
 function staleness(deps: Deps): string {
   const failed = deps.policies.status().lastLoad?.ok === false
   return failed ? 'ready, but the last load failed: an older bundle is in force' : 'ready'
-}
-
-function inForceStill(snapshot: object | undefined): string {
-  return snapshot ? 'the last good bundle stays in force' : 'none is in force, and every call is rejected'
-}
-
-/** Metric, log line and evidence record of every load. */
-function noteLoads(
-  { loads, metrics, policies }: Gateway,
-  directory: string,
-  log: Logger,
-): (report: LoadReport) => void {
-  return (report) => {
-    const { ok, revision, diagnostics } = report
-    metrics.observeLoad({ ok, atSeconds: report.at / 1000, bundle: policies.current() })
-    const snapshot = policies.current()
-    const errors = diagnostics.filter((one) => one.severity === 'error')
-    const places = errors.map((one) => `${one.file}:${one.line}:${one.column} ${one.code}: ${one.message}`)
-    if (ok) log.info({ revision, warnings: diagnostics.length }, 'policies loaded')
-    else {
-      const where = { revision, policies: directory, errors: places.slice(0, 20) }
-      log.error(where, `policies not loaded: ${inForceStill(snapshot)}`)
-    }
-    const facts = ok && snapshot ? { files: snapshot.files.length, rules: snapshot.ruleCount } : {}
-    const said = ok ? {} : { errors: places.slice(0, 20) }
-    const label = ok && snapshot?.commit !== undefined ? { commit: snapshot.commit } : {}
-    const load = { ok, ...(revision === undefined ? {} : { revision }), ...label, ...facts, ...said }
-    loads.add(load)
-  }
 }

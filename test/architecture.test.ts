@@ -68,6 +68,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'app-metrics.ts': ['policy', 'gateway', 'store/store.ts', 'telemetry'],
   'app-gate.ts': ['http', 'telemetry', 'config.ts'],
   'app-tracing.ts': ['telemetry', 'config.ts'],
+  'app-policies.ts': ['gateway', 'policy', 'telemetry', 'config.ts'],
   'app-sign-in.ts': ['gateway', 'outbound', 'sign-in', 'config.ts'],
   'app.ts': [
     'contract',
@@ -85,6 +86,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'app-metrics.ts',
     'app-gate.ts',
     'app-tracing.ts',
+    'app-policies.ts',
     'app-sign-in.ts',
     'app-webhooks.ts',
     'app-store.ts',

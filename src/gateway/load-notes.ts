@@ -11,6 +11,7 @@ export interface LoadNotes {
 export interface LoadNotesOptions {
   /** Pause after a failed try, ms. */
   readonly retryMs: number
+  /** Told of the first failure, and of the next only when a load was recorded in between: the store may be away for hours. */
   readonly onError: (error: unknown) => void
 }
 
@@ -19,14 +20,17 @@ export function createLoadNotes(deps: Deps, { retryMs, onError }: LoadNotesOptio
   let running = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
   let closed = false
+  let failing = false
 
   async function drain(): Promise<void> {
     for (let load = left[0]; load !== undefined; load = left[0]) {
       try {
         await noteLoad(deps, load)
         left.shift()
+        failing = false
       } catch (error) {
-        onError(error)
+        if (!failing) onError(error)
+        failing = true
         if (!closed) timer = setTimeout(start, retryMs)
         return
       }

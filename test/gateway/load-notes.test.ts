@@ -4,7 +4,7 @@ import { createLoadNotes } from '../../src/gateway/load-notes.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 
 /** A store that fails as often as it is told, and remembers what it was given. */
-function depsThat(failures: number): { deps: Deps; written: string[] } {
+function depsThat(failures: number): { deps: Deps; written: string[]; fail: (times: number) => void } {
   const written: string[] = []
   let left = failures
   const commit = (_: string, { events }: { events: string[] }) => {
@@ -14,7 +14,7 @@ function depsThat(failures: number): { deps: Deps; written: string[] } {
   }
   const store = { now: () => 0, commit }
   const deps = { store, storeDeadlineMs: 1_000, nextCommitId: () => 'c', observe: () => undefined }
-  return { deps: deps as unknown as Deps, written }
+  return { deps: deps as unknown as Deps, written, fail: (times) => (left = times) }
 }
 
 const revisionsIn = (written: readonly string[]): unknown[] =>
@@ -32,7 +32,21 @@ describe('policy loads on their way into evidence', () => {
     notes.add({ ok: true, revision: 'two' })
     await vi.advanceTimersByTimeAsync(5_000)
     expect(revisionsIn(written)).toEqual(['one', 'two'])
-    expect(onError).toHaveBeenCalledTimes(3)
+    expect(onError).toHaveBeenCalledOnce()
+  })
+
+  it('that fail are told of once, and again after one was recorded', async () => {
+    const { deps, fail } = depsThat(3_600)
+    const onError = vi.fn()
+    const notes = createLoadNotes(deps, { retryMs: 1_000, onError })
+    notes.add({ ok: true, revision: 'one' })
+    await vi.advanceTimersByTimeAsync(3_599_000)
+    expect(onError).toHaveBeenCalledOnce()
+    await vi.advanceTimersByTimeAsync(2_000)
+    fail(1)
+    notes.add({ ok: true, revision: 'two' })
+    await vi.advanceTimersByTimeAsync(0)
+    expect(onError).toHaveBeenCalledTimes(2)
   })
 
   it('get one more try at the end, and what is still left is said', async () => {
