@@ -4,6 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Config, ConfigError, type Setting, SETTINGS } from './config-settings.ts'
 import { checkSignIn } from './config-sign-in.ts'
+import { strangersIn } from './config-strangers.ts'
 import { signingKeyInPem, type SigningKey } from './domain/checkpoint.ts'
 import { isRedisAddress, parseRedisAddress, REDIS_FORMS, withoutPassword } from './store/redis/address.ts'
 import { type Allowed, parseAllowed } from './outbound/address.ts'
@@ -22,6 +23,8 @@ export interface LoadedConfig {
   readonly positionals: readonly string[]
   /** Files that were named, or found. */
   readonly files: readonly NamedFile[]
+  /** Variables that begin with `COUNTERSIGN_`, and mean nothing to a gateway. */
+  readonly strangers: readonly string[]
 }
 
 export interface NamedFile {
@@ -43,6 +46,7 @@ const FILE = 'countersign.yaml'
 /** @throws ConfigError naming the setting, where it came from, and what it may be */
 export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources): LoadedConfig {
   const { flags, positionals } = parseFlags(args)
+  const strangers = strangersIn(env)
   const place = flags['config'] ?? env['COUNTERSIGN_CONFIG']
   const file = readFile(place, parseYaml)
   const values: Record<string, unknown> = {}
@@ -59,6 +63,7 @@ export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources
     origins: origins as LoadedConfig['origins'],
     positionals,
     files: namedFiles(place, env, file),
+    strangers,
   }
 }
 

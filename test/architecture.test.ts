@@ -53,9 +53,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   console: ['contract', 'domain'],
   'config-settings.ts': ['contract', 'store/redis/settings.ts'],
   'config-sign-in.ts': ['domain', 'config-settings.ts'],
+  'config-strangers.ts': ['policy', 'config-settings.ts'],
   'config.ts': [
     'domain',
     'config-settings.ts',
+    'config-strangers.ts',
     'config-sign-in.ts',
     'store/redis/address.ts',
     'store/redis/settings.ts',

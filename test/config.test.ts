@@ -173,8 +173,10 @@ describe('secrets', () => {
     }
   })
 
-  it('*_FILE is for secrets only', () => {
-    expect(load([], { COUNTERSIGN_HOST_FILE: file('evil.test') }).config.host).toBe('127.0.0.1')
+  it('*_FILE is for secrets only: another is refused, because it would be passed over', () => {
+    expect(failure([], { COUNTERSIGN_STORE_FILE: file('redis://elsewhere') })).toBe(
+      '`COUNTERSIGN_STORE_FILE`: only secrets may stand in a file; use `COUNTERSIGN_STORE`',
+    )
   })
 
   it('are masked where the configuration is printed, everything else is shown with its origin', () => {

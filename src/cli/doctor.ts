@@ -50,7 +50,7 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
   const running = await askGateway(config)
   return [
     lookAtNode(),
-    lookAtConfig(loaded),
+    ...lookAtConfig(loaded),
     ...lookAtCombinations(config),
     ...(running?.findings ?? [ok('gateway', 'none runs on this port')]),
     ...(running === undefined ? await lookAtPorts(config) : []),

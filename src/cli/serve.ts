@@ -16,8 +16,9 @@ const SHUTDOWN_MS = 9_500
 
 /** `countersign serve`: state, policies and metrics as configured; logs as JSON lines on stdout. */
 export async function serve(args: readonly string[]): Promise<void> {
-  const { config } = readSettings(args, SERVE_USAGE)
+  const { config, strangers } = readSettings(args, SERVE_USAGE)
   const { app, log } = await startOrExplain(config, config.logLevel, showAdminKey)
+  warnOfStrangers(log, strangers)
   log.info(
     {
       url: app.url,
@@ -62,6 +63,12 @@ function parseYaml(text: string): unknown {
 export interface Started {
   readonly app: App
   readonly log: Logger
+}
+
+/** A later version may know them, or somebody else: they do not end the start, and are not passed over unseen. */
+export function warnOfStrangers(log: Pick<Logger, 'warn'>, variables: readonly string[]): void {
+  if (variables.length > 0)
+    log.warn({ variables }, 'variables that begin as ours do and are no settings are ignored')
 }
 
 /** The store keeps its hash only, so what is not shown now is never seen again. */

@@ -87,6 +87,23 @@ describe('countersign doctor, without a gateway', () => {
     expect(out).not.toContain(ADMIN_KEY)
   })
 
+  it('names variables that are no settings; a slip is what a gateway does not start for', async () => {
+    const key = { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }
+    const [code, lines] = await wrong([], { ...key, COUNTERSIGN_VERSION: '7' })
+    expect([code, lines]).toEqual([
+      0,
+      [expect.stringMatching(/^warning +config +COUNTERSIGN_VERSION is no setting: it is ignored -> /)],
+    ])
+    expect(await wrong([], { ...key, COUNTERSIGN_STOER: 'redis://127.0.0.1' })).toEqual([
+      3,
+      [
+        expect.stringMatching(
+          /^error +config .*did you mean `COUNTERSIGN_STORE`\? -> a gateway does not start/,
+        ),
+      ],
+    ])
+  })
+
   it('opens the store, and says how durable it is', async () => {
     const { gateway } = await running()
     gateway.hangUp()

@@ -14,10 +14,17 @@ export function lookAtNode(version = process.versions.node): Finding {
   return error('node', `Node.js ${version} is too old`, `install ${OLDEST_NODE.join('.')} or later`)
 }
 
-export function lookAtConfig({ origins }: LoadedConfig): Finding {
+export function lookAtConfig({ origins, strangers }: LoadedConfig): Finding[] {
   const from = (origin: string): number => Object.values(origins).filter((one) => one === origin).length
   const set = `${from('flag')} by flag, ${from('environment')} by environment, ${from('file')} by file`
-  return ok('config', `settings: ${set}; \`countersign config\` prints them`)
+  const ignored = strangers.map((name) =>
+    warning(
+      'config',
+      `${name} is no setting: it is ignored`,
+      'take it away, or look in `countersign config` for what was meant',
+    ),
+  )
+  return [ok('config', `settings: ${set}; \`countersign config\` prints them`), ...ignored]
 }
 
 /** Settings that are allowed, and do not go together, or not with production. */

@@ -1,0 +1,53 @@
+import { ConfigError, SETTINGS } from './config-settings.ts'
+import { nearest } from './policy/nearest.ts'
+
+/*
+ * Variables that begin as ours do and are no setting. What was meant for a setting and is passed over leaves its default in force, unseen: another store, sessions
+ * that are too long, groups that nobody looks up. A flag and a key of the file that nobody knows end the start, too.
+ */
+
+const PREFIX = 'COUNTERSIGN_'
+const IN_FILE = '_FILE'
+/** What commands, clients and hooks read, and a gateway does not. */
+const OF_CLIENTS = ['URL', 'REVIEWER_KEY', 'AGENT_KEY']
+/** What the tests of this repository read. */
+const OF_TESTS = /^TEST_/
+/** Kubernetes and Docker set these for each service whose name begins with ours; `_PORT` is one only with such a value. */
+const OF_SERVICES =
+  /(?:^|_)SERVICE_(?:HOST|PORT(?:_\w+)?)$|(?:^|_)PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/
+const LINK = /^(?:tcp|udp|sctp):\/\//
+
+/**
+ * The variables that no setting has. One that is a letter or two away from a setting ends the start; the others may be somebody else's, or those of a later
+ * version that was taken back: whoever starts warns of them.
+ *
+ * @throws ConfigError naming the variable and the setting that was most likely meant
+ */
+export function strangersIn(env: Readonly<Record<string, string | undefined>>): string[] {
+  const settings = ['CONFIG', ...SETTINGS.map(({ key }) => upperSnake(key))]
+  const secrets = SETTINGS.filter(({ secret }) => secret === true).map(({ key }) => upperSnake(key))
+  const ours = [...settings, ...secrets.map((name) => name + IN_FILE)]
+  const known = new Set([...ours, ...OF_CLIENTS])
+  const strangers = Object.entries(env).flatMap(([variable, value]) => {
+    const name = variable.startsWith(PREFIX) ? variable.slice(PREFIX.length) : ''
+    return name === '' || !value || known.has(name) || isOfOthers(name, value) ? [] : [name]
+  })
+  for (const name of strangers) refuseSlip(name, settings, ours)
+  return strangers.map((name) => PREFIX + name).toSorted()
+}
+
+function isOfOthers(name: string, value: string): boolean {
+  return OF_TESTS.test(name) || OF_SERVICES.test(name) || (name.endsWith('_PORT') && LINK.test(value))
+}
+
+function refuseSlip(name: string, settings: readonly string[], ours: readonly string[]): void {
+  const plain = name.endsWith(IN_FILE) ? name.slice(0, -IN_FILE.length) : undefined
+  if (plain !== undefined && settings.includes(plain))
+    throw new ConfigError(`\`${PREFIX}${name}\`: only secrets may stand in a file; use \`${PREFIX}${plain}\``)
+  const meant = nearest(name, ours)
+  if (meant !== undefined)
+    throw new ConfigError(`\`${PREFIX}${name}\` is no setting; did you mean \`${PREFIX}${meant}\`?`)
+}
+
+const upperSnake = (key: string): string =>
+  key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).toUpperCase()

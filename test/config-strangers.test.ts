@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { SETTINGS } from '../src/config.ts'
+import { strangersIn } from '../src/config-strangers.ts'
+import { runCli } from './cli/run.ts'
+import { startGateway } from './fault/gateway.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'cs-strangers-'))
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+const refusal = (variable: string): string => {
+  try {
+    strangersIn({ [variable]: 'x' })
+  } catch (error) {
+    return (error as Error).message
+  }
+  return ''
+}
+
+describe('a variable that begins with COUNTERSIGN_ and is no setting', () => {
+  it.each([
+    ['COUNTERSIGN_STOER', 'COUNTERSIGN_STORE'],
+    ['COUNTERSIGN_PORTS', 'COUNTERSIGN_PORT'],
+    ['COUNTERSIGN_OIDC_GROUP_CLAIM', 'COUNTERSIGN_OIDC_GROUPS_CLAIM'],
+    ['COUNTERSIGN_SESION_IDLE', 'COUNTERSIGN_SESSION_IDLE'],
+    ['COUNTERSIGN_SIGNING_KEY_FIEL', 'COUNTERSIGN_SIGNING_KEY_FILE'],
+    ['COUNTERSIGN_CONFG', 'COUNTERSIGN_CONFIG'],
+  ])('ends the start when it is a slip: %s', (written, meant) => {
+    expect(refusal(written)).toBe(`\`${written}\` is no setting; did you mean \`${meant}\`?`)
+  })
+
+  it('ends the start when it names a file for what is no secret', () => {
+    for (const { key, secret } of SETTINGS) {
+      const name = `COUNTERSIGN_${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+      expect(strangersIn({ [name]: 'x' })).toEqual([])
+      expect(refusal(`${name}_FILE`)).toBe(
+        secret === true ? '' : `\`${name}_FILE\`: only secrets may stand in a file; use \`${name}\``,
+      )
+    }
+  })
+
+  it('is named when it is far from all of them: it may be of somebody else, or of a later version', () => {
+    const env = { COUNTERSIGN_VERSION: '1', COUNTERSIGN_IMAGE: 'x', PATH: 'x', OTHER_STOER: 'x' }
+    expect(strangersIn(env)).toEqual(['COUNTERSIGN_IMAGE', 'COUNTERSIGN_VERSION'])
+  })
+
+  it('is nobody when it is empty, is read by commands and clients, or comes from a service of that name', () => {
+    const env = {
+      COUNTERSIGN_STOER: '',
+      COUNTERSIGN_URL: 'http://127.0.0.1:8787',
+      COUNTERSIGN_AGENT_KEY: 'k',
+      COUNTERSIGN_REVIEWER_KEY: 'k',
+      COUNTERSIGN_CONFIG: 'countersign.yaml',
+      COUNTERSIGN_TEST_REDIS: 'valkey-server',
+      COUNTERSIGN_SERVICE_HOST: '10.0.0.1',
+      COUNTERSIGN_SERVICE_PORT: '8787',
+      COUNTERSIGN_SERVICE_PORT_HTTP: '8787',
+      COUNTERSIGN_PORT_8787_TCP: 'tcp://10.0.0.1:8787',
+      COUNTERSIGN_PORT_8787_TCP_ADDR: '10.0.0.1',
+      COUNTERSIGN_REDIS_PORT: 'tcp://10.0.0.2:6379',
+    }
+    expect(strangersIn(env)).toEqual([])
+    expect(strangersIn({ COUNTERSIGN_REDIS_PORT: '6379' })).toEqual(['COUNTERSIGN_REDIS_PORT'])
+  })
+
+  it('is said by the command that starts: with exit code 2 for a slip, and by a line of the log', async () => {
+    const env = { COUNTERSIGN_STOER: 'redis://127.0.0.1' }
+    for (const command of ['serve', 'quickstart', 'config']) {
+      const { code, err } = await runCli([command], { cwd: directory, env })
+      expect([code, err]).toEqual([2, expect.stringContaining('did you mean `COUNTERSIGN_STORE`?')])
+    }
+    const gateway = await startGateway({ directory, through: ['env', 'COUNTERSIGN_VERSION=7'] })
+    gateway.hangUp()
+    const { lines } = await gateway.process.kill('SIGTERM')
+    expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
+      expect.objectContaining({ level: 'warn', variables: ['COUNTERSIGN_VERSION'] }),
+    )
+  })
+})
