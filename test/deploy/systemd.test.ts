@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { DRAINING } from '../../src/http/draining.ts'
+import { runCli } from '../cli/run.ts'
 import { ensureProgram, INSTALL_MS, run } from '../debian.ts'
 import { at, lines, read, temporaryDirectory } from './files.ts'
 
@@ -90,6 +91,17 @@ describe('countersign.service', () => {
     expect(valuesOf('KillSignal')).toEqual(['SIGTERM'])
     expect(Number(valuesOf('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(DRAINING.DRAIN_MS + 2_000)
     expect(valuesOf('Restart')).toEqual(['on-failure'])
+  })
+
+  it('starts it again for as long as what it needs is away, and not after a setting that is wrong', async () => {
+    expect(valuesOf('StartLimitIntervalSec', unit.slice(0, unit.indexOf('[Service]')))).toEqual(['0'])
+    const never = valuesOf('RestartPreventExitStatus').map(Number)
+    const serve = ['serve', '--port', '0', '--metrics-port', '0', '--policies', at('policies')]
+    const nobody = await runCli([...serve, '--store', 'redis://127.0.0.1:1'], { cwd: directory })
+    expect([nobody.code, nobody.err]).toEqual([1, expect.stringContaining('ECONNREFUSED')])
+    expect(never).not.toContain(nobody.code)
+    const wrong = await runCli([...serve, '--store', 'nowhere'], { cwd: directory })
+    expect(never).toEqual([wrong.code])
   })
 
   it('reads every secret from a credential that it loads', () => {
