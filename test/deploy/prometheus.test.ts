@@ -24,6 +24,10 @@ describe('prometheus.yaml', () => {
   })
 })
 
+/** Of a duration of Prometheus with one unit. */
+const seconds = (text: string): number =>
+  Number.parseInt(text, 10) * ({ s: 1, m: 60, h: 3_600, d: 86_400 }[text.slice(-1)] ?? Number.NaN)
+
 describe('the alerts', () => {
   it('fire when they should and only then', () => {
     const { status, out, err } = run('promtool', ['test', 'rules', ...testFiles], {
@@ -93,15 +97,36 @@ describe('all rules', () => {
     }
   })
 
+  it('compare a quantile with a bound of its histogram only: between two bounds it is a guess', () => {
+    const asking = RULES.flatMap(({ expr }) => [
+      ...expr.matchAll(/^histogram_quantile\(.*\((countersign_\w+)_bucket\b.*> (\S+)$/g),
+    ])
+    expect(asking.length).toBeGreaterThan(0)
+    expect(RULES.filter(({ expr }) => expr.includes('histogram_quantile'))).toHaveLength(asking.length)
+    for (const [expr, name = '', least] of asking)
+      expect(SERIES.get(`${name}_bucket`)?.buckets, expr).toContain(Number(least))
+  })
+
+  it('look at four scrapes or more', () => {
+    const every = seconds(String((yaml(`${FOLDER}/prometheus.yaml`).global as Loose).scrape_interval))
+    for (const { expr } of RULES)
+      for (const [, window = ''] of expr.matchAll(/\[(\w+)\]/g))
+        expect(seconds(window), expr).toBeGreaterThanOrEqual(4 * every)
+  })
+
   it('record each objective over the same windows', () => {
     const windows = ['5m', '30m', '1h', '2h', '6h', '1d', '3d']
+    const long = ['1h', '6h', '1d', '3d']
     const objectives = ['availability', 'latency']
     expect(RECORDED).toEqual(
-      objectives.flatMap((name) => windows.map((window) => `countersign:${name}_errors:ratio_rate${window}`)),
+      objectives.flatMap((name) => [
+        ...windows.map((window) => `countersign:${name}_errors:ratio_rate${window}`),
+        ...long.map((window) => `countersign:${name}_errors:increase${window}`),
+      ]),
     )
     for (const { record = '', expr } of RULES.filter((rule) => rule.record !== undefined)) {
       const asked = [...expr.matchAll(/\[(\w+)\]/g)].map(([, window]) => window)
-      expect(new Set(asked), record).toEqual(new Set([/rate(\w+)$/.exec(record)?.[1]]))
+      expect(new Set(asked), record).toEqual(new Set([/(?:rate|increase)(\w+)$/.exec(record)?.[1]]))
     }
   })
 })
