@@ -41,7 +41,7 @@ import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
 import type { Metrics, MetricSources } from './telemetry/metrics.ts'
 import { timerNotes } from './telemetry/timer-notes.ts'
-import { noteEvidence, type Tracing } from './telemetry/tracing.ts'
+import { NO_TRACING, noteEvidence, type Tracing } from './telemetry/tracing.ts'
 
 /** A running gateway. */
 export interface App {
@@ -260,7 +260,7 @@ function serverOf(
     schemas: loadSchemas(),
     waits: { ...waits, endAll },
     gate: gateOf(config, { metrics, log }),
-    beginSpan: (...work: Parameters<Tracing['begin']>) => tracing.begin(...work),
+    ...(tracing === NO_TRACING ? {} : { beginSpan: tracing.begin }),
     rates: createRates(),
     log,
     bodyBytes: config.bodyLimit,

@@ -25,7 +25,8 @@ export interface HttpDeps {
   /** What signs evidence. */
   readonly logIdentity: LogIdentity
   readonly webhooks: WebhookPorts
-  readonly beginSpan: BeginSpan
+  /** Absent: nothing is recorded. */
+  readonly beginSpan?: BeginSpan
   /** Known when the gateway listens. */
   readonly site: () => Site
   /** Absent: people sign in by one-time links only. */

@@ -1,5 +1,5 @@
 import { createTraceState } from '@opentelemetry/api'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, onSendHookHandler } from 'fastify'
 import type { GatewayError } from '../contract/errors.ts'
 import type { Deps } from '../gateway/deps.ts'
 import { carried, type Origin, type Span, type TraceContext } from '../gateway/origin.ts'
@@ -9,7 +9,7 @@ import type { HttpDeps } from './deps.ts'
 export const REQUEST_HEADER = 'countersign-request'
 
 /** Requests whose work stands in a trace. */
-const TRACED: Readonly<Record<string, Parameters<BeginSpan>[0]>> = {
+const TRACED: Readonly<Partial<Record<string, Work>>> = {
   'POST /api/agent/tasks/:taskID/requests': 'evaluate',
   'POST /api/agent/tasks/:taskID/events': 'revise',
   'GET /api/agent/decisions': 'collect',
@@ -18,22 +18,38 @@ const TRACED: Readonly<Record<string, Parameters<BeginSpan>[0]>> = {
 }
 
 /** Who asks, for log lines and traces. An unauthenticated request makes no span: anybody can send one. */
-export function rememberOrigins(app: FastifyInstance, http: HttpDeps): void {
+export function rememberOrigins(app: FastifyInstance, { beginSpan }: HttpDeps): void {
   app.decorateRequest('origin')
   app.addHook('onRequest', (request, reply, done) => {
-    const work = TRACED[`${request.method} ${request.routeOptions.url ?? ''}`]
+    const work = beginSpan && workOf(request.method, request.routeOptions.url)
     const received = traceContextOf(request)
-    const span = work === undefined ? carried(received) : http.beginSpan(work, received)
+    const span = work === undefined || !beginSpan ? carried(received) : beginSpan(work, received)
     request.origin = { request: request.id, span }
     reply.header(REQUEST_HEADER, request.id)
     done()
   })
-  app.addHook('onResponse', (request, reply, done) => {
+  if (!beginSpan) return
+  app.addHook('onRoute', (route) => {
+    if (workOf(String(route.method), route.url) === undefined) return
+    route.onSend = [...[route.onSend ?? []].flat(), endWithAnswer]
+  })
+}
+
+const workOf = (method: string, url = ''): Work | undefined => TRACED[`${method} ${url}`]
+
+/**
+ * The work is over when its answer is there; the span takes the sending in, where there is somebody left to send it to. Who is gone finishes no response, so that there
+ * is no other moment for both: a call whose caller did not wait is the one that somebody looks for.
+ */
+const endWithAnswer: onSendHookHandler = (request, reply, payload, done) => {
+  const end = (): void => {
     const { origin, refusal, caller } = request
     if (caller === undefined) origin?.span.end()
     else origin?.span.end(refusal && { code: refusal.code, ours: reply.statusCode >= 500 })
-    done()
-  })
+  }
+  if (reply.raw.destroyed) end()
+  else reply.raw.once('close', end)
+  done(null, payload)
 }
 
 /** The gateway, working for this request. */
@@ -72,7 +88,5 @@ declare module 'fastify' {
   }
 }
 
-export type BeginSpan = (
-  work: 'evaluate' | 'revise' | 'collect' | 'redeem' | 'vote',
-  received: TraceContext | undefined,
-) => Span
+type Work = 'evaluate' | 'revise' | 'collect' | 'redeem' | 'vote'
+export type BeginSpan = (work: Work, received: TraceContext | undefined) => Span

@@ -5,6 +5,7 @@ import {
   held,
   newTask,
   openWorld,
+  overriding,
   type Reviewer,
   REVIEWED,
   until,
@@ -45,6 +46,61 @@ const spanOf = (name: string, thread: string): Promise<Span> =>
 const idOf = ({ traceId, spanId }: Span): { traceId: string; spanId: string } => ({ traceId, spanId })
 const linksOf = ({ links }: Span): { traceId: string; spanId: string }[] =>
   links.map(({ traceId, spanId }) => ({ traceId, spanId }))
+
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => undefined
+  const promise = new Promise<void>((done) => (resolve = done))
+  return { promise, resolve }
+}
+
+describe('a call whose caller did not wait for the answer', () => {
+  it.each([
+    ['while it is committed', TRACEPARENT],
+    ['in no trace of its own', undefined],
+  ])('is a span like any other: %s', async (_, traceparent) => {
+    const held = deferred()
+    const begun = deferred()
+    const own = await openWorld({
+      config: { otlpEndpoint: collector.url },
+      wrapStore: (store) =>
+        overriding(store, {
+          commit: async (tenant, commit) => {
+            if (commit.events.some((event) => event.includes('review.pending'))) {
+              begun.resolve()
+              await held.promise
+            }
+            return store.commit(tenant, commit)
+          },
+        }),
+    })
+    try {
+      const task = newTask()
+      const agent = await own.agent()
+      const leaving = new AbortController()
+      const call = fetch(`${own.app.url}/api/agent/tasks/${task}/requests`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${agent.key}`,
+          'content-type': 'application/json',
+          ...(traceparent && { traceparent }),
+        },
+        body: JSON.stringify({ workflow_name: 'w', tool_name: 'pay', payload: REVIEWED }),
+        signal: leaving.signal,
+      })
+      await begun.promise
+      leaving.abort()
+      await expect(call).rejects.toThrow('abort')
+      await until(async () =>
+        /requests_aborted_total 1$/m.test(await (await fetch(own.app.metricsUrl)).text()),
+      )
+      held.resolve()
+      const span = await find(({ attributes }) => attributes['task_id'] === task)
+      expect([span.name, span.attributes['event']]).toEqual(['countersign evaluate', 'review.pending'])
+    } finally {
+      await own.close()
+    }
+  })
+})
 
 describe('a trace', () => {
   it('of the agent goes on: evaluation is its child, the vote refers to it, collection and redemption are in it', async () => {
