@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { allowedOf, type Config } from './config.ts'
+import { GatewayError } from './contract/errors.ts'
 import type { Deps } from './gateway/deps.ts'
 import type { Deliverer } from './gateway/outbox.ts'
 import type { WebhookPorts } from './http/deps.ts'
@@ -7,6 +8,7 @@ import type { Metrics } from './telemetry/metrics.ts'
 import type { Tracing } from './telemetry/tracing.ts'
 import { createOutbound } from './outbound/outbound.ts'
 import { createOutboundThread } from './outbound/outbound-thread.ts'
+import { StoreUnavailable } from './store/store.ts'
 import { composeSecret } from './webhooks/signature.ts'
 import { createWorker, TRY_MS, type Worker } from './webhooks/worker.ts'
 
@@ -31,6 +33,9 @@ export interface Webhooks {
 }
 
 const EVERY_MS = 500
+
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof GatewayError && error.code === 'store_unavailable'
 
 /** The sender of webhooks. It is known to the gateway before it starts, because it needs the gateway to start. */
 export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webhooks {
@@ -58,7 +63,11 @@ export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webh
         wall,
         observe: (tried) => metrics.observeDelivery(tried),
         beginSpan: () => tracing.begin('deliver', undefined),
-        onError: (error) => log.error({ err: error }, 'a webhook could not be delivered or noted now'),
+        onError: (error) => {
+          // a store that is away is said by the timer; the outbox is looked at as often
+          if (error instanceof StoreUnavailable || isUnavailable(error)) return
+          log.error({ err: error }, 'a webhook could not be delivered or noted now')
+        },
       })
       return worker
     },

@@ -65,6 +65,14 @@ describe('compose.yaml', () => {
     }
   })
 
+  it('keeps so much of what a service logs and no more: a flood must not fill the disk of Redis', () => {
+    for (const [name, { logging }] of services)
+      expect(logging, name).toEqual({
+        driver: 'json-file',
+        options: { 'max-size': expect.stringMatching(/^\d+m$/), 'max-file': expect.stringMatching(/^\d$/) },
+      })
+  })
+
   it('looks after the health of every service', () => {
     for (const [name, { healthcheck }] of services.filter((one) => !gateways.includes(one))) {
       expect(healthcheck?.test?.length, name).toBeGreaterThan(1)
