@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { EvidenceRecord } from '../gateway/evidence.ts'
 import type { Origin } from '../gateway/origin.ts'
@@ -23,7 +24,10 @@ const REDACTED = [
   '*.payload',
 ]
 
-export function createLog(level: string, destination?: DestinationStream): Logger {
+/** Characters that wait while nobody reads the log. What comes beyond them is dropped and counted: a gateway without memory decides nothing. */
+const MOST_WAITING = 16 * 1024 * 1024
+
+export function createLog(level: string, destination: DestinationStream = boundedOutput(1)): Logger {
   const options = {
     level,
     base: null,
@@ -31,12 +35,25 @@ export function createLog(level: string, destination?: DestinationStream): Logge
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: REDACTED, censor: '[redacted]' },
   }
-  return pino(options, destination ?? standardOutput())
+  const log = pino(options, destination)
+  if (destination instanceof EventEmitter) sayDropped(log, destination)
+  return log
 }
 
 /** Lines are written beside the event loop, those that queue up meanwhile together; what waits at an orderly exit is flushed. */
-function standardOutput(): DestinationStream {
-  return pino.destination({ dest: 1, sync: false })
+export function boundedOutput(fd: number, mostWaiting = MOST_WAITING): DestinationStream & EventEmitter {
+  return pino.destination({ dest: fd, sync: false, maxLength: mostWaiting })
+}
+
+function sayDropped(log: Pick<Logger, 'warn'>, output: EventEmitter): void {
+  let dropped = 0
+  output.on('drop', () => (dropped += 1))
+  output.on('drain', () => {
+    if (dropped === 0) return
+    const lines = dropped
+    dropped = 0
+    log.warn({ lines }, 'nobody read the log for a while: lines are missing here')
+  })
 }
 
 /** One line per record; automatic decisions are too many for `info`. Values that rules read are evidence, never log. */
