@@ -260,7 +260,9 @@ function serverOf(
     schemas: loadSchemas(),
     waits: { ...waits, endAll },
     gate: gateOf(config, { metrics, log }),
-    ...(tracing === NO_TRACING ? {} : { beginSpan: tracing.begin }),
+    ...(tracing === NO_TRACING
+      ? {}
+      : { beginSpan: (...work: Parameters<Tracing['begin']>) => tracing.begin(...work) }),
     rates: createRates(),
     log,
     bodyBytes: config.bodyLimit,
