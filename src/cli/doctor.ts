@@ -47,6 +47,8 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
     return [lookAtNode(), error('config', cause.message, 'a gateway does not start like this')]
   }
   const { config, files } = loaded
+  // before the store is opened, which makes its file as new as now
+  const newest = newestOf(filesOf(config))
   const running = await askGateway(config)
   return [
     lookAtNode(),
@@ -55,7 +57,7 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
     ...(running?.findings ?? [ok('gateway', 'none runs on this port')]),
     ...(running === undefined ? await lookAtPorts(config) : []),
     ...(await lookAtStore(config, running?.speaks === true)),
-    ...clockSanity(newestOf(filesOf(config)), Date.now()),
+    ...clockSanity(newest, Date.now()),
     await lookAtPolicies(config.policies, running?.revision),
     ...lookAtFiles(config, files),
     ...(await lookAtCertificates(config)),

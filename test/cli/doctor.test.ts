@@ -234,7 +234,15 @@ describe('countersign doctor, without a gateway', () => {
     ])
     const later = new Date(Date.now() + HOUR_MS)
     utimesSync(at('policies'), later, later)
-    expect((await wrong())[1]).toEqual([expect.stringMatching(/^error +clock +files are newer than now/)])
+    const newer = expect.stringMatching(/^error +clock +files are newer than now/) as string
+    expect((await wrong())[1]).toEqual([newer])
+    const sooner = new Date(Date.now() - HOUR_MS)
+    utimesSync(at('policies'), sooner, sooner)
+    const { gateway } = await running()
+    gateway.hangUp()
+    await gateway.process.kill('SIGTERM')
+    utimesSync(at('data', 'store.mdb'), later, later)
+    expect((await wrong())[1]).toEqual([newer])
   })
 
   it('finds an identity provider that cannot be reached from here', async () => {
