@@ -21,6 +21,11 @@ const STEPS = 90
 const HASHES = ['a', 'b'].map((digit) => digit.repeat(64))
 const RISKS = ['low', 'medium', 'high', 'critical'] as const
 
+interface Minted {
+  readonly token: string
+  readonly thread: string
+}
+
 class Game {
   readonly #seen = new Set<string>()
   readonly #world: World
@@ -28,7 +33,7 @@ class Game {
   readonly #model: ContractModel
   readonly #agents = new Map<string, Agent>()
   readonly #people = new Map<string, Reviewer>()
-  readonly #tokens: { readonly token: string; readonly thread: string }[] = []
+  readonly #tokens: Minted[] = []
   readonly #tasks = ['one', 'two', 'three']
 
   constructor(world: World, seed: number) {
@@ -135,12 +140,9 @@ class Game {
 
   async #validate(): Promise<void> {
     const dice = this.#dice
-    const one = dice.once(4) ? this.#pick(this.#tokens) : this.#tokens.at(-1)
-    const thread = this.#model.threads.get(one?.thread ?? '')
-    if (one === undefined || thread === undefined) return
-    const { agent, task, payload, hash } = thread
-    const proof = thread.v2 ? { thread: one.thread, ...(hash !== undefined && { hash }) } : {}
-    const right: Claim = { agent, token: one.token, task, payload, ...proof }
+    const minted = dice.once(4) ? this.#pick(this.#tokens) : this.#tokens.at(-1)
+    if (minted === undefined) return
+    const right = this.#claimOf(minted)
     const wrong: Partial<Claim>[] = [
       { agent: this.#pick(Object.keys(AGENTS)) },
       { task: 'another' },
@@ -149,7 +151,17 @@ class Game {
       { hash: this.#pick(HASHES) },
       { token: 'cst_none' },
     ]
-    const claim: Claim = dice.once(3) ? { ...right, ...this.#pick(wrong) } : right
+    await this.#redeem(dice.once(3) ? { ...right, ...this.#pick(wrong) } : right)
+  }
+
+  #claimOf({ token, thread: id }: Minted): Claim {
+    const thread = this.#model.threads.get(id) ?? expect.fail()
+    const { agent, task, payload, hash } = thread
+    const proof = thread.v2 ? { thread: id, ...(hash !== undefined && { hash }) } : {}
+    return { agent, token, task, payload, ...proof }
+  }
+
+  async #redeem(claim: Claim): Promise<void> {
     const expected = this.#model.validate(claim)
     const answer = await this.#agent(claim.agent).validate({
       task_id: claim.task,
@@ -267,10 +279,11 @@ class Game {
       await this.#send({ agent, task: 'five', tool: 'pay', payload: { amount: 20_000 } })
       const thread = [...this.#model.threads.keys()].at(-1) ?? ''
       for (const who of people) await this.#ballot({ who, thread, decision: 'approve', revision: 1 })
-      if (this.#dice.once(2)) await this.#look(agent, { thread })
+      if (agent === 'other' || this.#dice.once(2)) await this.#look(agent, { thread })
     }
     await this.#world.changePolicies(BUNDLES[bundle])
     this.#model.change(bundle)
+    for (const minted of this.#tokens.slice(-2)) await this.#redeem(this.#claimOf(minted))
     for (const agent of ['other', 'selfie']) await this.#look(agent, { task: 'five' })
   }
 
