@@ -101,12 +101,20 @@ async function everything(): Promise<void> {
   await policies(bot, ann)
   // held while Prometheus looks
   const { thread } = await held(bot, { payload: { amount: 300 } })
-  void bot
-    .poll({ thread_id: thread }, { headers: { prefer: 'wait=55' }, signal: open.signal })
-    .catch(() => undefined)
-  void fetch(`${world.url}/api/review/stream`, { headers: ann.credentials(), signal: open.signal }).catch(
-    () => undefined,
+  void keepsOpen(() =>
+    bot.poll({ thread_id: thread }, { headers: { prefer: 'wait=55' }, signal: open.signal }),
   )
+  void keepsOpen(async () => {
+    const headers = ann.credentials()
+    const { body } = await fetch(`${world.url}/api/review/stream`, { headers, signal: open.signal })
+    // a body that nobody reads is ended when its answer is collected as garbage
+    for await (const _ of body ?? []);
+  })
+}
+
+/** Again whenever it ends before its time, as a connection may that was about to be closed. */
+async function keepsOpen(ask: () => Promise<unknown>): Promise<void> {
+  while (!open.signal.aborted) await ask().catch(() => undefined)
 }
 
 async function decisions(bot: Agent): Promise<void> {
