@@ -19,7 +19,16 @@ export function answerProblem(error: unknown, request: FastifyRequest, reply: Fa
 
 function logCause(error: unknown, known: GatewayError, request: FastifyRequest): void {
   const facts = { ...lineOf(request), route: request.routeOptions.url, code: known.code }
-  request.log.error({ ...facts, err: known.cause ?? error }, known.message)
+  const cause = known.cause ?? error
+  // each request has its line, for as long as the store is away; where that was noticed, the timer says
+  const said = known.code === 'store_unavailable' ? { reason: reasonOf(cause) } : { err: cause }
+  request.log.error({ ...facts, ...said }, known.message)
+}
+
+/** The message, and those of what caused it. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined }
+  return cause === undefined ? message : `${message}: ${reasonOf(cause)}`
 }
 
 /** What Fastify refuses by itself, in our words. */

@@ -112,6 +112,20 @@ const VERBS: readonly Verb[] = [
   },
 ]
 
+describe('a store that is away', () => {
+  it('has a line in the log for each refused request, with why, and without where it was noticed', async () => {
+    await open()
+    misbehave = () => Promise.reject(new StoreUnavailable('away', { cause: new Error('ECONNREFUSED') }))
+    await bot.submit(newTask(), { tool_name: 't' })
+    const lines = world.logged.map((line) => JSON.parse(line) as Record<string, unknown>)
+    const said = lines.filter(({ code }) => code === 'store_unavailable')
+    expect(said).toMatchObject([
+      { level: 'error', reason: 'away: ECONNREFUSED', route: '/api/agent/tasks/:taskID/requests' },
+    ])
+    expect(JSON.stringify(said)).not.toContain(' at ')
+  })
+})
+
 describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
   it.each([
     ['is away', unavailable],
