@@ -8,11 +8,14 @@ export interface MetricsListener {
   close(): Promise<void>
 }
 
+/** Whatever `params` a scrape job has: there is one page. */
+const PLACE = /^\/metrics(?:\?|$)/
+
 export type Scrape = (format: Format) => Promise<Exposition>
 
 export async function listenForScrapes(scrape: Scrape, host: string, port: number): Promise<MetricsListener> {
   const server = createServer((request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') {
+    if (request.method !== 'GET' || !PLACE.test(request.url ?? '')) {
       response.writeHead(404).end()
       return
     }

@@ -47,7 +47,8 @@ describe('what a scraper gets', () => {
       expect((await fetch(url)).headers.get('content-type')).toBe('text/plain; is=text')
       expect((await fetch(url, { method: 'POST' })).status).toBe(404)
       expect((await fetch(`${url}/more`)).status).toBe(404)
-      expect(asked).toEqual(['openmetrics', 'text'])
+      expect((await fetch(`${url}?job=a`)).status, 'params of a scrape job').toBe(200)
+      expect(asked).toEqual(['openmetrics', 'text', 'text'])
     } finally {
       await listener.close()
     }
