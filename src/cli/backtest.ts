@@ -1,11 +1,16 @@
-import { readFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { backtest as replay, type Backtest } from '../policy/backtest/compare.ts'
 import { printBacktest, printBacktestMarkdown } from '../policy/backtest/print.ts'
-import { ExportError, readExport, type Export } from '../policy/backtest/records.ts'
+import { ExportError, readExport } from '../policy/backtest/records.ts'
+import type { CompiledSnapshot } from '../policy/compile.ts'
+import { LONGEST_LINE_BYTES } from '../evidence/verify.ts'
+import { linesOf, LongLine } from '../lines.ts'
+import { exported } from './evidence-files.ts'
 import { EXIT, refuseMore, usage } from './failure.ts'
 import { loadTwo, sayBeside } from './two-bundles.ts'
-import { jsonOf, visible } from './visible.ts'
+import { jsonOf, onOneLine, visible } from './visible.ts'
 
 export const BACKTEST_USAGE = `countersign backtest --evidence FILE OLD NEW [--format text|json|markdown] [--fail-on loosens|changes]
 
@@ -33,10 +38,12 @@ export async function backtest(args: readonly string[]): Promise<void> {
   if (!format) throw usage(`\`${values.format}\` is not a format`, BACKTEST_USAGE)
   if (values['fail-on'] !== undefined && !failOn)
     throw usage(`\`${values['fail-on']}\` is nothing to fail on`, BACKTEST_USAGE)
-  const evidence = await readEvidence(values.evidence)
+  await refuseUnreadable(values.evidence)
   const bundles = await loadTwo(before, after, sayBeside(format))
   if (bundles === undefined) return
-  const report = await replay(evidence, bundles[0].snapshot, bundles[1].snapshot)
+  const report = await replayed(values.evidence, bundles[0].snapshot, bundles[1].snapshot)
+  if (report.calls === 0)
+    console.error(onOneLine(`\`${values.evidence}\` holds no decision of policy: nothing was replayed`))
   process.stdout.write(PRINT[format](report))
   const failing = report.flips.some(({ direction }) => failOn === 'changes' || direction === failOn)
   if (failOn !== undefined && failing) process.exitCode = EXIT.changed
@@ -48,13 +55,20 @@ const PRINT: Readonly<Record<(typeof FORMATS)[number], (report: Backtest) => str
   json: (report) => `${jsonOf(report)}\n`,
 }
 
-async function readEvidence(file: string): Promise<Export> {
-  const text = await readFile(file, 'utf8').catch(() => undefined)
-  if (text === undefined) throw usage(`cannot read \`${file}\``)
+/** Before the bundles are loaded, which takes longer. */
+async function refuseUnreadable(file: string): Promise<void> {
+  await access(file, constants.R_OK).catch((error: unknown) => {
+    throw usage(`cannot read \`${file}\`: ${(error as Error).message}`)
+  })
+}
+
+/** Line by line: an export may be larger than memory. */
+async function replayed(file: string, before: CompiledSnapshot, after: CompiledSnapshot): Promise<Backtest> {
   try {
-    return readExport(text)
+    return await replay(readExport(linesOf(exported(file), LONGEST_LINE_BYTES)), before, after)
   } catch (error) {
-    if (error instanceof ExportError) throw usage(`\`${file}\`: ${error.message}`)
+    if (error instanceof ExportError || error instanceof LongLine)
+      throw usage(`\`${file}\`: ${error.message}`)
     throw error
   }
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -134,8 +134,32 @@ describe('countersign backtest', () => {
     expect(
       (await inDirectory('backtest', '--evidence', 'no.ndjson', 'policies', 'x', '--fail-on', 'rain')).code,
     ).toBe(2)
+    const none = await inDirectory('backtest', '--evidence', 'none.ndjson', 'policies', 'policies')
+    expect([none.code, none.err]).toEqual([2, expect.stringMatching(/cannot read `none.ndjson`: ENOENT/)])
     await writeFile(join(directory, 'empty.ndjson'), '')
     expect((await inDirectory('backtest', '--evidence', 'empty.ndjson', 'policies', 'nowhere')).code).toBe(2)
+  })
+
+  it('says so when there is nothing to replay: the tenant of the export may be another than was meant', async () => {
+    const other = { ...refund(1), type: 'key.issued', details: {} }
+    for (const text of ['', `${line(1, other)}\n`]) {
+      await writeFile(join(directory, 'idle.ndjson'), text)
+      for (const format of ['text', 'json']) {
+        const args = ['--evidence', 'idle.ndjson', 'policies', 'policies', '--format', format]
+        const { code, out, err } = await inDirectory('backtest', ...args)
+        expect([code, err]).toEqual([0, '`idle.ndjson` holds no decision of policy: nothing was replayed\n'])
+        expect(out).toMatch(format === 'json' ? /"calls": 0,/ : /^0 calls replayed on /)
+      }
+    }
+  })
+
+  it('refuses a line that is longer than any of an export', async () => {
+    const long = join(directory, 'long.ndjson')
+    await writeFile(long, '')
+    await truncate(long, 65 * 1024 * 1024)
+    const { code, err } = await inDirectory('backtest', '--evidence', long, 'policies', 'policies')
+    await rm(long)
+    expect([code, err]).toEqual([2, expect.stringContaining('a line is longer than 67108864 bytes')])
   })
 })
 

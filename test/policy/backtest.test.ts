@@ -1,17 +1,28 @@
+import { Readable } from 'node:stream'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { backtest, type Backtest } from '../../src/policy/backtest/compare.ts'
 import { printBacktest, printBacktestMarkdown } from '../../src/policy/backtest/print.ts'
-import { type Decided, readExport } from '../../src/policy/backtest/records.ts'
+import { type Decided, type Export, type Happening, readExport } from '../../src/policy/backtest/records.ts'
 import { createReplay } from '../../src/policy/backtest/replay.ts'
 import type { CompiledSnapshot } from '../../src/policy/compile.ts'
 import { loadBundle } from '../../src/policy/directory/directory.ts'
 import { prepareBundle } from '../../src/policy/load.ts'
+import { linesOf } from '../../src/lines.ts'
 import { printDiagnostics } from '../../src/policy/diagnostics.ts'
 import { BUNDLE } from '../bundle.ts'
 import { type Agent, HOUR, MINUTE, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 
 /** `countersign backtest` against evidence that a real gateway wrote. */
+
+/** All of an export, to be replayed as often as a test likes. */
+async function readAll(text: string): Promise<Export & { readonly happenings: readonly Happening[] }> {
+  const lines = linesOf(Readable.from([Buffer.from(text)]), text.length + 1)
+  const { happenings, fromTheStart } = readExport(lines)
+  const all: Happening[] = []
+  for await (const one of happenings) all.push(one)
+  return { happenings: all, fromTheStart }
+}
 
 const FILES: Record<string, string> = {
   'tools/spend.yaml': `tool: spend
@@ -115,7 +126,7 @@ async function edited(path: string, from: string, to: string): Promise<CompiledS
   return prepared.snapshot
 }
 const run = async (after: CompiledSnapshot): Promise<Backtest> =>
-  backtest(readExport(await exported()), current, after)
+  backtest(await readAll(await exported()), current, after)
 const spend = (payload: object, task = 't1', agent = bot) =>
   agent.submit(task, { tool_name: 'spend', payload: { to: 'x', ...payload } })
 
@@ -137,7 +148,7 @@ describe('a backtest', () => {
       },
     ])
     const rejecting = await edited('rules/spend.yaml', 'review: More than 100.', 'reject: More than 100.')
-    const text = printBacktest(await backtest(readExport(await exported()), rejecting, current))
+    const text = printBacktest(await backtest(await readAll(await exported()), rejecting, current))
     expect(text).toContain('5 calls replayed on')
     expect(text).toMatch(/3 changed \(3 loosened\)/)
     expect(text).toMatch(
@@ -152,7 +163,7 @@ describe('a backtest', () => {
     const two = await asking('group: desk, approvals: 2')
     const sooner = await asking('group: desk, approvals: 2, expires: 1h')
     const [board, audit] = [await asking('group: board'), await asking('group: audit')]
-    const evidence = readExport(await exported())
+    const evidence = await readAll(await exported())
     const found = await Promise.all([
       backtest(evidence, two, current),
       backtest(evidence, current, two),
@@ -211,11 +222,11 @@ describe('a backtest', () => {
   it('does not count as unchanged what a tenant did that neither bundle has', async () => {
     await spend({ amount: 10 })
     const without = await edited('directory.yaml', '  acme:', '  acme-2:')
-    const report = await backtest(readExport(await exported()), without, without)
+    const report = await backtest(await readAll(await exported()), without, without)
     expect(report).toMatchObject({ calls: 1, unchanged: 0, flips: [] })
     expect(printBacktest(report)).toContain('tenant acme, which neither bundle has')
     // One that has it judges, and the other rejects.
-    const gained = await backtest(readExport(await exported()), without, current)
+    const gained = await backtest(await readAll(await exported()), without, current)
     expect(gained.flips).toMatchObject([{ direction: 'loosens', before: { by: ['unknown_tenant'] } }])
   })
 
@@ -230,7 +241,7 @@ describe('a backtest', () => {
         await agent.submit('t1', { tool_name: 'nest', payload })
       const loaded = await loadBundle(nested.policies)
       if (!loaded.ok) throw new Error('the bundle of the test does not check')
-      const { happenings } = readExport(
+      const { happenings } = await readAll(
         (await nested.admin('GET', 'evidence?tenant=acme&after=0&limit=100')).text,
       )
       const replay = createReplay(loaded.snapshot as CompiledSnapshot, true)
@@ -253,7 +264,7 @@ describe('a backtest', () => {
     await spend({ amount: 20 })
     const lines = (await exported()).trim().split('\n')
     const next = await edited('rules/spend.yaml', 'tool: spend', 'tool: spend\nowner: somebody')
-    const report = await backtest(readExport(lines.slice(-1).join('\n')), current, next)
+    const report = await backtest(await readAll(lines.slice(-1).join('\n')), current, next)
     expect(report).toMatchObject({ calls: 1, unchanged: 0, incomplete: ['acme'] })
     expect(report.untold[0]?.because).toContain('task.labels')
     expect(printBacktest(report)).toContain('the first records of acme are not in the export')
@@ -263,14 +274,33 @@ describe('a backtest', () => {
     ['{', 'line 1 is not JSON'],
     ['{"number":1}', 'line 1 is not a line of `countersign evidence export`'],
     ['{"number":1,"leaf_hash":"00","record":{"tenant":"a","type":"t"}}', 'record 1 does not have the hash'],
-  ])('refuses %s', (text, message) => {
-    expect(() => readExport(text)).toThrow(message)
+  ])('refuses %s', async (text, message) => {
+    await expect(readAll(text)).rejects.toThrow(message)
+  })
+
+  it('reads an export as it is asked for: it may be larger than a text, or memory, can be', async () => {
+    for (const amount of [1, 2]) await spend({ amount })
+    const lines = (await exported()).trim().split('\n')
+    let taken = 0
+    async function* source(): AsyncGenerator<{ bytes: Buffer }> {
+      for (const line of lines) {
+        taken++
+        yield { bytes: Buffer.from(line) }
+      }
+    }
+    const { happenings, fromTheStart } = readExport(source())
+    for await (const { number } of happenings) {
+      expect([taken, fromTheStart.has('acme')]).toEqual([number, true])
+      break
+    }
+    expect(taken).toBeGreaterThan(0)
+    expect(taken).toBeLessThan(lines.length)
   })
 
   it('refuses an export with a gap', async () => {
     for (const amount of [1, 2, 3]) await spend({ amount })
     const lines = (await exported()).trim().split('\n')
-    expect(() => readExport([lines[0], lines[2]].join('\n'))).toThrow('follows 1')
+    await expect(readAll([lines[0], lines[2]].join('\n'))).rejects.toThrow('follows 1')
   })
 })
 
@@ -383,10 +413,10 @@ describe('a replay is exact', () => {
     let calls = 0
     await fc.assert(
       fc.asyncProperty(list, async (history) => {
-        const before = readExport(await exported()).happenings.length
+        const before = (await readAll(await exported())).happenings.length
         await play(history)
         const replay = createReplay(current, true)
-        for (const [i, one] of readExport(await exported()).happenings.entries()) {
+        for (const [i, one] of (await readAll(await exported())).happenings.entries()) {
           if (one.kind !== 'decided') {
             replay.follow(one)
             continue
@@ -449,10 +479,10 @@ describe('a replay is exact', () => {
     try {
       await drive(await twin.agent(), twin)
       const text = (await twin.admin('GET', 'evidence?tenant=acme&after=0&limit=10000')).text
-      const truth = readExport(text).happenings.filter((one): one is Decided => one.kind === 'decided')
+      const truth = (await readAll(text)).happenings.filter((one): one is Decided => one.kind === 'decided')
       const replay = createReplay(next, true)
       const found: (string | undefined)[] = []
-      for (const one of readExport(await exported()).happenings)
+      for (const one of (await readAll(await exported())).happenings)
         if (one.kind === 'decided') found.push((await replay.decide(one)).verdict)
       expect(found).toHaveLength(truth.length)
       const told = found.filter((verdict) => verdict !== undefined)

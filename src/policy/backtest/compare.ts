@@ -75,7 +75,7 @@ export async function backtest(
   const knows = (tenant: string): boolean =>
     [before, after].some(({ directory }) => directory.tenants.has(tenant))
   const tally = createTally(before.revision)
-  for (const happening of happenings) {
+  for await (const happening of happenings) {
     const [old, young] = replaysOf(happening.tenant)
     if (happening.kind !== 'decided') for (const replay of [old, young]) replay.follow(happening)
     else if (!knows(happening.tenant)) tally.add(happening, ...unjudged(happening))

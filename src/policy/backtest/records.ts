@@ -44,8 +44,9 @@ export interface Ended {
 }
 
 export interface Export {
-  readonly happenings: readonly Happening[]
-  /** Tenants whose records begin with number 1: what came before others is not known. */
+  /** In the order of the records. */
+  readonly happenings: Iterable<Happening> | AsyncIterable<Happening>
+  /** Tenants whose records begin with number 1: what came before others is not known. Of each from its first happening on. */
   readonly fromTheStart: ReadonlySet<string>
 }
 
@@ -55,27 +56,34 @@ export class ExportError extends Error {
 }
 
 /**
- * Reads an export, line by line (NDJSON). Every leaf hash is computed anew, and the numbers of a tenant must follow one another.
- *
- * @throws ExportError with the line
+ * Reads an export (NDJSON), as far as its happenings are asked for: it may be larger than memory. Every leaf hash is computed anew, and
+ * the numbers of a tenant must follow one another; what does not ends the happenings with an ExportError that names the line.
  */
-export function readExport(text: string): Export {
-  const happenings: Happening[] = []
-  const last = new Map<string, number>()
+export function readExport(lines: AsyncIterable<{ readonly bytes: Buffer }>): Export {
   const fromTheStart = new Set<string>()
-  for (const [i, line] of text.split('\n').entries()) {
+  return { happenings: happeningsIn(lines, fromTheStart), fromTheStart }
+}
+
+async function* happeningsIn(
+  lines: AsyncIterable<{ readonly bytes: Buffer }>,
+  fromTheStart: Set<string>,
+): AsyncGenerator<Happening> {
+  const last = new Map<string, number>()
+  let at = 0
+  for await (const { bytes } of lines) {
+    at++
+    const line = bytes.toString('utf8')
     if (line.trim() === '') continue
-    const { number, record } = readLine(line, i + 1)
+    const { number, record } = readLine(line, at)
     const tenant = textOf(record, 'tenant')
     const before = last.get(tenant)
     if (before === undefined && number === 1) fromTheStart.add(tenant)
     if (before !== undefined && number !== before + 1)
-      throw new ExportError(`line ${i + 1}: record ${number} of tenant \`${tenant}\` follows ${before}`)
+      throw new ExportError(`line ${at}: record ${number} of tenant \`${tenant}\` follows ${before}`)
     last.set(tenant, number)
     const happening = happeningOf(number, record)
-    if (happening) happenings.push(happening)
+    if (happening) yield happening
   }
-  return { happenings, fromTheStart }
 }
 
 function readLine(line: string, at: number): { readonly number: number; readonly record: JsonObject } {

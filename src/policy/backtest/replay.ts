@@ -164,12 +164,13 @@ class BundleReplay implements Replay {
 
   /** What the decision does to later ones. What people would have said of a call that they were not asked about is not known. */
   #remember({ verdict }: Judgement, effect: Effect): void {
-    const { thread, at, isRevision } = effect.decided
+    const { decided, who, uses, vague } = effect
+    const { thread, at, isRevision } = decided
     if (thread !== undefined) this.#pending.delete(thread)
     if (verdict === 'reject') return
     if (verdict === 'allow' && !isRevision) this.#allow(effect, at, true)
     else if (verdict !== undefined && thread !== undefined)
-      this.#pending.set(thread, { ...effect, chargedAt: undefined })
+      this.#pending.set(thread, { who, uses, vague, chargedAt: undefined })
     else this.#allow(effect, at + this.#longestReviewMs, false)
   }
 
