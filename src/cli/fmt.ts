@@ -1,4 +1,4 @@
-import { access, realpath, rename, writeFile } from 'node:fs/promises'
+import { access, chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { BundleText } from '../policy/check/check.ts'
@@ -8,6 +8,7 @@ import { formatFile } from '../policy/yaml/format.ts'
 import { LOCK_FILE } from '../policy/directory/lock.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { cannotWrite, EXIT, refuseMore } from './failure.ts'
+import { onOneLine } from './visible.ts'
 
 export const FMT_USAGE = `countersign fmt [DIR] [--check]
 
@@ -30,7 +31,7 @@ export async function fmt(args: readonly string[]): Promise<void> {
     else if (result.text !== file.text) {
       changed++
       if (!values.check) await replaceFile(dir, { path: file.path, text: result.text })
-      console.log(`${values.check ? 'would change' : 'changed'} ${file.path}`)
+      console.log(onOneLine(`${values.check ? 'would change' : 'changed'} ${file.path}`))
     }
   }
   if (changed === 0) return
@@ -50,14 +51,33 @@ function refuse(findings: string): void {
   process.exitCode = EXIT.doesNotCheck
 }
 
-/** In one step: who reads the directory meanwhile sees the old file or the new one. Names with a dot in front are no part of a bundle. */
+/**
+ * In one step: who reads the directory meanwhile sees the old file or the new one. Names with a dot in front are no part of a bundle.
+ * Whoever could read the old file can read the new one, and nobody else.
+ */
 export async function replaceFile(dir: string, { path, text }: BundleText): Promise<void> {
   try {
     const target = await realpath(join(dir, path)).catch(() => join(dir, path))
     const fresh = join(dirname(target), `.${basename(target)}.${process.pid}`)
-    await writeFile(fresh, text)
-    await rename(fresh, target)
+    try {
+      await writeLike(target, fresh, text)
+      await rename(fresh, target)
+    } catch (error) {
+      await rm(fresh, { force: true })
+      throw error
+    }
   } catch (cause) {
     throw cannotWrite(path, cause)
   }
 }
+
+/** Writes `fresh` with the owner, as far as the system lets us, and the mode of `old`, when there is one. */
+async function writeLike(old: string, fresh: string, text: string): Promise<void> {
+  const like = await stat(old).catch(() => undefined)
+  if (like === undefined) return writeFile(fresh, text)
+  await writeFile(fresh, text, { mode: 0o600 })
+  await chown(fresh, like.uid, like.gid).catch(() => undefined)
+  await chmod(fresh, like.mode & MODE_BITS)
+}
+
+const MODE_BITS = 0o777

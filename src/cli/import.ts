@@ -12,7 +12,7 @@ import { importOpenApi } from '../policy/import/openapi.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { cannotWrite, CliFailure, EXIT, refuseMore, usage } from './failure.ts'
 import { replaceFile } from './fmt.ts'
-import { onOneLine, visible } from './visible.ts'
+import { onOneLine } from './visible.ts'
 
 export const IMPORT_USAGE = `countersign import mcp|openapi FILE [--dir DIR] [--prefix TEXT] [--force]
 
@@ -82,7 +82,7 @@ async function write(dir: string, { files }: ImportResult, force: boolean): Prom
       throw cannotWrite(join(dir, file.path), cause)
     })
     await replaceFile(dir, file)
-    console.log(visible(`wrote ${join(dir, file.path)}`))
+    console.log(onOneLine(`wrote ${join(dir, file.path)}`))
   }
   if (files.length === 0) throw new CliFailure('no tool was found', { exit: EXIT.usage })
 }

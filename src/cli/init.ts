@@ -7,6 +7,7 @@ import { readBundle } from '../policy/directory/directory.ts'
 import { formatFile } from '../policy/yaml/format.ts'
 import { cannotWrite, CliFailure, EXIT, refuseMore } from './failure.ts'
 import { workflow } from './init-workflow.ts'
+import { onOneLine } from './visible.ts'
 
 export const INIT_USAGE = `countersign init [DIR]
 
@@ -31,9 +32,9 @@ export async function init(args: readonly string[]): Promise<void> {
     })
   for (const { path, text } of await starterFiles()) {
     await writeNew(join(dir, path), text)
-    console.log(`wrote ${join(dir, path)}`)
+    console.log(onOneLine(`wrote ${join(dir, path)}`))
   }
-  console.log(`\nnext: countersign test ${join(dir, 'policies')}`)
+  console.log(`\n${onOneLine(`next: countersign test ${join(dir, 'policies')}`)}`)
   console.log('the workflow installs what the variable COUNTERSIGN_PACKAGE of the repository on GitHub names')
 }
 

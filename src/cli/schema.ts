@@ -6,6 +6,7 @@ import { readBundle } from '../policy/directory/directory.ts'
 import { editorSchemas, type EditorResult } from '../policy/editor/editor.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { cannotWrite, EXIT, refuseMore, usage } from './failure.ts'
+import { onOneLine } from './visible.ts'
 
 export const SCHEMA_USAGE = `countersign schema [DIR] --out FOLDER
 
@@ -27,7 +28,7 @@ export async function schema(args: readonly string[]): Promise<void> {
   }
   for (const [name, one] of Object.entries(result.schemas)) {
     await writeSchema(out, name, one)
-    console.log(`wrote ${join(out, name)}`)
+    console.log(onOneLine(`wrote ${join(out, name)}`))
   }
 }
 

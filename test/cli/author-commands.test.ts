@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -83,6 +83,26 @@ describe('countersign fmt', () => {
     expect(code).toBe(3)
     expect(err).toContain('rules/web.fetch.yaml')
     expect(await readFile(join(own, 'rules/web.fetch.yaml'), 'utf8')).toBe('tool: [\n')
+  })
+})
+
+describe('a file that is replaced', () => {
+  it('keeps its mode, by `fmt` and by `import --force`, and nothing is left beside it', async () => {
+    const own = join(directory, 'modes')
+    await cp(STARTER, own, { recursive: true })
+    const rules = join(own, 'rules/web.fetch.yaml')
+    await writeFile(rules, 'rules:\n  - { allow: A., id: a }\ntool: web.fetch\n')
+    await chmod(rules, 0o600)
+    expect((await inDirectory('fmt', own)).out).toContain('changed rules/web.fetch.yaml\n')
+    const input = JSON.stringify([{ name: 'web.fetch', inputSchema: { type: 'object' } }])
+    const contract = join(own, 'tools/web.fetch.yaml')
+    await chmod(contract, 0o664)
+    const imported = await runCli(['import', 'mcp', '-', '--dir', own, '--force'], { cwd: directory, input })
+    expect([imported.code, imported.out]).toEqual([0, `wrote ${contract}\n`])
+    const modes = await Promise.all([rules, contract].map(async (path) => (await stat(path)).mode & 0o777))
+    expect(modes).toEqual([0o600, 0o664])
+    const names = [...(await readdir(join(own, 'rules'))), ...(await readdir(join(own, 'tools')))]
+    expect(names.filter((name) => name.startsWith('.'))).toEqual([])
   })
 })
 
@@ -246,6 +266,21 @@ describe('what somebody else wrote', () => {
       const { code, err } = await run(args, '')
       expect([code, hasHidden(err)]).toEqual([2, false])
       expect(err).toContain('<U+202E>')
+    }
+  })
+
+  it('never steers the terminal, nor looks like a line of ours: directories that are written to', async () => {
+    const odd = `${HOSTILE}\nwrote everything`
+    const tools = JSON.stringify([{ name: 'odd', inputSchema: { type: 'object' } }])
+    const runs = [
+      await run(['init', `init-${odd}`], ''),
+      await run(['schema', 'policies', '--out', `schema-${odd}`], ''),
+      await run(['import', 'mcp', '-', '--dir', `import-${odd}`], tools),
+    ]
+    for (const { code, out } of runs) {
+      expect([code, hasHidden(out)]).toEqual([0, false])
+      expect(out).toContain('<U+202E>')
+      expect(out).not.toMatch(/^wrote everything/m)
     }
   })
 
