@@ -1,4 +1,3 @@
-import { REVERSIBILITIES } from './check/tool.ts'
 import { fieldText } from './fields.ts'
 import { applyFunction } from './functions.ts'
 import type { FieldIr, FieldRoot, FunctionName } from './ir.ts'
@@ -84,10 +83,8 @@ const FACTS: Readonly<Partial<Record<FieldRoot, (tool: ToolContract) => Values>>
   'task.subject': () => PERHAPS_TEXT,
   'tool.name': ({ name }) => literalValues([name]),
   'tool.labels': ({ labels }) => literalValues([labels]),
-  'tool.reversibility': ({ reversibility }) => ({
-    ...literalValues(REVERSIBILITIES),
-    missing: reversibility === undefined,
-  }),
+  'tool.reversibility': ({ reversibility }) =>
+    reversibility === undefined ? { ...NO_VALUES, missing: true } : literalValues([reversibility]),
   'time.weekday': () => literalValues(WEEKDAYS),
   'time.hour': () => literalValues(HOURS),
 }

@@ -57,6 +57,10 @@ const IDLE: readonly Case[] = [
     'every entry and an empty list',
     ...idle('allow', 'when: { payload.to: { every: x, count: 0 } }', EXCLUDE),
   ],
+  [
+    'another reversibility than the contract has',
+    ...idle('reject', 'when: { tool.reversibility: read_only }', NEVER),
+  ],
   ['a required field that is missing', ...idle('reject', 'when: { payload.amount: missing }', NEVER)],
   ['a label that no tool has', ...idle('review', 'when: { tool.labels: { some: outbound } }', NEVER)],
   ['every value of an enum excluded', ...idle('allow', 'when: { payload.kind: { not: [a, b] } }', NEVER)],
