@@ -185,6 +185,21 @@ describe('a backtest', () => {
     ])
   })
 
+  it('is not sure of the revision of a call that people would not have been asked about', async () => {
+    const { body } = await spend({ amount: 120 })
+    const thread = body.thread_id ?? ''
+    const request_payload = { amount: 90, to: 'x' }
+    await bot.revise('t1', thread, { tool_name: 'spend', revision_id: 'r1', request_payload })
+    await ann.vote(thread, { decision: 'approve', revision: 2, comment: 'c' })
+    expect((await spend({ amount: 100 }, 't2')).body.status).toBe('allow')
+    const report = await run(
+      await edited('rules/spend.yaml', 'review: More than 100.', 'allow: More than 100.'),
+    )
+    // There 120 are spent without a question, and 100 more fit into the day, unless the agent pays the 90, too.
+    expect(report.flips).toMatchObject([{ direction: 'loosens', before: { by: ['spend-more'] }, calls: 1 }])
+    expect(report.untold).toMatchObject([{ because: ['limit spend-daily'], calls: 1 }])
+  })
+
   it('says what cannot be told: fields that no rule read then', async () => {
     await spend({ amount: 10, memo: 'hello' })
     await spend({ amount: 7, memo: 'hello' }, 't2')

@@ -166,10 +166,12 @@ class BundleReplay implements Replay {
   #remember({ verdict }: Judgement, effect: Effect): void {
     const { decided, who, uses, vague } = effect
     const { thread, at, isRevision } = decided
-    if (thread !== undefined) this.#pending.delete(thread)
+    const wasPending = thread !== undefined && this.#pending.delete(thread)
     if (verdict === 'reject') return
+    // A revision of what people were not asked here: nobody knows whether the agent would have come with it.
+    const isStray = isRevision && !wasPending
     if (verdict === 'allow' && !isRevision) this.#allow(effect, at, true)
-    else if (verdict !== undefined && thread !== undefined)
+    else if (verdict !== undefined && thread !== undefined && !isStray)
       this.#pending.set(thread, { who, uses, vague, chargedAt: undefined })
     else this.#allow(effect, at + this.#longestReviewMs, false)
   }
