@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { backtest, type Backtest } from '../../src/policy/backtest/compare.ts'
 import { printBacktest, printBacktestMarkdown } from '../../src/policy/backtest/print.ts'
 import { type Decided, type Export, type Happening, readExport } from '../../src/policy/backtest/records.ts'
-import { createReplay } from '../../src/policy/backtest/replay.ts'
+import { createReplay, type Judgement } from '../../src/policy/backtest/replay.ts'
 import type { CompiledSnapshot } from '../../src/policy/compile.ts'
 import { loadBundle } from '../../src/policy/directory/directory.ts'
 import { prepareBundle } from '../../src/policy/load.ts'
@@ -198,6 +198,24 @@ describe('a backtest', () => {
     // There 120 are spent without a question, and 100 more fit into the day, unless the agent pays the 90, too.
     expect(report.flips).toMatchObject([{ direction: 'loosens', before: { by: ['spend-more'] }, calls: 1 }])
     expect(report.untold).toMatchObject([{ because: ['limit spend-daily'], calls: 1 }])
+  })
+
+  it('holds a revision to the risk and the people of the call before it, as the gateway does', async () => {
+    const { body } = await spend({ amount: 120 })
+    const request_payload = { amount: 90, to: 'x' }
+    const revision = { tool_name: 'spend', revision_id: 'r1', request_payload }
+    await bot.revise('t1', body.thread_id ?? '', revision)
+    const replay = createReplay(
+      await edited('rules/spend.yaml', 'than 100.\n', 'than 100.\n    risk: high\n'),
+      true,
+    )
+    const found: Judgement[] = []
+    for (const one of (await readAll(await exported())).happenings)
+      if (one.kind === 'decided') found.push(await replay.decide(one))
+    const [first, second] = found
+    expect([first?.verdict, first?.risk]).toEqual(['review', 'high'])
+    expect([second?.verdict, second?.risk]).toEqual(['allow', 'high'])
+    expect(second?.requirement).toEqual(first?.requirement)
   })
 
   it('says what cannot be told: fields that no rule read then', async () => {

@@ -1,4 +1,10 @@
-import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
+import {
+  joinRequirements,
+  maxRisk,
+  type ReviewRequirement,
+  type Risk,
+  type Verdict,
+} from '../../domain/decision.ts'
 import type { CompiledSnapshot } from '../compile.ts'
 import { schemaDefaults } from '../input-schema/defaults.ts'
 import type { FieldIr } from '../ir.ts'
@@ -38,6 +44,8 @@ interface Pending {
   readonly uses: readonly LimitUse[]
   readonly vague: readonly CompiledLimit[]
   chargedAt: number | undefined
+  /** Of the latest revision. */
+  readonly judgement: Judgement
 }
 
 /** What a call may do to the memory. */
@@ -80,9 +88,29 @@ class BundleReplay implements Replay {
       (OF_TASK.includes(field.root) && (isVague.task || !this.#isComplete)) ||
       (OF_AGENT.includes(field.root) && (isVague.agent || !this.#isComplete))
     const seen = this.#see(program, { call, first, isUntold })
-    const judgement = this.#asRecorded(decided, await this.#judge(program, seen))
+    const judgement = this.#asRecorded(decided, this.#tightened(decided, await this.#judge(program, seen)))
     this.#remember(judgement, { decided, who, uses: first.limits ?? [], vague: seen.vague })
     return judgement
+  }
+
+  /** A revision never lowers the risk of what people were asked, nor asks less of them. */
+  #tightened({ isRevision, thread = '' }: Decided, judgement: Judgement): Judgement {
+    const asked = isRevision ? this.#pending.get(thread)?.judgement : undefined
+    if (asked === undefined) return judgement
+    const { verdict, by, requirement } = judgement
+    const because = [...new Set([...judgement.because, ...asked.because])].sort()
+    const risk = asked.risk && judgement.risk && maxRisk(asked.risk, judgement.risk)
+    const joined =
+      verdict === 'allow'
+        ? asked.requirement
+        : asked.requirement && requirement && joinRequirements(asked.requirement, requirement)
+    return {
+      because,
+      ...(verdict && { verdict }),
+      ...(by && { by }),
+      ...(risk && { risk }),
+      ...(joined && { requirement: joined }),
+    }
   }
 
   /** What this very bundle decided then is in the record, also where the record does not hold all that it read. */
@@ -163,7 +191,8 @@ class BundleReplay implements Replay {
   }
 
   /** What the decision does to later ones. What people would have said of a call that they were not asked about is not known. */
-  #remember({ verdict }: Judgement, effect: Effect): void {
+  #remember(judgement: Judgement, effect: Effect): void {
+    const { verdict } = judgement
     const { decided, who, uses, vague } = effect
     const { thread, at, isRevision } = decided
     const wasPending = thread !== undefined && this.#pending.delete(thread)
@@ -172,7 +201,7 @@ class BundleReplay implements Replay {
     const isStray = isRevision && !wasPending
     if (verdict === 'allow' && !isRevision) this.#allow(effect, at, true)
     else if (verdict !== undefined && thread !== undefined && !isStray)
-      this.#pending.set(thread, { who, uses, vague, chargedAt: undefined })
+      this.#pending.set(thread, { who, uses, vague, chargedAt: undefined, judgement })
     else this.#allow(effect, at + this.#longestReviewMs, false)
   }
 
