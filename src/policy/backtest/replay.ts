@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined.ts'
 import {
   joinRequirements,
   maxRisk,
@@ -96,21 +97,7 @@ class BundleReplay implements Replay {
   /** A revision never lowers the risk of what people were asked, nor asks less of them. */
   #tightened({ isRevision, thread = '' }: Decided, judgement: Judgement): Judgement {
     const asked = isRevision ? this.#pending.get(thread)?.judgement : undefined
-    if (asked === undefined) return judgement
-    const { verdict, by, requirement } = judgement
-    const because = [...new Set([...judgement.because, ...asked.because])].sort()
-    const risk = asked.risk && judgement.risk && maxRisk(asked.risk, judgement.risk)
-    const joined =
-      verdict === 'allow'
-        ? asked.requirement
-        : asked.requirement && requirement && joinRequirements(asked.requirement, requirement)
-    return {
-      because,
-      ...(verdict && { verdict }),
-      ...(by && { by }),
-      ...(risk && { risk }),
-      ...(joined && { requirement: joined }),
-    }
+    return asked === undefined ? judgement : tightened(asked, judgement)
   }
 
   /** What this very bundle decided then is in the record, also where the record does not hold all that it read. */
@@ -222,6 +209,19 @@ interface Seen {
   readonly untold: readonly FieldIr[]
   readonly states: ReadonlyMap<CompiledLimit, readonly LimitState[]>
   readonly vague: readonly CompiledLimit[]
+}
+
+function tightened(asked: Judgement, judgement: Judgement): Judgement {
+  const { verdict, by } = judgement
+  const because = [...new Set([...judgement.because, ...asked.because])].sort()
+  const risk = asked.risk && judgement.risk && maxRisk(asked.risk, judgement.risk)
+  return { because, ...defined({ verdict, by, risk, requirement: joined(asked, judgement) }) }
+}
+
+/** What policy would now allow is still decided by the people who were asked. */
+function joined(asked: Judgement, { verdict, requirement }: Judgement): ReviewRequirement | undefined {
+  if (verdict === 'allow') return asked.requirement
+  return asked.requirement && requirement && joinRequirements(asked.requirement, requirement)
 }
 
 function hasDefault({ tool }: Program, { path }: FieldIr): boolean {
