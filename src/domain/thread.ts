@@ -143,6 +143,11 @@ export function canEnd({ status, approval }: Thread): boolean {
   return transition(status, 'freeze') !== undefined && approval?.redeemed_at === undefined
 }
 
+/** May the agent have acted on it? Nothing says so of an approval without a token, so it counts as used once it was read. */
+export function isUsed({ collected_at, token_hash, redeemed_at }: Approval): boolean {
+  return redeemed_at !== undefined || (collected_at !== undefined && token_hash === undefined)
+}
+
 /** Votes that count: those on the current revision. */
 export function currentVotes(thread: Thread): Vote[] {
   return thread.votes.filter((vote) => vote.revision === thread.revision)

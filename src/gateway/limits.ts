@@ -1,4 +1,4 @@
-import type { LimitCharge, Thread } from '../domain/thread.ts'
+import { isUsed, type LimitCharge, type Thread } from '../domain/thread.ts'
 import type { LimitUse, Outcome } from '../policy/snapshot.ts'
 import { type Guard, type LimitGuard, STORE_LIMITS, type Write } from '../store/store.ts'
 import { INDEX } from './records.ts'
@@ -41,7 +41,7 @@ export function charge(charges: readonly LimitCharge[], at: number): Write[] {
 /** Takes back what an approval was charged that ends without having been used. */
 export function release(thread: Thread): Write[] {
   const { approval, charges = [] } = thread
-  if (approval === undefined || approval.redeemed_at !== undefined) return []
+  if (approval === undefined || isUsed(approval)) return []
   return charges.map(({ limit, window_ms: windowMs, amount }): Write => ({
     op: 'charge',
     limit,

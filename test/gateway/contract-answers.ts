@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Decision } from '../../src/contract/agent.ts'
 import type { Answer } from '../gateway-fixture.ts'
-import type { Expected } from './contract-model.ts'
+import type { Expected } from './contract-calls.ts'
 
 /** What must have come about in all the games together, so that agreeing means something. */
 export const SEEN = [
@@ -19,6 +19,8 @@ export const SEEN = [
   'poll approved',
   'poll approved with a token',
   'approved by time alone',
+  'held by a limit',
+  'given back to a limit',
   'poll rejected',
   'poll rejected expired: ',
   'poll rejected frozen: ',

@@ -2,14 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { type Agent, HOUR, MINUTE, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 import { type Dice, diceOf } from '../random.ts'
 import { compare, SEEN } from './contract-answers.ts'
-import {
-  type Ballot,
-  type Change,
-  type Claim,
-  ContractModel,
-  type Scope,
-  type Submission,
-} from './contract-model.ts'
+import type { Ballot, Change, Claim, Scope, Submission } from './contract-calls.ts'
+import { ContractModel } from './contract-model.ts'
 import { AGENTS, BUNDLES, type Bundle, PEOPLE, type Pay, TOOLS } from './contract-policy.ts'
 
 /** Random calls of agents and people, in random time: every answer is the one that the model gives. */
@@ -49,7 +43,11 @@ class Game {
 
   /** What has come about. */
   end(): ReadonlySet<string> {
-    return this.#model.filledByTime > 0 ? this.#seen.add('approved by time alone') : this.#seen
+    const { filledByTime, heldByLimit, released } = this.#model
+    if (filledByTime > 0) this.#seen.add('approved by time alone')
+    if (heldByLimit > 0) this.#seen.add('held by a limit')
+    if (released > 0) this.#seen.add('given back to a limit')
+    return this.#seen
   }
 
   async step(): Promise<void> {
@@ -274,17 +272,22 @@ class Game {
   async change(bundle: Bundle): Promise<void> {
     for (const [agent, ...people] of [
       ['other', 'ann', 'eve'],
+      ['unsigned', 'ann', 'eve'],
       ['selfie', 'ann', 'olga'],
     ] as const) {
-      await this.#send({ agent, task: 'five', tool: 'pay', payload: { amount: 20_000 } })
+      await this.#send({ agent, task: 'five', tool: 'pay', payload: { amount: 29_990 } })
       const thread = [...this.#model.threads.keys()].at(-1) ?? ''
       for (const who of people) await this.#ballot({ who, thread, decision: 'approve', revision: 1 })
-      if (agent === 'other' || this.#dice.once(2)) await this.#look(agent, { thread })
+      if (agent !== 'selfie' || this.#dice.once(2)) await this.#look(agent, { thread })
     }
     await this.#world.changePolicies(BUNDLES[bundle])
     this.#model.change(bundle)
     for (const minted of this.#tokens.slice(-2)) await this.#redeem(this.#claimOf(minted))
-    for (const agent of ['other', 'selfie']) await this.#look(agent, { task: 'five' })
+    for (const agent of ['other', 'unsigned', 'selfie']) {
+      await this.#look(agent, { task: 'five' })
+      // is there room for it?
+      await this.#send({ agent, task: 'five', tool: 'pay', payload: { amount: 50 } })
+    }
   }
 
   async #freeze(act: 'freeze' | 'unfreeze', scope: Scope): Promise<void> {

@@ -2,18 +2,23 @@
  * The agent API and its votes, written down a second time: from agent-api-contract.md, design.md sections 3 to 6 and policy-language.md section 4, in plain state, without a store, evidence or
  * concurrency. Each method says what the gateway has to answer; `contract-model.test.ts` asks both. The policy is that of `contract-policy.ts`.
  */
+import type { Ballot, Change, Claim, Expected, Scope, Submission } from './contract-calls.ts'
 import {
   AGENTS,
+  type Asked,
   both,
   type Bundle,
   groupsOf,
   judge,
+  type Judged,
   LEVELS,
   MINUTE,
   type Need,
   type Pay,
   type Risk,
   type Tool,
+  type Use,
+  usesOf,
 } from './contract-policy.ts'
 
 const DAY = 24 * 60 * MINUTE
@@ -41,6 +46,8 @@ interface Thread {
   readonly revisionIds: Set<string>
   /** Frozen while it was under way. */
   dead: boolean
+  /** What its approval has taken, as long as it may be given back. */
+  charged: readonly Use[]
   collected: boolean
   redeemed: boolean
 }
@@ -52,61 +59,6 @@ interface Token {
   used: boolean
 }
 
-/** What the gateway has to answer: the status of HTTP, and the members that the test compares. Absent members must be absent. */
-export interface Expected {
-  readonly http: number
-  readonly code?: string
-  readonly status?: string
-  /** `new`: one that nobody has seen. */
-  readonly thread_id?: string
-  readonly action_hash?: string
-  /** When a token must be there: when it expires. */
-  readonly tokenUntil?: number
-  readonly starts?: string
-  readonly valid?: boolean
-  readonly reason?: string
-  readonly task_id?: string
-  readonly revision?: number
-  readonly replayed?: boolean
-}
-
-export interface Submission {
-  readonly agent: string
-  readonly task: string
-  readonly tool: Tool
-  readonly payload: Pay
-  readonly hash?: string
-  readonly risk?: Risk
-  readonly idempotencyKey?: string
-}
-
-export interface Ballot {
-  readonly who: string
-  readonly thread: string
-  readonly decision: 'approve' | 'reject' | 'request_changes'
-  readonly revision?: number
-}
-
-export interface Claim {
-  readonly agent: string
-  readonly token: string
-  readonly task: string
-  readonly payload: Pay
-  readonly thread?: string
-  readonly hash?: string
-}
-
-export interface Change {
-  readonly agent: string
-  readonly task: string
-  readonly thread: string
-  readonly revisionId: string
-  readonly tool: Tool
-  readonly payload: Pay
-  readonly hash?: string
-  readonly risk?: Risk
-}
-
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 const refused = (http: number, code: string): Expected => ({ http, code })
 
@@ -114,6 +66,9 @@ export class ContractModel {
   readonly threads = new Map<string, Thread>()
   /** Approvals that no vote completed: somebody who had voted could take another chair from then on. */
   filledByTime = 0
+  /** Calls that a limit held, and approvals that gave back what they had taken of one. */
+  heldByLimit = 0
+  released = 0
   readonly #tokens = new Map<string, Token>()
   readonly #keys = new Map<string, string>()
   readonly #answers = new Map<
@@ -123,6 +78,7 @@ export class ContractModel {
   readonly #frozen = new Set<string>()
   #freezes = 0
   #bundle: Bundle = 'first'
+  readonly #used = new Map<string, number>()
   readonly #now: () => number
 
   constructor(now: () => number) {
@@ -164,10 +120,11 @@ export class ContractModel {
 
   #judged(call: Submission): Expected {
     const { agent, tool, hash } = call
-    const judged = judge(this.#bundle, call)
+    const judged = this.#judge(call)
     if (judged === undefined) return refused(400, 'invalid_policy_input')
     const echo = hash === undefined ? {} : { action_hash: hash }
     if (this.#isFrozen(agent, tool)) return { http: 200, status: 'reject', starts: 'frozen: ', ...echo }
+    if (judged.verdict === 'allow') this.#charge(usesOf(call), 1)
     if (judged.verdict !== 'review') return { http: 200, status: judged.verdict, ...echo }
     return { http: 200, status: 'pending_review', thread_id: 'new', ...echo }
   }
@@ -194,6 +151,7 @@ export class ContractModel {
       votes: [],
       revisionIds: new Set(),
       dead: false,
+      charged: [],
       collected: false,
       redeemed: false,
     })
@@ -208,13 +166,15 @@ export class ContractModel {
     if (by.task !== undefined && thread.task !== by.task) return refused(404, 'not_found')
     this.#settle(thread)
     const lapse = thread.status === 'approved' && !thread.redeemed ? this.#lapseOf(thread) : undefined
-    if (lapse !== undefined) Object.assign(thread, { status: 'rejected', code: lapse })
+    if (lapse !== undefined) this.#end(thread, lapse)
     const { status, hash, code } = thread
     const echo = hash === undefined ? {} : { action_hash: hash }
     const seen = { http: 200, status, thread_id: id, ...echo, ...(code && { starts: `${code}: ` }) }
     if (status !== 'approved' || thread.collected) return seen
     thread.collected = true
     const { signed = true, ttlMs = 10 * MINUTE } = AGENTS[agent] ?? {}
+    // nothing says when it is used
+    if (!signed) thread.charged = []
     return signed ? { ...seen, tokenUntil: this.#now() + ttlMs } : seen
   }
 
@@ -239,6 +199,7 @@ export class ContractModel {
     if (thread.status !== 'approved' || thread.dead || this.#lapseOf(thread) !== undefined) return invalid
     known.used = true
     thread.redeemed = true
+    thread.charged = []
     const proof = thread.v2 ? { task_id: task, thread_id: known.thread, action_hash: thread.hash ?? '' } : {}
     return { http: 200, valid: true, ...proof }
   }
@@ -273,7 +234,7 @@ export class ContractModel {
     if (thread.revisionIds.has(revisionId)) return refused(409, 'duplicate_revision')
     if (thread.revision >= 20) return refused(409, 'too_many_revisions')
     if (tool !== thread.tool || thread.v2 !== (hash !== undefined)) return refused(400, 'invalid_revision')
-    const judged = judge(this.#bundle, change)
+    const judged = this.#judge(change)
     if (judged === undefined) return refused(400, 'invalid_policy_input')
     const stricter = judged.verdict === 'review' ? both(thread.need, judged.need) : thread.need
     Object.assign(thread, {
@@ -312,6 +273,33 @@ export class ContractModel {
   /** What time alone brings about, by the timer. */
   due(): void {
     for (const thread of this.threads.values()) this.#settle(thread)
+    for (const { thread, used, expiresAt } of this.#tokens.values())
+      if (!used && this.#now() >= expiresAt) this.#release(this.threads.get(thread))
+  }
+
+  /** Policy, and whether there is room for what it allows. */
+  #judge(call: Asked & { readonly task: string }): Judged | undefined {
+    const judged = judge(this.#bundle, call)
+    const full = ({ name, amount, most }: Use): boolean => (this.#used.get(name) ?? 0) + amount > most
+    if (judged?.verdict !== 'allow' || !usesOf(call).some(full)) return judged
+    this.heldByLimit++
+    return { ...judged, verdict: 'review' }
+  }
+
+  #charge(uses: readonly Use[], times: 1 | -1): void {
+    for (const { name, amount } of uses) this.#used.set(name, (this.#used.get(name) ?? 0) + amount * times)
+  }
+
+  #release(thread: Thread | undefined): void {
+    if (thread === undefined || thread.charged.length === 0) return
+    this.released++
+    this.#charge(thread.charged, -1)
+    thread.charged = []
+  }
+
+  #end(thread: Thread, code: NonNullable<Thread['code']>): void {
+    Object.assign(thread, { status: 'rejected', code })
+    this.#release(thread)
   }
 
   #isFrozen(agent: string, tool: string): boolean {
@@ -330,8 +318,8 @@ export class ContractModel {
   /** Whoever looks first makes it true. */
   #settle(thread: Thread): void {
     if (thread.status === 'rejected') return
-    if (this.#isExpired(thread)) Object.assign(thread, { status: 'rejected', code: 'expired' })
-    else if (thread.dead) Object.assign(thread, { status: 'rejected', code: 'frozen' })
+    if (this.#isExpired(thread)) this.#end(thread, 'expired')
+    else if (thread.dead) this.#end(thread, 'frozen')
     else if (thread.status === 'pending_review' && this.#approveIfFilled(thread)) this.filledByTime++
   }
 
@@ -346,6 +334,8 @@ export class ContractModel {
     const now = this.#now()
     if (!this.#isFilled(thread, now)) return false
     Object.assign(thread, { status: 'approved', approvedAt: now, deadline: now + thread.need.expiresMs })
+    thread.charged = usesOf(thread)
+    this.#charge(thread.charged, 1)
     return true
   }
 
@@ -377,11 +367,6 @@ export class ContractModel {
     const open = later.filter(([, ms]) => at - submittedAt >= ms).map(([one]) => one)
     return [group, ...open].some((one) => groups.includes(one))
   }
-}
-
-export interface Scope {
-  readonly agent?: string
-  readonly tool?: string
 }
 
 const nameOf = ({ agent, tool }: Scope): string =>

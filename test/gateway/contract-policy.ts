@@ -13,6 +13,12 @@ const FIRST: Readonly<Record<string, string>> = {
   ),
 }
 
+const limited = (rules: string | undefined, lines: string): string =>
+  `${rules ?? ''}limits:\n  - { review: That is much., within: 20d, ${lines} }\n`
+
+const OPEN = limited(BUNDLE['rules/open.yaml'], 'id: t-few, count: calls, at_most: 6, per: agent')
+const PAY = limited(BUNDLE['rules/pay.yaml'], 'id: pay-sum, sum: payload.amount, at_most: 30000, per: task')
+
 const reject = (rules: string): string => rules.replace('review: A lot of money', 'reject: A lot of money')
 const without = (directory: string, who: string): string =>
   directory
@@ -22,9 +28,10 @@ const without = (directory: string, who: string): string =>
 
 /** In the second, what was of high risk is rejected, and one of the leads has left. */
 export const BUNDLES = {
-  first: { 'rules/pay.yaml': BUNDLE['rules/pay.yaml'] ?? '', ...FIRST },
+  first: { 'rules/open.yaml': OPEN, 'rules/pay.yaml': PAY, ...FIRST },
   second: {
-    'rules/pay.yaml': reject(BUNDLE['rules/pay.yaml'] ?? ''),
+    'rules/open.yaml': OPEN,
+    'rules/pay.yaml': reject(PAY),
     'routing.yaml': FIRST['routing.yaml'] ?? '',
     'directory.yaml': without(FIRST['directory.yaml'] ?? '', 'eve'),
   },
@@ -152,4 +159,18 @@ export function judge(
   const levels = both(LEVELS[policyRisk], LEVELS[risk])
   const above = verdict === 'allow' && RISKS.indexOf(risk) > RISKS.indexOf('medium')
   return { verdict: above ? 'review' : verdict, need: reviewers ? both(levels, reviewers) : levels }
+}
+
+export interface Use {
+  /** Of the counter. */
+  readonly name: string
+  readonly amount: number
+  readonly most: number
+}
+
+/** What a call uses of which limit. A task is one agent's. */
+export function usesOf({ agent, task, tool, payload }: Asked & { readonly task: string }): Use[] {
+  if (tool === 't') return [{ name: `t-few ${agent}`, amount: 1, most: 6 }]
+  if (tool !== 'pay') return []
+  return [{ name: `pay-sum ${agent} ${task}`, amount: payload.amount ?? 0, most: 30_000 }]
 }

@@ -261,6 +261,22 @@ describe('an approval', () => {
     expect([await spend(100), await spend(100), await spend(1)]).toEqual(['allow', 'allow', 'pending_review'])
   })
 
+  it('without a token is never taken back once it was read, whatever ends it', async () => {
+    const unsigned = await world.agent('unsigned')
+    const freeze = { tenant: 'acme', tool: 'spend', reason: 'stop' }
+    for (const read of [false, true]) {
+      const { thread } = await held(unsigned, large)
+      await ann.approve(thread)
+      if (read) expect((await unsigned.poll({ thread_id: thread })).body.status).toBe('approved')
+      await world.admin('POST', 'freeze', { body: freeze })
+      await world.due()
+      await world.admin('POST', 'unfreeze', { body: freeze })
+      expect((await unsigned.poll({ thread_id: thread })).body.message).toMatch(/^frozen/)
+    }
+    expect(await spend(100, { agent: unsigned })).toBe('allow')
+    expect(await spend(1, { agent: unsigned })).toBe('pending_review')
+  })
+
   it('holds when the limit is full by then: it was decided and charged', async () => {
     const { task, thread, token } = await approved(bot, ann, {
       tool_name: 'spend',

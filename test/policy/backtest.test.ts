@@ -88,6 +88,7 @@ limits:
     agents:
       bot:   { owners: [olga], token_ttl: 5m }
       other: { owners: [olga], token_ttl: 5m }
+      free:  { owners: [olga], signed_approvals: false }
     reviewers:
       ann:  { name: Ann Ash, groups: [desk, leads, board, audit] }
       eve:  { name: Eve Elm, groups: [desk, leads, board, audit] }
@@ -183,6 +184,21 @@ describe('a backtest', () => {
     expect(report.flips).toMatchObject([
       { direction: 'tightens', after: { verdict: 'review', by: ['spend-daily'] }, calls: 4 },
     ])
+  })
+
+  it('gives nothing back of an approval without a token that was read, as the gateway does not', async () => {
+    const free = await world.agent('free')
+    const { body } = await spend({ amount: 250 }, 't1', free)
+    const thread_id = body.thread_id ?? ''
+    await ann.approve(thread_id)
+    expect((await free.poll({ thread_id })).body.status).toBe('approved')
+    const freeze = { tenant: 'acme', agent: 'free', reason: 'stop' }
+    await world.admin('POST', 'freeze', { body: freeze })
+    await world.due()
+    await world.admin('POST', 'unfreeze', { body: freeze })
+    expect((await spend({ amount: 100 }, 't2', free)).body.status).toBe('pending_review')
+    const report = await run(await edited('rules/spend.yaml', 'at_most: 300', 'at_most: 400'))
+    expect(report.flips).toMatchObject([{ direction: 'loosens', before: { by: ['spend-daily'] }, calls: 1 }])
   })
 
   it('is not sure of the revision of a call that people would not have been asked about', async () => {

@@ -36,7 +36,8 @@ export interface RecordedRead {
 
 /** What became of a thread. */
 export interface Ended {
-  readonly kind: 'approved' | 'released'
+  /** Used: read without a token, and by nothing that follows given back. */
+  readonly kind: 'approved' | 'used' | 'released'
   readonly number: number
   readonly at: number
   readonly tenant: string
@@ -114,6 +115,7 @@ function happeningOf(number: number, record: JsonObject): Happening | undefined 
   const thread = textOf(record, 'thread_id')
   if (DECISIONS.includes(type)) return decidedOf(record, { ...common, thread })
   if (type === 'review.approved') return { kind: 'approved', ...common, thread }
+  if (type === 'approval.collected') return { kind: 'used', ...common, thread }
   const unused = type === 'approval.revoked' || type === 'approval.released' || endedUnused(record, type)
   return unused ? { kind: 'released', ...common, thread } : undefined
 }

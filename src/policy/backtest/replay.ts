@@ -113,7 +113,8 @@ class BundleReplay implements Replay {
       pending.chargedAt = at
       this.#allow(pending, at, true)
     } else {
-      if (pending.chargedAt !== undefined) this.#memory.release(pending.uses, pending.chargedAt, at)
+      if (kind === 'released' && pending.chargedAt !== undefined)
+        this.#memory.release(pending.uses, pending.chargedAt, at)
       this.#pending.delete(thread)
     }
   }
