@@ -117,6 +117,8 @@ const AS_ASCII = new RegExp(
     '[A-Za-z0-9][\\u2022\\u2027\\u2e31\\u2e33\\ua78f][A-Za-z0-9]',
     '[A-Za-z0-9][\\u2219\\u22c5][A-Za-z]{3}',
     '[A-Za-z0-9][\\u00b7\\u2219\\u22c5](?:com|org|net|io|dev|app|eu|co|exe|sh|py|js|txt|pdf)\\b',
+    // not as Catalan doubles an l, nor as French names both genders
+    '[A-Za-z0-9]\\u00b7(?!l|(?:[a-z]es|t?rices?|euses?|eresses?|esses?|i?ennes?|onnes?|elles?|ines?|ales?|e?aux)\\b)[a-z]{3}',
     '[!-~] ?[\\u05c0\\u2223\\u23d0\\u23fd\\u2758\\u2d4f\\uffe8]{1,2} ?[!-~]',
     '[A-Za-z0-9:][\\u1735\\u29f9\\u2cc6\\u3033\\u31d3]',
     // in the name of a host
@@ -140,7 +142,8 @@ const IN_ASCII_WORDS =
   /[A-Za-z0-9][\u2160-\u217f\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]|[\u2160-\u217f\uff10-\uff19\uff21-\uff3a\uff41-\uff5a][A-Za-z0-9]/u
 /** Without those of money: ￥ is how it is written. */
 const FULL_WIDTH = /[\uff01-\uff5e\uffe2-\uffe4]/u
-const NUMBER_SIGNS = /[\u00bc-\u00be\u2150-\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793]/u
+const NUMBER_SIGNS =
+  /[\u00bc-\u00be\u2150-\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793]|(?<![\p{N})\]])[\u00b2\u00b3\u00b9\u2070-\u2089]/u
 /** A letter of an old alphabet and a mark that NFC would make one character. */
 const DECOMPOSED = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]\p{M}+/gu
 

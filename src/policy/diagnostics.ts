@@ -31,6 +31,7 @@ export const DIAGNOSTIC_CODES = {
   'lock-mismatch': 'error',
   'hidden-character': 'error',
   'not-nfc': 'error',
+  'look-alike': 'warning',
   'empty-file': 'error',
   'yaml-syntax': 'error',
   'yaml-anchor': 'error',

@@ -3,6 +3,7 @@ import type { JsonObject } from '../contract/json.ts'
 import type { Risk } from '../domain/decision.ts'
 import type { CompiledSnapshot } from './compile.ts'
 import type { Call, History } from './snapshot.ts'
+import { dateTimeOf } from './time.ts'
 
 /** A request to explain: the body of an evaluation, and who proposes it when. */
 export interface ExplainRequest {
@@ -32,7 +33,7 @@ export interface ExplainRequest {
 /** The call that a request describes, at `now` unless it says otherwise; undefined when its time is none. */
 export function callOfRequest(request: ExplainRequest, now: number): Call | undefined {
   const { tool_name, payload = {}, agent = 'test/test', time } = request
-  const at = time === undefined ? now : instantOf(time)
+  const at = time === undefined ? now : dateTimeOf(time)
   if (Number.isNaN(at)) return undefined
   const [tenant = '', id = ''] = agent.split('/')
   return {
@@ -44,14 +45,6 @@ export function callOfRequest(request: ExplainRequest, now: number): Call | unde
     history: historyOf(request),
     ...claimsOf(request),
   }
-}
-
-const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/i
-
-/** Date.parse alone takes `1/2/2026` too, as of the zone of this machine, and makes 2 March of 30 February. */
-function instantOf(time: string): number {
-  const isDay = new Date(time.slice(0, 10)).getUTCDate() === Number(time.slice(8, 10))
-  return isDay && RFC_3339.test(time) ? Date.parse(time) : Number.NaN
 }
 
 /** What `used` names and is no limit of the tool: ignored, it would show a limit with room that was meant to be full. */

@@ -1,6 +1,7 @@
 import { truthOfLeaf, type ConditionNode, type LeafNode } from './conditions.ts'
 import { and, FALSE, not, or, TRUE, type Truth } from './kleene.ts'
-import type { CompiledRule, Facts, Hit } from './run.ts'
+import type { Facts } from './facts.ts'
+import type { CompiledRule, Hit } from './run.ts'
 
 /**
  * The rules of one verdict of one tool, in one flat list of numbers. A bundle of ten thousand rules does not fit into a processor's cache,

@@ -11,7 +11,8 @@ import type { FieldIr, FieldRoot, NodeIr, RuleFileIr, RuleIr, TestIr } from './i
 import { compileLimit } from './limits.ts'
 import { createPlan, recordHits, type Plan } from './plan.ts'
 import { compileFieldRead } from './reads.ts'
-import type { CompiledLimit, CompiledRule, Facts, Hit, Run } from './run.ts'
+import type { Facts } from './facts.ts'
+import type { CompiledLimit, CompiledRule, Hit, Run } from './run.ts'
 import { isSensitive } from './sensitive.ts'
 import type { FieldRead, HistoryNeeds, ToolContract } from './snapshot.ts'
 

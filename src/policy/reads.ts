@@ -1,6 +1,6 @@
 import { MISSING, UNREADABLE, walk, type Reading } from './fields.ts'
 import type { FieldIr, FieldRoot } from './ir.ts'
-import type { Facts } from './run.ts'
+import type { Facts } from './facts.ts'
 import type { FieldRead } from './snapshot.ts'
 
 /** Reads one field of a call. */

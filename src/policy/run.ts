@@ -1,17 +1,10 @@
 import type { ReviewRequirement, Risk, Verdict } from '../domain/decision.ts'
 import type { ConditionNode, LeafNode } from './conditions.ts'
 import type { EngineCall } from './engine.ts'
+import type { Facts } from './facts.ts'
 import type { LimitIr, RuleFileIr, RuleIr } from './ir.ts'
 import type { Truth } from './kleene.ts'
-import type { Call, FieldRead, FiredRule, ToolContract } from './snapshot.ts'
-import type { LocalTime } from './time.ts'
-
-/** What a condition may read: the trusted facts of one call. */
-export interface Facts {
-  readonly call: Call
-  readonly tool: ToolContract
-  readonly clock: (at: number) => LocalTime
-}
+import type { FieldRead, FiredRule } from './snapshot.ts'
 
 /** One evaluation: the facts, and what fired. A fresh object for each call. */
 export interface Run extends Facts, EngineCall {

@@ -12,6 +12,17 @@ const DAY_MS = 24 * HOUR_MS
 /** Every offset from UTC in use is a multiple of it, so within one slot weekday and hour are constant. */
 const SLOT_MS = 15 * 60_000
 
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/i
+
+/**
+ * A date and time of RFC 3339 as ms since 1970; NaN for anything else. Date.parse alone takes `1/2/2026` too, as of the zone of this machine, and makes
+ * 2 March of 30 February.
+ */
+export function dateTimeOf(text: string): number {
+  const isDay = new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10))
+  return isDay && RFC_3339.test(text) ? Date.parse(text) : Number.NaN
+}
+
 export function isTimeZone(zone: string): boolean {
   // `+02:00` and the like would pass too; a policy names a place, whose clock changes with the seasons.
   if (!/^[A-Za-z]/.test(zone)) return false

@@ -3,7 +3,8 @@ import { describeTest, describeUnknown } from './describe.ts'
 import { fieldText } from './fields.ts'
 import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from './kleene.ts'
 import { compileFieldRead } from './reads.ts'
-import type { Facts, LeafTrace, Trace } from './run.ts'
+import type { Facts } from './facts.ts'
+import type { LeafTrace, Trace } from './run.ts'
 import { isSensitive } from './sensitive.ts'
 
 /** How a condition came to its answer. Every part is evaluated, also those a decision would not have asked. */

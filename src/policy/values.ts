@@ -1,3 +1,5 @@
+import { commonStep, isMultiple, nextMultiple } from './input-schema/multiple.ts'
+
 /**
  * What one part of a payload can be, as far as its contract says. Never too small: whatever a valid payload holds there is
  * included, so "no value of this kind" is a fact. It may be too large, where a schema says more than is tracked here.
@@ -18,6 +20,8 @@ export interface Numbers {
   /** Absent when the numbers cannot be counted out. */
   readonly among?: readonly number[]
   readonly integer: boolean
+  /** All are multiples of it. */
+  readonly step?: number
   readonly min: number
   readonly minOpen: boolean
   readonly max: number
@@ -124,7 +128,12 @@ function either<T>(a: T | undefined, b: T | undefined, joined: (a: T, b: T) => T
 }
 
 function meetNumbers(a: Numbers, b: Numbers): Numbers | undefined {
-  const bounds = { integer: a.integer || b.integer, ...tighterMin(a, b), ...tighterMax(a, b) }
+  const bounds = {
+    integer: a.integer || b.integer,
+    ...withStep(either(a.step, b.step, (one, other) => commonStep(one, other) ?? one)),
+    ...tighterMin(a, b),
+    ...tighterMax(a, b),
+  }
   const all = a.among ?? b.among
   if (all === undefined) return isEmptyRange(bounds) ? undefined : bounds
   const among = all.filter((value) => inRange(bounds, value) && (b.among?.includes(value) ?? true))
@@ -141,18 +150,58 @@ function tighterMax(a: Numbers, b: Numbers): Pick<Numbers, 'max' | 'maxOpen'> {
   return { max: to.max, maxOpen: to.maxOpen }
 }
 
-/** True for a number within bounds, `among` aside. */
-export function inRange({ integer, min, minOpen, max, maxOpen }: Numbers, value: number): boolean {
-  if (integer && !Number.isInteger(value)) return false
+function withStep(step: number | undefined): Pick<Numbers, 'step'> {
+  return step === undefined ? {} : { step }
+}
+
+/** True for a number within bounds and of the right step, `among` aside. */
+export function inRange(numbers: Numbers, value: number): boolean {
+  if (numbers.integer && !Number.isInteger(value)) return false
+  return isWithin(numbers, value) && (numbers.step === undefined || isMultiple(value, numbers.step))
+}
+
+function isWithin({ min, minOpen, max, maxOpen }: Numbers, value: number): boolean {
   return (minOpen ? value > min : value >= min) && (maxOpen ? value < max : value <= max)
 }
 
 function isEmptyRange(range: Numbers): boolean {
-  const { integer, min, minOpen, max, maxOpen } = range
-  if (!integer || !Number.isFinite(min) || !Number.isFinite(max))
-    return min > max || (min === max && (minOpen || maxOpen))
-  const first = minOpen && Number.isInteger(min) ? min + 1 : Math.ceil(min)
-  return !inRange(range, first)
+  const { min, minOpen, max, maxOpen } = range
+  if (min > max || (min === max && (minOpen || maxOpen))) return true
+  if (!Number.isFinite(min) || !Number.isFinite(max) || inRange(range, min)) return false
+  const step = stepOf(range)
+  const first = step === undefined ? undefined : nextMultiple(step, min)
+  return first !== undefined && !isWithin(range, first)
+}
+
+/** What all of them are multiples of, whole numbers of 1. */
+function stepOf({ integer, step }: Numbers): number | undefined {
+  if (!integer) return step
+  return step === undefined ? 1 : (commonStep(step, 1) ?? step)
+}
+
+/**
+ * One of them between two others, neither included; undefined when there is none for certain. `low` and `high` are nowhere inside of the
+ * bounds but at them. Where doubles lie too far apart for their step, a number that may not fit.
+ */
+export function numberBetween(numbers: Numbers, low: number, high: number): number | undefined {
+  if (low < numbers.min || high > numbers.max) return undefined
+  const step = stepOf(numbers)
+  const next = step === undefined ? undefined : multipleBetween(step, low, high)
+  const found = next ?? middle(low, high)
+  return found > low && found < high ? found : undefined
+}
+
+function multipleBetween(step: number, low: number, high: number): number | undefined {
+  if (Number.isFinite(low)) return nextMultiple(step, low)
+  const below = nextMultiple(step, -high)
+  return below === undefined ? undefined : -below
+}
+
+/** Half way; beyond the last number the next whole one, or the largest of all. */
+function middle(low: number, high: number): number {
+  if (Number.isFinite(low) && Number.isFinite(high)) return low / 2 + high / 2
+  if (Number.isFinite(low)) return Math.floor(low) + 1 > low ? Math.floor(low) + 1 : Number.MAX_VALUE
+  return Math.ceil(high) - 1 < high ? Math.ceil(high) - 1 : -Number.MAX_VALUE
 }
 
 /** Exactly these. Not for an empty list. */
@@ -173,11 +222,20 @@ function joinNumbers(a: Numbers, b: Numbers): Numbers {
   const high = a.max > b.max || (a.max === b.max && !a.maxOpen) ? a : b
   return {
     integer: a.integer && b.integer,
+    ...withStep(
+      [a.step, b.step].find((step) => step !== undefined && areMultiples(a, step) && areMultiples(b, step)),
+    ),
     min: low.min,
     minOpen: low.minOpen,
     max: high.max,
     maxOpen: high.maxOpen,
   }
+}
+
+function areMultiples(numbers: Numbers, step: number): boolean {
+  if (numbers.among) return numbers.among.every((value) => isMultiple(value, step))
+  const own = stepOf(numbers)
+  return own !== undefined && isMultiple(own, step)
 }
 
 function meetTexts(a: Texts, b: Texts): Texts | undefined {

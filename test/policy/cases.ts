@@ -36,6 +36,7 @@ input_schema:
     amount: { $ref: '#/$defs/money' }
     share: { type: number, exclusiveMinimum: 0, exclusiveMaximum: 1 }
     currency: { enum: [usd, eur, gbp] }
+    price: { type: number, multipleOf: 0.05 }
     kind: { const: refund }
     level: { enum: [1, 2, 3] }
     note: { type: string, minLength: 3, maxLength: 10 }

@@ -14,6 +14,8 @@ interface Entry {
 
 const file = new URL('../data/hostile/hostile-yaml.json', import.meta.url)
 const { entries } = JSON.parse(readFileSync(file, 'utf8')) as { readonly entries: readonly Entry[] }
+const hostileUnicode = new URL('../data/hostile/hostile-unicode.json', import.meta.url)
+const { benign } = JSON.parse(readFileSync(hostileUnicode, 'utf8')) as { readonly benign: readonly string[] }
 const texts = entries.filter((entry) => entry.category !== 'filesystem')
 
 function textOf({ text, gen }: Entry): string {
@@ -75,6 +77,23 @@ const own: readonly (readonly [string, string, string])[] = [
   ['a byte order mark', `\ufeff${allow('{ payload.note: a }')}`, 'hidden-character'],
   ['a lone surrogate', allow('{ payload.note: "\\ud800" }'), 'hidden-character'],
   ['a decomposed letter', allow('{ payload.note: re\u0301ad }'), 'not-nfc'],
+  ['a Cyrillic letter in a Latin word', allow('{ payload.note: p\u0430ypal }'), 'look-alike'],
+  ['the same by an escape', allow('{ payload.note: "p\\u0430ypal" }'), 'look-alike'],
+  ['the same in a list', allow('{ payload.note: [a, p\u0430ypal] }'), 'look-alike'],
+  [
+    'the same as a key',
+    allow('{ payload.note: a }').replace('rules:', 'missing_means: { p\u0430yload.note: a }\nrules:'),
+    'look-alike',
+  ],
+  ['the same in a reason', allow('{ payload.note: a }').replace('A.', 'P\u0430id.'), 'look-alike'],
+  [
+    'a word of Cyrillic letters that reads as Latin',
+    allow('{ payload.note: \u0440\u0430\u0443 }'),
+    'look-alike',
+  ],
+  ['full-width letters', allow('{ payload.note: \uff50aypal }'), 'look-alike'],
+  ['a space that is none', allow('{ payload.note: "pay\u00a0pal" }'), 'look-alike'],
+  ['digits of another script', allow('{ payload.note: "1\u0660" }'), 'look-alike'],
   ['2^53 + 1', allow('{ payload.amount: 9007199254740993 }'), 'unsafe-number'],
   ['.nan', allow('{ payload.amount: .nan }'), 'unsafe-number'],
   ['.inf', allow('{ payload.amount: { over: -.inf } }'), 'unsafe-number'],
@@ -130,6 +149,19 @@ describe('the same attacks in the real grammar', () => {
   it('hidden characters in a comment are harmless', async () => {
     const text = `# caf\u200be \u202e\n${allow('{ payload.note: a }')}`
     expect(await diagnose(bundle({ 'rules/pay.yaml': text }))).toEqual([])
+  })
+
+  it('text of any living script is no look-alike, nor is a range of letters in a pattern', async () => {
+    const texts = benign.filter((text) => findHidden(text) < 0).map((text) => JSON.stringify(text))
+    expect(texts.length).toBeGreaterThan(20)
+    const found = await diagnose(
+      bundle({
+        'rules/pay.yaml': allow(
+          `{ any: [{ payload.note: [${texts.join(', ')}] }, { payload.note: { matches: '[a-z\u0430-\u044f]x' } }] }`,
+        ),
+      }),
+    )
+    expect(found).toEqual([])
   })
 
   it('a rule behind a lone carriage return in a comment is no comment', async () => {

@@ -9,7 +9,7 @@ import { fitsLength, inRange, type Values } from '../../src/policy/values.ts'
 /** What the type check and the analysis rest on: whatever a valid payload holds is among the values of its path. */
 const number = fc.integer({ min: -2, max: 4 })
 const text = fc.constantFrom('a', 'b', 'abc', '')
-const scalar = fc.oneof(number, text, fc.boolean(), fc.constant(null), fc.constant(1.5))
+const scalar = fc.oneof(number, text, fc.boolean(), fc.constant(null), fc.constantFrom(1.5, 0.25))
 const value: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 2 },
@@ -35,6 +35,7 @@ const schema: fc.Arbitrary<JsonValue> = fc.letrec<{ schema: JsonValue; some: Jso
           const: value,
           minimum: number,
           exclusiveMaximum: number,
+          multipleOf: fc.constantFrom(0.5, 2, 3),
           maxLength: fc.nat(2),
           pattern: fc.constant('^a'),
           minItems: fc.nat(2),

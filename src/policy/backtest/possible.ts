@@ -5,7 +5,8 @@ import type { FieldIr, RoutingIr } from '../ir.ts'
 import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../kleene.ts'
 import { isOver } from '../plan.ts'
 import type { Program } from '../program.ts'
-import type { CompiledLimit, CompiledRule, Facts, Hit } from '../run.ts'
+import type { Facts } from '../facts.ts'
+import type { CompiledLimit, CompiledRule, Hit } from '../run.ts'
 
 /** Everything that a call may have come to, as far as its evidence tells. */
 export interface Possible {

@@ -1,4 +1,5 @@
 import type { DiagnosticCode } from '../diagnostics.ts'
+import { isMultiple } from '../input-schema/multiple.ts'
 import type { NumberTest, Scalar, TextTest } from '../ir.ts'
 import { nearest } from '../nearest.ts'
 import { compileTest } from '../tests.ts'
@@ -81,9 +82,14 @@ function equalsNumber(name: string, numbers: Numbers, value: number): Problem | 
     }
   }
   if (inRange(numbers, value)) return undefined
-  const range = describeRange(numbers)
-  const what = numbers.integer && !Number.isInteger(value) ? 'a whole number' : range
-  return { code: 'literal-range', message: `${name} is never ${value}: it is ${what}` }
+  return { code: 'literal-range', message: `${name} is never ${value}: it is ${missedBy(numbers, value)}` }
+}
+
+/** What a number would have to be. */
+function missedBy(numbers: Numbers, value: number): string {
+  const { integer, step } = numbers
+  if (integer && !Number.isInteger(value)) return 'a whole number'
+  return step !== undefined && !isMultiple(value, step) ? `a multiple of ${step}` : describeRange(numbers)
 }
 
 interface Comparison {

@@ -1,16 +1,40 @@
 /**
- * Is the number a multiple of the step, as both are written in decimal? A division of doubles says that 19.99 is none of 0.01. Exact, because it
- * computes with integers; `step` is above 0.
+ * Multiples of a step (`multipleOf`), both as they are written in decimal: a division of doubles says that 19.99 is none of 0.01. Exact, because
+ * it computes with integers; a step is above 0.
  */
 export function isMultiple(value: number, step: number): boolean {
-  const [a, b] = [decimalOf(value), decimalOf(step)]
-  const lowest = Math.min(a.exponent, b.exponent)
-  return scaled(a, lowest) % scaled(b, lowest) === 0n
+  const [a, b] = alike(value, step)
+  return a.digits % b.digits === 0n
+}
+
+/** The least multiple above a number; undefined where it is no double. */
+export function nextMultiple(step: number, above: number): number | undefined {
+  if (step === 1 && Math.abs(above) < Number.MAX_SAFE_INTEGER) return Math.floor(above) + 1
+  const [a, b] = alike(above, step)
+  const over = a.digits - (((a.digits % b.digits) + b.digits) % b.digits)
+  return doubleOf({ ...b, digits: over + b.digits })
+}
+
+/** The step whose multiples are those of both; undefined where it is no double. */
+export function commonStep(one: number, other: number): number | undefined {
+  const [a, b] = alike(one, other)
+  return doubleOf({ ...a, digits: (a.digits * b.digits) / greatestDivisor(a.digits, b.digits) })
+}
+
+function greatestDivisor(a: bigint, b: bigint): bigint {
+  return b === 0n ? a : greatestDivisor(b, a % b)
 }
 
 interface Decimal {
   readonly digits: bigint
   readonly exponent: number
+}
+
+/** Two numbers with one exponent. */
+function alike(one: number, other: number): readonly [Decimal, Decimal] {
+  const [a, b] = [decimalOf(one), decimalOf(other)]
+  const exponent = Math.min(a.exponent, b.exponent)
+  return [scaled(a, exponent), scaled(b, exponent)]
 }
 
 /** The shortest decimal that is this double (ECMA-262). */
@@ -20,5 +44,16 @@ function decimalOf(value: number): Decimal {
   return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length }
 }
 
-const scaled = ({ digits, exponent }: Decimal, lowest: number): bigint =>
-  digits * 10n ** BigInt(exponent - lowest)
+const scaled = ({ digits, exponent }: Decimal, lowest: number): Decimal => ({
+  digits: digits * 10n ** BigInt(exponent - lowest),
+  exponent: lowest,
+})
+
+/** The double that is written as this decimal; undefined when none is. */
+function doubleOf(decimal: Decimal): number | undefined {
+  const double = Number(`${decimal.digits}e${decimal.exponent}`)
+  if (!Number.isFinite(double)) return undefined
+  const written = decimalOf(double)
+  const lowest = Math.min(written.exponent, decimal.exponent)
+  return scaled(written, lowest).digits === scaled(decimal, lowest).digits ? double : undefined
+}

@@ -102,10 +102,12 @@ function rangeOf(schema: JsonObject, integer: boolean): Numbers | undefined {
   const above = numberOf(schema['exclusiveMinimum'], Number.NEGATIVE_INFINITY)
   const to = numberOf(schema['maximum'], Number.POSITIVE_INFINITY)
   const below = numberOf(schema['exclusiveMaximum'], Number.POSITIVE_INFINITY)
+  const multipleOf = schema['multipleOf']
   const range = {
     ...NO_VALUES,
     numbers: {
       integer,
+      ...(typeof multipleOf === 'number' && multipleOf > 0 && { step: multipleOf }),
       min: Math.max(from, above),
       minOpen: above >= from && Number.isFinite(above),
       max: Math.min(to, below),

@@ -9,7 +9,7 @@ import {
   type ListCell,
 } from './cell.ts'
 import { atomSets, collectAtoms } from './text.ts'
-import { inRange, type Lists, type Numbers, type Texts, type Values } from '../values.ts'
+import { inRange, numberBetween, type Lists, type Numbers, type Texts, type Values } from '../values.ts'
 
 /** Entries of a list come from more different cells than this: too many lists. */
 const MAX_ENTRY_CELLS = 5
@@ -62,16 +62,10 @@ export function numberPoints(numbers: Numbers, limits: readonly number[]): reado
   if (numbers.among) return numbers.among
   const bounds = [numbers.min, numbers.max].filter(Number.isFinite)
   const marks = [...new Set([...limits, ...bounds])].sort((a, b) => a - b)
-  const [first, last] = [marks[0], marks.at(-1)]
-  if (first === undefined || last === undefined) return [0]
-  const points = [Math.ceil(first) - 1, ...marks, Math.floor(last) + 1]
-  for (const [index, mark] of marks.entries()) {
-    const next = marks[index + 1]
-    if (next === undefined) continue
-    const between = numbers.integer ? Math.floor(mark) + 1 : (mark + next) / 2
-    if (between > mark && between < next) points.push(between)
-  }
-  return points.filter((point) => inRange(numbers, point))
+  if (marks.length === 0) return [0]
+  const ends = [Number.NEGATIVE_INFINITY, ...marks, Number.POSITIVE_INFINITY]
+  const between = ends.slice(1).map((high, index) => numberBetween(numbers, ends[index] ?? high, high))
+  return [...marks.filter((mark) => inRange(numbers, mark)), ...between.filter((one) => one !== undefined)]
 }
 
 function textCells(texts: Texts, tests: readonly TestIr[]): readonly Cell[] | undefined {

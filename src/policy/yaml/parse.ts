@@ -15,6 +15,7 @@ import {
 import { MAX_YAML_DEPTH } from '../bounds.ts'
 import type { Doc, DocEntry } from './doc.ts'
 import { parsePlain } from './plain.ts'
+import { warnOfLookAlikes } from './look-alikes.ts'
 import type { Findings, Mark, Source } from './source.ts'
 import { scanTokens } from './scan.ts'
 import { findHidden, nameOf } from '../text.ts'
@@ -42,7 +43,9 @@ export const PARSE_OPTIONS = {
  * be used at all.
  */
 export function parseSource(source: Source, findings: Findings): Doc | undefined {
-  return parsePlain(source.text) ?? parseWithLibrary(source, findings)
+  const doc = parsePlain(source.text) ?? parseWithLibrary(source, findings)
+  if (doc) warnOfLookAlikes(doc, source, findings)
+  return doc
 }
 
 /** What the plain reader leaves: everything that is not plain, and all that is wrong. */

@@ -93,6 +93,11 @@ const LITERALS: readonly Case[] = [
     'rules/pay.yaml:5:29 literal-range: `payload.amount` of `pay` is never 1.5: it is a whole number',
   ],
   [
+    'what is no multiple of the step',
+    rich('{ payload.price: 19.99 }'),
+    'rules/pay.yaml:5:28 literal-range: `payload.price` of `pay` is never 19.99: it is a multiple of 0.05',
+  ],
+  [
     'bounds of several allOf',
     rich('{ payload.both: 4 }'),
     'rules/pay.yaml:5:27 literal-range: `payload.both` of `pay` is never 4: it is at least 5 and at most 9',

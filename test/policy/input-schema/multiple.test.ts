@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isMultiple } from '../../../src/policy/input-schema/multiple.ts'
+import { commonStep, isMultiple, nextMultiple } from '../../../src/policy/input-schema/multiple.ts'
 
 /** `multipleOf` of a contract, in decimal. */
 
@@ -30,6 +30,60 @@ describe('multipleOf', () => {
         expect(isMultiple(beside, step)).toBe(false)
       }),
       { numRuns: 5_000 },
+    )
+  })
+})
+
+const digits = fc.integer({ min: 1, max: 400 })
+const places = fc.integer({ min: 0, max: 3 })
+const decimal = fc.tuple(digits, places).map(([units, point]) => Number(`${units}e-${point}`))
+const signed = fc.tuple(decimal, fc.boolean()).map(([value, minus]) => (minus ? -value : value))
+
+describe('the next multiple', () => {
+  it.each([
+    [2, 3, 4],
+    [2, 4, 6],
+    [2, -3, -2],
+    [2, -4, -2],
+    [0.01, 19.99, 20],
+    [0.1, 0.2, 0.3],
+    [1, 2 ** 53 - 1, 2 ** 53],
+    [3, 1e300, undefined],
+    [1, 1e300, undefined],
+    [1e308, 1.5e308, undefined],
+  ])('of %d above %d is %d', (step, above, next) => expect(nextMultiple(step, above)).toBe(next))
+
+  it('is one, above, and no further than a step', () => {
+    fc.assert(
+      fc.property(decimal, signed, (step, above) => {
+        const next = nextMultiple(step, above) ?? Number.NaN
+        expect(isMultiple(next, step)).toBe(true)
+        expect(next).toBeGreaterThan(above)
+        expect(next - step).toBeLessThanOrEqual(above + 1e-9)
+      }),
+    )
+  })
+})
+
+describe('the common step', () => {
+  it.each([
+    [2, 3, 6],
+    [0.5, 1, 1],
+    [0.1, 0.03, 0.3],
+    [4, 6, 12],
+    [2 ** 53 - 1, 2 ** 53 - 3, undefined],
+  ])('of %d and %d is %d', (one, other, both) => expect(commonStep(one, other)).toBe(both))
+
+  it('has the multiples of both', () => {
+    fc.assert(
+      fc.property(decimal, decimal, signed, (one, other, value) => {
+        const both = commonStep(one, other) ?? Number.NaN
+        for (const times of [1, 2, 7]) {
+          const multiple = Number((both * times).toPrecision(12))
+          expect(isMultiple(multiple, one) && isMultiple(multiple, other)).toBe(true)
+        }
+        expect(isMultiple(value, both)).toBe(isMultiple(value, one) && isMultiple(value, other))
+      }),
     )
   })
 })

@@ -6,7 +6,10 @@ import { bundle, CONTRACT, diagnose, diagnoseAll, DIRECTORY, ROUTING, rules } fr
 
 const TIGHT = CONTRACT.replace('  properties:', '  required: [amount, note, to]\n  properties:')
   .replace('amount: { type: [integer, "null"] }', 'amount: { type: integer, minimum: 1, maximum: 100 }')
-  .replace('note: { type: string }', 'note: { type: string }\n    kind: { enum: [a, b] }')
+  .replace(
+    'note: { type: string }',
+    'note: { type: string }\n    kind: { enum: [a, b] }\n    even: { type: integer, multipleOf: 2 }',
+  )
 const tight = (text: string, head?: string): Record<string, string> => ({
   'tools/pay.yaml': TIGHT,
   ...pay(text, head),
@@ -40,6 +43,10 @@ const IDLE: readonly Case[] = [
   [
     'a whole number between two neighbours',
     ...idle('allow', 'when: { payload.amount: { over: 4, under: 5 } }', NEVER),
+  ],
+  [
+    'an even number between two of them',
+    ...idle('allow', 'when: { payload.even: { over: 2, under: 4 } }', NEVER),
   ],
   [
     'when and unless of the same',

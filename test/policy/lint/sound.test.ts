@@ -26,6 +26,8 @@ input_schema:
     size: { type: integer, minimum: 1, maximum: 4 }
     amount: ${amount}
     share: { type: number }
+    even: { type: integer, multipleOf: 2 }
+    half: { type: number, multipleOf: 0.5, minimum: 1.2, maximum: 3.8 }
     note: { type: string }
     kind: { enum: [a, b, c], default: b }
     to: { type: array, maxItems: 3, items: { type: string } }
@@ -68,7 +70,7 @@ const kindTest: fc.Arbitrary<JsonValue> = fc.oneof(
 const presence = fc.constantFrom<JsonValue>('missing', 'present')
 const line = fc
   .oneof(
-    fc.tuple(fc.constantFrom('size', 'amount', 'share', 'deep.level'), numberTest),
+    fc.tuple(fc.constantFrom('size', 'amount', 'share', 'even', 'half', 'deep.level'), numberTest),
     fc.tuple(fc.constantFrom('note', 'any'), textTest),
     fc.tuple(fc.constant('to'), listTest),
     fc.tuple(fc.constant('kind'), kindTest),
@@ -178,6 +180,8 @@ function payloadOf(random: Random): JsonObject {
   const makers: Readonly<Record<string, () => JsonValue>> = {
     amount: () => one([0, 1, 2, 3, 4, 9, null]),
     share: () => one([-1, 1.5, 2, 2.5, 3, 3.5]),
+    even: () => one([-2, 0, 2, 4]),
+    half: () => one([1.5, 2, 2.5, 3, 3.5]),
     note: () => one(TEXTS),
     kind: () => one(['a', 'b', 'c']),
     to: () => Array.from({ length: random(4) }, () => one(TEXTS)),
