@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 /** Every answer of a test is held against schemas/openapi.json: a status or a member that stands there not is a failure. */
 
 interface Operation {
-  readonly responses: Readonly<Record<string, { content?: Record<string, { schema: { $ref: string } }> }>>
+  readonly responses: Readonly<Record<string, { content?: Record<string, { schema: { $ref?: string } }> }>>
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -48,10 +48,18 @@ export function checkDocumented(
     response,
     `${method} ${path} answers ${answer.status}, which openapi.json does not name`,
   ).toBeDefined()
-  const schema = Object.values(response?.content ?? {})[0]?.schema
-  if (schema === undefined) return
-  const validate = compiled.get(schema.$ref) ?? ajv.compile({ $ref: `api${schema.$ref}` })
-  compiled.set(schema.$ref, validate)
-  const fits = validate(answer.body)
+  const reference = Object.values(response?.content ?? {})[0]?.schema.$ref
+  if (reference !== undefined) expectFits(reference, answer.body)
+}
+
+/** The same for what is sent without having been asked for: deliveries, and changes of threads. */
+export function checkComponent(name: 'WebhookBody' | 'ThreadChange', value: unknown): void {
+  expectFits(`#/components/schemas/${name}`, value)
+}
+
+function expectFits(reference: string, value: unknown): void {
+  const validate = compiled.get(reference) ?? ajv.compile({ $ref: `api${reference}` })
+  compiled.set(reference, validate)
+  const fits = validate(value)
   expect(fits ? [] : validate.errors?.map((one) => [one.instancePath, one.message, one.params])).toEqual([])
 }

@@ -13,7 +13,50 @@ describe('the published schemas', () => {
   })
 })
 
+interface Document {
+  readonly tags: readonly { name: string }[]
+  readonly paths: Record<string, Record<string, { operationId: string; tags: string[] }>>
+  readonly webhooks: Document['paths']
+  readonly components: { readonly schemas: Record<string, { description?: string }> }
+}
+
+const written = JSON.parse(JSON.stringify(openApiDocument(version))) as Document
+
+/** Every object of a document, and where it stands. */
+function partsOf(value: unknown, place = ''): [string, Record<string, unknown>][] {
+  if (value === null || typeof value !== 'object') return []
+  const below = Object.entries(value).flatMap(([key, member]) => partsOf(member, `${place}/${key}`))
+  return Array.isArray(value) ? below : [[place, value as Record<string, unknown>], ...below]
+}
+
 describe('the OpenAPI document', () => {
+  it('says once what has a name: what is made from it has that name, too', () => {
+    const said = (schema: object): string => JSON.stringify({ ...schema, description: undefined })
+    const { schemas } = written.components
+    const named = new Set(Object.values(schemas).map(said))
+    const twice = partsOf(schemas)
+      .filter(([place, part]) => place.split('/').length > 2 && named.has(said(part)))
+      .map(([place]) => place)
+    expect(twice).toEqual([])
+    expect(schemas['ThreadList']).toMatchObject({
+      properties: { threads: { items: { $ref: '#/components/schemas/ThreadSummary' } } },
+    })
+  })
+
+  it('refers to what is there, names each operation once, and says what each plane is for', () => {
+    const references = partsOf(written).flatMap(([, part]) => ('$ref' in part ? [String(part['$ref'])] : []))
+    const known = Object.keys(written.components.schemas).map((name) => `#/components/schemas/${name}`)
+    expect(references.filter((one) => !known.includes(one))).toEqual([])
+    const operations = [written.paths, written.webhooks].flatMap((all) =>
+      Object.values(all).flatMap((methods) => Object.values(methods)),
+    )
+    const ids = operations.map(({ operationId }) => operationId)
+    expect(ids).toEqual([...new Set(ids)])
+    expect([...new Set(operations.flatMap(({ tags }) => tags))].sort()).toEqual(
+      written.tags.map(({ name }) => name).sort(),
+    )
+  })
+
   it('holds valid JSON Schemas only: the gateway compiles them without asking', () => {
     const { components } = JSON.parse(JSON.stringify(openApiDocument(version))) as {
       components: { schemas: Record<string, object> }

@@ -7,10 +7,14 @@ import { LIMITS } from './limits.ts'
 
 const closed = { additionalProperties: false } as const
 
-export const RiskLevel = Type.Enum(['low', 'medium', 'high', 'critical'], {
+const RISKS = ['low', 'medium', 'high', 'critical'] as const
+
+export const RiskLevel = Type.Enum(RISKS)
+export type RiskLevel = Static<typeof RiskLevel>
+
+const ClaimedRisk = Type.Enum(RISKS, {
   description: 'What the agent claims. It can raise the assessed risk, never lower it.',
 })
-export type RiskLevel = Static<typeof RiskLevel>
 
 export const ActionHash = Type.String({
   pattern: '^[0-9a-f]{64}$',
@@ -38,7 +42,7 @@ export const DecisionRequest = Type.Object(
     task_label: Type.Optional(Text),
     subject: Type.Optional(Text),
     preview: Type.Optional(Text),
-    risk_level: Type.Optional(RiskLevel),
+    risk_level: Type.Optional(ClaimedRisk),
     summary: Type.Optional(Summary),
     payload: Type.Optional(FreeForm),
     action_hash: Type.Optional(ActionHash),
@@ -121,7 +125,7 @@ export const Revision = Type.Object(
     workflow_name: Type.Optional(Text),
     task_label: Type.Optional(Text),
     preview: Type.Optional(Text),
-    risk_level: Type.Optional(RiskLevel),
+    risk_level: Type.Optional(ClaimedRisk),
     summary: Type.Optional(Summary),
     action_hash: Type.Optional(ActionHash),
   },

@@ -1,49 +1,12 @@
 /** The OpenAPI 3.1 document, made from the declarations in this folder. Run `npm run schemas` after a change. */
-import { Type, type TSchema } from 'typebox'
-import * as admin from './admin.ts'
-import * as agent from './agent.ts'
 import { ERRORS } from './errors.ts'
-import type { Operation } from './operation.ts'
-import * as checkpoint from './checkpoint.ts'
-import * as freeze from './freeze.ts'
+import type { Answer, Header, Operation } from './operation.ts'
+import { referTo, SCHEMAS } from './openapi-schemas.ts'
 import { ADMIN_OPERATIONS } from './operations-admin.ts'
 import { AGENT_OPERATIONS } from './operations-agent.ts'
 import { REVIEW_OPERATIONS } from './operations-review.ts'
 import { FREEZE_OPERATIONS } from './operations-freeze.ts'
 import { WEBHOOK_OPERATIONS } from './operations-webhook.ts'
-import * as reviewer from './reviewer.ts'
-import * as session from './session.ts'
-import * as webhook from './webhook.ts'
-
-const Problem = Type.Object({
-  type: Type.String(),
-  title: Type.String(),
-  status: Type.Integer(),
-  code: Type.Enum(Object.keys(ERRORS)),
-  detail: Type.String(),
-  errors: Type.Optional(
-    Type.Array(Type.Object({ pointer: Type.String({ description: 'RFC 6901' }), message: Type.String() })),
-  ),
-})
-
-const Readiness = Type.Object({ ready: Type.Boolean(), store: Type.String(), policies: Type.String() })
-
-const COMPONENTS: Record<string, TSchema> = {
-  ...schemasOf(agent),
-  ...schemasOf(reviewer),
-  ...schemasOf(session),
-  ...schemasOf(webhook),
-  ...schemasOf(freeze),
-  ...schemasOf(checkpoint),
-  ...schemasOf(admin),
-  Problem,
-  Readiness,
-}
-
-/** Every exported schema of a module, by its name. */
-function schemasOf(module: object): Record<string, TSchema> {
-  return module as Record<string, TSchema>
-}
 
 const OPERATIONS: readonly Operation[] = [
   ...AGENT_OPERATIONS,
@@ -59,7 +22,24 @@ const SECURITY = {
   admin: [{ adminKey: [] }, { reviewerKey: [] }, { session: [] }],
   public: [],
 }
-const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+
+const PLANES = {
+  agent: 'Agents propose calls, wait for decisions, and redeem proofs (docs/agent-api.md).',
+  review: 'Reviewers see what waits, and decide.',
+  admin: 'Administrators issue keys, freeze, look after webhooks and policies, and export evidence.',
+  public: 'Nobody has to say who they are.',
+  webhook: 'What destinations are sent.',
+}
+
+const DELIVERY_HEADERS: readonly Header[] = [
+  { name: 'webhook-id', description: 'Of the delivery: the same on every try.' },
+  { name: 'webhook-timestamp', description: 'Of the try, in seconds since 1970.' },
+  {
+    name: 'webhook-signature',
+    description: 'Standard Webhooks 1.0.0: `v1,` and base64, several during a rotation.',
+  },
+  { name: 'X-Guard-Signature', description: '`sha256=` and hex: HMAC-SHA256 of the raw body.' },
+]
 
 export function openApiDocument(version: string): object {
   const paths: Record<string, Record<string, object>> = {}
@@ -75,9 +55,12 @@ export function openApiDocument(version: string): object {
         'Approval gateway for AI agents. Execute only on `allow`, or on `approved` with a redeemed token.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    servers: [{ url: '/', description: 'The gateway that served this document.' }],
+    tags: Object.entries(PLANES).map(([name, description]) => ({ name, description })),
     paths,
+    webhooks: { decision: { post: webhookObject() } },
     components: {
-      schemas: COMPONENTS,
+      schemas: SCHEMAS,
       securitySchemes: {
         agentKey: { type: 'http', scheme: 'bearer', description: 'csk_<tenant>_...' },
         reviewerKey: { type: 'http', scheme: 'bearer', description: 'csr_<tenant>_...' },
@@ -103,13 +86,16 @@ function operationObject(operation: Operation): object {
     ...(operation.body === undefined
       ? {}
       : {
-          requestBody: { required: true, content: { 'application/json': { schema: ref(operation.body) } } },
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: referTo(operation.body) } },
+          },
         }),
     responses: { ...answersOf(operation), ...refusalsOf(operation) },
   }
 }
 
-function parametersOf(operation: Operation): object[] {
+function parametersOf(operation: Pick<Operation, 'path' | 'query' | 'headers'>): object[] {
   const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
   const path = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
   const headers = (operation.headers ?? []).map((header) => ({
@@ -122,7 +108,7 @@ function parametersOf(operation: Operation): object[] {
 
 function queryOf(name: string | undefined): object[] {
   const schema =
-    name === undefined ? undefined : (COMPONENTS[name] as { properties?: object; required?: string[] })
+    name === undefined ? undefined : (SCHEMAS[name] as { properties?: object; required?: string[] })
   return Object.entries(schema?.properties ?? {}).map(([member, of]) => ({
     name: member,
     in: 'query',
@@ -132,8 +118,6 @@ function queryOf(name: string | undefined): object[] {
 }
 
 function answersOf(operation: Operation): Record<string, object> {
-  const content = (name: string | null) =>
-    name === null ? {} : { content: { 'application/json': { schema: ref(name) } } }
   const given = (operation.answerHeaders ?? []).map(({ name, description }) => [
     name,
     { description, schema: { type: 'string' } },
@@ -141,11 +125,37 @@ function answersOf(operation: Operation): Record<string, object> {
   const headers = given.length === 0 ? {} : { headers: Object.fromEntries(given) as object }
   const entries = Object.entries(operation.answers)
   return Object.fromEntries(
-    entries.map(([status, name]) => [
+    entries.map(([status, answer]) => [
       status,
-      { description: operation.summary, ...headers, ...content(name) },
+      { description: operation.summary, ...headers, ...contentOf(answer) },
     ]),
   )
+}
+
+function contentOf(answer: Answer): object {
+  if (answer === null) return {}
+  if (typeof answer === 'string') return { content: { 'application/json': { schema: referTo(answer) } } }
+  const { media, description } = answer
+  return { content: { [media]: { schema: { description } } } }
+}
+
+/** What a destination is sent (design.md section 7). */
+function webhookObject(): object {
+  return {
+    operationId: 'delivery',
+    summary: 'What happened, as a destination is told',
+    description:
+      'At least once, with the same id on every try. Check the signature on the raw body before parsing it (docs/webhooks.md).',
+    tags: ['webhook'],
+    security: [],
+    parameters: parametersOf({ path: '', headers: DELIVERY_HEADERS }),
+    requestBody: { required: true, content: { 'application/json': { schema: referTo('WebhookBody') } } },
+    responses: {
+      '2XX': { description: 'Delivered.' },
+      410: { description: 'Goodbye: the destination is told nothing more until somebody resumes it.' },
+      default: { description: 'Tried again later; `Retry-After` is honoured.' },
+    },
+  }
 }
 
 /** What a cookie vouches for is refused when a foreign page asks for it, whatever it is. */
@@ -154,7 +164,7 @@ function allRefusals({ plane, refusals }: Operation): readonly number[] {
 }
 
 function refusalsOf(operation: Operation): Record<string, object> {
-  const content = { 'application/problem+json': { schema: ref('Problem') } }
+  const content = { 'application/problem+json': { schema: referTo('Problem') } }
   return Object.fromEntries(
     allRefusals(operation).map((status) => {
       const codes = Object.entries(ERRORS).filter(([, error]) => error.status === status)

@@ -10,9 +10,17 @@ export interface Operation {
   readonly headers?: readonly Header[]
   /** Of the answer, where they are for the caller to act on. */
   readonly answerHeaders?: readonly Header[]
-  /** Status -> component, or null for no JSON body. */
-  readonly answers: Readonly<Record<number, string | null>>
+  readonly answers: Readonly<Record<number, Answer>>
   readonly refusals: readonly number[]
+}
+
+/** The component that the JSON of an answer is, what else it holds, or null for nothing. */
+export type Answer = string | Media | null
+
+export interface Media {
+  /** The content type. */
+  readonly media: string
+  readonly description: string
 }
 
 export interface Header {

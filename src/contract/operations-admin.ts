@@ -65,9 +65,14 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     path: '/api/admin/evidence',
     id: 'exportEvidence',
     plane: 'admin',
-    summary: 'Evidence of a tenant as NDJSON: number, leaf_hash, commit_id, record',
+    summary: 'Evidence of a tenant',
     query: 'EvidenceQuery',
-    answers: { 200: null },
+    answers: {
+      200: {
+        media: 'application/x-ndjson',
+        description: 'A line for each record: number, leaf_hash, commit_id, record (docs/evidence.md).',
+      },
+    },
     refusals: [400, 401, 403, 404, 503],
   },
   {
@@ -95,7 +100,7 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     id: 'live',
     plane: 'public',
     summary: 'The process answers',
-    answers: { 200: null },
+    answers: { 200: 'Liveness' },
     refusals: [],
   },
   {

@@ -5,7 +5,7 @@ const IF_MATCH: Header = { name: 'If-Match', description: 'The ETag of the threa
 
 const LAST_EVENT_ID: Header = {
   name: 'Last-Event-ID',
-  description: 'Number of the last event that was seen: what came after it follows.',
+  description: 'Id of the last event that was seen: what came after it follows.',
 }
 export const REVIEW_OPERATIONS: readonly Operation[] = [
   {
@@ -92,7 +92,7 @@ export const REVIEW_OPERATIONS: readonly Operation[] = [
     id: 'image',
     plane: 'review',
     summary: 'A checked image of a revision, counted from 0',
-    answers: { 200: null },
+    answers: { 200: { media: 'image/*', description: 'The bytes, as the agent sent them.' } },
     refusals: [401, 404, 503],
   },
   {
@@ -118,10 +118,15 @@ export const REVIEW_OPERATIONS: readonly Operation[] = [
     path: '/api/review/stream',
     id: 'stream',
     plane: 'review',
-    summary:
-      'Server-sent events: `thread` (ThreadChange) for each change, `reset` when too much was missed, `signed_out` at the end of the session',
+    summary: 'Every change of a thread, as it happens',
     headers: [LAST_EVENT_ID],
-    answers: { 200: null },
+    answers: {
+      200: {
+        media: 'text/event-stream',
+        description:
+          'Server-sent events: `hello` when it listens, `thread` (the data is a ThreadChange) for each change, `reset` when too much was missed, `signed_out` at the end of the session.',
+      },
+    },
     refusals: [400, 401, 429, 503],
   },
   {
@@ -160,6 +165,7 @@ export const REVIEW_OPERATIONS: readonly Operation[] = [
     plane: 'public',
     summary: 'Go to the identity provider (OpenID Connect, code flow with PKCE)',
     answers: { 302: null },
+    answerHeaders: [{ name: 'Location', description: 'The identity provider.' }],
     refusals: [404, 429, 503],
   },
   {
@@ -170,6 +176,7 @@ export const REVIEW_OPERATIONS: readonly Operation[] = [
     summary:
       'Where the identity provider sends people back to: signed in, or with a reason to the sign-in page',
     answers: { 303: null },
+    answerHeaders: [{ name: 'Location', description: 'The console.' }],
     refusals: [404, 429, 503],
   },
 ]

@@ -21,7 +21,7 @@ export type WebhookEvent = Static<typeof WebhookEvent>
 
 export const WebhookPayload = Type.Enum(['thin', 'full'], {
   description:
-    'Whether the payload of the call is sent along. It may hold secrets; `thin` unless you ask for it.',
+    'Whether the payload of the call is sent along; `thin` unless you ask for it. Values that the contract of its tool calls sensitive stand as tags, but it may hold other secrets.',
 })
 export type WebhookPayload = Static<typeof WebhookPayload>
 

@@ -28,7 +28,9 @@ const MOVED: Readonly<Record<Thread['status'], (thread: Thread) => ThreadEvent>>
   pending_review: () => 'review.pending',
   changes_requested: () => 'review.changes_requested',
   approved: () => 'review.approved',
-  rejected: ({ message }) => (message.startsWith('expired: ') ? 'review.expired' : 'review.rejected'),
+  // people and policies write what they like: only what ended without a person begins with a code of ours
+  rejected: ({ message, ended_at }) =>
+    ended_at !== undefined && message.startsWith('expired: ') ? 'review.expired' : 'review.rejected',
 }
 
 /** Somewhere that deliveries go to. */

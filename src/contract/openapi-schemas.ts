@@ -1,0 +1,73 @@
+/** The schemas of the OpenAPI document: each stands there once, by its name, and others refer to it. */
+import { Type, type TSchema } from 'typebox'
+import * as admin from './admin.ts'
+import * as agent from './agent.ts'
+import * as checkpoint from './checkpoint.ts'
+import { ERRORS } from './errors.ts'
+import * as freeze from './freeze.ts'
+import * as reviewer from './reviewer.ts'
+import * as session from './session.ts'
+import * as webhook from './webhook.ts'
+
+const Problem = Type.Object({
+  type: Type.String(),
+  title: Type.String(),
+  status: Type.Integer(),
+  code: Type.Enum(Object.keys(ERRORS)),
+  detail: Type.String(),
+  errors: Type.Optional(
+    Type.Array(Type.Object({ pointer: Type.String({ description: 'RFC 6901' }), message: Type.String() })),
+  ),
+})
+
+const Liveness = Type.Object({ live: Type.Boolean() })
+const Readiness = Type.Object({ ready: Type.Boolean(), store: Type.String(), policies: Type.String() })
+
+/** A schema, or a part of one, as it is written. */
+type Written = Readonly<Record<string, unknown>>
+
+const WHOLE = JSON.parse(
+  JSON.stringify({
+    ...schemasOf(agent),
+    ...schemasOf(reviewer),
+    ...schemasOf(session),
+    ...schemasOf(webhook),
+    ...schemasOf(freeze),
+    ...schemasOf(checkpoint),
+    ...schemasOf(admin),
+    Problem,
+    Liveness,
+    Readiness,
+  }),
+) as Readonly<Record<string, Written>>
+
+/** Every exported schema of a module, by its name. */
+function schemasOf(module: object): Record<string, TSchema> {
+  return module as Record<string, TSchema>
+}
+
+const NAMES = new Map(Object.entries(WHOLE).map(([name, schema]) => [withoutDescription(schema), name]))
+
+function withoutDescription(schema: Written): string {
+  return JSON.stringify({ ...schema, description: undefined })
+}
+
+export const referTo = (name: string): Written => ({ $ref: `#/components/schemas/${name}` })
+
+/** The same, with a reference wherever what is said is what a named schema says. A description of its own stays beside it. */
+function referring(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(referring)
+  if (value === null || typeof value !== 'object') return value
+  const part = value as Written
+  const name = NAMES.get(withoutDescription(part))
+  if (name === undefined) return membersOf(part)
+  const { description } = part
+  return { ...referTo(name), ...(description === WHOLE[name]?.['description'] ? {} : { description }) }
+}
+
+const membersOf = (part: Written): Written =>
+  Object.fromEntries(Object.entries(part).map(([key, member]) => [key, referring(member)]))
+
+export const SCHEMAS: Readonly<Record<string, Written>> = Object.fromEntries(
+  Object.entries(WHOLE).map(([name, schema]) => [name, membersOf(schema)]),
+)
