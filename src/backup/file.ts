@@ -31,7 +31,7 @@ export async function writeFileWhole(
 
 /** Lets `write` fill a file without a name, which is gone with this process however that ends, and yields what is in it once it is whole. */
 export async function* writeNameless(write: (sink: Sink) => Promise<void>): AsyncGenerator<Uint8Array, void> {
-  const file = await openNameless()
+  const file = await openNameless().catch(noRoom)
   try {
     await write(new FileSink(file)).catch(noRoom)
     yield* file.createReadStream({ start: 0, autoClose: false }) as AsyncIterable<Uint8Array>
@@ -40,9 +40,11 @@ export async function* writeNameless(write: (sink: Sink) => Promise<void>): Asyn
   }
 }
 
-/** The file has no name that the error of the system could tell. */
+const OF_THE_FILE = ['mkdtemp', 'open', 'write']
+
+/** The file has no name that the error of the system could tell, and nobody has asked for a directory. */
 function noRoom(error: unknown): never {
-  if ((error as NodeJS.ErrnoException).syscall !== 'write') throw error
+  if (!OF_THE_FILE.includes((error as NodeJS.ErrnoException).syscall ?? '')) throw error
   throw new Error(
     `it is kept in ${tmpdir()} until it is whole (TMPDIR names another place): ${(error as Error).message}`,
     { cause: error },

@@ -44,14 +44,17 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
     loaded = readSettings(args, DOCTOR_USAGE)
   } catch (cause) {
     if (!(cause instanceof CliFailure)) throw cause
-    return [lookAtNode(), error('config', cause.message, 'a gateway does not start like this')]
+    return [
+      lookAtNode(process.versions),
+      error('config', cause.message, 'a gateway does not start like this'),
+    ]
   }
   const { config, files } = loaded
   // before the store is opened, which makes its file as new as now
   const newest = newestOf(filesOf(config))
   const running = await askGateway(config)
   return [
-    lookAtNode(),
+    lookAtNode(process.versions),
     ...lookAtConfig(loaded),
     ...lookAtCombinations(config),
     ...(running?.findings ?? [ok('gateway', 'none runs on this port')]),

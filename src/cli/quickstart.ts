@@ -6,14 +6,7 @@ import { type Config, isEmbedded, storePath } from '../config.ts'
 import { issueKey } from '../gateway/keys.ts'
 import { DEMO_FILE, type DemoCredentials, readDemoCredentials, writeDemoCredentials } from './credentials.ts'
 import { CliFailure, usage } from './failure.ts'
-import {
-  closeInTime,
-  readSettings,
-  showAdminKey,
-  startOrExplain,
-  untilAskedToStop,
-  warnOfStrangers,
-} from './serve.ts'
+import { readSettings, showAdminKey, startOrExplain, untilAskedToStop, warnOfStrangers } from './serve.ts'
 
 const TENANT = 'acme'
 const AGENT = 'demo-agent'
@@ -35,7 +28,7 @@ export async function quickstart(args: readonly string[]): Promise<void> {
   await untilAskedToStop()
   quiet()
   console.log('\nstopping; everything that was answered is on disk')
-  await closeInTime(app)
+  await app.close()
 }
 
 /** What fails on the way has the admin key shown all the same: no later start knows it. */

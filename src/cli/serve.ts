@@ -11,12 +11,13 @@ export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--
 
   Runs the gateway until SIGTERM or SIGINT. \`countersign config\` lists every setting with its value and origin.`
 
-/** Longest time a shutdown may take before the process ends anyway, ms. */
+/** Longest time from the signal on before the process ends anyway, ms. */
 const SHUTDOWN_MS = 9_500
 
 /** `countersign serve`: state, policies and metrics as configured; logs as JSON lines on stdout. */
 export async function serve(args: readonly string[]): Promise<void> {
   const { config, strangers } = readSettings(args, SERVE_USAGE)
+  const asked = untilAskedToStop()
   const { app, log } = await startOrExplain(config, config.logLevel, showAdminKey)
   warnOfStrangers(log, strangers)
   log.info(
@@ -31,9 +32,9 @@ export async function serve(args: readonly string[]): Promise<void> {
   )
   const readiness = await app.health.ready()
   if (!readiness.ready) log.warn(readiness, 'not ready: every evaluation is rejected until this is mended')
-  await untilAskedToStop()
+  await asked
   log.info('shutting down')
-  await closeInTime(app)
+  await app.close()
   log.info('stopped')
 }
 
@@ -98,15 +99,16 @@ export async function startOrExplain(
   }
 }
 
+/**
+ * Begins to listen for it at once: the first process of a container that does not is never told. A start, or a request, that never ends does not
+ * keep the process.
+ */
 export function untilAskedToStop(): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+    const stop = (): void => {
+      setTimeout(() => process.exit(EXIT.unexpected), SHUTDOWN_MS).unref()
+      resolve()
+    }
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
   })
-}
-
-/** In-flight requests finish; a request that never ends does not keep the process. */
-export async function closeInTime(app: App): Promise<void> {
-  const giveUp = setTimeout(() => process.exit(EXIT.unexpected), SHUTDOWN_MS)
-  await app.close()
-  clearTimeout(giveUp)
 }

@@ -3,11 +3,10 @@ import { type Config, shownStore } from '../config.ts'
 import { type CheckReport, checkStore } from '../gateway/check/store.ts'
 import { EXIT } from './failure.ts'
 import { orExplain } from './store-failure.ts'
-import type { CheckFormat } from './store.ts'
 import { jsonOf, onOneLine } from './visible.ts'
 
 /** `countersign store check`. Exit 3 when something was found. */
-export async function checkStoreOf(config: Config, format: CheckFormat): Promise<void> {
+export async function checkStoreOf(config: Config, format: 'text' | 'json'): Promise<void> {
   const report = await orExplain('check the store', async () => {
     const archive = await openArchive(config)
     try {

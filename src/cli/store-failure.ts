@@ -29,7 +29,7 @@ const ADVICE: readonly Advice[] = [
   {
     fits: (error) => error instanceof StoreMoved,
     exit: EXIT.unexpected,
-    hint: 'stop the gateways, or try again when it is quieter',
+    hint: 'try again when it is quieter, stop the gateways, or take a copy of Redis as docs/store.md has it',
   },
   {
     fits: (error) => error.message.includes('in use by another process'),
@@ -40,6 +40,11 @@ const ADVICE: readonly Advice[] = [
     fits: (error) => error.message.includes('under way, or was broken off'),
     exit: EXIT.unexpected,
     hint: 'when none is running, begin anew with `countersign store restore FILE --restart`',
+  },
+  {
+    fits: (error) => error.message.startsWith('NOPERM'),
+    exit: EXIT.unexpected,
+    hint: 'the user of a gateway may not read or fill a Redis as a whole: docs/store.md says what that takes beside',
   },
   {
     fits: (error) => error instanceof WrongPlace && error.message.includes('clock'),

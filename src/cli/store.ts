@@ -18,7 +18,6 @@ A backup holds the hashes of all keys, the secret behind the commitments in evid
 itself. It is written with mode 0600.`
 
 const FORMATS = ['text', 'json'] as const
-export type CheckFormat = (typeof FORMATS)[number]
 
 /** `countersign store check | export | restore`: the store of the configuration, without a gateway. */
 export async function store(args: readonly string[]): Promise<void> {

@@ -60,6 +60,7 @@ function checkGuard(guard: Guard): void {
   } else {
     checkRecordName(guard.type, guard.id)
     checkCount('revision', guard.revision)
+    if (guard.commitId !== undefined) checkLine('commitId', guard.commitId)
   }
 }
 

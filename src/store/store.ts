@@ -17,7 +17,8 @@
  *                 aborts; it may miss, so callers re-read.
  * S12 time        `now()` is the store's clock in ms since 1970; it never goes backwards, not even over a restart.
  * S13 closed      after `close` every call fails with `StoreUnavailable`; only `now` and a second `close` still answer, `health` says not ready, and watchers wake.
- * S14 identity    a record and an event carry the id of the commit that wrote them.
+ * S14 identity    a record and an event carry the id of the commit that wrote them. A guard that names it holds for what that commit wrote only: a revision
+ *                 that was forgotten may be written again, and be another.
  * S15 member      a member is in an index at most once: adding it moves it and removing it ends it, whatever its score was.
  * S16 limits      an argument outside `STORE_LIMITS` is refused with a TypeError or RangeError and changes nothing, its neighbours included.
  * S17 mark        a mark indexes the commit's first event by its number, in the same commit; a commit without events has no mark.
@@ -136,6 +137,8 @@ export interface RecordGuard {
   readonly type: string
   readonly id: string
   readonly revision: number
+  /** Of the commit that must have written this revision (S14). */
+  readonly commitId?: string
 }
 
 /** There must be room for `amount` more (S18). Amounts are integers, 0 or more. */

@@ -1,10 +1,11 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startProcess } from '../crash.ts'
+import { until } from '../fault/gateway.ts'
 import { type CliRun, runCli } from './run.ts'
 
 /** What a person reads at night when a gateway does not start: what is wrong, where, and what to do. */
@@ -149,5 +150,15 @@ describe('a gateway that does not start', () => {
     const line = await gateway.lineWhere((one) => one.includes('policies not loaded'))
     await gateway.kill('SIGTERM')
     expect(JSON.parse(line)).toMatchObject({ policies: 'nowhere' })
+  })
+})
+
+describe('a gateway that is asked to stop while it starts', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('%s ends it as it ends one that runs', async (signal) => {
+    const flags = ['--port', '0', '--metrics-port', '0', '--policies', STARTER]
+    const gateway = startProcess(MAIN, ['serve', '--store', at(signal), ...flags])
+    await until(() => Promise.resolve(existsSync(join(directory, signal))))
+    const { code, lines } = await gateway.kill(signal)
+    expect([code, JSON.parse(lines.at(-1) ?? '{}')]).toEqual([0, expect.objectContaining({ msg: 'stopped' })])
   })
 })

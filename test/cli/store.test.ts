@@ -263,6 +263,14 @@ describe('a large store', () => {
     expect(code).toBe(1)
   })
 
+  it('that goes to standard output says where it is kept meanwhile when it cannot be kept there', async () => {
+    const { code, err } = await store(['export', '-', '--store', from.address], '', { TMPDIR: at('missing') })
+    expect(err).toMatch(
+      /^countersign: cannot export the store: it is kept in \S+\/missing until it is whole \(TMPDIR names another place\): ENOENT/,
+    )
+    expect(code).toBe(1)
+  })
+
   it('that is being restored when the process is killed is as good as none', async () => {
     const [embedded, redis] = [places.embedded(), await places.redis()]
     const killed = async (address: string, begun: () => boolean | Promise<boolean>): Promise<void> => {

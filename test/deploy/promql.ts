@@ -1,4 +1,5 @@
-import { METRICS, type MetricSpec } from '../../src/telemetry/table.ts'
+import type { MetricSpec } from '../../src/telemetry/metric-spec.ts'
+import { METRICS } from '../../src/telemetry/table.ts'
 import { type Loose, read } from './files.ts'
 
 /** What dashboards and rules ask of Prometheus, taken apart as far as tests need it. */

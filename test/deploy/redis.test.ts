@@ -1,11 +1,15 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runCli } from '../cli/run.ts'
+import { startProcess } from '../crash.ts'
 import { ensureProgram, INSTALL_MS, run } from '../debian.ts'
 import { until } from '../fault/gateway.ts'
 import { at, lines, read, temporaryDirectory, yaml, yamlDocuments } from './files.ts'
 import { freePort } from '../ports.ts'
 import { aclFile, clusterPorts, endAll, type Node, PASSWORDS, startNode, startRaw } from './redis-server.ts'
+
+const MAIN = at('dist/bin/main.js')
 
 let directory: string
 
@@ -155,11 +159,86 @@ describe('redis.conf and users.acl', () => {
     expect(node.ask(['INFO'], health).join('')).toContain('NOPERM')
   })
 
+  const as = (user: 'countersign' | 'admin'): string[] => [
+    '--store-username',
+    user,
+    '--store-password',
+    PASSWORDS[user],
+  ]
+  const database = (number: number): string[] => ['--store', `redis://127.0.0.1:${node.port}/${number}`]
+
+  /** A gateway makes its store there. */
+  async function serveOnce(number: number): Promise<void> {
+    const free = ['--port', '0', '--metrics-port', '0', '--policies', at('policies')]
+    const gateway = startProcess(MAIN, ['serve', ...database(number), ...as('countersign'), ...free])
+    await gateway.lineWhere((line) => line.includes('"msg":"listening"'))
+    await gateway.kill('SIGTERM')
+  }
+
+  it('let the user of a gateway make no backup, which names what it takes, and `admin` make one', async () => {
+    await serveOnce(3)
+    const store = database(3)
+    const file = join(directory, 'backup')
+    const refused = await runCli(['store', 'export', file, ...store, ...as('countersign')], {
+      cwd: directory,
+    })
+    expect([refused.code, refused.err]).toEqual([1, expect.stringMatching(/NOPERM[^]*\n\n.*docs\/store\.md/)])
+    const made = await runCli(['store', 'export', file, ...store, ...as('admin')], { cwd: directory })
+    expect([made.code, made.err]).toEqual([0, ''])
+    const back = await runCli(['store', 'restore', file, ...database(4), ...as('admin')], { cwd: directory })
+    expect([back.code, back.err]).toEqual([0, ''])
+  })
+
   it('lose nothing that was answered when the server is killed', async () => {
     expect(node.ask(['SET', 'cs:kept', 'yes'], countersign)).toEqual(['OK'])
     await node.kill('SIGKILL')
     await node.restart()
     expect(node.ask(['GET', 'cs:kept'], countersign)).toEqual(['yes'])
+  })
+
+  it('are exported from a copy by the commands of docs/store.md, and no approval ends by it', async () => {
+    await serveOnce(5)
+    const epoch = (): string | undefined =>
+      node.ask(['INFO', 'replication']).find((line) => line.startsWith('master_replid:'))
+    const [before, saved] = [epoch(), node.ask(['LASTSAVE']).join('')]
+    await until(() => Promise.resolve(Math.floor(Date.now() / 1_000) > Number(saved)))
+    node.ask(['BGSAVE'])
+    await until(() => Promise.resolve(node.ask(['LASTSAVE']).join('') !== saved))
+    expect(epoch()).toBe(before)
+    const place = join(directory, 'copy')
+    mkdirSync(place)
+    copyFileSync(join(directory, String(node.port), 'data', 'dump.rdb'), join(place, 'dump.rdb'))
+    const port = String(await freePort())
+    const page = read('docs/store.md').replaceAll('6400', port).replace('DIRECTORY-OF-THE-COPY', place)
+    const server = /^redis-server (--port .*)$/m.exec(page)?.[1] ?? ''
+    const end = startRaw(server.replace("''", '').split(/ /))
+    await until(() => Promise.resolve(run('redis-cli', ['-p', port, 'ping']).out.includes('PONG')))
+    const [, store = ''] = /^countersign store export FILE (--store redis:.*)$/m.exec(page) ?? []
+    const flags = store.replace(port, `${port}/5`).split(' ')
+    const made = await runCli(['store', 'export', join(directory, 'of-a-copy'), ...flags], { cwd: directory })
+    await end()
+    expect([made.code, made.err, made.out]).toEqual([
+      0,
+      '',
+      expect.stringContaining('_system: evidence 1 to 1'),
+    ])
+  })
+
+  it('take another password as docs/operations.md has it, and keep it over a start of Redis', async () => {
+    const row = /^\| password of Redis \| .*$/m.exec(read('docs/operations.md'))?.[0] ?? ''
+    const commands = [...row.matchAll(/`(ACL [^`]+)`/g)].map(([, command = '']) => command.split(' '))
+    expect(commands.length).toBeGreaterThan(1)
+    const fresh = { user: 'countersign', password: 'another-password-of-this-test-only-1' }
+    for (const command of commands)
+      node.ask(
+        command.map((word) =>
+          word.replace('>NEW', `>${fresh.password}`).replace('<OLD', `<${countersign.password}`),
+        ),
+      )
+    await node.kill('SIGTERM')
+    await node.restart()
+    expect(node.ask(['SET', 'cs:new', 'yes'], fresh)).toEqual(['OK'])
+    expect(node.ask(['GET', 'cs:new'], countersign).join('')).toContain('NOAUTH')
   })
 })
 

@@ -1,20 +1,23 @@
 import { cpSync, existsSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { DeliveryList, WebhookList } from '../../src/contract/webhook.ts'
 import { parseRedisAddress } from '../../src/store/redis/address.ts'
 import { openRedisStore, type RedisOptions } from '../../src/store/redis/redis.ts'
 import { BUNDLE } from '../bundle.ts'
 import {
-  type Agent,
+  Agent,
   edited,
   newTask,
   openWorld,
   type Reviewer,
   REVIEWED,
   type World,
+  type WorldOptions,
 } from '../gateway-fixture.ts'
 import { type RedisServer, type RedisSettings, startRedis } from '../redis/server.ts'
 import { eventually } from '../redis/topologies.ts'
+import { Listener } from '../stream-listener.ts'
 
 /*
  * A Redis that comes back without what it had acknowledged: a torn file, an older copy of its files, records that were evicted. A token that was
@@ -32,12 +35,16 @@ interface Scene {
   readonly reviewer: Reviewer
 }
 
-async function scene(settings: RedisSettings = {}, options: Partial<RedisOptions> = {}): Promise<Scene> {
+async function scene(
+  settings: RedisSettings = {},
+  options: Partial<RedisOptions> = {},
+  more: WorldOptions = {},
+): Promise<Scene> {
   const redis = await startRedis(settings)
   endings.push(() => redis.dispose())
   const openStore = (): ReturnType<typeof openRedisStore> =>
     openRedisStore({ address: parseRedisAddress(redis.url), callMs: 1_000, ...options })
-  const world = await openWorld({ openStore })
+  const world = await openWorld({ openStore, ...more })
   endings.push(() => world.close())
   return { redis, world, agent: await world.agent(), reviewer: await world.reviewer('ann') }
 }
@@ -150,6 +157,111 @@ describe('a redis that forgot', () => {
     await redis.ask('DEL', ...keys)
     expect(await redeem(agent, task_id, approval_token)).toEqual({ valid: false, reason: 'invalid' })
     expect((await agent.poll({ thread_id })).body.approval_token).toBeUndefined()
+  })
+})
+
+describe('what a gateway remembers that its redis forgot', () => {
+  type Fleet = readonly [World, World]
+  const post = async (world: World, path: string, body: object): Promise<void> => {
+    const { status } = await world.admin('POST', path, { body: { tenant: 'acme', ...body } })
+    expect(status).toBeLessThan(300)
+  }
+
+  /** Two gateways, of which the second is asked what it makes of a harmless call. What happens in `lost` is forgotten by Redis alone. */
+  async function fleet(
+    before: (fleet: Fleet) => Promise<void>,
+    lost: (fleet: Fleet) => Promise<void>,
+  ): Promise<{ readonly first: World; readonly ask: () => Promise<string> }> {
+    const config = { webhooksAllow: '127.0.0.1/32:8443' }
+    const { redis, world: first, agent } = await scene({}, {}, { config })
+    const openStore = (): ReturnType<typeof openRedisStore> =>
+      openRedisStore({ address: parseRedisAddress(redis.url), callMs: 1_000 })
+    const second = await openWorld({ openStore, config })
+    endings.push(() => second.close())
+    const elsewhere = new Agent(second, agent.key)
+    const ask = async (): Promise<string> =>
+      (await elsewhere.submit(newTask(), { tool_name: 't', payload: {} })).body.status
+    await before([first, second])
+    const { size } = statSync(appended(redis))
+    await lost([first, second])
+    expect(await ask()).toBe('allow')
+    await redis.kill()
+    truncateSync(appended(redis), size)
+    await redis.start()
+    await Promise.all([first, second].map(ready))
+    return { first, ask }
+  }
+
+  it('is not taken for what was decided since: a freeze holds on all of them, whatever was frozen and freed before', async () => {
+    const bot = { agent: 'bot', reason: 'a test' }
+    const { first, ask } = await fleet(
+      ([one]) => post(one, 'freeze', bot),
+      ([one]) => post(one, 'unfreeze', bot),
+    )
+    // the second revision of the record, as the end of the first freeze was
+    await post(first, 'freeze', { tool: 'pay', reason: 'a test' })
+    expect(await ask()).toBe('reject')
+  })
+
+  it('is not taken for what was decided since: who registers a destination misses nothing', async () => {
+    const { first, ask } = await fleet(
+      async () => undefined,
+      ([one]) => post(one, 'webhooks', { url: 'https://127.0.0.1:8443/forgotten' }),
+    )
+    await post(first, 'webhooks', { url: 'https://127.0.0.1:8443/' })
+    expect(await ask()).toBe('allow')
+    const { webhooks } = (await first.admin<WebhookList>('GET', 'webhooks?tenant=acme')).body
+    expect(webhooks).toHaveLength(1)
+    const path = `webhooks/${webhooks[0]?.id}/deliveries`
+    expect((await first.admin<DeliveryList>('GET', path)).body.deliveries).toHaveLength(1)
+  })
+})
+
+describe('a redis that is emptied under a gateway that runs', () => {
+  it('is another store to everybody: no key counts, no token is good, and who follows the queue is told to look anew, and hears what comes then', async () => {
+    const all = await scene()
+    const { redis, world, agent } = all
+    const { task_id, thread_id } = await approved(all)
+    const { approval_token } = (await agent.poll({ thread_id })).body
+    const listener = await Listener.open(all.reviewer)
+    await listener.first('hello')
+    await redis.ask('FLUSHALL')
+    expect((await agent.submit(task_id, { tool_name: 't' })).status).toBe(401)
+    expect((await all.reviewer.show(thread_id)).status).toBe(401)
+    const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
+    const other = await Listener.open(ann)
+    await other.first('hello')
+    const waiting = (await bot.submit(newTask(), { tool_name: 'pay', payload: REVIEWED })).body
+    await other.first('thread', waiting.thread_id)
+    expect(await redeem(bot, task_id, approval_token)).toEqual({ valid: false, reason: 'invalid' })
+    await eventually(async () => listener.ended)
+    for (const one of [listener, other]) one.close()
+  })
+
+  it('is told to those who follow the queue, also where their keys are still good', async () => {
+    const { redis, agent, reviewer } = await scene()
+    for (let i = 0; i < 5; i++) await agent.submit(newTask(), { tool_name: 'pay', payload: REVIEWED })
+    const listener = await Listener.open(reviewer)
+    await listener.first('hello')
+    const keys = (await redis.ask('KEYS', 'cs:{acme}:r:*'))
+      .split('\n')
+      .filter((line) => line.startsWith('cs:'))
+    const kept = keys.filter((key) => /:r:(key|holder):/.test(key))
+    const copies = await Promise.all(kept.map(async (key) => [key, await redis.ask('GET', key)] as const))
+    await redis.ask('FLUSHALL')
+    for (const [key, copy] of copies) await redis.ask('SET', key, copy)
+    await listener.first('reset')
+    const { thread_id } = (await agent.submit(newTask(), { tool_name: 'pay', payload: REVIEWED })).body
+    await listener.first('thread', thread_id)
+    expect(listener.messages.at(-1)?.id).toBeLessThan(listener.messages[0]?.id ?? 0)
+    listener.close()
+    // who was away meanwhile, and comes back once the numbers have been given out again
+    const last = listener.messages[0]
+    for (let i = 0; i < 6; i++) await agent.submit(newTask(), { tool_name: 'pay', payload: REVIEWED })
+    const late = await Listener.open(reviewer, last?.place)
+    await late.first('reset')
+    expect(late.messages).toHaveLength(1)
+    late.close()
   })
 })
 

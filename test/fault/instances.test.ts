@@ -149,6 +149,23 @@ describe('a freeze on one instance', () => {
     await freeze(1, 'unfreeze')
   })
 
+  it('is what another one says first of a thread that it ended, to those who may not vote and to revisions that do not fit', async () => {
+    const { thread_id } = await held(of(agents, 0))
+    const dan = new Reviewer(of(worlds, 1), (await of(worlds, 0).reviewer('dan')).key)
+    // the other one knows of no freeze
+    expect(await allowed(1)).toBe('allow')
+    await freeze(0, 'freeze')
+    expect((await dan.approve(thread_id)).problem.code).toBe('not_pending')
+    await freeze(0, 'unfreeze')
+    expect(await allowed(1)).toBe('allow')
+    const other = await held(of(agents, 0))
+    await freeze(0, 'freeze')
+    const misfit = { request_payload: { amount: 'much' } }
+    const revised = await of(agents, 1).revise(other.task_id, other.thread_id, misfit)
+    expect([revised.status, revised.problem.code]).toEqual([409, 'not_pending'])
+    await freeze(0, 'unfreeze')
+  })
+
   it('kills tokens and waiting calls of all of them, for good, and ends a poll that waits elsewhere within a second', async () => {
     const granted = await held(of(agents, 0))
     await of(reviewers, 1).approve(granted.thread_id)

@@ -561,6 +561,31 @@ const LAWS: Record<string, Law> = {
     expect((await store.events('t', 0, 9)).map(({ commitId }) => commitId)).toEqual(ids)
   },
 
+  async 'S14 a guard that names a commit holds for the record which that commit wrote, at that revision'({
+    store,
+  }) {
+    const name = { type: 'thread', id: 'a' }
+    const put = async (commitId: string): Promise<unknown> =>
+      store.commit('t', commitOf(store, { commitId, writes: [{ op: 'put', ...name, body: 'b' }] }))
+    await put('first')
+    await put('ü/"€😀')
+    const guards = [
+      { ...name, revision: 2, commitId: 'ü/"€😀' },
+      { ...name, revision: 2, commitId: 'first' },
+      { ...name, revision: 2, commitId: 'ü/"€' },
+      { ...name, revision: 1, commitId: 'ü/"€😀' },
+      { ...name, revision: 1, commitId: 'first' },
+      { type: 'thread', id: 'none', revision: 0, commitId: 'first' },
+    ]
+    expect(await guarded(store, guards)).toEqual({ ok: false, reason: 'guard', failed: [1, 2, 3, 4, 5] })
+    expect(await guarded(store, guards.slice(0, 1))).toMatchObject({ ok: true })
+    const together = [put('third'), guarded(store, [{ ...name, revision: 3, commitId: 'third' }])]
+    expect(await Promise.all(together)).toMatchObject([{ ok: true }, { ok: true }])
+    await store.commit('t', commitOf(store, { writes: [{ op: 'delete', ...name }] }))
+    await put('another')
+    expect(await guarded(store, [{ ...name, revision: 1, commitId: 'first' }])).toMatchObject({ failed: [0] })
+  },
+
   async 'S15 a member is in an index at most once: adding moves it, removing ends it'({ store }) {
     const entries = (): Promise<IndexEntry[]> => store.range('t', 'x', { limit: 9 })
     await move(store, 'x', 'a', 1)
@@ -663,6 +688,7 @@ const LAWS: Record<string, Law> = {
       [{ guards: [{ type: 'a', id: tooLong, revision: 0 }] }, RangeError],
       [{ guards: [{ type: 'a', id: 'a', revision: -1 }] }, RangeError],
       [{ guards: [{ type: 'a', id: 'a', revision: 0.5 }] }, RangeError],
+      [{ guards: [{ type: 'a', id: 'a', revision: 1, commitId: 'two\nlines' }] }, TypeError],
       [{ guards: [{ limit: tooLong, windowMs: 1, amount: 1, atMost: 1 }] }, RangeError],
       [{ guards: [{ limit: 'a', windowMs: 0, amount: 1, atMost: 1 }] }, RangeError],
       [{ guards: [{ limit: 'a', windowMs: 1, amount: -1, atMost: 1 }] }, RangeError],

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { commitOf } from './commit-of.ts'
 import { ModelPartition } from './model.ts'
-import type { Commit, LimitGuard, RangeBounds, Store, Write } from '../../src/store/store.ts'
+import type { Commit, LimitGuard, RangeBounds, RecordGuard, Store, Write } from '../../src/store/store.ts'
 
 /*
  * Random histories on a store and on the model, compared answer by answer and in the end record by record.
@@ -29,8 +29,13 @@ type Step =
 
 interface RandomCommit {
   readonly late: boolean
-  /** `off` is added to the true revision. */
-  readonly guards: readonly { readonly type: string; readonly id: string; readonly off: number }[]
+  /** `off` is added to the true revision; `by` names its writer, or another. */
+  readonly guards: readonly {
+    readonly type: string
+    readonly id: string
+    readonly off: number
+    readonly by: 'nobody' | 'its writer' | 'another'
+  }[]
   readonly limits: readonly LimitGuard[]
   readonly writes: Commit['writes']
   readonly events: readonly string[]
@@ -76,9 +81,15 @@ const commit: fc.Arbitrary<RandomCommit> = fc.record({
     { maxLength: 2 },
   ),
   late: fc.nat(9).map((n) => n === 0),
-  guards: fc.array(fc.record({ type: name(TYPES), id: name(IDS), off: fc.constantFrom(0, 0, 0, 0, 0, 1) }), {
-    maxLength: 3,
-  }),
+  guards: fc.array(
+    fc.record({
+      type: name(TYPES),
+      id: name(IDS),
+      off: fc.constantFrom(0, 0, 0, 0, 0, 1),
+      by: fc.constantFrom('nobody', 'nobody', 'its writer', 'its writer', 'its writer', 'another'),
+    }),
+    { maxLength: 3 },
+  ),
   writes: fc.array(write, { maxLength: 5 }),
   events: fc.array(fc.string({ maxLength: 4 }), { maxLength: 3 }),
 })
@@ -153,6 +164,12 @@ interface Pair {
   readonly check?: () => Promise<void>
 }
 
+function guardOf(model: ModelPartition, { type, id, off, by }: RandomCommit['guards'][number]): RecordGuard {
+  const { revision = 0, commitId: writer = 'nobody' } = model.get(type, id) ?? {}
+  const guard = { type, id, revision: revision + off }
+  return by === 'nobody' || revision === 0 ? guard : { ...guard, commitId: by === 'another' ? 'x' : writer }
+}
+
 /** Plays a step on the model; reads are run once the writes before them are done. */
 function play(store: Store, partition: string, model: ModelPartition, step: Step): Pair[] {
   switch (step.do) {
@@ -161,14 +178,7 @@ function play(store: Store, partition: string, model: ModelPartition, step: Step
         const now = store.now()
         const commit = commitOf(store, {
           deadline: each.late ? now - 1 : now + 60_000,
-          guards: [
-            ...each.limits,
-            ...each.guards.map(({ type, id, off }) => ({
-              type,
-              id,
-              revision: (model.get(type, id)?.revision ?? 0) + off,
-            })),
-          ],
+          guards: [...each.limits, ...each.guards.map((one) => guardOf(model, one))],
           writes: each.writes,
           events: each.events,
         })

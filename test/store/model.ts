@@ -4,6 +4,7 @@ import type {
   CommitResult,
   IndexEntry,
   RangeBounds,
+  RecordGuard,
   StoredEvent,
   StoredRecord,
 } from '../../src/store/store.ts'
@@ -28,7 +29,7 @@ export class ModelPartition {
       const holds =
         'limit' in guard
           ? this.charged(guard.limit, guard.windowMs, now) + guard.amount <= guard.atMost
-          : (this.get(guard.type, guard.id)?.revision ?? 0) === guard.revision
+          : isOf(this.get(guard.type, guard.id), guard)
       return holds ? [] : [position]
     })
     if (failed.length > 0) return { ok: false, reason: 'guard', failed }
@@ -99,6 +100,11 @@ export class ModelPartition {
 /** The operator < on strings is code unit order. */
 function compare(a: IndexEntry, b: IndexEntry): number {
   return a.score - b.score || (a.member < b.member ? -1 : Number(a.member > b.member))
+}
+
+function isOf(record: StoredRecord | undefined, { revision, commitId }: RecordGuard): boolean {
+  if ((record?.revision ?? 0) !== revision) return false
+  return commitId === undefined || record?.commitId === commitId
 }
 
 function key(type: string, id: string): string {

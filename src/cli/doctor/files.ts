@@ -1,4 +1,4 @@
-import { accessSync, constants, readFileSync, statSync, type Stats } from 'node:fs'
+import { accessSync, constants, readFileSync, realpathSync, statSync, type Stats } from 'node:fs'
 import { X509Certificate } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
 import { type Config, isEmbedded, type NamedFile, storePath } from '../../config.ts'
@@ -7,6 +7,7 @@ import { error, type Finding, ok, warning } from './finding.ts'
 
 const OTHERS = 0o007
 const OTHERS_WRITE = 0o002
+const OTHERS_ENTER = 0o001
 const GROUP_AND_OTHERS = 0o077
 
 /** Files and directories that hold secrets, or decide: who may read and write them. */
@@ -26,16 +27,25 @@ function lookAtNamed({ path, by, holds }: NamedFile): Finding[] {
       error('files', `${path}, named by ${by}, cannot be read`, 'name a file that the gateway may read'),
     ]
   if (holds === 'authorities') return lookAtAuthorities(path)
-  return holds === 'secrets' && isOpenTo(facts, OTHERS)
-    ? [
-        error(
-          'files',
-          `${path}, named by ${by}, holds a secret and is open to everybody`,
-          `chmod o-rwx ${path}`,
-        ),
-      ]
-    : []
+  return holds === 'secrets' && isOpenTo(facts, OTHERS) ? lookAtOpenSecret(path, by) : []
 }
+
+/** deploy/secrets.sh makes files that all may read in a directory that only one may enter, and compose mounts each of them by itself. */
+function lookAtOpenSecret(path: string, by: string): Finding[] {
+  const real = realpathSync(path)
+  if (!mayAllEnter(dirname(real))) return []
+  const what = `${path}, named by ${by}, holds a secret and is open to everybody`
+  return isMountedAlone(real)
+    ? [warning('files', `${what} here`, 'let its directory keep others out, where it is mounted from')]
+    : [error('files', what, `chmod o-rwx ${path}`)]
+}
+
+function mayAllEnter(directory: string): boolean {
+  const above = dirname(directory)
+  return isOpenTo(factsOf(directory), OTHERS_ENTER) && (above === directory || mayAllEnter(above))
+}
+
+const isMountedAlone = (path: string): boolean => factsOf(path)?.dev !== factsOf(dirname(path))?.dev
 
 function lookAtData(path: string): Finding[] {
   const facts = factsOf(path)

@@ -4,14 +4,29 @@ import { error, type Finding, ok, warning } from './finding.ts'
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/
 const OLDEST_NODE = [20, 19] as const
+/** Node's HTTP parser since 20.19.2. */
+const STRICT_PARSER = 9
 
 export const isLoopback = (host: string): boolean => LOOPBACK.test(host)
 
-export function lookAtNode(version = process.versions.node): Finding {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
+export function lookAtNode({
+  node,
+  llhttp = '',
+}: {
+  readonly node: string
+  readonly llhttp?: string
+}): Finding {
+  const [major = 0, minor = 0] = node.split('.').map(Number)
   const [oldest, least] = OLDEST_NODE
-  if (major > oldest || (major === oldest && minor >= least)) return ok('node', `Node.js ${version}`)
-  return error('node', `Node.js ${version} is too old`, `install ${OLDEST_NODE.join('.')} or later`)
+  if (major < oldest || (major === oldest && minor < least))
+    return error('node', `Node.js ${node} is too old`, `install ${OLDEST_NODE.join('.')} or later`)
+  if (Number.parseInt(llhttp) < STRICT_PARSER)
+    return warning(
+      'node',
+      `Node.js ${node} reads chunks that RFC 9112 forbids (llhttp ${llhttp}), which a proxy may read otherwise`,
+      'install 20.19.2 or later',
+    )
+  return ok('node', `Node.js ${node}`)
 }
 
 export function lookAtConfig({ origins, strangers }: LoadedConfig): Finding[] {

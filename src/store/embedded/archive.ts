@@ -9,6 +9,7 @@ import {
   createDataFiles,
   DATA_FILE,
   extendDataFile,
+  handOver,
   inspectDataFile,
   prepareDirectory,
   readMarker,
@@ -98,8 +99,10 @@ export async function openEmbeddedRestore({ path, clock }: EmbeddedPlace): Promi
       throw new WrongPlace(`there is a store in \`${path}\` already: restore into another directory`)
     for (const name of readdirSync(directory))
       if (name.startsWith(BUILDING)) rmSync(join(directory, name), { recursive: true })
-    const building = join(directory, `${BUILDING}${randomUUID()}`)
+    const name = `${BUILDING}${randomUUID()}`
+    const building = join(directory, name)
     prepareDirectory(building)
+    handOver(directory, name)
     createDataFiles(building)
     const db = openDatabase(join(building, DATA_FILE))
     return new EmbeddedRestore({ db, lock, clock: createClock(0, clock) }, directory, building)

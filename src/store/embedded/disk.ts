@@ -1,7 +1,5 @@
-import { statfsSync } from 'node:fs'
-
 /*
- * What the embedded store asks of its disk: that it is a local one, and that it has room.
+ * What the embedded store asks of its disk: that it is a local one, that it has room, and that what was opened is still there.
  */
 
 /** The part of `fs.statfs` that is used; sizes in blocks of `bsize` bytes. */
@@ -43,7 +41,7 @@ export function refuseNetworkFileSystem(path: string, statfs: Statfs): void {
 }
 
 export interface DiskGuard {
-  /** One sentence while there is too little room to write, else undefined. Looks at most every 100 ms. */
+  /** One sentence while nothing can be written, else undefined. Looks at most every 100 ms. */
   refusal(): string | undefined
   /** True when next to nothing is left, whatever `minFreeBytes` says. */
   isFull(): boolean
@@ -51,8 +49,18 @@ export interface DiskGuard {
   reportFull(): void
 }
 
-/** Refuses writes before the disk is full, and allows them by itself when there is room again. */
-export function createDiskGuard(path: string, minFreeBytes: number, statfs: Statfs = statfsSync): DiskGuard {
+export interface DiskFacts {
+  readonly statfs: Statfs
+  /** Why what is written would be found by nobody; undefined when it would. */
+  readonly displaced: () => string | undefined
+}
+
+/** Refuses writes before the disk is full, or where they would be lost, and allows them by itself when that is over. */
+export function createDiskGuard(
+  path: string,
+  minFreeBytes: number,
+  { statfs, displaced }: DiskFacts,
+): DiskGuard {
   let checkedAt = -Infinity
   let reason: string | undefined
   return {
@@ -60,7 +68,7 @@ export function createDiskGuard(path: string, minFreeBytes: number, statfs: Stat
       const now = performance.now()
       if (now - checkedAt < CHECK_EVERY_MS) return reason
       checkedAt = now
-      reason = lowSpace(path, minFreeBytes, statfs)
+      reason = displaced() ?? lowSpace(path, minFreeBytes, statfs)
       return reason
     },
     isFull: () => lowSpace(path, FULL_BELOW_BYTES, statfs) !== undefined,

@@ -21,6 +21,7 @@ import {
   inspectDataFile,
   prepareDirectory,
   readMarker,
+  watchDataFile,
   writeMarker,
 } from './files.ts'
 import { createFlight, encodeCommit } from './flight.ts'
@@ -34,7 +35,7 @@ import {
   readPartitions,
   readRange,
   readRecord,
-  readRevision,
+  readHead,
   readScore,
   readStamp,
   readWindow,
@@ -94,7 +95,10 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     db = openFiles(directory)
     const stamp = await readOrWriteStamp(db, directory, options.clock)
     checkEnds(db)
-    const disk = createDiskGuard(directory, options.minFreeBytes ?? DEFAULT_MIN_FREE_BYTES, statfs)
+    const disk = createDiskGuard(directory, options.minFreeBytes ?? DEFAULT_MIN_FREE_BYTES, {
+      statfs,
+      displaced: watchDataFile(directory),
+    })
     return new Embedded({ db, lock, stamp, disk, clock: createClock(stamp.time, options.clock) })
   } catch (error) {
     await db?.close()
@@ -312,7 +316,7 @@ function stateBefore(db: Database, lastNumbers: ReadonlyMap<string, number>, epo
   return {
     epoch,
     refresh: () => db.resetReadTxn(),
-    revision: (partition, type, id) => readRevision(db, partition, type, id),
+    head: (partition, type, id) => readHead(db, partition, type, id),
     score: (partition, index, member) => readScore(db, partition, index, member),
     window: (partition, limit) => readWindow(db, partition, limit),
     lastNumber: (partition) => lastNumbers.get(partition) ?? readLastNumber(db, partition),

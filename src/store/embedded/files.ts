@@ -3,11 +3,13 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
+  lchownSync,
   mkdirSync,
   openSync,
   readFileSync,
   readSync,
   renameSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -46,13 +48,31 @@ export function prepareDirectory(directory: string): void {
 
 /** Creates the data files for the owner's eyes only, and makes their names durable, which LMDB does not. */
 export function createDataFiles(directory: string): void {
-  for (const name of [DATA_FILE, `${DATA_FILE}-lock`]) closeSync(openSync(join(directory, name), 'a', 0o600))
+  for (const name of [DATA_FILE, `${DATA_FILE}-lock`]) {
+    closeSync(openSync(join(directory, name), 'a', 0o600))
+    handOver(directory, name)
+  }
   syncDirectory(directory)
   try {
     syncDirectory(dirname(directory))
   } catch (error) {
     // a parent that may not be read, as /var/lib in some set-ups, was there before and is durable already
     if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+  }
+}
+
+/**
+ * Root looks after the store of a service that has a user of its own: what root makes in that user's directory belongs to that user, or its gateway could
+ * not open it at the next start. The name itself is handed over, and not what it may link to.
+ */
+export function handOver(directory: string, name: string): void {
+  if (process.geteuid?.() !== 0) return
+  const { uid, gid } = statSync(directory)
+  if (uid === 0) return
+  try {
+    lchownSync(join(directory, name), uid, gid)
+  } catch {
+    // not every root may give files away, as in a container without the capability: then it stays root's, as everything that such a root makes
   }
 }
 
@@ -76,6 +96,7 @@ export function writeMarker(directory: string, store: string): void {
   const marker: Marker = { format: FORMAT, store }
   const file = join(directory, MARKER_FILE)
   writeFileSync(`${file}.new`, `${JSON.stringify(marker)}\n`, { mode: 0o600, flush: true })
+  handOver(directory, `${MARKER_FILE}.new`)
   renameSync(`${file}.new`, file)
   syncDirectory(directory)
 }
@@ -92,6 +113,30 @@ export function inspectDataFile(directory: string, exists: boolean): DataFile {
       `${DATA_FILE} is missing or empty, but this directory held a store: restore it from a backup`,
     )
   return size < usedBytes(join(directory, DATA_FILE)) ? 'short' : 'whole'
+}
+
+/**
+ * Watches over the data file that is open. A directory that was removed, or put back from a copy, leaves us with a file that has no name: what is
+ * written there is synced, and gone with this process.
+ */
+export function watchDataFile(directory: string): () => string | undefined {
+  const file = join(directory, DATA_FILE)
+  const opened = identityOf(file)
+  return () => {
+    try {
+      const there = identityOf(file)
+      if (there === opened) return undefined
+      const what = there === undefined ? 'was removed' : 'was replaced'
+      return `${DATA_FILE} ${what} while it was open: put it right, and restart`
+    } catch (error) {
+      return `the disk does not answer: ${String(error)}`
+    }
+  }
+}
+
+function identityOf(file: string): string | undefined {
+  const facts = statSync(file, { bigint: true, throwIfNoEntry: false })
+  return facts && `${facts.dev} ${facts.ino}`
 }
 
 /** Fills a short file up with zeros, so that reading it is an error that can be reported. */

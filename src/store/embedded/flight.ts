@@ -31,13 +31,19 @@ export interface StateBefore {
   refresh(): void
   /** The store's id: a restore makes another store (S19). */
   readonly epoch: string
-  /** 0 when absent. */
-  revision(partition: string, type: string, id: string): number
+  /** Revision and writer of a record: 0 and nobody when absent. */
+  head(partition: string, type: string, id: string): RecordHead
   score(partition: string, index: string, member: string): number | undefined
   lastNumber(partition: string): number
   window(partition: string, limit: string): LimitWindow | undefined
   /** Entries with score <= `now`, oldest first. */
   due(partition: string, index: string, claim: Claim): IndexEntry[]
+}
+
+export interface RecordHead {
+  readonly revision: number
+  /** Of the commit that wrote it. */
+  readonly commitId: string
 }
 
 export interface RecordState {
@@ -46,6 +52,7 @@ export interface RecordState {
   readonly id: string
   /** 0 when absent. */
   revision: number
+  commitId: string
   /** What to write; undefined for a deleted record. */
   value: Buffer | undefined
   changed: boolean
@@ -143,7 +150,8 @@ function failedGuards(flight: Flight, partition: string, guards: readonly Guard[
 function holds(flight: Flight, partition: string, guard: Guard): boolean {
   if ('epoch' in guard) return guard.epoch === flight.before.epoch
   if ('limit' in guard) return hasRoom(flight, partition, guard)
-  return recordState(flight, partition, guard.type, guard.id).revision === guard.revision
+  const { revision, commitId } = recordState(flight, partition, guard.type, guard.id)
+  return revision === guard.revision && (guard.commitId ?? commitId) === commitId
 }
 
 function hasRoom(flight: Flight, partition: string, guard: LimitGuard): boolean {
@@ -166,7 +174,7 @@ function applyWrites(
       charge(flight, partition, asCharged(flight, partition, { commit, write }))
     } else {
       const body = write.op === 'put' ? bodies[puts++] : undefined
-      changeRecord(recordState(flight, partition, write.type, write.id), body)
+      changeRecord(recordState(flight, partition, write.type, write.id), body, commit.commitId)
     }
   }
 }
@@ -196,8 +204,9 @@ function charge(flight: Flight, partition: string, write: Charge): void {
   state.changed = true
 }
 
-function changeRecord(record: RecordState, value: Buffer | undefined): void {
+function changeRecord(record: RecordState, value: Buffer | undefined, commitId: string): void {
   record.revision = value === undefined ? 0 : record.revision + 1
+  record.commitId = value === undefined ? '' : commitId
   record.value = value
   record.changed = true
 }
@@ -236,8 +245,8 @@ function recordState(flight: Flight, partition: string, type: string, id: string
   const name = nameOf(partition, type, id)
   const known = flight.records.get(name)
   if (known !== undefined) return known
-  const revision = flight.before.revision(partition, type, id)
-  const record: RecordState = { partition, type, id, revision, value: undefined, changed: false }
+  const head = flight.before.head(partition, type, id)
+  const record: RecordState = { partition, type, id, ...head, value: undefined, changed: false }
   flight.records.set(name, record)
   return record
 }

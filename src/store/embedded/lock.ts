@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, linkSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import type { Server } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { handOver } from './files.ts'
 
 /*
  * One process per data directory. The lock is a Unix socket in the directory that its owner listens on, so the kernel
@@ -41,6 +42,7 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
     place.close()
   }
   try {
+    handOver(place.path, basename(own))
     await takeNumber(place.path, own)
   } catch (error) {
     await release()
@@ -79,6 +81,12 @@ function inUse(): Error {
   return new Error('the data directory is in use by another process')
 }
 
+function ofAnotherUser(path: string): Error {
+  return new Error(
+    `the data directory has a lock of another user, \`${basename(path)}\`: remove it if nothing of that user runs here`,
+  )
+}
+
 /** False when the name is taken. */
 function link(from: string, to: string): boolean {
   try {
@@ -90,15 +98,23 @@ function link(from: string, to: string): boolean {
   }
 }
 
-/** Anything but a clear "nobody listens" counts as alive. */
+/**
+ * Anything but a clear "nobody listens" counts as alive.
+ *
+ * @throws when it is a socket of somebody else, whom nobody but root may ask
+ */
 function isAlive(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const socket = connect(path)
     socket.once('connect', () => {
       socket.destroy()
       resolve(true)
     })
-    socket.once('error', (error) => resolve(!['ECONNREFUSED', 'ENOENT'].includes(codeOf(error) ?? '')))
+    socket.once('error', (error) => {
+      const code = codeOf(error) ?? ''
+      if (code === 'EACCES' || code === 'EPERM') reject(ofAnotherUser(path))
+      else resolve(!['ECONNREFUSED', 'ENOENT'].includes(code))
+    })
   })
 }
 

@@ -1,5 +1,7 @@
+import { basename, dirname } from 'node:path'
 import { getLastVersion, open } from 'lmdb'
 import type { RootDatabase } from 'lmdb'
+import { handOver } from './files.ts'
 import {
   TAG,
   allOf,
@@ -22,7 +24,7 @@ import {
 } from './keys.ts'
 import { decodeWindow, encodeWindow, type LimitWindow } from '../../domain/limit-window.ts'
 import type { StoredEntry } from '../archive.ts'
-import type { Flight } from './flight.ts'
+import type { Flight, RecordHead } from './flight.ts'
 import type { IndexEntry, RangeBounds, StoredEvent, StoredRecord } from '../store.ts'
 
 /*
@@ -42,7 +44,7 @@ const NO_LIMIT = 9e15
  * `eventTurnBatching: false`: each flight is one explicit batch with one promise, so a failure is reported exactly once.
  */
 export function openDatabase(file: string): Database {
-  return open<string, Buffer>({
+  const db = open<string, Buffer>({
     path: file,
     noSubdir: true,
     maxDbs: 1,
@@ -52,6 +54,9 @@ export function openDatabase(file: string): Database {
     keyEncoding: 'binary',
     useVersions: true,
   })
+  // LMDB makes it where it is missing, as beside a copy of the data file
+  handOver(dirname(file), `${basename(file)}-lock`)
+  return db
 }
 
 export interface Stamp {
@@ -82,9 +87,11 @@ export function readRecord(
   return { body, revision, commitId }
 }
 
-/** 0 when absent. */
-export function readRevision(db: Database, partition: string, type: string, id: string): number {
-  return db.getBinaryFast(recordKey(partition, type, id)) === undefined ? 0 : getLastVersion()
+/** Without the body: most guards are of records that nobody reads here. */
+export function readHead(db: Database, partition: string, type: string, id: string): RecordHead {
+  const value = db.getBinaryFast(recordKey(partition, type, id))
+  if (value === undefined) return { revision: 0, commitId: '' }
+  return { revision: getLastVersion(), commitId: value.toString('utf8', 0, value.indexOf('\n')) }
 }
 
 export function readScore(

@@ -1,5 +1,5 @@
 import { compareText, type DumpEntry, type StoreArchive, StoreMoved, WrongPlace } from '../archive.ts'
-import { connectRedis, type RedisOptions, refuseUnfinished } from './redis.ts'
+import { connectRedis, type RedisOptions, refuseForeign } from './redis.ts'
 import { dumpPartition, keysLike } from './dump.ts'
 import { HEADS_PATTERN, keysOf, readKey } from './keys.ts'
 import type { Connection, Peer } from './peer.ts'
@@ -14,7 +14,7 @@ import { StoreUnavailable } from '../store.ts'
 export async function openRedisArchive(options: RedisOptions): Promise<StoreArchive> {
   const { topology } = await connectRedis(options)
   try {
-    await refuseUnfinished(topology, options)
+    await refuseForeign(topology, options)
   } catch (error) {
     topology.close()
     throw error

@@ -1,4 +1,4 @@
-import { encodeMember, keysOf, type PartitionKeys } from './keys.ts'
+import { encodeMember, keysOf, lineOf, type PartitionKeys } from './keys.ts'
 import type { Commit, CommitResult, Guard, Write } from '../store.ts'
 
 /** A commit as the script of scripts.ts takes it, and its answer. */
@@ -78,7 +78,9 @@ function pushGuard(args: string[], keys: KeyList, guard: Guard): void {
     const key = keys.position(keys.names.limit(guard.limit))
     args.push('l', key, String(guard.windowMs), String(guard.amount), String(guard.atMost))
   } else {
-    args.push('r', keys.position(keys.names.record(guard.type, guard.id)), String(guard.revision))
+    const key = keys.position(keys.names.record(guard.type, guard.id))
+    if (guard.commitId === undefined) args.push('r', key, String(guard.revision))
+    else args.push('w', key, lineOf(guard.revision, guard.commitId))
   }
 }
 

@@ -7,7 +7,7 @@
  *   cs:{<partition>}:i:<index>         sorted set: an index
  *   cs:{<partition>}:l:<limit>         a limit's window, a string: `<width> <bucket> <amount> <bucket> <amount> ...` (S18)
  *
- * and `cs:restoring` while a restore is not complete, and channels: cs:{<partition>}:w (every commit) and cs:{<partition>}:w:<type>:<id> (commits that wrote the record).
+ * and `cs:restoring` while a restore is not complete, `cs:format` in a store of a later version, and channels: cs:{<partition>}:w (every commit) and cs:{<partition>}:w:<type>:<id> (commits that wrote the record).
  *
  * Names may hold any code units, lone surrogates included, and sorted sets compare bytes: so text is escaped to ASCII in a way
  * that keeps code unit order (S05).
@@ -20,6 +20,13 @@ export const ALL_PATTERN = 'cs:*'
 
 /** There while a restore is not complete (restore.ts): nobody may open the store. Its value names the restore. */
 export const RESTORING_KEY = 'cs:restoring'
+
+/**
+ * How the keys are laid out, when it is not as described here, which is format 1 and has no such key. A version that lays them out in another way sets it
+ * first, so that this one reads and writes nothing there.
+ */
+export const FORMAT_KEY = 'cs:format'
+export const FORMAT = '1'
 
 /** A unit that would be misread, or that is not below DEL, becomes DEL and four hex digits. Nothing below DEL sorts behind it. */
 const ESCAPE = '\x7f'
@@ -89,6 +96,11 @@ function newKeys(prefix: string): PartitionKeys {
     limit: (limit) => `${prefix}l:${encodeName(limit)}`,
     recordChannel: (type, id) => `${prefix}w:${encodeName(type)}:${encodeName(id)}`,
   }
+}
+
+/** The first line of a record, with its end. */
+export function lineOf(revision: number, commitId: string): string {
+  return `${revision} ${commitId}\n`
 }
 
 /** For a scan: all keys of one partition. */

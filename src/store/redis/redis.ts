@@ -15,7 +15,7 @@ import { type RedisAddress } from './address.ts'
 import { type Answer, type Calls, createCalls, scriptArguments } from './calls.ts'
 import { type Confirmations, createConfirmations } from './confirm.ts'
 import { commitArguments, readCommitReply } from './commit.ts'
-import { encodeMember, keysOf, RESTORING_KEY } from './keys.ts'
+import { encodeMember, FORMAT, FORMAT_KEY, keysOf, RESTORING_KEY } from './keys.ts'
 import { readEntries, readRecord, readWindow } from './replies.ts'
 import { type Script, SCRIPTS } from './scripts.ts'
 import { durabilityOf, problemsOf, type Wanted } from './settings.ts'
@@ -76,7 +76,7 @@ export async function openRedisStore(options: RedisOptions): Promise<Store> {
   let changed = (): void => undefined
   const { topology, durability } = await connectRedis(options, () => changed())
   try {
-    await refuseUnfinished(topology, options)
+    await refuseForeign(topology, options)
   } catch (error) {
     topology.close()
     throw error
@@ -125,12 +125,22 @@ export async function connectRedis(
   return { topology, durability: weakest }
 }
 
-/** Half a store must never be taken for a whole one. @throws StoreUnavailable while a restore is under way, or was broken off */
-export async function refuseUnfinished(topology: Topology, { callMs }: RedisOptions): Promise<void> {
-  const call = { key: RESTORING_KEY, args: ['GET', RESTORING_KEY], reads: true }
-  const { reply } = await createCalls(topology).run({ ...call, ms: callMs ?? STORE_LIMITS.callMs })
-  if (reply !== null)
+/**
+ * Half a store must never be taken for a whole one, nor that of a later version for ours.
+ *
+ * @throws StoreUnavailable while a restore is under way, or was broken off; an Error of one sentence for another format
+ */
+export async function refuseForeign(topology: Topology, { callMs }: RedisOptions): Promise<void> {
+  const calls = createCalls(topology)
+  const read = async (key: string): Promise<unknown> =>
+    (await calls.run({ key, args: ['GET', key], reads: true, ms: callMs ?? STORE_LIMITS.callMs })).reply
+  if ((await read(RESTORING_KEY)) !== null)
     throw new StoreUnavailable('a restore into this store is under way, or was broken off: complete it first')
+  const format = (await read(FORMAT_KEY)) ?? FORMAT
+  if (format !== FORMAT)
+    throw new Error(
+      `the store has another format (\`${FORMAT_KEY}\`), this version reads format ${FORMAT}: start the version that wrote it, or a newer one`,
+    )
 }
 
 class RedisStore implements Store {

@@ -34,7 +34,7 @@ end
  * KEYS  1 head, 2 events, then what the parts name by position
  * ARGV  1 deadline in ms by the server's clock, 2 commit id, 3 commit id as a member, 4 '1' to be told the epoch, 5 the partition's channel,
  *       6 number of guards, 7 number of events, 8 the time where it is not the server's, else '', then the guards, then the events and writes, each a letter and its arguments:
- *   guards  r key revision | l key windowMs amount atMost | e epoch
+ *   guards  r key revision | w key line (the first of the record, with its end) | l key windowMs amount atMost | e epoch
  *   writes  p key channel body | d key channel | i key score member | x key member | m key | c key windowMs at amount guarded('1'|'0')
  *   events  e body
  * A message that cannot be published is lost, not the commit: callers look again.
@@ -141,6 +141,10 @@ for g = 1, num(ARGV[6]) do
   local op, k, holds = ARGV[i], num(ARGV[i + 1]), nil
   if op == 'r' then
     holds = revision(k) == ARGV[i + 2]
+    i = i + 3
+  elseif op == 'w' then
+    holds = call('GETRANGE', KEYS[k], 0, #ARGV[i + 2] - 1) == ARGV[i + 2]
+    if holds then revisions[k] = string.match(ARGV[i + 2], '^%d+') end
     i = i + 3
   elseif op == 'l' then
     limits = limits or newLimits()

@@ -6,6 +6,7 @@ import {
   openSync,
   closeSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -287,6 +288,31 @@ describe('a disk that fails', () => {
     )
     expect(await store.events('t', 0, 9)).toHaveLength(1)
     free.bytes = 1e9
+    await expect.poll(async () => (await store.health()).ready).toBe(true)
+    expect(await store.commit('t', commitOf(store, { events: ['e'] }))).toEqual({ ok: true, numbers: [2] })
+  })
+
+  it('refuses writes while its data file is not the one that has the name, for nobody would find them', async () => {
+    const path = newDirectory()
+    const store = await open({ path })
+    const [file, aside] = [join(path, DATA), join(path, 'aside')]
+    await store.commit('t', commitOf(store, { events: ['e'] }))
+    const refused = async (what: string): Promise<void> => {
+      await expect.poll(async () => (await store.health()).ready).toBe(false)
+      const reason = `store.mdb ${what} while it was open: put it right, and restart`
+      expect(await store.health()).toEqual({ ready: false, reason })
+      await expect(store.commit('t', commitOf(store, { events: ['lost'] }))).rejects.toMatchObject({
+        name: 'StoreUnavailable',
+        message: reason,
+      })
+    }
+    renameSync(file, aside)
+    await refused('was removed')
+    copyFileSync(aside, file)
+    await expect.poll(async () => (await store.health()).reason).toContain('was replaced')
+    await refused('was replaced')
+    expect(await store.events('t', 0, 9)).toHaveLength(1)
+    renameSync(aside, file)
     await expect.poll(async () => (await store.health()).ready).toBe(true)
     expect(await store.commit('t', commitOf(store, { events: ['e'] }))).toEqual({ ok: true, numbers: [2] })
   })

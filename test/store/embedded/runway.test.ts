@@ -22,7 +22,7 @@ function airport({ leftNothing = true, nearlyFull = false } = {}) {
     before: {
       epoch: 'e',
       refresh: () => {},
-      revision: () => 0,
+      head: () => ({ revision: 0, commitId: '' }),
       score: () => undefined,
       window: () => undefined,
       lastNumber: () => 0,

@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../../src/store/redis/address.ts'
+import { openRedisArchive } from '../../../src/store/redis/archive.ts'
 import { openRedisStore } from '../../../src/store/redis/redis.ts'
+import { openRedisRestore } from '../../../src/store/redis/restore.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type RedisServer, startRedis } from '../../redis/server.ts'
 import { openedEmpty } from '../../redis/opened.ts'
@@ -26,4 +28,21 @@ describe('the redis store against the model', () => {
     await compareWithModel(store, { runs: 200, steps: 45, inOrder: true })
     await store.close()
   }, 120_000)
+})
+
+describe('a store of a later version', () => {
+  it('is neither opened, read as a whole, nor restored into: its keys may mean something else', async () => {
+    await server.ask('FLUSHALL')
+    const options = { address: parseRedisAddress(server.url) }
+    await server.ask('SET', 'cs:format', '1')
+    await (await openRedisStore(options)).close()
+    await (await openRedisArchive(options)).close()
+    await server.ask('SET', 'cs:format', '2')
+    const refused =
+      /^the store has another format \(`cs:format`\), this version reads format 1: start the version that wrote it/
+    await expect(openRedisStore(options)).rejects.toThrow(refused)
+    await expect(openRedisArchive(options)).rejects.toThrow(refused)
+    await expect(openRedisRestore(options)).rejects.toThrow('already')
+    expect(await server.ask('DBSIZE')).toBe('1')
+  })
 })

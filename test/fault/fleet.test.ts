@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseRedisAddress } from '../../src/store/redis/address.ts'
+import { openRedisStore } from '../../src/store/redis/redis.ts'
+import { openWorld, type World } from '../gateway-fixture.ts'
+import { Game } from '../gateway/contract-game.ts'
+import { BUNDLES } from '../gateway/contract-policy.ts'
+import { type RedisServer, startRedis } from '../redis/server.ts'
+
+/**
+ * The game of test/gateway/contract-model.test.ts with three gateways on one Redis: which of them is asked makes no difference, and what is asked of them at
+ * the same time is answered as in some order. While their policies differ, each judges by its own, on what all of them have decided.
+ */
+const SEEDS =
+  process.env['COUNTERSIGN_SOAK'] === undefined ? [2] : Array.from({ length: 40 }, (_, i) => i + 1)
+const GAMES = SEEDS.flatMap((seed) => [
+  { seed, reloads: 'on all of them', meanwhile: 0 },
+  { seed, reloads: 'on one after another', meanwhile: 15 },
+])
+const STEPS = 60
+const GATEWAYS = 3
+
+let redis: RedisServer
+beforeAll(async () => {
+  redis = await startRedis({ config: { databases: '200' } })
+})
+afterAll(() => redis.dispose())
+
+let databases = 0
+async function openFleet(): Promise<[World, ...World[]]> {
+  const address = parseRedisAddress(`${redis.url}/${databases++}`)
+  const open = (): Promise<World> =>
+    openWorld({ files: BUNDLES.first, openStore: (clock) => openRedisStore({ address, clock }) })
+  const worlds: [World, ...World[]] = [await open()]
+  while (worlds.length < GATEWAYS) worlds.push(await open())
+  return worlds
+}
+
+describe('a fleet of gateways and the model of the contract', () => {
+  let contended = 0
+  it.each(GAMES)(
+    'give the same answers, whichever is asked (seed $seed, policy reloaded $reloads)',
+    async ({ seed, meanwhile }) => {
+      const worlds = await openFleet()
+      try {
+        const game = new Game(worlds, seed)
+        await game.begin()
+        for (const bundle of ['second', 'first'] as const) {
+          for (let i = 0; i < STEPS; i++) await game.step()
+          await game.change(bundle, meanwhile)
+        }
+        contended += game.contended
+      } finally {
+        for (const world of worlds) await world.close()
+      }
+    },
+  )
+
+  it('have had calls at the same time whose order mattered', () => {
+    expect(contended).toBeGreaterThan(10 * GAMES.length)
+  })
+})
