@@ -96,9 +96,25 @@ export async function openConsole(options: WorldOptions = {}): Promise<Console> 
   return new Console(world, browser)
 }
 
-/** Goes to a page of the console by its address, as a link in a chat would. */
+/**
+ * Goes to a page of the console by its address, as a link in a chat would. From one page of the console to another nothing is loaded, and a
+ * browser says that it has arrived before the page hears of it: what was on the screen before is off it when this returns.
+ */
 export async function visit(page: Page, world: World, hash: string): Promise<void> {
-  await page.goto(`${world.url}/console/#/${hash}`)
+  const there = `${world.url}/console/#/${hash}`
+  const [from, to] = [new URL(page.url()), new URL(there)]
+  if (from.origin + from.pathname !== to.origin + to.pathname || from.hash === to.hash) {
+    await page.goto(there)
+    return
+  }
+  await page.evaluate(
+    (address) =>
+      new Promise<void>((heard) => {
+        addEventListener('hashchange', () => heard(), { once: true })
+        location.href = address
+      }),
+    there,
+  )
 }
 
 /** What axe has against the page as it is now: every rule it has, WCAG 2.2 AA and good practice. */

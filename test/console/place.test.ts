@@ -226,6 +226,32 @@ describe('a list', () => {
     expect(await focused(page)).toBe(order[2])
   })
 
+  it('takes keys from the moment it is there, and shows nothing that answers another question', async () => {
+    const page = await console_.signedIn({ reviewer: 'ben' })
+    const one = await held(bot)
+    await page.locator(`.row a[href="#/thread/${one.thread}"]`).waitFor()
+    await visit(page, console_.world, 'policies')
+    await page.getByRole('heading', { name: 'Policies' }).waitFor()
+    const seen = await page.evaluate(
+      () =>
+        new Promise<[string | null | undefined, string | null | undefined]>((done) => {
+          const watch = new MutationObserver(() => {
+            const first = document.querySelector('.row a')
+            if (!first) return
+            document.dispatchEvent(new KeyboardEvent('keydown', { key: 'j', bubbles: true }))
+            const focus = document.activeElement?.getAttribute('href')
+            watch.disconnect()
+            // before the browser has painted once
+            location.hash = '#/queue?q=nothing-like-it'
+            addEventListener('hashchange', () => done([focus, document.querySelector('.row')?.textContent]))
+          })
+          watch.observe(document.body, { childList: true, subtree: true })
+          location.hash = '#/queue'
+        }),
+    )
+    expect(seen).toEqual([expect.stringContaining('#/thread/'), undefined])
+  })
+
   it('fits a phone, whoever has claimed a call', async () => {
     const one = await held(bot, { subject: 'Claimed by a long name', payload: { amount: 60_000 } })
     const name = 'Katharina-Sophie von Hohenstein-Wolkenburg'

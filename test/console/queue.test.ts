@@ -43,6 +43,7 @@ describe('signing in', () => {
     await page.getByText('countersign login-link').waitFor()
     await page.goto(`${world.url}/console/#/sign-in?problem=access_denied`)
     await page.reload()
+    await page.getByRole('heading', { name: 'Countersign' }).waitFor()
     expect(await axe(page)).toEqual([])
   })
 

@@ -202,7 +202,7 @@ describe('one destination', () => {
     await rows(page).filter({ hasText: done.thread }).getByText('1 try · last: 204').waitFor()
     await button(page, 'delivered').click()
     await page.waitForFunction(() => location.hash.endsWith('?state=delivered'))
-    expect(await rows(page).count()).toBe(1)
+    await expect.poll(() => rows(page).count()).toBe(1)
   })
 
   it('delivers again all that was given up since a time', async () => {

@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { List } from '../list/list.tsx'
 import { type Filters, queryOf } from '../queue/filters.ts'
 import { ThreadRow } from '../queue/thread-row.tsx'
@@ -11,7 +11,8 @@ const list = createThreads()
 /** Every thread there was, newest first, by words and by facts. */
 export function HistoryPage({ filters }: { readonly filters: Filters }) {
   const load = (): void => void list.load(addressOf(filters))
-  useEffect(load, [queryOf(filters)])
+  // before the first painting, as in the queue
+  useLayoutEffect(load, [queryOf(filters)])
   return (
     <>
       <div class="title">

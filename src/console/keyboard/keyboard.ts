@@ -9,7 +9,7 @@ export type Handlers = Partial<Record<Action, () => void>>
 let ofPage: Handlers = {}
 let pending = false
 
-/** The page on the screen says what its keys do. */
+/** The page on the screen says what its keys do; before it is painted, because a key may follow at once. */
 export function handleKeys(handlers: Handlers): () => void {
   ofPage = handlers
   return () => {

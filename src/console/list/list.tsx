@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { handleKeys } from '../keyboard/keyboard.ts'
 import { ProblemNote } from '../wire/problem.tsx'
 import type { ListState } from './list-state.ts'
@@ -17,8 +17,8 @@ interface ListProps<T> {
 /** Rows with one of them in focus: j and k move it, Enter opens it. */
 export function List<T>({ state, label, row, retry, more, empty }: ListProps<T>) {
   const { items, loading, problem, cursor } = state
-  useEffect(() => handleKeys({ next: () => move(1), previous: () => move(-1) }), [])
-  useEffect(returnToRow, [items.length > 0])
+  useLayoutEffect(() => handleKeys({ next: () => move(1), previous: () => move(-1) }), [])
+  useLayoutEffect(returnToRow, [items.length > 0])
   return (
     <section aria-label={label} aria-busy={loading}>
       {problem && <ProblemNote problem={problem} retry={retry} />}

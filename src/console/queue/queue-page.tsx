@@ -1,5 +1,5 @@
 import { signal } from '../signal.ts'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import type { ThreadChange, ThreadSummary } from '../../contract/reviewer.ts'
 import { List } from '../list/list.tsx'
 import { RiskMark } from '../risk/risk-mark.tsx'
@@ -27,7 +27,8 @@ export function QueuePage({ filters }: { readonly filters: Filters }) {
     void list.load(addressOf(asked)).then(() => {
       if (!list.state.value.loading) meanwhile.splice(0).forEach((change) => apply(change, asked))
     })
-  useEffect(() => {
+  // before the first painting: rows that answer another address are never seen
+  useLayoutEffect(() => {
     load()
     return listen({
       changed: (change) => {

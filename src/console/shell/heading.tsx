@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** The first page after loading leaves the focus where the browser has it. */
 let visited = false
@@ -14,7 +14,7 @@ export function startReading(): void {
 /** The heading of a page: it takes the focus when one comes to the page, so that reading starts there. */
 export function Heading({ children }: { readonly children: ComponentChildren }) {
   const element = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (visited) element.current?.focus()
     visited = true
   }, [])

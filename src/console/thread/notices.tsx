@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { hashOf } from '../route.ts'
 import { list } from '../router.ts'
@@ -49,7 +49,7 @@ export function Outcome({ thread, view }: { readonly thread: ThreadState; readon
 /** It takes the focus: the button that was pressed may be gone, and this may stand far above what was on the screen. */
 function Told({ notice }: { readonly notice: Notice }) {
   const element = useRef<HTMLDivElement>(null)
-  useEffect(() => element.current?.focus(), [])
+  useLayoutEffect(() => element.current?.focus(), [])
   const { kind } = notice
   return (
     <div class={KINDS[kind]} tabIndex={-1} ref={element}>

@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import { handleKeys } from '../keyboard/keyboard.ts'
 import { PayloadPanel } from '../payload/payload-panel.tsx'
 import { leaveFrom } from '../list/list.tsx'
@@ -34,7 +34,7 @@ export function ThreadPage({ id }: { readonly id: string }) {
       stale: () => void thread.load(),
     })
   }, [thread])
-  useEffect(
+  useLayoutEffect(
     () =>
       handleKeys({
         approve: () => deciding.start('approve'),

@@ -2,7 +2,7 @@ import type { DeliveryView } from '../../contract/webhook.ts'
 import { now } from '../time/clock.ts'
 import { Ago, exact } from '../time/countdown.tsx'
 import { span } from '../time/elapsed.ts'
-import type { Act } from './destination.tsx'
+import type { Act } from './act.ts'
 import { State } from './destinations.tsx'
 
 interface RowProps {

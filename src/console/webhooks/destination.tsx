@@ -12,15 +12,13 @@ import { useResource } from '../wire/resource.ts'
 import { DeliveryRow } from './delivery-row.tsx'
 import { eventsOf, FailingSince, State } from './destinations.tsx'
 import { useFollowing } from './following.ts'
+import type { Act } from './act.ts'
 import { RedeliverSince } from './redeliver-since.tsx'
 
 interface DestinationProps {
   readonly id: string
   readonly state: DeliveryState | undefined
 }
-
-/** Does something to a path below the destination, says what came of it, and reads again. */
-export type Act = <T>(path: string, body: object | undefined, said: (answer: T) => string) => Promise<void>
 
 const createDeliveries = () =>
   createList({

@@ -1,0 +1,2 @@
+/** Does something to a path below the destination, says what came of it, and reads again. */
+export type Act = <T>(path: string, body: object | undefined, said: (answer: T) => string) => Promise<void>
