@@ -103,7 +103,8 @@ class Gate:
         payload = _copy(payload)
         action = {"v": 1, "task_id": self.task_id, "tool_name": tool, "payload": payload}
         request = {**_copy(claims), "tool_name": tool, "payload": payload}
-        decision, action_hash = self._submit({**action, "nonce": call_id or str(uuid.uuid4())}, request)
+        nonce = {"nonce": call_id or str(uuid.uuid4())}
+        decision, action_hash = self._submit({**action, **nonce}, request, comes_again=bool(call_id))
         deadline = time.monotonic() + (self._max_wait if max_wait is None else max_wait)
         if decision.get("status") == "pending_review":
             thread_id = decision.get("thread_id")
@@ -120,15 +121,18 @@ class Gate:
             self._redeem(decision, payload, action_hash)
         return payload, thread_id
 
-    def _submit(self, action, request):
-        """An allow is for one run: what the gateway gave before, to somebody else, is asked for anew under the next number."""
+    def _submit(self, action, request, comes_again):
+        """An allow is for one run: what the gateway gave before is asked for anew under the next number, where others may know the id.
+
+        Whether the first answer was lost on its way here or used by somebody else nobody can tell: it rather counts twice than runs twice.
+        """
         task = urllib.parse.quote(self.task_id, safe="")
         path = f"/api/agent/tasks/{task}/requests"
         for again in itertools.count():
             action_hash = _hash(action if again == 0 else {**action, "again": again})
             headers = {"idempotency-key": action_hash}
-            decision, ours = self._attempt("POST", path, {**request, "action_hash": action_hash}, headers)
-            if ours or decision.get("status") != "allow":
+            decision, replayed = self._attempt("POST", path, {**request, "action_hash": action_hash}, headers)
+            if decision.get("status") != "allow" or not (replayed and comes_again):
                 return decision, action_hash
         raise AssertionError("unreachable")
 
@@ -183,19 +187,16 @@ class Gate:
     def _attempt(self, method, path, body=None, headers=None, wait=0, thread_id=None):
         """Repeats what may be repeated. Every call is safe to repeat: a second redemption only reads `used`.
 
-        Returns the answer, and whether nobody else can have had it: the gateway does not say that it gave it before, or a try of
-        ours may have been what it gave it to.
+        Returns the answer, and whether the gateway says that it gave it before.
         """
-        pause, lost = 0.1, False
+        pause = 0.1
         for left in reversed(range(_TRIES)):
             try:
                 status, answer, response = self._ask(method, path, body, headers or {}, wait)
             except (OSError, http.client.HTTPException, ValueError) as error:
                 status, answer, response = None, {"detail": f"no answer from the gateway: {error}"}, {}
             if status == 200:
-                return answer, lost or "idempotent-replayed" not in response
-            # what refuses with another code has done nothing
-            lost = lost or answer.get("code") in (None, "outcome_unknown")
+                return answer, "idempotent-replayed" in response
             if left == 0 or (status is not None and status not in _RETRIED):
                 raise _failed(status, answer, thread_id)
             asked = response.get("retry-after", "")

@@ -70,6 +70,7 @@ export function createGate(options: GateOptions): Gate {
     taskId: options.taskId ?? ownTask,
     callId: options.callId ?? crypto.randomUUID(),
     // nobody comes again under an id that nobody knows
+    comesAgain: options.callId !== undefined,
     allows: options.callId === undefined ? createAllows(clock) : allows,
     maxWaitMs: options.maxWaitMs ?? gate.maxWaitMs ?? DEFAULT_WAIT_MS,
     signal: options.signal,
@@ -127,6 +128,8 @@ interface Run {
   readonly tool: string
   readonly taskId: string
   readonly callId: string
+  /** Others may know the id: another process, or this one before it was started again. */
+  readonly comesAgain: boolean
   readonly allows: Allows
   readonly maxWaitMs: number
   readonly signal: AbortSignal | undefined
@@ -159,16 +162,18 @@ async function decided(run: Run, payload: Payload): Promise<Permitted> {
 
 /**
  * An allow is for one run: who comes again under the same id is judged again, by the limits and the history of then. Which were used in this process is known; of
- * the others the gateway says that it gave them before.
+ * the others the gateway says that it gave them before. Whether the first answer was lost on its way here, or used by somebody else who knows the id, nobody can
+ * tell: it rather counts twice than runs twice.
  */
 async function submitted(run: Run, payload: Payload): Promise<Step> {
   const first = await actionOf(run, payload, { nonce: run.callId })
   for (;;) {
     const again = run.allows.used(first.hash)
     const action = again === 0 ? first : await actionOf(run, payload, { nonce: run.callId, again })
-    const { decision, ours } = await submit(run.client, submissionOf(run, action))
+    const { decision, replayed } = await submit(run.client, submissionOf(run, action))
     if (decision.status !== 'allow') return { action, decision }
-    if (run.allows.use(first.hash, again) && ours) return { action, decision }
+    const mayBeUsed = replayed && run.comesAgain
+    if (run.allows.use(first.hash, again) && !mayBeUsed) return { action, decision }
   }
 }
 

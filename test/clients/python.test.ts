@@ -148,13 +148,20 @@ describe('the client in Python', () => {
     expect(types).toEqual(Array.from({ length: 3 }, () => ['decision.allowed', 'agent.event']).flat())
   })
 
-  it('takes a repeated allow when its own answer may have been lost, and counts once', async () => {
-    let drop = true
+  it.each([
+    [
+      'judged again, where others may know its id',
+      { call_id: 'lost' },
+      ['decision.allowed', 'decision.allowed'],
+    ],
+    ['counted once, where nobody can', {}, ['decision.allowed']],
+  ])('is, when the answer was lost, %s', async (_, options, allowed) => {
+    let lose = true
     const lossy = createServer((request, response) => {
       const { method = '', url = '', headers } = request
       const passed = httpRequest(world.url + url, { method, headers }, (answer) => {
-        const lost = drop && url.endsWith('/requests')
-        if (lost) drop = false
+        const lost = lose && url.endsWith('/requests')
+        if (lost) lose = false
         if (lost) return void request.socket.destroy()
         response.writeHead(answer.statusCode ?? 0, answer.headers)
         answer.pipe(response)
@@ -165,11 +172,12 @@ describe('the client in Python', () => {
     try {
       const url = `http://127.0.0.1:${(lossy.address() as AddressInfo).port}`
       const recorded = await world.evidenceOf(async () => {
-        const ran = await python({ url, tool: 't', payload: { n: 'lost' }, options: { call_id: 'lost' } })
-        expect(ran).toMatchObject({ result: 'done' })
+        expect(await python({ url, tool: 't', payload: { n: 'lost' }, options })).toMatchObject({
+          result: 'done',
+        })
       })
-      expect(drop).toBe(false)
-      expect(recorded.map(({ record }) => record.type)).toEqual(['decision.allowed', 'agent.event'])
+      expect(lose).toBe(false)
+      expect(recorded.map(({ record }) => record.type)).toEqual([...allowed, 'agent.event'])
     } finally {
       lossy.close()
     }

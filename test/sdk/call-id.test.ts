@@ -111,19 +111,40 @@ describe('an id of which policy allows a call', () => {
     },
   )
 
-  it('counts once when the answer is lost, and what comes instead of it is repeated', async () => {
-    let drop = true
-    const { next, ran } = calls('lost', 2, async (url, init) => {
-      const answer = await fetch(url, init)
-      const lost = drop && url.endsWith('/requests')
-      if (lost) drop = false
-      if (lost) throw new TypeError('the line was cut')
-      return answer
+  /** The first proposal gets no answer, whether it was delivered or not. */
+  const losing = (delivered: boolean): NonNullable<GateOptions['fetch']> => {
+    let lose = true
+    return async (url, init) => {
+      const lost = lose && url.endsWith('/requests')
+      if (lost) lose = false
+      if (!lost) return fetch(url, init)
+      if (delivered) await (await fetch(url, init)).text()
+      throw new TypeError('the line was cut')
+    }
+  }
+  const typesOf = async (act: () => Promise<unknown>): Promise<string[]> =>
+    (await few.evidenceOf(act)).map(({ record }) => record.type)
+
+  it('is judged again when the answer is lost: somebody else may have used it', async () => {
+    const { next, ran } = calls('lost', 1, losing(true))
+    expect(await typesOf(next)).toEqual(['decision.allowed', 'decision.allowed', 'agent.event'])
+    expect(ran()).toBe(1)
+  })
+
+  it('runs once for each allow, also when another process had the first and this one does not reach the gateway', async () => {
+    const [before, after] = [calls('again', 1), calls('again', 1, losing(false))]
+    const types = await typesOf(async () => {
+      await before.next()
+      await after.next()
     })
-    const recorded = await few.evidenceOf(async () => expect(await next()).toBe(1))
-    expect(recorded.map(({ record }) => record.type)).toEqual(['decision.allowed', 'agent.event'])
-    expect([await next(), ran()]).toEqual([2, 2])
-    expect(await outcomeOf(next())).toBe('timeout')
+    expect([before.ran(), after.ran()]).toEqual([1, 1])
+    expect(types.filter((type) => type === 'decision.allowed')).toHaveLength(2)
+  })
+
+  it('counts once when the answer is lost of a call whose id nobody knows', async () => {
+    const own = createGate({ url: few.url, key, taskId: 'own', fetch: losing(true) })
+    const types = await typesOf(() => own.guard('t', { n: 1 }, () => 'ran'))
+    expect(types).toEqual(['decision.allowed', 'agent.event'])
   })
 
   it.each([
