@@ -2,7 +2,8 @@ import { type Cell, CounterCell, type Exemplar, GaugeCell, HistogramCell } from 
 import type { Family } from './exposition.ts'
 import type { OpenSet } from './labels.ts'
 import { type Admission, closedCombinations, createSeries, type Labels, type Series } from './series.ts'
-import { type MetricName, METRICS, type MetricSpec } from './table.ts'
+import type { MetricSpec } from './metric-spec.ts'
+import { type MetricName, METRICS } from './table.ts'
 
 type Of<K extends MetricSpec['kind']> = {
   [N in MetricName]: (typeof METRICS)[N]['kind'] extends K ? N : never

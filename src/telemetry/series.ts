@@ -1,5 +1,6 @@
 import { isOpen, type LabelSet, type OpenSet, OTHER } from './labels.ts'
-import { closedSeries, type MetricSpec, mostSeries } from './table.ts'
+import type { MetricSpec } from './metric-spec.ts'
+import { closedSeries, mostSeries } from './table.ts'
 
 export type Labels = Readonly<Record<string, string>>
 

@@ -1,6 +1,6 @@
 import { FREEZE_KINDS } from '../domain/freeze.ts'
 import { GROUPS, REVIEW_ENDS, REVOCATIONS, RISKS, SIGN_IN_RESULTS } from './labels.ts'
-import type { MetricSpec } from './table.ts'
+import type { MetricSpec } from './metric-spec.ts'
 
 /** From five seconds to seven days. */
 const HUMAN = [5, 30, 60, 300, 900, 1_800, 3_600, 14_400, 28_800, 86_400, 259_200, 604_800]

@@ -8,7 +8,7 @@ import {
   STATUSES,
   STORE_OPERATIONS,
 } from './labels.ts'
-import type { MetricSpec } from './table.ts'
+import type { MetricSpec } from './metric-spec.ts'
 
 /** Half a second: where a slow store becomes a ticket (deploy/prometheus/alerts.yaml). Between bounds that are farther apart a quantile is a guess. */
 const STORE_CALLS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 60]

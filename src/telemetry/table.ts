@@ -1,4 +1,5 @@
-import { isOpen, type LabelSet } from './labels.ts'
+import { isOpen } from './labels.ts'
+import type { MetricSpec } from './metric-spec.ts'
 import { DECISION_METRICS } from './table-decisions.ts'
 import { REVIEW_METRICS } from './table-reviews.ts'
 import { SERVICE_METRICS, STORE_METRICS, WEBHOOK_METRICS } from './table-service.ts'
@@ -8,22 +9,9 @@ import { SERVICE_METRICS, STORE_METRICS, WEBHOOK_METRICS } from './table-service
  * agent, reviewer or tenant, and all of them together are never more than `MAX_SAMPLES`, whatever agents send and bundles hold.
  *
  * A new metric is a row here, a panel in grafana/src/, and what counts it: docs/metrics.md is made from the table.
+ *
+ * For docs/metrics.md every metric stands in one area.
  */
-export interface MetricSpec {
-  readonly kind: 'counter' | 'gauge' | 'histogram'
-  readonly name: string
-  /** What is counted or measured. */
-  readonly unit: string
-  readonly help: string
-  readonly labels: Readonly<Record<string, LabelSet>>
-  readonly buckets?: readonly number[]
-  /** Most series; only where a label is open, else the product of the closed sets says it. */
-  readonly atMost?: number
-  /** What an exemplar of it names. */
-  readonly exemplar?: 'trace_id' | 'thread_id'
-}
-
-/** For docs/metrics.md: every metric stands in one area. */
 export const AREAS = {
   'Decisions and policy': DECISION_METRICS,
   'Reviews, proofs and people': REVIEW_METRICS,

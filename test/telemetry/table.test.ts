@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { isOpen, type LabelSet } from '../../src/telemetry/labels.ts'
+import type { MetricSpec } from '../../src/telemetry/metric-spec.ts'
 import {
   AREAS,
   MAX_SAMPLES,
   METRICS,
-  type MetricSpec,
   mostSeries,
   NODE_SAMPLES,
   samplesPerSeries,
