@@ -15,6 +15,8 @@ export interface Checkpoints {
 }
 
 const EVERY_MS = 1_000
+const REKEYED =
+  'evidence was signed by another key until now: hand auditors the new one (`countersign evidence key`); if that was not meant, give every gateway the COUNTERSIGN_SIGNING_KEY of before'
 
 export function assembleCheckpoints(log: LogIdentity, everyMs = EVERY_MS): Checkpoints {
   let checkpointer: Checkpointer | undefined
@@ -23,7 +25,11 @@ export function assembleCheckpoints(log: LogIdentity, everyMs = EVERY_MS): Check
     lagMs: () => checkpointer?.lagMs() ?? 0,
     start(deps, logger) {
       checkpointer = createCheckpointer({
-        make: (tenant) => makeCheckpoint(deps, log, tenant),
+        make: async (tenant) => {
+          const made = await makeCheckpoint(deps, log, tenant)
+          if (made.rekeyed) logger.warn({ tenant }, REKEYED)
+          return made
+        },
         tenants: async () => [SYSTEM, ...(await listTenants(deps))],
         now: () => deps.store.now(),
         everyMs,

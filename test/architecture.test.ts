@@ -144,6 +144,26 @@ function violations(file: string, text: string): string[] {
     .map((path) => `${file} must not import ${path}`)
 }
 
+/** The first circle that is found, from a file to itself; empty when there is none. */
+function circleIn(imports: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const done = new Set<string>()
+  const follow = (file: string, path: readonly string[]): readonly string[] => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
+    if (done.has(file)) return []
+    done.add(file)
+    for (const next of imports.get(file) ?? []) {
+      const circle = follow(next, [...path, file])
+      if (circle.length > 0) return circle
+    }
+    return []
+  }
+  for (const file of imports.keys()) {
+    const circle = follow(file, [])
+    if (circle.length > 0) return circle
+  }
+  return []
+}
+
 /** The entry that says most about a file: its own, else that of the innermost folder. */
 function zoneOf(file: string): string {
   const parts = file.split('/')
@@ -158,6 +178,15 @@ describe('the import table', () => {
 
   it('is kept by every file', () => {
     expect(files.flatMap((file) => violations(file, readFileSync(join(root, file), 'utf8')))).toEqual([])
+  })
+
+  it('leads nowhere in a circle, of types either', () => {
+    const imports = new Map(
+      files.map((file) => [file, importsOf(file, readFileSync(join(root, file), 'utf8'))]),
+    )
+    expect(circleIn(imports)).toEqual([])
+    const circle = new Map(Object.entries({ 'a.ts': ['b.ts'], 'b.ts': ['c.ts'], 'c.ts': ['b.ts'] }))
+    expect(circleIn(circle)).toEqual(['b.ts', 'c.ts', 'b.ts'])
   })
 
   it('finds a broken rule (the check itself can fail)', () => {

@@ -458,12 +458,17 @@ export class World {
     return this.evidence(tenant, before)
   }
 
-  /** Replaces files of the bundle and resolves when the change was loaded, or refused. */
+  /** Replaces files of the bundle and resolves when the change was loaded, or refused: all of it, though files are written one after another. */
   async changePolicies(files: Readonly<Record<string, string>>): Promise<void> {
     const { policies } = this.app.deps
     const before = policies.status().lastLoad?.revision
     await writeBundle(this.policies, files)
-    await until(() => policies.status().lastLoad?.revision !== before)
+    const loaded = await loadBundle(this.policies)
+    const wanted = loaded.ok ? loaded.snapshot.revision : loaded.revision
+    await until(() => {
+      const { revision = '' } = policies.status().lastLoad ?? {}
+      return revision !== before && revision === wanted
+    })
   }
 }
 

@@ -1,8 +1,12 @@
 import type { ThreadChange } from '../src/contract/reviewer.ts'
+import { checkComponent } from './documented.ts'
 import { type Reviewer, until } from './gateway-fixture.ts'
 
 export interface Message {
+  /** Of the record. */
   readonly id: number
+  /** What a reader comes back with. */
+  readonly place: string
   readonly event: string
   readonly data: Partial<ThreadChange>
 }
@@ -16,7 +20,7 @@ export class Listener {
   headers = new Headers()
   readonly #controller = new AbortController()
 
-  static async open(who: Reviewer, after?: number): Promise<Listener> {
+  static async open(who: Reviewer, after?: number | string): Promise<Listener> {
     const listener = new Listener()
     const headers = {
       ...who.credentials(),
@@ -48,7 +52,8 @@ export class Listener {
     const field = (name: string): string => new RegExp(`^${name}: (.*)$`, 'm').exec(part)?.[1] ?? ''
     if (part.includes('data:'))
       this.messages.push({
-        id: Number(field('id')),
+        id: Number.parseInt(field('id'), 10),
+        place: field('id'),
         event: field('event'),
         data: JSON.parse(field('data')) as Partial<ThreadChange>,
       })
@@ -58,7 +63,9 @@ export class Listener {
     const wanted = (one: Message): boolean =>
       one.event === event && (thread === undefined || one.data.thread?.thread_id === thread)
     await until(() => this.messages.some(wanted))
-    return this.messages.find(wanted) as Message
+    const found = this.messages.find(wanted) as Message
+    if (event === 'thread') checkComponent('ThreadChange', found.data)
+    return found
   }
 
   about(thread: string): (string | undefined)[] {

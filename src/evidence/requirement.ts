@@ -57,7 +57,7 @@ export function holdsTighter(before: ToldRequirement, after: ToldRequirement): v
   holds(tighter, 'it asks less of people than the revision before')
 }
 
-/** Of a person whose groups nobody but the directory knows: any that can fill a seat. */
+/** A person who voted. Without `groups` only the directory knows them, and every seat may be theirs. */
 export interface ToldPerson {
   readonly reviewer: string
   /** That an identity provider vouched for. */

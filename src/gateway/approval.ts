@@ -4,13 +4,14 @@ import { quorum } from '../domain/quorum.ts'
 import { currentVotes, type Thread } from '../domain/thread.ts'
 import type { Call, Outcome, ReviewerEntry, Snapshot, Tenant } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
+import type { LapseCode } from './ending.ts'
 import { historyFor } from './history.ts'
 import type { RevisionRecord } from './records.ts'
 import { callOf, decide } from './submit.ts'
 
 /** Why an approval no longer holds: the stable code that its message starts with. */
 export interface Lapse {
-  readonly code: 'policy_changed' | 'reviewer_removed' | 'store_changed'
+  readonly code: LapseCode
   readonly sentence: string
 }
 

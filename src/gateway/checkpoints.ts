@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CheckpointList, CheckpointsQuery, VerifierKeys } from '../contract/checkpoint.ts'
 import { LIMITS } from '../contract/limits.ts'
-import { signCheckpoint, type SigningKey, verifierKey } from '../domain/checkpoint.ts'
+import { openCheckpoint, signCheckpoint, type SigningKey, verifierKey } from '../domain/checkpoint.ts'
 import { leafHash } from '../domain/digest.ts'
 import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import type { Write } from '../store/store.ts'
@@ -30,6 +30,8 @@ export interface Made {
   readonly size: number
   /** There may be more of them already. */
   readonly more: boolean
+  /** The checkpoint before this one was signed by another key. */
+  readonly rekeyed: boolean
 }
 
 export const originOf = ({ name }: LogIdentity, tenant: string): string => `countersign/${name}/${tenant}`
@@ -46,22 +48,22 @@ export async function makeCheckpoint(deps: Deps, identity: LogIdentity, tenant: 
     const before = known?.value ?? EMPTY_TREE
     const tree = await extended(deps, tenant, before)
     const made = { size: tree.size, more: tree.size - before.size >= MOST_RECORDS }
-    if (tree.size === before.size) return { answer: made }
+    if (tree.size === before.size) return { answer: { ...made, rekeyed: false } }
     const at = deps.store.now()
     const [size, root] = [tree.size, rootOf(tree)]
-    const note = signCheckpoint(
-      { origin: originOf(identity, tenant), size, root, at: isoTime(at) },
-      identity.key,
-    )
+    const origin = originOf(identity, tenant)
+    const note = signCheckpoint({ origin, size, root, at: isoTime(at) }, identity.key)
+    const last = (await read(deps.store, tenant, 'checkpoint', String(before.size)))?.value
+    const ours = verifierKey(origin, identity.key.public)
     const id = String(size)
     return {
-      answer: made,
+      answer: { ...made, rekeyed: last !== undefined && openCheckpoint(last.note, ours) === undefined },
       guards: [unchanged('tree', HEAD, known), unchanged('checkpoint', id, undefined)],
       writes: [
         put('tree', HEAD, tree),
         put('checkpoint', id, { size, root, at, note }),
         { op: 'index', index: INDEX.checkpoints, member: id, to: size },
-        ...(await superseded(deps, tenant, before.size, at)),
+        ...superseded(last, at),
       ],
     }
   })
@@ -81,10 +83,9 @@ async function extended(deps: Deps, tenant: string, tree: MerkleTree): Promise<M
 }
 
 /** The one before goes when it is of the same hour. */
-async function superseded(deps: Deps, tenant: string, size: number, at: number): Promise<Write[]> {
-  const id = String(size)
-  const last = await read(deps.store, tenant, 'checkpoint', id)
-  if (last === undefined || hourOf(last.value.at) !== hourOf(at)) return []
+function superseded(last: CheckpointRecord | undefined, at: number): Write[] {
+  if (last === undefined || hourOf(last.at) !== hourOf(at)) return []
+  const id = String(last.size)
   return [remove('checkpoint', id), { op: 'index', index: INDEX.checkpoints, member: id }]
 }
 

@@ -3,7 +3,8 @@ import { LIMITS } from '../contract/limits.ts'
 import { claimOf, type Thread } from '../domain/thread.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
-import { keyGuard, reviewerEntry } from './identify.ts'
+import { freezeGuard, freezesNow } from './freezes.ts'
+import { keyGuard, keyInForce, reviewerEntry } from './identify.ts'
 import { unchanged, type Versioned } from './records.ts'
 import { reviewerRecord } from './reviewer-record.ts'
 import { writeThread } from './threads.ts'
@@ -22,15 +23,18 @@ export async function claim(
   { thread_id, takeOver }: { readonly thread_id: string; readonly takeOver: boolean },
 ): Promise<Committed<void>> {
   return transact(deps, caller.tenant, async () => {
+    reviewerEntry(deps.policies.current(), caller)
     const thread = await findThread(deps, caller.tenant, thread_id)
-    refuseObstacle(deps, caller, thread.value)
+    const freezes = await freezesNow(deps, caller.tenant)
+    refuseObstacle(deps, caller, thread.value, freezes)
     const now = deps.store.now()
     const held = claimOf(thread.value, now)
     if (held !== undefined && held.reviewer !== caller.id && !takeOver)
       throw new GatewayError('already_claimed', `\`${held.reviewer}\` is looking at this thread`)
     const claimed = { ...thread.value, claim: { reviewer: caller.id, expires_at: now + LIMITS.CLAIM_MS } }
     const from = held === undefined || held.reviewer === caller.id ? {} : { from: held.reviewer }
-    return claiming(deps, caller, thread, { after: claimed, type: 'thread.claimed', details: from })
+    const plan = claiming(deps, caller, thread, { after: claimed, type: 'thread.claimed', details: from })
+    return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
   })
 }
 
@@ -39,7 +43,11 @@ export async function release(deps: Deps, caller: Caller, thread_id: string): Pr
   return transact(deps, caller.tenant, async () => {
     reviewerEntry(deps.policies.current(), caller)
     const thread = await findThread(deps, caller.tenant, thread_id)
-    if (claimOf(thread.value, deps.store.now())?.reviewer !== caller.id) return { answer: undefined }
+    if (claimOf(thread.value, deps.store.now())?.reviewer !== caller.id) {
+      // nothing is committed that would guard it
+      await keyInForce(deps, caller)
+      return { answer: undefined }
+    }
     const { claim: _, ...released } = thread.value
     return claiming(deps, caller, thread, { after: released, type: 'thread.released', details: {} })
   })

@@ -113,11 +113,12 @@ export async function rotateSecret(
   return answer
 }
 
-/** What is to be delivered waits. @throws GatewayError `not_found` */
+/** What is to be delivered waits. Who said goodbye stays gone, and is told nothing more. @throws GatewayError `not_found` */
 export async function pauseDestination(deps: Deps, acting: Acting & { readonly id: string }): Promise<void> {
   await changeOne(deps, acting, (one) => ({
     answer: undefined,
-    after: { ...one, paused: { at: deps.store.now(), reason: 'admin' } },
+    after:
+      one.paused?.reason === 'gone' ? one : { ...one, paused: { at: deps.store.now(), reason: 'admin' } },
     what: { type: 'webhook.paused', details: { reason: 'admin' } },
   }))
 }

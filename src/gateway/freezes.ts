@@ -1,15 +1,13 @@
 import { GatewayError } from '../contract/errors.ts'
 import { BY_FREEZE } from '../domain/evidence.ts'
-import { freezeOf, type Freezes, freezeSince, NEVER_FROZEN } from '../domain/freeze.ts'
+import { freezeOf, freezeSince, NEVER_FROZEN } from '../domain/freeze.ts'
 import { canEnd, type Thread } from '../domain/thread.ts'
 import type { Outcome } from '../policy/snapshot.ts'
 import type { Guard } from '../store/store.ts'
 import type { Deps } from './deps.ts'
-import { aboutThread, isoTime } from './evidence.ts'
-import { closingMessage } from './expire.ts'
-import { release, withoutCharges } from './limits.ts'
+import { closingMessage, endOfReview } from './ending.ts'
+import type { KnownFreezes } from './known.ts'
 import { read, unchanged, type Versioned } from './records.ts'
-import { moved, writeThread } from './threads.ts'
 import type { Plan } from './transact.ts'
 
 /*
@@ -19,13 +17,6 @@ import type { Plan } from './transact.ts'
 
 export const FREEZES = 'all'
 
-/** The freezes of a tenant, as they were last read. */
-export interface KnownFreezes {
-  readonly freezes: Freezes
-  /** Of the record; 0 when there is none. */
-  readonly revision: number
-}
-
 /** As this instance last read them: for what guards them. No promise where they are known. */
 export function freezesOf(deps: Deps, tenant: string): KnownFreezes | Promise<KnownFreezes> {
   return deps.freezes.get(tenant) ?? freezesNow(deps, tenant)
@@ -34,13 +25,13 @@ export function freezesOf(deps: Deps, tenant: string): KnownFreezes | Promise<Kn
 /** Read afresh: for answers that commit nothing. */
 export async function freezesNow(deps: Deps, tenant: string): Promise<KnownFreezes> {
   const record = await read(deps.store, tenant, 'freezes', FREEZES)
-  const fresh = { freezes: record?.value ?? NEVER_FROZEN, revision: record?.revision ?? 0 }
+  const fresh = { freezes: record?.value ?? NEVER_FROZEN, record }
   deps.freezes.set(tenant, fresh)
   return fresh
 }
 
 /** Nothing was frozen or freed meanwhile: with it, what is old may be used. */
-export const freezeGuard = (known: KnownFreezes): Guard => unchanged('freezes', FREEZES, known)
+export const freezeGuard = (known: KnownFreezes): Guard => unchanged('freezes', FREEZES, known.record)
 
 /** What a new call is told while its agent, its tool or its tenant is frozen. Policy is not asked. */
 export function frozenOutcome(
@@ -82,22 +73,6 @@ export function frozenEnd(
   const { value: thread } = read
   const message = frozenMessage(known, thread)
   if (message === undefined || !canEnd(thread)) return undefined
-  const now = deps.store.now()
-  const after = moved(withoutCharges(thread), 'freeze', { message, ended_at: now })
-  const written = writeThread(thread, after, { at: now })
-  return {
-    answer: written.thread,
-    guards: [unchanged('thread', thread.thread_id, read)],
-    writes: [...written.writes, ...release(thread)],
-    notices: written.notices,
-    evidence: [
-      {
-        type: 'review.frozen',
-        ...aboutThread(thread),
-        at: isoTime(now),
-        actor: { kind: 'gateway', id: 'freeze' },
-        details: { was: thread.status, risk: thread.risk, waited_ms: now - thread.created_at },
-      },
-    ],
-  }
+  const at = deps.store.now()
+  return endOfReview(read, { trigger: 'freeze', message, at, type: 'review.frozen', by: 'freeze' })
 }

@@ -4,6 +4,7 @@ import { claimOf, type Thread } from '../domain/thread.ts'
 import type { IndexEntry, RangeBounds } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import type { Caller } from './caller.ts'
+import { freezesNow } from './freezes.ts'
 import { reviewerEntry } from './identify.ts'
 import { decodeCursor, encodeCursor, instant } from './paging.ts'
 import { INDEX, read } from './records.ts'
@@ -26,6 +27,7 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
   reviewerEntry(snapshot, caller)
   const limit = query.limit === undefined ? PAGE : Number(query.limit)
   if (matchesNothing(query)) return { threads: [] }
+  const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
   const wanted = filterOf(query, caller, deps.store.now())
   const page: Page = {
     threads: [],
@@ -33,7 +35,7 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
     after: query.cursor === undefined ? undefined : decodeCursor(query.cursor, THREAD_ID),
   }
   const show = (thread: Thread): ThreadSummary | undefined => {
-    const summary = wanted(thread) ? summaryOf(deps, snapshot, { caller, thread }) : undefined
+    const summary = wanted(thread) ? summaryOf(deps, snapshot, { caller, thread, freezes }) : undefined
     return query.mine !== undefined && summary?.mine === false ? undefined : summary
   }
   for (let looked = 0; looked < SCAN;) {

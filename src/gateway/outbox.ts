@@ -4,8 +4,11 @@ import type { JsonObject } from '../contract/json.ts'
 import { type Destination, isToldOf, type ThreadEvent } from '../domain/webhook.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { Guard, Write } from '../store/store.ts'
+import type { Leased } from './deliverer.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
+import { hideSensitive } from './hide.ts'
+import type { KnownDestinations } from './known.ts'
 import { type TraceContext, traceOf } from './origin.ts'
 import { type DeliveryRecord, INDEX, put, read, revisionId, unchanged } from './records.ts'
 
@@ -57,43 +60,13 @@ export function threadNotice(
 
 export const DESTINATIONS = 'all'
 
-/** The destinations of a tenant, as they were last read. */
-export interface KnownDestinations {
-  readonly list: readonly Destination[]
-  /** Of the record; 0 when there is none. */
-  readonly revision: number
-}
-
 export async function destinationsOf(deps: Deps, tenant: string): Promise<KnownDestinations> {
   const known = deps.destinations.get(tenant)
   if (known !== undefined) return known
   const record = await read(deps.store, tenant, 'destinations', DESTINATIONS)
-  const fresh = { list: record?.value.destinations ?? [], revision: record?.revision ?? 0 }
+  const fresh = { list: record?.value.destinations ?? [], record }
   deps.destinations.set(tenant, fresh)
   return fresh
-}
-
-/** Who makes the deliveries of this instance, as a commit that enqueues some sees it. */
-export interface Deliverer {
-  /**
-   * Until when (ms since 1970) a delivery that is about to be enqueued is this instance's own: it is born leased, which saves the commit that would lease
-   * it. Undefined where there is no room, or where something waits already: then whoever looks next makes it. Each lease ends with `make` or `drop`.
-   */
-  lease(destination: string): number | undefined
-  /** The commit is durable. */
-  make(leased: readonly Leased[]): void
-  /** It failed, or nobody knows. If it did happen, somebody takes over when the lease ends. */
-  drop(leased: readonly Leased[]): void
-  /** There is something to look for. May be lost: the worker looks by itself. */
-  wake(tenant: string): void
-}
-
-/** A delivery before it is written. */
-export interface Leased {
-  readonly tenant: string
-  readonly destination: Destination
-  readonly id: string
-  readonly record: DeliveryRecord
 }
 
 export interface Enqueued {
@@ -137,7 +110,9 @@ async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]
   }
 }
 
-const guardsOf = (known: KnownDestinations): Guard[] => [unchanged('destinations', DESTINATIONS, known)]
+const guardsOf = (known: KnownDestinations): Guard[] => [
+  unchanged('destinations', DESTINATIONS, known.record),
+]
 
 /** One delivery that one destination is sent, whatever it wants to be told of. */
 export async function enqueueOne(
@@ -156,7 +131,7 @@ async function deliveryOf(
 ): Promise<Leased> {
   const id = `whd_${tenant}_${deps.nextId()}`
   const { at, body, trace } = notice
-  const payload = destination.payload === 'full' ? await payloadOf(deps, tenant, notice) : undefined
+  const payload = destination.payload === 'full' ? await payloadOf(deps, tenant, { notice, id }) : undefined
   const record: DeliveryRecord = {
     destination: destination.id,
     type: body.type,
@@ -178,12 +153,23 @@ function deliveryWrites({ destination, id, record }: Leased, until = record.crea
   ]
 }
 
+/** What was proposed, its sensitive values hidden; those of a thread as the console hides them. */
 async function payloadOf(
   deps: Deps,
   tenant: string,
-  { body, payload }: Notice,
+  { notice, id }: { readonly notice: Notice; readonly id: string },
 ): Promise<JsonObject | undefined> {
-  const { thread_id, revision } = body
-  if (payload !== undefined || thread_id === undefined || revision === undefined) return payload
+  const { thread_id, tool_name } = notice.body
+  const payload = notice.payload ?? (await proposedPayload(deps, tenant, notice.body))
+  if (payload === undefined || tool_name === undefined) return undefined
+  return hideSensitive(deps, thread_id ?? id, { tool: tool_name, payload }).payload
+}
+
+async function proposedPayload(
+  deps: Deps,
+  tenant: string,
+  { thread_id, revision }: Notice['body'],
+): Promise<JsonObject | undefined> {
+  if (thread_id === undefined || revision === undefined) return undefined
   return (await read(deps.store, tenant, 'revision', revisionId(thread_id, revision)))?.value.payload
 }

@@ -1,4 +1,5 @@
 import { GatewayError } from '../contract/errors.ts'
+import { dateTimeOf } from '../policy/time.ts'
 import type { IndexEntry } from '../store/store.ts'
 
 /** What lists have in common: where a page begins, and spans of time. */
@@ -21,8 +22,8 @@ export function decodeCursor(text: string, form: RegExp): IndexEntry {
 
 /** RFC 3339 as ms since 1970. @throws GatewayError `invalid_request` that points at the member */
 export function instant(text: string, pointer: string): number {
-  const ms = Date.parse(text)
-  if (/^\d{4}-\d{2}-\d{2}T/.test(text) && Number.isFinite(ms)) return ms
+  const ms = dateTimeOf(text)
+  if (Number.isFinite(ms)) return ms
   throw unfit(pointer, 'must be a date and time as RFC 3339 has it')
 }
 

@@ -9,12 +9,11 @@ import type { AgentEntry } from '../policy/snapshot.ts'
 import { type Lapse, lapseOf, STORE_CHANGED } from './approval.ts'
 import type { Deps } from './deps.ts'
 import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
-import { closingMessage } from './expire.ts'
+import { closingMessage, endedThread } from './ending.ts'
 import { freezeGuard, freezesNow, frozenMessage } from './freezes.ts'
 import { purgeAt } from './idempotency.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
-import { release, withoutCharges } from './limits.ts'
 import { traceOf } from './origin.ts'
 import { overtaken } from './overtaken.ts'
 import { INDEX, put, read, revisionId, unchanged, type Versioned } from './records.ts'
@@ -202,11 +201,11 @@ async function approvedRead(
 
 function revoke(deps: Deps, thread: Thread, lapse: Lapse): Plan<Decision> {
   const message = closingMessage(lapse.code, lapse.sentence)
-  const ended = { message, ended_at: deps.store.now() }
-  const written = writeThread(thread, moved(withoutCharges(thread), 'revoke', ended), { at: ended.ended_at })
+  const at = deps.store.now()
+  const written = endedThread(thread, { trigger: 'revoke', message, at })
   return {
-    answer: decisionOn(written.thread, deps.store.now()),
-    writes: [...written.writes, ...release(thread)],
+    answer: decisionOn(written.thread, at),
+    writes: written.writes,
     notices: written.notices,
     evidence: [{ details: { code: lapse.code }, ...recordOf(deps, thread, 'approval.revoked') }],
   }

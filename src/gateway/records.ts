@@ -144,9 +144,14 @@ export interface CheckpointRecord {
 
 export type RecordType = keyof Records
 
-export interface Versioned<T> {
+export interface Versioned<T> extends Version {
   readonly value: T
+}
+
+/** Of a record that was read: the revision alone may come about a second time, after a store has forgotten it. */
+export interface Version {
   readonly revision: number
+  readonly commitId: string
 }
 
 export async function read<K extends RecordType>(
@@ -156,7 +161,9 @@ export async function read<K extends RecordType>(
   id: string,
 ): Promise<Versioned<Records[K]> | undefined> {
   const record = await store.get(tenant, type, id)
-  return record && { value: JSON.parse(record.body) as Records[K], revision: record.revision }
+  if (record === undefined) return undefined
+  const { body, revision, commitId } = record
+  return { value: JSON.parse(body) as Records[K], revision, commitId }
 }
 
 export function put<K extends RecordType>(type: K, id: string, value: Records[K]): Write {
@@ -167,13 +174,10 @@ export function remove(type: RecordType, id: string): Write {
   return { op: 'delete', type, id }
 }
 
-/** The record must still be at the revision that was read; undefined means it must still be absent. */
-export function unchanged(
-  type: RecordType,
-  id: string,
-  read: { readonly revision: number } | undefined,
-): Guard {
-  return { type, id, revision: read?.revision ?? 0 }
+/** The record must still be the one that was read; undefined means it must still be absent. */
+export function unchanged(type: RecordType, id: string, read: Version | undefined): Guard {
+  if (read === undefined) return { type, id, revision: 0 }
+  return { type, id, revision: read.revision, commitId: read.commitId }
 }
 
 /** Names of the indexes of a tenant's partition. Scores are ms since 1970 unless said otherwise. */

@@ -9,7 +9,7 @@ import type { Deps } from './deps.ts'
 import { decisionDetails, isSensitive } from './decision-evidence.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
-import { freezeGuard, freezesOf, refuseFrozen } from './freezes.ts'
+import { freezeGuard, freezesNow, refuseFrozen } from './freezes.ts'
 import { historyFor } from './history.ts'
 import { agentEntry, keyGuard } from './identify.ts'
 import { chargesOf, exceededBy, limitGuards } from './limits.ts'
@@ -73,7 +73,7 @@ async function attempt(
   const snapshot = requirePolicy(deps)
   const at = deps.store.now()
   const read = await openThread(deps, caller, request)
-  const freezes = await freezesOf(deps, caller.tenant)
+  const freezes = await freezesNow(deps, caller.tenant)
   refuseFrozen(freezes, read.value)
   deps.origin?.span.goesOn(traceOf(read.value))
   checkShape(read.value, request.revision)

@@ -6,15 +6,14 @@ import type { Write } from '../store/store.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
-import { INDEX, put, read, remove, unchanged } from './records.ts'
+import { INDEX, put, read, remove, unchanged, type Version } from './records.ts'
 import { type Plan, type ProofGuard, storeCall, transact, unauthenticated } from './transact.ts'
 
 /** Sessions while they are used, and how they end. How they begin stands in sign-in.ts. */
 
-export interface OpenSession extends SessionState {
+export interface OpenSession extends SessionState, Version {
   readonly tenant: string
   readonly hash: string
-  readonly revision: number
 }
 
 /**
@@ -40,7 +39,7 @@ export function callerOf({
   hash,
   revision,
   session,
-}: Omit<OpenSession, 'seen' | 'standing'>): Caller {
+}: Omit<OpenSession, 'seen' | 'standing' | 'commitId'>): Caller {
   const { reviewer, via, expires_at: expiresAt, entry, groups } = session
   return {
     tenant,
@@ -67,9 +66,10 @@ async function findSession(deps: Deps, tenant: string, hash: string): Promise<Op
     read(deps.store, tenant, 'seen', hash),
   ])
   if (record === undefined) return undefined
-  const { value: session, revision } = record
+  const { value: session, revision, commitId } = record
   const standing = deps.policies.current()?.directory.tenants.get(tenant)?.reviewers.get(session.reviewer)
-  return { tenant, hash, session, revision, seen: seen?.value.at ?? session.opened_at, standing }
+  const used = seen?.value.at ?? session.opened_at
+  return { tenant, hash, session, revision, commitId, seen: used, standing }
 }
 
 /**
@@ -119,11 +119,8 @@ interface Ending {
 
 type Ended = Required<Pick<Plan<void>, 'answer' | 'guards' | 'writes' | 'evidence'>>
 
-function ended(
-  deps: Deps,
-  { tenant, hash, revision, session }: OpenSession,
-  { reason, actor }: Ending,
-): Ended {
+function ended(deps: Deps, found: OpenSession, { reason, actor }: Ending): Ended {
+  const { tenant, hash, session } = found
   const { reviewer, via } = session
   const record: EvidenceRecord = {
     type: 'session.ended',
@@ -134,7 +131,7 @@ function ended(
   }
   return {
     answer: undefined,
-    guards: [unchanged('session', hash, { revision })],
+    guards: [unchanged('session', hash, found)],
     writes: [remove('session', hash), remove('seen', hash), ...unlist(reviewer, `session ${hash}`)],
     evidence: [record],
   }

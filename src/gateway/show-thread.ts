@@ -7,14 +7,14 @@ import { noteShown } from './attention.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
-import { freezesNow } from './freezes.ts'
+import { freezesNow, freezesOf } from './freezes.ts'
 import { reviewerEntry } from './identify.ts'
 import { overtaken } from './overtaken.ts'
 import { INDEX, read, type RevisionRecord, revisionId } from './records.ts'
 import { picturesOf, shownPayload } from './show-payload.ts'
 import { warningsIn } from './show-warnings.ts'
 import { earlierCalls, limitStates, upcomingOf } from './thread-context.ts'
-import { nameOf, quorumOf, summaryOf } from './thread-summary.ts'
+import { nameOf, quorumOf, type Summarised, summaryOf } from './thread-summary.ts'
 import { storeCall, transact } from './transact.ts'
 import { findThread, obstacleFor, obstacleTo } from './vote.ts'
 
@@ -38,7 +38,8 @@ export async function showThread(deps: Deps, caller: Caller, thread_id: string):
 async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<ThreadView> {
   const snapshot = deps.policies.current()
   const tenant = snapshot?.directory.tenants.get(thread.tenant)
-  const [revisions, comments, earlier, limits, evidence] = await Promise.all([
+  const [freezes, revisions, comments, earlier, limits, evidence] = await Promise.all([
+    freezesOf(deps, thread.tenant),
     revisionsOf(deps, thread),
     commentsOf(deps, thread, tenant),
     earlierCalls(deps, thread),
@@ -50,7 +51,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
   const tool = snapshot?.tools.get(thread.tool)
   const shown = payloadFor(deps, caller, thread, current)
   return {
-    ...summaryOf(deps, snapshot, { caller, thread }),
+    ...summaryOf(deps, snapshot, { caller, thread, freezes }),
     ...(current.claims as object),
     ...defined({ action_hash: digestsOf(current, shown).action_hash }),
     ...shown,
@@ -66,7 +67,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     revisions: revisions.map((one) => revisionView(one, payloadFor(deps, caller, thread, one))),
     votes: thread.votes.map((one) => voteView(thread, tenant, one)),
     seats: quorumOf(deps, tenant, thread).seats.map(seatView),
-    ...votersOf(deps, caller, thread, tenant),
+    ...votersOf(deps, tenant, { caller, thread, freezes }),
     ...tokenOf(thread),
     interactive: thread.requirement.interactive === true,
     comments,
@@ -153,14 +154,15 @@ function seatView(seat: Quorum['seats'][number]): ThreadView['seats'][number] {
 
 function votersOf(
   deps: Deps,
-  caller: Caller,
-  thread: Thread,
   tenant: Tenant | undefined,
+  { caller, thread, freezes }: Summarised,
 ): Pick<ThreadView, 'who_can_vote' | 'can_vote'> {
-  const now = deps.store.now()
+  const circumstances = { now: deps.store.now(), freezes }
   const reviewers = [...(tenant?.reviewers.values() ?? [])]
-  const able = reviewers.filter((reviewer) => obstacleTo(thread, reviewer, tenant, now) === undefined)
-  const obstacle = obstacleFor(deps.policies.current(), caller, thread, now)
+  const able = reviewers.filter(
+    (reviewer) => obstacleTo(thread, reviewer, tenant, circumstances) === undefined,
+  )
+  const obstacle = obstacleFor(deps.policies.current(), caller, thread, circumstances)
   return {
     who_can_vote: able.map(({ id, name, groups }) => ({ reviewer: id, name, groups: [...groups] })),
     can_vote: obstacle ? { allowed: false, ...obstacle } : { allowed: true },

@@ -98,6 +98,9 @@ function groupsOf({ claims }: Identity, { groupsClaim }: Matching): string[] | u
   if (groupsClaim === undefined) return undefined
   const value = claims[groupsClaim]
   const names: unknown[] = Array.isArray(value) ? value : [value]
-  const texts = names.filter((name): name is string => typeof name === 'string' && name.length <= GROUP_CHARS)
-  return [...new Set(texts)].sort().slice(0, GROUPS)
+  return [...new Set(names.filter(isGroup))].sort().slice(0, GROUPS)
 }
+
+/** A lone surrogate cannot be kept in a record, and no directory can name it. */
+const isGroup = (name: unknown): name is string =>
+  typeof name === 'string' && name.length <= GROUP_CHARS && name.isWellFormed()

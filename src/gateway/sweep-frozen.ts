@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../contract/defined.ts'
 import type { IndexEntry, Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
-import { FREEZES, freezesNow, frozenEnd } from './freezes.ts'
-import { FREEZE_SWEEP, INDEX, read, unchanged } from './records.ts'
+import { freezeGuard, freezesNow, frozenEnd } from './freezes.ts'
+import { FREEZE_SWEEP, INDEX, read } from './records.ts'
 import { type Plan, transact } from './transact.ts'
 
 const PAGE = 200
@@ -22,14 +22,14 @@ export async function sweepFrozen(deps: Deps, tenant: string): Promise<Plan<void
     if (deps.store.now() < token.value.expires_at) await endThread(deps, tenant, token.value.thread_id)
   })
   const entry: Write = { op: 'index', index: INDEX.purge, member: FREEZE_SWEEP }
-  return { answer: undefined, guards: [unchanged('freezes', FREEZES, known)], writes: [entry] }
+  return { answer: undefined, guards: [freezeGuard(known)], writes: [entry] }
 }
 
 async function endThread(deps: Deps, tenant: string, thread_id: string): Promise<void> {
   await transact(deps, tenant, async (): Promise<Plan<void>> => {
-    const { freezes, revision } = await freezesNow(deps, tenant)
+    const known = await freezesNow(deps, tenant)
     const thread = await read(deps.store, tenant, 'thread', thread_id)
-    const plan = thread && frozenEnd(deps, thread, { freezes, revision })
+    const plan = thread && frozenEnd(deps, thread, known)
     return { ...plan, answer: undefined }
   })
 }

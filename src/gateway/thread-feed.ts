@@ -5,6 +5,8 @@ import type { Store, StoredEvent } from '../store/store.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import type { EvidenceRecord } from './evidence.ts'
+import type { KnownFreezes } from './known.ts'
+import { freezesNow } from './freezes.ts'
 import { keyInForce } from './identify.ts'
 import { read } from './records.ts'
 import { summaryOf } from './thread-summary.ts'
@@ -16,19 +18,29 @@ import { storeCall } from './transact.ts'
  */
 export interface ThreadFeed {
   /**
-   * Changes after evidence number `after`, or from now on without it, until `signal` aborts.
+   * Changes after the place in the evidence, or from now on without it, until `signal` aborts.
    *
    * @throws GatewayError `unauthenticated` when the credential is gone, `store_unavailable` when the store cannot be read
    */
-  follow(caller: Caller, after: number | undefined, signal: AbortSignal): AsyncGenerator<FeedMessage>
+  follow(caller: Caller, after: Place | undefined, signal: AbortSignal): AsyncGenerator<FeedMessage>
 }
 
-export type FeedMessage =
-  /** Everything up to this number has been told. */
-  | { readonly kind: 'hello'; readonly number: number }
+/**
+ * The last evidence record that a reader knows, 0 for none, and the commit that wrote it: a store that has forgotten records gives their numbers out
+ * again, to others. Whoever says no commit takes the number alone for it.
+ */
+export interface Place {
+  readonly number: number
+  readonly commitId?: string | undefined
+}
+
+export type FeedMessage = { readonly place: Place } & (
   | { readonly kind: 'change'; readonly change: ThreadChange }
+  /** Everything up to the place has been told. */
+  | { readonly kind: 'hello' }
   /** Too much was missed, or the store is another one: look at everything again. */
-  | { readonly kind: 'reset'; readonly number: number }
+  | { readonly kind: 'reset' }
+)
 
 /** A wake-up may be missed (S11). */
 const LOOK_AGAIN_MS = 1_000
@@ -46,7 +58,7 @@ export function createThreadFeed(deps: Deps): ThreadFeed {
   const tails = new Map<string, Promise<Tail>>()
 
   async function started(tenant: string): Promise<Tail> {
-    return startTail(deps, tenant, await lastNumber(deps.store, tenant))
+    return startTail(deps, tenant, await lastPlace(deps.store, tenant))
   }
 
   /** The reader of the tenant, joined before it can end. */
@@ -67,16 +79,19 @@ export function createThreadFeed(deps: Deps): ThreadFeed {
     async *follow(caller, after, signal) {
       const { tail, inbox } = await storeCall(() => join(caller.tenant, signal))
       try {
-        for (let told = yield* catchUp(deps, caller, { after, upTo: tail.number() }); ;) {
+        for (let told = yield* catchUp(deps, caller, { after, upTo: tail.last() }); ;) {
           const changes = await inbox.next()
           if (changes === undefined) return
           if (changes === 'lost') {
-            yield { kind: 'reset', number: tail.number() }
+            // it may be a smaller one
+            const place = tail.last()
+            told = place.number
+            yield { kind: 'reset', place }
             continue
           }
           await keyInForce(deps, caller)
-          for (const change of changes.filter(({ number }) => number > told)) {
-            told = change.number
+          for (const change of changes.filter(({ place }) => place.number > told)) {
+            told = change.place.number
             yield messageOf(deps, caller, change)
           }
         }
@@ -89,17 +104,19 @@ export function createThreadFeed(deps: Deps): ThreadFeed {
 
 /** A record about a thread, and the thread as it is by now. */
 interface Change {
-  readonly number: number
+  readonly place: Place
   readonly record: EvidenceRecord
   readonly thread: Thread
+  readonly freezes: KnownFreezes
 }
 
-function messageOf(deps: Deps, caller: Caller, { number, record, thread }: Change): FeedMessage {
+function messageOf(deps: Deps, caller: Caller, { place, record, thread, freezes }: Change): FeedMessage {
   const { type, at, actor } = record
-  const summary = summaryOf(deps, deps.policies.current(), { caller, thread })
+  const summary = summaryOf(deps, deps.policies.current(), { caller, thread, freezes })
   return {
     kind: 'change',
-    change: { number, type, at, actor: `${actor.kind}:${actor.id}`, thread: summary },
+    place,
+    change: { number: place.number, type, at, actor: `${actor.kind}:${actor.id}`, thread: summary },
   }
 }
 
@@ -107,35 +124,38 @@ function messageOf(deps: Deps, caller: Caller, { number, record, thread }: Chang
 async function* catchUp(
   deps: Deps,
   caller: Caller,
-  { after, upTo }: { readonly after: number | undefined; readonly upTo: number },
+  { after, upTo }: { readonly after: Place | undefined; readonly upTo: Place },
 ): AsyncGenerator<FeedMessage, number> {
   const { tenant } = caller
   if (after === undefined) {
-    yield { kind: 'hello', number: upTo }
-    return upTo
+    yield { kind: 'hello', place: upTo }
+    return upTo.number
   }
-  const known = after === 0 || (await storeCall(() => exists(deps.store, tenant, after)))
-  if (!known || upTo - after > CATCH_UP) {
-    yield { kind: 'reset', number: upTo }
-    return upTo
+  const known = await storeCall(() => following(deps.store, tenant, after, 0))
+  if (known === undefined || upTo.number - after.number > CATCH_UP) {
+    yield { kind: 'reset', place: upTo }
+    return upTo.number
   }
-  for (let number = after; number < upTo;) {
-    const events = await storeCall(() => deps.store.events(tenant, number, Math.min(PAGE, upTo - number)))
+  let place = after
+  while (place.number < upTo.number) {
+    const { number } = place
+    const events = await storeCall(() =>
+      deps.store.events(tenant, number, Math.min(PAGE, upTo.number - number)),
+    )
     const changes = await storeCall(() => changesIn(deps, tenant, events))
     await keyInForce(deps, caller)
     for (const change of changes) yield messageOf(deps, caller, change)
-    number = events.at(-1)?.number ?? upTo
+    place = events.at(-1) ?? upTo
     await nextTurn()
   }
   // another instance may have told more than this one has read by now
-  const told = Math.max(after, upTo)
-  yield { kind: 'hello', number: told }
-  return told
+  yield { kind: 'hello', place }
+  return place.number
 }
 
 interface Tail {
-  /** Of the last record read. */
-  number(): number
+  /** The last record read. */
+  last(): Place
   ended(): boolean
   join(signal: AbortSignal): Inbox
 }
@@ -151,19 +171,24 @@ interface Member {
   readonly wake: () => void
 }
 
-function startTail(deps: Deps, tenant: string, from: number): Tail {
+function startTail(deps: Deps, tenant: string, from: Place): Tail {
   const members = new Set<Member>()
   const stop = new AbortController()
-  let number = from
+  let last = from
   let failure: unknown
 
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       const { woken, cancel } = waking(deps.store, tenant, stop.signal)
       try {
-        const events = await deps.store.events(tenant, number, BATCH)
+        const events = await following(deps.store, tenant, last, BATCH)
+        if (events === undefined) {
+          last = await lastPlace(deps.store, tenant)
+          for (const member of members) deliver(member, 'lost')
+          continue
+        }
         const changes = await changesIn(deps, tenant, events)
-        number = events.at(-1)?.number ?? number
+        last = events.at(-1) ?? last
         if (changes.length > 0) for (const member of members) deliver(member, changes)
         if (events.length > 0) await pause(GATHER_MS)
         else await woken
@@ -180,7 +205,7 @@ function startTail(deps: Deps, tenant: string, from: number): Tail {
   void run().catch(end)
 
   return {
-    number: () => number,
+    last: () => last,
     ended: () => stop.signal.aborted,
     join(signal) {
       let wake = (): void => undefined
@@ -207,10 +232,27 @@ function startTail(deps: Deps, tenant: string, from: number): Tail {
   }
 }
 
-function deliver(member: Member, changes: readonly Change[]): void {
-  const full = member.changes === 'lost' || member.changes.length + changes.length > INBOX
-  member.changes = full ? 'lost' : [...(member.changes as Change[]), ...changes]
+function deliver(member: Member, changes: readonly Change[] | 'lost'): void {
+  const { changes: waiting } = member
+  if (waiting === 'lost' || changes === 'lost') member.changes = 'lost'
+  else member.changes = waiting.length + changes.length > INBOX ? 'lost' : [...waiting, ...changes]
   member.wake()
+}
+
+/**
+ * Records behind a place; undefined when the store has another record there, or none: it has forgotten some that were told, and will give their
+ * numbers out again.
+ */
+async function following(
+  store: Store,
+  tenant: string,
+  { number, commitId }: Place,
+  most: number,
+): Promise<readonly StoredEvent[] | undefined> {
+  if (number === 0) return most === 0 ? [] : store.events(tenant, 0, most)
+  const [same, ...events] = await store.events(tenant, number - 1, most + 1)
+  if (same === undefined || (commitId ?? same.commitId) !== same.commitId) return undefined
+  return events
 }
 
 /** Begins to wait before anything is read, so that nothing comes in between. */
@@ -237,29 +279,34 @@ const ABOUT_THREAD = '"thread_id":'
 async function changesIn(deps: Deps, tenant: string, events: readonly StoredEvent[]): Promise<Change[]> {
   const records = events
     .filter(({ body }) => body.includes(ABOUT_THREAD))
-    .map(({ number, body }) => ({ number, record: JSON.parse(body) as EvidenceRecord }))
+    .map(({ number, commitId, body }) => ({
+      place: { number, commitId },
+      record: JSON.parse(body) as EvidenceRecord,
+    }))
+  if (records.length === 0) return []
   const ids = [...new Set(records.flatMap(({ record }) => record.thread_id ?? []))]
   const threads = await Promise.all(ids.map((id) => read(deps.store, tenant, 'thread', id)))
+  const freezes = await freezesNow(deps, tenant)
   const known = new Map(threads.flatMap((one) => (one ? [[one.value.thread_id, one.value] as const] : [])))
-  return records.flatMap(({ number, record }) => {
+  return records.flatMap(({ place, record }) => {
     const thread = known.get(record.thread_id ?? '')
-    return thread === undefined ? [] : [{ number, record, thread }]
+    return thread === undefined ? [] : [{ place, record, thread, freezes }]
   })
 }
 
 /** Evidence is dense, so its end is found by asking for numbers. */
-async function lastNumber(store: Store, tenant: string): Promise<number> {
+async function lastPlace(store: Store, tenant: string): Promise<Place> {
   let high = 1
-  while (await exists(store, tenant, high)) high *= 2
+  while (await eventAt(store, tenant, high)) high *= 2
   let low = Math.floor(high / 2)
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2)
-    if (await exists(store, tenant, middle)) low = middle
+    if (await eventAt(store, tenant, middle)) low = middle
     else high = middle
   }
-  return low
+  return { number: low, commitId: (await eventAt(store, tenant, low))?.commitId }
 }
 
-async function exists(store: Store, tenant: string, number: number): Promise<boolean> {
-  return (await store.events(tenant, number - 1, 1)).length > 0
+async function eventAt(store: Store, tenant: string, number: number): Promise<StoredEvent | undefined> {
+  return number === 0 ? undefined : (await store.events(tenant, number - 1, 1))[0]
 }

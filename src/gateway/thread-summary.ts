@@ -6,13 +6,20 @@ import { approversOf } from './approval.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
+import type { KnownFreezes } from './known.ts'
 import { obstacleFor } from './vote.ts'
+
+export interface Summarised {
+  readonly caller: Caller
+  readonly thread: Thread
+  readonly freezes: KnownFreezes
+}
 
 /** A thread as lists show it to the caller. */
 export function summaryOf(
   deps: Deps,
   snapshot: Snapshot | undefined,
-  { caller, thread }: { readonly caller: Caller; readonly thread: Thread },
+  { caller, thread, freezes }: Summarised,
 ): ThreadSummary {
   const tenant = snapshot?.directory.tenants.get(thread.tenant)
   const seats = quorumOf(deps, tenant, thread).seats
@@ -36,7 +43,7 @@ export function summaryOf(
       required: seats.reduce((sum, seat) => sum + seat.approvals, 0),
     },
     updated_at: isoTime(changedAt(thread)),
-    mine: obstacleFor(snapshot, caller, thread, now) === undefined,
+    mine: obstacleFor(snapshot, caller, thread, { now, freezes }) === undefined,
     ...claimView(thread, tenant, now),
   }
 }

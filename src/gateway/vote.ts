@@ -18,7 +18,8 @@ import { lookedMs } from './attention.ts'
 import type { Deps } from './deps.ts'
 import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
-import { freezeGuard, freezesOf, refuseFrozen } from './freezes.ts'
+import type { KnownFreezes } from './known.ts'
+import { freezeGuard, freezesNow, frozenMessage } from './freezes.ts'
 import { keyGuard, reviewerEntry } from './identify.ts'
 import { traceOf } from './origin.ts'
 import { read, unchanged, type Versioned } from './records.ts'
@@ -48,11 +49,10 @@ export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<
     const tenant = snapshot?.directory.tenants.get(caller.tenant)
     const thread = await findThread(deps, caller.tenant, ballot.thread_id)
     deps.origin?.span.refersTo(traceOf(thread.value))
-    checkPending(thread.value, deps.store.now())
-    const freezes = await freezesOf(deps, caller.tenant)
-    refuseFrozen(freezes, thread.value)
+    const freezes = await freezesNow(deps, caller.tenant)
+    checkPending(thread.value, { now: deps.store.now(), freezes })
     checkRevision(thread.value, ballot)
-    refuseObstacle(deps, caller, thread.value)
+    refuseObstacle(deps, caller, thread.value, freezes)
     const guards = [unchanged('thread', ballot.thread_id, thread), keyGuard(caller), freezeGuard(freezes)]
     const epoch = await deps.store.epoch(caller.tenant)
     const inTime = beforeDeadline(thread.value)
@@ -72,9 +72,22 @@ export async function findThread(deps: Deps, tenant: string, thread_id: string):
   return thread
 }
 
-function checkPending(thread: Thread, now: number): void {
-  if (transition(thread.status, 'vote_counted') !== undefined && !isExpired(thread, now)) return
-  throw new GatewayError('not_pending', `the thread is ${isExpired(thread, now) ? 'expired' : thread.status}`)
+/** What a thread is held against, whoever asks. */
+export interface Circumstances {
+  readonly now: number
+  readonly freezes: KnownFreezes
+}
+
+function checkPending(thread: Thread, circumstances: Circumstances): void {
+  const closed = closedAs(thread, circumstances)
+  if (closed !== undefined) throw new GatewayError('not_pending', `the thread is ${closed}`)
+}
+
+/** What the thread is instead of pending, whether or not somebody has noticed yet; undefined while people can vote. */
+function closedAs(thread: Thread, { now, freezes }: Circumstances): string | undefined {
+  if (isExpired(thread, now)) return 'expired'
+  if (transition(thread.status, 'vote_counted') === undefined) return thread.status
+  return frozenMessage(freezes, thread)
 }
 
 function checkRevision(thread: Thread, { vote, shown }: Ballot): void {
@@ -92,8 +105,9 @@ function checkRevision(thread: Thread, { vote, shown }: Ballot): void {
 }
 
 /** @throws GatewayError with the obstacle that keeps the caller from voting on the thread, if there is one */
-export function refuseObstacle(deps: Deps, caller: Caller, thread: Thread): void {
-  const obstacle = obstacleFor(deps.policies.current(), caller, thread, deps.store.now())
+export function refuseObstacle(deps: Deps, caller: Caller, thread: Thread, freezes: KnownFreezes): void {
+  const circumstances = { now: deps.store.now(), freezes }
+  const obstacle = obstacleFor(deps.policies.current(), caller, thread, circumstances)
   if (obstacle) throw new GatewayError(obstacle.code, obstacle.reason)
 }
 
@@ -108,15 +122,11 @@ export function obstacleTo(
   thread: Thread,
   reviewer: ReviewerEntry,
   tenant: Tenant | undefined,
-  now: number,
+  circumstances: Circumstances,
 ): Obstacle | undefined {
-  if (transition(thread.status, 'vote_counted') === undefined || isExpired(thread, now)) {
-    return {
-      code: 'not_pending',
-      reason: `the thread is ${isExpired(thread, now) ? 'expired' : thread.status}`,
-    }
-  }
-  if (!eligible(thread.requirement, reviewer, now - thread.submitted_at)) {
+  const closed = closedAs(thread, circumstances)
+  if (closed !== undefined) return { code: 'not_pending', reason: `the thread is ${closed}` }
+  if (!eligible(thread.requirement, reviewer, circumstances.now - thread.submitted_at)) {
     const groups = thread.requirement.seats.map((seat) => seat.group).join(', ')
     return {
       code: 'not_eligible',
@@ -144,10 +154,10 @@ export function obstacleFor(
   snapshot: Snapshot | undefined,
   caller: Caller,
   thread: Thread,
-  now: number,
+  circumstances: Circumstances,
 ): Obstacle | undefined {
   const tenant = snapshot?.directory.tenants.get(caller.tenant)
-  const obstacle = obstacleTo(thread, reviewerEntry(snapshot, caller), tenant, now)
+  const obstacle = obstacleTo(thread, reviewerEntry(snapshot, caller), tenant, circumstances)
   if (obstacle !== undefined || caller.via !== 'key' || thread.requirement.interactive !== true)
     return obstacle
   return {
@@ -156,7 +166,14 @@ export function obstacleFor(
   }
 }
 
-const listOf = (groups: readonly string[]): string => (groups.length === 0 ? 'no group' : groups.join(', '))
+/** Groups that are named to somebody who is in none that counts: an identity provider may know of hundreds. */
+const NAMED_GROUPS = 10
+
+function listOf(groups: readonly string[]): string {
+  if (groups.length === 0) return 'no group'
+  const more = groups.length - NAMED_GROUPS
+  return groups.slice(0, NAMED_GROUPS).join(', ') + (more > 0 ? ` and ${more} more` : '')
+}
 
 interface Counting {
   readonly ballot: Ballot

@@ -31,7 +31,8 @@ export function acceptRequests(): Acceptance {
 
 /** Why a request is refused whatever its route; the connection ends with that answer. */
 function refusalOf(request: IncomingMessage): GatewayError | undefined {
-  const why = unlikeTarget(request.url ?? '') ?? unlikeHost(request) ?? unlikeFraming(request)
+  const why =
+    unlikeTarget(request.url ?? '') ?? unlikeNames(request) ?? unlikeHost(request) ?? unlikeFraming(request)
   if (why !== undefined) return new GatewayError('invalid_request', why)
   const { expect } = request.headers
   if (expect === undefined || expect.trim().toLowerCase() === '100-continue') return undefined
@@ -44,6 +45,17 @@ function unlikeTarget(target: string): string | undefined {
   return target.startsWith('/') && !target.includes('#')
     ? undefined
     : 'the target of the request must be a path that begins with `/`, without host and fragment'
+}
+
+/** A `token` of RFC 9110 section 5.6.2. */
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** Parsers before llhttp 9 (Node 20.19.0 and 20.19.1) take `Content-Length : 5` for some other header, where a proxy may have read the body. */
+function unlikeNames({ rawHeaders }: IncomingMessage): string | undefined {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (!NAME.test(rawHeaders[i] as string)) return 'the name of a header has characters that no name has'
+  }
+  return undefined
 }
 
 /** HTTP/1.1 with exactly one Host, or 1.0 with at most one, and a value that is one (RFC 9112 section 3.2). */

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
 import type { Caller } from '../gateway/caller.ts'
-import { identify } from '../gateway/identify.ts'
+import { identify, reviewerEntry } from '../gateway/identify.ts'
 import { identifySession } from '../gateway/sessions.ts'
 import { countOf } from './body.ts'
 import { cookieOf, SESSION_COOKIE } from './cookie.ts'
@@ -32,7 +32,12 @@ export function sessionOf(request: FastifyRequest): string | undefined {
 /** The reviewer who calls, by key or by session. @throws GatewayError `unauthenticated`, `foreign_origin` */
 export async function reviewerOf(request: FastifyRequest, http: HttpDeps): Promise<Caller> {
   const session = sessionOf(request)
-  if (session === undefined) return identify(http.gateway, 'reviewer', bearerOf(request))
+  if (session === undefined) {
+    const caller = await identify(http.gateway, 'reviewer', bearerOf(request))
+    // whoever has left is refused before anything is said about the request; verbs ask again, because its body takes its time
+    reviewerEntry(http.gateway.policies.current(), caller)
+    return caller
+  }
   refuseForeign(request, http.site())
   return identifySession(http.gateway, session)
 }

@@ -2,8 +2,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { ErrorCode } from '../contract/errors.ts'
 import type { LogIdentity } from '../gateway/checkpoints.ts'
 import type { Deps } from '../gateway/deps.ts'
+import type { Span, TraceContext } from '../gateway/origin.ts'
 import type { Gate } from './gate.ts'
-import type { BeginSpan } from './origin.ts'
 import type { Rates } from './rates.ts'
 import type { Schemas } from './schemas.ts'
 import type { SingleSignOn } from '../gateway/sign-in-by-provider.ts'
@@ -63,3 +63,7 @@ export interface WebhookPorts {
   refusalOf(url: string): string | undefined
   composeSecret(bytes: Uint8Array): string
 }
+
+/** What a request is for, in traces. */
+export type Work = 'evaluate' | 'revise' | 'collect' | 'redeem' | 'vote'
+export type BeginSpan = (work: Work, received: TraceContext | undefined) => Span

@@ -2,8 +2,8 @@ import { createTraceState } from '@opentelemetry/api'
 import type { FastifyInstance, FastifyRequest, onSendHookHandler } from 'fastify'
 import type { GatewayError } from '../contract/errors.ts'
 import type { Deps } from '../gateway/deps.ts'
-import { carried, type Origin, type Span, type TraceContext } from '../gateway/origin.ts'
-import type { HttpDeps } from './deps.ts'
+import { carried, type Origin, type TraceContext } from '../gateway/origin.ts'
+import type { HttpDeps, Work } from './deps.ts'
 
 /** In every answer, and in every log line of the request. */
 export const REQUEST_HEADER = 'countersign-request'
@@ -87,6 +87,3 @@ declare module 'fastify' {
     refusal?: GatewayError
   }
 }
-
-type Work = 'evaluate' | 'revise' | 'collect' | 'redeem' | 'vote'
-export type BeginSpan = (work: Work, received: TraceContext | undefined) => Span

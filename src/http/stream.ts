@@ -4,7 +4,7 @@ import { GatewayError } from '../contract/errors.ts'
 import { LIMITS } from '../contract/limits.ts'
 import type { Caller } from '../gateway/caller.ts'
 import { keyInForce, reviewerEntry } from '../gateway/identify.ts'
-import { createThreadFeed, type FeedMessage, type ThreadFeed } from '../gateway/thread-feed.ts'
+import { createThreadFeed, type FeedMessage, type Place, type ThreadFeed } from '../gateway/thread-feed.ts'
 import type { HttpDeps } from './deps.ts'
 import { lineOf } from './origin.ts'
 
@@ -63,10 +63,15 @@ async function pour(messages: ReturnType<ThreadFeed['follow']>, raw: ServerRespo
 }
 
 function textOf(message: FeedMessage): string {
-  if (message.kind !== 'change') return `id: ${message.number}\nevent: ${message.kind}\ndata: {}\n\n`
+  const id = idOf(message.place)
+  if (message.kind !== 'change') return `id: ${id}\nevent: ${message.kind}\ndata: {}\n\n`
   // JSON has no line breaks of its own
-  return `id: ${message.change.number}\nevent: thread\ndata: ${JSON.stringify(message.change)}\n\n`
+  return `id: ${id}\nevent: thread\ndata: ${JSON.stringify(message.change)}\n\n`
 }
+
+/** The number of the record and the commit that wrote it: `17-mFJ3...`; of no record `0`. */
+const idOf = ({ number, commitId }: Place): string =>
+  commitId === undefined ? String(number) : `${number}-${commitId}`
 
 async function keepAlive(http: HttpDeps, caller: Caller, raw: ServerResponse): Promise<void> {
   try {
@@ -83,10 +88,14 @@ function signOut(raw: ServerResponse): void {
   if (!raw.writableEnded) raw.end('event: signed_out\ndata: {}\n\n')
 }
 
-function lastEventId(request: FastifyRequest): number | undefined {
+const EVENT_ID = /^(\d{1,15})(?:-([\w.-]{1,128}))?$/
+
+/** As `idOf` wrote it, or a number alone. */
+function lastEventId(request: FastifyRequest): Place | undefined {
   const header = request.headers['last-event-id']
   if (header === undefined) return undefined
-  if (typeof header === 'string' && /^\d{1,15}$/.test(header)) return Number(header)
+  const found = typeof header === 'string' ? EVENT_ID.exec(header) : null
+  if (found) return { number: Number(found[1]), commitId: found[2] }
   throw new GatewayError('invalid_request', 'Last-Event-ID is not one of ours')
 }
 

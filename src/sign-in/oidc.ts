@@ -150,7 +150,16 @@ async function redeem(
   const complete = settings.claims.every((name) => claims[name] !== undefined)
   if (complete || config.serverMetadata().userinfo_endpoint === undefined) return { issuer, subject, claims }
   const more = await library.fetchUserInfo(config, tokens.access_token, subject)
-  return { issuer, subject, claims: { ...more, ...claims } }
+  return { issuer, subject, claims: together(claims, more) }
+}
+
+/** The ID token comes first. That an address was verified is said of the address beside it, and of no other. */
+function together(
+  claims: Identity['claims'],
+  { email_verified, ...more }: Identity['claims'],
+): Identity['claims'] {
+  const isSaidOfIt = claims['email'] === undefined || claims['email'] === more['email']
+  return { ...more, ...(isSaidOfIt && { email_verified }), ...claims }
 }
 
 /** A provider that hangs holds up nobody but the one who waits for it. @throws SignInError */

@@ -4,6 +4,7 @@ import {
   joinRequirements,
   maxRisk,
   RISKS,
+  type ReviewRequirement,
   riskAbove,
   strictest,
   VERDICTS,
@@ -43,6 +44,32 @@ describe('joining review requirements', () => {
       }),
       RUNS,
     )
+  })
+
+  it('asks for no more than both: joined with itself a requirement stays as it is, in order', () => {
+    const byGroup = <T extends { readonly group: string }>(all: readonly T[]): T[] =>
+      all.toSorted((a, b) => a.group.localeCompare(b.group))
+    fc.assert(
+      fc.property(requirement, (a) => {
+        const seats = byGroup(a.seats).map((seat) => ({ ...seat, escalate: byGroup(seat.escalate) }))
+        const remind_after_ms = a.remind_after_ms.toSorted((x, y) => x - y)
+        expect(joinRequirements(a, a)).toEqual({ ...a, seats, remind_after_ms })
+      }),
+      RUNS,
+    )
+  })
+
+  it('lets a group step in that both let in, at the later moment, and no other', () => {
+    const asking = (...escalate: { group: string; after_ms: number }[]): ReviewRequirement => ({
+      seats: [{ group: 'a', approvals: 1, escalate }],
+      expires_ms: 9,
+      remind_after_ms: [],
+    })
+    const joined = joinRequirements(
+      asking({ group: 'c', after_ms: 3 }, { group: 'b', after_ms: 1 }),
+      asking({ group: 'b', after_ms: 2 }, { group: 'd', after_ms: 1 }),
+    )
+    expect(joined.seats).toEqual([{ group: 'a', approvals: 1, escalate: [{ group: 'b', after_ms: 2 }] }])
   })
 
   it('is never looser: whoever fills the seats of the join fills those of both, at every moment', () => {

@@ -34,6 +34,12 @@ describe('a sealed text', () => {
     expect(unseal(SECRET, 'a use', 'nonsense, with blanks')).toBeUndefined()
   })
 
+  it('is written as it always was: stores of other versions hold some', () => {
+    const sealed = 'AgICAgICAgICAgICbfTdNT4VZzSmUD25LQWS5edOE96R5Q'
+    expect(seal(SECRET, 'a use', 'a text', NONCE)).toBe(sealed)
+    expect(unseal(SECRET, 'a use', sealed)).toBe('a text')
+  })
+
   it('is another one with every nonce', () => {
     const other = Buffer.alloc(SEAL_NONCE_BYTES, 4)
     expect(seal(SECRET, 'a use', 'a text', NONCE)).not.toBe(seal(SECRET, 'a use', 'a text', other))

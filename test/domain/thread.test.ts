@@ -1,9 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  canEnd,
+  changedAt,
+  claimOf,
   currentVotes,
   dueAnnouncements,
   isExpired,
+  isUsed,
   nextDue,
   pollAfterSeconds,
   type Thread,
@@ -11,6 +15,7 @@ import {
   type ThreadTrigger,
   transition,
   TRANSITIONS,
+  upcomingAnnouncements,
   type Vote,
 } from '../../src/domain/thread.ts'
 import { requirement } from './arbitraries.ts'
@@ -160,6 +165,21 @@ describe('time', () => {
     expect(due(2 * HOUR, { submitted_at: HOUR })).toHaveLength(1)
   })
 
+  it('announces what comes at the same moment by name, so that every instance does it in one order', () => {
+    const escalate = ['c', 'b'].map((group) => ({ group, after_ms: HOUR }))
+    const required = {
+      seats: [{ group: 'a', approvals: 1, escalate }],
+      expires_ms: 3 * HOUR,
+      remind_after_ms: [2 * HOUR, HOUR],
+    }
+    expect(upcomingAnnouncements(thread({ requirement: required })).map(({ key }) => key)).toEqual([
+      'escalate:a:b:3600000',
+      'escalate:a:c:3600000',
+      'remind:3600000',
+      'remind:7200000',
+    ])
+  })
+
   it('nextDue is the first moment at which anything happens by time alone', () => {
     fc.assert(
       fc.property(threads, (one) => {
@@ -179,6 +199,51 @@ describe('time', () => {
   it('advises to poll ever less often, by whole seconds', () => {
     const ages = [0, 59_999, 60_000, 599_999, 600_000, 3_599_999, 3_600_000, 1e12]
     expect(ages.map(pollAfterSeconds)).toEqual([2, 2, 5, 5, 15, 15, 60, 60])
+  })
+})
+
+const APPROVED = { status: 'approved', approval: { at: 1, epoch: 'e' } } as const
+
+describe('an approval', () => {
+  it('is used once it was redeemed, or read without a proof that could tell', () => {
+    const used = (more: object): boolean => isUsed({ at: 1, epoch: 'e', ...more })
+    expect(used({})).toBe(false)
+    expect(used({ token_hash: 'h' })).toBe(false)
+    expect(used({ collected_at: 2, token_hash: 'h' })).toBe(false)
+    expect(used({ collected_at: 2 })).toBe(true)
+    expect(used({ collected_at: 2, token_hash: 'h', redeemed_at: 3 })).toBe(true)
+  })
+
+  it('can be taken back until it was redeemed; what waits can always be ended, what is rejected never', () => {
+    expect(canEnd(thread(APPROVED))).toBe(true)
+    expect(canEnd(thread({ ...APPROVED, approval: { ...APPROVED.approval, redeemed_at: 3 } }))).toBe(false)
+    expect(canEnd(thread())).toBe(true)
+    expect(canEnd(thread({ status: 'changes_requested' }))).toBe(true)
+    expect(canEnd(thread({ status: 'rejected' }))).toBe(false)
+  })
+})
+
+describe('a claim', () => {
+  it('holds until it lapses, and only while people are asked', () => {
+    const claim = { reviewer: 'ann', expires_at: 10 }
+    expect(claimOf(thread({ claim }), 9)).toEqual(claim)
+    expect(claimOf(thread({ claim }), 10)).toBeUndefined()
+    expect(claimOf(thread(), 9)).toBeUndefined()
+    for (const status of ['approved', 'rejected', 'changes_requested'] as const)
+      expect(claimOf(thread({ claim, status }), 9)).toBeUndefined()
+  })
+})
+
+describe('the last change', () => {
+  it('is the latest of revision, vote, end and use', () => {
+    const vote: Vote = { reviewer: 'ann', decision: 'approve', revision: 1, at: 3, via: 'key' }
+    const approval = { at: 3, epoch: 'e' }
+    const changed = (change: Partial<Thread>): number => changedAt(thread({ submitted_at: 2, ...change }))
+    expect(changed({})).toBe(2)
+    expect(changed({ votes: [vote, { ...vote, at: 1 }] })).toBe(3)
+    expect(changed({ votes: [vote], ended_at: 4 })).toBe(4)
+    expect(changed({ ended_at: 4, approval: { ...approval, collected_at: 5 } })).toBe(5)
+    expect(changed({ approval: { ...approval, collected_at: 5, redeemed_at: 6 } })).toBe(6)
   })
 })
 

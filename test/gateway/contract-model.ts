@@ -13,88 +13,59 @@ import {
   type Judged,
   LEVELS,
   MINUTE,
-  type Need,
-  type Pay,
-  type Risk,
-  type Tool,
   type Use,
   usesOf,
 } from './contract-policy.ts'
+import { fingerprint, newState, type State, type Thread } from './contract-state.ts'
 
 const DAY = 24 * 60 * MINUTE
-
-type Status = 'pending_review' | 'changes_requested' | 'approved' | 'rejected'
-
-interface Thread {
-  readonly agent: string
-  readonly task: string
-  readonly tool: Tool
-  readonly v2: boolean
-  status: Status
-  /** At the start of the message, when nobody's words are there. */
-  code?: 'expired' | 'frozen' | 'reviewer_removed' | 'policy_changed'
-  revision: number
-  submittedAt: number
-  approvedAt: number
-  deadline: number
-  need: Need
-  payload: Pay
-  /** What the agent says itself. */
-  risk: Risk
-  hash: string | undefined
-  votes: { readonly who: string; readonly decision: string }[]
-  readonly revisionIds: Set<string>
-  /** Frozen while it was under way. */
-  dead: boolean
-  /** What its approval has taken, as long as it may be given back. */
-  charged: readonly Use[]
-  collected: boolean
-  redeemed: boolean
-}
-
-interface Token {
-  readonly thread: string
-  readonly key: string
-  readonly expiresAt: number
-  used: boolean
-}
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 const refused = (http: number, code: string): Expected => ({ http, code })
 
 export class ContractModel {
-  readonly threads = new Map<string, Thread>()
-  /** Approvals that no vote completed: somebody who had voted could take another chair from then on. */
-  filledByTime = 0
-  /** Calls that a limit held, and approvals that gave back what they had taken of one. */
-  heldByLimit = 0
-  released = 0
-  readonly #tokens = new Map<string, Token>()
-  readonly #keys = new Map<string, string>()
-  readonly #answers = new Map<
-    string,
-    { readonly body: string; answer: Expected; at: number; under: string }
-  >()
-  readonly #frozen = new Set<string>()
-  #freezes = 0
-  #bundle: Bundle = 'first'
-  readonly #used = new Map<string, number>()
   readonly #now: () => number
+  readonly #state: State
 
-  constructor(now: () => number) {
+  constructor(now: () => number, state = newState()) {
     this.#now = now
+    this.#state = state
+  }
+
+  get threads(): State['threads'] {
+    return this.#state.threads
+  }
+
+  /** To try on it what would be answered. */
+  copy(): ContractModel {
+    return new ContractModel(this.#now, structuredClone(this.#state))
+  }
+
+  /** Equal for two that answer alike from now on. */
+  fingerprint(): string {
+    return fingerprint(this.#state)
+  }
+
+  /** What has come about that no answer shows. */
+  seen(): string[] {
+    const { filledByTime, heldByLimit, released } = this.#state
+    return [
+      ...(filledByTime > 0 ? ['approved by time alone'] : []),
+      ...(heldByLimit > 0 ? ['held by a limit'] : []),
+      ...(released > 0 ? ['given back to a limit'] : []),
+    ]
   }
 
   /** A new key for an agent; tokens that were bound to the one before are dead. */
   rotate(agent: string, key: string): void {
-    this.#keys.set(agent, key)
+    this.#state.keys.set(agent, key)
   }
 
   submit(call: Submission): Expected {
     const { idempotencyKey, ...body } = call
     if (idempotencyKey === undefined) return this.#judged(call)
     const id = `${call.agent} ${call.task} ${idempotencyKey}`
-    const known = this.#answers.get(id)
+    const known = this.#state.answers.get(id)
     const age = this.#now() - (known?.at ?? 0)
     if (known !== undefined && age < DAY) {
       if (known.body !== JSON.stringify(body)) return refused(422, 'idempotency_mismatch')
@@ -104,7 +75,7 @@ export class ContractModel {
     const answer = this.#judged(call)
     // a refusal is no answer
     if (answer.http === 200)
-      this.#answers.set(id, {
+      this.#state.answers.set(id, {
         body: JSON.stringify(body),
         answer,
         at: this.#now(),
@@ -115,7 +86,7 @@ export class ContractModel {
 
   /** What an allow may be given again under. */
   #under(): string {
-    return `${this.#bundle} ${this.#freezes}`
+    return `${this.#state.bundle} ${this.#state.freezes}`
   }
 
   #judged(call: Submission): Expected {
@@ -133,7 +104,7 @@ export class ContractModel {
   opened(id: string, call: Submission): void {
     const { agent, task, tool, payload, hash, risk = 'low', idempotencyKey } = call
     const now = this.#now()
-    const asked = judge(this.#bundle, call)?.need ?? LEVELS.critical
+    const asked = judge(this.#state.bundle, call)?.need ?? LEVELS.critical
     this.threads.set(id, {
       agent,
       task,
@@ -141,6 +112,7 @@ export class ContractModel {
       v2: hash !== undefined,
       status: 'pending_review',
       revision: 1,
+      openedAt: now,
       submittedAt: now,
       approvedAt: 0,
       deadline: now + asked.expiresMs,
@@ -148,14 +120,14 @@ export class ContractModel {
       payload,
       risk,
       hash,
-      votes: [],
+      votes: new Map(),
       revisionIds: new Set(),
       dead: false,
       charged: [],
       collected: false,
       redeemed: false,
     })
-    const stored = this.#answers.get(`${agent} ${task} ${idempotencyKey}`)
+    const stored = this.#state.answers.get(`${agent} ${task} ${idempotencyKey}`)
     if (stored?.answer.thread_id === 'new') stored.answer = { ...stored.answer, thread_id: id }
   }
 
@@ -180,16 +152,16 @@ export class ContractModel {
 
   /** The token that an answer with `tokenUntil` carried. */
   minted(token: string, thread: string, expiresAt: number): void {
-    const key = this.#keys.get(this.threads.get(thread)?.agent ?? '') ?? ''
-    this.#tokens.set(token, { thread, key, expiresAt, used: false })
+    const key = this.#state.keys.get(this.threads.get(thread)?.agent ?? '') ?? ''
+    this.#state.tokens.set(token, { thread, key, expiresAt, used: false })
   }
 
   validate({ agent, token, task, payload, thread: named, hash }: Claim): Expected {
     const invalid = { http: 200, valid: false, reason: 'invalid' }
-    const known = this.#tokens.get(token)
+    const known = this.#state.tokens.get(token)
     const thread = this.threads.get(known?.thread ?? '')
     if (known === undefined || thread === undefined) return invalid
-    const bound = thread.agent === agent && known.key === this.#keys.get(agent) && thread.task === task
+    const bound = thread.agent === agent && known.key === this.#state.keys.get(agent) && thread.task === task
     const path = thread.v2
       ? named === known.thread && hash === thread.hash
       : hash === undefined && (named === undefined || named === known.thread)
@@ -205,7 +177,7 @@ export class ContractModel {
   }
 
   vote({ who, thread: id, decision, revision }: Ballot): Expected {
-    if (groupsOf(this.#bundle, who) === undefined) return refused(401, 'unauthenticated')
+    if (groupsOf(this.#state.bundle, who) === undefined) return refused(401, 'unauthenticated')
     const thread = this.threads.get(id)
     if (thread === undefined) return refused(404, 'not_found')
     const open = thread.status === 'pending_review' && !this.#isExpired(thread) && !thread.dead
@@ -216,8 +188,8 @@ export class ContractModel {
     if (!chairs.some((group) => this.#fits(thread, group, { who, at: this.#now() })))
       return refused(403, 'not_eligible')
     if (AGENTS[thread.agent]?.owners.includes(who)) return refused(403, 'self_review')
-    if (thread.votes.some((one) => one.who === who)) return refused(403, 'already_voted')
-    thread.votes.push({ who, decision })
+    if (thread.votes.has(who)) return refused(403, 'already_voted')
+    thread.votes.set(who, decision)
     if (decision === 'reject') thread.status = 'rejected'
     else if (decision === 'request_changes') thread.status = 'changes_requested'
     else this.#approveIfFilled(thread)
@@ -240,7 +212,7 @@ export class ContractModel {
     Object.assign(thread, {
       revision: thread.revision + 1,
       submittedAt: this.#now(),
-      votes: [],
+      votes: new Map(),
       payload,
       hash,
     })
@@ -253,46 +225,47 @@ export class ContractModel {
 
   /** Another policy is in force. */
   change(bundle: Bundle): void {
-    this.#bundle = bundle
+    this.#state.bundle = bundle
   }
 
   freeze(scope: Scope): Expected {
-    this.#freezes++
-    this.#frozen.add(nameOf(scope))
+    this.#state.freezes++
+    this.#state.frozen.add(nameOf(scope))
     for (const thread of this.threads.values())
       if (covers(scope, thread) && !thread.redeemed) thread.dead = true
     return { http: 200 }
   }
 
   unfreeze(scope: Scope): Expected {
-    if (!this.#frozen.delete(nameOf(scope))) return refused(404, 'not_found')
-    this.#freezes++
+    if (!this.#state.frozen.delete(nameOf(scope))) return refused(404, 'not_found')
+    this.#state.freezes++
     return { http: 204 }
   }
 
   /** What time alone brings about, by the timer. */
   due(): void {
     for (const thread of this.threads.values()) this.#settle(thread)
-    for (const { thread, used, expiresAt } of this.#tokens.values())
+    for (const { thread, used, expiresAt } of this.#state.tokens.values())
       if (!used && this.#now() >= expiresAt) this.#release(this.threads.get(thread))
   }
 
   /** Policy, and whether there is room for what it allows. */
   #judge(call: Asked & { readonly task: string }): Judged | undefined {
-    const judged = judge(this.#bundle, call)
-    const full = ({ name, amount, most }: Use): boolean => (this.#used.get(name) ?? 0) + amount > most
+    const judged = judge(this.#state.bundle, call)
+    const full = ({ name, amount, most }: Use): boolean => (this.#state.used.get(name) ?? 0) + amount > most
     if (judged?.verdict !== 'allow' || !usesOf(call).some(full)) return judged
-    this.heldByLimit++
+    this.#state.heldByLimit++
     return { ...judged, verdict: 'review' }
   }
 
   #charge(uses: readonly Use[], times: 1 | -1): void {
-    for (const { name, amount } of uses) this.#used.set(name, (this.#used.get(name) ?? 0) + amount * times)
+    for (const { name, amount } of uses)
+      this.#state.used.set(name, (this.#state.used.get(name) ?? 0) + amount * times)
   }
 
   #release(thread: Thread | undefined): void {
     if (thread === undefined || thread.charged.length === 0) return
-    this.released++
+    this.#state.released++
     this.#charge(thread.charged, -1)
     thread.charged = []
   }
@@ -303,11 +276,14 @@ export class ContractModel {
   }
 
   #isFrozen(agent: string, tool: string): boolean {
-    return ['', `agent ${agent}`, `tool ${tool}`].some((name) => this.#frozen.has(name))
+    return ['', `agent ${agent}`, `tool ${tool}`].some((name) => this.#state.frozen.has(name))
   }
 
+  /** Of those of one millisecond, any: the one with the last id. */
   #newestOf(agent: string, task: string | undefined): string | undefined {
-    return [...this.threads].filter(([, one]) => one.agent === agent && one.task === task).at(-1)?.[0]
+    const own = [...this.threads].filter(([, one]) => one.agent === agent && one.task === task)
+    const place = ([id, { openedAt }]: (typeof own)[number]): string => `${openedAt} ${id}`
+    return own.toSorted((a, b) => (place(a) < place(b) ? -1 : 1)).at(-1)?.[0]
   }
 
   /** An approval waits to be collected as long as the thread waited for people. */
@@ -320,13 +296,13 @@ export class ContractModel {
     if (thread.status === 'rejected') return
     if (this.#isExpired(thread)) this.#end(thread, 'expired')
     else if (thread.dead) this.#end(thread, 'frozen')
-    else if (thread.status === 'pending_review' && this.#approveIfFilled(thread)) this.filledByTime++
+    else if (thread.status === 'pending_review' && this.#approveIfFilled(thread)) this.#state.filledByTime++
   }
 
   /** Why an approval does not hold any more, though nobody took it back. */
   #lapseOf(thread: Thread): Thread['code'] | undefined {
     if (!this.#isFilled(thread, thread.approvedAt)) return 'reviewer_removed'
-    const judged = judge(this.#bundle, thread)
+    const judged = judge(this.#state.bundle, thread)
     return judged === undefined || judged.verdict === 'reject' ? 'policy_changed' : undefined
   }
 
@@ -341,7 +317,7 @@ export class ContractModel {
 
   #isFilled(thread: Thread, at: number): boolean {
     const chairs = [...thread.need.seats].flatMap(([group, { count }]) => Array<string>(count).fill(group))
-    const people = thread.votes.filter(({ decision }) => decision === 'approve').map(({ who }) => who)
+    const people = [...thread.votes].filter(([, decision]) => decision === 'approve').map(([who]) => who)
     return this.#areSeated(thread, chairs, { people, at })
   }
 
@@ -362,7 +338,7 @@ export class ContractModel {
     group: string,
     { who, at }: { readonly who: string; readonly at: number },
   ): boolean {
-    const groups = groupsOf(this.#bundle, who) ?? []
+    const groups = groupsOf(this.#state.bundle, who) ?? []
     const later = [...(seats.get(group)?.later ?? [])]
     const open = later.filter(([, ms]) => at - submittedAt >= ms).map(([one]) => one)
     return [group, ...open].some((one) => groups.includes(one))

@@ -110,19 +110,29 @@ describe('agent keys', () => {
 })
 
 describe('reviewer keys', () => {
-  const ENDPOINTS = [
-    ['GET', 'me'],
-    ['GET', 'threads'],
-    ['GET', 'threads/thr_00000000000000000000000000'],
-    ['POST', 'threads/thr_00000000000000000000000000/votes'],
-  ] as const
+  const THREAD = 'threads/thr_00000000000000000000000000'
+  const ENDPOINTS: readonly (readonly ['GET' | 'POST' | 'DELETE', string, object | undefined])[] = [
+    ['GET', 'me', undefined],
+    ['GET', 'agents', undefined],
+    ['GET', 'counts', undefined],
+    ['GET', 'threads', undefined],
+    ['GET', THREAD, undefined],
+    ['GET', `${THREAD}/images/1/0`, undefined],
+    ['GET', 'stream', undefined],
+    ['POST', `${THREAD}/votes`, { decision: 'approve', revision: 1 }],
+    ['POST', `${THREAD}/comments`, { comment: 'hello' }],
+    ['POST', `${THREAD}/claim`, {}],
+    ['POST', `${THREAD}/release`, undefined],
+    ['POST', `${THREAD}/reveal`, { revision: 1 }],
+    ['DELETE', 'session', undefined],
+    ['DELETE', 'session?everywhere=true', undefined],
+  ]
 
-  it.each(ENDPOINTS)('401 on %s %s without a reviewer key', async (method, path) => {
+  it.each(ENDPOINTS)('401 on %s %s without a reviewer key', async (method, path, body) => {
     const keys = { ...bad(), 'the key of a reviewer': `Bearer ${bot.key}` }
     for (const [kind, authorization] of Object.entries(keys)) {
       const headers = authorization === undefined ? {} : { authorization }
-      const body = method === 'POST' ? { body: { decision: 'approve', revision: 1 } } : {}
-      const { status } = await call(`${world.url}/api/review/${path}`, method, { headers, ...body })
+      const { status } = await call(`${world.url}/api/review/${path}`, method, { headers, body })
       expect([kind, status]).toEqual([kind, 401])
     }
   })
@@ -135,10 +145,11 @@ describe('reviewer keys', () => {
       const { BUNDLE } = await import('../bundle.ts')
       const text = BUNDLE['directory.yaml'] ?? ''
       await own.changePolicies({ 'directory.yaml': text.replace(/ +nil: .*\n/, '') })
-      for (const [method, path] of ENDPOINTS) {
-        const body = method === 'POST' ? { body: { decision: 'approve', revision: 1 } } : {}
-        expect((await gone.call(method, path, body)).status).toBe(401)
-      }
+      // not even whether there is such a thread
+      for (const [method, path, body] of ENDPOINTS)
+        expect([path, (await gone.call(method, path, { body })).status]).toEqual([path, 401])
+      expect((await gone.call('POST', `${THREAD}/votes`, { raw: 'nonsense' })).status).toBe(401)
+      expect((await gone.call('GET', 'session')).body).toEqual({ signed_in: false })
     } finally {
       await own.close()
     }

@@ -125,9 +125,16 @@ describe('GET /api/admin/checkpoints', () => {
       const pem = (): string =>
         generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
       const made = [await newest()]
-      for (const signingKey of [pem(), pem()]) {
+      const warned = (): number =>
+        own.logged.filter((line) => line.includes('signed by another key') && line.includes('"acme"')).length
+      for (const [i, signingKey] of [pem(), pem()].entries()) {
+        expect(warned()).toBe(i)
         await own.restart({ signingKey })
         made.push(await newest())
+        // who forgot to give a gateway its key hears of it; once for each change
+        await newest()
+        await until(() => warned() > i)
+        expect(warned()).toBe(i + 1)
       }
       expect(new Set(made.map(({ key }) => key)).size).toBe(3)
       const { text } = await own.admin('GET', 'evidence?tenant=acme')

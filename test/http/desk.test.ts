@@ -548,6 +548,9 @@ describe('GET threads by what people look for', () => {
     for (const query of [
       { since: 'yesterday' },
       { until: '2026-03-02' },
+      // of which zone?
+      { since: '2026-03-02T12:00:00' },
+      { since: '2026-02-30T12:00:00Z' },
       { mine: 'false' },
       { claimed: 'x' },
     ])

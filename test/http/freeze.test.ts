@@ -197,6 +197,26 @@ describe('what is under way', () => {
     expect(body.evidence.at(-1)?.type).toBe('review.frozen')
   })
 
+  it('a waiting thread is nobody’s to vote on or to claim, though neither timer nor reviewer has looked', async () => {
+    const { task, thread } = await held(bot)
+    const mine = async (query: Record<string, string>): Promise<unknown> =>
+      (await ann.list({ task_id: task, ...query })).body.threads.map((one) => [one.thread_id, one.mine])
+    expect(await mine({ mine: 'true' })).toEqual([[thread, true]])
+    await act('freeze', { agent: 'bot' })
+    expect(await mine({ mine: 'true' })).toEqual([])
+    expect(await mine({})).toEqual([[thread, false]])
+    const claimed = await ann.call('POST', `threads/${thread}/claim`, { body: {} })
+    expect([claimed.status, claimed.problem.code, claimed.problem.detail]).toEqual([
+      409,
+      'not_pending',
+      `the thread is frozen: ${REASON}`,
+    ])
+    expect((await ann.show(thread)).body.evidence.map(({ type }) => type)).toEqual([
+      'review.pending',
+      'review.frozen',
+    ])
+  })
+
   it('is dead even when nobody noticed before the freeze was lifted', async () => {
     const { thread, task, payload } = await held(bot)
     const one = await approved(bot, ann)
@@ -289,6 +309,13 @@ describe('on another instance', () => {
       await elsewhere(unfreeze, { tool: 'pay' })
     }
     expect((await bot.validate(proofOf(one))).body).toEqual({ valid: false, reason: 'invalid' })
+  })
+
+  it('a claim that is overtaken is refused', async () => {
+    const { thread } = await held(bot)
+    beforeCommit = () => elsewhere(freeze, { agent: 'bot' })
+    const { problem } = await ann.call('POST', `threads/${thread}/claim`, { body: {} })
+    expect(problem.code).toBe('not_pending')
   })
 
   it('a vote, a revision and the hand-out of a token that are overtaken come to nothing', async () => {

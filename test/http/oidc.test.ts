@@ -383,6 +383,16 @@ describe('who it is', () => {
     await refused(() => attempt(person), problem)
   })
 
+  it('problem=unverified when it is another address that the userinfo endpoint calls verified', async () => {
+    const saying = (email: string) => (token: IdToken) => {
+      const { email_verified: _, ...claims } = token.claims
+      return { ...token, claims: { ...claims, email } }
+    }
+    provider.tamper = saying(ANN.email)
+    await refused(() => attempt({ ...ANN, email: 'mallory@evil.example' }), 'unverified')
+    expect(await attempt(ANN)).toBe('/console/')
+  })
+
   const TWICE = edited(
     'directory.yaml',
     'zoe: { name: Zoe Zed,',
@@ -454,9 +464,18 @@ describe('groups of a claim', () => {
   it.each([
     ['none', undefined],
     ['an object', { desk: true }],
+    ['no text', ['\ud800']],
   ])('are none when the provider sends %s', async (_, groups) => {
     const browser = await signedIn(groups)
     expect((await meOf(browser, made.world)).body.groups).toEqual([])
+  })
+
+  it('are not all told to somebody who may not vote, of whom the provider knows hundreds', async () => {
+    const browser = await signedIn(Array.from({ length: 300 }, (_, i) => `unit-${1_000 + i}`))
+    const { thread } = await held(bot)
+    const { status, problem } = await vote(browser, thread)
+    expect([status, problem.code]).toEqual([403, 'not_eligible'])
+    expect(problem.detail).toMatch(/you are in unit-1000, .*, unit-1009 and 290 more$/)
   })
 
   it('count at the vote, and still when the agent collects, though the directory does not name them', async () => {

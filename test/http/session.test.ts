@@ -593,6 +593,29 @@ describe('a session ends', () => {
       expect(said(records)).toEqual([['session.ended', 'ended_by_admin']])
     })
   })
+
+  it('401 for a release under a session or a key that ends meanwhile, also when there is nothing to release', async () => {
+    let meanwhile: (() => Promise<unknown>) | undefined
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        get: async (...args) => {
+          const act = args[1] === 'thread' ? meanwhile : undefined
+          if (act !== undefined) meanwhile = undefined
+          await act?.()
+          return store.get(...args)
+        },
+      })
+    await inOwnWorld({ wrapStore }, async (own) => {
+      const { thread } = await held(await own.agent())
+      for (const [ann, ends] of [
+        [await own.signIn('ann'), 'sessions'],
+        [await own.reviewer('ann'), 'key'],
+      ] as const) {
+        meanwhile = () => own.admin('DELETE', `reviewers/acme/ann/${ends}`)
+        expect((await ann.call('POST', `threads/${thread}/release`)).status).toBe(401)
+      }
+    })
+  })
 })
 
 describe('GET /api/review/session', () => {

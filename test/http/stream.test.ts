@@ -41,8 +41,8 @@ describe('GET stream', () => {
   it('200 goes on where a reader was, with nothing missing and nothing twice, however it was cut off', async () => {
     const seen: number[] = []
     const threads: string[] = []
-    let last = (await world.allEvidence()).length
-    const from = last
+    let last = String((await world.allEvidence()).length)
+    const from = Number(last)
     for (let round = 0; round < 4; round++) {
       threads.push((await held(bot)).thread)
       const listener = await Listener.open(ann, last)
@@ -52,7 +52,7 @@ describe('GET stream', () => {
       const { messages } = listener
       const changes = messages.filter(({ event }) => event === 'thread')
       seen.push(...changes.map(({ id }) => id))
-      last = changes.at(-1)?.id ?? last
+      last = changes.at(-1)?.place ?? last
     }
     const all = (await world.allEvidence()).slice(from).filter(({ record }) => record.thread_id !== undefined)
     expect(seen).toEqual(all.map(({ number }) => number))
@@ -112,9 +112,31 @@ describe('GET stream', () => {
     listener.close()
   })
 
+  it('200 reset for a record that another commit has written: the store forgot the one that was told, and gave its number out again', async () => {
+    const first = await Listener.open(ann)
+    await first.first('hello')
+    const { thread } = await held(bot)
+    const { id, place } = await first.first('thread', thread)
+    const behind = await held(bot)
+    await first.first('thread', behind.thread)
+    const forgotten = await Listener.open(ann, `${id}-${'x'.repeat(place.length)}`)
+    const reset = await forgotten.first('reset')
+    expect(forgotten.messages[0]).toBe(reset)
+    for (const after of [place, id, '0']) {
+      const again = await Listener.open(ann, after)
+      const { place: end } = await again.first('hello')
+      expect(end).toBe(reset.place)
+      expect(again.messages.some(({ event }) => event === 'reset')).toBe(false)
+      expect(again.about(thread)).toEqual(after === '0' ? ['review.pending'] : [])
+      again.close()
+    }
+    for (const one of [first, forgotten]) one.close()
+  })
+
   it('400 for a Last-Event-ID that is none, 401 without a credential', async () => {
     const open = (headers: Record<string, string>) => fetch(`${world.url}/api/review/stream`, { headers })
-    expect((await open({ ...ann.credentials(), 'last-event-id': 'x' })).status).toBe(400)
+    for (const none of ['x', '1-', '-1', '1-a b', '1e3', `1-${'x'.repeat(129)}`])
+      expect((await open({ ...ann.credentials(), 'last-event-id': none })).status).toBe(400)
     expect((await open({})).status).toBe(401)
     expect((await open({ authorization: `Bearer ${bot.key}` })).status).toBe(401)
   })

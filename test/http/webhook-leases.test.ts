@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
-import type { Leased } from '../../src/gateway/outbox.ts'
+import type { Leased } from '../../src/gateway/deliverer.ts'
 import { type CommitResult, type Store, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
 import { type Agent, newTask, openWorld, overriding, SECOND, until, type World } from '../gateway-fixture.ts'
 import { type Receiver, Receivers } from '../webhooks/receiver.ts'

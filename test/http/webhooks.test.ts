@@ -37,7 +37,7 @@ let ann: Reviewer
 
 beforeAll(async () => {
   const networks = '127.0.0.1/32'
-  const ports = await Promise.all(Array.from({ length: 34 }, () => receivers.open()))
+  const ports = await Promise.all(Array.from({ length: 40 }, () => receivers.open()))
   spare.push(...ports)
   const webhooksAllow = ports.map(({ port }) => `${networks}:${port}`).join(',')
   world = await openWorld({
@@ -169,6 +169,13 @@ describe('what a receiver gets', () => {
     )
   })
 
+  it('that people rejected it, though their words are those of the clock', async () => {
+    const { thread } = await held(bot)
+    await ann.vote(thread, { decision: 'reject', revision: 1, comment: 'expired: the card is of last year' })
+    await got(2)
+    expect(receiver.types().toSorted()).toEqual(['review.pending', 'review.rejected'])
+  })
+
   it('that a freeze has ended what people looked at', async () => {
     const { thread } = await held(bot)
     const freeze = { tenant: 'acme', agent: 'bot', reason: 'it talks to strangers' }
@@ -223,6 +230,26 @@ describe('what a receiver gets', () => {
     ])
     await got(2)
     expect(receiver.got.some(({ raw }) => raw.includes('700'))).toBe(false)
+  })
+
+  it('no sensitive value in clear, not even with the payload', async () => {
+    const full = fresh()
+    await create({ url: full.url, payload: 'full', events: ['decision.allowed', 'review.pending'] })
+    for (const amount of [50, 500])
+      await bot.submit(newTask(), { tool_name: 'pay', payload: { amount, secret: 'sesame' } })
+    await until(() => full.got.length === 2)
+    const tag = expect.stringMatching(/^\[hidden [0-9a-f]{8}\]$/)
+    expect(full.got.map(({ body }) => body['payload'])).toEqual(
+      expect.arrayContaining([
+        { amount: 50, secret: tag },
+        { amount: 500, secret: tag },
+      ]),
+    )
+    const pending = full.got.find(({ body }) => body.type === 'review.pending')
+    const thread = String(pending?.body['thread_id'])
+    const shown = await (await world.signIn('ben')).show(thread)
+    expect(full.got.map(({ body }) => body['payload'])).toContainEqual(shown.body.payload)
+    await ann.vote(thread, { decision: 'reject', revision: 1 })
   })
 
   it('only what it wants to be told of', async () => {
@@ -321,6 +348,15 @@ describe('tries', () => {
     await act('resume')
     await allow()
     await until(() => receiver.got.length === 2)
+  })
+
+  it('end at once with 410, also for who is paused afterwards: until it is resumed nothing is enqueued', async () => {
+    receiver.answers(410)
+    await allow()
+    await until(async () => (await show()).state === 'gone')
+    expect((await act('pause')).body.state).toBe('gone')
+    await allow()
+    expect((await deliveries()).map(({ state }) => state)).toEqual(['dead'])
   })
 
   it('pause a destination by themselves when none succeeds for 120 hours; what happens meanwhile waits', async () => {
@@ -502,6 +538,8 @@ describe('an administrator', () => {
     for (const [body, pointer] of [
       [{ since: 'yesterday' }, '/since'],
       [{ since, until: '2026' }, '/until'],
+      // of which zone?
+      [{ since: '2026-03-02T12:00:00' }, '/since'],
     ] as const) {
       const { status, problem } = await world.admin('POST', `webhooks/${hook.id}/redeliver`, { body })
       expect([status, problem.errors?.[0]?.pointer]).toEqual([400, pointer])

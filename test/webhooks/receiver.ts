@@ -2,6 +2,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import { join } from 'node:path'
+import { checkComponent } from '../documented.ts'
 import { makeAuthority } from './certificates.ts'
 
 /** What a receiver got, in order. */
@@ -39,9 +40,9 @@ export class Receiver {
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.asked += 1
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    const raw = Buffer.concat(chunks).toString('utf8')
+    const raw = await wholeText(request)
+    // whoever asked is gone
+    if (raw === undefined) return
     if (raw === '' && this.json !== undefined) {
       response.setHeader('content-type', 'application/json').end(JSON.stringify(this.json()))
       return
@@ -68,6 +69,17 @@ export class Receiver {
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
   }
+}
+
+/** Undefined when it ends before it is whole. */
+async function wholeText(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+  } catch {
+    return undefined
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 /** Starts receivers that one authority vouches for. */
@@ -98,5 +110,7 @@ export class Receivers {
   async dispose(): Promise<void> {
     for (const one of this.#open) await one.close()
     rmSync(this.#authority.directory, { recursive: true, force: true })
+    const delivered = this.#open.flatMap(({ got }) => got).filter(({ headers }) => 'webhook-id' in headers)
+    for (const { body } of delivered) checkComponent('WebhookBody', body)
   }
 }
