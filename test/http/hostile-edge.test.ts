@@ -53,7 +53,7 @@ const LET_THROUGH = new Set(Number.parseInt(process.versions['llhttp'] ?? '') < 
 async function faultOf({ id, want, raw }: Entry, thread: string): Promise<string | undefined> {
   const before = await records()
   const bytes = raw.replaceAll('$KEY', bot.key).replaceAll('$THREAD', thread)
-  const { status, text } = await exchange(world.url, [bytes], 20)
+  const { status, text } = await exchange(world.url, [bytes])
   if (String(status) !== (LET_THROUGH.has(id) ? '200' : want))
     return `answered ${status}: ${text.slice(-200)}`
   if (status < 400) return undefined
