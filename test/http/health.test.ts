@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DRAINING } from '../../src/http/draining.ts'
+import { TIMEOUTS } from '../../src/http/server.ts'
 import { call, held, openWorld, until, type World } from '../gateway-fixture.ts'
 
 /** What needs no credential: liveness, readiness, the OpenAPI document. */
@@ -140,6 +141,6 @@ describe('shutting down', () => {
     const start = performance.now()
     await own.close()
     await ended
-    expect(performance.now() - start).toBeLessThan(2_500)
+    expect(performance.now() - start).toBeLessThan(TIMEOUTS.KEEP_ALIVE_MS / 2)
   })
 })

@@ -187,7 +187,7 @@ describe('the way out, in a thread', () => {
     const to = (port: number): Promise<Sent> =>
       outbound.post(`https://127.0.0.1:${port}/`, { headers: {}, body: '{}', deadlineMs: 3_000 })
     expect(await to(hostile.port)).toEqual({ kind: 'answered', status: 200 })
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await new Promise((resolve) => setTimeout(resolve, 500))
     const hung = to(hostile.port)
     await new Promise((resolve) => setTimeout(resolve, 4_000))
     expect(await to(slow.port)).toEqual({ kind: 'answered', status: 200 })

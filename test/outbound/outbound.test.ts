@@ -13,6 +13,8 @@ import { makeAuthority } from '../webhooks/certificates.ts'
 /** Receivers that misbehave in every way that the list names: each try is bounded, and its outcome is what it should be. */
 
 const DEADLINE_MS = 1_000
+/** For what is sure to come. */
+const PATIENT = { timeout: 10_000 }
 /** Beyond the deadline; the rest is the machine's. */
 const GRACE_MS = 100
 /** Held in the middle of a try and after it, on both sides: what nobody holds is the engine's to keep until it has time. */
@@ -207,7 +209,7 @@ describe('a receiver that answers and does not read the body', () => {
     const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
     const large = { headers: {}, body: 'a'.repeat(8e6), deadlineMs: DEADLINE_MS }
     expect(await outbound.post(`https://127.0.0.1:${port}/`, large)).toEqual(answered(200))
-    await vi.waitFor(() => expect(sockets.size).toBe(0), { timeout: 2_000 })
+    await vi.waitFor(() => expect(sockets.size).toBe(0), PATIENT)
     outbound.close()
   })
 })
@@ -378,9 +380,9 @@ describe('a connection that is kept', () => {
       tries += 1
       expect(await outbound.post(`https://127.0.0.1:${port}/`, sending)).toEqual(answered(200))
       expect(connections()).toBeLessThan(tries)
-    })
+    }, PATIENT)
     outbound.close()
-    await vi.waitFor(() => expect(sockets.size).toBe(0))
+    await vi.waitFor(() => expect(sockets.size).toBe(0), PATIENT)
   })
 
   it('that the receiver has closed meanwhile is no failure: the try goes over a new one', async () => {
@@ -404,7 +406,7 @@ describe('a connection that is kept', () => {
     const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
     const url = `https://127.0.0.1:${port}/`
     expect(await outbound.post(url, sending)).toEqual(answered(200))
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await new Promise((resolve) => setTimeout(resolve, 500))
     expect(await inTime(() => outbound.post(url, sending))).toEqual({ kind: 'failed', code: 'timeout' })
     expect(connections()).toBe(2)
     outbound.close()
@@ -420,7 +422,7 @@ describe('a connection that is kept', () => {
     })
     const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
     expect(await outbound.post(`https://127.0.0.1:${port}/`, sending)).toEqual(answered(200))
-    await vi.waitFor(() => expect(sockets.size).toBe(0))
+    await vi.waitFor(() => expect(sockets.size).toBe(0), PATIENT)
     expect(await outbound.post(`https://127.0.0.1:${port}/`, sending)).toEqual(answered(500))
     expect(connections()).toBe(2)
     outbound.close()
@@ -433,7 +435,7 @@ describe('a connection that is kept', () => {
       await vi.waitFor(async () => {
         expect(await outbound.post(`https://127.0.0.1:${port}/${path}`, sending)).toEqual(answered(200))
         expect(heard.some((text) => text.startsWith(`POST /${path} `))).toBe(true)
-      })
+      }, PATIENT)
     expect(connections()).toBe(3)
     outbound.close()
   })
@@ -442,7 +444,7 @@ describe('a connection that is kept', () => {
     const { port } = await keeping((socket) => void socket.write('HTTP/1.1 101 X\r\n\r\n'))
     const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
     expect(await outbound.post(`https://127.0.0.1:${port}/`, sending)).toMatchObject(failing)
-    await vi.waitFor(() => expect(sockets.size).toBe(0))
+    await vi.waitFor(() => expect(sockets.size).toBe(0), PATIENT)
     outbound.close()
   })
 })
