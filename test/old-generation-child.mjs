@@ -18,8 +18,10 @@ const { gatewayFor } = await import(new URL('http/origin.js', dist))
 const { createLog } = await import(new URL('telemetry/log.js', dist))
 
 const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'
-const CALLS = 4_000
+const CALLS = 2_000
 const WARM_UP = 4_000
+/** The least of so many counts: what warms up late is in some of them, what every call leaves is in each. */
+const ROUNDS = 4
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-old-generation-'))
 const policies = process.argv[2]
@@ -66,10 +68,14 @@ async function left(amount_cents) {
     }
   }
   await run(WARM_UP)
-  globalThis.gc()
-  const before = oldBytes()
-  await run(CALLS)
-  return Math.round((oldBytes() - before) / CALLS)
+  const rounds = []
+  for (let round = 0; round < ROUNDS; round++) {
+    globalThis.gc()
+    const before = oldBytes()
+    await run(CALLS)
+    rounds.push(Math.round((oldBytes() - before) / CALLS))
+  }
+  return Math.min(...rounds)
 }
 
 const bytes = { allowed: await left(2_500), held: await left(25_000) }

@@ -91,8 +91,8 @@ function atOnce<T>(plan: Plan<T>): Committed<T> {
   return answerOf(plan)
 }
 
-function answerOf<T>({ answer, replayed = false }: Plan<T>): Committed<T> {
-  return replayed ? { answer, replayed } : { answer }
+function answerOf<T>({ answer, replayed = false }: Plan<T>, receipt?: Receipt): Committed<T> {
+  return { answer, ...(replayed ? { replayed } : {}), ...(receipt ? { receipt } : {}) }
 }
 
 function commitOf<T>(
@@ -137,7 +137,7 @@ async function apply<T>(
     plan.landed?.()
     deliver(deps, tenant, outbox)
     for (const record of evidence) deps.observe({ kind: 'evidence', record, origin: deps.origin })
-    return { ...answerOf(plan), ...receiptOf(result.numbers[0], commit.events[0]) }
+    return answerOf(plan, receiptOf(result.numbers[0], commit.events[0]))
   }
   deps.deliverer.drop(outbox.leased)
   return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }
@@ -168,8 +168,8 @@ async function failedGuards(
   return failed
 }
 
-function receiptOf(number: number | undefined, event: string | undefined): { receipt?: Receipt } {
-  return number === undefined || event === undefined ? {} : { receipt: { number, leaf: leafHash(event) } }
+function receiptOf(number: number | undefined, event: string | undefined): Receipt | undefined {
+  return number === undefined || event === undefined ? undefined : { number, leaf: leafHash(event) }
 }
 
 async function refuseDeadKeys(deps: Deps, tenant: string, guards: readonly Guard[]): Promise<void> {
