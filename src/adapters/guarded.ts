@@ -49,7 +49,7 @@ const unfinished = new WeakMap<Gate, CallIds>()
 /**
  * Runs `execute` as far as `gate.guard` lets it, and resolves as soon as it gave a value or a stream.
  *
- * @throws what `execute` throws, a NotExecuted of its own included
+ * @throws what `execute` throws, as `guard` does: a NotExecuted of its own is the cause of another error
  */
 export function guarded(
   gate: Gate,

@@ -21,7 +21,7 @@ export interface Gate {
    * @param payload a plain object of JSON, declared by a `type` or an `interface`. It is copied before anything is asked.
    * @param execute gets the copy that was approved, frozen in depth. It is called once or not at all.
    * @throws NotExecuted in every other case: rejected, changes requested, waited too long, unknown, or the gateway unreachable.
-   *   What `execute` itself throws passes through.
+   *   What `execute` itself throws passes through; a NotExecuted of another call is the cause of an Error then, because this call ran.
    */
   guard: Guard
   /**
@@ -52,6 +52,8 @@ export interface Guard {
 const DEFAULT_WAIT_MS = 15 * 60_000
 const POLL_SECONDS = 50
 const LEAST_POLL_MS = 1_000
+/** Allows of one id that others may have used before: more is no gateway that tells old answers from new ones. */
+const MOST_REPLAYED = 1_000
 
 /** @throws TypeError for options that no call could work with */
 export function createGate(options: GateOptions): Gate {
@@ -154,7 +156,7 @@ async function decided(run: Run, payload: Payload): Promise<Permitted> {
   await checkLocally(run, payload)
   const { action, decision } = await decidedByPeople(run, await submitted(run, payload))
   if (decision.status !== 'allow' && decision.status !== 'approved') throw refused(decision)
-  checkEcho(decision, action)
+  checkEcho(run, decision, action)
   checkAborted(aboutOf(run, decision))
   if (decision.status === 'approved') await redeem(run, action, decision)
   return { ...action, ...(decision.thread_id === undefined ? {} : { thread_id: decision.thread_id }) }
@@ -167,14 +169,16 @@ async function decided(run: Run, payload: Payload): Promise<Permitted> {
  */
 async function submitted(run: Run, payload: Payload): Promise<Step> {
   const first = await actionOf(run, payload, { nonce: run.callId })
-  for (;;) {
+  for (let replays = 0; replays <= MOST_REPLAYED;) {
     const again = run.allows.used(first.hash)
     const action = again === 0 ? first : await actionOf(run, payload, { nonce: run.callId, again })
     const { decision, replayed } = await submit(run.client, submissionOf(run, action))
     if (decision.status !== 'allow') return { action, decision }
     const mayBeUsed = replayed && run.comesAgain
     if (run.allows.use(first.hash, again) && !mayBeUsed) return { action, decision }
+    if (mayBeUsed) replays++
   }
+  throw new NotExecuted('gateway_error', 'allowed, but every answer is said to have been given before')
 }
 
 /** As it is, when nobody has to decide. @throws NotExecuted when nobody does, or whoever was told of it fails */
@@ -263,8 +267,8 @@ function submissionOf({ tool, claims, signal, taskId }: Run, { payload, hash }: 
 }
 
 /** The gateway must be talking about this action and no other. */
-function checkEcho(decision: Decision, action: Action): void {
-  if (decision.action_hash === action.hash) return
+function checkEcho({ taskId }: Run, decision: Decision, action: Action): void {
+  if (decision.action_hash === action.hash && decision.task_id === taskId) return
   throw new NotExecuted('unknown_status', 'the decision is about another action', {
     thread_id: decision.thread_id,
   })
@@ -328,9 +332,9 @@ function aboutOf({ signal }: Run, { thread_id }: Decision): Attempted {
 }
 
 const NO_PROOF =
-  'approved, but without a proof: an earlier run of this call, or another reader, has collected it'
+  'approved, but without a proof: an earlier run of this call, another reader, or an answer that was lost, had it'
 
-/** Redeems the one-time proof immediately before the call runs. Only `valid: true` about this very thread and hash counts. */
+/** Redeems the one-time proof immediately before the call runs. Only `valid: true` about this very task, thread and hash counts, and without a reason why not. */
 async function redeem(run: Run, action: Action, decision: Decision): Promise<void> {
   const { approval_token, thread_id } = decision
   if (approval_token === undefined && run.unsignedApprovals) return
@@ -346,9 +350,11 @@ async function redeem(run: Run, action: Action, decision: Decision): Promise<voi
   }
   const about = aboutOf(run, decision)
   const result = await attempt(() => run.client.validate(request, about), about)
-  const proven = result.valid === true && result.thread_id === thread_id && result.action_hash === action.hash
-  if (!proven)
-    throw new NotExecuted('proof_refused', `the proof was refused: ${result.reason ?? 'invalid'}`, {
+  const { valid, reason, task_id } = result
+  const same = task_id === run.taskId && result.thread_id === thread_id && result.action_hash === action.hash
+  // `valid` and a reason contradict each other
+  if (valid !== true || reason !== undefined || !same)
+    throw new NotExecuted('proof_refused', `the proof was refused: ${reason ?? 'invalid'}`, {
       thread_id,
     })
 }
@@ -372,6 +378,9 @@ async function reported<T>(
     return value
   } catch (error) {
     await report('tool.execution.failed', `${run.tool} failed`)
+    // of a guarded call within this one, which ran
+    if (error instanceof NotExecuted)
+      throw new Error(`${run.tool} ran, and failed: ${error.message}`, { cause: error })
     throw error
   }
 }

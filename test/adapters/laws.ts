@@ -241,7 +241,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
         wire(open().gate, { t: failing }, open().told)
           .turn([{ tool: 't', input: {}, id: 'f1' }])
           .then(([read]) => expect(read).not.toMatch(/Not executed/))
-          .catch((error: unknown) => expect(error).toBe(inner)),
+          .catch((error: unknown) => expect(error).toMatchObject({ cause: inner })),
       )
       expect([events, refusedAs()]).toEqual([['tool.execution.failed'], []])
     })

@@ -420,7 +420,8 @@ describe('guard', () => {
       const { url } = await gatewayThat(honest())
       let fail: (error: Error) => void = () => undefined
       const onPending = (): Promise<never> => new Promise((_, reject) => (fail = reject))
-      expect(await createGate({ url, key: 'k' }).guard('pay', {}, () => 'ran', { onPending })).toBe('ran')
+      const gate = createGate({ url, key: 'k', taskId: 't' })
+      expect(await gate.guard('pay', {}, () => 'ran', { onPending })).toBe('ran')
       fail(new Error('late'))
       await new Promise((resolve) => setImmediate(resolve))
       expect(seen).toEqual([])
