@@ -15,7 +15,6 @@ A call runs only when the gateway allowed it, or when people approved it and its
 import hashlib
 import http.client
 import inspect
-import itertools
 import json
 import socket
 import threading
@@ -30,7 +29,10 @@ _TRIES = 4
 _RETRIED = (429, 502, 503, 504)
 _LONGEST_PAUSE = 30.0
 _MOST_BYTES = 4 * 1024 * 1024
-_NO_PROOF = "approved, but without a proof: an earlier run of this call, or another reader, has collected it"
+_MOST_REPLAYED = 1000
+_NO_PROOF = (
+    "approved, but without a proof: an earlier run of this call, another reader, or an answer that was lost, had it"
+)
 _CLAIMS = ("workflow_name", "task_label", "subject", "preview", "risk_level", "summary", "images")
 
 
@@ -70,16 +72,18 @@ class Gate:
         payload: a dict of what JSON has. Options: call_id (the runtime's id of this call: the same id, tool and payload
         go on with the same thread for 24 hours; what policy allows at once is judged again each time), max_wait, on_pending(decision),
         and what the agent says of itself: workflow_name, task_label, subject, preview, risk_level, summary, images.
-        What `execute` raises passes through; the gateway is told that it failed. It has to run the call itself: what only begins
-        when somebody awaits or reads it is a TypeError.
+        What `execute` raises passes through; the gateway is told that it failed. A NotExecuted of another call is the cause of a
+        RuntimeError then, because this call ran. It has to run the call itself: what only begins when somebody awaits or reads it is a TypeError.
         """
         approved, thread_id = self._permitted(tool, payload, **options)
         try:
             result = execute(approved)
             if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
                 raise TypeError("execute returned what has not run yet: it has to run the call itself")
-        except BaseException:
+        except BaseException as error:
             self._report("tool.execution.failed", f"{tool} failed", tool, thread_id)
+            if isinstance(error, NotExecuted):
+                raise RuntimeError(f"{tool} ran, and failed: {error}") from error
             raise
         self._report("tool.execution.completed", f"{tool} completed", tool, thread_id)
         return result
@@ -115,7 +119,7 @@ class Gate:
         thread_id, status = decision.get("thread_id"), decision.get("status")
         if status not in ("allow", "approved"):
             raise _refused(decision)
-        if decision.get("action_hash") != action_hash:
+        if decision.get("action_hash") != action_hash or decision.get("task_id") != self.task_id:
             raise NotExecuted("unknown_status", "the decision is about another action", thread_id)
         if status == "approved":
             self._redeem(decision, payload, action_hash)
@@ -128,13 +132,13 @@ class Gate:
         """
         task = urllib.parse.quote(self.task_id, safe="")
         path = f"/api/agent/tasks/{task}/requests"
-        for again in itertools.count():
+        for again in range(_MOST_REPLAYED + 1):
             action_hash = _hash(action if again == 0 else {**action, "again": again})
             headers = {"idempotency-key": action_hash}
             decision, replayed = self._attempt("POST", path, {**request, "action_hash": action_hash}, headers)
             if decision.get("status") != "allow" or not (replayed and comes_again):
                 return decision, action_hash
-        raise AssertionError("unreachable")
+        raise NotExecuted("gateway_error", "allowed, but every answer is said to have been given before")
 
     def _wait(self, thread_id, deadline):
         query = urllib.parse.urlencode({"thread_id": thread_id})
@@ -158,7 +162,7 @@ class Gate:
             time.sleep(max(0.0, min(1.0, deadline - time.monotonic()) - (time.monotonic() - asked)))
 
     def _redeem(self, decision, payload, action_hash):
-        """Only `valid: true` about this very thread and action counts."""
+        """Only `valid: true` about this very task, thread and action counts, and without a reason why not."""
         thread_id, token = decision["thread_id"], decision.get("approval_token")
         if not isinstance(token, str):
             raise NotExecuted("no_proof", _NO_PROOF, thread_id)
@@ -170,8 +174,8 @@ class Gate:
             "action_hash": action_hash,
         }
         result, _ = self._attempt("POST", "/api/agent/approvals/validate", proof, thread_id=thread_id)
-        proven = result.get("thread_id") == thread_id and result.get("action_hash") == action_hash
-        if result.get("valid") is not True or not proven:
+        same = all(result.get(name) == proof[name] for name in ("task_id", "thread_id", "action_hash"))
+        if result.get("valid") is not True or "reason" in result or not same:
             raise NotExecuted("proof_refused", f"the proof was refused: {result.get('reason', 'invalid')}", thread_id)
 
     def _report(self, event_type, event_summary, tool, thread_id):

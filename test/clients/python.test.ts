@@ -24,6 +24,8 @@ def execute(approved):
     ran.append(approved)
     if asked.get("fails"):
         raise RuntimeError("no funds")
+    if asked.get("refused"):
+        raise NotExecuted("rejected", "not that much")
     return "done"
 def pending(decision):
     print("pending", decision["thread_id"], flush=True)
@@ -193,6 +195,11 @@ describe('the client in Python', () => {
   })
 })
 
+it('a call that ran, and failed because another one did not, is not NotExecuted', async () => {
+  const ran = await python({ tool: 't', payload: {}, refused: true })
+  expect(ran).toEqual({ raised: 't ran, and failed: not that much', ran: [{}] })
+})
+
 it.each(['async def', 'def'])('what only begins later is not reported as done: %s', async (kind) => {
   const body = kind === 'def' ? 'yield 1' : 'return 1'
   const script = `
@@ -233,7 +240,11 @@ describe('a server that lies or fails: nothing runs', () => {
     ['an unknown status', json((action_hash) => ({ status: 'sure', action_hash }))],
     ['no status', json((action_hash) => ({ action_hash }))],
     ['allow without the hash', json(() => ({ status: 'allow' }))],
-    ['allow about another action', json(() => ({ status: 'allow', action_hash: '0'.repeat(64) }))],
+    [
+      'allow about another action',
+      json(() => ({ status: 'allow', task_id: 'py', action_hash: '0'.repeat(64) })),
+    ],
+    ['allow in another task', json((action_hash) => ({ status: 'allow', task_id: 'another', action_hash }))],
     ['allow with status 201', json((action_hash) => ({ status: 'allow', action_hash }), 201)],
     ['allow with status 302', json((action_hash) => ({ status: 'allow', action_hash }), 302)],
     ['allow with status 403', json((action_hash) => ({ status: 'allow', action_hash }), 403)],
@@ -285,6 +296,45 @@ describe('a server that lies or fails: nothing runs', () => {
       ran: [],
     })
     server.close()
+  })
+
+  it.each<[string, object, string]>([
+    ['valid, with the reason why it is not', { reason: 'used' }, 'proof_refused'],
+    ['valid in another task', { task_id: 'another' }, 'proof_refused'],
+    ['nothing wrong', {}, 'ran'],
+  ])('a redemption that says %s', async (_, change, outcome) => {
+    let hash: unknown
+    const server = createServer((request, response) => {
+      const about = { task_id: 'py', thread_id: 'thr_1', action_hash: hash }
+      const { url = '' } = request
+      if (url.includes('decisions'))
+        return json(() => ({ ...about, status: 'approved', approval_token: 'cst_x' }))(request, response)
+      if (url.includes('validate'))
+        return json(() => ({ ...about, valid: true, ...change }))(request, response)
+      return json((given) => pending((hash = given)))(request, response)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const ran = await python({ url, tool: 't', payload: {}, ...FAST })
+    server.closeAllConnections()
+    server.close()
+    expect(ran).toMatchObject(outcome === 'ran' ? { result: 'done', ran: [{}] } : { outcome, ran: [] })
+  })
+
+  it('an allow that is always said to be an old one is not asked for without end', async () => {
+    let asked = 0
+    const server = createServer((request, response) => {
+      asked++
+      response.setHeader('idempotent-replayed', 'true')
+      json((action_hash) => ({ status: 'allow', task_id: 'py', action_hash }))(request, response)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const ran = await python({ url, tool: 't', payload: {}, options: { call_id: 'call_0' } })
+    server.closeAllConnections()
+    server.close()
+    expect(ran).toMatchObject({ outcome: 'gateway_error', ran: [] })
+    expect(asked).toBeLessThan(1_100)
   })
 
   it('nobody there, and a payload that is no JSON', async () => {
