@@ -49,9 +49,11 @@ export async function poll(
 ): Promise<Committed<Decision>> {
   agentEntry(deps.policies.current(), caller)
   await keyInForce(deps, caller)
-  const thread_id = await storeCall(() => locate(deps, caller, target))
-  if (wait) await settled(deps, caller, thread_id, wait)
+  const located = (): Promise<string> => storeCall(() => locate(deps, caller, target))
+  if (wait) await settled(deps, caller, located, wait)
   if (wait?.callerGone()) throw new GatewayError('request_timeout', 'the caller is gone')
+  // the newest thread of a task may have become another one while we waited
+  const thread_id = await located()
   for (;;) {
     const { answer, ...receipt } = await transact(deps, caller.tenant, () => look(deps, caller, thread_id))
     if (answer !== 'just approved') return { answer, ...receipt }
@@ -118,12 +120,22 @@ function notFound(): GatewayError {
 /** Longest time between two looks while waiting: a wake-up may be missed. */
 const LOOK_AGAIN_MS = 1_000
 
-/** Resolves when the thread is no longer pending, its deadline passed, or the wait is over. A key revoked meanwhile ends it too. */
-async function settled(deps: Deps, caller: Caller, thread_id: string, wait: Wait): Promise<void> {
+/**
+ * Resolves when the thread is no longer pending, its deadline passed, or the wait is over. A key revoked meanwhile ends it too.
+ *
+ * @param located which thread it is now
+ */
+async function settled(
+  deps: Deps,
+  caller: Caller,
+  located: () => Promise<string>,
+  wait: Wait,
+): Promise<void> {
   const until = deps.store.now() + wait.ms
   while (!wait.signal.aborted) {
     const left = until - deps.store.now()
     if (left <= 0) return
+    const thread_id = await located()
     const round = within(wait.signal, Math.min(left, LOOK_AGAIN_MS))
     try {
       const woken = deps.store

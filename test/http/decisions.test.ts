@@ -355,6 +355,18 @@ describe('GET decisions with Prefer: wait', () => {
     }
   })
 
+  it('200 by task id is the newest thread of the task at the end of the wait, not at its beginning', async () => {
+    const [first, others] = [await held(bot), world.watches]
+    const waiting = bot.poll({ task_id: first.task }, WAIT)
+    await until(() => world.watches > others)
+    const second = await held(bot, {}, first.task)
+    await ann.vote(first.thread, { decision: 'reject', revision: 1 })
+    await ann.approve(second.thread)
+    const { thread_id, status, approval_token } = (await waiting).body
+    expect([thread_id, status]).toEqual([second.thread, 'approved'])
+    expect(approval_token).toBeDefined()
+  })
+
   it('200 without waiting for a thread that is decided', async () => {
     const { thread } = await held(bot)
     await ann.vote(thread, { decision: 'request_changes', revision: 1 })
