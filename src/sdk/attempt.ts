@@ -1,6 +1,6 @@
 import { onAbort } from './abort.ts'
 import { CountersignError } from './error.ts'
-import { NotExecuted } from './outcome.ts'
+import { NotExecuted, type Outcome } from './outcome.ts'
 
 const TRIES = 4
 /** 502 and 504 are what a proxy says while an instance comes or goes. */
@@ -30,10 +30,23 @@ export async function attempt<T>(call: () => Promise<T>, about: Attempted = {}):
       left--
       if (signal?.aborted) throw gaveUp(error, thread_id)
       if (left <= 0 || !retryable(error))
-        throw new NotExecuted('gateway_error', messageOf(error), { thread_id, cause: error })
+        throw new NotExecuted(outcomeOf(error), toldOf(error), { thread_id, cause: error })
       await pause(pauseOf(error, tries - left), about)
     }
   }
+}
+
+/** What the local check leaves to the gateway does not fit for the same reason as what it finds. */
+function outcomeOf(error: unknown): Outcome {
+  const misfit = error instanceof CountersignError && error.code === 'invalid_policy_input'
+  return misfit ? 'invalid_payload' : 'gateway_error'
+}
+
+/** With the places, without which nobody could correct them. */
+function toldOf(error: unknown): string {
+  const complaints = error instanceof CountersignError ? error.errors : []
+  const places = complaints.map(({ pointer, message }) => `${pointer} ${message}`)
+  return [messageOf(error), ...(places.length === 0 ? [] : [places.join('; ')])].join(': ')
 }
 
 function retryable(error: unknown): boolean {

@@ -194,4 +194,24 @@ describe('permit', () => {
     expect(await outcomeOf(gate.permit('pay', { amount: 'all' }))).toBe('invalid_payload')
     expect(await outcomeOf(gate.permit('t', {}, { signal: AbortSignal.abort() }))).toBe('aborted')
   })
+
+  it('says what does not fit also where only the gateway can tell, at first and in a revision', async () => {
+    const misfit = { amount: 500, pin: 'abc' }
+    const places = /fit the contract of `pay`: \/payload\/(?:revision\/request_payload\/)?pin must /
+    const first = await refusalOf(gate.permit('pay', misfit))
+    expect(first).toMatchObject({ outcome: 'invalid_payload', message: expect.stringMatching(places) })
+    let thread = ''
+    const options = {
+      onPending: ({ thread_id = '' }) => void (thread = thread_id),
+      revise: () => misfit,
+    }
+    const revised = refusalOf(gate.permit('pay', { amount: 500 }, options))
+    await until(() => thread !== '')
+    await ann.vote(thread, { decision: 'request_changes', revision: 1, comment: 'with a pin' })
+    expect(await revised).toMatchObject({
+      outcome: 'invalid_payload',
+      message: expect.stringMatching(places),
+      thread_id: thread,
+    })
+  })
 })
