@@ -304,10 +304,15 @@ async function revise(run: Run, action: Action, decision: Decision): Promise<Act
     throw new NotExecuted('changes_requested', message, { thread_id })
   const next = await actionOf(run, copied(payload, 'the revised payload'), { nonce: crypto.randomUUID() })
   await checkLocally(run, next.payload)
+  // policy asks for these again; what was said of the old payload (preview, summary, images) is not said of the new one
+  const { subject = run.tool, workflow_name, task_label, risk_level } = run.claims
   const revision = {
     revision_id: crypto.randomUUID(),
     tool_name: run.tool,
-    subject: run.claims.subject ?? run.tool,
+    subject,
+    workflow_name,
+    task_label,
+    risk_level,
     request_payload: next.payload,
     action_hash: next.hash,
   }

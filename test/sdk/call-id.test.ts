@@ -215,3 +215,42 @@ describe('permit', () => {
     })
   })
 })
+
+describe('a revision', () => {
+  it('says of the task what the call said, because policy asks for it', async () => {
+    const payroll = `tool: hold
+rules:
+  - id: hold-payroll
+    review: People look at the payroll.
+    when:
+      task.workflow: { is: payroll }
+      task.label: { is: march }
+`
+    const own = await openWorld({ files: { 'rules/hold.yaml': payroll } })
+    try {
+      const [{ key }, cat] = [await own.agent(), await own.reviewer('cat')]
+      own.clock.run()
+      const claims = { workflow_name: 'payroll', task_label: 'march', risk_level: 'medium' as const }
+      let thread = ''
+      const revised = createGate({ url: own.url, key }).guard('hold', { n: 1 }, ({ n }) => n, {
+        ...claims,
+        preview: 'one',
+        onPending: ({ thread_id = '' }) => void (thread = thread_id),
+        revise: () => ({ n: 2 }),
+      })
+      await until(() => thread !== '')
+      await cat.vote(thread, { decision: 'request_changes', revision: 1, comment: 'two' })
+      const approving = async () => {
+        await until(async () => (await cat.show(thread)).body.revision === 2)
+        return cat.approve(thread, 2)
+      }
+      const [n, { body }] = await Promise.all([revised, approving()])
+      expect(n).toBe(2)
+      expect(body.revisions).toMatchObject([claims, claims])
+      // what was said of the old payload is not said of the new one
+      expect(body.revisions.map(({ preview }) => preview)).toEqual(['one', undefined])
+    } finally {
+      await own.close()
+    }
+  })
+})
