@@ -97,7 +97,11 @@ export function unconstrained(fn: FunctionName | undefined): Values {
 /** The same field, read through a function: texts change, everything else becomes unreadable. */
 function applied(fn: FunctionName, values: Values): Values {
   const { missing, blocked, texts, lists } = values
-  const unreadable = values.null || hasReadable({ ...values, lists: undefined })
+  const unreadable =
+    values.null ||
+    hasReadable({ ...values, lists: undefined }) ||
+    // How many verbs there are is then unknown, as if nothing could be read.
+    (fn === 'sql_verbs' && lists !== undefined && lists.max > 0)
   const readable = texts === undefined ? NO_VALUES : fn === 'sql_verbs' ? verbs() : textsOf(FORMS[fn])
   const ofList = lists && { ...NO_VALUES, lists: appliedList(fn, lists) }
   return { ...(ofList ? join(readable, ofList) : readable), missing, blocked, null: unreadable }

@@ -4,21 +4,27 @@ import { MISSING, UNREADABLE, type Reading } from './fields.ts'
 import type { FunctionName } from './ir.ts'
 import { sqlVerbs } from './sql.ts'
 
+/** Stands in a list for what was made of an unreadable element, however many elements that would have been. */
+export const SEVERAL_UNREADABLE = Symbol('several unreadable')
+
+export type AppliedElement = JsonValue | typeof UNREADABLE | typeof SEVERAL_UNREADABLE
+
 /** A value read through a function: elements that it could not read stay in their place, marked. */
-export type Applied = Reading | readonly (JsonValue | typeof UNREADABLE)[]
+export type Applied = Reading | readonly AppliedElement[]
 
 /** Applies a function of section 3; over a list it maps. Total: what it cannot read is UNREADABLE, never an exception. */
 export function applyFunction(name: FunctionName, value: Reading): Applied {
   if (value === MISSING || value === UNREADABLE) return value
-  if (Array.isArray(value)) return (value as readonly JsonValue[]).flatMap((item) => applyToText(name, item))
-  const result = applyToText(name, value)
-  return name === 'sql_verbs' ? result : (result[0] ?? UNREADABLE)
+  if (!Array.isArray(value)) return applyToText(name, value) ?? UNREADABLE
+  const unreadable = name === 'sql_verbs' ? SEVERAL_UNREADABLE : UNREADABLE
+  return (value as readonly JsonValue[]).flatMap<AppliedElement>(
+    (item) => applyToText(name, item) ?? unreadable,
+  )
 }
 
-function applyToText(name: FunctionName, value: JsonValue): readonly (string | typeof UNREADABLE)[] {
-  if (typeof value !== 'string') return [UNREADABLE]
-  if (name === 'sql_verbs') return sqlVerbs(value) ?? [UNREADABLE]
-  return [TEXT_FUNCTIONS[name](value) ?? UNREADABLE]
+function applyToText(name: FunctionName, value: JsonValue): string | readonly string[] | undefined {
+  if (typeof value !== 'string') return undefined
+  return name === 'sql_verbs' ? sqlVerbs(value) : TEXT_FUNCTIONS[name](value)
 }
 
 const TEXT_FUNCTIONS: Readonly<

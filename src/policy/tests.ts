@@ -1,12 +1,10 @@
-import type { JsonValue } from '../contract/json.ts'
 import { MISSING, UNREADABLE } from './fields.ts'
-import type { Applied } from './functions.ts'
+import { SEVERAL_UNREADABLE, type Applied, type AppliedElement } from './functions.ts'
 import type { ListTest, NumberTest, Scalar, TestIr, TextTest } from './ir.ts'
 import { allOf, anyOf, FALSE, not, TRUE, truthOf, UNKNOWN, type Truth } from './kleene.ts'
 import { compilePattern } from './patterns.ts'
 import { compileGlob, toNfc } from './text.ts'
 
-type Element = JsonValue | typeof UNREADABLE
 /** A compiled test. Total: a value of the wrong type is UNKNOWN, never an exception. */
 export type Test = (value: Applied) => Truth
 
@@ -105,14 +103,14 @@ const TEXT_TESTS: Readonly<Record<TextTest, (wanted: string) => (text: string) =
 function compileList(op: ListTest, test: Test): Test {
   return (value) => {
     if (!Array.isArray(value)) return UNKNOWN
-    const items = value as readonly Element[]
-    if (op === 'count') return test(items.length)
+    const items = value as readonly AppliedElement[]
+    if (op === 'count') return items.includes(SEVERAL_UNREADABLE) ? UNKNOWN : test(items.length)
     if (op === 'every') return items.length === 0 ? UNKNOWN : allOf(items, testElement, test)
     const found = anyOf(items, testElement, test)
     return op === 'some' ? found : not(found)
   }
 }
 
-function testElement(item: Element, test: Test): Truth {
-  return test(item === null ? UNREADABLE : item)
+function testElement(item: AppliedElement, test: Test): Truth {
+  return test(item === null || item === SEVERAL_UNREADABLE ? UNREADABLE : item)
 }

@@ -9,7 +9,7 @@ import {
   type Risk,
   type Verdict,
 } from '../../src/domain/decision.ts'
-import { applyFunction } from '../../src/policy/functions.ts'
+import { applyFunction, SEVERAL_UNREADABLE } from '../../src/policy/functions.ts'
 import { MISSING, UNREADABLE } from '../../src/policy/fields.ts'
 import type { FunctionName } from '../../src/policy/ir.ts'
 import type { PortableBundle, PortableTool } from '../../src/policy/portable.ts'
@@ -30,6 +30,7 @@ export interface PortableOutcome {
 type Truth = 1 | 0 | -1
 const absent = Symbol('missing')
 const unreadable = Symbol('unreadable')
+const several = Symbol('several unreadable')
 type Value = JsonValue | typeof absent | typeof unreadable | readonly unknown[]
 
 interface Asked {
@@ -84,9 +85,14 @@ function applied(name: FunctionName, value: Value): Value {
   if (result === MISSING) return absent
   if (result === UNREADABLE) return unreadable
   return Array.isArray(result)
-    ? result.map((item: unknown) => (item === UNREADABLE ? unreadable : item))
+    ? result.map((item: unknown) => MARKS.get(item) ?? item)
     : (result as JsonValue)
 }
+
+const MARKS = new Map<unknown, symbol>([
+  [UNREADABLE, unreadable],
+  [SEVERAL_UNREADABLE, several],
+])
 
 // ---- judging: 1 true, 0 unknown, -1 false ----
 
@@ -139,7 +145,7 @@ function judgeText({ op, values }: Test, text: string): Truth {
 function judgeList({ op, test }: Test, list: readonly unknown[]): Truth {
   const inner = test as Test
   const each = (item: Value): Truth => judge(inner, item)
-  if (op === 'count') return judge(inner, list.length)
+  if (op === 'count') return list.includes(several) ? 0 : judge(inner, list.length)
   if (op === 'some') return some(list, each)
   if (op === 'none') return opposite(some(list, each))
   if (op === 'every')
@@ -152,7 +158,7 @@ function some(list: readonly unknown[], each: (item: Value) => Truth): Truth {
 }
 
 function elementOf(item: unknown): Value {
-  return item === null ? unreadable : (item as Value)
+  return item === null || item === several ? unreadable : (item as Value)
 }
 
 // ---- running ----

@@ -176,6 +176,13 @@ describe('a finding of the analysis', () => {
         'two entries of one list',
         one('allow', 'when: { all: [{ payload.to: { some: x } }, { payload.to: { some: y } }] }'),
       ],
+      [
+        'a number of verbs that nobody can tell, because a text is unreadable',
+        one(
+          'allow',
+          'when: { any: [{ sql_verbs(payload.to): { count: 0 } }, { sql_verbs(payload.to): { count: { over: 0 } } }] }',
+        ),
+      ],
       ['a beginning and an end', one('allow', 'when: { payload.note: { starts_with: ab, ends_with: yz } }')],
       [
         'two beginnings, one inside the other',

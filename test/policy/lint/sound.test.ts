@@ -86,6 +86,10 @@ const fact = fc.oneof(
     { 'domain(payload.note)': { not: 'acme.com' } },
     { 'domain(payload.to)': { every: 'acme.com' } },
     { 'path(payload.note)': { starts_with: '/a' } },
+    { 'sql_verbs(payload.note)': { count: { over: 1 } } },
+    { 'sql_verbs(payload.to)': { count: { at_least: 1 } } },
+    { 'sql_verbs(payload.to)': { count: { over: 1, under: 3 } } },
+    { 'sql_verbs(payload.to)': { count: 0 } },
   ),
 )
 const leaf = fc.oneof({ weight: 5, arbitrary: line }, fact)
@@ -174,6 +178,7 @@ const TEXTS = [
   '/a/b',
   '/x',
   'no/way',
+  'drop x; drop x',
 ]
 function payloadOf(random: Random): JsonObject {
   const one = <T>(all: readonly T[]): T => all[random(all.length)] as T
