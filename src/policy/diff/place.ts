@@ -80,8 +80,15 @@ function lookInside(
   { op, test }: Extract<TestIr, { readonly test: TestIr }>,
 ): void {
   if (op === 'not') look(place, fn, test)
-  else if (op === 'count') pointsOf(test).forEach((length) => looksOf(place, fn).counts.add(length))
+  else if (op === 'count') addCount(place, fn, test)
   else addItemTest(place, fn, test)
+}
+
+/** How many verbs a list of texts has depends on how many each of them has. */
+function addCount(place: Place, fn: FunctionName | undefined, test: TestIr): void {
+  const asked = fn === 'sql_verbs' ? [place, itemsOf(place)] : [place]
+  for (const one of asked) pointsOf(test).forEach((length) => looksOf(one, fn).counts.add(length))
+  if (fn === 'sql_verbs') itemsOf(place).tests.push({ fn, test: { op: 'count', test }, each: false })
 }
 
 /** `sql_verbs` of one text is a list already: its verbs are looked for in the text, and in the texts of a list. */

@@ -107,7 +107,9 @@ function resultsOf(place: Place, fn: FunctionName, looks: Looks): Found<string> 
 /** Statements with every set of verbs that the tests can tell apart. */
 function statementsOf(place: Place, { counts }: Looks, verbs: Found<string>): Found<string> {
   const items = createPlace()
-  for (const { fn, test } of place.items?.tests ?? [])
+  // Of a text by itself the verbs are its entries; a text in a list gives its verbs to the list.
+  const ofVerbs = [...(place.items?.tests ?? []), ...place.tests].filter(({ each }) => each)
+  for (const { fn, test } of ofVerbs)
     if (fn === 'sql_verbs') items.tests.push({ fn: undefined, test, each: true })
   const known = verbs.values.filter((verb) => sqlVerbs(verb)?.join() === verb)
   const elements = { values: known, exact: verbs.exact }

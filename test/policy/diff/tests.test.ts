@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../../src/contract/json.ts'
 import { VERDICTS } from '../../../src/domain/decision.ts'
 import type { Bundle } from '../../../src/policy/diff/side.ts'
-import { analyzeTool } from '../../../src/policy/diff/tool.ts'
+import { analyzeTool, diffTool } from '../../../src/policy/diff/tool.ts'
 import { prepareBundle } from '../../../src/policy/load.ts'
 import type { Call, Outcome } from '../../../src/policy/snapshot.ts'
 import { bundle, call } from '../support.ts'
@@ -42,6 +42,14 @@ const numberTest = fc.oneof(
 )
 const presence = fc.constantFrom('missing', 'present')
 const verbs = fc.constantFrom('select', 'drop', ['select', 'update'])
+const verbsTest = fc.oneof(
+  fc.record({ some: verbs }),
+  fc.record({ every: verbs }),
+  fc.record({ none: verbs }),
+)
+const verbCount = fc
+  .integer({ min: 1, max: 3 })
+  .chain((n) => fc.constantFrom({ count: { over: n } }, { count: { at_most: n } }, { count: n }))
 const line: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
   ...Object.entries({
     'payload.note': fc.oneof(textTest, presence),
@@ -70,7 +78,8 @@ const line: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
       fc.record({ is: fc.constant('/x') }),
       fc.record({ starts_with: fc.constant('/x/') }),
     ),
-    'sql_verbs(payload.sql)': fc.oneof(fc.record({ some: verbs }), fc.record({ every: verbs })),
+    'sql_verbs(payload.sql)': fc.oneof(verbsTest, verbCount),
+    'sql_verbs(payload.list)': fc.oneof({ weight: 4, arbitrary: verbsTest }, verbCount),
     'agent.id': fc.oneof(fc.record({ is: fc.constantFrom('bot', 'ab') }), textTest),
     'task.workflow': fc.oneof(textTest, presence),
     'tool.labels': fc.record({ some: fc.constantFrom('money', ['money', 'x']) }),
@@ -194,4 +203,52 @@ describe('the difference of rules with every kind of test', () => {
     expect(tally.complete).toBeGreaterThan(RUNS * 0.8)
     expect(tally.differing).toBeGreaterThan(RUNS)
   }, 400_000)
+})
+
+describe('the difference of rules about the verbs of a list of texts', () => {
+  const tool = (list: string): string =>
+    `tool: pay\ndescription: d\nrisk: low\ninput_schema: { type: object, required: [list], properties: { list: ${list} } }\n`
+  /** What changes between two allow rules, without what shows only at a higher risk_level. */
+  const changesOf = async (
+    list: string,
+    before: string,
+    after: string,
+  ): Promise<{ readonly doubts: number; readonly shown: readonly string[] }> => {
+    const [old, current] = await Promise.all(
+      [before, after].map(async (test) => {
+        const rule = `tool: pay\nrules: [{ id: a, allow: A., when: { sql_verbs(payload.list): ${test} } }]\n`
+        const files = Object.entries(bundle({ 'tools/pay.yaml': tool(list), 'rules/pay.yaml': rule }))
+        const prepared = await prepareBundle(files.map(([path, content]) => ({ path, text: content })))
+        if (!prepared.ok) throw new Error(JSON.stringify(prepared.diagnostics))
+        return prepared
+      }),
+    )
+    if (!old || !current) throw new Error('two bundles are meant')
+    const { changes, doubts } = await diffTool([old, current], 'pay')
+    const shown = changes.filter(({ raised }) => !raised)
+    return {
+      doubts: doubts.length,
+      shown: shown.map((one) => `${one.direction} ${one.before} -> ${one.after} ${one.where.join(' or ')}`),
+    }
+  }
+
+  it('sees a verb that is permitted now', async () => {
+    const texts = '{ type: array, items: { type: string } }'
+    expect(await changesOf(texts, '{ every: select }', '{ every: [select, drop] }')).toEqual({
+      doubts: 0,
+      shown: [
+        'loosens reject/low -> allow/low when sql_verbs(payload.list) not every is select and sql_verbs(payload.list) every is one of select, drop',
+      ],
+    })
+  })
+
+  it('sees how many verbs one text may have, and is not sure to have seen all', async () => {
+    const one = '{ type: array, maxItems: 1, items: { type: string } }'
+    expect(await changesOf(one, '{ count: { at_most: 4 } }', '{ count: { at_most: 5 } }')).toEqual({
+      doubts: 1,
+      shown: [
+        'loosens reject/low -> allow/low when sql_verbs(payload.list) not count at_most 4 and sql_verbs(payload.list) count at_most 5',
+      ],
+    })
+  })
 })
