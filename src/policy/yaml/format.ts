@@ -18,9 +18,10 @@ export type FormatResult =
 export function formatFile({ path, text }: BundleText): FormatResult {
   const meaning = meaningOf(path, text)
   if (!meaning.ok) return meaning
-  const ordered = orderKeys(`${text.replaceAll('\r\n', '\n').trimEnd()}\n`, orderOf(path))
+  const lines = `${text.replaceAll('\r\n', '\n').trimEnd()}\n`
   // Blanks can belong to a text of several lines. And what is not understood here must not be changed.
-  for (const candidate of [ordered.replaceAll(/[ \t]+$/gm, ''), ordered]) {
+  for (const from of [lines.replaceAll(/[ \t]+$/gm, ''), lines]) {
+    const candidate = orderKeys(from, orderOf(path))
     const found = meaningOf(path, candidate)
     if (found.ok && sameMeaning(found.value, meaning.value)) return { ok: true, text: candidate }
   }

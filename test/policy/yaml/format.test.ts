@@ -111,6 +111,12 @@ describe('formatting', () => {
     expect(rules(literal)).toBe(literal)
   })
 
+  it('orders entries with lines of blanks between them', () => {
+    expect(rules('rules:\n  - allow: A.\n    when:\n      payload.x: 1\n   \n    id: a\ntool: t\n')).toBe(
+      'tool: t\nrules:\n  - id: a\n    allow: A.\n    when:\n      payload.x: 1\n',
+    )
+  })
+
   it('leaves a mapping in braces alone when a comment stands inside it', () => {
     const text = 'tool: pay\nrules:\n  - { allow: A., # why\n      id: a }\n'
     expect(rules(text)).toBe(text)
