@@ -20,10 +20,11 @@ export interface Problem {
   readonly hint?: string | undefined
 }
 
-/** Why a field can never equal a literal; undefined when it can. */
+/** Why a field can never equal a literal; undefined when it can. That a number is not finite was said when it was read. */
 export function fitLiteral({ name, values }: Fitting, value: Scalar): Problem | undefined {
   if (typeof value === 'string')
     return values.texts ? equalsText(name, values.texts, value) : wrongKind(name, values, value)
+  if (typeof value === 'number' && !Number.isFinite(value)) return undefined
   if (typeof value === 'number')
     return values.numbers ? equalsNumber(name, values.numbers, value) : wrongKind(name, values, value)
   if (values.booleans.length === 0) return wrongKind(name, values, value)
@@ -100,7 +101,7 @@ interface Comparison {
 /** A comparison that no number of the field meets, or one beyond its range that all meet. */
 export function fitNumber(name: string, numbers: Numbers, comparison: Comparison): Problem | undefined {
   const settled = settledBy(numbers, comparison)
-  if (settled === undefined) return undefined
+  if (settled === undefined || !Number.isFinite(comparison.limit)) return undefined
   const { op, limit } = comparison
   const range = numbers.among ? `one of ${describeAmong(numbers.among)}` : describeRange(numbers)
   return {

@@ -1,5 +1,6 @@
-import { describe } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { rich, runCases, type Case } from '../cases.ts'
+import { bundle, diagnose } from '../support.ts'
 
 const LITERALS: readonly Case[] = [
   [
@@ -165,3 +166,10 @@ const LITERALS: readonly Case[] = [
 ]
 
 describe('the type check of a literal', () => runCases(LITERALS))
+
+it('says of a number that is not finite only that', async () => {
+  for (const test of ['.nan', '[0.5, .inf]', '{ over: .inf }', '{ not: { under: -.inf } }']) {
+    const found = await diagnose(bundle(rich(`{ payload.share: ${test} }`)))
+    expect(found.map(({ code }) => code)).toEqual(['unsafe-number'])
+  }
+})
