@@ -1,6 +1,6 @@
 /** Words that change data or permissions: counted wherever they stand. */
 const CHANGING = new Set(
-  'insert update delete merge upsert drop truncate alter create grant revoke copy call exec execute'.split(
+  'insert update delete merge upsert drop truncate alter create grant revoke deny restore copy call exec execute'.split(
     ' ',
   ),
 )
@@ -16,11 +16,13 @@ type Context = 'statement' | 'parenthesis' | 'inside'
 /**
  * The verbs of one or more SQL statements, in lower case and in order: the first word of every statement, of every
  * sub-statement in parentheses, and every word that changes data wherever it stands. Undefined when the reading depends on the
- * dialect: dollar quotes, backslashes in text, `#` and executable comments, nested comments, `--` without a blank.
+ * dialect: dollar quotes, `q'[...]'`, backslashes in text, quotes and comments that reach out of brackets, `#` and executable comments,
+ * nested comments, `--` without a blank.
  */
 export function sqlVerbs(sql: string): readonly string[] | undefined {
   const verbs: string[] = []
   let context: Context = 'statement'
+  let agreed = 0
   for (let at = 0; at < sql.length;) {
     const after = skipSilent(sql, at)
     if (after === undefined) return undefined
@@ -30,24 +32,63 @@ export function sqlVerbs(sql: string): readonly string[] | undefined {
     }
     const word = wordAt(sql, at)
     if (word !== undefined) {
+      if (quotesByItself(sql, at, word)) return undefined
       const verb = word.toLowerCase()
       if (isVerb(verb, context, verbs)) verbs.push(verb)
       context = 'inside'
       at += word.length
       continue
     }
-    const symbol = sql.charAt(at++)
-    if (symbol === ';') context = 'statement'
-    else if (symbol === '(') context = context === 'statement' ? 'statement' : 'parenthesis'
-    else if (!QUIET.test(symbol)) return undefined
+    const until = at < agreed ? agreed : bracketsUntil(sql, at)
+    const behind = contextBehind(sql.charAt(at++), context)
+    if (until === undefined || behind === undefined) return undefined
+    agreed = until
+    context = behind
   }
   return verbs.length > 0 ? verbs : undefined
+}
+
+function contextBehind(symbol: string, context: Context): Context | undefined {
+  if (symbol === ';') return 'statement'
+  if (symbol === '(') return context === 'statement' ? 'statement' : 'parenthesis'
+  return QUIET.test(symbol) ? context : undefined
 }
 
 function isVerb(word: string, context: Context, verbs: readonly string[]): boolean {
   if (context === 'statement' || CHANGING.has(word)) return true
   if (word === 'into') return !TAKES_INTO.has(verbs.at(-1) ?? '')
   return context === 'parenthesis' && NESTED.has(word)
+}
+
+/** `q'[...]'` ends where one dialect alone says. */
+function quotesByItself(sql: string, at: number, word: string): boolean {
+  return sql.charAt(at + word.length) === "'" && /^n?q$/i.test(word)
+}
+
+/**
+ * `[...]` is a name to some dialects, in which quotes and comments are letters, and `]]` is a bracket; to others it is an index or a list.
+ * They agree on what comes behind it when everything that begins inside ends there. How far they do: `at` itself when no bracket opens;
+ * undefined when they do not. What never closes is a name to nobody.
+ */
+function bracketsUntil(sql: string, at: number): number | undefined {
+  if (sql.charAt(at) !== '[') return at
+  const end = endOfName(sql, at + 1)
+  if (end === undefined) return sql.length
+  for (let inside = at + 1; inside < end;) {
+    const after = skipSilent(sql, inside)
+    if (after === undefined || after > end) return undefined
+    inside = Math.max(after, inside + 1)
+  }
+  return end
+}
+
+function endOfName(sql: string, from: number): number | undefined {
+  for (let at = from; ;) {
+    const end = sql.indexOf(']', at)
+    if (end < 0) return undefined
+    if (sql[end + 1] !== ']') return end
+    at = end + 2
+  }
 }
 
 /** End of the comment or quoted text that begins at `at`; `at` itself when none does; undefined when it is unreadable. */

@@ -14,6 +14,18 @@ async function truth(match: string, payload: JsonObject, head?: string): Promise
   return fired.length > 0 ? 'unknown' : 'false'
 }
 
+/** What one dialect takes for a text or a comment, and another for a name with a statement behind it. */
+const UNREADABLE_SQL = [
+  "select [']; drop table t --']",
+  'select ["]; drop table t --"]',
+  'select [`]; drop table t --`]',
+  "select [a]]'] ; drop table t --'",
+  'select [/*]; drop table t --*/',
+  'select [-- ]; drop table t',
+  "select q'[']' from dual; drop table t --'",
+  "select NQ'{'}' from dual; drop table t --'",
+]
+
 const TRUTHS: readonly (readonly [string, JsonObject, string])[] = [
   ['{ payload.amount: 5 }', { amount: 5 }, 'true'],
   ['{ payload.amount: 5 }', { amount: 6 }, 'false'],
@@ -63,6 +75,13 @@ const TRUTHS: readonly (readonly [string, JsonObject, string])[] = [
   ['{ sql_verbs(payload.note): { some: drop } }', { note: 'select 1 --1; drop table t' }, 'unknown'],
   ['{ sql_verbs(payload.note): { every: select } }', { note: 'select $$x$$' }, 'unknown'],
   ['{ sql_verbs(payload.note): { every: select } }', { note: 'select 1 into t2' }, 'false'],
+  ...UNREADABLE_SQL.map(
+    (note) => ['{ sql_verbs(payload.note): { every: select } }', { note }, 'unknown'] as const,
+  ),
+  ...["select array['a', 'b']", 'select a[1] from t', 'select [my col] from [t]', "select N'a', x'0'"].map(
+    (note) => ['{ sql_verbs(payload.note): { every: select } }', { note }, 'true'] as const,
+  ),
+  ['{ sql_verbs(payload.note): { some: deny } }', { note: 'select 1 deny select on x to y' }, 'true'],
   ['{ sql_verbs(payload.note): { count: 1 } }', { note: 'select $$x$$' }, 'unknown'],
   ['{ sql_verbs(payload.note): { count: { over: 1 } } }', { note: 'select 1 --1; drop table t' }, 'unknown'],
   ['{ sql_verbs(payload.note): present }', { note: 'select $$x$$' }, 'unknown'],
