@@ -242,6 +242,11 @@ const CASES: readonly Case[] = [
     'rules/pay.yaml:2:32 bad-value: `$our_domains` is no value: `missing_means` takes no lists by name',
   ],
   [
+    'a glob of nothing',
+    when("{ payload.note: { like: '' } }"),
+    "rules/pay.yaml:5:35 bad-value: `like` of an empty text holds for the empty text only | write `{ is: '' }`",
+  ],
+  [
     'a part that every text contains',
     when("{ payload.note: { contains: '' } }"),
     'rules/pay.yaml:5:39 bad-value: `contains` of an empty text holds for every text',

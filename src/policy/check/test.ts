@@ -104,7 +104,9 @@ function checkTexts(context: TestContext, op: TextTest, doc: Doc): TestIr | unde
       'text',
     )
   if (texts.includes('')) {
-    context.reader.report('bad-value', doc, `\`${op}\` of an empty text holds for every text`)
+    const held = op === 'like' ? 'the empty text only' : 'every text'
+    const hint = op === 'like' ? "write `{ is: '' }`" : undefined
+    context.reader.report('bad-value', doc, `\`${op}\` of an empty text holds for ${held}`, hint)
     return undefined
   }
   return op === 'matches' && !checkPatterns(context, doc, texts) ? undefined : { op, values: texts }
