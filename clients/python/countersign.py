@@ -15,6 +15,7 @@ A call runs only when the gateway allowed it, or when people approved it and its
 import hashlib
 import http.client
 import inspect
+import itertools
 import json
 import socket
 import threading
@@ -28,6 +29,7 @@ _POLL_SECONDS = 50
 _TRIES = 4
 _RETRIED = (429, 502, 503, 504)
 _LONGEST_PAUSE = 30.0
+_LONGEST_OWN_PAUSE = 5.0
 _MOST_BYTES = 4 * 1024 * 1024
 _MOST_REPLAYED = 1000
 _NO_PROOF = (
@@ -150,7 +152,8 @@ class Gate:
             asked = time.monotonic()
             headers = {"prefer": f"wait={seconds}"}
             path = f"/api/agent/decisions?{query}"
-            decision, _ = self._attempt("GET", path, None, headers, seconds, thread_id)
+            # people go on deciding while the gateway is away for a moment
+            decision, _ = self._attempt("GET", path, None, headers, seconds, thread_id, deadline)
             if decision.get("thread_id", thread_id) != thread_id:
                 raise NotExecuted("unknown_status", "the decision is about another thread", thread_id)
             # what people were asked about has a proof, or is not approved: an allow would run without one
@@ -188,24 +191,26 @@ class Gate:
         except Exception:
             pass
 
-    def _attempt(self, method, path, body=None, headers=None, wait=0, thread_id=None):
+    def _attempt(self, method, path, body=None, headers=None, wait=0, thread_id=None, until=None):
         """Repeats what may be repeated. Every call is safe to repeat: a second redemption only reads `used`.
 
-        Returns the answer, and whether the gateway says that it gave it before.
+        Four tries, or as many as fit in the time `until` (of time.monotonic()). Returns the answer, and whether the gateway says that it gave it before.
         """
         pause = 0.1
-        for left in reversed(range(_TRIES)):
+        for made in itertools.count(1):
             try:
                 status, answer, response = self._ask(method, path, body, headers or {}, wait)
             except (OSError, http.client.HTTPException, ValueError) as error:
                 status, answer, response = None, {"detail": f"no answer from the gateway: {error}"}, {}
             if status == 200:
                 return answer, "idempotent-replayed" in response
-            if left == 0 or (status is not None and status not in _RETRIED):
+            left = float(_TRIES - made) if until is None else until - time.monotonic()
+            if left <= 0 or (status is not None and status not in _RETRIED):
                 raise _failed(status, answer, thread_id)
             asked = response.get("retry-after", "")
-            time.sleep(min(int(asked), _LONGEST_PAUSE) if asked.isdecimal() else pause)
-            pause *= 2
+            seconds = min(int(asked), _LONGEST_PAUSE) if asked.isdecimal() else pause
+            time.sleep(seconds if until is None else min(seconds, left))
+            pause = min(2 * pause, _LONGEST_OWN_PAUSE)
         raise AssertionError("unreachable")
 
     def _ask(self, method, path, body, headers, wait):

@@ -6,6 +6,8 @@ const TRIES = 4
 /** 502 and 504 are what a proxy says while an instance comes or goes. */
 const RETRIED = [429, 502, 503, 504]
 const FIRST_PAUSE_MS = 100
+/** Of our own: a gateway that is back is soon asked again. */
+const LONGEST_OWN_PAUSE_MS = 5_000
 /** Of a gateway that asks for more. */
 const LONGEST_PAUSE_MS = 30_000
 
@@ -14,6 +16,8 @@ export interface Attempted {
   readonly signal?: AbortSignal | undefined
   readonly thread_id?: string | undefined
   readonly tries?: number
+  /** Instead of a number of tries: until when (of `performance.now()`) an answer that may still come is asked for. */
+  readonly until?: number
 }
 
 /**
@@ -22,18 +26,25 @@ export interface Attempted {
  * @throws NotExecuted
  */
 export async function attempt<T>(call: () => Promise<T>, about: Attempted = {}): Promise<T> {
-  const { signal, thread_id, tries = TRIES } = about
-  for (let left = tries; ;) {
+  const { signal, thread_id } = about
+  for (let made = 1; ; made++) {
     try {
       return await call()
     } catch (error) {
-      left--
       if (signal?.aborted) throw gaveUp(error, thread_id)
-      if (left <= 0 || !retryable(error))
+      if (!retryable(error) || isEnough(made, about))
         throw new NotExecuted(outcomeOf(error), toldOf(error), { thread_id, cause: error })
-      await pause(pauseOf(error, tries - left), about)
+      await pause(Math.min(pauseOf(error, made), leftOf(about)), about)
     }
   }
+}
+
+function isEnough(made: number, about: Attempted): boolean {
+  return about.until === undefined ? made >= (about.tries ?? TRIES) : leftOf(about) <= 0
+}
+
+function leftOf({ until = Infinity }: Attempted): number {
+  return until - performance.now()
 }
 
 /** What the local check leaves to the gateway does not fit for the same reason as what it finds. */
@@ -53,9 +64,10 @@ function retryable(error: unknown): boolean {
   return error instanceof CountersignError && (error.status === undefined || RETRIED.includes(error.status))
 }
 
-function pauseOf(error: unknown, attempts: number): number {
+function pauseOf(error: unknown, made: number): number {
   const asked = error instanceof CountersignError ? error.retryAfter : undefined
-  return asked === undefined ? FIRST_PAUSE_MS * 2 ** attempts : Math.min(asked * 1_000, LONGEST_PAUSE_MS)
+  if (asked !== undefined) return Math.min(asked * 1_000, LONGEST_PAUSE_MS)
+  return Math.min(FIRST_PAUSE_MS * 2 ** made, LONGEST_OWN_PAUSE_MS)
 }
 
 /** @throws NotExecuted as soon as the caller gives up */

@@ -284,7 +284,9 @@ async function wait(run: Run, decision: Decision, deadline: number): Promise<Dec
   const waitSeconds = Math.max(1, Math.min(POLL_SECONDS, Math.ceil(left / 1_000)))
   const asked = performance.now()
   const about = aboutOf(run, decision)
-  const answer = await attempt(() => run.client.poll({ thread_id }, { waitSeconds, ...about }), about)
+  // people go on deciding while the gateway is away for a moment
+  const patient = { ...about, until: deadline }
+  const answer = await attempt(() => run.client.poll({ thread_id }, { waitSeconds, ...about }), patient)
   if (answer.thread_id !== undefined && answer.thread_id !== thread_id)
     throw new NotExecuted('unknown_status', 'the decision is about another thread', { thread_id })
   // what people were asked about has a proof, or is not approved: an allow would run without one

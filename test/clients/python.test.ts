@@ -321,6 +321,27 @@ describe('a server that lies or fails: nothing runs', () => {
     expect(ran).toMatchObject(outcome === 'ran' ? { result: 'done', ran: [{}] } : { outcome, ran: [] })
   })
 
+  it('a gateway that is away while people decide is asked again, longer than four times', async () => {
+    let hash: unknown
+    let polls = 0
+    const server = createServer((request, response) => {
+      const about = { task_id: 'py', thread_id: 'thr_1', action_hash: hash }
+      const { url = '' } = request
+      if (url.includes('decisions') && polls++ < 9)
+        return void response.writeHead(503, { 'retry-after': '0' }).end('{}')
+      if (url.includes('decisions'))
+        return json(() => ({ ...about, status: 'approved', approval_token: 'cst_x' }))(request, response)
+      if (url.includes('validate')) return json(() => ({ ...about, valid: true }))(request, response)
+      return json((given) => pending((hash = given)))(request, response)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const ran = await python({ url, tool: 't', payload: {}, gate: { timeout: 0.3, max_wait: 30 } })
+    server.closeAllConnections()
+    server.close()
+    expect(ran).toMatchObject({ result: 'done', ran: [{}] })
+  })
+
   it('an allow that is always said to be an old one is not asked for without end', async () => {
     let asked = 0
     const server = createServer((request, response) => {

@@ -1,49 +1,11 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createGate, type GuardOptions, NotExecuted, type Payload } from '../../src/sdk/index.ts'
+import { type GuardOptions, NotExecuted, type Payload } from '../../src/sdk/index.ts'
+import { gateBefore, type Script } from './double.ts'
 
 /*
  * A gateway, or something between, whose answers do not fit together: the call does not run, it ends, and what is said of it is true.
  */
-type Route = 'resolve' | 'requests' | 'decisions' | 'validate' | 'events'
-type Script = Partial<Record<Route, (honest: object, tries: number) => Response | object>>
-
-const TOOL = { name: 'pay', description: '', input_schema: { type: 'object' }, risk: 'low', revision: 'r' }
-const THREAD = 'thr_1'
 const REPLAYED = { headers: { 'idempotent-replayed': 'true' } }
-
-/** Holds each call, approves it at the first poll and redeems its proof, but for what the script makes of these answers. */
-function gateBefore(script: Script, first: object = { status: 'pending_review', thread_id: THREAD }) {
-  const asked: Route[] = []
-  const said: { event_type?: string }[] = []
-  let action_hash: unknown
-  const gate = createGate({
-    url: 'http://127.0.0.1:1',
-    key: 'csk_test',
-    taskId: 't',
-    maxWaitMs: 5_000,
-    fetch: async (url, { body }) => {
-      const route = /resolve|requests|decisions|validate|events/.exec(url)?.[0] as Route
-      const sent = JSON.parse((body as string | undefined) ?? '{}') as Record<string, unknown>
-      if (route === 'requests') ({ action_hash } = sent)
-      if (route === 'events') said.push(sent)
-      const about = { task_id: 't', thread_id: THREAD, action_hash }
-      const honest = {
-        resolve: { tools: [TOOL], unknown: [] },
-        requests: { task_id: 't', action_hash, ...first },
-        decisions: { ...about, status: 'approved', approval_token: 'cst_x' },
-        validate: { ...about, valid: true },
-        events: { event_id: 'e', recorded_at: '' },
-      }[route]
-      const tries = asked.filter((one) => one === route).length
-      asked.push(route)
-      const answer = script[route]?.(honest, tries) ?? honest
-      if (answer instanceof Response) return answer
-      return Response.json(answer, { status: route === 'events' ? 201 : 200 })
-    },
-  })
-  return { gate, asked, said }
-}
-
 const ALLOW = { status: 'allow' }
 
 async function refusedBy(script: Script, options: GuardOptions<Payload> = {}, first?: object) {

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { gateBefore, type Script, THREAD } from './double.ts'
+
+/** A gateway that is away for a moment, or for good, while people decide. */
+const away = (retryAfter: string): Response =>
+  Response.json({ code: 'not_ready' }, { status: 503, headers: { 'retry-after': retryAfter } })
+
+describe('a gateway that is away while people decide', () => {
+  it('is asked again when it is back, however often it failed', async () => {
+    const script: Script = { decisions: (is, tries) => (tries < 40 ? away('0') : is) }
+    expect(await gateBefore(script).gate.guard('pay', {}, () => 'ran')).toBe('ran')
+  })
+
+  it.each([
+    ['and wants to be asked at once', '0'],
+    ['and wants to be asked in half a minute', '30'],
+  ])('%s: the call ends with the wait, and says why', async (_, retryAfter) => {
+    const { gate, asked } = gateBefore({ decisions: () => away(retryAfter) }, undefined, { maxWaitMs: 300 })
+    const start = performance.now()
+    await expect(gate.guard('pay', {}, () => 'ran')).rejects.toMatchObject({
+      outcome: 'gateway_error',
+      thread_id: THREAD,
+    })
+    expect(performance.now() - start).toBeGreaterThan(299)
+    expect(performance.now() - start).toBeLessThan(15_000)
+    const polls = asked.filter((route) => route === 'decisions').length
+    if (retryAfter === '0') expect(polls).toBeGreaterThan(4)
+    else expect(polls).toBe(2)
+  })
+
+  it('is not waited for while nobody decides: four tries to submit, and to redeem', async () => {
+    for (const route of ['requests', 'validate'] as const) {
+      const { gate, asked } = gateBefore({ [route]: () => away('0') })
+      await expect(gate.guard('pay', {}, () => 'ran')).rejects.toMatchObject({ outcome: 'gateway_error' })
+      expect(asked.filter((one) => one === route)).toHaveLength(4)
+    }
+  })
+})
