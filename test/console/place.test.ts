@@ -279,6 +279,44 @@ describe('a list', () => {
   })
 })
 
+describe('what somebody writes', () => {
+  it('stays while news comes: a filter of the queue', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    await page.getByText('More', { exact: true }).click()
+    const field = page.getByLabel('agent')
+    await field.pressSequentially('nob')
+    const one = await held(bot, { subject: 'News while you write' })
+    await page.getByText('News while you write').waitFor()
+    await field.pressSequentially('ody')
+    expect(await field.inputValue()).toBe('nobody')
+    await field.press('Enter')
+    await page.getByText('Nothing here.').waitFor()
+    await visit(page, console_.world, 'queue?agent=bot')
+    await page.getByText('News while you write').waitFor()
+    expect(await field.inputValue()).toBe('bot')
+    await ben.approve(one.thread)
+  })
+
+  it('stays when the list comes: the search', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    let answer = (): void => undefined
+    const asked = new Promise<void>((resolve) => (answer = resolve))
+    await page.route(/threads\?/, async (route) => {
+      await asked
+      await route.continue()
+    })
+    await page.evaluate(() => (location.hash = '#/history'))
+    const field = page.getByRole('searchbox')
+    await field.pressSequentially('of nobo')
+    answer()
+    await page.waitForFunction(() => document.querySelectorAll('.row').length > 0)
+    await field.pressSequentially('dy')
+    expect(await field.inputValue()).toBe('of nobody')
+    await field.press('Enter')
+    await page.getByText('Nothing matches.').waitFor()
+  })
+})
+
 describe('a low window', () => {
   it('shows the second act with its buttons, and at 400 % no bar that leaves no room to read', async () => {
     const one = await held(bot, { payload: { amount: 20_000 } })

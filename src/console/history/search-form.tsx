@@ -1,5 +1,6 @@
 import { type FilterName, type Filters, withFilter } from '../queue/filters.ts'
 import { refine } from '../router.ts'
+import { Field } from '../shell/field.tsx'
 
 const STATUSES: readonly (readonly [string, string])[] = [
   ['', 'all'],
@@ -13,26 +14,23 @@ const LABELS: Readonly<Record<string, string>> = { task_id: 'task' }
 
 /** By words, by outcome, and by facts that are folded away until one of them is asked for. */
 export function SearchForm({ filters }: { readonly filters: Filters }) {
-  const set = (name: FilterName) => (event: Event) =>
-    refine({
-      page: 'history',
-      filters: withFilter(filters, name, (event.currentTarget as HTMLInputElement).value.trim()),
-    })
+  const set = (name: FilterName) => (value: string) =>
+    refine({ page: 'history', filters: withFilter(filters, name, value) })
   return (
     <form class="fields search" role="search" onSubmit={(event) => event.preventDefault()}>
       <label>
         words
-        <input
+        <Field
           type="search"
           maxLength={200}
-          value={filters.q ?? ''}
-          onChange={set('q')}
+          value={filters.q}
+          set={set('q')}
           placeholder="subject, tool, agent, task, reason"
         />
       </label>
       <label>
         status
-        <select value={filters.status ?? ''} onChange={set('status')}>
+        <select value={filters.status ?? ''} onChange={(event) => set('status')(event.currentTarget.value)}>
           {STATUSES.map(([value, name]) => (
             <option key={value} value={value}>
               {name}
@@ -46,16 +44,16 @@ export function SearchForm({ filters }: { readonly filters: Filters }) {
           {FIELDS.map((name) => (
             <label key={name}>
               {LABELS[name] ?? name}
-              <input value={filters[name] ?? ''} onChange={set(name)} />
+              <Field type="text" value={filters[name]} set={set(name)} />
             </label>
           ))}
           <label>
             from
-            <input type="date" value={filters.since ?? ''} onChange={set('since')} />
+            <Field type="date" value={filters.since} set={set('since')} />
           </label>
           <label>
             to
-            <input type="date" value={filters.until ?? ''} onChange={set('until')} />
+            <Field type="date" value={filters.until} set={set('until')} />
           </label>
         </div>
       </details>

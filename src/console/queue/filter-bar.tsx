@@ -1,5 +1,6 @@
 import { refine } from '../router.ts'
 import { RISKS, RiskMark } from '../risk/risk-mark.tsx'
+import { Field } from '../shell/field.tsx'
 import { counts } from './counts.ts'
 import { type FilterName, type Filters, withFilter } from './filters.ts'
 
@@ -33,10 +34,7 @@ export function FilterBar({ filters }: { readonly filters: Filters }) {
           {(['tool', 'agent', 'group'] as const).map((name) => (
             <label key={name}>
               {name}
-              <input
-                value={filters[name] ?? ''}
-                onChange={(event) => set(name, event.currentTarget.value.trim())}
-              />
+              <Field type="text" value={filters[name]} set={(value) => set(name, value)} />
             </label>
           ))}
         </div>

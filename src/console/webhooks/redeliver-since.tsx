@@ -1,3 +1,4 @@
+import { Field } from '../shell/field.tsx'
 import { useSignal } from '../signal.ts'
 import { now } from '../time/clock.ts'
 
@@ -23,12 +24,12 @@ export function RedeliverSince({ redeliver }: { readonly redeliver: (since: stri
       <button>Redeliver the dead</button>
       <label>
         since{' '}
-        <input
+        <Field
           type="datetime-local"
           required
           value={since.value}
-          onChange={(event) => {
-            since.value = event.currentTarget.value
+          set={(value) => {
+            since.value = value
           }}
         />
       </label>

@@ -1,0 +1,23 @@
+import { useLayoutEffect, useRef } from 'preact/hooks'
+
+interface Attributes {
+  readonly value: string | undefined
+  readonly set: (value: string) => void
+  readonly maxLength?: number
+  readonly placeholder?: string
+  readonly required?: boolean
+}
+type Kind =
+  | { readonly type: 'date' }
+  | { readonly type: 'datetime-local' }
+  | { readonly type: 'search' }
+  | { readonly type: 'text' }
+
+/** What is written in it stays until it is said, whatever is drawn anew meanwhile: with `value` itself Preact puts back what was there. */
+export function Field({ value = '', set, ...attributes }: Attributes & Kind) {
+  const element = useRef<HTMLInputElement>(null)
+  useLayoutEffect(() => {
+    if (element.current) element.current.value = value
+  }, [value])
+  return <input {...attributes} ref={element} onChange={(event) => set(event.currentTarget.value.trim())} />
+}
