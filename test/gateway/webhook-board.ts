@@ -244,7 +244,10 @@ export class Board {
     expect(more, `${id} was noted more often than it was tried`).toBeGreaterThanOrEqual(0)
     const twice = hits.filter(({ reply }) => reply.status === undefined).length
     if (more > twice)
-      expect(this.fleet.abandoned.explains(id, more - twice), `${id} was tried too often`).toBe(true)
+      expect(
+        this.fleet.abandoned.explains(id, more - twice),
+        `${id} was tried too often: ${hits.length} times, of which ${noted} are noted; ${told(hits)}`,
+      ).toBe(true)
   }
 
   /** Nothing is sent to a destination that is no more, but what was under way. */
@@ -253,3 +256,5 @@ export class Board {
       expect(this.#late.has(got.body.id), `${destination} was deleted`).toBe(true)
   }
 }
+
+const told = (hits: readonly Hit[]): string => JSON.stringify(hits.map(({ reply, at }) => ({ ...reply, at })))

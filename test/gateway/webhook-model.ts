@@ -216,7 +216,9 @@ export class WebhookModel {
     this.#compare(one, delivery, got)
     if (!isNoted) return void this.seen.add('not noted')
     expect(delivery.state).toBe('waiting')
-    expect(at, 'not before its time').toBeGreaterThanOrEqual(delivery.due[0])
+    expect(at, `${got.body.id} not before its time: ${JSON.stringify(delivery)}`).toBeGreaterThanOrEqual(
+      delivery.due[0],
+    )
     delivery.attempts += 1
     delivery.last = { at, reply }
     this.#settle(delivery, reply)
