@@ -242,6 +242,13 @@ describe('GET evidence', () => {
     expect((await world.admin('GET', 'evidence?tenant=nobody')).text).toBe('')
   })
 
+  it('200 with nothing behind a number that no record will ever have', async () => {
+    for (const after of [2 ** 48 - 1, 10 ** 15 - 1]) {
+      const { status, text } = await world.admin('GET', `evidence?tenant=acme&after=${after}`)
+      expect([status, text]).toEqual([200, ''])
+    }
+  })
+
   it.each([
     '',
     'tenant=',

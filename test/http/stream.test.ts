@@ -105,6 +105,9 @@ describe('GET stream', () => {
 
   it('200 reset for a number that is not there: the store is another one', async () => {
     const last = (await world.allEvidence()).length
+    const far = await Listener.open(ann, 10 ** 15 - 1)
+    expect((await far.first('reset')).id).toBe(last)
+    far.close()
     const listener = await Listener.open(ann, last + 1)
     expect((await listener.first('reset')).id).toBe(last)
     const { thread } = await held(bot)

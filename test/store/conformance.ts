@@ -336,7 +336,8 @@ const LAWS: Record<string, Law> = {
         expect(events[number - 1]).toMatchObject({ number, body: `${i}.${part}` })
     }
     expect(await store.events('t', 5, 2)).toEqual(events.slice(5, 7))
-    expect(await store.events('t', events.length, 2)).toEqual([])
+    for (const far of [events.length, 2 ** 48 - 2, 2 ** 48 - 1, 2 ** 48, Number.MAX_SAFE_INTEGER])
+      expect(await store.events('t', far, 2)).toEqual([])
     expect(await store.events('t', 0, 0)).toEqual([])
   },
 

@@ -129,7 +129,7 @@ export function countRange(db: Database, partition: string, index: string): numb
 
 export function readEvents(db: Database, partition: string, after: number, limit: number): StoredEvent[] {
   const events: StoredEvent[] = []
-  const start = keep(eventKey(partition, after + 1))
+  const start = keep(eventKey(partition, behind(after)))
   const end = keep(eventKey(partition, NO_EVENT))
   for (const { key, value } of db.getRange({ start, end, limit })) {
     const [commitId, body] = split(value)
@@ -140,7 +140,7 @@ export function readEvents(db: Database, partition: string, after: number, limit
 
 /** Numbers of events > `after`, in order. */
 export function readEventNumbers(db: Database, partition: string, after: number, limit: number): number[] {
-  const start = keep(eventKey(partition, after + 1))
+  const start = keep(eventKey(partition, behind(after)))
   const end = keep(eventKey(partition, NO_EVENT))
   return Array.from(db.getKeys({ start, end, limit }), readEventNumber)
 }
@@ -246,6 +246,9 @@ function stampValue(time: number, storeId: string): Buffer {
 
 /** Greater than any event's number. */
 const NO_EVENT = 2 ** 48 - 1
+
+/** The first number behind this one; a number that no event can have is behind them all. */
+const behind = (after: number): number => Math.min(after + 1, NO_EVENT)
 
 /** The half-open interval [low, high) of keys; both are never keys themselves. */
 function limits(partition: string, index: string, bounds: RangeBounds): [low: Buffer, high: Buffer] {
