@@ -4,6 +4,7 @@ import type { Quorum } from '../domain/quorum.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { Tenant } from '../policy/snapshot.ts'
 import { noteShown } from './attention.ts'
+import type { IndexEntry, StoredEvent } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import type { Caller } from './caller.ts'
@@ -185,21 +186,31 @@ function stateOf(approval: NonNullable<Thread['approval']>): NonNullable<ThreadV
 
 /** Most commits of one thread that its page lists, the latest: what ended it never falls off the page. */
 const EVIDENCE_COMMITS = 200
+/** Read at a time: few commits have more, such as that of the timer which announces all that came due while no gateway ran. */
 const RECORDS_PER_COMMIT = 4
 
 async function evidenceOf(deps: Deps, thread: Thread): Promise<ThreadView['evidence']> {
   const { tenant, thread_id } = thread
   const latest = { reverse: true, limit: EVIDENCE_COMMITS }
   const marks = (await deps.store.range(tenant, INDEX.evidence(thread_id), latest)).reverse()
-  const pages = await Promise.all(
-    marks.map((mark) => deps.store.events(tenant, mark.score - 1, RECORDS_PER_COMMIT)),
-  )
-  return pages.flatMap((page, i) =>
-    page
-      .filter((event) => event.commitId === marks[i]?.member)
-      .map((event) => {
-        const { type, at, actor } = JSON.parse(event.body) as EvidenceRecord
-        return { number: event.number, type, at, actor: `${actor.kind}:${actor.id}` }
-      }),
-  )
+  const commits = await Promise.all(marks.map((mark) => recordsOf(deps, tenant, mark)))
+  return commits.flat().map((event) => {
+    const { type, at, actor } = JSON.parse(event.body) as EvidenceRecord
+    return { number: event.number, type, at, actor: `${actor.kind}:${actor.id}` }
+  })
+}
+
+/** All records of the commit that the mark is of. */
+async function recordsOf(
+  deps: Deps,
+  tenant: string,
+  { member: commitId, score: first }: IndexEntry,
+): Promise<StoredEvent[]> {
+  const found: StoredEvent[] = []
+  for (;;) {
+    const page = await deps.store.events(tenant, first - 1 + found.length, RECORDS_PER_COMMIT)
+    const own = page.filter((event) => event.commitId === commitId)
+    found.push(...own)
+    if (own.length < RECORDS_PER_COMMIT) return found
+  }
 }

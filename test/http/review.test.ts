@@ -3,6 +3,7 @@ import { LIMITS } from '../../src/contract/limits.ts'
 import {
   type Agent,
   approved,
+  edited,
   HASH,
   held,
   HOUR,
@@ -129,6 +130,30 @@ describe('GET threads/{id}', () => {
       'token.minted',
       'token.redeemed',
     ])
+  })
+
+  it('200 lists all records of one commit: what came due while nobody looked is announced together', async () => {
+    const often = ['board', 'audit', 'desk', 'board'].map(
+      (group, i) => `{ after: ${20 + i}m, group: ${group} }`,
+    )
+    const own = await openWorld({
+      files: edited('routing.yaml', '{ after: 30m, group: board }', `[${often.join(', ')}]`),
+    })
+    const { thread } = await held(await own.agent(), { payload: { amount: 20_000 } })
+    own.clock.advance(50 * MINUTE)
+    await own.due()
+    const { body } = await (await own.reviewer('ann')).show(thread)
+    expect(body.evidence.map(({ number, type }) => [number, type])).toEqual(
+      (await own.allEvidence())
+        .filter(({ record }) => record.thread_id === thread)
+        .map(({ number, record }) => [number, record.type]),
+    )
+    expect(body.evidence.map(({ type }) => type)).toEqual([
+      'review.pending',
+      'review.reminded',
+      ...Array.from({ length: 4 }, () => 'review.escalated'),
+    ])
+    await own.close()
   })
 
   it('200 never shows a token, and says what became of it', async () => {
