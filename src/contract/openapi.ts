@@ -158,9 +158,14 @@ function webhookObject(): object {
   }
 }
 
-/** What a cookie vouches for is refused when a foreign page asks for it, whatever it is. */
-function allRefusals({ plane, refusals }: Operation): readonly number[] {
-  return plane === 'review' ? [...new Set([...refusals, 403])].sort((a, b) => a - b) : refusals
+/** Of a body that is not strict JSON, is too large, or is something else. */
+const OF_BODIES = [400, 413, 415]
+
+/** What a cookie vouches for is refused when a foreign page asks for it, whatever it is; and a body is read where none is asked for, too. */
+function allRefusals({ method, plane, body, refusals }: Operation): readonly number[] {
+  const foreign = plane === 'review' ? [403] : []
+  const unasked = method === 'get' || body !== undefined ? [] : OF_BODIES
+  return [...new Set([...refusals, ...foreign, ...unasked])].sort((a, b) => a - b)
 }
 
 function refusalsOf(operation: Operation): Record<string, object> {

@@ -1,9 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { IssuedKey, PoliciesView } from '../../src/contract/admin.ts'
+import { LIMITS } from '../../src/contract/limits.ts'
 import { hashCredential } from '../../src/domain/credential.ts'
 import type { Explanation } from '../../src/policy/explain.ts'
 import { loadBundle } from '../../src/policy/directory/directory.ts'
-import { Agent, approved, call, edited, held, openWorld, Reviewer, type World } from '../gateway-fixture.ts'
+import {
+  Agent,
+  approved,
+  call,
+  type CallOptions,
+  edited,
+  held,
+  openWorld,
+  Reviewer,
+  type World,
+} from '../gateway-fixture.ts'
 
 /** The admin plane (design.md section 6), as far as it exists. */
 
@@ -98,6 +109,30 @@ describe('POST and DELETE keys', () => {
   ])('404 for %s %s', async (method, path) => {
     const { status, problem } = await world.admin<unknown>(method, path)
     expect([status, problem.code]).toEqual([404, 'not_found'])
+  })
+})
+
+describe('a body where none is asked for', () => {
+  it('400, 413 or 415 when it is none that we read, and nothing happens', async () => {
+    const ann = await world.reviewer('ann')
+    const { thread } = await held(await world.agent())
+    const routes = [
+      () => ann.call<never>('POST', `threads/${thread}/release`, body),
+      () => ann.call<never>('DELETE', 'session', body),
+      () => world.admin<never>('POST', 'reviewers/acme/ann/login-link', body),
+      () => world.admin<never>('DELETE', 'reviewers/acme/ann/key', body),
+    ]
+    let body: CallOptions = {}
+    const json = { 'content-type': 'application/json' }
+    for (const [status, raw, headers] of [
+      [400, '{', json],
+      [413, `"${'x'.repeat(LIMITS.BODY_BYTES)}"`, json],
+      [415, 'x', { 'content-type': 'text/plain' }],
+    ] as const) {
+      body = { raw, headers }
+      for (const route of routes) expect((await route()).status).toBe(status)
+    }
+    expect((await ann.call('GET', 'me')).status).toBe(200)
   })
 })
 
