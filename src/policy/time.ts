@@ -12,11 +12,11 @@ const DAY_MS = 24 * HOUR_MS
 /** Every offset from UTC in use is a multiple of it, so within one slot weekday and hour are constant. */
 const SLOT_MS = 15 * 60_000
 
-const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/i
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}T(?!24)\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/i
 
 /**
- * A date and time of RFC 3339 as ms since 1970; NaN for anything else. Date.parse alone takes `1/2/2026` too, as of the zone of this machine, and makes
- * 2 March of 30 February.
+ * A date and time of RFC 3339 as ms since 1970; NaN for anything else. Date.parse alone takes `1/2/2026` too, as of the zone of this machine, makes
+ * 2 March of 30 February, and knows an hour 24.
  */
 export function dateTimeOf(text: string): number {
   const isDay = new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10))

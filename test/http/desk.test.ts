@@ -551,6 +551,7 @@ describe('GET threads by what people look for', () => {
       // of which zone?
       { since: '2026-03-02T12:00:00' },
       { since: '2026-02-30T12:00:00Z' },
+      { since: '2026-02-20T24:00:00Z' },
       { mine: 'false' },
       { claimed: 'x' },
     ])
