@@ -42,7 +42,7 @@ export const ThreadsQuery = Type.Object(
         minLength: 1,
         maxLength: LIMITS.SEARCH_CHARS,
         description:
-          'Words that all stand in subject, tool, agent, task, message or thread id; case does not matter.',
+          'Words that all stand in subject (as lists show it: its first 200 characters), tool, agent, task, message or thread id; case does not matter.',
       }),
     ),
     cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
