@@ -63,6 +63,8 @@ export interface Setting {
   readonly maximum?: number
   readonly oneOf?: readonly string[]
   readonly minLength?: number
+  /** Callers send it in a header, which carries printable ASCII and loses spaces at either end (RFC 9110 section 5.5). */
+  readonly sentInHeader?: boolean
   readonly secret?: boolean
   /** A variable that others have agreed on; it counts when ours is not set. */
   readonly standard?: string
@@ -109,6 +111,7 @@ export const SETTINGS: readonly Setting[] = [
     key: 'adminKey',
     type: 'string',
     minLength: ADMIN_KEY_CHARS,
+    sentInHeader: true,
     secret: true,
     help: 'admin key; generated and printed once when absent and the store is new',
   },

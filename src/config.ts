@@ -134,11 +134,16 @@ function integerProblem(
   return fits ? undefined : `must be a whole number from ${minimum} to ${maximum}`
 }
 
-function textProblem({ oneOf, minLength = 1 }: Setting, raw: unknown): string | undefined {
+function textProblem({ oneOf, minLength = 1, sentInHeader }: Setting, raw: unknown): string | undefined {
   if (typeof raw !== 'string') return 'must be text'
   if (oneOf && !oneOf.includes(raw)) return `must be one of ${oneOf.join(', ')}`
-  return raw.length < minLength ? `must have at least ${minLength} characters` : undefined
+  if (raw.length < minLength) return `must have at least ${minLength} characters`
+  return sentInHeader && !HEADER_VALUE.test(raw)
+    ? 'goes into a header: it must be printable ASCII, without a space or a line break at either end'
+    : undefined
 }
+
+const HEADER_VALUE = /^[!-~][\t -~]*[!-~]$/
 
 function labelOf(setting: Setting, origin: Origin, place = FILE): string {
   if (origin === 'flag') return `--${kebab(setting.key)}`

@@ -163,6 +163,17 @@ describe('secrets', () => {
     }
   })
 
+  it('an admin key is one that callers can send: nobody could be the administrator else', () => {
+    const carried = 'with spaces, a\ttab and "signs": ~!'
+    expect(load([], { COUNTERSIGN_ADMIN_KEY: carried }).config.adminKey).toBe(carried)
+    for (const wrong of [`${SECRET}\n`, ` ${SECRET}`, `${SECRET}ü`, `${SECRET.slice(1)}\u0000${SECRET}`]) {
+      const message = failure([], { COUNTERSIGN_ADMIN_KEY: wrong })
+      expect(message).toMatch(/^COUNTERSIGN_ADMIN_KEY: the value goes into a header/)
+      expect(message).not.toContain(SECRET.slice(1))
+    }
+    expect(failure([], { COUNTERSIGN_ADMIN_KEY_FILE: file(`\uFEFF${SECRET}`) })).toContain('printable ASCII')
+  })
+
   it('the key that signs evidence is an Ed25519 key, or nothing starts', () => {
     const good = `${PEM}\n`
     expect(load([], { COUNTERSIGN_SIGNING_KEY_FILE: file(good) }).config.signingKey).toBe(good.trimEnd())
