@@ -84,6 +84,8 @@ export interface Approval {
   readonly at: number
   /** Of the store when it was given: an approval of another epoch may have been used, and the store forgot it. */
   readonly epoch: string
+  /** Who filled which seat, in the order of the requirement; absent in a thread of before this was kept. */
+  readonly seated?: readonly (readonly string[])[]
   /** When the agent first read it. */
   readonly collected_at?: number
   /** SHA-256 of the token; absent where the agent uses unsigned approvals. */

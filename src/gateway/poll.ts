@@ -1,3 +1,4 @@
+import { defined } from '../contract/defined.ts'
 import type { Decision } from '../contract/agent.ts'
 import { GatewayError } from '../contract/errors.ts'
 import { LIMITS } from '../contract/limits.ts'
@@ -246,12 +247,14 @@ function mint(deps: Deps, caller: Caller, thread: Thread, { entry, epoch }: Mint
   const token_hash = hashCredential(raw)
   const expires_at = now + (entry?.tokenTtlMs ?? LIMITS.TOKEN_TTL_MS)
   const token = tokenOf(caller, thread, { expires_at, epoch })
+  const { at = now, seated } = thread.approval ?? {}
   const approval = {
-    at: thread.approval?.at ?? now,
+    at,
     epoch,
     collected_at: now,
     token_hash,
     token_expires_at: token.expires_at,
+    ...defined({ seated }),
   }
   const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: now })
   const token_expires_at = isoTime(token.expires_at)

@@ -24,17 +24,21 @@ export function approved(
   tenant: Tenant | undefined,
   now: Pick<Approval, 'at' | 'epoch'>,
 ): Thread | undefined {
-  return isQuorate(thread, tenant, now.at) ? approvedBy(thread, now) : undefined
+  const seated = seatedBy(thread, tenant, now.at)
+  return seated && approvedBy(thread, { ...now, seated })
 }
 
-function approvedBy(thread: Thread, approval: Pick<Approval, 'at' | 'epoch'>): Thread {
+function approvedBy(thread: Thread, approval: Given): Thread {
   return moved(thread, 'quorum_met', { approval, deadline: approval.at + thread.requirement.expires_ms })
 }
 
-/** Whether the votes that were cast fill every seat of a waiting thread. */
-function isQuorate(thread: Thread, tenant: Tenant | undefined, now: number): boolean {
-  if (thread.status !== 'pending_review' || currentVotes(thread).length === 0) return false
-  return quorum(thread.requirement, approversOf(tenant, thread), now - thread.submitted_at).met
+type Given = Required<Pick<Approval, 'at' | 'epoch' | 'seated'>>
+
+/** Who fills which seat of a waiting thread, by the votes that were cast; undefined while one is empty. */
+function seatedBy(thread: Thread, tenant: Tenant | undefined, now: number): Given['seated'] | undefined {
+  if (thread.status !== 'pending_review' || currentVotes(thread).length === 0) return undefined
+  const { met, seats } = quorum(thread.requirement, approversOf(tenant, thread), now - thread.submitted_at)
+  return met ? seats.map(({ filledBy }) => filledBy) : undefined
 }
 
 /** An approval charges the limits, even those without room, because a person decided, and it is part of the history. */
@@ -75,14 +79,12 @@ export function outcomeRecord(after: Thread, actor: Actor, at: number): Evidence
  * Now, when the seats of a waiting thread are found filled without another vote. Not by votes of another epoch of the store alone: it may have forgotten that
  * they were counted already, and what came of it (S19). Then somebody has to vote once more.
  */
-export async function filledNow(
-  deps: Deps,
-  thread: Thread,
-): Promise<Pick<Approval, 'at' | 'epoch'> | undefined> {
+export async function filledNow(deps: Deps, thread: Thread): Promise<Given | undefined> {
   const at = deps.store.now()
-  if (!isQuorate(thread, deps.policies.current()?.directory.tenants.get(thread.tenant), at)) return undefined
+  const seated = seatedBy(thread, deps.policies.current()?.directory.tenants.get(thread.tenant), at)
+  if (seated === undefined) return undefined
   const epoch = await deps.store.epoch(thread.tenant)
-  return currentVotes(thread).at(-1)?.epoch === epoch ? { at, epoch } : undefined
+  return currentVotes(thread).at(-1)?.epoch === epoch ? { at, epoch, seated } : undefined
 }
 
 /** The plan that approves a thread whose seats were filled without another vote, whoever notices first: the timer, a poll or a reviewer who looks. */

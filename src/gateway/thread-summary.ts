@@ -1,6 +1,6 @@
 import type { ThreadSummary } from '../contract/reviewer.ts'
 import { escalatedGroups, quorum, type Quorum } from '../domain/quorum.ts'
-import { changedAt, claimOf, type Thread } from '../domain/thread.ts'
+import { changedAt, claimOf, isUsed, type Thread } from '../domain/thread.ts'
 import type { Snapshot, Tenant } from '../policy/snapshot.ts'
 import { approversOf } from './approval.ts'
 import type { Caller } from './caller.ts'
@@ -48,9 +48,16 @@ export function summaryOf(
   }
 }
 
-/** Seats as they stand, or as they stood when the thread was decided. */
+/**
+ * Seats as they stand: by the directory of today, because people who have left end an approval that nobody used yet. Once it was used, as they stood when it was
+ * given.
+ */
 export function quorumOf(deps: Deps, tenant: Tenant | undefined, thread: Thread): Quorum {
-  return quorum(thread.requirement, approversOf(tenant, thread), waitedMs(thread, deps.store.now()))
+  const today = quorum(thread.requirement, approversOf(tenant, thread), waitedMs(thread, deps.store.now()))
+  const { approval } = thread
+  const seated = approval && isUsed(approval) ? approval.seated : undefined
+  if (seated === undefined) return today
+  return { met: true, seats: today.seats.map((seat, i) => ({ ...seat, filledBy: seated[i] ?? [] })) }
 }
 
 /** Groups whose members may approve, or might have when the thread was decided. */

@@ -170,6 +170,31 @@ describe('GET threads/{id}', () => {
     expect(shown.body.task_id).toBe(task)
   })
 
+  it('200 with who filled the seats of what was executed, also when they have left since', async () => {
+    const own = await openWorld()
+    const bots = [await own.agent(), await own.agent('unsigned')] as const
+    const [ann, ben] = [await own.reviewer('ann'), await own.reviewer('ben')]
+    const used = await approved(bots[0], ben)
+    await bots[0].validate({ task_id: used.task, signature: used.token, request_payload: used.payload })
+    const read = await held(bots[1])
+    await ben.approve(read.thread)
+    await bots[1].poll({ thread_id: read.thread })
+    const unused = await approved(bots[0], ben)
+    const without = edited('directory.yaml', '      ben:  { name: Ben Bay, groups: [desk, board] }\n', '')
+    await own.changePolicies(without)
+    for (const [{ thread }, given] of [
+      [used, 1],
+      [read, 1],
+      // it is worth nothing any more
+      [unused, 0],
+    ] as const) {
+      const { body } = await ann.show(thread)
+      expect([body.status, body.approvals]).toEqual(['approved', { given, required: 1 }])
+      expect(body.seats.map(({ filled_by }) => filled_by)).toEqual([given === 1 ? ['ben'] : []])
+    }
+    await own.close()
+  })
+
   it('200 rejected for a thread whose time is up, by the first look', async () => {
     const { thread } = await held(bot, { tool_name: 'brief', payload: {} })
     world.clock.advance(MINUTE)
