@@ -35,6 +35,11 @@ export function checkSchemaCost(reader: Reader, root: DocMap): void {
     return
   }
   for (const target of costing.recursive) {
+    if (meetsItself(costing, target)) {
+      const message = 'this schema refers to itself for the same part of a payload: no payload can be checked'
+      reader.report('bad-schema', target, message)
+      return
+    }
     if (countRecursion(costing, target) > 1) {
       reader.report(
         'bad-schema',
@@ -63,6 +68,21 @@ function weigh(costing: Costing, schema: Doc): number {
   costing.open.delete(schema)
   costing.weights.set(schema, weight)
   return weight
+}
+
+/** True when a schema asks itself about the very value that it is asked about: an answer would never come. */
+function meetsItself(costing: Costing, target: Doc): boolean {
+  const seen = new Set(askedOf(costing, target))
+  for (const schema of seen) for (const one of askedOf(costing, schema)) seen.add(one)
+  return seen.has(target)
+}
+
+/** The schemas that a schema asks about the same value. */
+function askedOf(costing: Costing, schema: Doc): readonly Doc[] {
+  if (schema.kind !== 'map') return []
+  const named = targetOf(costing, schema)
+  const beside = SAME_VALUE.flatMap((keyword) => childrenOf(schema, keyword))
+  return named === undefined ? beside : [named, ...beside]
 }
 
 /** How often one part of a payload can meet a recursive reference on its way through this schema. */

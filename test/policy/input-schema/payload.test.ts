@@ -166,6 +166,24 @@ describe('a schema', () => {
     expect((await withSchema(bomb)).map((one) => one.code)).toEqual(['bad-schema'])
   })
 
+  it('may not refer to itself for the very part of a payload that it is asked about', async () => {
+    const self = '{ $ref: "#/$defs/a" }'
+    const others: readonly (readonly [string, string])[] = [
+      [self, '{}'],
+      ['{ $ref: "#/$defs/b" }', self],
+      [`{ type: string, allOf: [${self}] }`, '{}'],
+      ['{ anyOf: [{ type: string }, { not: { $ref: "#/$defs/b" } }] }', `{ if: ${self} }`],
+    ]
+    for (const [a, b] of others) {
+      const found = await withSchema(
+        `{ type: object, properties: { x: ${self} }, $defs: { a: ${a}, b: ${b} } }`,
+      )
+      expect(found.map((one) => `${one.code} ${one.message}`)).toEqual([
+        'bad-schema this schema refers to itself for the same part of a payload: no payload can be checked',
+      ])
+    }
+  })
+
   it('may not unfold into something huge', async () => {
     const defs = Array.from(
       { length: 20 },
