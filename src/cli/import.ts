@@ -45,7 +45,7 @@ export async function importContracts(args: readonly string[]): Promise<void> {
 async function read(file: string): Promise<string> {
   if (file === '-') return text(process.stdin)
   return readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new CliFailure(`cannot read \`${file}\``, { exit: EXIT.usage, cause })
+    throw new CliFailure(`cannot read \`${file}\`: ${(cause as Error).message}`, { exit: EXIT.usage, cause })
   })
 }
 
@@ -59,10 +59,12 @@ function parse(file: string, content: string): JsonValue {
       uniqueKeys: false,
     })
     const [problem] = document.errors
+    if (problem?.code === 'RESOURCE_EXHAUSTION') throw new RangeError('it is nested too deeply')
     if (problem) throw problem
     return document.toJS({ maxAliasCount: 100 }) as JsonValue
   } catch (cause) {
-    throw usage(`\`${file}\` is neither JSON nor YAML: ${(cause as Error).message}`)
+    const verdict = cause instanceof RangeError ? 'cannot be read' : 'is neither JSON nor YAML'
+    throw usage(`\`${file}\` ${verdict}: ${(cause as Error).message}`)
   }
 }
 

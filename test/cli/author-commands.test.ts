@@ -162,6 +162,12 @@ describe('countersign import', () => {
     for (const args of [['mcp', 'api.yaml'], ['openapi', 'nowhere'], ['openapi'], ['other', 'api.yaml']])
       expect((await inDirectory('import', ...args)).code).toBe(2)
   })
+
+  it('exits 2 for a document that is nested too deeply to be read, and says that', async () => {
+    const input = `{"tools":[{"name":"a","inputSchema":${'{"not":'.repeat(20_000)}{}${'}'.repeat(20_000)}}]}`
+    const { code, err } = await runCli(['import', 'mcp', '-'], { cwd: directory, input })
+    expect([code, err]).toEqual([2, 'countersign: `-` cannot be read: it is nested too deeply\n'])
+  })
 })
 
 describe('countersign init', () => {

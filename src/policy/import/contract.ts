@@ -3,7 +3,15 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { Risk } from '../../domain/decision.ts'
 import type { BundleText } from '../check/check.ts'
 import { checkTool } from '../check/tool.ts'
-import { createSchemaImport, isObject, readable, type ImportNote, type SchemaImport } from './schema.ts'
+import { loosen } from './loosen.ts'
+import {
+  createSchemaImport,
+  importReferred,
+  isObject,
+  readable,
+  type ImportNote,
+  type SchemaImport,
+} from './schema.ts'
 import { parseSource } from '../yaml/parse.ts'
 import { createReader } from '../yaml/shape.ts'
 import { createFindings, createSource } from '../yaml/source.ts'
@@ -91,7 +99,9 @@ function contractFile(name: string, tool: ForeignTool, task: SchemaImport): Bund
 /** A payload is always an object, whether the description says so or not. */
 function inputSchema(task: SchemaImport, tool: ForeignTool): JsonObject {
   const imported = tool.schema(task)
-  const schema = isObject(imported) ? imported : {}
+  importReferred(task)
+  const loose = loosen(task, imported)
+  const schema = isObject(loose) ? loose : {}
   const { type: _, ...rest } = schema
   return {
     type: 'object',

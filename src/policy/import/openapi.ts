@@ -24,11 +24,14 @@ export function importOpenApi(document: JsonValue, options: ImportOptions): Impo
   const notes: ImportNote[] = []
   const paths = isObject(document['paths']) ? document['paths'] : {}
   const tools = Object.entries(paths).flatMap(([path, item]) => {
-    if (!isObject(item)) return []
+    const found = resolved({ document, notes }, { value: item, pointer: `/paths/${escapePointer(path)}` })
+    if (!found) return []
+    // What stands beside the reference of a path holds, too; nowhere else.
+    const whole = { ...(item as JsonObject), ...found.value }
     return METHODS.flatMap((method) => {
-      const operation = item[method]
-      const place = { path, method, pointer: `/paths/${escapePointer(path)}/${method}` }
-      return isObject(operation) ? [toolOf({ document, notes, item, operation, place })] : []
+      const operation = whole[method]
+      const place = { path, method, pointer: `${found.pointer}/${method}` }
+      return isObject(operation) ? [toolOf({ document, notes, item: whole, operation, place })] : []
     })
   })
   const { files, notes: more } = importTools(tools, options)
@@ -78,23 +81,26 @@ interface Placed {
 
 /** Parameters by their names, and the request body as `body`. */
 function payloadSchema(context: Operation, task: SchemaImport): JsonObject {
-  const properties: Record<string, JsonValue> = {}
+  const fields = new Map<string, JsonValue>()
   const required: string[] = []
   const add = (name: string, part: Placed, media: Media): void => {
-    const schema = importSchema(task, media.schema ?? {}, `${part.pointer}${media.pointer}`)
-    properties[name] = described(schema, part.value['description'])
+    const schema = described(media.schema ?? {}, part.value['description'])
+    fields.set(name, importSchema(task, schema, `${part.pointer}${media.pointer}`))
     if (part.value['required'] === true) required.push(name)
   }
+  const isFree = (name: string): boolean => name !== 'body' && !fields.has(name)
   for (const part of parametersOf(context)) {
     const name = textOf(part.value['name'])
-    const free = name !== 'body' && !Object.hasOwn(properties, name)
-    add(free ? name : `${textOf(part.value['in'])}_${name}`, part, schemaOf(part.value))
+    const placed = `${textOf(part.value['in'])}_${name}`
+    const names = [name, placed, ...Array.from({ length: fields.size }, (_, n) => `${placed}_${n + 2}`)]
+    add(names.find(isFree) ?? placed, part, schemaOf(part.value))
   }
   const body = resolved(context, {
     value: context.operation['requestBody'],
     pointer: `${context.place.pointer}/requestBody`,
   })
   if (body) add('body', body, bodySchema(context, body))
+  const properties = Object.fromEntries(fields)
   return { type: 'object', additionalProperties: false, ...(required.length > 0 && { required }), properties }
 }
 
@@ -110,29 +116,41 @@ function parametersOf(context: Operation): readonly Placed[] {
     const parameters = Array.isArray(list) ? (list as readonly JsonValue[]) : []
     parameters.forEach((value, index) => {
       const one = resolved(context, { value, pointer: `${pointer}/parameters/${index}` })
-      if (one && textOf(one.value['name']) !== '')
+      if (one && textOf(one.value['name']) !== '' && !isIgnored(one.value))
         found.set(`${textOf(one.value['in'])} ${textOf(one.value['name'])}`, one)
     })
   }
   return [...found.values()]
 }
 
+/** Headers that OpenAPI says to ignore: they belong to whoever sends the request, and one of them is a credential. */
+function isIgnored(parameter: JsonObject): boolean {
+  const name = textOf(parameter['name']).toLowerCase()
+  return parameter['in'] === 'header' && ['accept', 'content-type', 'authorization'].includes(name)
+}
+
 function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** What stands there, or what its reference leads to. */
+/** What stands there, or what its reference leads to, however many there are. */
 function resolved(
-  { document, notes }: Operation,
+  { document, notes }: Pick<Operation, 'document' | 'notes'>,
   { value, pointer }: { readonly value: JsonValue | undefined; readonly pointer: string },
 ): Placed | undefined {
   if (!isObject(value)) return undefined
-  const { $ref } = value
-  if (typeof $ref !== 'string') return { value, pointer }
-  const target = follow(document, $ref)
-  if (isObject(target)) return { value: target, pointer: $ref.slice(1) }
-  notes.push({ pointer, message: `dropped: \`${readable($ref)}\` leads nowhere in this document` })
-  return undefined
+  let found: Placed = { value, pointer }
+  const seen = new Set<string>()
+  for (let { $ref } = value; typeof $ref === 'string'; { $ref } = found.value) {
+    const target = seen.has($ref) ? undefined : follow(document, $ref)
+    if (!isObject(target)) {
+      notes.push({ pointer, message: `dropped: \`${readable($ref)}\` leads nowhere in this document` })
+      return undefined
+    }
+    seen.add($ref)
+    found = { value: target, pointer: $ref.slice(1) }
+  }
+  return found
 }
 
 interface Media {
@@ -168,7 +186,5 @@ function mediaOf({ content }: JsonObject, type: string | undefined): Media {
 /** In OpenAPI 3.0 what stands beside a reference is ignored. */
 function described(schema: JsonValue, description: JsonValue | undefined): JsonValue {
   if (typeof description !== 'string' || !isObject(schema)) return schema
-  return '$ref' in schema || 'description' in schema
-    ? schema
-    : { ...schema, description: readable(description) }
+  return '$ref' in schema || 'description' in schema ? schema : { ...schema, description }
 }

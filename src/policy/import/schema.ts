@@ -18,35 +18,80 @@ export interface SchemaImport {
   readonly notes: ImportNote[]
   /** Schemas that were referred to, by their new names. */
   readonly defs: Map<string, JsonValue>
+  /** The new names, by the references. */
   readonly names: Map<string, string>
+  /** What was referred to, in the order in which it was met. */
+  readonly referred: Referred[]
+  readonly losses: Losses
+}
+
+interface Referred {
+  readonly name: string
+  readonly schema: JsonValue
+  readonly pointer: string
+}
+
+/** Where imported schemas let through more than those they were made from. */
+export interface Losses {
+  /** Places of everything that was lost. */
+  readonly pointers: string[]
+  /** Imported schemas that have lost something, or a part of which has. References are not followed. */
+  readonly schemas: WeakSet<object>
+  /** Imported `properties` and the like that lack a name. */
+  readonly maps: WeakSet<object>
+  /** Where each imported schema stood. */
+  readonly places: WeakMap<object, string>
 }
 
 export function createSchemaImport(
   { root, rootPointer }: Pick<SchemaImport, 'root' | 'rootPointer'>,
   notes: ImportNote[],
 ): SchemaImport {
-  return { root, rootPointer, notes, defs: new Map(), names: new Map() }
+  const losses = { pointers: [], schemas: new WeakSet(), maps: new WeakSet(), places: new WeakMap() }
+  return { root, rootPointer, notes, defs: new Map(), names: new Map(), referred: [], losses }
+}
+
+/** Imports what was referred to, and what that refers to. */
+export function importReferred(task: SchemaImport): void {
+  for (const { name, schema, pointer } of task.referred)
+    task.defs.set(name, importSchema(task, schema, pointer))
 }
 
 /** A schema of MCP, JSON Schema or OpenAPI 3 as a contract may hold it. `pointer` says where it stands. */
 export function importSchema(task: SchemaImport, schema: JsonValue | undefined, pointer: string): JsonValue {
   if (typeof schema === 'boolean') return schema
-  if (!isObject(schema)) {
-    drop(task, pointer, 'is no schema, so anything is accepted there')
-    return {}
-  }
+  const { pointers, schemas, places } = task.losses
+  const before = pointers.length
+  const imported = isObject(schema) ? importKeywords(task, schema, pointer) : {}
+  if (!isObject(schema)) lose(task, pointer, 'is no schema, so anything is accepted there')
+  places.set(imported, pointer)
+  if (pointers.length > before) schemas.add(imported)
+  return imported
+}
+
+function importKeywords(task: SchemaImport, schema: JsonObject, pointer: string): JsonObject {
   const entries = Object.entries(modern(schema)).flatMap(([key, value]): [string, JsonValue][] => {
     const at = `${pointer}/${escapePointer(key)}`
     const kind = SCHEMA_KEYWORDS.get(key)
     // References are followed from the root of the document, wherever it keeps what they name.
     if (key === '$schema' || key === '$defs' || key === 'definitions') return []
     if (key === '$ref') return importRef(task, value, at)
-    if (kind === undefined) return drop(task, at, `\`${show(key)}\` is not a keyword of contracts`)
-    const imported = importKeyword(task, kind, { value, at })
-    return imported === undefined ? [] : [[key, imported]]
+    const imported = kind && importKeyword(task, kind, { value, at })
+    if (kind === undefined) drop(task, at, `\`${show(key)}\` is not a keyword of contracts`)
+    if (imported !== undefined) return [[key, imported]]
+    if (!ANNOTATIONS.has(key) && !key.startsWith('x-')) task.losses.pointers.push(at)
+    return []
   })
   return withoutMisfit(task, Object.fromEntries(entries), pointer)
 }
+
+/** What says nothing about which values fit. */
+const ANNOTATIONS = new Set(
+  (
+    'title description $comment default example examples deprecated readOnly writeOnly ' +
+    'discriminator xml externalDocs contentMediaType contentEncoding contentSchema $id $anchor'
+  ).split(' '),
+)
 
 /** Descriptions in use say `default: null` of a text; as a default of a contract it would stand in for a missing field. */
 function withoutMisfit(task: SchemaImport, schema: JsonObject, pointer: string): JsonObject {
@@ -91,14 +136,7 @@ function importKeyword(task: SchemaImport, kind: KeywordKind, { value, at }: Key
   }
   if (kind === 'schemaMap') {
     if (!isObject(value)) return dropped(task, at, 'must be a mapping of schemas')
-    const entries = Object.entries(value).filter(
-      ([key]) =>
-        isSound(key) ||
-        drop(task, `${at}/${escapePointer(key)}`, 'has a name that contracts cannot hold').length > 0,
-    )
-    return Object.fromEntries(
-      entries.map(([key, one]) => [key, importSchema(task, one, `${at}/${escapePointer(key)}`)]),
-    )
+    return importMap(task, value, at)
   }
   const problem = PROBLEMS[kind](value)
   if (problem !== undefined) return dropped(task, at, problem)
@@ -111,6 +149,20 @@ function importKeyword(task: SchemaImport, kind: KeywordKind, { value, at }: Key
     )
   }
   return value
+}
+
+function importMap(task: SchemaImport, schemas: JsonObject, at: string): JsonObject {
+  const before = task.losses.pointers.length
+  const sound = Object.entries(schemas).filter(([key]) => {
+    if (!isSound(key)) lose(task, `${at}/${escapePointer(key)}`, 'has a name that contracts cannot hold')
+    return isSound(key)
+  })
+  const isWhole = task.losses.pointers.length === before
+  const imported = Object.fromEntries(
+    sound.map(([key, one]) => [key, importSchema(task, one, `${at}/${escapePointer(key)}`)]),
+  )
+  if (!isWhole) task.losses.maps.add(imported)
+  return imported
 }
 
 type LeafKind = Exclude<KeywordKind, 'schema' | 'schemas' | 'schemaMap'>
@@ -152,30 +204,45 @@ const PROBLEMS: Readonly<Record<LeafKind, (value: JsonValue) => string | undefin
 
 /** A reference inside the document becomes one to a definition of the contract; any other is dropped. */
 function importRef(task: SchemaImport, ref: JsonValue, at: string): [string, JsonValue][] {
-  const target = typeof ref === 'string' ? follow(task.root, ref) : undefined
-  if (typeof ref !== 'string' || target === undefined)
-    return drop(task, at, `\`${show(ref)}\` leads nowhere in this document`)
-  const known = task.names.get(ref)
-  if (known !== undefined) return [['$ref', `#/$defs/${known}`]]
-  const name = uniqueName(task, ref)
-  task.names.set(ref, name)
-  task.defs.set(name, importSchema(task, target, `${task.rootPointer}${ref.slice(1)}`))
+  const schema = typeof ref === 'string' ? follow(task.root, ref) : undefined
+  if (typeof ref !== 'string' || schema === undefined)
+    return lose(task, at, `\`${show(ref)}\` leads nowhere in this document`)
+  const name = task.names.get(ref) ?? uniqueName(task, ref)
+  if (!task.names.has(ref)) {
+    task.names.set(ref, name)
+    // Not at once: a document may lead from one to the next for longer than a stack is deep.
+    task.referred.push({ name, schema, pointer: `${task.rootPointer}${ref.slice(1)}` })
+  }
   return [['$ref', `#/$defs/${name}`]]
 }
 
 function uniqueName(task: SchemaImport, ref: string): string {
-  const base = (ref.split('/').at(-1) ?? '').replaceAll(/[^A-Za-z0-9_.-]/g, '_') || 'schema'
-  const taken = new Set(task.names.values())
+  const last = ref === '#' ? 'root' : (ref.split('/').at(-1) ?? '')
+  const base = last.replaceAll(/[^A-Za-z0-9_.-]/g, '_') || 'schema'
   let name = base
-  for (let n = 2; taken.has(name); n++) name = `${base}_${n}`
+  for (let n = 2; task.referred.some((one) => one.name === name); n++) name = `${base}_${n}`
   return name
 }
 
-/** What a local reference (`#/components/schemas/Pet`) names. */
+/** What a local reference (`#`, `#/components/schemas/Pet`) names. Percent-encoded is what RFC 6901 section 6 says it may be. */
 export function follow(root: JsonValue, ref: string): JsonValue | undefined {
+  if (ref === '#') return root
   if (!ref.startsWith('#/')) return undefined
+  const pointer = ref.slice(1)
+  return leadTo(root, pointer) ?? leadTo(root, withoutPercent(pointer))
+}
+
+function withoutPercent(pointer: string): string {
+  try {
+    return decodeURIComponent(pointer)
+  } catch {
+    return pointer
+  }
+}
+
+function leadTo(root: JsonValue, pointer: string): JsonValue | undefined {
   let here: JsonValue | undefined = root
-  for (const part of ref.slice(2).split('/')) {
+  for (const part of pointer.slice(1).split('/')) {
     const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
     here = isObject(here)
       ? Object.hasOwn(here, key)
@@ -207,6 +274,12 @@ export function readable(text: string): string {
 function drop(task: SchemaImport, pointer: string, message: string): [] {
   task.notes.push({ pointer, message: `dropped: ${message}` })
   return []
+}
+
+/** What is dropped was a condition: more fits now. */
+function lose(task: SchemaImport, pointer: string, message: string): [] {
+  task.losses.pointers.push(pointer)
+  return drop(task, pointer, message)
 }
 
 function dropped(task: SchemaImport, pointer: string, message: string): undefined {

@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../../src/contract/json.ts'
@@ -127,6 +128,86 @@ describe('importing from MCP', () => {
     ])
   })
 
+  it('follows references to the whole schema, to percent-encoded names, and for as long as they lead on', async () => {
+    const chain = Array.from({ length: 20_000 }, (_, n) => [`a${n}`, { $ref: `#/$defs/a${n + 1}` }])
+    const result = mcp({
+      tools: [
+        tool('tree', { inputSchema: { type: 'object', properties: { kids: { items: { $ref: '#' } } } } }),
+        tool('encoded', {
+          inputSchema: {
+            properties: { a: { $ref: '#/$defs/A%20b~1c' } },
+            $defs: { 'A b/c': { type: 'integer' }, '100%': {} },
+          },
+        }),
+        tool('circle', { inputSchema: { $ref: '#' } }),
+        tool('chain', { inputSchema: { $ref: '#/$defs/a0', $defs: Object.fromEntries(chain) } }),
+      ],
+    })
+    const found = await contracts(result)
+    expect(found.map(({ inputSchema }) => inputSchema)).toEqual([
+      {
+        type: 'object',
+        properties: { a: { $ref: '#/$defs/A_20b_1c' } },
+        $defs: { A_20b_1c: { type: 'integer' } },
+      },
+      {
+        type: 'object',
+        properties: { kids: { items: { $ref: '#/$defs/root' } } },
+        $defs: { root: { type: 'object', properties: { kids: { items: { $ref: '#/$defs/root' } } } } },
+      },
+    ])
+    expect(result.notes.filter(({ message }) => !message.startsWith('left out')).length).toBe(1)
+  })
+
+  it('drops what would forbid more, because something in it was dropped', async () => {
+    const odd = { type: 'string', pattern: '(?=x)' }
+    const inputSchema = {
+      $defs: { odd, user: { $ref: '#/$defs/odd' }, sound: { type: 'string', 'x-order': 1 } },
+      properties: {
+        not: { not: odd },
+        if: { if: { $ref: '#/$defs/user' }, else: { maxLength: 2 } },
+        one: { oneOf: [odd, { type: 'integer' }] },
+        both: { oneOf: [{ $ref: '#/$defs/odd' }, { type: 'integer' }], anyOf: [{}] },
+        many: { contains: odd, maxContains: 1 },
+        rest: { properties: { a: {}, 'b\u200b': {} }, additionalProperties: false },
+        left: { allOf: [{ properties: 5 }], unevaluatedProperties: false },
+        kept: { oneOf: [{ $ref: '#/$defs/sound' }, { type: 'integer' }], not: { const: 1 } },
+      },
+    }
+    const result = mcp({ tools: [tool('a', { inputSchema })] })
+    const [contract] = await contracts(result)
+    const text = { type: 'string' }
+    const integer = { type: 'integer' }
+    expect(contract?.inputSchema).toEqual({
+      type: 'object',
+      properties: {
+        not: {},
+        if: {},
+        one: { anyOf: [text, integer] },
+        both: { anyOf: [{}], allOf: [{ anyOf: [{ $ref: '#/$defs/odd' }, integer] }] },
+        many: { contains: text },
+        rest: { properties: { a: {} } },
+        left: { allOf: [{}] },
+        kept: { oneOf: [{ $ref: '#/$defs/sound' }, integer], not: { const: 1 } },
+      },
+      $defs: { odd: text, user: { $ref: '#/$defs/odd' }, sound: text },
+    })
+    const at = '/tools/0/inputSchema/properties/'
+    expect(result.notes.map(({ pointer }) => pointer)).toEqual(
+      expect.arrayContaining(
+        [
+          'not/not',
+          'if/if',
+          'one/oneOf',
+          'both/oneOf',
+          'many/maxContains',
+          'rest/additionalProperties',
+          'left/unevaluatedProperties',
+        ].map((place) => `${at}${place}`),
+      ),
+    )
+  })
+
   it('shows what a description hides', async () => {
     const [contract] = await contracts(mcp([tool('a', { description: 'Safe\u200b\u202e tool' })]))
     expect(contract?.description).toBe('Safe<U+200B><U+202E> tool')
@@ -246,6 +327,55 @@ describe('importing from OpenAPI', () => {
     ])
   })
 
+  it('finds operations and bodies by whatever references lead to them, and says which lead nowhere', async () => {
+    const requestBodies = {
+      A: { $ref: '#/components/requestBodies/B' },
+      B: { required: true, content: { 'application/json': { schema } } },
+      C: { $ref: '#/components/requestBodies/C' },
+    }
+    const requestBody = { $ref: '#/components/requestBodies/A' }
+    const result = openApi(
+      {
+        '/a': { $ref: '#/components/pathItems/a', parameters: [{ name: 'q', in: 'query', schema }] },
+        '/b': { $ref: 'https://elsewhere.example/b.json' },
+        '/c': { put: { operationId: 'c', requestBody: { $ref: '#/components/requestBodies/C' } } },
+      },
+      { components: { requestBodies, pathItems: { a: { post: { operationId: 'a', requestBody } } } } },
+    )
+    const found = await contracts(result)
+    expect(found.map(({ name, inputSchema }) => [name, inputSchema['properties']])).toEqual([
+      ['a', { q: schema, body: schema }],
+      ['c', {}],
+    ])
+    expect(result.notes.map(({ pointer }) => pointer)).toEqual(['/paths/~1b', '/paths/~1c/put/requestBody'])
+  })
+
+  it('ignores the headers that OpenAPI says to ignore, and loses no other parameter', async () => {
+    const parameters = [
+      ...['Authorization', 'accept', 'Content-Type'].map((name) => ({
+        name,
+        in: 'header',
+        required: true,
+        schema,
+      })),
+      { name: 'id', in: 'path', schema },
+      { name: 'query_id', in: 'header', schema },
+      { name: 'id', in: 'query', schema },
+      { name: 'accept', in: 'query', schema },
+    ]
+    const [contract] = await contracts(openApi({ '/x': { get: { parameters } } }))
+    expect(Object.keys(contract?.inputSchema['properties'] as object)).toEqual([
+      'id',
+      'query_id',
+      'query_id_2',
+      'accept',
+    ])
+    expect(contract?.inputSchema['required']).toBeUndefined()
+    const proto = openApi({ '/x': { get: { parameters: [{ name: '__proto__', in: 'query', schema }] } } })
+    expect(proto.files).toEqual([])
+    expect(proto.notes[0]?.message).toContain('left out')
+  })
+
   it('is not for other documents', () => {
     for (const document of [{ swagger: '2.0' }, { openapi: '4.0.0' }, [], null])
       expect(importOpenApi(document as JsonValue, options)).toBeUndefined()
@@ -298,5 +428,68 @@ describe('whatever is imported', () => {
       { numRuns: 1_000 },
     )
     expect(files).toBeGreaterThan(500)
+  }, 60_000)
+
+  it('is nowhere stricter: what fits the description fits the contract', async () => {
+    const names = ['a', 'b', 'c']
+    const leaf = fc.constantFrom<object>(
+      { pattern: '^(?=a)' },
+      { pattern: '^a' },
+      { type: 'string' },
+      { type: 'array' },
+      { const: 'a' },
+      { enum: ['a', 'b'] },
+      { $ref: '#/$defs/a' },
+      { $ref: '#/$defs/b' },
+      { type: 'object', required: ['a'] },
+    )
+    const { schema } = fc.letrec<{ schema: object }>((tie) => ({
+      schema: fc.oneof(
+        { depthSize: 'small', withCrossShrink: true },
+        leaf,
+        fc.record({ not: tie('schema') }),
+        fc.tuple(tie('schema'), tie('schema')).map(([one, two]) => ({ if: one, else: two })),
+        ...['oneOf', 'anyOf', 'allOf'].map((keyword) =>
+          fc.array(tie('schema'), { minLength: 1, maxLength: 3 }).map((list) => ({ [keyword]: list })),
+        ),
+        fc.tuple(tie('schema'), tie('schema')).map(([one, two]) => ({ oneOf: [one], anyOf: [two] })),
+        fc.record({ contains: tie('schema'), maxContains: fc.constant(1) }),
+        fc.tuple(tie('schema'), tie('schema')).map(([one, two]) => ({
+          allOf: [{ properties: { a: one } }, two],
+          unevaluatedProperties: false,
+        })),
+      ),
+    }))
+    const text = fc.constantFrom('a', 'b', 'ab', 'ba')
+    const value = fc.oneof(
+      text,
+      fc.array(text, { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom(...names), text),
+    )
+    let [fitting, loosened] = [0, 0]
+    await fc.assert(
+      fc.asyncProperty(
+        schema,
+        leaf,
+        fc.array(value, { minLength: 5, maxLength: 10 }),
+        async (one, b, values) => {
+          const $defs = { a: { pattern: '^(?=a)' }, b: '$ref' in b ? { $ref: '#/$defs/a' } : b }
+          const inputSchema = { type: 'object', properties: { x: one }, $defs }
+          const result = mcp({ tools: [tool('a', { inputSchema })] })
+          const [contract] = await contracts(result)
+          if (!contract) return
+          loosened += Number(result.notes.some(({ message }) => message.includes('something')))
+          const ajv = new Ajv2020({ strict: false })
+          const [before, after] = [ajv.compile(inputSchema), ajv.compile(contract.inputSchema)]
+          for (const x of values.filter((each) => before({ x: each }))) {
+            fitting++
+            expect([x, after({ x })]).toEqual([x, true])
+          }
+        },
+      ),
+      { numRuns: 500 },
+    )
+    expect(fitting).toBeGreaterThan(300)
+    expect(loosened).toBeGreaterThan(50)
   }, 60_000)
 })
