@@ -182,7 +182,10 @@ function fail(error: unknown): void {
 
 /** Whoever reads no further (\`head\`) has seen enough; a command that changes files still does all of it. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
+  if (error.code === 'EPIPE') return
+  // What was to be said is lost: no exit code that comes later may call that fine.
+  console.error(`countersign: standard output cannot be written: ${error.message}`)
+  process.exit(EXIT.unexpected)
 })
 
 await main(process.argv.slice(2)).catch(fail)

@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { printDiagnostics } from '../policy/diagnostics.ts'
 import { prepareDirectory } from '../policy/directory/directory.ts'
-import type { BundleWatch } from '../policy/directory/watch.ts'
 import {
   printJunit,
   printSuite,
@@ -12,7 +11,7 @@ import {
 } from '../policy/suite-report.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { cannotWrite, EXIT, oneOf, refuseMore, type ExitCode } from './failure.ts'
-import { untilInterrupted, watchPrepared } from './watch.ts'
+import { untilInterrupted, type Watching, watchPrepared } from './watch.ts'
 
 export const TEST_USAGE = `countersign test [DIR] [--allow-untested] [--format text|json] [--junit FILE] [--watch]
 
@@ -43,7 +42,7 @@ export async function test(args: readonly string[]): Promise<void> {
 }
 
 /** Runs the tests of a bundle at once, and again after each change of its files. */
-export function watchSuite(dir: string, show: (report: SuiteReport) => Promise<void>): BundleWatch {
+export function watchSuite(dir: string, show: (report: SuiteReport) => Promise<void>): Watching {
   return watchPrepared(dir, (bundle) => {
     const report = reportSuite(bundle)
     const text = JSON.stringify([report, bundle.ok && bundle.snapshot.revision])

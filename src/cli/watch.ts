@@ -9,20 +9,47 @@ export interface View {
   readonly show: () => Promise<void> | void
 }
 
-/** Looks at a bundle at once, and again after each change of its files. */
-export function watchPrepared(dir: string, viewOf: (bundle: PreparedBundle) => View): BundleWatch {
-  let shown: string | undefined
-  const load = async (): Promise<LoadResult> => {
-    const bundle = await prepareDirectory(dir)
-    const { text, show } = viewOf(bundle)
-    if (text !== shown) await show()
-    shown = text
-    return bundle
-  }
-  return watchBundle(dir, { load, onLoaded: () => undefined, onFailed: () => undefined })
+export interface Watching extends BundleWatch {
+  /** Rejects with what kept a view from being shown. It is told to nobody else. */
+  readonly fault: Promise<never>
 }
 
-export async function untilInterrupted(watch: BundleWatch): Promise<void> {
-  await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve))
-  await watch.close()
+/** Looks at a bundle at once, and again after each change of its files. */
+export function watchPrepared(dir: string, viewOf: (bundle: PreparedBundle) => View): Watching {
+  const { promise: fault, reject } = rejectable()
+  let shown: string | undefined
+  const load = async (): Promise<LoadResult> => {
+    try {
+      const bundle = await prepareDirectory(dir)
+      const { text, show } = viewOf(bundle)
+      if (text !== shown) await show()
+      shown = text
+      return bundle
+    } catch (error) {
+      reject(error)
+      throw error
+    }
+  }
+  return { ...watchBundle(dir, { load, onLoaded: () => undefined, onFailed: () => undefined }), fault }
+}
+
+/** A promise that only others can reject; unheard until somebody waits for it. */
+function rejectable(): { readonly promise: Promise<never>; readonly reject: (cause: unknown) => void } {
+  let reject: (cause: unknown) => void = () => undefined
+  const promise = new Promise<never>((_, refuse) => (reject = refuse))
+  promise.catch(() => undefined)
+  return { promise, reject }
+}
+
+/** Until Ctrl-C, or until nobody reads what is said any more. @throws what kept a view from being shown */
+export async function untilInterrupted(watch: Watching): Promise<void> {
+  const interrupted = new Promise<void>((resolve) => {
+    process.once('SIGINT', resolve).once('SIGTERM', resolve)
+    process.stdout.once('error', () => resolve())
+  })
+  try {
+    await Promise.race([interrupted, watch.fault])
+  } finally {
+    await watch.close()
+  }
 }

@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { openSync } from 'node:fs'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { until } from '../gateway-fixture.ts'
+import { runCli, runUnread } from './run.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
@@ -36,3 +40,28 @@ it('`check --watch` says what it finds at once and after each change, and ends w
   child.kill('SIGTERM')
   expect(await ended).toEqual([3, null])
 })
+
+it('`test --watch` ends, and says why, when its report cannot be written', async () => {
+  const { code, out, err } = await runCli(['test', STARTER, '--watch', '--junit', 'nowhere/tests.xml'], {
+    cwd: tmpdir(),
+  })
+  expect([code, out.split(' passed, ').length]).toEqual([1, 2])
+  expect(err).toMatch(/^countersign: cannot write `nowhere\/tests.xml`: ENOENT: .*\n$/)
+})
+
+it('`check --watch` ends when nobody reads what it says, with what it found', async () => {
+  expect(await runUnread(['check', directory, '--watch'], { cwd: tmpdir() })).toEqual({ code: 3, err: '' })
+})
+
+it.skipIf(process.platform !== 'linux')(
+  'a full disk under standard output is said as what it is, and exits 1',
+  async () => {
+    const full = openSync('/dev/full', 'w')
+    const child = spawn(process.execPath, [MAIN, 'schema', '--help'], { stdio: ['ignore', full, 'pipe'] })
+    const err = text(child.stderr as Readable)
+    expect(await once(child, 'exit')).toEqual([1, null])
+    expect(await err).toBe(
+      'countersign: standard output cannot be written: ENOSPC: no space left on device, write\n',
+    )
+  },
+)
