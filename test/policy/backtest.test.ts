@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
+import { canonicalJson, leafHash } from '../../src/domain/digest.ts'
 import { backtest, type Backtest } from '../../src/policy/backtest/compare.ts'
 import { printBacktest, printBacktestMarkdown } from '../../src/policy/backtest/print.ts'
 import { type Decided, type Export, type Happening, readExport } from '../../src/policy/backtest/records.ts'
@@ -350,6 +352,27 @@ describe('a backtest', () => {
     for (const amount of [1, 2, 3]) await spend({ amount })
     const lines = (await exported()).trim().split('\n')
     await expect(readAll([lines[0], lines[2]].join('\n'))).rejects.toThrow('follows 1')
+  })
+
+  it('refuses records that no gateway writes, also where the hash is right', async () => {
+    await spend({ amount: 1 })
+    const [line = ''] = (await exported()).trim().split('\n')
+    const { record } = JSON.parse(line) as { record: JsonObject }
+    const none = 'line 1 is not a line of `countersign evidence export`'
+    const refused = async (told: unknown, number: unknown = 1): Promise<void> => {
+      const leaf_hash = leafHash(canonicalJson(told as JsonValue))
+      await expect(readAll(JSON.stringify({ number, leaf_hash, record: told }))).rejects.toThrow(none)
+    }
+    for (const odd of [{ actor: 'bot' }, { at: 'today' }, { tenant: 7 }, { details: [] }])
+      await refused({ ...record, ...odd })
+    for (const reads of [{}, [null], 'payload.amount'])
+      await refused({ ...record, details: { ...(record['details'] as JsonObject), reads } })
+    await refused([])
+    for (const number of [1.5, '1']) await refused(record, number)
+    const half = line.replace('"tenant"', '"x":"\\ud800","tenant"')
+    await expect(readAll(half)).rejects.toThrow('does not have the hash')
+    const deep = line.replace('"tenant"', `"x":${'['.repeat(5_000)}${']'.repeat(5_000)},"tenant"`)
+    await expect(readAll(deep)).rejects.toThrow('does not have the hash')
   })
 })
 

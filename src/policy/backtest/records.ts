@@ -94,17 +94,35 @@ function readLine(line: string, at: number): { readonly number: number; readonly
   } catch {
     throw new ExportError(`line ${at} is not JSON`)
   }
-  const { number, leaf_hash, record } = (parsed ?? {}) as Record<string, unknown>
-  if (
-    typeof number !== 'number' ||
-    typeof leaf_hash !== 'string' ||
-    record === null ||
-    typeof record !== 'object'
-  )
-    throw new ExportError(`line ${at} is not a line of \`countersign evidence export\``)
-  if (leafHash(canonicalJson(record as JsonObject)) !== leaf_hash)
-    throw new ExportError(`line ${at}: record ${number} does not have the hash that stands beside it`)
-  return { number, record: record as JsonObject }
+  const { number, leaf_hash, record } = (parsed ?? {}) as Record<string, JsonValue | undefined>
+  const foreign = new ExportError(`line ${at} is not a line of \`countersign evidence export\``)
+  if (!Number.isSafeInteger(number) || typeof leaf_hash !== 'string' || !isObject(record)) throw foreign
+  if (hashOf(record) !== leaf_hash)
+    throw new ExportError(`line ${at}: record ${Number(number)} does not have the hash that stands beside it`)
+  if (!isTold(record)) throw foreign
+  return { number: Number(number), record }
+}
+
+/** True for a record of which everything is there that is read below. */
+function isTold(record: JsonObject): boolean {
+  const { actor, details = {} } = record
+  if (!isObject(actor) || !isObject(details) || textOf(record, 'tenant') === '') return false
+  const { reads = [] } = details
+  const isList = Array.isArray(reads) && (reads as readonly JsonValue[]).every(isObject)
+  return isList && !Number.isNaN(Date.parse(textOf(record, 'at')))
+}
+
+/** Undefined for what has no canonical text, such as half of a character, and so was never hashed. */
+function hashOf(record: JsonObject): string | undefined {
+  try {
+    return leafHash(canonicalJson(record))
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const DECISIONS = ['decision.allowed', 'decision.rejected', 'review.pending', 'review.revised']
