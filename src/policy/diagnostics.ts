@@ -130,13 +130,33 @@ function printDiagnostic(one: Diagnostic, paint: Paints): string {
   const lines = [`${place} ${level(`${one.severity} ${one.code}:`)} ${one.message}`]
   if (one.excerpt !== undefined) {
     const gutter = `${one.line} | `
-    const indent = one.excerpt.slice(0, one.column - 1).replaceAll(/[^\t]/g, ' ')
+    const [start, width] = [one.column - 1, one.width ?? 1]
+    const marked = one.excerpt.slice(start, start + width)
+    // What is cut off from the line is marked, too.
+    const carets = cellsOf(marked, '^') + '^'.repeat(Math.max(0, width - marked.length))
     lines.push(`  ${gutter}${one.excerpt}`)
-    lines.push(`  ${' '.repeat(gutter.length)}${indent}${level('^'.repeat(Math.max(1, one.width ?? 1)))}`)
+    lines.push(
+      `  ${' '.repeat(gutter.length)}${cellsOf(one.excerpt.slice(0, start), ' ')}${level(carets || '^')}`,
+    )
   }
   if (one.hint !== undefined) lines.push(`  ${paint.hint('hint:')} ${one.hint}`)
   return `${lines.join('\n')}\n`
 }
+
+/** `fill` for each cell that a terminal gives the text; tabs stay before a mark. */
+function cellsOf(text: string, fill: ' ' | '^'): string {
+  return Array.from(text, (character) => {
+    if (character === '\t' && fill === ' ') return character
+    if (NO_CELL.test(character)) return ''
+    return TWO_CELLS.test(character) ? fill.repeat(2) : fill
+  }).join('')
+}
+
+/** Marks stand on the letter before them. */
+const NO_CELL = /^[\p{Mn}\p{Me}]$/u
+/** East Asian letters and signs, full-width forms and emoji. */
+const TWO_CELLS =
+  /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u{1100}-\u{115f}\u{ac00}-\u{d7a3}\u{3000}-\u{303e}\u{30fb}\u{30fc}\u{ff01}-\u{ff60}\u{ffe0}-\u{ffe6}\p{Emoji_Presentation}]$/u
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
