@@ -100,8 +100,8 @@ export function printJunit(report: SuiteReport): string {
     ({ severity, code }) => severity === 'error' && code !== 'test-failed',
   )
   if (errors.length > 0) suites.push(junitErrors(errors))
-  const failures = report.failed + errors.length
-  const head = `<testsuites tests="${report.tests.length + errors.length}" failures="${failures}">`
+  const tests = report.tests.length + errors.length
+  const head = `<testsuites tests="${tests}" failures="${report.failed}" errors="${errors.length}">`
   return `<?xml version="1.0" encoding="UTF-8"?>\n${head}\n${suites.join('')}</testsuites>\n`
 }
 

@@ -217,7 +217,7 @@ describe('countersign test', () => {
       tests: 1,
     })
     const junit = await readFile(join(directory, 'junit.xml'), 'utf8')
-    expect(junit).toContain(`<testsuites tests="${report.tests.length}" failures="1">`)
+    expect(junit).toContain(`<testsuites tests="${report.tests.length}" failures="1" errors="0">`)
     expect(junit).toContain('expected allow, got reject by fetch-none')
   })
 

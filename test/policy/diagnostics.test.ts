@@ -173,6 +173,21 @@ const CASES: readonly Case[] = [
     when('{ payload.to: { some: missing } }'),
     'rules/pay.yaml:5:33 bad-value: an element of a list is never missing',
   ],
+  [
+    'a present element',
+    when('{ payload.to: { none: present } }'),
+    'rules/pay.yaml:5:33 bad-value: an element of a list is always present',
+  ],
+  [
+    'a missing count',
+    when('{ payload.to: { count: missing } }'),
+    'rules/pay.yaml:5:34 bad-value: a count is never missing | such as `{ over: 0 }`',
+  ],
+  [
+    'a number at 2^53',
+    when('{ payload.amount: 9007199254740992 }'),
+    'rules/pay.yaml:5:29 unsafe-number: `9007199254740992` is beyond 2^53-1 and may have been rounded',
+  ],
   ['an empty match', when('{}'), 'rules/pay.yaml:5:11 empty-match: an empty match would hold for every call'],
   [
     'a weekday in full',
@@ -428,6 +443,19 @@ describe('a diagnostic', () => {
       ].join('\n'),
     )
     expect(JSON.parse(printDiagnosticsJson(found))).toEqual(found)
+  })
+
+  it('stands under what it marks, whatever stands before it: tabs, wide letters, emoji and marks', () => {
+    const one = { code: 'c', severity: 'error', file: 'f', line: 7, message: 'm' } as const
+    const carets = (before: string, marked: string): string | undefined =>
+      printDiagnostics([
+        { ...one, excerpt: `${before}${marked} x`, column: before.length + 1, width: marked.length },
+      ]).split('\n')[2]
+    expect(carets('ab', 'cd')).toBe('        ^^')
+    expect(carets('\ta', 'c')).toBe('      \t ^')
+    expect(carets('日本', '語c')).toBe('          ^^^')
+    expect(carets('\u{1f600}', '\u{1d400}')).toBe('        ^')
+    expect(carets('e\u0301', 'c')).toBe('       ^')
   })
 
   it('comes with all others at once, in the order of files, lines and columns', async () => {

@@ -10,8 +10,8 @@ export interface TestContext {
   readonly reader: Reader
   readonly lists: ReadonlyMap<string, readonly Scalar[]>
   readonly listsUnknown: boolean
-  /** Below `some`, `every` or `none`: an element is never missing. */
-  readonly element?: boolean
+  /** Below `some`, `every`, `none` or `count`: what is tested there is never missing. */
+  readonly tested?: 'an element of a list' | 'a count'
 }
 
 const NUMBER_TESTS: readonly NumberTest[] = ['over', 'at_least', 'under', 'at_most']
@@ -29,12 +29,14 @@ export function checkTest(context: TestContext, doc: Doc): TestIr | undefined {
 }
 
 function checkPresence(context: TestContext, doc: Doc, op: 'missing' | 'present'): TestIr | undefined {
-  if (context.element !== true) return { op }
-  context.reader.report(
+  const { reader, tested } = context
+  if (tested === undefined) return { op }
+  const hint = tested === 'a count' ? 'such as `{ over: 0 }`' : `write \`{ is: ${op} }\` for the text`
+  reader.report(
     'bad-value',
     doc,
-    `an element of a list is never ${op}`,
-    `write \`{ is: ${op} }\` for the text`,
+    `${tested} is ${op === 'missing' ? 'never missing' : 'always present'}`,
+    hint,
   )
   return undefined
 }
@@ -75,8 +77,8 @@ function checkNesting(
   op: (typeof NESTING_TESTS)[number],
   doc: Doc,
 ): TestIr | undefined {
-  const inList = op === 'some' || op === 'every' || op === 'none' || op === 'count'
-  const test = checkTest(inList ? { ...context, element: true } : context, doc)
+  const tested = op === 'count' ? 'a count' : 'an element of a list'
+  const test = checkTest(op === 'not' ? context : { ...context, tested }, doc)
   if (test && op === 'count' && !isNumeric(test)) {
     context.reader.report('wrong-type', doc, '`count` takes a test of a number', 'such as `{ over: 0 }`')
     return undefined

@@ -162,7 +162,7 @@ function checkNumber({ source, findings }: Reading, value: number, written: stri
   const place = { source, mark }
   if (!Number.isFinite(value)) findings.add('unsafe-number', place, `\`${written}\` is not a finite number`)
   else if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
-    findings.add('unsafe-number', place, `\`${written}\` is above 2^53 and would be rounded`)
+    findings.add('unsafe-number', place, `\`${written}\` is beyond 2^53-1 and may have been rounded`)
   } else if (/^[-+]?0[0-9xob]/i.test(written)) {
     findings.add(
       'unsafe-number',
