@@ -70,10 +70,12 @@ export class Leases {
   }
 
   async #commit(store: Store, partition: string, commit: Commit): ReturnType<Store['commit']> {
-    const moves = commit.writes.filter(
+    const all = commit.writes.filter(
       (write) => write.op === 'index' && write.index.startsWith('outbox/'),
     ) as { readonly member: string; readonly to?: number }[]
-    if (moves.length === 0) return store.commit(partition, commit)
+    if (all.length === 0) return store.commit(partition, commit)
+    // somebody asks for a delivery again: whoever makes it goes on, and may have taken it before that commit is heard to have landed
+    const moves = all.filter(({ to = Infinity }) => to > store.now())
     const isNew = commit.writes.some((write) => write.op === 'index' && write.index.startsWith('deliveries/'))
     if (this.#fails('refused')) {
       if (!isNew) for (const { member } of moves) this.#dropped(member)
@@ -88,8 +90,7 @@ export class Leases {
       for (const { member } of moves) this.#dropped(member)
     if (result.ok)
       for (const { member, to } of moves) {
-        const isLeased = isNew && to !== undefined && to > store.now()
-        if (isLeased) this.#taken(member, isUnheard)
+        if (isNew && to !== undefined) this.#taken(member, isUnheard)
         else this.#noted(member)
       }
     if (isUnheard && result.ok) throw new StoreIndeterminate('nothing heard')
