@@ -51,7 +51,8 @@ export async function redeliver(
 ): Promise<void> {
   const { tenant, id } = acting
   await destination(deps, tenant, id)
-  await again(deps, acting, delivery)
+  const isThere = DELIVERY_ID.test(delivery) && (await again(deps, acting, delivery))
+  if (!isThere) throw new GatewayError('not_found', 'no such delivery')
   deps.deliverer.wake(tenant)
 }
 
@@ -72,8 +73,8 @@ export async function redeliverRange(
     const entries = await storeCall(() => deps.store.range(tenant, INDEX.deliveries(id), bounds))
     const records = await storeCall(() => recordsAt(deps, tenant, entries))
     const wanted = entries.filter((_, i) => records[i]?.value.state === state)
-    for (const { member } of wanted) await again(deps, acting, member)
-    count += wanted.length
+    // the timer may forget one meanwhile
+    for (const { member } of wanted) if (await again(deps, acting, member)) count += 1
     after = entries.at(-1)
     if (entries.length < TOGETHER) break
   }
@@ -81,18 +82,21 @@ export async function redeliverRange(
   return count
 }
 
-async function again(deps: Deps, acting: Acting & { readonly id: string }, delivery: string): Promise<void> {
+/** False when there is no such delivery. */
+async function again(
+  deps: Deps,
+  acting: Acting & { readonly id: string },
+  delivery: string,
+): Promise<boolean> {
   const { tenant, id, actor } = acting
-  const none = new GatewayError('not_found', 'no such delivery')
-  if (!DELIVERY_ID.test(delivery)) throw none
-  await transact(deps, tenant, async (): Promise<Plan<void>> => {
+  const { answer } = await transact(deps, tenant, async (): Promise<Plan<boolean>> => {
     const proof = adminGuards(deps, acting)
     const record = await read(deps.store, tenant, 'delivery', delivery)
-    if (record?.value.destination !== id) throw none
+    if (record?.value.destination !== id) return { answer: false }
     const now = deps.store.now()
     const { next_at: _, ...kept } = record.value
     return {
-      answer: undefined,
+      answer: true,
       guards: [unchanged('delivery', delivery, record), ...proof],
       writes: [
         put('delivery', delivery, { ...kept, state: 'waiting', attempts: 0 }),
@@ -102,6 +106,7 @@ async function again(deps: Deps, acting: Acting & { readonly id: string }, deliv
       evidence: [{ type: 'webhook.redelivered', tenant, at: isoTime(now), actor, details: { id, delivery } }],
     }
   })
+  return answer
 }
 
 /** The timer forgets what is settled; what waits is not. */

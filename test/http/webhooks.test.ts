@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type {
   DeliveryList,
   DeliveryView,
@@ -543,6 +543,32 @@ describe('an administrator', () => {
     ] as const) {
       const { status, problem } = await world.admin('POST', `webhooks/${hook.id}/redeliver`, { body })
       expect([status, problem.errors?.[0]?.pointer]).toEqual([400, pointer])
+    }
+  })
+
+  it('goes on over one that the timer forgets meanwhile', async () => {
+    receiver.answers(410)
+    const since = new Date(world.clock.now).toISOString()
+    await allow()
+    await until(async () => (await show()).state === 'gone')
+    await act('resume')
+    await allow()
+    await until(async () => (await deliveries('?state=dead')).length === 2)
+    const [forgotten] = await deliveries('?state=dead')
+    const { store } = world.app.deps
+    const get = store.get.bind(store)
+    let looks = 0
+    const looking = vi.spyOn(store, 'get').mockImplementation(async (...name) => {
+      if (name[2] === forgotten?.id && ++looks > 1) return undefined
+      return get(...name)
+    })
+    try {
+      const path = `webhooks/${hook.id}/redeliver`
+      const { status, body } = await world.admin<Redelivered>('POST', path, { body: { since } })
+      expect([status, body.count]).toEqual([200, 1])
+      expect(looks).toBeGreaterThan(1)
+    } finally {
+      looking.mockRestore()
     }
   })
 
