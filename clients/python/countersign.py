@@ -30,6 +30,7 @@ _TRIES = 4
 _RETRIED = (429, 502, 503, 504)
 _LONGEST_PAUSE = 30.0
 _LONGEST_OWN_PAUSE = 5.0
+_LEAST_PAUSE = 1.0
 _MOST_BYTES = 4 * 1024 * 1024
 _MOST_REPLAYED = 1000
 _NO_PROOF = (
@@ -208,7 +209,8 @@ class Gate:
             if left <= 0 or (status is not None and status not in _RETRIED):
                 raise _failed(status, answer, thread_id)
             asked = response.get("retry-after", "")
-            seconds = min(int(asked), _LONGEST_PAUSE) if asked.isdecimal() else pause
+            # nobody may have the gateway asked in a tight loop
+            seconds = min(max(int(asked), min(pause, _LEAST_PAUSE)), _LONGEST_PAUSE) if asked.isdecimal() else pause
             time.sleep(seconds if until is None else min(seconds, left))
             pause = min(2 * pause, _LONGEST_OWN_PAUSE)
         raise AssertionError("unreachable")

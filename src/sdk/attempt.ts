@@ -10,6 +10,8 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_OWN_PAUSE_MS = 5_000
 /** Of a gateway that asks for more. */
 const LONGEST_PAUSE_MS = 30_000
+/** Of one that asks for less, once it has failed a few times: it is never asked in a tight loop. */
+const LEAST_PAUSE_MS = 1_000
 
 /** Of whom, and about what, a call is. */
 export interface Attempted {
@@ -65,9 +67,10 @@ function retryable(error: unknown): boolean {
 }
 
 function pauseOf(error: unknown, made: number): number {
+  const own = FIRST_PAUSE_MS * 2 ** made
   const asked = error instanceof CountersignError ? error.retryAfter : undefined
-  if (asked !== undefined) return Math.min(asked * 1_000, LONGEST_PAUSE_MS)
-  return Math.min(FIRST_PAUSE_MS * 2 ** made, LONGEST_OWN_PAUSE_MS)
+  if (asked === undefined) return Math.min(own, LONGEST_OWN_PAUSE_MS)
+  return Math.min(Math.max(asked * 1_000, Math.min(own, LEAST_PAUSE_MS)), LONGEST_PAUSE_MS)
 }
 
 /** @throws NotExecuted as soon as the caller gives up */

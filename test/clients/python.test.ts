@@ -327,7 +327,7 @@ describe('a server that lies or fails: nothing runs', () => {
     const server = createServer((request, response) => {
       const about = { task_id: 'py', thread_id: 'thr_1', action_hash: hash }
       const { url = '' } = request
-      if (url.includes('decisions') && polls++ < 9)
+      if (url.includes('decisions') && polls++ < 5)
         return void response.writeHead(503, { 'retry-after': '0' }).end('{}')
       if (url.includes('decisions'))
         return json(() => ({ ...about, status: 'approved', approval_token: 'cst_x' }))(request, response)

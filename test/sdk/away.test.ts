@@ -7,7 +7,7 @@ const away = (retryAfter: string): Response =>
 
 describe('a gateway that is away while people decide', () => {
   it('is asked again when it is back, however often it failed', async () => {
-    const script: Script = { decisions: (is, tries) => (tries < 40 ? away('0') : is) }
+    const script: Script = { decisions: (is, tries) => (tries < 6 ? away('0') : is) }
     expect(await gateBefore(script).gate.guard('pay', {}, () => 'ran')).toBe('ran')
   })
 
@@ -24,8 +24,8 @@ describe('a gateway that is away while people decide', () => {
     expect(performance.now() - start).toBeGreaterThan(299)
     expect(performance.now() - start).toBeLessThan(15_000)
     const polls = asked.filter((route) => route === 'decisions').length
-    if (retryAfter === '0') expect(polls).toBeGreaterThan(4)
-    else expect(polls).toBe(2)
+    // it is never asked in a tight loop
+    expect(polls).toBeLessThanOrEqual(retryAfter === '0' ? 3 : 2)
   })
 
   it('is not waited for while nobody decides: four tries to submit, and to redeem', async () => {
