@@ -12,12 +12,18 @@ const DOCUMENT = new URL('../../schemas/openapi.json', import.meta.url)
 
 /** The request in a file, or of standard input. @throws CliFailure that names every member that does not fit */
 export async function readRequest(file: string): Promise<ExplainRequest> {
-  const content = file === '-' ? await buffer(process.stdin) : await readFile(file).catch(() => undefined)
-  if (content === undefined) throw usage(`cannot read \`${file}\``)
-  const request = parse(file, content)
+  const request = parse(file, await contentOf(file))
   const problems = problemsOf(request)
   if (problems.length > 0) throw usage(`\`${file}\` is not a request to explain: ${problems.join('; ')}`)
   return request as ExplainRequest
+}
+
+async function contentOf(file: string): Promise<Uint8Array> {
+  try {
+    return file === '-' ? await buffer(process.stdin) : await readFile(file)
+  } catch (cause) {
+    throw usage(`cannot read \`${file}\`: ${(cause as Error).message}`)
+  }
 }
 
 /** As the gateway reads a body: what it would refuse must not be explained as if it were decided. */

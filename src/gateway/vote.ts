@@ -183,6 +183,9 @@ interface Counting {
   readonly epoch: string
 }
 
+/** A letter, a digit or a sign: neither spaces nor characters that nobody sees tell an agent anything. */
+const SAYS_SOMETHING = /[\p{L}\p{N}\p{P}\p{S}]/u
+
 function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Counting): Plan<Thread> {
   const at = deps.store.now()
   const { decision, comment } = ballot.vote
@@ -220,10 +223,8 @@ function decided(thread: Thread, tenant: Tenant | undefined, now: Pick<Approval,
   return approved(thread, tenant, now) ?? moved(thread, 'vote_counted')
 }
 
-function said(vote: Vote, what: string): string {
-  return vote.comment === undefined || vote.comment.trim() === ''
-    ? `A reviewer ${what} without a comment.`
-    : vote.comment
+function said({ comment = '' }: Vote, what: string): string {
+  return SAYS_SOMETHING.test(comment) ? comment : `A reviewer ${what} without a comment.`
 }
 
 function castRecord(thread: Thread, cast: Vote): EvidenceRecord {

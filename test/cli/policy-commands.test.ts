@@ -292,6 +292,11 @@ describe('countersign explain', () => {
     expect([code, out]).toEqual([2, ''])
   })
 
+  it('exits 2 and says why a request cannot be read', async () => {
+    const { code, err } = await inDirectory('explain', 'nothing.json')
+    expect([code, err]).toEqual([2, expect.stringMatching(/cannot read `nothing.json`: ENOENT/)])
+  })
+
   const explainOf = (body: unknown) =>
     runCli(['explain', 'policies', '-', '--json'], { cwd: directory, input: JSON.stringify(body) })
 

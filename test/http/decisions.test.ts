@@ -111,6 +111,18 @@ describe('GET decisions, what a thread reads as', () => {
     expect(body).not.toHaveProperty('approval_token')
   })
 
+  it.each([
+    ['nothing', undefined],
+    ['spaces', ' \n\u00a0'],
+    ['what nobody sees', '\u200b\u2060\u{e0041}'],
+  ])('200 says so where a reviewer has written %s', async (_, comment) => {
+    const { thread } = await held(bot)
+    await ann.vote(thread, { decision: 'reject', revision: 1, ...(comment === undefined ? {} : { comment }) })
+    expect((await bot.poll({ thread_id: thread })).body.message).toBe(
+      'A reviewer rejected without a comment.',
+    )
+  })
+
   it('200 by task id is the newest thread of the task, whatever became of the others', async () => {
     const one = await held(bot, { payload: { amount: 101 } })
     for (let i = 0; i < 10; i++) {
