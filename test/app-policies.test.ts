@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { noteLoads } from '../src/app-policies.ts'
 import type { PolicyLoad } from '../src/gateway/note-load.ts'
@@ -60,6 +60,7 @@ describe('a load of the policies that fails', () => {
 
 it('a directory that stays unreadable is one record of evidence, however often it is looked at', async () => {
   const world = await openWorld()
+  const away = `${world.policies}-away`
   try {
     const failures = async (): Promise<unknown[]> =>
       (await world.evidence('_system')).filter(({ record }) => record.type === 'policy.failed')
@@ -67,10 +68,12 @@ it('a directory that stays unreadable is one record of evidence, however often i
       const text = await (await fetch(world.app.metricsUrl)).text()
       return Number(/^countersign_policy_reloads_total\{result="failed"\} (\d+)$/m.exec(text)?.[1])
     }
-    await rm(world.policies, { recursive: true })
+    // at once: a directory that is removed file by file is read half-way, and fails in another way
+    await rename(world.policies, away)
     await until(async () => (await looks()) >= 5)
     expect(await failures()).toHaveLength(1)
   } finally {
     await world.close()
+    await rm(away, { recursive: true, force: true })
   }
 })

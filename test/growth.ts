@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+
 /** Too little to be told from what a collection takes, ms. */
 const LEAST_MS = 4
 const TRIES = 3
@@ -8,6 +10,12 @@ export function cpuMs(work: () => unknown): number {
   work()
   const { user, system } = process.cpuUsage(before)
   return (user + system) / 1_000
+}
+
+/** Processor time that this very thread has had, ms (Linux, proc(5)): neither helpers of its process nor what the machine did meanwhile is in it. */
+export function threadMs(): number {
+  const [nanoseconds] = readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')
+  return Number(nanoseconds) / 1e6
 }
 
 /**

@@ -72,6 +72,7 @@ export const DIAGNOSTIC_CODES = {
   'unknown-group': 'error',
   'unknown-owner': 'error',
   'level-understaffed': 'error',
+  'levels-understaffed': 'warning',
   'reviewers-understaffed': 'error',
   'level-order': 'error',
   'test-failed': 'error',

@@ -162,11 +162,8 @@ describe('GET policies', () => {
       await own.changePolicies(edited('rules/open.yaml', 'allow: Harmless.', 'alow: Harmless.'))
       const { body } = await own.admin<PoliciesView>('GET', 'policies')
       expect([body.in_force, body.revision, body.last_load.ok]).toEqual([true, before.revision, false])
-      expect(body.last_load.diagnostics[0]).toMatchObject({
-        severity: 'error',
-        file: 'rules/open.yaml',
-        line: expect.any(Number),
-      })
+      const errors = body.last_load.diagnostics.filter(({ severity }) => severity === 'error')
+      expect(errors[0]).toMatchObject({ file: 'rules/open.yaml', line: expect.any(Number) })
       expect((await agent.submit('a', T)).body.status).toBe('allow')
       const types = (await own.evidence('_system')).map(({ record }) => record.type)
       expect(types).toContain('policy.loaded')

@@ -278,8 +278,8 @@ const CASES: readonly Case[] = [
   ],
   [
     'a level nobody can fill',
-    routing('approvals: 1, expires: 4h', 'approvals: 3, expires: 4h'),
-    'routing.yaml:6:22 level-understaffed: level medium needs 3 of group `team-leads`, but tenant `acme` has 2',
+    routing('approvals: 1, expires: 4h', 'approvals: 4, expires: 4h'),
+    'routing.yaml:6:22 level-understaffed: level medium needs 4 of group `team-leads`, but tenant `acme` has 3',
   ],
   [
     'a higher level that asks for less',
@@ -350,7 +350,7 @@ const CASES: readonly Case[] = [
   [
     'an unknown role',
     directory('groups: [team-leads] }', 'groups: [team-leads], roles: [root] }'),
-    'directory.yaml:9:45 bad-value: `root` is not a value for `roles`',
+    'directory.yaml:10:45 bad-value: `root` is not a value for `roles`',
   ],
   [
     'no directory',

@@ -40,9 +40,11 @@ describe('the hostile YAML data set', () => {
   for (const entry of texts) {
     it(`${entry.id} is refused in under a second: ${entry.why}`, async () => {
       const text = textOf(entry)
-      const begun = performance.now()
+      const begun = process.cpuUsage()
       const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
-      expect(performance.now() - begun).toBeLessThan(1_000)
+      const { user, system } = process.cpuUsage(begun)
+      // of this process: what else the machine does is not in it
+      expect((user + system) / 1_000).toBeLessThan(1_000)
       const errors = found.filter((one) => one.severity === 'error')
       expect(errors.length).toBeGreaterThan(0)
       expect(errors.every((one) => one.file === 'rules/pay.yaml')).toBe(true)

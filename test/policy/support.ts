@@ -30,6 +30,7 @@ export const DIRECTORY = `tenants:
     reviewers:
       alice: { groups: [on-call, team-leads, security, security-leads] }
       bob: { groups: [fraud-desk, security-leads] }
+      carol: { groups: [on-call, team-leads, security] }
       dana: { groups: [team-leads] }
 `
 export const CONTRACT = `tool: pay

@@ -1,4 +1,4 @@
-import { joinRequirements, maxRisk, RISKS, type ReviewRequirement } from '../../domain/decision.ts'
+import { joinRequirements, maxRisk, type Risk, RISKS, type ReviewRequirement } from '../../domain/decision.ts'
 import { quorum } from '../../domain/quorum.ts'
 import type { CheckedRouting, GroupUse } from './routing.ts'
 import type { CheckedRuleFile } from './rules.ts'
@@ -45,6 +45,50 @@ export function checkLevelQuorums(reader: Reader, routing: CheckedRouting, direc
       if (agent) reportOwners(reader, at, { needs, name, agent })
     }
   }
+}
+
+/**
+ * A call that its agent takes for riskier than policy does asks the people of both levels, each for one seat: levels that can be filled one by one need
+ * not be together. The lower of the two is a risk that some contract or rule gives. One warning names all such pairs.
+ */
+export function checkLevelPairs(
+  reader: Reader,
+  { routing, groups }: CheckedRouting,
+  { directory, risks }: { readonly directory: Directory; readonly risks: ReadonlySet<Risk> },
+): void {
+  const pairs = RISKS.flatMap((high, index) => RISKS.slice(0, index).map((low) => ({ low, high })))
+  const found = pairs.flatMap(({ low, high }) => {
+    const where = risks.has(low)
+      ? findUnreachablePair(routing.levels[low], routing.levels[high], directory)
+      : undefined
+    return where === undefined ? [] : [{ low, high, where }]
+  })
+  const [first] = found
+  const at = groups.find(({ level }) => level === first?.high)?.at
+  if (first === undefined || at === undefined) return
+  const { low, high, where } = first
+  const others = found.slice(1).map((pair) => `${pair.low} and ${pair.high}`)
+  const also = others.length === 0 ? '' : ` (nor those of ${others.join(', ')})`
+  const message = `the people of levels ${low} and ${high} cannot fill every seat together ${where}${also}: a call of risk ${low} that its agent calls ${high} asks for both`
+  reader.report('levels-understaffed', at, message, 'have more people in the groups')
+}
+
+/** Where both levels can be filled, but not together. */
+function findUnreachablePair(
+  low: ReviewRequirement,
+  high: ReviewRequirement,
+  directory: Directory,
+): string | undefined {
+  const both = joinRequirements(low, high)
+  for (const [name, tenant] of staffed(directory)) {
+    const agents = tenant.agents.size === 0 ? [undefined] : [...tenant.agents.values()]
+    for (const agent of agents) {
+      const single = [low, high].every((level) => isReachable(level, tenant, agent))
+      if (!single || isReachable(both, tenant, agent)) continue
+      return agent === undefined ? `in tenant \`${name}\`` : `for agent \`${agent.id}\` of tenant \`${name}\``
+    }
+  }
+  return undefined
 }
 
 function isKnown(directory: Directory, group: string): boolean {

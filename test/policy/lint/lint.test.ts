@@ -130,7 +130,7 @@ const IDLE: readonly Case[] = [
 const STAFF: readonly Case[] = [
   [
     'a level that only owners could approve',
-    directory('bot: { owners: [dana] }', 'bot: { owners: [alice] }'),
+    directory('bot: { owners: [dana] }', 'bot: { owners: [alice, carol] }'),
     'routing.yaml:5:22 level-understaffed: level low needs 1 of group `on-call`, but too few are left for agent `bot` of tenant `acme`: its owners may not vote',
   ],
   [
@@ -146,13 +146,28 @@ const STAFF: readonly Case[] = [
   [
     'a rule that needs one person on two seats',
     {
-      'directory.yaml': DIRECTORY.replace('[fraud-desk, security-leads]', '[security-leads]').replace(
-        'alice: { groups: [',
-        'alice: { groups: [fraud-desk, ',
-      ),
+      'directory.yaml': DIRECTORY.replace('[fraud-desk, security-leads]', '[security-leads]')
+        .replace('alice: { groups: [', 'alice: { groups: [fraud-desk, ')
+        .replace('carol: { groups: [on-call, ', 'carol: { groups: ['),
       ...pay('  - { id: a, review: A., reviewers: { group: fraud-desk } }\n'),
     },
     'rules/pay.yaml:3:5 reviewers-understaffed: rule `a` needs 1 of group `fraud-desk` beside the people of level low, but nobody for agent `bot` in tenant `acme` can fill every seat',
+  ],
+]
+
+const PAIRS: readonly Case[] = [
+  [
+    'a level that can be filled, but not together with another one',
+    directory('carol: { groups: [on-call, ', 'carol: { groups: ['),
+    'routing.yaml:8:22 levels-understaffed: the people of levels low and critical cannot fill every seat together for agent `bot` of tenant `acme`: a call of risk low that its agent calls critical asks for both | have more people in the groups',
+  ],
+  [
+    'levels of which one person has all groups',
+    {
+      'routing.yaml': ROUTING.replace('approvals: 2', 'approvals: 1'),
+      'directory.yaml': DIRECTORY.replace(/ {6}(bob|carol): .*\n/g, ''),
+    },
+    'routing.yaml:6:22 levels-understaffed: the people of levels low and medium cannot fill every seat together for agent `bot` of tenant `acme` (nor those of low and high, low and critical): a call of risk low that its agent calls medium asks for both',
   ],
 ]
 
@@ -166,7 +181,24 @@ const CODES = [
 ]
 
 describe('the analysis of a rule', () => runCases(IDLE))
-describe('the check of a quorum', () => runCases(STAFF))
+describe('the check of a quorum', () => runCases([...STAFF, ...PAIRS]))
+
+describe('the check of two levels', () => {
+  const apart = { 'directory.yaml': DIRECTORY.replace('carol: { groups: [on-call, ', 'carol: { groups: [') }
+  const found = async (files: Record<string, string>): Promise<readonly string[]> =>
+    (await diagnose(bundle(files))).map(({ code }) => code)
+
+  it('takes no level for the lower one of which nothing in the bundle is', async () => {
+    expect(await found(apart)).toContain('levels-understaffed')
+    const medium = { 'tools/pay.yaml': CONTRACT.replace('risk: low', 'risk: medium') }
+    expect(await found({ ...apart, ...medium })).not.toContain('levels-understaffed')
+  })
+
+  it('says nothing twice of a level that cannot be filled by itself', async () => {
+    const nobody = ROUTING.replace('approvals: 2', 'approvals: 3')
+    expect(await found({ ...apart, 'routing.yaml': nobody })).toEqual(['level-understaffed'])
+  })
+})
 
 describe('a finding of the analysis', () => {
   runFine(
@@ -265,7 +297,7 @@ describe('a finding of the analysis', () => {
       [
         'a level whose escalation reaches somebody',
         {
-          ...directory('bot: { owners: [dana] }', 'bot: { owners: [alice] }'),
+          ...directory('bot: { owners: [dana] }', 'bot: { owners: [alice, carol] }'),
           'routing.yaml': ROUTING.replace('group: on-call', 'group: team-leads').replace(
             'critical: { group: security-leads, approvals: 2',
             'critical: { group: security-leads, approvals: 1',
