@@ -1,14 +1,13 @@
 import type { Logger } from 'pino'
 import { allowedOf, type Config } from './config.ts'
-import { GatewayError } from './contract/errors.ts'
 import type { Deps } from './gateway/deps.ts'
 import type { Deliverer } from './gateway/deliverer.ts'
+import { isStoreAway } from './gateway/transact.ts'
 import type { WebhookPorts } from './http/deps.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import type { Tracing } from './telemetry/tracing.ts'
 import { createOutbound } from './outbound/outbound.ts'
 import { createOutboundThread } from './outbound/outbound-thread.ts'
-import { StoreUnavailable } from './store/store.ts'
 import { composeSecret } from './webhooks/signature.ts'
 import { createWorker, TRY_MS, type Worker } from './webhooks/worker.ts'
 
@@ -33,9 +32,6 @@ export interface Webhooks {
 }
 
 const EVERY_MS = 500
-
-const isUnavailable = (error: unknown): boolean =>
-  error instanceof GatewayError && error.code === 'store_unavailable'
 
 /** The sender of webhooks. It is known to the gateway before it starts, because it needs the gateway to start. */
 export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webhooks {
@@ -65,7 +61,7 @@ export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webh
         beginSpan: () => tracing.begin('deliver', undefined),
         onError: (error) => {
           // a store that is away is said by the timer; the outbox is looked at as often
-          if (error instanceof StoreUnavailable || isUnavailable(error)) return
+          if (isStoreAway(error)) return
           log.error({ err: error }, 'a webhook could not be delivered or noted now')
         },
       })

@@ -30,3 +30,31 @@ it('a store that is away is no line of the log at each look at the outbox; anoth
     await world.close()
   }
 })
+
+it('a tenant whose webhooks cannot be read keeps those of others waiting no longer than its turn', async () => {
+  let broken = false
+  let looks = 0
+  const world = await openWorld({
+    webhooks: { everyMs: 5 },
+    wrapStore: (store) =>
+      overriding(store, {
+        get: (tenant, type, id) =>
+          broken && tenant === 'acme' && type === 'destinations'
+            ? Promise.reject(new SyntaxError('a record that cannot be read'))
+            : store.get(tenant, type, id),
+        claimDue: (tenant, index, claim) => {
+          if (broken && tenant === 'globex' && index.startsWith('outbox/')) looks += 1
+          return store.claimDue(tenant, index, claim)
+        },
+      }),
+  })
+  try {
+    for (const tenant of ['acme', 'globex'])
+      await world.admin('POST', 'webhooks', { body: { tenant, url: 'https://hooks.example.com/' } })
+    broken = true
+    await until(() => looks >= 3)
+  } finally {
+    broken = false
+    await world.close()
+  }
+})

@@ -197,6 +197,10 @@ export async function storeCall<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Nobody has to look for the cause of such an error: the timer says that the store cannot answer, once. */
+export const isStoreAway = (error: unknown): boolean =>
+  error instanceof StoreUnavailable || (error instanceof GatewayError && error.code === 'store_unavailable')
+
 /** Turns the store's two failures into the table's two codes. Everything else stays what it is. */
 function refusalFor(error: unknown): unknown {
   if (error instanceof StoreUnavailable) return storeUnavailable(error)

@@ -141,7 +141,7 @@ class OutboxWorker implements Worker {
 
   async #lookAtAll(): Promise<void> {
     const tenants = await this.#deps.store.range(SYSTEM, INDEX.webhookTenants, { limit: MAX_TENANTS })
-    for (const { member } of tenants) await this.#lookAt(member)
+    for (const { member } of tenants) await this.#lookAt(member).catch(this.#options.onError)
   }
 
   async #lookAt(tenant: string): Promise<void> {
