@@ -45,7 +45,8 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
       if (more) unsigned.giveBack(tenant, { since: taken?.since ?? options.now(), records: 0 })
       return more
     } catch (error) {
-      if (taken) unsigned.giveBack(tenant, taken)
+      // what another instance or an earlier life of this one wrote may wait, too: until it was signed nobody can say that it does not
+      unsigned.giveBack(tenant, taken ?? { since: options.now(), records: 0 })
       options.onError(error)
       return false
     }

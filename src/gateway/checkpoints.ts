@@ -71,6 +71,7 @@ export async function makeCheckpoint(deps: Deps, identity: LogIdentity, tenant: 
 }
 
 async function extended(deps: Deps, tenant: string, tree: MerkleTree): Promise<MerkleTree> {
+  await holdsLast(deps, tenant, tree.size)
   for (let now = tree; ;) {
     const events = await deps.store.events(tenant, now.size, PAGE)
     now = grown(
@@ -80,6 +81,14 @@ async function extended(deps: Deps, tenant: string, tree: MerkleTree): Promise<M
     if (events.length < PAGE || now.size - tree.size >= MOST_RECORDS) return now
     await nextTurn()
   }
+}
+
+/** Where the last record of the tree is not there, others would take its number and be signed in its place. @throws Error */
+async function holdsLast(deps: Deps, tenant: string, size: number): Promise<void> {
+  if (size === 0 || (await deps.store.events(tenant, size - 1, 1)).length > 0) return
+  throw new Error(
+    `the tree over the evidence of \`${tenant}\` has ${size} records, and the store has fewer: nothing of it is signed until that is mended`,
+  )
 }
 
 /** The one before goes when it is of the same hour. */

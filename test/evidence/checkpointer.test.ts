@@ -83,6 +83,19 @@ describe('the checkpointer', () => {
     expect(checkpointer.lagMs()).toBe(0)
   })
 
+  it('knows since when somebody could not be signed for whom this instance wrote nothing, and tries again each second', async () => {
+    fails = 'quiet'
+    await pass(0)
+    await pass(60_000)
+    await pass(3_000)
+    expect(checkpointer.lagMs()).toBe(3_000)
+    fails = undefined
+    signed.splice(0)
+    await pass(1_000)
+    expect(signed).toContain('quiet')
+    expect(checkpointer.lagMs()).toBe(0)
+  })
+
   it('goes on with what is too much for one checkpoint, and does not wait for the next round', async () => {
     await pass(0)
     signed.splice(0)

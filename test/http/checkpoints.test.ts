@@ -9,6 +9,7 @@ import {
   type Agent,
   type Answer,
   call,
+  HASH,
   HOUR,
   MINUTE,
   newTask,
@@ -145,6 +146,37 @@ describe('GET /api/admin/checkpoints', () => {
       expect((await verify(made.slice(1).map(({ key }) => key))).faults).toEqual([
         { property: 'signature', text: 'checkpoint 1 is not signed by this key' },
       ])
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('a tree of more records than there are is not signed over, and it is said', async () => {
+    const own = await openWorld({ checkpointEveryMs: 10 })
+    try {
+      const agent = await own.agent()
+      const asked = (): Promise<Answer<CheckpointList>> => own.admin('GET', 'checkpoints?tenant=acme')
+      const newest = async (): Promise<number | undefined> => (await asked()).body.checkpoints[0]?.size
+      await until(async () => (await newest()) === (await own.evidence()).length)
+      const size = await newest()
+      const { store } = own.app.deps
+      const known = await store.get('acme', 'tree', 'head')
+      const write = (commitId: string, body: string) =>
+        store.commit('acme', {
+          commitId,
+          deadline: Infinity,
+          guards: [],
+          writes: [{ op: 'put', type: 'tree', id: 'head', body }],
+          events: [],
+        })
+      const ahead = JSON.stringify({ size: 1_000, frontier: Array.from({ length: 6 }, () => HASH) })
+      await write('ahead', ahead)
+      await agent.submit(newTask(), { tool_name: 't', payload: {} })
+      const said = 'has 1000 records, and the store has fewer'
+      await until(() => own.logged.some((line) => line.includes(said)))
+      expect(await newest()).toBe(size)
+      await write('mended', known?.body ?? '')
+      await until(async () => (await newest()) === (await own.evidence()).length)
     } finally {
       await own.close()
     }
