@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { type Census, census } from './gateway/census.ts'
 import type { Deps } from './gateway/deps.ts'
+import { isStoreAway } from './gateway/transact.ts'
 import type { PolicyFeed } from './policy/directory/feed.ts'
 import type { Store } from './store/store.ts'
 import { createMetrics, type Metrics, type MetricSources } from './telemetry/metrics.ts'
@@ -27,20 +28,48 @@ export function assembleMetrics(
     now: () => store.now(),
     durability: () => store.durability,
     ...asked,
-    census: cached(() => census(deps()), CENSUS_EVERY_MS),
+    census: cached(() => census(deps()), { everyMs: CENSUS_EVERY_MS, ...censusNotes(log) }),
     onFull: (metric) =>
       log.warn({ metric }, 'a metric has as many series as it may have: what else comes counts as _other'),
   })
 }
 
-function cached(ask: () => Promise<Census>, everyMs: number): () => Promise<Census> {
+/** One at a time: a scrape that comes while it is counted waits for the same answer. */
+function cached(
+  ask: () => Promise<Census>,
+  { everyMs, onError, onDone }: CensusNotes & { readonly everyMs: number },
+): () => Promise<Census> {
   let at = -Infinity
+  let underWay = false
   let answer: Promise<Census> | undefined
   return () => {
-    if (answer === undefined || performance.now() - at >= everyMs) {
-      at = performance.now()
-      answer = ask()
-    }
+    if (answer !== undefined && (underWay || performance.now() - at < everyMs)) return answer
+    at = performance.now()
+    underWay = true
+    answer = ask().finally(() => {
+      underWay = false
+    })
+    answer.then(onDone, onError)
     return answer
+  }
+}
+
+interface CensusNotes {
+  readonly onError: (error: unknown) => void
+  readonly onDone: () => void
+}
+
+/** Said once, until it is counted again. A store that is away is said by the timer. */
+function censusNotes(log: Pick<Logger, 'error'>): CensusNotes {
+  let said = false
+  return {
+    onError: (error) => {
+      if (said || isStoreAway(error)) return
+      said = true
+      log.error({ err: error }, 'what waits cannot be counted: its metrics keep their last values')
+    },
+    onDone: () => {
+      said = false
+    },
   }
 }

@@ -45,6 +45,14 @@ export const DELIVERY: Board = {
           queries: [[most(gauge('webhooksWaiting')), 'waiting']],
         },
         {
+          title: 'Overdue for a try',
+          description:
+            'Since when a delivery is due that nobody tries: its receiver takes fewer than there are, or no gateway looks.',
+          unit: 's',
+          limits: [60, 300],
+          queries: [[most(gauge('webhooksOverdue')), 'overdue']],
+        },
+        {
           title: 'Destinations that get nothing',
           description:
             'failing: paused after five days without a success. gone: it answered 410. admin: somebody paused it.',
@@ -129,6 +137,14 @@ export const DELIVERY: Board = {
             'Expiry, reminders and escalation. Without rounds that are ok nothing expires until somebody looks.',
           unit: 'ops',
           queries: [[sum(rate('timerRounds'), 'instance', 'result'), '{{instance}} {{result}}']],
+        },
+        {
+          title: 'Since what waits was counted',
+          description:
+            'Waiting threads, freezes and deliveries are counted at each scrape. Minutes mean that it fails: their panels, and alerts on them, show what was.',
+          unit: 's',
+          limits: [60, 120],
+          queries: [[most(gauge('censusAge'), 'instance'), '{{instance}}']],
         },
       ],
     },

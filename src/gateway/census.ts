@@ -16,6 +16,8 @@ export interface Census {
   readonly groups: ReadonlyMap<string, number>
   /** Deliveries of webhooks that are still to be made. */
   readonly deliveries: number
+  /** Of those whose destination is not paused: since when the one waits that is most overdue for a try, ms; 0 when none is due. */
+  readonly overdueMs: number
   /** Destinations that nothing is sent to, by why. */
   readonly paused: ReadonlyMap<string, number>
   /** Freezes in force, by what they stop. */
@@ -70,7 +72,7 @@ async function emptySeats(deps: Deps, waiting: readonly Waiting[]): Promise<Cens
   const snapshot = deps.policies.current()
   for (const group of groupsOf(snapshot)) groups.set(group, 0)
   const records = await Promise.all(
-    waiting.map(({ tenant, thread_id }) => read(deps.store, tenant, 'thread', thread_id)),
+    waiting.map(({ tenant, thread_id }) => read(deps.store, tenant, 'thread', thread_id).catch(unreadable)),
   )
   for (const record of records) {
     if (record?.value.status !== 'pending_review') continue
@@ -82,23 +84,38 @@ async function emptySeats(deps: Deps, waiting: readonly Waiting[]): Promise<Cens
   return groups
 }
 
+/** A thread that cannot be understood waits as its index says, and nobody knows for whom: the others are counted all the same. */
+function unreadable(error: unknown): undefined {
+  if (!(error instanceof SyntaxError)) throw error
+}
+
 /** Groups that have reviewers, so that those for whom nothing waits are seen as well. */
 function groupsOf(snapshot: Snapshot | undefined): Set<string> {
   const tenants = [...(snapshot?.directory.tenants.values() ?? [])]
   return new Set(tenants.flatMap(({ reviewers }) => [...reviewers.values()].flatMap(({ groups }) => groups)))
 }
 
-async function waitingDeliveries(deps: Deps): Promise<Pick<Census, 'deliveries' | 'paused'>> {
+async function waitingDeliveries(deps: Deps): Promise<Pick<Census, 'deliveries' | 'overdueMs' | 'paused'>> {
   const tenants = await deps.store.range(SYSTEM, INDEX.webhookTenants, { limit: MAX_TENANTS })
   const paused = new Map<string, number>()
+  const now = deps.store.now()
   let deliveries = 0
+  let overdueMs = 0
   for (const { member: tenant } of tenants)
     for (const destination of await destinations(deps, tenant)) {
-      deliveries += await deps.store.count(tenant, INDEX.outbox(destination.id))
+      const index = INDEX.outbox(destination.id)
+      deliveries += await deps.store.count(tenant, index)
       const reason = destination.paused?.reason
       if (reason !== undefined) paused.set(reason, (paused.get(reason) ?? 0) + 1)
+      else overdueMs = Math.max(overdueMs, now - (await dueAt(deps, tenant, index)))
     }
-  return { deliveries, paused }
+  return { deliveries, overdueMs, paused }
+}
+
+/** Of the entry that is due first; a lease that is not over counts as not due. */
+async function dueAt(deps: Deps, tenant: string, index: string): Promise<number> {
+  const [first] = await deps.store.range(tenant, index, { limit: 1 })
+  return first?.score ?? Infinity
 }
 
 /** Read from the store and not from memory: the gateway that counts may not have been asked for the tenant since. */

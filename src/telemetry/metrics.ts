@@ -7,7 +7,7 @@ import { countEvidence, type EvidenceContext } from './count-evidence.ts'
 import { createExposition, type Exposition, type Format } from './exposition.ts'
 import { createInstruments, type Instruments, type LabelsOf } from './instruments.ts'
 import { collectNodeMetrics } from './node-metrics.ts'
-import { type Readings, takeReadings } from './readings.ts'
+import { createReader, type Readings } from './readings.ts'
 import { errorKind, observeStore, type StoreCall } from './store-calls.ts'
 import { REQUEST_KINDS, type RequestKind } from './labels.ts'
 import { traceOf } from './trace.ts'
@@ -73,6 +73,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   })
   const expose = createExposition(instruments.families, collectNodeMetrics())
   const context: EvidenceContext = { shadowCounts: new Map(), last: undefined }
+  const read = createReader(instruments, sources)
   instruments.set('build', { version: sources.version }, 1)
   return {
     shadowCounts: context.shadowCounts,
@@ -87,7 +88,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     expectRoute: (route) => expectRoute(instruments, route),
     scrape: async (format) => {
       instruments.set('evidenceLast', {}, timeOf(context.last))
-      await takeReadings(instruments, sources)
+      await read()
       return expose(format)
     },
   }

@@ -25,10 +25,27 @@ export interface Traffic {
   readonly streams: number
 }
 
-/** A store that hangs must not cost the scrape: what needs it keeps its last value then. */
+/** A store that hangs must not cost the scrape: what needs it keeps its last value then, and what comes late is shown by the next scrape. */
 const WAIT_MS = 2_000
 
-export async function takeReadings(instruments: Instruments, readings: Readings): Promise<void> {
+/** Takes what is read at each scrape. Readings that were shown before stay until newer ones are there. */
+export function createReader(instruments: Instruments, readings: Readings): () => Promise<void> {
+  let counted: { readonly at: number; readonly census?: Census } = { at: readings.now() }
+  return async () => {
+    const census = readings.census().then(
+      (census) => {
+        if (census === counted.census) return
+        counted = { at: readings.now(), census }
+        showCensus(instruments, census)
+      },
+      () => undefined,
+    )
+    await Promise.all([takeReadings(instruments, readings), inTime(census)])
+    instruments.set('censusAge', {}, Math.max(0, readings.now() - counted.at) / 1000)
+  }
+}
+
+async function takeReadings(instruments: Instruments, readings: Readings): Promise<void> {
   const { requests, connections, polls, streams } = readings.traffic()
   instruments.set('httpInFlight', {}, requests)
   instruments.set('httpConnections', {}, connections)
@@ -37,11 +54,8 @@ export async function takeReadings(instruments: Instruments, readings: Readings)
   instruments.set('checkpointLag', {}, readings.checkpointLagMs() / 1000)
   instruments.set('clock', {}, readings.now() / 1000)
   instruments.setAll('storeInfo', [[{ durability: readings.durability() }, 1]])
-  const ready = readings.isReady().catch(() => false)
-  const census = readings.census().catch(() => undefined)
-  const [isReady, counted] = await Promise.all([inTime(ready), inTime(census)])
+  const isReady = await inTime(readings.isReady().catch(() => false))
   instruments.set('ready', {}, isReady === true ? 1 : 0)
-  if (counted) showCensus(instruments, counted)
 }
 
 async function inTime<T>(answer: Promise<T>): Promise<T | undefined> {
@@ -65,6 +79,7 @@ function showCensus(instruments: Instruments, census: Census): void {
     groups.map(([group, count]) => [{ group }, count]),
   )
   instruments.set('webhooksWaiting', {}, census.deliveries)
+  instruments.set('webhooksOverdue', {}, census.overdueMs / 1000)
   for (const reason of ['admin', 'failing', 'gone'] as const)
     instruments.set('webhooksPaused', { reason }, census.paused.get(reason) ?? 0)
 }

@@ -110,6 +110,13 @@ export const SERVICE_METRICS = {
     help: "The store's clock at the scrape: deadlines, tokens and expiry go by it.",
     labels: {},
   },
+  censusAge: {
+    kind: 'gauge',
+    name: 'countersign_census_age_seconds',
+    unit: 'seconds',
+    help: 'How long ago this instance last counted what waits in the store: threads, freezes and deliveries. Until it can again, those metrics keep their last values.',
+    labels: {},
+  },
   timerRounds: {
     kind: 'counter',
     name: 'countersign_timer_rounds_total',
@@ -216,6 +223,13 @@ export const WEBHOOK_METRICS = {
     name: 'countersign_webhook_deliveries_waiting',
     unit: 'deliveries',
     help: 'Deliveries that are still to be made, those of paused destinations too. The same on every instance.',
+    labels: {},
+  },
+  webhooksOverdue: {
+    kind: 'gauge',
+    name: 'countersign_webhook_overdue_seconds',
+    unit: 'seconds',
+    help: 'Since when the delivery that is most overdue for a try waits for one, of destinations that are not paused; 0 when none is due. The same on every instance.',
     labels: {},
   },
   webhooksPaused: {

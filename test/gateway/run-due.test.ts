@@ -187,6 +187,50 @@ describe('census', () => {
     expect(later.groups).toEqual({ desk: 1, leads: 2, board: 1, audit: 0 })
   })
 
+  it('counts the others where a thread cannot be read: it waits as its index says, and nobody knows for whom', async () => {
+    const { thread } = await held(bot, LARGE)
+    await held(bot, LARGE)
+    const { store } = world.app.deps
+    const known = await store.get('acme', 'thread', thread)
+    const broken = { op: 'put', type: 'thread', id: thread, body: '{"thread_id":' } as const
+    const mended = { ...broken, body: known?.body ?? '' }
+    const write = (commitId: string, one: typeof broken | typeof mended) =>
+      store.commit('acme', { commitId, deadline: Infinity, guards: [], writes: [one], events: [] })
+    await write('broken', broken)
+    world.clock.advance(MINUTE)
+    const now = await counted()
+    expect([now.waiting['high'], now.oldest['high'], now.groups['leads']]).toEqual([2, MINUTE, 1])
+    await write('mended', mended)
+  })
+
+  it('knows since when a delivery is overdue, unless its destination is paused', async () => {
+    const own = await openWorld({ webhooks: { everyMs: 24 * HOUR } })
+    try {
+      const { deps } = own.app
+      const late = async () => (await census(deps)).overdueMs
+      const body = { tenant: 'acme', url: 'https://hooks.example.com/' }
+      const made = await own.admin<{ id: string }>('POST', 'webhooks', { body })
+      expect(made).toMatchObject({ status: 201 })
+      const { id } = made.body
+      expect(await late()).toBe(0)
+      const to = deps.store.now() + MINUTE
+      await deps.store.commit('acme', {
+        commitId: 'enqueued',
+        deadline: Infinity,
+        guards: [],
+        writes: [{ op: 'index', index: `outbox/${id}`, member: 'evt_1', to }],
+        events: [],
+      })
+      expect(await late()).toBe(0)
+      own.clock.advance(3 * MINUTE)
+      expect(await late()).toBe(2 * MINUTE)
+      await own.admin('POST', `webhooks/${id}/pause`)
+      expect(await late()).toBe(0)
+    } finally {
+      await own.close()
+    }
+  })
+
   it('counts the freezes in force of all tenants by what they stop, lifted ones not', async () => {
     const frozen = async () => Object.fromEntries((await census(world.app.deps)).frozen)
     expect(await frozen()).toEqual({})

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Census } from '../../src/gateway/census.ts'
 import type { EvidenceRecord } from '../../src/gateway/evidence.ts'
 import { StoreIndeterminate } from '../../src/store/store.ts'
@@ -12,6 +12,7 @@ const CENSUS: Census = {
   pending: new Map([['high', { count: 3, oldestAgeMs: 90_000 }]]),
   groups: new Map([['leads', 2]]),
   deliveries: 7,
+  overdueMs: 45_000,
   paused: new Map([['gone', 1]]),
   frozen: new Map([['agent' as const, 2]]),
 }
@@ -206,6 +207,7 @@ describe('the metrics', () => {
       'countersign_freezes_in_force{scope="agent"} 2',
       'countersign_freezes_in_force{scope="tenant"} 0',
       'countersign_webhook_deliveries_waiting 7',
+      'countersign_webhook_overdue_seconds 45',
       'countersign_webhook_destinations_paused{reason="gone"} 1',
       'countersign_http_requests_in_flight 4',
       'countersign_http_connections 3',
@@ -224,6 +226,37 @@ describe('the metrics', () => {
     const text = await textOf(open({ census: down, isReady: down }))
     expect(text).toContain('countersign_build_info')
     expect(text).toContain('countersign_ready 0\n')
+  })
+
+  it('show what was counted too late for one scrape at the next, and how old it is', async () => {
+    vi.useFakeTimers()
+    try {
+      let now = 0
+      const answers: ((census: Census) => void)[] = []
+      const asked = (): Promise<Census> => new Promise((resolve) => answers.push(resolve))
+      const metrics = open({ census: asked, now: () => now })
+      const shown = async (): Promise<string[]> => {
+        const text = textOf(metrics)
+        await vi.advanceTimersByTimeAsync(2_000)
+        return (await text)
+          .split('\n')
+          .filter((line) =>
+            /^countersign_(?:census_age_seconds|thread_oldest_pending_seconds{risk="high"}) /.test(line),
+          )
+      }
+      now = 15_000
+      expect(await shown()).toEqual(['countersign_census_age_seconds 15'])
+      now = 20_000
+      answers[0]?.(CENSUS)
+      await vi.advanceTimersByTimeAsync(0)
+      now = 30_000
+      expect(await shown()).toEqual([
+        'countersign_thread_oldest_pending_seconds{risk="high"} 90',
+        'countersign_census_age_seconds 10',
+      ])
+    } finally {
+      vi.useRealTimers()
+    }
   })
 })
 
