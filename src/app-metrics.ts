@@ -27,6 +27,7 @@ export function assembleMetrics(
     knowsTool: (name) => policies.current()?.tools.has(name) === true,
     now: () => store.now(),
     durability: () => store.durability,
+    roomBytes: async () => (await store.health()).roomBytes,
     ...asked,
     census: cached(() => census(deps()), { everyMs: CENSUS_EVERY_MS, ...censusNotes(log) }),
     onFull: (metric) =>

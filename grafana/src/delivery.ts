@@ -100,6 +100,13 @@ export const DELIVERY: Board = {
           ],
         },
         {
+          title: 'Room of the store',
+          description:
+            'What can be written until writes are refused: of the disk, or of maxmemory of Redis. Nothing where Redis has no maxmemory.',
+          unit: 'bytes',
+          queries: [[`min by (instance) (${gauge('storeRoom')})`, '{{instance}}']],
+        },
+        {
           title: 'What an answer promises',
           description:
             'fsync: on disk. replicated: on replicas. async: a power cut may lose the last seconds.',

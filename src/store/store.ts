@@ -181,6 +181,8 @@ export interface StoreHealth {
   readonly ready: boolean
   /** One sentence for the operator when not ready. */
   readonly reason?: string
+  /** Bytes that can still be written until writes are refused for want of room; absent where nobody knows. */
+  readonly roomBytes?: number
 }
 
 /** The call was definitely not executed. */

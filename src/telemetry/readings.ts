@@ -14,6 +14,8 @@ export interface Readings {
   /** Since when a record waits for its checkpoint, ms. */
   checkpointLagMs(): number
   isReady(): Promise<boolean>
+  /** Bytes that the store still has room for; undefined where nobody knows. */
+  roomBytes(): Promise<number | undefined>
   census(): Promise<Census>
 }
 
@@ -54,8 +56,11 @@ async function takeReadings(instruments: Instruments, readings: Readings): Promi
   instruments.set('checkpointLag', {}, readings.checkpointLagMs() / 1000)
   instruments.set('clock', {}, readings.now() / 1000)
   instruments.setAll('storeInfo', [[{ durability: readings.durability() }, 1]])
+  const room = readings.roomBytes().catch(() => undefined)
   const isReady = await inTime(readings.isReady().catch(() => false))
   instruments.set('ready', {}, isReady === true ? 1 : 0)
+  const roomBytes = await inTime(room)
+  instruments.setAll('storeRoom', roomBytes === undefined ? [] : [[{}, roomBytes]])
 }
 
 async function inTime<T>(answer: Promise<T>): Promise<T | undefined> {

@@ -171,6 +171,13 @@ export const STORE_METRICS = {
     help: 'What an answer promises: on disk, on replicas, or neither.',
     labels: { durability: ['fsync', 'replicated', 'async'] },
   },
+  storeRoom: {
+    kind: 'gauge',
+    name: 'countersign_store_room_bytes',
+    unit: 'bytes',
+    help: 'Bytes that can be written until the store refuses writes: of the disk above COUNTERSIGN_STORE_MIN_FREE, of maxmemory of the fullest Redis server. Absent where Redis has no maxmemory.',
+    labels: {},
+  },
   evidenceRecords: {
     kind: 'counter',
     name: 'countersign_evidence_records_total',

@@ -26,6 +26,7 @@ function open(differing: Partial<MetricSources> = {}): Metrics & { readonly full
     knowsTool: (name) => name !== 'made.up',
     now: () => 1_700_000_000_000,
     durability: () => 'fsync',
+    roomBytes: () => Promise.resolve(1_000_000),
     traffic: () => ({ requests: 4, connections: 3, polls: 2, streams: 1 }),
     checkpointLagMs: () => 1_500,
     isReady: () => Promise.resolve(true),
@@ -217,13 +218,15 @@ describe('the metrics', () => {
       'countersign_clock_seconds 1700000000',
       'countersign_store_info{durability="fsync"} 1',
       'countersign_checkpoint_lag_seconds 1.5',
+      'countersign_store_room_bytes 1000000',
     ])
       expect(text).toContain(`${line}\n`)
   })
 
   it('a store that cannot answer does not break the scrape', async () => {
     const down = (): Promise<never> => Promise.reject(new Error('down'))
-    const text = await textOf(open({ census: down, isReady: down }))
+    const text = await textOf(open({ census: down, isReady: down, roomBytes: down }))
+    expect(text).not.toContain('countersign_store_room_bytes 1')
     expect(text).toContain('countersign_build_info')
     expect(text).toContain('countersign_ready 0\n')
   })

@@ -45,6 +45,8 @@ export interface DiskGuard {
   refusal(): string | undefined
   /** True when next to nothing is left, whatever `minFreeBytes` says. */
   isFull(): boolean
+  /** Bytes that can be written until there is a refusal; undefined where the disk does not answer. */
+  roomBytes(): number | undefined
   /** The disk itself has said that it is full. */
   reportFull(): void
 }
@@ -71,6 +73,13 @@ export function createDiskGuard(
       reason = displaced() ?? lowSpace(path, minFreeBytes, statfs)
       return reason
     },
+    roomBytes() {
+      try {
+        return Math.max(0, freeBytes(path, statfs) - minFreeBytes)
+      } catch {
+        return undefined
+      }
+    },
     isFull: () => lowSpace(path, FULL_BELOW_BYTES, statfs) !== undefined,
     reportFull() {
       checkedAt = performance.now()
@@ -79,10 +88,14 @@ export function createDiskGuard(
   }
 }
 
+function freeBytes(path: string, statfs: Statfs): number {
+  const { bavail, bsize } = statfs(path)
+  return bavail * bsize
+}
+
 function lowSpace(path: string, minFreeBytes: number, statfs: Statfs): string | undefined {
   try {
-    const { bavail, bsize } = statfs(path)
-    const free = bavail * bsize
+    const free = freeBytes(path, statfs)
     if (free >= minFreeBytes) return undefined
     return `the disk is nearly full: ${free} bytes are free, ${minFreeBytes} are needed`
   } catch (error) {

@@ -239,7 +239,11 @@ class Embedded implements EmbeddedStore {
 
   async health(): Promise<StoreHealth> {
     const reason = this.#runway.refusal()
-    return reason === undefined ? { ready: true } : { ready: false, reason }
+    const roomBytes = this.#parts.disk.roomBytes()
+    return {
+      ...(reason === undefined ? { ready: true } : { ready: false, reason }),
+      ...(roomBytes === undefined ? {} : { roomBytes }),
+    }
   }
 
   close(): Promise<void> {

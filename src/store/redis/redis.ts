@@ -18,7 +18,7 @@ import { commitArguments, readCommitReply } from './commit.ts'
 import { encodeMember, FORMAT, FORMAT_KEY, keysOf, RESTORING_KEY } from './keys.ts'
 import { readEntries, readRecord, readWindow } from './replies.ts'
 import { type Script, SCRIPTS } from './scripts.ts'
-import { durabilityOf, problemsOf, type Wanted } from './settings.ts'
+import { durabilityOf, problemsOf, roomOf, type Wanted } from './settings.ts'
 import { createTopology, type Topology } from './topology.ts'
 import { createWaking, type Waking } from './waking.ts'
 import { STORE_LIMITS, StoreIndeterminate, StoreUnavailable } from '../store.ts'
@@ -310,7 +310,8 @@ class RedisStore implements Store {
     if (this.#closed) return { ready: false, reason: 'the store is closed' }
     const peers = this.#topology.peers()
     // where one node of a cluster is away, the tenants on the others must not be
-    if (peers.some((peer) => peer.reason() === undefined)) return { ready: true }
+    if (peers.some((peer) => peer.reason() === undefined))
+      return { ready: true, ...roomOf(peers.map((peer) => peer.facts())) }
     return { ready: false, reason: peers[0]?.reason() ?? 'no server is known' }
   }
 

@@ -11,6 +11,8 @@ export interface ServerFacts {
   readonly version: string
   readonly role: string
   readonly replicas: number
+  /** Of `maxmemory`, bytes; absent where there is no such limit. */
+  readonly roomBytes?: number
   /** Commands that the store needs and the user may not run. */
   readonly forbidden: readonly string[]
   /** Undefined where CONFIG GET is not allowed, as with some hosted servers. */
@@ -42,13 +44,21 @@ const OLDEST = [7, 0] as const
 
 export function readFacts(info: string, config: Readonly<Record<string, string>> | undefined): ServerFacts {
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+  const most = Number(field('maxmemory') || 0)
   return {
     version: field('redis_version'),
     role: field('role'),
     replicas: Number(field('connected_slaves') || 0),
     forbidden: [],
+    ...(most > 0 ? { roomBytes: Math.max(0, most - Number(field('used_memory') || 0)) } : {}),
     ...(config === undefined ? {} : { config }),
   }
+}
+
+/** Of the fullest server. */
+export function roomOf(servers: readonly (ServerFacts | undefined)[]): { readonly roomBytes?: number } {
+  const rooms = servers.flatMap((facts) => facts?.roomBytes ?? [])
+  return rooms.length === 0 ? {} : { roomBytes: Math.min(...rooms) }
 }
 
 /** Under these, and no others, each command is on disk before its answer, also while Redis writes its file anew. */

@@ -274,11 +274,13 @@ describe('a disk that fails', () => {
     const statfs = () => ({ type: 0xef53, bsize: 1, bavail: free.bytes })
     const store = await open({ path: newDirectory(), statfs, minFreeBytes: 1_000 })
     await store.commit('t', commitOf(store, { events: ['e'] }))
+    expect(await store.health()).toEqual({ ready: true, roomBytes: 1e9 - 1_000 })
     free.bytes = 999
     await expect.poll(async () => (await store.health()).ready).toBe(false)
     expect(await store.health()).toEqual({
       ready: false,
       reason: 'the disk is nearly full: 999 bytes are free, 1000 are needed',
+      roomBytes: 0,
     })
     await expect(store.commit('t', commitOf(store, { events: ['e'] }))).rejects.toBeInstanceOf(
       StoreUnavailable,
@@ -300,7 +302,7 @@ describe('a disk that fails', () => {
     const refused = async (what: string): Promise<void> => {
       await expect.poll(async () => (await store.health()).ready).toBe(false)
       const reason = `store.mdb ${what} while it was open: put it right, and restart`
-      expect(await store.health()).toEqual({ ready: false, reason })
+      expect(await store.health()).toMatchObject({ ready: false, reason })
       await expect(store.commit('t', commitOf(store, { events: ['lost'] }))).rejects.toMatchObject({
         name: 'StoreUnavailable',
         message: reason,

@@ -18,7 +18,12 @@ function airport({ leftNothing = true, nearlyFull = false } = {}) {
   const flights: { flight: Flight; land: (written: boolean) => void; crash: (code: number) => void }[] = []
   const runway = createRunway({
     clock: { now: () => time },
-    disk: { refusal: () => full, isFull: () => nearlyFull, reportFull: () => (full = 'the disk is full') },
+    disk: {
+      refusal: () => full,
+      isFull: () => nearlyFull,
+      roomBytes: () => undefined,
+      reportFull: () => (full = 'the disk is full'),
+    },
     before: {
       epoch: 'e',
       refresh: () => {},

@@ -278,9 +278,15 @@ describe('evidence that its numbers do not fit to', () => {
 })
 
 describe('memory that is full', () => {
+  it('is not foretold where it has no limit', async () => {
+    expect(await (await open(await serve())).health()).toEqual({ ready: true })
+  })
+
   it('refuses commits as a whole, and reads go on', async () => {
     const server = await serve({ config: { maxmemory: '3mb' } })
     const store = await open(server)
+    const { ready, roomBytes = 0 } = await store.health()
+    expect([ready, roomBytes > 0, roomBytes < 3 * 1024 * 1024]).toEqual([true, true, true])
     const body = 'x'.repeat(50_000)
     const entry = { op: 'index', index: 'i', member: 'm', to: 1 } as const
     await store.commit('t', commitOf(store, { writes: [entry] }))
