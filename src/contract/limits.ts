@@ -34,6 +34,8 @@ export const LIMITS = {
   IMAGE_SIDE_PIXELS: 4_096,
   /** A claim ends by itself. */
   CLAIM_MS: 15 * 60_000,
+  /** What a link signs in with: nobody vouches for it yet. */
+  SIGN_IN_BYTES: 4_096,
   /** A one-time sign-in link. */
   LINK_MS: 10 * 60_000,
   /** A session ends when nothing is asked for so long, and in the end whatever happens. Both configurable. */

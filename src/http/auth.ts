@@ -42,6 +42,12 @@ export async function reviewerOf(request: FastifyRequest, http: HttpDeps): Promi
   return identifySession(http.gateway, session)
 }
 
+/** Whom an `onRequest` hook has found. @throws GatewayError `unauthenticated` */
+export function callerOf({ caller }: FastifyRequest): Caller {
+  if (caller === undefined) throw new GatewayError('unauthenticated', 'a valid reviewer key is needed')
+  return caller
+}
+
 /** The admin key may be any string, so it is compared as it stands, in constant time over digests. */
 export function requireAdmin(request: FastifyRequest, adminKeyHash: Uint8Array): void {
   const { authorization = '' } = request.headers

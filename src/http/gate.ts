@@ -9,7 +9,7 @@ import { type Goals, LOAD_LIMIT, nextLimit } from './load-limit.ts'
 export interface Gate {
   /** Calls `handle` at once, or within moments, when a place is free; else the request is refused and answered, and nothing was changed. */
   enter(request: IncomingMessage, response: ServerResponse, handle: () => void): void
-  /** The request only waits from now on, and takes nobody's place. */
+  /** The request only waits from now on, and takes nobody's place; it may `enter` again. */
   park(response: ServerResponse): void
   close(): void
 }
@@ -147,6 +147,8 @@ class RequestGate implements Gate {
     this.#underWay[kind] += 1
     this.#most = Math.max(this.#most, this.#underWay.propose, this.#underWay.follow)
     ;(response as Admitted)[TICKET] = { kind, at: this.#now(), bytes }
+    // complete is enough: whoever reads slowly takes nobody's place
+    response.on('prefinish', this.#leave)
     response.once('close', this.#leave)
     this.#keepTicking()
     return true

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { GatewayError } from '../contract/errors.ts'
 import type {
   ClaimRequest,
   CommentRequest,
@@ -7,7 +6,6 @@ import type {
   ThreadsQuery,
   VoteRequest,
 } from '../contract/reviewer.ts'
-import type { Caller } from '../gateway/caller.ts'
 import { claim, release } from '../gateway/claim.ts'
 import { comment } from '../gateway/comment.ts'
 import { countThreads } from '../gateway/count-threads.ts'
@@ -19,7 +17,7 @@ import { showImage } from '../gateway/show-image.ts'
 import { showThread } from '../gateway/show-thread.ts'
 import { vote } from '../gateway/vote.ts'
 import { answer } from './agent.ts'
-import { reviewerOf } from './auth.ts'
+import { callerOf, reviewerOf } from './auth.ts'
 import { acceptStrictJson } from './body.ts'
 import type { HttpDeps } from './deps.ts'
 import { gatewayFor } from './origin.ts'
@@ -130,10 +128,4 @@ function ifMatch(request: FastifyRequest): { shown?: string } {
   if (header === undefined) return {}
   const tag = /^"([^"]*)"$/.exec(header.trim())?.[1]
   return { shown: tag ?? header }
-}
-
-function callerOf(request: FastifyRequest): Caller {
-  if (request.caller === undefined)
-    throw new GatewayError('unauthenticated', 'a valid reviewer key is needed')
-  return request.caller
 }

@@ -1,11 +1,11 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
 import { LIMITS } from '../contract/limits.ts'
 import type { Me, SignIn, SignInOptions, SignOutQuery } from '../contract/session.ts'
 import { me } from '../gateway/me.ts'
 import { replacedBy, signInByLink } from '../gateway/sign-in.ts'
 import { signOut, signOutEverywhere } from '../gateway/sign-out.ts'
-import { reviewerOf } from './auth.ts'
+import { callerOf, reviewerOf } from './auth.ts'
 import { acceptStrictJson } from './body.ts'
 import { clearCookie, cookieOf, SESSION_COOKIE, setCookie } from './cookie.ts'
 import type { HttpDeps } from './deps.ts'
@@ -19,6 +19,7 @@ export const START_PATH = '/api/review/oidc/start'
 
 /** Signing in to the console and out of it (design.md section 5). */
 export function sessionRoutes(app: FastifyInstance, http: HttpDeps): void {
+  app.decorateRequest('caller')
   acceptStrictJson(app)
 
   app.get('/session', async (request): Promise<SignInOptions> => ({
@@ -28,8 +29,7 @@ export function sessionRoutes(app: FastifyInstance, http: HttpDeps): void {
     }),
   }))
 
-  app.post('/session', async (request, reply): Promise<Me> => {
-    refuseForeign(request, http.site())
+  app.post('/session', byStranger(http), async (request, reply): Promise<Me> => {
     const { link } = http.schemas.check<SignIn>('SignIn', request.body)
     const replaced = replacedBy(cookieOf(request, SESSION_COOKIE))
     const { credential, caller } = await signInByLink(gatewayFor(request, http), link, replaced).catch(
@@ -46,13 +46,31 @@ export function sessionRoutes(app: FastifyInstance, http: HttpDeps): void {
     return me(gatewayFor(request, http), caller)
   })
 
-  app.delete('/session', async (request, reply) => {
+  const known = async (request: FastifyRequest): Promise<void> => {
+    request.caller = await reviewerOf(request, http)
+  }
+  app.delete('/session', { onRequest: known }, async (request, reply) => {
     const { everywhere } = http.schemas.check<SignOutQuery>('SignOutQuery', { ...(request.query as object) })
-    const caller = await reviewerOf(request, http)
+    const caller = callerOf(request)
     await (everywhere === 'true' ? signOutEverywhere : signOut)(gatewayFor(request, http), caller)
     clearCookie(reply, SESSION_COOKIE, 'Strict')
     return reply.code(204).send()
   })
+}
+
+/** Nobody vouches for a request yet whose body is on its way: it takes no place of people until it is there, and may not be long. */
+function byStranger({ gate, site }: HttpDeps): RouteShorthandOptions {
+  return {
+    bodyLimit: LIMITS.SIGN_IN_BYTES,
+    onRequest: (request, reply, done) => {
+      refuseForeign(request, site())
+      gate.park(reply.raw)
+      done()
+    },
+    preValidation: (request, reply, done) => {
+      if (!reply.raw.destroyed) gate.enter(request.raw, reply.raw, done)
+    },
+  }
 }
 
 /** The cookie of a new session. It ends with the browser, and on our side by its limits. */

@@ -19,6 +19,7 @@ const HEALTH = ['/livez', '/readyz']
 const { MOST, LEAST, TICK_MS } = LOAD_LIMIT
 const BODY_BYTES = 1_024 * 1_024
 const WAITED_MS = 30
+const PLACES_OF_PEOPLE = 64
 
 /** As much of an answer as the gate touches. */
 class FakeResponse extends EventEmitter {
@@ -63,8 +64,14 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-function ask(url: string, headers: Record<string, string> = { 'content-length': '10' }): FakeResponse {
-  const response = new FakeResponse()
+const ask = (url: string, headers?: Record<string, string>): FakeResponse =>
+  enter(url, new FakeResponse(), headers)
+
+function enter(
+  url: string,
+  response: FakeResponse,
+  headers: Record<string, string> = { 'content-length': '10' },
+): FakeResponse {
   const request = { url, headers, method: 'POST' } as unknown as IncomingMessage
   gate.enter(request, response as unknown as ServerResponse, () => response.entered++)
   return response
@@ -120,6 +127,15 @@ describe('the gate', () => {
     expect(asked(PROPOSE)).toBe(503)
   })
 
+  it('a place is free again when its answer is complete, however slowly that is read, once', () => {
+    const [first] = askOften(PEOPLE[0] as string, PLACES_OF_PEOPLE) as [FakeResponse]
+    expect(asked(PEOPLE[0] as string)).toBe(503)
+    first.emit('prefinish')
+    expect(asked(PEOPLE[0] as string)).toBe(0)
+    first.emit('close')
+    expect(asked(PEOPLE[0] as string)).toBe(503)
+  })
+
   it('whoever comes to a full house waits a moment for a place, in turn; who has gone meanwhile is passed over', () => {
     const all = askOften(PROPOSE, MOST + 3)
     const [gone, second, third] = all.slice(MOST) as [FakeResponse, FakeResponse, FakeResponse]
@@ -143,6 +159,17 @@ describe('the gate', () => {
     expect(asked(FOLLOW[0] as string)).toBe(0)
     first.emit('close')
     expect(asked(FOLLOW[0] as string)).toBe(503)
+  })
+
+  it('a request that was parked may come back, and waits for a place like any other', () => {
+    const [first] = askOften(PEOPLE[0] as string, PLACES_OF_PEOPLE) as [FakeResponse]
+    gate.park(first as unknown as ServerResponse)
+    const [second] = askOften(PEOPLE[0] as string, 1) as [FakeResponse]
+    enter(PEOPLE[0] as string, first)
+    expect(first.entered).toBe(1)
+    second.emit('close')
+    expect(first.entered).toBe(2)
+    expect(asked(PEOPLE[0] as string)).toBe(503)
   })
 
   it('who asks anew, who follows up, and people cannot take places from one another; health is always answered', () => {

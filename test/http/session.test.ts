@@ -399,7 +399,8 @@ describe('a session ends', () => {
     expect([await statusOf(here), await statusOf(there), await statusOf(other)]).toEqual([401, 401, 200])
     expect((await world.openSession(link)).status).toBe(401)
     expect((await key.call('GET', 'me')).status).toBe(200)
-    expect((await here.call('DELETE', 'session?everywhere=no')).status).toBe(400)
+    expect((await other.call('DELETE', 'session?everywhere=no')).status).toBe(400)
+    expect((await here.call('DELETE', 'session?everywhere=no')).status).toBe(401)
   })
 
   it('204 when an administrator ends them, 404 where there is nobody', async () => {

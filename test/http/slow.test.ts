@@ -1,15 +1,18 @@
+import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Agent, newTask, openWorld, type World } from '../gateway-fixture.ts'
+import { type Agent, newTask, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 import { exchange } from './socket.ts'
 
 /** Clients that hold a connection for nothing. In a file of its own: it takes as long as the gateway is patient. */
 
 let world: World
 let bot: Agent
+let ann: Reviewer
 
 beforeAll(async () => {
   world = await openWorld()
   bot = await world.agent()
+  ann = await world.reviewer('ann')
 })
 afterAll(() => world.close())
 
@@ -28,4 +31,47 @@ describe('slow clients', () => {
     }
     expect((await world.evidence()).filter(({ record }) => record.task_id === 'slow')).toEqual([])
   }, 20_000)
+
+  it.each([
+    ['POST', '/api/review/session', '100 Continue'],
+    ['DELETE', '/api/review/session', '401 Unauthorized'],
+    ['POST', '/api/review/nowhere', '404 Not Found'],
+    ['PUT', '/console/', '404 Not Found'],
+    ['POST', '/api/admin/nowhere', '404 Not Found'],
+  ])(
+    'strangers whose bodies do not come keep no person and no administrator out: %s %s',
+    async (method, path, begins) => {
+      const head = `Host: x\r\nOrigin: ${world.url}\r\nContent-Type: application/json\r\nExpect: 100-continue`
+      const text = `${method} ${path} HTTP/1.1\r\n${head}\r\nContent-Length: 17\r\n\r\n{"link`
+      const strangers = Array.from({ length: 150 }, () => stranger(text, begins))
+      try {
+        expect(new Set(await Promise.all(strangers.map(({ told }) => told)))).toEqual(new Set([true]))
+        expect((await ann.call('GET', 'me')).status).toBe(200)
+        await world.signIn('ann')
+        expect((await world.admin('GET', 'policies')).status).toBe(200)
+      } finally {
+        for (const { socket } of strangers) socket.destroy()
+      }
+    },
+    20_000,
+  )
 })
+
+/** A connection on which this was said, and whether the answer begins so: when that is known. */
+function stranger(
+  text: string,
+  begins: string,
+): { readonly socket: Socket; readonly told: Promise<boolean> } {
+  const socket = connect(Number(new URL(world.url).port), '127.0.0.1', () => socket.write(text))
+  const told = new Promise<boolean>((resolve) => {
+    let heard = ''
+    socket.on('data', (chunk: Buffer) => {
+      heard += chunk.toString('latin1')
+      const final = heard.replace('HTTP/1.1 100 Continue\r\n\r\n', '')
+      if (heard.startsWith(`HTTP/1.1 ${begins}`) || final !== '') resolve((final || heard).includes(begins))
+    })
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => resolve(false))
+  })
+  return { socket, told }
+}
