@@ -133,13 +133,33 @@ async function remove({ api, named: [id] }: Asked): Promise<Answer> {
 }
 
 async function deliveries({ api, values, named: [id] }: Asked): Promise<Answer> {
-  const query = values.state === undefined ? '' : `?state=${encodeURIComponent(values.state)}`
-  const json = await api.get<DeliveryList>(pathOf(id, `/deliveries${query}`))
+  const query = new URLSearchParams({ limit: String(PAGE) })
+  if (values.state !== undefined) query.set('state', values.state)
+  const json = await pagesOf(api, pathOf(id, '/deliveries'), query)
   const lines = json.deliveries.map(
     (one) =>
       `${one.id}  ${one.state}  ${one.attempts} tries  ${one.last?.result ?? ''}  ${one.type}  ${one.thread_id ?? ''}${one.next_at === undefined ? '' : `  next ${one.next_at}`}`,
   )
-  return { json, text: lines.join('\n') || 'no deliveries' }
+  const none = json.next_cursor === undefined ? ['no deliveries'] : []
+  const more = json.next_cursor === undefined ? [] : ['(there are older ones: look into the console)']
+  return { json, text: [...(lines.length > 0 ? lines : none), ...more].join('\n') }
+}
+
+const PAGE = 100
+/** Nobody reads more in a terminal; with `next_cursor` in the answer, a program does. A page may be empty where only one state is asked for. */
+const MOST_PAGES = 10
+
+async function pagesOf(api: Api, path: string, query: URLSearchParams): Promise<DeliveryList> {
+  const all: DeliveryList['deliveries'] = []
+  let next_cursor: string | undefined
+  for (let page = 0; page < MOST_PAGES; page++) {
+    if (next_cursor !== undefined) query.set('cursor', next_cursor)
+    const answer = await api.get<DeliveryList>(`${path}?${query.toString()}`)
+    all.push(...answer.deliveries)
+    next_cursor = answer.next_cursor
+    if (next_cursor === undefined) return { deliveries: all }
+  }
+  return { deliveries: all, ...(next_cursor === undefined ? {} : { next_cursor }) }
 }
 
 async function redeliver({ api, values, named: [id, delivery] }: Asked): Promise<Answer> {

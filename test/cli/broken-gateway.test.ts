@@ -39,6 +39,16 @@ function run(url: string, ...args: string[]): Promise<CliRun> {
   return runCli(args, { cwd: directory, env })
 }
 
+describe('a command line before more than it shows', () => {
+  it('says so of deliveries, also where none was found so far', async () => {
+    const url = await answering((_, response) => {
+      response.setHeader('content-type', 'application/json').end('{"deliveries":[],"next_cursor":"x"}')
+    })
+    const { code, out } = await run(url, 'webhooks', 'deliveries', 'whk_acme_1', '--state', 'dead')
+    expect([code, out]).toEqual([0, '(there are older ones: look into the console)\n'])
+  })
+})
+
 describe('a command line before something that is no gateway', () => {
   const page: RequestListener = (_, response) => response.setHeader('content-type', 'text/html').end('<html>')
 

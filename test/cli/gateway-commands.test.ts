@@ -115,6 +115,21 @@ describe('countersign webhooks', () => {
     expect((await run('webhooks', 'list', 'acme')).out).toContain('no webhooks')
   })
 
+  it('shows more deliveries than stand on one page of the API', async () => {
+    const [id = ''] = (await run('webhooks', 'create', 'acme', 'https://hooks.example.com/y')).out.split('\n')
+    await run('webhooks', 'pause', id)
+    const ping = (): Promise<Response> =>
+      fetch(`${env['COUNTERSIGN_URL'] ?? ''}/api/admin/webhooks/${id}/ping`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${ADMIN_KEY}` },
+      })
+    for (let i = 0; i < 101; i++) expect((await ping()).status).toBe(200)
+    const { out } = await run('webhooks', 'deliveries', id)
+    expect(new Set(out.match(/^whd_acme_\S+/gm)).size).toBe(101)
+    expect(out).not.toContain('there are older ones')
+    await run('webhooks', 'delete', id)
+  })
+
   it('says why a URL is refused, and how to use it', async () => {
     const refused = await run('webhooks', 'create', 'acme', 'https://10.0.0.1/')
     expect(refused.code).toBe(1)
