@@ -71,7 +71,10 @@ export function afterTry(
     const { failing_since: _, ...working } = destination
     return working
   }
-  if (outcome === 'gone') return { ...destination, paused: { at: now, reason: 'gone' } }
+  if (outcome === 'gone')
+    return destination.paused?.reason === 'gone'
+      ? destination
+      : { ...destination, paused: { at: now, reason: 'gone' } }
   const { failing_since = now, paused } = destination
   const over = now - failing_since >= FAILING_MS && paused === undefined
   if (destination.failing_since !== undefined && !over) return destination

@@ -13,7 +13,7 @@ import { type Plan, storeCall, transact } from './transact.ts'
 
 const PAGE = 25
 const SCAN = 1_000
-/** Deliveries that are asked for again at once. */
+/** Deliveries that are asked for again in one commit: of thousands each by itself, whoever asks would not hear the end of it. */
 const TOGETHER = 50
 
 /** Deliveries of a destination, newest first. @throws GatewayError `not_found`, `invalid_request` for a cursor that is not ours */
@@ -51,7 +51,7 @@ export async function redeliver(
 ): Promise<void> {
   const { tenant, id } = acting
   await destination(deps, tenant, id)
-  const isThere = DELIVERY_ID.test(delivery) && (await again(deps, acting, delivery))
+  const isThere = DELIVERY_ID.test(delivery) && (await again(deps, acting, [delivery])) > 0
   if (!isThere) throw new GatewayError('not_found', 'no such delivery')
   deps.deliverer.wake(tenant)
 }
@@ -72,9 +72,9 @@ export async function redeliverRange(
     const bounds = { ...span, limit: TOGETHER, ...(after === undefined ? {} : { after }) }
     const entries = await storeCall(() => deps.store.range(tenant, INDEX.deliveries(id), bounds))
     const records = await storeCall(() => recordsAt(deps, tenant, entries))
-    const wanted = entries.filter((_, i) => records[i]?.value.state === state)
+    const wanted = entries.filter((_, i) => records[i]?.value.state === state).map(({ member }) => member)
     // the timer may forget one meanwhile
-    for (const { member } of wanted) if (await again(deps, acting, member)) count += 1
+    if (wanted.length > 0) count += await again(deps, acting, wanted)
     after = entries.at(-1)
     if (entries.length < TOGETHER) break
   }
@@ -82,31 +82,45 @@ export async function redeliverRange(
   return count
 }
 
-/** False when there is no such delivery. */
+/** In one commit. Answers how many of them there are. */
 async function again(
   deps: Deps,
   acting: Acting & { readonly id: string },
-  delivery: string,
-): Promise<boolean> {
+  deliveries: readonly string[],
+): Promise<number> {
   const { tenant, id, actor } = acting
-  const { answer } = await transact(deps, tenant, async (): Promise<Plan<boolean>> => {
+  const { answer } = await transact(deps, tenant, async (): Promise<Plan<number>> => {
     const proof = adminGuards(deps, acting)
-    const record = await read(deps.store, tenant, 'delivery', delivery)
-    if (record?.value.destination !== id) return { answer: false }
+    const records = await Promise.all(deliveries.map((one) => read(deps.store, tenant, 'delivery', one)))
+    const ours = deliveries.flatMap((delivery, i) => {
+      const record = records[i]
+      return record?.value.destination === id ? [{ delivery, record }] : []
+    })
+    if (ours.length === 0) return { answer: 0 }
     const now = deps.store.now()
-    const { next_at: _, ...kept } = record.value
     return {
-      answer: true,
-      guards: [unchanged('delivery', delivery, record), ...proof],
-      writes: [
-        put('delivery', delivery, { ...kept, state: 'waiting', attempts: 0 }),
-        { op: 'index', index: INDEX.outbox(id), member: delivery, to: now },
-        notForgotten(delivery),
-      ],
-      evidence: [{ type: 'webhook.redelivered', tenant, at: isoTime(now), actor, details: { id, delivery } }],
+      answer: ours.length,
+      guards: [...ours.map(({ delivery, record }) => unchanged('delivery', delivery, record)), ...proof],
+      writes: ours.flatMap(({ delivery, record }) => waitingAgain(delivery, record.value, now)),
+      evidence: ours.map(({ delivery }) => ({
+        type: 'webhook.redelivered' as const,
+        tenant,
+        at: isoTime(now),
+        actor,
+        details: { id, delivery },
+      })),
     }
   })
   return answer
+}
+
+function waitingAgain(delivery: string, record: DeliveryRecord, now: number): Write[] {
+  const { next_at: _, ...kept } = record
+  return [
+    put('delivery', delivery, { ...kept, state: 'waiting', attempts: 0 }),
+    { op: 'index', index: INDEX.outbox(kept.destination), member: delivery, to: now },
+    notForgotten(delivery),
+  ]
 }
 
 /** The timer forgets what is settled; what waits is not. */

@@ -350,6 +350,21 @@ describe('tries', () => {
     await until(() => receiver.got.length === 2)
   })
 
+  it('end with 410 once, however many are under way: one record says so, and nothing else is touched', async () => {
+    const held: (() => void)[] = []
+    receiver.answer = (_, response) => void held.push(() => void response.writeHead(410).end())
+    await Promise.all([allow(), allow(), allow()])
+    await until(() => held.length === 3)
+    for (const [i, goodbye] of held.entries()) {
+      goodbye()
+      await until(async () => (await deliveries('?state=dead')).length === i + 1)
+    }
+    const paused = (await world.evidence()).filter(
+      ({ record }) => record.type === 'webhook.paused' && record.details?.['id'] === hook.id,
+    )
+    expect(paused.map(({ record }) => record.details?.['reason'])).toEqual(['gone'])
+  })
+
   it('end at once with 410, also for who is paused afterwards: until it is resumed nothing is enqueued', async () => {
     receiver.answers(410)
     await allow()
@@ -544,6 +559,29 @@ describe('an administrator', () => {
       const { status, problem } = await world.admin('POST', `webhooks/${hook.id}/redeliver`, { body })
       expect([status, problem.errors?.[0]?.pointer]).toEqual([400, pointer])
     }
+  })
+
+  it('delivers many again by one commit: nobody waits for thousands of them', async () => {
+    const since = new Date(world.clock.now).toISOString()
+    for (let i = 0; i < 5; i++) await allow()
+    await settled()
+    await act('pause')
+    const { store } = world.app.deps
+    const committing = vi.spyOn(store, 'commit')
+    try {
+      const path = `webhooks/${hook.id}/redeliver`
+      const { body } = await world.admin<Redelivered>('POST', path, { body: { since, state: 'delivered' } })
+      expect(body.count).toBe(5)
+      const made = committing.mock.calls.map(
+        ([, { events }]) => events.filter((event) => event.includes('webhook.redelivered')).length,
+      )
+      expect(made.filter((count) => count > 0)).toEqual([5])
+    } finally {
+      committing.mockRestore()
+    }
+    await act('resume')
+    await settled()
+    expect(receiver.got).toHaveLength(10)
   })
 
   it('goes on over one that the timer forgets meanwhile', async () => {
