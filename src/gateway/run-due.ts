@@ -23,13 +23,22 @@ const BATCH = 100
  * One round of everything that happens by time alone: expiry, reminders, escalations, the end of sessions, and forgetting old answers and tokens.
  * State is in the store, so a restart loses nothing: what came due meanwhile is done in the first round.
  * Returns how many items it dealt with; a full batch means there may be more.
+ *
+ * @throws what failed first, when all tenants had their turn: what is wrong with one, or with where it is kept, stops no other
  */
 export async function runDue(deps: Deps): Promise<number> {
   let done = 0
+  const failures: unknown[] = []
   for (const tenant of await listTenants(deps)) {
-    done += await runIndex(deps, tenant, INDEX.due, dueThread)
-    done += await runIndex(deps, tenant, INDEX.purge, purge)
+    for (const [index, handle] of DUE) {
+      try {
+        done += await runIndex(deps, tenant, index, handle)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
   }
+  if (failures.length > 0) throw failures[0]
   return done
 }
 
@@ -47,6 +56,11 @@ async function runIndex(deps: Deps, tenant: string, index: string, handle: Handl
   if (failed) throw failed.reason
   return claimed.length
 }
+
+const DUE: readonly (readonly [index: string, handle: Handler])[] = [
+  [INDEX.due, dueThread],
+  [INDEX.purge, purge],
+]
 
 /** Whatever is done moves or ends the entry, guarded by the thread's revision: a verb in between makes us look again. */
 async function dueThread(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {

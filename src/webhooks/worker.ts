@@ -141,6 +141,7 @@ class OutboxWorker implements Worker {
 
   async #lookAtAll(): Promise<void> {
     const tenants = await this.#deps.store.range(SYSTEM, INDEX.webhookTenants, { limit: MAX_TENANTS })
+    // what is wrong with one tenant, or with where it is kept, holds up no other
     for (const { member } of tenants) await this.#lookAt(member).catch(this.#options.onError)
   }
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { census } from '../../src/gateway/census.ts'
 import { runDue } from '../../src/gateway/run-due.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
 import {
   type Agent,
   approved,
@@ -10,6 +11,7 @@ import {
   MINUTE,
   newTask,
   openWorld,
+  overriding,
   REVIEWED,
   type Reviewer,
   type World,
@@ -50,6 +52,21 @@ describe('runDue', () => {
     expect((await bot.poll({ thread_id: thread })).body.message).toMatch(/^expired: /)
     world.clock.advance(24 * HOUR)
     expect(await dueTypes()).toEqual([])
+  })
+
+  it('does what is due for other tenants while one cannot be served, and says that it could not', async () => {
+    const away = new StoreUnavailable('its shard is away')
+    const { store } = world.app.deps
+    const other = await world.agent('bot', 'globex')
+    const { thread } = await held(other, LARGE)
+    world.clock.advance(2 * HOUR)
+    const broken = overriding(store, {
+      claimDue: (tenant, ...rest) =>
+        tenant === 'acme' ? Promise.reject(away) : store.claimDue(tenant, ...rest),
+    })
+    await expect(runDue({ ...world.app.deps, store: broken })).rejects.toMatchObject({ cause: away })
+    const told = (await world.evidence('globex')).filter(({ record }) => record.thread_id === thread)
+    expect(told.map(({ record }) => record.type)).toContain('review.expired')
   })
 
   it('does after a restart what came due meanwhile', async () => {
