@@ -16,11 +16,13 @@ const CONSOLE_PATH = '/console/'
 /** `Lax`, because the provider sends the browser back here from its own pages. */
 const FLOW_COOKIE = '__Host-countersign-oidc'
 
+/** Who waits for the provider takes nobody's place: it may hang, and anybody may ask. */
 export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.get('/oidc/start', async (request, reply) => {
     const { provider } = configured(http)
     // Sending somebody to a provider that is known costs nothing: a page that has its visitors call this address uses up nothing.
     if (!provider.isKnown()) limitSignIns(http, 'discovery')
+    http.gate.park(reply.raw)
     const { flow, sealed } = beginFlow(http.gateway, replacedBy(cookieOf(request, SESSION_COOKIE)))
     return orSay(http, reply, 302, async () => {
       const url = await provider.authorize(flow, redirectUri(http))
@@ -32,6 +34,7 @@ export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.get('/oidc/callback', async (request, reply) => {
     const sso = configured(http)
     limitSignIns(http, belongsToFlow(request, http) ? 'oidc' : 'stranger')
+    http.gate.park(reply.raw)
     clearCookie(reply, FLOW_COOKIE, 'Lax')
     return orSay(http, reply, 303, async () => {
       keepSession(reply, await credentialFor(request, http, sso))

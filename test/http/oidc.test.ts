@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { createServer as createTcpServer } from 'node:net'
+import { createServer as createTcpServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Config } from '../../src/config.ts'
 import type { SIGN_IN_PROBLEMS } from '../../src/contract/sign-in-problems.ts'
@@ -17,6 +17,7 @@ import {
   MINUTE,
   openWorld,
   pageOf,
+  until,
   type World,
   type WorldOptions,
 } from '../gateway-fixture.ts'
@@ -584,6 +585,31 @@ describe('a provider in trouble', () => {
       await refused(() => knock(browser, url, made.world), 'provider', made.world)
     } finally {
       await made.world.close()
+    }
+  })
+
+  it('that takes connections and never answers keeps nobody else out, however many ask for it', async () => {
+    const hanging = new Set<Socket>()
+    const server = createTcpServer((socket) => hanging.add(socket.on('error', () => socket.destroy())))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as { port: number }
+    const own = await openWorld({
+      config: { publicUrl: SITE, oidcIssuer: `http://127.0.0.1:${port}`, oidcClientId: CLIENT_ID },
+    })
+    try {
+      const ann = await own.reviewer('ann')
+      const starts = Array.from({ length: 150 }, () => new Browser().ask(`${own.url}/api/review/oidc/start`))
+      await until(() => hanging.size > 0)
+      expect((await ann.call('GET', 'me')).status).toBe(200)
+      server.close()
+      for (const socket of hanging) socket.destroy()
+      const answers = await Promise.all(starts)
+      expect(new Set(answers.map(({ status, headers }) => `${status} ${headers.get('location')}`))).toEqual(
+        new Set(['302 /console/#/sign-in?problem=provider']),
+      )
+    } finally {
+      server.close()
+      await own.close()
     }
   })
 
