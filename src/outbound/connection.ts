@@ -115,7 +115,8 @@ function secure(socket: Socket, host: string, { ca }: OutboundOptions): Promise<
     const secured = connectTls({
       socket,
       host,
-      ...(isIP(host) === 0 ? { servername: host } : {}),
+      // without the dot at the end of a whole name (RFC 6066 section 3)
+      ...(isIP(host) === 0 ? { servername: host.replace(/\.$/, '') } : {}),
       ...(ca === undefined ? {} : { ca }),
       ...KEY_EXCHANGE,
       minVersion: 'TLSv1.2',

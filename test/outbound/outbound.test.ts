@@ -339,6 +339,26 @@ describe('a name', () => {
     silent.close()
   })
 
+  it('that ends with a dot is told to the receiver without it, as TLS has it', async () => {
+    const told: string[] = []
+    const { port } = await receiver((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'), {
+      SNICallback: (name, done) => {
+        told.push(name)
+        done(null)
+      },
+    })
+    const guard = createOutbound({
+      allowed: parseAllowed(`127.0.0.1/32:${port}`),
+      ca,
+      dnsServers: [`127.0.0.1:${await answeringDns()}`],
+    })
+    const sending = { headers: {}, body: '{}', deadlineMs: DEADLINE_MS }
+    expect(await guard.post(`https://other.test.:${port}/`, sending)).toEqual({ kind: 'failed', code: 'tls' })
+    expect(await guard.post(`https://localhost.:${port}/`, sending)).toMatchObject({ status: 200 })
+    expect(told).toEqual(['other.test', 'localhost'])
+    guard.close()
+  })
+
   it('that does not exist has no address', async () => {
     const port = await refusingDns()
     expect(await lookup('pub.test', [`127.0.0.1:${port}`])).toEqual({ kind: 'failed', code: 'no_address' })
@@ -346,14 +366,29 @@ describe('a name', () => {
 })
 
 /** Answers NXDOMAIN to everything. */
-async function refusingDns(): Promise<number> {
-  const { createSocket } = await import('node:dgram')
-  const socket = createSocket('udp4')
-  socket.on('message', (question, from) => {
+const refusingDns = (): Promise<number> =>
+  dns((question) => {
     const reply = Buffer.from(question)
     reply.writeUInt16BE(0x8583, 2)
-    socket.send(reply, from.port, from.address)
+    return reply
   })
+
+/** Answers 127.0.0.1 to everything. */
+const answeringDns = (): Promise<number> =>
+  dns((question) => {
+    const end = question.indexOf(0, 12) + 5
+    const isForIPv4 = question.readUInt16BE(end - 4) === 1
+    const reply = Buffer.from(question.subarray(0, end))
+    reply.writeUInt16BE(0x8180, 2)
+    reply.writeUInt16BE(isForIPv4 ? 1 : 0, 6)
+    reply.writeUInt32BE(0, 8)
+    return Buffer.concat([reply, Buffer.from(isForIPv4 ? 'c00c000100010000000000047f000001' : '', 'hex')])
+  })
+
+async function dns(answer: (question: Buffer) => Buffer): Promise<number> {
+  const { createSocket } = await import('node:dgram')
+  const socket = createSocket('udp4')
+  socket.on('message', (question, from) => socket.send(answer(question), from.port, from.address))
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
   socket.unref()
   return socket.address().port
