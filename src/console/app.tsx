@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { helpShown } from './keyboard/keyboard.ts'
 import { countSoon, loadCounts, waiting } from './queue/counts.ts'
 import { QueuePage } from './queue/queue-page.tsx'
 import type { Page } from './route.ts'
@@ -7,7 +8,6 @@ import { loadProblem, me, startSession } from './session/session.ts'
 import { SignInPage } from './session/sign-in.tsx'
 import { LiveRegion } from './shell/announce.tsx'
 import { Header } from './shell/header.tsx'
-import { Help } from './shell/help.tsx'
 import { notify } from './shell/notify.ts'
 import { Later } from './shell/later.tsx'
 import { ProblemNote } from './wire/problem.tsx'
@@ -53,10 +53,12 @@ function SignedIn() {
         <Current />
       </main>
       <LiveRegion />
-      <Help />
+      <Helped />
     </>
   )
 }
+
+const Helped = () => (helpShown.value ? <Later show={({ Help }) => <Help />} /> : null)
 
 /** The fragment is the address of the page: skipping must not change it. */
 function skip(event: Event): void {

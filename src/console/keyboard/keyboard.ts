@@ -1,10 +1,12 @@
 import { go, list, route } from '../router.ts'
-import { helpShown } from '../shell/help.tsx'
+import { signal } from '../signal.ts'
 import { above, type Route } from '../route.ts'
 import { type Action, strike } from './keymap.ts'
 
 /** What the page on the screen does with a key; absent: nothing. */
 export type Handlers = Partial<Record<Action, () => void>>
+
+export const helpShown = signal(false)
 
 let ofPage: Handlers = {}
 let pending = false

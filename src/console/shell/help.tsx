@@ -1,8 +1,6 @@
-import { signal } from '../signal.ts'
+import { helpShown } from '../keyboard/keyboard.ts'
 import { BINDINGS } from '../keyboard/keymap.ts'
 import { Dialog } from './dialog.tsx'
-
-export const helpShown = signal(false)
 
 const hide = (): void => {
   helpShown.value = false
@@ -10,7 +8,6 @@ const hide = (): void => {
 
 /** The keyboard, from the same table that the keys go by. */
 export function Help() {
-  if (!helpShown.value) return null
   return (
     <Dialog title="Keyboard" close={hide}>
       <dl class="keys">

@@ -3,7 +3,7 @@ import type { Me } from '../../contract/session.ts'
 import { signOut } from '../session/session.ts'
 import type { Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
-import { helpShown } from './help.tsx'
+import { helpShown } from '../keyboard/keyboard.ts'
 import { askToNotify, canNotify, notifying } from './notify.ts'
 import { setTheme, theme, THEMES } from './theme.ts'
 
