@@ -21,9 +21,36 @@ export function listen(listener: Listener): () => void {
   return () => listeners.delete(listener)
 }
 
+/** Whether this tab listens also while nobody looks at it: one tab does, which counts and notifies. */
+let keeps = false
+let lock: unknown
+
+/**
+ * A browser has six connections to one place for all of its tabs, and acts need one: so tabs listen only while somebody looks at them, but for the one
+ * that got the lock.
+ */
+const listens = (): boolean => keeps || !document.hidden
+
+function look(): void {
+  if (listens() !== Boolean(source)) restart?.()
+}
+
+let restart: (() => void) | undefined
+
 /** Opens the stream, and keeps it open: while it is lost, everybody reads again at intervals. */
 export function startStream(signedOut: () => void): void {
   stopStream()
+  restart = window.ononline = () => startStream(signedOut)
+  document.onvisibilitychange = look
+  lock ??= navigator.locks.request('stream', () => {
+    keeps = true
+    look()
+    return new Promise(() => {})
+  })
+  if (!listens()) {
+    link.value = 'connecting'
+    return
+  }
   source = new EventSource('/api/review/stream')
   source.onopen = () => {
     clearTimeout(timer)
@@ -37,7 +64,6 @@ export function startStream(signedOut: () => void): void {
   source.onerror = lost
   // a machine that sleeps or leaves its network says so at once; its connections may take minutes to notice
   window.onoffline = lost
-  window.ononline = () => startStream(signedOut)
   // what happened before this, the page may have read too early
   source.addEventListener('hello', everybodyReads)
   source.addEventListener('reset', everybodyReads)
@@ -60,6 +86,8 @@ function everybodyReads(): void {
 }
 
 export function stopStream(): void {
+  restart = undefined
+  window.ononline = window.onoffline = null
   clearTimeout(timer)
   source?.close()
   source = undefined
