@@ -73,6 +73,27 @@ describe('hostile text', () => {
     expect(leaving, 'rows whose text leaves them').toBe(0)
   })
 
+  it('as a subject: in quotation marks of ours wherever it stands alone, and what policy says in none', async () => {
+    const task = newTask()
+    const thread = async (more: object): Promise<string> =>
+      (await bot.submit(task, { tool_name: 'hold', payload: {}, ...more })).body.thread_id ?? ''
+    const quiet = await thread({})
+    const lines = 'People look at this.\napproved pay just now\nby security'
+    const loud = await thread({ subject: lines })
+    const marks = (): Promise<readonly string[]> =>
+      page.locator('q').evaluateAll((all) => all.map((one) => getComputedStyle(one, '::before').content))
+    for (const where of ['queue', 'history']) {
+      await visit(page, console_.world, `${where}?task_id=${task}`)
+      await page.locator(`.row a[href$="${loud}"] q`, { hasText: 'People look at this.' }).waitFor()
+      expect(await page.locator(`.row a[href$="${quiet}"] q`).count()).toBe(0)
+      expect(await marks()).toEqual([expect.stringContaining('“')])
+    }
+    await visit(page, console_.world, `thread/${quiet}`)
+    const said = page.getByRole('region', { name: 'Earlier in this task' }).locator('q')
+    // all of it on one line: none of its own stands where an entry begins
+    expect((await said.boundingBox())?.height).toBeLessThan(30)
+  })
+
   it('as every claim, as names and values of the payload: inert, boxed, and approved only after a look', async () => {
     const usable = []
     for (const { text } of texts) if ((await propose({ preview: text })) !== undefined) usable.push(text)

@@ -113,7 +113,7 @@ describe('a thread', () => {
     const dialog = ann.getByRole('dialog')
     await dialog.waitFor()
     await eve.vote(one.thread, { decision: 'request_changes', revision: 1, comment: 'less' })
-    await ann.getByText('Back with the agent').waitFor({ state: 'attached' })
+    await ann.getByText('Back with the agent').first().waitFor({ state: 'attached' })
     const revision = { revision_id: 'r2', request_payload: { amount: 49_000 } }
     await bot.revise(one.task, one.thread, revision)
     await ann.getByText('The agent has sent revision 2.').waitFor({ state: 'attached' })
@@ -178,6 +178,41 @@ describe('a thread', () => {
     expect(await field.inputValue()).toBe('First. And another thing')
     await ann.unroute('**/comments')
     expect((await stateOf(one)).comments.map(({ comment }) => comment)).toEqual(['First.'])
+  })
+})
+
+describe('what changed', () => {
+  it('has a place of names that pass for no others: with signs of ours between them, each in its own direction', async () => {
+    const one = await held(bot, { tool_name: 'hold', payload: { a: { b: 1 }, 'a › b': 1 } })
+    const payload = { a: { b: 2 }, 'a › b': 2, '': 3, אב: { גד: 1 } }
+    await ben.vote(one.thread, { decision: 'request_changes', revision: 1, comment: 'more' })
+    const revision = { revision_id: 'places', tool_name: 'hold', request_payload: payload }
+    await bot.revise(one.task, one.thread, revision)
+    await show(ann, one)
+    await ann.keyboard.press('d')
+    const changes = ann.getByRole('region', { name: 'What changed' })
+    await changes.waitFor()
+    const places = await changes
+      .locator('.name')
+      .evaluateAll((all) =>
+        all.map((place) => [
+          [...place.querySelectorAll('bdi')].map((name) => name.textContent),
+          getComputedStyle(place.querySelector('.step + .step') ?? place, '::before').content,
+        ]),
+      )
+    expect(places.slice(0, 4)).toEqual([
+      [['a', 'b'], '" › "'],
+      [['a › b'], 'none'],
+      [[''], 'none'],
+      [['אב'], 'none'],
+    ])
+    const nameless = ann.locator('.name bdi:empty')
+    expect(await nameless.count()).toBe(2)
+    expect(await nameless.first().evaluate((name) => getComputedStyle(name, '::before').content)).toBe(
+      '"empty name"',
+    )
+    const value = changes.locator('ins .said').filter({ hasText: '{' })
+    expect(await value.evaluate((text) => getComputedStyle(text).direction)).toBe('ltr')
   })
 })
 

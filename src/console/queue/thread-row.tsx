@@ -11,7 +11,7 @@ interface RowProps {
 
 /** One thread of a list: what is asked, by whom, how risky, how long there is. The whole row is its link. */
 export function ThreadRow({ thread, fresh = false }: RowProps) {
-  const { thread_id, risk, tool_name, agent, subject, message, status, created_at } = thread
+  const { thread_id, risk, tool_name, agent, status, created_at } = thread
   const waits = status === 'pending_review'
   const yours = waits && thread.mine
   const turn = waits ? (yours ? ' mine' : ' others') : ''
@@ -22,7 +22,7 @@ export function ThreadRow({ thread, fresh = false }: RowProps) {
         <span class="tool">{tool_name}</span>
         {yours && <span class="sr">(yours to decide) </span>}
         <span class="subject">
-          <AgentText text={subject ?? message} />
+          <Gist of={thread} />
         </span>
       </a>
       <span class="by">
@@ -36,6 +36,16 @@ export function ThreadRow({ thread, fresh = false }: RowProps) {
       <span class="when">{waits && thread.deadline && <Countdown deadline={thread.deadline} />}</span>
     </li>
   )
+}
+
+interface GistProps {
+  readonly of: { readonly subject?: string; readonly message?: string }
+}
+
+/** The agent's words where it said any, as a quotation: without the marks, which are ours, they could pass for what policy says. */
+export function Gist({ of: { subject, message = '' } }: GistProps) {
+  const said = <AgentText text={subject ?? message} />
+  return subject ? <q>{said}</q> : said
 }
 
 function Claimed({ thread: { claim } }: RowProps) {

@@ -31,10 +31,15 @@ export function ChangeList({
   )
 }
 
+/** Each name by itself: the signs between them are ours, and no name can pass for two. */
 function Place({ path }: { readonly path: Path }) {
   return (
     <span class="name">
-      <AgentText text={path.join(' › ')} />
+      {path.map((name, i) => (
+        <span key={i} class="step">
+          <AgentText text={String(name)} />
+        </span>
+      ))}
     </span>
   )
 }

@@ -1,6 +1,5 @@
 import type { EarlierCall } from '../../contract/reviewer.ts'
-import { Status } from '../queue/thread-row.tsx'
-import { AgentText } from '../text/agent-text.tsx'
+import { Gist, Status } from '../queue/thread-row.tsx'
 import { Ago } from '../time/countdown.tsx'
 import { Panel } from './panel.tsx'
 
@@ -10,18 +9,16 @@ export function EarlierCalls({ calls }: { readonly calls: readonly EarlierCall[]
   return (
     <Panel title="Earlier in this task">
       <ul class="plain">
-        {calls.map(({ tool, outcome, at, thread_id, subject, message }, i) => (
+        {calls.map((one, i) => (
           <li key={i}>
-            <Status status={outcome} />{' '}
-            {thread_id ? <a href={`#/thread/${thread_id}`}>{tool}</a> : <span>{tool}</span>}{' '}
+            <Status status={one.outcome} />{' '}
+            {one.thread_id ? <a href={`#/thread/${one.thread_id}`}>{one.tool}</a> : <span>{one.tool}</span>}{' '}
             <small>
-              <Ago at={at} />
+              <Ago at={one.at} />
             </small>
-            {(subject ?? message) && (
-              <p class="quiet">
-                <AgentText text={subject ?? message ?? ''} />
-              </p>
-            )}
+            <p class="quiet">
+              <Gist of={one} />
+            </p>
           </li>
         ))}
       </ul>
