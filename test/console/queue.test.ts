@@ -337,7 +337,7 @@ describe('history, agents, policies, themes', () => {
     expect(await axe(page)).toEqual([])
     await page.getByLabel('A request as an agent').fill('not json')
     await page.getByRole('button', { name: 'Explain' }).click()
-    await page.getByText('This is not JSON').waitFor()
+    await page.getByText('not acceptable JSON').waitFor()
     const other = await console_.signedIn({ reviewer: 'ben' })
     await other.getByRole('link', { name: 'Policies' }).click()
     await other.getByText('This page is for administrators.').waitFor()

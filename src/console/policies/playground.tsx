@@ -11,13 +11,6 @@ const EXAMPLE = `{
   "payload": { "charge": "ch_1", "amount_cents": 12000, "currency": "eur" }
 }`
 
-const NOT_JSON: Refusal = {
-  status: 0,
-  code: 'invalid_json',
-  title: 'This is not JSON',
-  detail: 'Look for a comma or a quote.',
-}
-
 /** What policy would make of a call that nobody makes. */
 export function Playground() {
   const text = useSignal(EXAMPLE)
@@ -25,13 +18,12 @@ export function Playground() {
   const problem = useSignal<Refusal | undefined>(undefined)
   const busy = useSignal(false)
   const ask = async (): Promise<void> => {
-    const body = parsed(text.value)
     if (busy.value) return
     busy.value = true
-    const outcome = body && (await call<ExplanationView>('POST', 'admin/policies/explain', { body }))
+    const outcome = await call<ExplanationView>('POST', 'admin/policies/explain', { body: text.value })
     busy.value = false
-    answer.value = outcome?.ok ? outcome.body : undefined
-    problem.value = outcome === undefined ? NOT_JSON : outcome.ok ? undefined : outcome.problem
+    answer.value = outcome.ok ? outcome.body : undefined
+    problem.value = outcome.ok ? undefined : outcome.problem
   }
   return (
     <Panel title="Try a call">
@@ -57,15 +49,6 @@ export function Playground() {
       {answer.value && <Explanation view={answer.value} />}
     </Panel>
   )
-}
-
-function parsed(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
 }
 
 function Explanation({ view: { outcome, rules, limits } }: { readonly view: ExplanationView }) {

@@ -12,7 +12,8 @@ export type Outcome<T> =
   | { readonly ok: false; readonly problem: Refusal }
 
 export interface Request {
-  readonly body?: object
+  /** A text is JSON already, and is sent to the letter. */
+  readonly body?: object | string
   /** Sent as `If-Match`: the digest of what was looked at. */
   readonly digest?: string
 }
@@ -52,10 +53,10 @@ export const get = <T>(path: string): Promise<Outcome<T>> => call<T>('GET', path
 function contentOf({ body, digest }: Request): RequestInit {
   return {
     headers: {
-      ...(body && { 'content-type': 'application/json' }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(digest !== undefined && { 'if-match': `"${digest}"` }),
     },
-    ...(body && { body: JSON.stringify(body) }),
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   }
 }
 
