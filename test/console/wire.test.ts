@@ -1,10 +1,11 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createThread } from '../../src/console/thread/thread-state.ts'
 import { createDeciding } from '../../src/console/thread/deciding.ts'
 import { say, vote } from '../../src/console/thread/thread-acts.ts'
 import { call } from '../../src/console/wire/call.ts'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 
+beforeEach(() => vi.stubGlobal('sessionStorage', { getItem: () => null, setItem: () => undefined }))
 afterEach(() => vi.unstubAllGlobals())
 
 /** Each request is answered when the test says so. */

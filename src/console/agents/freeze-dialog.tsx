@@ -67,7 +67,6 @@ export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
           Why (the agent and reviewers will read it)
           <textarea
             required
-            maxLength={500}
             value={reason.value}
             onInput={(event) => {
               reason.value = event.currentTarget.value

@@ -1,6 +1,7 @@
 import { type FilterName, type Filters, withFilter } from '../queue/filters.ts'
 import { refine } from '../router.ts'
 import { Field } from '../shell/field.tsx'
+import { More } from '../shell/more.tsx'
 
 const STATUSES: readonly (readonly [string, string])[] = [
   ['', 'all'],
@@ -10,7 +11,6 @@ const STATUSES: readonly (readonly [string, string])[] = [
   ['rejected', 'rejected'],
 ]
 const FIELDS = ['tool', 'agent', 'task_id', 'group'] as const
-const LABELS: Readonly<Record<string, string>> = { task_id: 'task' }
 
 /** By words, by outcome, and by facts that are folded away until one of them is asked for. */
 export function SearchForm({ filters }: { readonly filters: Filters }) {
@@ -22,7 +22,6 @@ export function SearchForm({ filters }: { readonly filters: Filters }) {
         words
         <Field
           type="search"
-          maxLength={200}
           value={filters.q}
           set={set('q')}
           placeholder="subject, tool, agent, task, reason"
@@ -38,25 +37,22 @@ export function SearchForm({ filters }: { readonly filters: Filters }) {
           ))}
         </select>
       </label>
-      <details class="wide" open={Object.keys(filters).some((name) => name !== 'q' && name !== 'status')}>
-        <summary>More</summary>
-        <div class="fields">
-          {FIELDS.map((name) => (
-            <label key={name}>
-              {LABELS[name] ?? name}
-              <Field type="text" value={filters[name]} set={set(name)} />
-            </label>
-          ))}
-          <label>
-            from
-            <Field type="date" value={filters.since} set={set('since')} />
+      <More open={Object.keys(filters).some((name) => name !== 'q' && name !== 'status')}>
+        {FIELDS.map((name) => (
+          <label key={name}>
+            {name.replace('_id', '')}
+            <Field type="text" value={filters[name]} set={set(name)} />
           </label>
-          <label>
-            to
-            <Field type="date" value={filters.until} set={set('until')} />
-          </label>
-        </div>
-      </details>
+        ))}
+        <label>
+          from
+          <Field type="date" value={filters.since} set={set('since')} />
+        </label>
+        <label>
+          to
+          <Field type="date" value={filters.until} set={set('until')} />
+        </label>
+      </More>
     </form>
   )
 }

@@ -1,6 +1,7 @@
 import { refine } from '../router.ts'
 import { RISKS, RiskMark } from '../risk/risk-mark.tsx'
 import { Field } from '../shell/field.tsx'
+import { More } from '../shell/more.tsx'
 import { counts } from './counts.ts'
 import { type FilterName, type Filters, withFilter } from './filters.ts'
 
@@ -28,17 +29,14 @@ export function FilterBar({ filters }: { readonly filters: Filters }) {
       <button aria-pressed={filters.claimed === 'me'} onClick={() => toggle('claimed', 'me')}>
         Claimed by me
       </button>
-      <details open={Boolean(filters.tool ?? filters.agent ?? filters.group)}>
-        <summary>More</summary>
-        <div class="fields">
-          {(['tool', 'agent', 'group'] as const).map((name) => (
-            <label key={name}>
-              {name}
-              <Field type="text" value={filters[name]} set={(value) => set(name, value)} />
-            </label>
-          ))}
-        </div>
-      </details>
+      <More open={Boolean(filters.tool ?? filters.agent ?? filters.group)}>
+        {(['tool', 'agent', 'group'] as const).map((name) => (
+          <label key={name}>
+            {name}
+            <Field type="text" value={filters[name]} set={(value) => set(name, value)} />
+          </label>
+        ))}
+      </More>
     </div>
   )
 }

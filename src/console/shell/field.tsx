@@ -3,7 +3,6 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 interface Attributes {
   readonly value: string | undefined
   readonly set: (value: string) => void
-  readonly maxLength?: number
   readonly placeholder?: string
   readonly required?: boolean
 }

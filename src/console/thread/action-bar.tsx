@@ -1,13 +1,9 @@
-import type { LIMITS } from '../../contract/limits.ts'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { Confirm } from './confirm.tsx'
 import { COMMENT, type Deciding } from './deciding.ts'
 import { NewRevision } from './notices.tsx'
 import { say } from './thread-acts.ts'
 import type { ThreadState } from './thread-state.ts'
-
-/** The type of LIMITS says that it is the same number: the table itself would be dead weight. */
-const COMMENT_CHARS: (typeof LIMITS)['COMMENT_CHARS'] = 4_000
 
 interface BarProps {
   readonly thread: ThreadState
@@ -17,10 +13,11 @@ interface BarProps {
 
 const ENDED: readonly string[] = ['approved', 'rejected', 'allow', 'reject']
 
-/** What I can do here, always in reach; or why I cannot. */
+/** What I can do here, always in reach; or why I cannot. A field that somebody writes in is taken away by nothing that happens. */
 export function ActionBar({ thread, deciding, view }: BarProps) {
   const may = view.can_vote.allowed
-  if (!may && ENDED.includes(view.status)) return null
+  const writing = thread.comment.value || document.activeElement?.id === COMMENT
+  if (!may && !writing && ENDED.includes(view.status)) return null
   return (
     <section class="bar" aria-label="Your decision">
       <NewRevision thread={thread} />
@@ -31,7 +28,6 @@ export function ActionBar({ thread, deciding, view }: BarProps) {
       <textarea
         id={COMMENT}
         rows={1}
-        maxLength={COMMENT_CHARS}
         placeholder={may ? deciding.wanted.value || 'Comment for the agent' : 'Comment for the others'}
         value={thread.comment.value}
         onInput={(event) => {

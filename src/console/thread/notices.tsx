@@ -1,7 +1,8 @@
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { hashOf } from '../route.ts'
 import { list } from '../router.ts'
+import { announce } from '../shell/announce.tsx'
 import { startReading } from '../shell/heading.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { Ago, Countdown } from '../time/countdown.tsx'
@@ -83,9 +84,12 @@ const ENDINGS: Readonly<Record<string, string>> = {
 
 function Ended({ view }: { readonly view: ThreadView }) {
   const { status, message, token, updated_at } = view
+  const ending = ENDINGS[status] ?? status
+  // whoever listens has no other sign of it: the buttons are gone
+  useEffect(() => announce(`${view.tool_name}: ${ending}`), [ending])
   return (
     <div class={`note ${status === 'approved' ? 'good' : ''}`}>
-      <strong>{ENDINGS[status] ?? status}</strong> <AgentText text={message} />{' '}
+      <strong>{ending}</strong> <AgentText text={message} />{' '}
       <small>
         <Ago at={updated_at} />
       </small>

@@ -3,8 +3,9 @@ import { handleKeys } from '../keyboard/keyboard.ts'
 import { PayloadPanel } from '../payload/payload-panel.tsx'
 import { leaveFrom } from '../list/list.tsx'
 import { RevisionChanges } from '../revisions/revision-changes.tsx'
+import type { Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
-import { startReading } from '../shell/heading.tsx'
+import { Heading, startReading } from '../shell/heading.tsx'
 import { listen } from '../wire/stream.ts'
 import { Acknowledge } from './acknowledge.tsx'
 import { ActionBar } from './action-bar.tsx'
@@ -49,7 +50,7 @@ export function ThreadPage({ id }: { readonly id: string }) {
   const problem = thread.problem.value
   if (view === undefined || revision === undefined) {
     return problem ? (
-      <ProblemNote problem={problem} retry={() => void thread.load()} />
+      <Missing problem={problem} retry={() => void thread.load()} />
     ) : (
       <p class="empty">Loading…</p>
     )
@@ -77,6 +78,22 @@ export function ThreadPage({ id }: { readonly id: string }) {
       </div>
       <ActionBar thread={thread} deciding={deciding} view={view} />
     </article>
+  )
+}
+
+interface MissingProps {
+  readonly problem: Refusal
+  readonly retry: () => void
+}
+
+function Missing({ problem, retry }: MissingProps) {
+  return (
+    <>
+      <div class="title">
+        <Heading>Thread</Heading>
+      </div>
+      <ProblemNote problem={problem} retry={retry} />
+    </>
   )
 }
 

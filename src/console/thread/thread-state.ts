@@ -1,6 +1,7 @@
 import { computed, type Signal, signal } from '../signal.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Revealed, ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
+import { me } from '../session/session.ts'
 import { announce } from '../shell/announce.tsx'
 import { get, type Refusal } from '../wire/call.ts'
 
@@ -64,13 +65,19 @@ export function createThread(id: string) {
   }
 }
 
-/** What somebody has begun to say outlasts the page and the session. */
-const drafts = new Map<string, Signal<string>>()
-
+/** What somebody has begun to say outlasts the page and the session, also where signing in again leads over another site. */
 function draftOf(id: string): Signal<string> {
-  const draft = drafts.get(id) ?? signal('')
-  drafts.set(id, draft)
-  return draft
+  const key = `${me.value?.reviewer} ${id}`
+  const draft = signal(sessionStorage.getItem(key) ?? '')
+  return {
+    get value() {
+      return draft.value
+    },
+    set value(text) {
+      draft.value = text
+      sessionStorage.setItem(key, text)
+    },
+  }
 }
 
 /** The revision that is shown, what was revealed of it, and what in it could deceive. */
