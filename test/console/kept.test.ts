@@ -193,3 +193,20 @@ describe('many tabs', () => {
     expect(asked).toBe(0)
   })
 })
+
+describe('loading more', () => {
+  it('that fails says so in sight, however far down the button stands, and can be tried again', async () => {
+    const other = await console_.world.agent('other')
+    for (let i = 0; i < 30; i++) await held(other, { subject: `Number ${i}.` })
+    await visit(ann, console_.world, 'queue?agent=other')
+    await ann.getByText('Number 24.').waitFor()
+    await ann.route(/cursor=/, (route) => route.abort())
+    await ann.getByRole('button', { name: 'Load more' }).click()
+    await ann.waitForFunction(() => document.activeElement?.textContent === 'Try again')
+    await ann.unroute(/cursor=/)
+    await ann.keyboard.press('Enter')
+    await ann.getByRole('alert').waitFor({ state: 'detached' })
+    await ann.getByRole('button', { name: 'Load more' }).click()
+    await ann.getByText('Number 29.').waitFor()
+  })
+})

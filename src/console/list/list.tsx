@@ -39,10 +39,11 @@ export function List<T>({ state, label, row, retry, more, empty }: ListProps<T>)
   )
 }
 
-/** Reading goes on where the new rows begin. */
+/** Reading goes on where the new rows begin, or with what went wrong, which stands far above. */
 async function moreFrom(count: number, more: () => Promise<void>): Promise<void> {
   await more()
-  rows()[count]?.focus()
+  const next = rows()[count] ?? document.querySelector<HTMLElement>('.bad button')
+  next?.focus()
 }
 
 /** Of each row what takes the focus: its link, or the first thing that can be pressed. */
