@@ -77,6 +77,18 @@ describe('a comment', () => {
     expect(await comment(ann).inputValue()).toBe('')
   })
 
+  it('is left to nobody when its writer signs out', async () => {
+    const one = await held(bot)
+    const page = await console_.signedIn({ reviewer: 'cat' })
+    await show(page, one)
+    await comment(page).fill('Half a sentence')
+    await page.getByText('Cat Cox').first().click()
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.getByText('Ask whoever runs this gateway').waitFor()
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
+    await page.close()
+  })
+
   it('that is too long is refused in words, and kept whole', async () => {
     await show(ann, await held(bot))
     const long = 'x'.repeat(4_001)

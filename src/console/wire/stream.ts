@@ -42,7 +42,7 @@ export function startStream(signedOut: () => void): void {
   stopStream()
   restart = window.ononline = () => startStream(signedOut)
   document.onvisibilitychange = look
-  lock ??= navigator.locks.request('stream', () => {
+  lock ??= navigator.locks?.request('stream', () => {
     keeps = true
     look()
     return new Promise(() => {})
