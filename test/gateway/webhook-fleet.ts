@@ -14,8 +14,10 @@ import { Abandoned, Leases } from './webhook-leases.ts'
 
 const INSTANCES = 2
 const DEADLINE_MS = 1_500
+/** So long that no commit is given up while the machine does something else: it would land unheard of, which the game brings about itself. */
+const STORE_DEADLINE_MS = 30_000
 /** A try, its record and the commit. */
-export const LEASE_MS = DEADLINE_MS + 5_000 + 2_000
+export const LEASE_MS = DEADLINE_MS + 5_000 + STORE_DEADLINE_MS
 
 export interface Instance {
   readonly world: World
@@ -53,7 +55,10 @@ export class Fleet {
     const open = async (): Promise<Instance> => {
       const leases = new Leases(abandoned)
       const world = await openWorld({
-        config: { webhooksAllow: ports.map((port) => `127.0.0.1/32:${port}`).join(',') },
+        config: {
+          storeDeadline: STORE_DEADLINE_MS,
+          webhooksAllow: ports.map((port) => `127.0.0.1/32:${port}`).join(','),
+        },
         webhooks: { everyMs: 10, deadlineMs: DEADLINE_MS, ca: receivers.ca, wall: () => world.clock.wall() },
         // the embedded store is one for all of them: it outlives each
         openStore: async (clock) => {
