@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { foreignEnvironment } from '../config.ts'
-import { linesOf } from '../lines.ts'
+import { linesOf, LongLine } from '../lines.ts'
 import { createProxy, type Proxy } from '../mcp/proxy.ts'
 import { LONGEST_LINE_BYTES, room, type ServerProcess, startServer } from '../mcp/server-process.ts'
 import { parseDuration } from '../policy/text.ts'
@@ -49,9 +49,13 @@ export async function mcp(args: readonly string[]): Promise<void> {
     progressEveryMs: PROGRESS_MS,
     toServer: (line) => server.write(line),
     toClient: (line) => void process.stdout.write(line),
-    note: (text) => console.error(visible(`countersign: ${text}`)),
+    note,
   })
   process.exitCode = await stand({ proxy, server, left }, command)
+}
+
+function note(text: string): void {
+  console.error(visible(`countersign: ${text}`))
 }
 
 function gateOf({ url, task }: { url?: string | undefined; task?: string | undefined }): Gate {
@@ -88,10 +92,14 @@ async function stand({ proxy, server, left }: Sides, command: readonly string[])
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, leave)
   // what is no line ends the client's part, as its end does
-  void listen().then(leave, leave)
+  void listen().then(leave, (cause: unknown) => {
+    if (cause instanceof LongLine) note(`no more is read of the client: ${cause.message}`)
+    leave()
+  })
   const code = await server.ended
     .catch((cause: unknown) => {
-      throw new CliFailure(`\`${command[0] ?? ''}\` cannot be run: ${(cause as Error).message}`, { cause })
+      const became = cause instanceof LongLine ? 'was stopped' : 'cannot be run'
+      throw new CliFailure(`\`${command[0] ?? ''}\` ${became}: ${(cause as Error).message}`, { cause })
     })
     .finally(() => {
       proxy.serverEnded()

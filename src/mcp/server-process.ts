@@ -6,9 +6,9 @@ import { linesOf } from '../lines.ts'
 /** An MCP server that talks over its standard streams. */
 export interface ServerProcess {
   write(line: Uint8Array): void
-  /** Ends it as the specification says: its input is closed, then SIGTERM, then SIGKILL. */
+  /** Ends it as the specification says: its input is closed, then SIGTERM, then SIGKILL. What holds its output open after that is left to itself. */
   stop(): void
-  /** Its exit code when it has ended and everything that it said was heard; 1 when a signal ended it. Rejects when it could not be started, or says a line without an end. */
+  /** Its exit code when it has ended and everything that it said was heard; 1 when a signal ended it. Rejects when it could not be started, and with LongLine. */
   readonly ended: Promise<number>
 }
 
@@ -28,25 +28,36 @@ export function startServer(
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], env })
   // a server that is gone reads nothing: its end is told by `ended`
   child.stdin.on('error', () => undefined)
+  let over = false
   const exited = new Promise<number>((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', (code) => resolve(code ?? 1))
+    child.once('close', (code) => {
+      over = true
+      resolve(code ?? 1)
+    })
   })
+  let left = false
+  // a shell or npx may be gone, and the server that it started goes on
+  const leave = (): void => {
+    left = true
+    child.stdin.destroy()
+    child.stdout.destroy()
+  }
   const listen = async (): Promise<void> => {
     for await (const { bytes } of linesOf(child.stdout, LONGEST_LINE_BYTES)) await heard(bytes)
   }
   const listening = listen().catch((cause: unknown) => {
+    if (left) return
     child.kill('SIGKILL')
     throw cause
   })
   return {
     write: (line) => void child.stdin.write(line),
     stop: () => {
-      if (child.exitCode !== null || child.signalCode !== null) return
+      if (over) return
       child.stdin.end()
-      const insist = (['SIGTERM', 'SIGKILL'] as const).map((signal, i) =>
-        setTimeout(() => child.kill(signal), PATIENCE_MS * (i + 1)),
-      )
+      const steps = [() => child.kill('SIGTERM'), () => child.kill('SIGKILL'), leave]
+      const insist = steps.map((step, i) => setTimeout(step, PATIENCE_MS * (i + 1)))
       child.once('close', () => insist.forEach(clearTimeout))
     },
     ended: Promise.all([exited, listening]).then(([code]) => code),

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { LONGEST_LINE_BYTES } from '../../src/mcp/server-process.ts'
 import { runCli } from '../cli/run.ts'
 import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
 
@@ -138,6 +139,21 @@ describe('the command', () => {
     expect(code).not.toBe(0)
     expect(err).toContain(why)
     expect(err).not.toContain('    at ')
+  })
+
+  const long = 'x'.repeat(LONGEST_LINE_BYTES + 1)
+  it.each([
+    [
+      'server',
+      ['-e', `process.stdout.on('error', () => {}).write('x'.repeat(${long.length}))`],
+      '',
+      'was stopped',
+    ],
+    ['client', ['-e', 'process.stdin.resume()'], long, 'no more is read of the client'],
+  ])('says that a line is too long: of the %s', async (_, args, input, why) => {
+    const { out, err } = await run(['--', process.execPath, ...args], { input })
+    expect([out, err]).toEqual(['', expect.stringContaining(`${why}: a line is longer than`)])
+    expect(err).not.toContain('cannot be run')
   })
 
   it('does not start a server without a key', async () => {

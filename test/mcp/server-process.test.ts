@@ -75,6 +75,26 @@ it('ends a server that heeds neither the end of its input nor SIGTERM', async ()
   expect(await server.ended).toBe(1)
 })
 
+it('does not wait for what a server leaves behind, which holds its output open', async () => {
+  // a shell whose child goes on, as behind npx, and says so when the shell has ended
+  let said: (line: string) => void = () => undefined
+  const pid = new Promise<string>((resolve) => (said = resolve))
+  const script =
+    'const end = () => process.ppid === +process.argv[1] ? setTimeout(end, 10) : console.log(process.pid); end(); setInterval(() => {}, 1000)'
+  const shell = `'${process.execPath}' -e '${script}' $$ & exit 0`
+  const server = startServer(['/bin/sh', '-c', shell], {}, (line) => said(String(line)))
+  const left = Number(await pid)
+  try {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    server.stop()
+    vi.runAllTimers()
+    vi.useRealTimers()
+    expect(await server.ended).toBe(0)
+  } finally {
+    process.kill(left, 'SIGKILL')
+  }
+})
+
 it('does not start what is not there', async () => {
   await expect(startServer(['./no-such-server'], {}, () => undefined).ended).rejects.toThrow('ENOENT')
 })
