@@ -24,13 +24,17 @@ export type FromClient =
   | { readonly kind: 'call'; readonly call: ToolCall }
   | { readonly kind: 'cancel'; readonly id: Id; readonly message: JsonObject }
   | { readonly kind: 'relay'; readonly message: JsonObject }
-  /** `id` undefined: nobody waits for an answer. */
-  | {
-      readonly kind: 'refuse'
-      readonly id: Id | null | undefined
-      readonly code: number
-      readonly why: string
-    }
+  | Refusal
+
+export interface Refusal {
+  readonly kind: 'refuse'
+  /** Undefined: nobody waits for an answer. */
+  readonly id: Id | null | undefined
+  readonly code: number
+  readonly why: string
+  /** Of whom the id is: who answers counts from zero, too. */
+  readonly asker: 'client' | 'server'
+}
 
 export const PARSE_ERROR = -32_700
 export const INVALID_REQUEST = -32_600
@@ -52,15 +56,28 @@ export function readClient(line: Uint8Array): FromClient {
   if (!isObject(message))
     return refuse(null, INVALID_REQUEST, 'one message to a line: batches are not relayed')
   const id = idOf(message['id'])
+  if ('id' in message && id === undefined)
+    return refuse(null, INVALID_REQUEST, 'an id is text, or a number up to 2^53-1')
   // a server that reads names in any case, or the first of two, would see another message
   const stray = Object.keys(message).find((member) => !MEMBERS.includes(member))
-  if (stray !== undefined) return refuse(id, INVALID_REQUEST, `a message has no member \`${stray}\``)
-  if ('id' in message && id === undefined) return refuse(null, INVALID_REQUEST, 'an id is text or a number')
+  if (stray !== undefined) return refuseMessage(message, `a message has no member \`${stray}\``)
   const { method } = message
   if (method === CALL) return readCall(id, line)
   if ('method' in message && !isOtherMethod(method)) return refuse(id, INVALID_REQUEST, 'this is no method')
+  if (isAltered(message))
+    return refuseMessage(message, 'a number beyond 2^53-1 would reach the server as another one')
   const cancelled = method === CANCELLED ? idOf(objectIn(message['params'])['requestId']) : undefined
   return cancelled === undefined ? { kind: 'relay', message } : { kind: 'cancel', id: cancelled, message }
+}
+
+/** Whether a number in it may not have survived its reading. Without recursion, because JSON.parse goes deeper than our stack does. */
+function isAltered(message: JsonObject): boolean {
+  const left: JsonValue[] = [message]
+  for (let one = left.pop(); one !== undefined; one = left.pop()) {
+    if (typeof one === 'number' && Math.abs(one) > Number.MAX_SAFE_INTEGER) return true
+    if (typeof one === 'object' && one !== null) for (const member of Object.values(one)) left.push(member)
+  }
+  return false
 }
 
 /**
@@ -90,8 +107,14 @@ function readCall(id: Id | undefined, line: Uint8Array): FromClient {
   return { kind: 'call', call: { id, name, args, rest, client: clientNameIn({ method: CALL, params }) } }
 }
 
-function refuse(id: Id | null | undefined, code: number, why: string): FromClient {
-  return { kind: 'refuse', id, code, why }
+function refuse(id: Id | null | undefined, code: number, why: string): Refusal {
+  return { kind: 'refuse', id, code, why, asker: 'client' }
+}
+
+/** Of an answer, the server hears: an error with this id would be the answer to another request for the client. */
+export function refuseMessage(message: JsonObject, why: string): Refusal {
+  const asker = 'method' in message ? 'client' : 'server'
+  return { ...refuse(idOf(message['id']), INVALID_REQUEST, why), asker }
 }
 
 /** What a server answers, in the bytes in which it came. */
@@ -127,8 +150,10 @@ export function objectIn(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? value : {}
 }
 
+/** Undefined for a number that may not have survived its reading, too: an answer to another id is none. */
 export function idOf(value: JsonValue | undefined): Id | undefined {
-  return typeof value === 'string' || typeof value === 'number' ? value : undefined
+  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER ? undefined : value
+  return typeof value === 'string' ? value : undefined
 }
 
 /** In ASCII: a server that does not read UTF-8, but what its system is set to, would run something else than what was approved. */

@@ -10,12 +10,13 @@ import {
   failureMessage,
   type FromClient,
   type Id,
-  idOf,
   INVALID_REQUEST,
   objectIn,
   progressMessage,
   readAnswer,
   readClient,
+  type Refusal,
+  refuseMessage,
   SERVER_ENDED,
   type ServerAnswer,
   type ToolCall,
@@ -105,7 +106,7 @@ async function handle(proxy: State, wanted: FromClient): Promise<void> {
     case 'cancel':
       return cancel(proxy, wanted.id, wanted.message)
     case 'refuse':
-      return refuse(proxy, wanted.id, wanted.code, wanted.why)
+      return refuse(proxy, wanted)
     case 'relay':
       return relay(proxy, wanted.message)
   }
@@ -122,14 +123,17 @@ function passOn(proxy: State, message: JsonObject): void {
   try {
     line = lineOf(message)
   } catch {
-    return refuse(proxy, idOf(message['id']), INVALID_REQUEST, 'a message is nested too deeply')
+    return refuse(proxy, refuseMessage(message, 'a message is nested too deeply'))
   }
   proxy.toServer(line)
 }
 
-function refuse({ toClient, note }: State, id: Id | null | undefined, code: number, why: string): void {
+function refuse({ toClient, toServer, note }: State, { id, code, why, asker }: Refusal): void {
   note(`refused: ${why}`)
-  if (id !== undefined) toClient(lineOf(errorMessage(id, code, why)))
+  if (id === undefined) return
+  const line = lineOf(errorMessage(id, code, why))
+  if (asker === 'client') toClient(line)
+  else toServer(line)
 }
 
 /** The server knows nothing of what is held; that runs no more. */
@@ -143,7 +147,10 @@ function cancel(proxy: State, id: Id, message: JsonObject): void {
 async function call(proxy: State, asked: ToolCall): Promise<void> {
   const { underWay, toClient } = proxy
   const { id } = asked
-  if (underWay.has(id)) return refuse(proxy, id, INVALID_REQUEST, 'a request with this id is under way')
+  if (underWay.has(id)) {
+    const why = 'a request with this id is under way'
+    return refuse(proxy, { kind: 'refuse', id, code: INVALID_REQUEST, why, asker: 'client' })
+  }
   const one: UnderWay = { abort: new AbortController() }
   underWay.set(id, one)
   const line = await guarded(proxy, asked, one)

@@ -69,6 +69,8 @@ describe('what could be a call for a server that reads otherwise', () => {
     ['a method that is nothing', '{"id":1,"method":null}'],
     ['another spelling of method beside it', '{"id":1,"method":"ping","Method":"tools/call"}'],
     ['an id that is none', '{"id":{},"method":"ping"}'],
+    ['an id that would be answered as another one', '{"id":9007199254740993,"method":"ping"}'],
+    ['an id beyond all numbers', '{"id":1e400,"method":"ping"}'],
     ['no JSON', '{"id":1,"method":"tools/call"'],
     ['text that is not UTF-8', Buffer.from('7b226964223a2280227d', 'hex')],
     ['a word', '"tools/call"'],
@@ -94,6 +96,24 @@ describe('everything else', () => {
     { jsonrpc: '2.0', id: 'x', result: { text: 'é'.repeat(100_000) } },
     { jsonrpc: '2.0', id: 3, error: { code: 1, message: '' } },
   ])('goes on as it was read', (message) => {
+    expect(read(message)).toEqual({ kind: 'relay', message })
+  })
+
+  it.each([
+    [
+      'a request',
+      '"method":"resources/read","params":{"_meta":{"progressToken":9007199254740993}}',
+      'client',
+    ],
+    ['an answer', '"result":{"action":"accept","content":{"account":-12345678901234567890}}', 'server'],
+    ['a number that is too large', '"result":{"list":[{"x":1e400}]}', 'server'],
+  ])('that would be altered is refused, and who asked hears of it: %s', (_, members, asker) => {
+    const why = expect.stringContaining('2^53-1') as string
+    expect(read(`{"jsonrpc":"2.0","id":7,${members}}`)).toMatchObject({ kind: 'refuse', id: 7, why, asker })
+  })
+
+  it('keeps numbers that survive', () => {
+    const message = { id: -9_007_199_254_740_991, result: { x: [0.1, -1.5e-300, 9_007_199_254_740_991] } }
     expect(read(message)).toEqual({ kind: 'relay', message })
   })
 

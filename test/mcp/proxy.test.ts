@@ -327,6 +327,29 @@ describe('a client', () => {
     expect(server).toMatchObject([{ id: 2 }])
   })
 
+  it('whose answer is refused is not told, as if it were of its own request: the server is', async () => {
+    const done = proxy.fromClient(callOf(1, 'hold', { n: 10 }, WATCHED))
+    const thread = await told()
+    await proxy.fromClient(bytes({ jsonrpc: '2.0', id: 1, result: {}, extra: true }))
+    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
+    await proxy.fromClient(Buffer.from(`{"jsonrpc":"2.0","id":2,"result":{"x":${deep}}}`))
+    expect(client.filter(({ error }) => error !== undefined)).toEqual([])
+    expect(server).toMatchObject([
+      { id: 1, error: { code: -32_600 } },
+      { id: 2, error: { code: -32_600 } },
+    ])
+    await ann.approve(thread)
+    await done
+    expect(client.filter(({ id }) => id === 1)).toMatchObject([{ result: { isError: false } }])
+  })
+
+  it('whose id would be answered as another one is told so, and the server hears nothing', async () => {
+    await proxy.fromClient(Buffer.from('{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}'))
+    const call = '"method":"tools/call","params":{"name":"t","arguments":{}}'
+    await proxy.fromClient(Buffer.from(`{"jsonrpc":"2.0","id":9007199254740993,${call}}`))
+    expect([server, client.map(({ id }) => id)]).toEqual([[], [null, null]])
+  })
+
   it('whose line is refused is told which, and nothing goes on', async () => {
     await proxy.fromClient(Buffer.from('[]'))
     await proxy.fromClient(bytes({ jsonrpc: '2.0', method: 'tools/call', params: { name: 't' } }))
