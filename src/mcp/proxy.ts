@@ -171,8 +171,13 @@ async function guarded(proxy: State, asked: ToolCall, one: UnderWay): Promise<Ui
     onPending: ({ thread_id }) => progress.begin(`waiting for people to decide, thread ${thread_id ?? ''}`),
     ...(client === undefined ? {} : { workflow_name: client }),
   }
+  const run = (args: Payload): Promise<Uint8Array> => {
+    // people have decided: from here on it is the server that tells of its progress
+    progress.end()
+    return send(proxy, asked, args, one)
+  }
   try {
-    return await gate.guard(prefix + asked.name, asked.args, (args) => send(proxy, asked, args, one), options)
+    return await gate.guard(prefix + asked.name, asked.args, run, options)
   } catch (error) {
     return failureOf(error, asked, callId)
   } finally {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createProxy, type Proxy, type ProxyParts } from '../../src/mcp/proxy.ts'
 import { createGate } from '../../src/sdk/index.ts'
 import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
@@ -133,6 +133,25 @@ describe('a call', () => {
     expect(server).toMatchObject([{ params: { name: 'hold', arguments: { file: 'x' } } }])
     expect((await ann.show(thread)).text).toContain('redeemed')
     expect(client.at(-1)).toEqual({ jsonrpc: '2.0', id: 1, result: { isError: false } })
+  })
+
+  it('that people have approved says no longer that it waits for them while it runs', async () => {
+    proxy = start({ progressEveryMs: 1_000 }, true)
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const done = proxy.fromClient(callOf(1, 'hold', { n: 11 }, WATCHED))
+      const thread = await told()
+      vi.advanceTimersByTime(2_000)
+      expect(client).toHaveLength(3)
+      await ann.approve(thread)
+      await until(() => server.length === 1)
+      vi.advanceTimersByTime(10_000)
+      expect(client).toHaveLength(3)
+      proxy.fromServer(answerOf(1, {}))
+      await done
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('that people reject does not, and the model reads their comment', async () => {
