@@ -65,6 +65,8 @@ class Gate:
         key = key.strip()
         if not key or not all("!" <= char <= "~" for char in key):
             raise ValueError("key must be the key of an agent (csk_...), in visible ASCII characters")
+        # never left out: http.client would take the last part of an IPv6 address for it
+        self._port = parts.port or (443 if parts.scheme == "https" else 80)
         self._parts, self._key, self._ssl = parts, key, ssl_context
         self._max_wait, self._timeout = max_wait, timeout
         self.task_id = task_id or f"task-{uuid.uuid4()}"
@@ -220,7 +222,7 @@ class Gate:
         limit = self._timeout + wait
         secure = {"context": self._ssl} if self._parts.scheme == "https" else {}
         kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(self._parts.hostname, self._parts.port, timeout=limit, **secure)
+        connection = kind(self._parts.hostname, self._port, timeout=limit, **secure)
         content = None if body is None else json.dumps(body, allow_nan=False).encode()
         typed = {} if body is None else {"content-type": "application/json"}
         sent = {"authorization": f"Bearer {self._key}", "accept": "application/json", **typed, **headers}

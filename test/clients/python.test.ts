@@ -221,6 +221,43 @@ except TypeError as error:
   expect(JSON.stringify(recorded.at(-1))).toContain('tool.execution.failed')
 })
 
+/** Prints where a gate connects to, for each address of the arguments. */
+const WHERE = `
+import http.client, sys
+from countersign import Gate, NotExecuted
+def connect(self):
+    print(self.host, self.port, flush=True)
+    raise SystemExit
+http.client.HTTPConnection.connect = http.client.HTTPSConnection.connect = connect
+for url in sys.argv[1:]:
+    try:
+        Gate(url, "csk_x").guard("t", {}, lambda approved: None)
+    except (SystemExit, NotExecuted):
+        pass
+    except ValueError as error:
+        print(error)
+`
+
+it('connects to where the address says, and takes none that says nowhere', async () => {
+  const urls = [
+    'http://[::1]',
+    'https://[2001:db8::1]/gateway',
+    'http://[::1]:8787',
+    'https://gateway.example',
+  ]
+  const env = { PATH: process.env['PATH'] ?? '', PYTHONPATH: CLIENT, PYTHONDONTWRITEBYTECODE: '1' }
+  const script = ['-c', WHERE, ...urls, 'http://gateway:port', 'http://gateway:99999']
+  const { stdout } = await promisify(execFile)('python3', script, { env })
+  expect(stdout.trim().split('\n')).toEqual([
+    '::1 80',
+    '2001:db8::1 443',
+    '::1 8787',
+    'gateway.example 443',
+    expect.stringContaining('Port'),
+    expect.stringContaining('Port'),
+  ])
+})
+
 describe('a server that lies or fails: nothing runs', () => {
   const FAST = { gate: { timeout: 0.3, max_wait: 1 } }
   const json =
