@@ -91,6 +91,8 @@ async function stand({ proxy, server, left }: Sides, command: readonly string[])
     server.stop()
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, leave)
+  // its input may be held open by others when it is gone
+  process.stdout.once('error', leave)
   // what is no line ends the client's part, as its end does
   void listen().then(leave, (cause: unknown) => {
     if (cause instanceof LongLine) note(`no more is read of the client: ${cause.message}`)

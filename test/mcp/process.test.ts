@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -154,6 +156,22 @@ describe('the command', () => {
     const { out, err } = await run(['--', process.execPath, ...args], { input })
     expect([out, err]).toEqual(['', expect.stringContaining(`${why}: a line is longer than`)])
     expect(err).not.toContain('cannot be run')
+  })
+
+  it('ends when the client reads no more, though its input is open', async () => {
+    const args = [MAIN, 'mcp', '--', process.execPath, SERVER, effects]
+    const child = spawn(process.execPath, args, { env: env(), stdio: ['pipe', 'pipe', 'ignore'] })
+    const ended = once(child, 'exit')
+    const ask = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    const params = { name: 'hold', arguments: { amount: 6 }, _meta: { progressToken: 'p' } }
+    ask({ id: 1, method: 'tools/call', params })
+    await once(child.stdout, 'data')
+    const closed = once(child.stdout, 'close')
+    child.stdout.destroy()
+    await closed
+    // what is said to nobody shows that nobody is there
+    ask({ id: 2, method: 'no/method' })
+    expect([await ended, done()]).toEqual([[0, null], []])
   })
 
   it('does not start a server without a key', async () => {
