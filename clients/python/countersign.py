@@ -35,6 +35,7 @@ _MOST_BYTES = 4 * 1024 * 1024
 _MOST_REPLAYED = 1000
 _NO_PROOF = (
     "approved, but without a proof: an earlier run of this call, another reader, or an answer that was lost, had it"
+    ", or this agent gets none (signed_approvals: false)"
 )
 _CLAIMS = ("workflow_name", "task_label", "subject", "preview", "risk_level", "summary", "images")
 

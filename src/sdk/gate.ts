@@ -339,7 +339,7 @@ function aboutOf({ signal }: Run, { thread_id }: Decision): Attempted {
 }
 
 const NO_PROOF =
-  'approved, but without a proof: an earlier run of this call, another reader, or an answer that was lost, had it'
+  'approved, but without a proof: an earlier run of this call, another reader, or an answer that was lost, had it, or this agent gets none (signed_approvals: false)'
 
 /** Redeems the one-time proof immediately before the call runs. Only `valid: true` about this very task, thread and hash counts, and without a reason why not. */
 async function redeem(run: Run, action: Action, decision: Decision): Promise<void> {

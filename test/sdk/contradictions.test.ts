@@ -32,6 +32,13 @@ describe('answers that do not fit together', () => {
     expect((await refusedBy(script)).outcome).toBe('proof_refused')
   })
 
+  it('approved without a proof: what may have become of it is said, an agent that gets none too', async () => {
+    const { outcome, message } = await refusedBy({
+      decisions: (is) => ({ ...is, approval_token: undefined }),
+    })
+    expect([outcome, message]).toEqual(['no_proof', expect.stringContaining('signed_approvals: false')])
+  })
+
   it('a decision in another task is about another action', async () => {
     const elsewhere: Script = { decisions: (is) => ({ ...is, task_id: 'another' }) }
     const { outcome, asked } = await refusedBy(elsewhere)
