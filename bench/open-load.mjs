@@ -5,7 +5,8 @@
 import { connect } from 'node:net'
 
 /**
- * Sends `bytes` `perSecond` times a second for `seconds`. `onAnswer` is handed the status, what was answered, and ms since it was due.
+ * Sends `bytes` `perSecond` times a second for `seconds`. `onAnswer` is handed the status, what was answered, ms since it was due, and ms since it was sent:
+ * where the second is short and the first is long, it is the load generator that is not quick enough.
  * Connections are kept; as many are opened as are needed, up to `connections`. Answers that ask for it end their connection.
  */
 export async function openLoad(url, { bytes, perSecond, seconds, connections = 2_048, onAnswer }) {
@@ -55,6 +56,7 @@ function send(run, dueAt) {
     return false
   }
   socket.dueAt = dueAt
+  socket.sentAt = performance.now()
   socket.write(run.bytes)
   return true
 }
@@ -83,7 +85,8 @@ function read(run, socket, text) {
   const at = received.indexOf('ontent-length: ')
   const length = at < 0 ? 0 : Number.parseInt(received.slice(at + 15, at + 25), 10)
   if (received.length < head + 4 + length) return
-  run.onAnswer(Number(received.slice(9, 12)), received, performance.now() - socket.dueAt)
+  const now = performance.now()
+  run.onAnswer(Number(received.slice(9, 12)), received, now - socket.dueAt, now - socket.sentAt)
   socket.received = ''
   socket.dueAt = undefined
   run.free.push(socket)

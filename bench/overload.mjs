@@ -49,6 +49,7 @@ const probes = probeWhile()
 const receipts = []
 const served = []
 const refused = []
+const sent = { served: [], refused: [] }
 const unexpected = new Map()
 let without = 0
 const memory = []
@@ -58,12 +59,14 @@ const run = await openLoad(gateway.url, {
   bytes,
   seconds,
   perSecond: peak * factor,
-  onAnswer(status, answer, ms) {
+  onAnswer(status, answer, ms, sentMs) {
     if (status === 200) {
       served.push(ms)
+      sent.served.push(sentMs)
       receipts.push(/\r\ncountersign-evidence: (\S+)/i.exec(answer)?.[1])
     } else if (status === 503 && answer.includes('"overloaded"')) {
       refused.push(ms)
+      sent.refused.push(sentMs)
       if (!/\r\nretry-after: [1-9]/i.test(answer)) without += 1
     } else unexpected.set(status, (unexpected.get(status) ?? 0) + 1)
   },
@@ -89,6 +92,12 @@ console.table({
   'refused, answers/s': rounded(refused.length / seconds, 0),
   'refused p50, ms': rounded(quantile(refused, 0.5)),
   'refused p99, ms': rounded(quantile(refused, 0.99)),
+  'served p50, p99 from when it was sent, ms': [0.5, 0.99]
+    .map((share) => rounded(quantile(sent.served, share)))
+    .join(', '),
+  'refused p50, p99 from when it was sent, ms': [0.5, 0.99]
+    .map((share) => rounded(quantile(sent.refused, share)))
+    .join(', '),
   'refused without Retry-After': without,
   'other answers': JSON.stringify(Object.fromEntries(unexpected)),
   'never sent / unanswered / broken': `${run.neverSent} / ${run.unanswered} / ${run.broken}`,

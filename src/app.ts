@@ -37,7 +37,7 @@ import type { BundleChild } from './policy/directory/start.ts'
 import type { LoadResult } from './policy/load.ts'
 import { createPayloadChecks } from './policy/input-schema/payload.ts'
 import type { Store } from './store/store.ts'
-import { listenForScrapes, type MetricsListener } from './telemetry/listener.ts'
+import { listenForOperators, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
 import type { Metrics, MetricSources } from './telemetry/metrics.ts'
 import { timerNotes } from './telemetry/timer-notes.ts'
@@ -283,6 +283,9 @@ function siteNow({ publicUrl, host }: Config, { server }: FastifyInstance): Site
   return siteOf(publicUrl, host, (server.address() as AddressInfo).port)
 }
 
+/** Connections that may wait until they are taken in. Of those above it the system drops what they say, and says it again after 1, 3, 7 and 15 s; it holds us to its own `somaxconn`. */
+const BACKLOG = 4_096
+
 async function listen(config: Config, gateway: Gateway, log: Logger): Promise<App> {
   const { server, metrics, timer, worker, policies, loads, checkpointer, store, deps, health } = gateway
   const { tracing } = gateway
@@ -299,8 +302,9 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     await store.close()
   }
   try {
-    await server.listen({ host: config.host, port: config.port })
-    scrapes = await listenForScrapes(metrics.scrape, config.metricsHost, config.metricsPort)
+    await server.listen({ host: config.host, port: config.port, backlog: BACKLOG })
+    const pages = { scrape: metrics.scrape, ready: () => health.ready() }
+    scrapes = await listenForOperators(pages, config.metricsHost, config.metricsPort)
   } catch (error) {
     await close()
     throw error

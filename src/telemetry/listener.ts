@@ -2,24 +2,34 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { type Exposition, type Format, formatFor } from './exposition.ts'
 
-/** `/metrics` on its own listener, so that it is never on the agents' port. */
+/**
+ * `/metrics` on its own listener, so that it is never on the agents' port. `/livez` and `/readyz` are there as well: the event loop takes in one connection of a
+ * listener each turn, so a probe that comes behind a thousand others on the agents' port would wait for seconds.
+ */
 export interface MetricsListener {
   readonly port: number
   close(): Promise<void>
 }
 
 /** Whatever `params` a scrape job has: there is one page. */
-const PLACE = /^\/metrics(?:\?|$)/
+const PLACE = /^\/(metrics|livez|readyz)(?:\?|$)/
 
 export type Scrape = (format: Format) => Promise<Exposition>
 
-export async function listenForScrapes(scrape: Scrape, host: string, port: number): Promise<MetricsListener> {
+export interface OperatorPages {
+  readonly scrape: Scrape
+  /** As on the agents' port. */
+  readonly ready: () => Promise<{ readonly ready: boolean }>
+}
+
+export async function listenForOperators(
+  pages: OperatorPages,
+  host: string,
+  port: number,
+): Promise<MetricsListener> {
   const server = createServer((request, response) => {
-    if (request.method !== 'GET' || !PLACE.test(request.url ?? '')) {
-      response.writeHead(404).end()
-      return
-    }
-    answer(scrape, request, response).catch(() => response.writeHead(503).end())
+    const page = request.method === 'GET' ? PLACE.exec(request.url ?? '')?.[1] : undefined
+    show(pages, page, { request, response }).catch(() => response.writeHead(503).end())
   })
   await listen(server, host, port)
   return {
@@ -32,9 +42,29 @@ export async function listenForScrapes(scrape: Scrape, host: string, port: numbe
   }
 }
 
-async function answer(scrape: Scrape, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { contentType, text } = await scrape(formatFor(request.headers.accept))
-  response.writeHead(200, { 'content-type': contentType, vary: 'accept' }).end(text)
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+async function show(
+  { scrape, ready }: OperatorPages,
+  page: string | undefined,
+  { request, response }: Exchange,
+): Promise<void> {
+  if (page === 'metrics') {
+    const { contentType, text } = await scrape(formatFor(request.headers.accept))
+    response.writeHead(200, { 'content-type': contentType, vary: 'accept' }).end(text)
+  } else if (page === 'livez') {
+    answer(response, 200, { live: true })
+  } else if (page === 'readyz') {
+    const readiness = await ready()
+    answer(response, readiness.ready ? 200 : 503, readiness)
+  } else response.writeHead(404).end()
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body))
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

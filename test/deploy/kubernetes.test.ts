@@ -209,7 +209,9 @@ describe('the gateways', () => {
     const paths = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe.httpGet.path as string)
     expect(paths).toEqual(['/livez', '/livez', '/readyz'])
     for (const path of paths) expect(routes).toContain(path)
-    for (const probe of [startupProbe, livenessProbe, readinessProbe]) expect(probe.httpGet.port).toBe('http')
+    expect([startupProbe, readinessProbe].map((probe) => probe.httpGet.port)).toEqual(['http', 'http'])
+    // behind no crowd of callers (docs/decisions/0018)
+    expect(livenessProbe.httpGet.port).toBe('metrics')
     expect(ports).toEqual([
       { name: 'http', containerPort: portOf('port') },
       { name: 'metrics', containerPort: portOf('metricsPort') },

@@ -21,6 +21,25 @@ describe('GET livez and readyz', () => {
     expect([status, body]).toEqual([200, { ready: true, store: 'ready', policies: 'ready' }])
   })
 
+  it.each([
+    ['ready', {}, 200],
+    ['not ready', { 'routing.yaml': 'nonsense: true\n' }, 503],
+  ])(
+    'the same on the port of the metrics, where no crowd of callers stands in front: %s',
+    async (_, files, status) => {
+      const own = await openWorld({ files })
+      const there = (path: string): Promise<Response> => fetch(new URL(path, own.app.metricsUrl))
+      try {
+        expect(await (await there('/livez')).json()).toEqual({ live: true })
+        const answer = await there('/readyz')
+        expect(answer.status).toBe(status)
+        expect(await answer.json()).toEqual(await (await fetch(`${own.url}/readyz`)).json())
+      } finally {
+        await own.close()
+      }
+    },
+  )
+
   it('503 of readyz, 200 of livez, while no valid bundle was ever loaded; every evaluation is a reject', async () => {
     const own = await openWorld({ files: { 'routing.yaml': 'nonsense: true\n' } })
     try {

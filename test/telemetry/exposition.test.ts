@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { createExposition, type Family, formatFor } from '../../src/telemetry/exposition.ts'
-import { listenForScrapes } from '../../src/telemetry/listener.ts'
+import { listenForOperators } from '../../src/telemetry/listener.ts'
 
 describe('what a scraper gets', () => {
   const PROMETHEUS_2 =
@@ -29,13 +29,16 @@ describe('what a scraper gets', () => {
     expect(formatFor(accept)).toBe(format)
   })
 
-  it('is answered by the listener with its content type; anything but GET /metrics is 404', async () => {
+  const ready = () => Promise.resolve({ ready: true })
+  const broken = () => Promise.reject(new Error('broken'))
+
+  it('is answered by the listener with its content type; anything but GET of its pages is 404', async () => {
     const asked: string[] = []
     const scrape = (format: string) => {
       asked.push(format)
       return Promise.resolve({ contentType: `text/plain; is=${format}`, text: 'x 1\n' })
     }
-    const listener = await listenForScrapes(scrape, '127.0.0.1', 0)
+    const listener = await listenForOperators({ scrape, ready }, '127.0.0.1', 0)
     const url = `http://127.0.0.1:${listener.port}/metrics`
     try {
       const answer = await fetch(url, { headers: { accept: PROMETHEUS_2 } })
@@ -55,9 +58,10 @@ describe('what a scraper gets', () => {
   })
 
   it('is 503 when it cannot be written', async () => {
-    const listener = await listenForScrapes(() => Promise.reject(new Error('broken')), '127.0.0.1', 0)
+    const listener = await listenForOperators({ scrape: broken, ready: broken }, '127.0.0.1', 0)
     try {
-      expect((await fetch(`http://127.0.0.1:${listener.port}/metrics`)).status).toBe(503)
+      for (const page of ['metrics', 'readyz'])
+        expect((await fetch(`http://127.0.0.1:${listener.port}/${page}`)).status).toBe(503)
     } finally {
       await listener.close()
     }

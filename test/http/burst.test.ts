@@ -1,0 +1,40 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openWorld, type World } from '../gateway-fixture.ts'
+
+/** More than the 511 connections that Node lets wait by itself. */
+const AT_ONCE = 700
+
+/** Linux, with room for them: the system holds everybody to its own limit. */
+const HAS_ROOM =
+  process.platform === 'linux' && Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')) > AT_ONCE
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld()
+})
+afterAll(() => world.close())
+
+it.runIf(HAS_ROOM)(
+  'nobody is turned away who connects in one moment with hundreds of others: whom the system drops waits for seconds',
+  async () => {
+    const { hostname, port } = new URL(world.app.url)
+    const before = turnedAway()
+    // all of them before the gateway has its next turn: it is this process
+    const sockets = Array.from({ length: AT_ONCE }, (): Socket => connect(Number(port), hostname))
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+    expect(turnedAway() - before).toBe(0)
+    for (const socket of sockets) socket.destroy()
+  },
+)
+
+/** Connections that found no room in the queue of the place they went to, since the system started (`ListenOverflows` of proc(5)). */
+function turnedAway(): number {
+  const [names = [], values = []] = readFileSync('/proc/net/netstat', 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('TcpExt:'))
+    .map((line) => line.split(' '))
+  return Number(values[names.indexOf('ListenOverflows')])
+}
