@@ -9,7 +9,8 @@ import { type Committed, transact } from './transact.ts'
 import { findThread } from './vote.ts'
 
 /**
- * Says something about a thread, whatever its state. It changes no decision; every reviewer of the tenant may.
+ * Says something about a thread, whatever its state. It changes no decision; every reviewer of the tenant may. Who says the same again, before
+ * anybody has said something else, has said it once: browsers send a request again by themselves when its connection breaks.
  *
  * @throws GatewayError `not_found`, `too_many_comments`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
  */
@@ -23,6 +24,9 @@ export async function comment(
     const { value: thread } = await findThread(deps, caller.tenant, thread_id)
     const known = await read(deps.store, caller.tenant, 'comments', thread_id)
     const before = known?.value.comments ?? []
+    const last = before.at(-1)
+    if (last?.reviewer === reviewer.id && last.comment === text && last.revision === thread.revision)
+      return { answer: undefined }
     if (before.length >= LIMITS.COMMENTS)
       throw new GatewayError('too_many_comments', `a thread holds ${LIMITS.COMMENTS} comments at the most`)
     const said = {

@@ -28,6 +28,7 @@ class Game {
   readonly #tags = new Map<string, string>()
   #follower: Follower | undefined
   #reveals = 0
+  #words = 0
 
   constructor(world: World, seed: number, seen: Set<string>) {
     this.#world = world
@@ -247,11 +248,14 @@ class Game {
   async #comment(): Promise<void> {
     const [id, thread] = this.#thread()
     const caller = this.#caller()
-    const body = { comment: `word ${this.#dice.below(1_000)}` }
+    const last = thread?.comments.at(-1)
+    const isRepeated = last?.who === caller.who && last.revision === thread?.revision && this.#dice.once(2)
+    const body = { comment: isRepeated ? last.text : `word ${(this.#words += 1)}` }
     const answer = await this.#people.as(caller).call<ThreadView>('POST', `threads/${id}/comments`, { body })
     if (!this.#mayAsk(caller, thread, answer)) return
     const { who, via } = caller
-    thread.comments.push({ who, via, text: body.comment, revision: thread.revision })
+    if (isRepeated) this.seen.add('comment that is sent again')
+    else thread.comments.push({ who, via, text: body.comment, revision: thread.revision })
     this.#shown(caller, id, answer)
     this.seen.add(`comment by ${via}`)
   }
@@ -329,9 +333,9 @@ class Game {
     const [id, thread] = [...this.#model.threads].at(-1) ?? []
     if (id === undefined || thread === undefined) return
     const olga = { who: 'olga', via: 'key' } as const
-    const body = { comment: 'here' }
+    const body = { comment: `here ${(this.#words += 1)}` }
     const said = await this.#people.as(olga).call<ThreadView>('POST', `threads/${id}/comments`, { body })
-    thread.comments.push({ ...olga, text: 'here', revision: thread.revision })
+    thread.comments.push({ ...olga, text: body.comment, revision: thread.revision })
     this.#shown(olga, id, said)
     const number = said.body.evidence.at(-1)?.number ?? 0
     await follower.hear(number)

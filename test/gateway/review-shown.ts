@@ -20,6 +20,7 @@ export const SEEN = [
   'claim already_claimed',
   'claim taken over',
   'claim of what is dead',
+  'comment that is sent again',
   'link 200',
   'link 401',
   'link 200 replaces',

@@ -122,6 +122,26 @@ describe('POST comments', () => {
     expect(body.comments.map((one) => one.comment).toSorted()).toEqual(all)
   })
 
+  it('is said once however often it is sent, until somebody says something else or the call is another one', async () => {
+    const { thread, task } = await held(bot)
+    const said = async (): Promise<string[]> =>
+      (await by('ann').show(thread)).body.comments.map(
+        (one) => `${one.reviewer} ${one.comment} ${one.revision}`,
+      )
+    const records = await world.evidenceOf(async () => {
+      for (const again of [1, 2])
+        expect((await comment(by('ann'), thread, 'sent twice')).status, `${again}`).toBe(201)
+    })
+    expect(records).toHaveLength(1)
+    await comment(by('ben'), thread, 'sent twice')
+    await comment(by('ann'), thread, 'sent twice')
+    expect(await said()).toEqual(['ann sent twice 1', 'ben sent twice 1', 'ann sent twice 1'])
+    await by('ann').vote(thread, { decision: 'request_changes', revision: 1 })
+    expect((await bot.revise(task, thread, { request_payload: { amount: 600 } })).status).toBe(201)
+    await comment(by('ann'), thread, 'sent twice')
+    expect((await said()).at(-1)).toBe('ann sent twice 2')
+  })
+
   it('400 for an empty or a long one, 404 where there is no thread, 409 when there are too many', async () => {
     const { thread } = await held(bot)
     for (const text of ['', 'x'.repeat(LIMITS.COMMENT_CHARS + 1), 7])
