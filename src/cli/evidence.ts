@@ -4,7 +4,7 @@ import { createApi } from './api.ts'
 import { reachAsAdmin } from './credentials.ts'
 import { proveOne, verifyProof } from './evidence-proof.ts'
 import { verifyExport } from './evidence-verify.ts'
-import { CliFailure, refuseMore, usage } from './failure.ts'
+import { CliFailure, refuseMore, refuseOptions, usage } from './failure.ts'
 import { writeOut } from './output.ts'
 import { escaped, jsonOf } from './visible.ts'
 
@@ -40,17 +40,28 @@ const OPTIONS = {
   json: { type: 'boolean', default: false },
 } as const
 
+/** What needs no tenant says itself why. */
+const TAKEN: ReadonlyMap<string | undefined, readonly string[]> = new Map([
+  ['export', ['tenant', 'after']],
+  ['checkpoint', ['tenant']],
+  ['key', ['tenant']],
+  ['verify', ['key', 'checkpoint', 'receipt', 'within', 'tenant']],
+  ['prove', ['key', 'checkpoint', 'tenant']],
+  ['verify-proof', ['key', 'tenant']],
+])
+
 type Values = ReturnType<typeof parse>['values']
 
 function parse(args: readonly string[]) {
-  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, tokens: true })
 }
 
 const PAGE = 10_000
 
 export async function evidence(args: readonly string[]): Promise<void> {
-  const { values, positionals } = parse(args)
+  const { values, positionals, tokens } = parse(args)
   const [command, ...named] = positionals
+  refuseOptions(tokens, TAKEN.get(command) ?? Object.keys(OPTIONS), EVIDENCE_USAGE)
   if (command === 'verify') return verify(named, values)
   if (command === 'prove') return prove(named, values)
   if (command === 'verify-proof') return verifyOneProof(named, values)

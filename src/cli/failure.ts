@@ -42,6 +42,18 @@ export function refuseMore(positionals: readonly string[], taken: number, help: 
   if (extra !== undefined) throw usage(`unexpected argument \`${extra}\``, help)
 }
 
+/** What `parseArgs` tells of one thing on the command line, with `tokens: true`. */
+type Token =
+  | { readonly kind: string }
+  | { readonly kind: 'option'; readonly name: string; readonly rawName: string }
+
+/** Options of other commands than this one: what it would not look at must not seem to be obeyed. @throws CliFailure */
+export function refuseOptions(tokens: readonly Token[], taken: readonly string[], help: string): void {
+  for (const token of tokens)
+    if ('rawName' in token && ![...taken, 'url', 'json'].includes(token.name))
+      throw usage(`\`${token.rawName}\` is no option of this command`, help)
+}
+
 /** A whole number in a flag. @throws CliFailure for anything else, nothing at all included */
 export function wholeNumber(value: string, flag: string): number {
   if (!/^\d{1,15}$/.test(value)) throw usage(`${flag} is a whole number, not \`${value}\``)

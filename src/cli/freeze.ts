@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { FreezeList, FreezeView, Frozen } from '../contract/freeze.ts'
 import { createApi } from './api.ts'
 import { reachAsAdmin } from './credentials.ts'
-import { usage } from './failure.ts'
+import { refuseOptions, usage } from './failure.ts'
 import { jsonOf, onOneLine } from './visible.ts'
 
 const OPTIONS_TEXT = `  --agent AGENT   only this agent
@@ -36,13 +36,16 @@ const OPTIONS = {
 } as const
 
 const parse = (args: readonly string[]) =>
-  parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, tokens: true })
 
 export async function freeze(args: readonly string[]): Promise<void> {
-  const { values, positionals } = parse(args)
+  const { values, positionals, tokens } = parse(args)
   const [tenant = '', ...more] = positionals
   const named = more[0]
-  if (tenant === 'list' && named !== undefined && more.length === 1) return list(named, values)
+  if (tenant === 'list' && named !== undefined && more.length === 1) {
+    refuseOptions(tokens, [], FREEZE_USAGE)
+    return list(named, values)
+  }
   const { api, body } = asked(args, FREEZE_USAGE)
   const frozen = await api.post<Frozen>('/api/admin/freeze', body)
   console.log(values.json ? jsonOf(frozen) : `${nameOf(frozen)} is frozen since ${frozen.frozen_at}`)

@@ -3,7 +3,7 @@ import type { ThreadList, ThreadView } from '../contract/reviewer.ts'
 import type { Me } from '../contract/session.ts'
 import { type Api, createApi } from './api.ts'
 import { reachAsReviewer } from './credentials.ts'
-import { refuseMore, usage, wholeNumber } from './failure.ts'
+import { refuseMore, refuseOptions, usage, wholeNumber } from './failure.ts'
 import { printThread, printThreadList } from './print-thread.ts'
 import { jsonOf } from './visible.ts'
 
@@ -32,6 +32,8 @@ const OPTIONS = {
   json: { type: 'boolean', default: false },
 } as const
 
+const FILTERS = ['status', 'tool', 'risk', 'agent'] as const
+
 const DECISIONS: Record<string, string> = {
   approve: 'approve',
   reject: 'reject',
@@ -40,12 +42,18 @@ const DECISIONS: Record<string, string> = {
 
 /** `countersign review ...`: for people, until they open the console. */
 export async function review(args: readonly string[]): Promise<void> {
-  const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
-  const [command, thread] = positionals
+  const { values, positionals, tokens } = parseArgs({
+    args: [...args],
+    options: OPTIONS,
+    allowPositionals: true,
+    tokens: true,
+  })
+  const [command = '', thread] = positionals
   // one of two that were to be decided would go on waiting
   refuseMore(positionals, command === 'list' ? 1 : 2, REVIEW_USAGE)
+  if (command === '') throw usage('name a command', REVIEW_USAGE)
+  refuseOptions(tokens, takenBy(command), REVIEW_USAGE)
   if (command === 'list') return list(reviewApi(values.url), values)
-  if (command === undefined) throw usage('name a command', REVIEW_USAGE)
   const decision = Object.hasOwn(DECISIONS, command) ? DECISIONS[command] : undefined
   if (decision === undefined && command !== 'show')
     throw usage(`unknown command \`review ${command}\``, REVIEW_USAGE)
@@ -60,6 +68,11 @@ export async function review(args: readonly string[]): Promise<void> {
   })
 }
 
+function takenBy(command: string): readonly string[] {
+  if (command === 'list') return FILTERS
+  return command === 'show' ? [] : ['message', 'revision']
+}
+
 function reviewApi(url: string | undefined): Api {
   const reach = reachAsReviewer(url)
   return createApi(reach.url, reach.key)
@@ -67,7 +80,7 @@ function reviewApi(url: string | undefined): Api {
 
 async function list(api: Api, values: Record<string, string | boolean | undefined>): Promise<void> {
   const query = new URLSearchParams({ limit: String(PAGE) })
-  for (const key of ['status', 'tool', 'risk', 'agent']) if (values[key]) query.set(key, String(values[key]))
+  for (const key of FILTERS) if (values[key]) query.set(key, String(values[key]))
   const found = await pagesOf(api, query)
   if (values['json']) console.log(jsonOf(found))
   else console.log(printThreadList(found, await api.get<Me>('/api/review/me')))

@@ -8,7 +8,7 @@ import type {
 } from '../contract/webhook.ts'
 import { type Api, createApi } from './api.ts'
 import { reachAsAdmin } from './credentials.ts'
-import { refuseMore, usage, wholeNumber } from './failure.ts'
+import { refuseMore, refuseOptions, usage, wholeNumber } from './failure.ts'
 import { jsonOf, visible } from './visible.ts'
 
 export const WEBHOOKS_USAGE = `countersign webhooks <command>
@@ -41,7 +41,7 @@ const OPTIONS = {
 type Values = ReturnType<typeof read>['values']
 
 function read(args: readonly string[]) {
-  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, tokens: true })
 }
 
 interface Asked {
@@ -64,30 +64,32 @@ const COMMANDS: Readonly<
       readonly names: number
       /** So many may be named. */
       readonly more?: number
+      readonly takes?: readonly string[]
       readonly run: (asked: Asked) => Promise<Answer>
     }
   >
 > = {
-  create: { names: 2, run: create },
+  create: { names: 2, takes: ['event', 'payload'], run: create },
   list: { names: 1, run: list },
   show: { names: 1, run: ({ api, named }) => view(api.get(pathOf(named[0]))) },
-  rotate: { names: 1, run: rotate },
+  rotate: { names: 1, takes: ['overlap-ms'], run: rotate },
   pause: { names: 1, run: (asked) => act(asked, 'pause') },
   resume: { names: 1, run: (asked) => act(asked, 'resume') },
   ping: { names: 1, run: (asked) => act(asked, 'ping') },
   delete: { names: 1, run: remove },
-  deliveries: { names: 1, run: deliveries },
-  redeliver: { names: 1, more: 2, run: redeliver },
+  deliveries: { names: 1, takes: ['state'], run: deliveries },
+  redeliver: { names: 1, more: 2, takes: ['since', 'until', 'state'], run: redeliver },
 }
 
 export async function webhooks(args: readonly string[]): Promise<void> {
-  const { values, positionals } = read(args)
+  const { values, positionals, tokens } = read(args)
   const [name = '', ...named] = positionals
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command === undefined || named.length < command.names)
     throw usage('name what to do with which webhook', WEBHOOKS_USAGE)
   // one of two that were to be deleted would go on
   refuseMore(named, command.more ?? command.names, WEBHOOKS_USAGE)
+  refuseOptions(tokens, command.takes ?? [], WEBHOOKS_USAGE)
   const reach = reachAsAdmin(values.url)
   const { json, text } = await command.run({ api: createApi(reach.url, reach.key), values, named })
   console.log(values.json ? jsonOf(json) : visible(text))
@@ -164,6 +166,8 @@ async function pagesOf(api: Api, path: string, query: URLSearchParams): Promise<
 
 async function redeliver({ api, values, named: [id, delivery] }: Asked): Promise<Answer> {
   if (delivery !== undefined) {
+    if (values.since ?? values.until ?? values.state)
+      throw usage('name a delivery, or a time with --since, not both', WEBHOOKS_USAGE)
     await api.post(pathOf(id, `/deliveries/${encodeURIComponent(delivery)}/redeliver`))
     return { json: { count: 1 }, text: 'to be delivered again' }
   }
