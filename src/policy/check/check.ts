@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { Risk } from '../../domain/decision.ts'
 import { MAX_FILE_BYTES } from '../bounds.ts'
 import { checkDirectory } from './directory.ts'
 import type { CaseIr } from './case.ts'
@@ -121,14 +120,6 @@ interface Checked {
   readonly permitted: { readonly reader: Reader; readonly uses: readonly ToolUse[] } | undefined
 }
 
-/** What policy can take a call for: the risks of contracts, rules and limits. */
-function risksOf({ tools }: World, rules: readonly CheckedRuleFile[]): ReadonlySet<Risk> {
-  const raised = rules.flatMap(({ file }) =>
-    [...file.rules, ...file.limits].flatMap(({ risk }) => risk ?? []),
-  )
-  return new Set([...[...tools.values()].map(({ risk }) => risk), ...raised])
-}
-
 function checkParsed(parsed: readonly Parsed[], now: number | undefined): Checked | undefined {
   const at = (path: string): Parsed | undefined => parsed.find((file) => file.path === path)
   const under = (folder: string): readonly Parsed[] => parsed.filter((file) => file.path.startsWith(folder))
@@ -158,8 +149,9 @@ function checkParsed(parsed: readonly Parsed[], now: number | undefined): Checke
   checkGroupNames(routingFile.reader, routing.groups, directory)
   for (const file of rules) checkGroupNames(file.reader, file.groups, directory)
   checkLevelQuorums(routingFile.reader, routing, directory)
-  checkLevelPairs(routingFile.reader, routing, { directory, risks: risksOf(world, rules) })
-  checkRuleQuorums(rules, { tools: world.tools, routing: routing.routing, directory })
+  const staffing = { tools: world.tools, routing: routing.routing, directory }
+  checkLevelPairs(routingFile.reader, routing.groups, { ...staffing, files: rules })
+  checkRuleQuorums(rules, staffing)
   const permitted = checkFile(directoryFile, (reader, doc) => ({ reader, uses: toolsOfAgents(doc) }))
   return { routing, directory, tools, rules, fieldValues: world.fieldValues, permitted }
 }

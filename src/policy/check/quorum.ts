@@ -49,18 +49,16 @@ export function checkLevelQuorums(reader: Reader, routing: CheckedRouting, direc
 
 /**
  * A call that its agent takes for riskier than policy does asks the people of both levels, each for one seat: levels that can be filled one by one need
- * not be together. The lower of the two is a risk that some contract or rule gives. One warning names all such pairs.
+ * not be together. Looked at are the risks that policy can give a call, for the agents that may make it. One warning names all such pairs.
  */
 export function checkLevelPairs(
   reader: Reader,
-  { routing, groups }: CheckedRouting,
-  { directory, risks }: { readonly directory: Directory; readonly risks: ReadonlySet<Risk> },
+  groups: readonly GroupUse[],
+  { files, ...context }: RuleQuorumContext & { readonly files: readonly CheckedRuleFile[] },
 ): void {
   const pairs = RISKS.flatMap((high, index) => RISKS.slice(0, index).map((low) => ({ low, high })))
   const found = pairs.flatMap(({ low, high }) => {
-    const where = risks.has(low)
-      ? findUnreachablePair(routing.levels[low], routing.levels[high], directory)
-      : undefined
+    const where = findUnreachablePair({ low, high }, contractsAt(low, files, context.tools), context)
     return where === undefined ? [] : [{ low, high, where }]
   })
   const [first] = found
@@ -69,21 +67,39 @@ export function checkLevelPairs(
   const { low, high, where } = first
   const others = found.slice(1).map((pair) => `${pair.low} and ${pair.high}`)
   const also = others.length === 0 ? '' : ` (nor those of ${others.join(', ')})`
-  const message = `the people of levels ${low} and ${high} cannot fill every seat together ${where}${also}: a call of risk ${low} that its agent calls ${high} asks for both`
+  const message = `the people of levels ${low} and ${high} cannot fill every seat together ${where}${also}: a call of risk ${low} that its agent calls ${high} asks for both when it goes to people`
   reader.report('levels-understaffed', at, message, 'have more people in the groups')
 }
 
-/** Where both levels can be filled, but not together. */
+/** The tools whose calls policy may take for this risk: that of the contract, or one that an enforced rule or limit raises it to without a reject. */
+function contractsAt(
+  risk: Risk,
+  files: readonly CheckedRuleFile[],
+  tools: ReadonlyMap<string, ToolContract>,
+): readonly ToolContract[] {
+  const raised = files.flatMap(({ file, tools: names }) => {
+    const deciding = [...file.rules, ...file.limits].filter(
+      ({ verdict, mode }) => verdict !== 'reject' && mode === 'enforced',
+    )
+    return names
+      .flatMap((name) => tools.get(name) ?? [])
+      .filter((tool) => deciding.some((one) => maxRisk(tool.risk, one.risk ?? RISKS[0]) === risk))
+  })
+  return [...[...tools.values()].filter((tool) => tool.risk === risk), ...raised]
+}
+
+/** Where both levels can be filled, but not together, for an agent that may use one of the tools. */
 function findUnreachablePair(
-  low: ReviewRequirement,
-  high: ReviewRequirement,
-  directory: Directory,
+  { low, high }: { readonly low: Risk; readonly high: Risk },
+  tools: readonly ToolContract[],
+  { routing, directory }: Omit<RuleQuorumContext, 'tools'>,
 ): string | undefined {
-  const both = joinRequirements(low, high)
+  if (tools.length === 0) return undefined
+  const levels = [routing.levels[low], routing.levels[high]] as const
+  const both = joinRequirements(...levels)
   for (const [name, tenant] of staffed(directory)) {
-    const agents = tenant.agents.size === 0 ? [undefined] : [...tenant.agents.values()]
-    for (const agent of agents) {
-      const single = [low, high].every((level) => isReachable(level, tenant, agent))
+    for (const agent of agentsOf(tenant, tools)) {
+      const single = levels.every((level) => isReachable(level, tenant, agent))
       if (!single || isReachable(both, tenant, agent)) continue
       return agent === undefined ? `in tenant \`${name}\`` : `for agent \`${agent.id}\` of tenant \`${name}\``
     }

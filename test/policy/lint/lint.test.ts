@@ -159,7 +159,7 @@ const PAIRS: readonly Case[] = [
   [
     'a level that can be filled, but not together with another one',
     directory('carol: { groups: [on-call, ', 'carol: { groups: ['),
-    'routing.yaml:8:22 levels-understaffed: the people of levels low and critical cannot fill every seat together for agent `bot` of tenant `acme`: a call of risk low that its agent calls critical asks for both | have more people in the groups',
+    'routing.yaml:8:22 levels-understaffed: the people of levels low and critical cannot fill every seat together for agent `bot` of tenant `acme`: a call of risk low that its agent calls critical asks for both when it goes to people | have more people in the groups',
   ],
   [
     'levels of which one person has all groups',
@@ -167,7 +167,7 @@ const PAIRS: readonly Case[] = [
       'routing.yaml': ROUTING.replace('approvals: 2', 'approvals: 1'),
       'directory.yaml': DIRECTORY.replace(/ {6}(bob|carol): .*\n/g, ''),
     },
-    'routing.yaml:6:22 levels-understaffed: the people of levels low and medium cannot fill every seat together for agent `bot` of tenant `acme` (nor those of low and high, low and critical): a call of risk low that its agent calls medium asks for both',
+    'routing.yaml:6:22 levels-understaffed: the people of levels low and medium cannot fill every seat together for agent `bot` of tenant `acme` (nor those of low and high, low and critical): a call of risk low that its agent calls medium asks for both when it goes to people',
   ],
 ]
 
@@ -193,6 +193,31 @@ describe('the check of two levels', () => {
     const medium = { 'tools/pay.yaml': CONTRACT.replace('risk: low', 'risk: medium') }
     expect(await found({ ...apart, ...medium })).not.toContain('levels-understaffed')
   })
+
+  it('looks at the agents that may use a tool of the lower level only', async () => {
+    const narrow = apart['directory.yaml'].replace(
+      'bot: { owners: [dana] }',
+      'bot: { owners: [dana], tools: [] }',
+    )
+    expect(await found({ 'directory.yaml': narrow })).not.toContain('levels-understaffed')
+  })
+
+  it.each([
+    ['review: A., risk: medium', true],
+    ['allow: A., risk: medium', true],
+    ['reject: A., risk: medium', false],
+    ['review: A., risk: medium, mode: shadow', false],
+    ['review: A.', false],
+  ])(
+    'takes a level for the lower one to which a rule leads calls that people may decide: %s',
+    async (rule, is) => {
+      // only medium and critical have too few people together
+      const directory = DIRECTORY.replace('[on-call, team-leads, security] }', '[on-call, security] }')
+      const codes = await found({ 'directory.yaml': directory, ...pay(`  - { id: a, ${rule} }\n`) })
+      expect(codes.includes('levels-understaffed')).toBe(is)
+      expect(codes).not.toContain('bad-value')
+    },
+  )
 
   it('says nothing twice of a level that cannot be filled by itself', async () => {
     const nobody = ROUTING.replace('approvals: 2', 'approvals: 3')
