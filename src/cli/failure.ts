@@ -47,7 +47,7 @@ type Token =
   | { readonly kind: string }
   | { readonly kind: 'option'; readonly name: string; readonly rawName: string }
 
-/** Options of other commands than this one: what it would not look at must not seem to be obeyed. @throws CliFailure */
+/** Options of other commands than this one: what it would not look at must not seem to be obeyed. Each takes `--url` and `--json`. @throws CliFailure */
 export function refuseOptions(tokens: readonly Token[], taken: readonly string[], help: string): void {
   for (const token of tokens)
     if ('rawName' in token && ![...taken, 'url', 'json'].includes(token.name))

@@ -40,7 +40,7 @@ export const originOf = ({ name }: LogIdentity, tenant: string): string => `coun
  * Signs what the tenant's evidence has grown to. Two instances that do it at once sign the same tree, and one commit counts: a note leaves only
  * after that. Of each hour the last checkpoint stays.
  *
- * @throws GatewayError `store_unavailable`, `outcome_unknown`
+ * @throws GatewayError `store_unavailable`, `outcome_unknown`; Error where the tree is ahead of the records
  */
 export async function makeCheckpoint(deps: Deps, identity: LogIdentity, tenant: string): Promise<Made> {
   const { answer } = await transact(deps, tenant, async (): Promise<Plan<Made>> => {

@@ -1,5 +1,6 @@
 import { GatewayError } from '../contract/errors.ts'
 import { LIMITS } from '../contract/limits.ts'
+import { isSaidAgain } from '../domain/comment.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { keyGuard, reviewerEntry } from './identify.ts'
@@ -24,11 +25,6 @@ export async function comment(
     const { value: thread } = await findThread(deps, caller.tenant, thread_id)
     const known = await read(deps.store, caller.tenant, 'comments', thread_id)
     const before = known?.value.comments ?? []
-    const last = before.at(-1)
-    if (last?.reviewer === reviewer.id && last.comment === text && last.revision === thread.revision)
-      return { answer: undefined }
-    if (before.length >= LIMITS.COMMENTS)
-      throw new GatewayError('too_many_comments', `a thread holds ${LIMITS.COMMENTS} comments at the most`)
     const said = {
       reviewer: reviewer.id,
       comment: text,
@@ -36,9 +32,14 @@ export async function comment(
       at: deps.store.now(),
       via: caller.via,
     }
+    const guards = [unchanged('comments', thread_id, known), keyGuard(caller)]
+    // the answer that was lost may have been that nobody knew whether it is kept
+    if (isSaidAgain(before.at(-1), said)) return { answer: undefined, guards, confirmed: true }
+    if (before.length >= LIMITS.COMMENTS)
+      throw new GatewayError('too_many_comments', `a thread holds ${LIMITS.COMMENTS} comments at the most`)
     return {
       answer: undefined,
-      guards: [unchanged('comments', thread_id, known), keyGuard(caller)],
+      guards,
       writes: [
         put('comments', thread_id, { comments: [...before, said] }),
         { op: 'mark', index: INDEX.evidence(thread_id) },

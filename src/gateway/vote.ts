@@ -1,5 +1,6 @@
 import type { VoteRequest } from '../contract/reviewer.ts'
 import { type ErrorCode, GatewayError } from '../contract/errors.ts'
+import { saysSomething } from '../domain/comment.ts'
 import type { ReviewRequirement } from '../domain/decision.ts'
 import type { Actor } from '../domain/evidence.ts'
 import { THREAD_ID } from '../domain/id.ts'
@@ -183,9 +184,6 @@ interface Counting {
   readonly epoch: string
 }
 
-/** A letter, a digit or a sign: neither spaces nor characters that nobody sees tell an agent anything. */
-const SAYS_SOMETHING = /[\p{L}\p{N}\p{P}\p{S}]/u
-
 function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Counting): Plan<Thread> {
   const at = deps.store.now()
   const { decision, comment } = ballot.vote
@@ -224,7 +222,7 @@ function decided(thread: Thread, tenant: Tenant | undefined, now: Pick<Approval,
 }
 
 function said({ comment = '' }: Vote, what: string): string {
-  return SAYS_SOMETHING.test(comment) ? comment : `A reviewer ${what} without a comment.`
+  return saysSomething(comment) ? comment : `A reviewer ${what} without a comment.`
 }
 
 function castRecord(thread: Thread, cast: Vote): EvidenceRecord {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import type {
   AgentList,
@@ -140,6 +140,17 @@ describe('POST comments', () => {
     expect((await bot.revise(task, thread, { request_payload: { amount: 600 } })).status).toBe(201)
     await comment(by('ann'), thread, 'sent twice')
     expect((await said()).at(-1)).toBe('ann sent twice 2')
+  })
+
+  it('that is sent again is answered once it is known to be kept', async () => {
+    const { thread } = await held(bot)
+    await comment(by('ann'), thread, 'is it there?')
+    const commit = vi.spyOn(world.app.deps.store, 'commit')
+    onTestFinished(() => commit.mockRestore())
+    commit.mockRejectedValueOnce(new StoreUnavailable('not now'))
+    expect((await comment(by('ann'), thread, 'is it there?')).status).toBe(503)
+    expect((await comment(by('ann'), thread, 'is it there?')).status).toBe(201)
+    expect((await by('ann').show(thread)).body.comments).toHaveLength(1)
   })
 
   it('400 for an empty or a long one, 404 where there is no thread, 409 when there are too many', async () => {

@@ -31,7 +31,7 @@ export async function signIn(link: string): Promise<Refusal | undefined> {
 export async function signOut(everywhere: boolean): Promise<Refusal | undefined> {
   const answer = await call('DELETE', `review/session${everywhere ? '?everywhere=true' : ''}`)
   if (!answer.ok && answer.problem.status !== 401) return answer.problem
-  // who leaves on purpose leaves nothing half-written to the next one at this machine
+  // who leaves on purpose leaves nothing half-written in this tab
   sessionStorage.clear()
   leave()
   ended.value = false
