@@ -168,12 +168,15 @@ function allRefusals({ method, plane, body, refusals }: Operation): readonly num
   return [...new Set([...refusals, ...foreign, ...unasked])].sort((a, b) => a - b)
 }
 
+/** Of requests that never arrive whole, and of mistakes of ours: whatever was asked. */
+const OF_ANY_REQUEST = [408, 417, 431, 500]
+
 function refusalsOf(operation: Operation): Record<string, object> {
   const content = { 'application/problem+json': { schema: referTo('Problem') } }
-  return Object.fromEntries(
-    allRefusals(operation).map((status) => {
-      const codes = Object.entries(ERRORS).filter(([, error]) => error.status === status)
-      return [status, { description: codes.map(([code]) => code).join(', '), content }]
-    }),
-  )
+  const of = (...statuses: number[]): object => {
+    const codes = Object.entries(ERRORS).filter(([, error]) => statuses.includes(error.status))
+    return { description: codes.map(([code]) => code).join(', '), content }
+  }
+  const named = allRefusals(operation).map((status) => [status, of(status)])
+  return { ...Object.fromEntries(named), default: of(...OF_ANY_REQUEST) }
 }

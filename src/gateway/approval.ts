@@ -1,4 +1,3 @@
-import { GatewayError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { quorum } from '../domain/quorum.ts'
 import { currentVotes, type Thread } from '../domain/thread.ts'
@@ -6,6 +5,7 @@ import type { Call, Outcome, ReviewerEntry, Snapshot, Tenant } from '../policy/s
 import type { Deps } from './deps.ts'
 import type { LapseCode } from './ending.ts'
 import { historyFor } from './history.ts'
+import { notReady } from './not-ready.ts'
 import type { RevisionRecord } from './records.ts'
 import { callOf, decide } from './submit.ts'
 
@@ -20,8 +20,6 @@ export const STORE_CHANGED: Lapse = {
   code: 'store_changed',
   sentence: 'the store was restarted, restored or taken over since the approval; ask for a new one',
 }
-
-const NOT_READY_SECONDS = 5
 
 /**
  * An approval is a promise of the past; before it is acted on, policy and people are asked again (design.md section 3):
@@ -54,10 +52,6 @@ export async function judge(deps: Deps, snapshot: Snapshot, call: Call): Promise
   const outcome = await decide(deps, snapshot, call)
   if (outcome.fault === undefined) return outcome
   throw notReady('policy could not judge this thread; ask again later')
-}
-
-function notReady(detail: string): GatewayError {
-  return new GatewayError('not_ready', detail, { retryAfter: NOT_READY_SECONDS })
 }
 
 function seatsLost(snapshot: Snapshot, thread: Thread): Lapse | undefined {

@@ -3,6 +3,7 @@ import { entryDigest } from '../domain/session.ts'
 import type { AgentEntry, ReviewerEntry, Snapshot } from '../policy/snapshot.ts'
 import { type Caller, proofOf } from './caller.ts'
 import type { Deps } from './deps.ts'
+import { requireDirectory } from './not-ready.ts'
 import { read } from './records.ts'
 import { sessionInForce } from './sessions.ts'
 import { type ProofGuard, storeCall, unauthenticated } from './transact.ts'
@@ -62,10 +63,11 @@ export function agentEntry(snapshot: Snapshot | undefined, caller: Caller): Agen
 /**
  * The reviewer's entry in the directory in force, with the groups that an identity provider vouched for.
  *
- * @throws GatewayError `unauthenticated` when the directory does not know the reviewer, or not as when the session was opened
+ * @throws GatewayError `unauthenticated` when the directory does not know the reviewer, or not as when the session was opened;
+ *   `not_ready` while there is no directory: nobody is signed out by a bundle that does not load
  */
 export function reviewerEntry(snapshot: Snapshot | undefined, caller: Caller): ReviewerEntry {
-  const entry = snapshot?.directory.tenants.get(caller.tenant)?.reviewers.get(caller.id)
+  const entry = requireDirectory(snapshot).tenants.get(caller.tenant)?.reviewers.get(caller.id)
   if (entry === undefined) throw unauthenticated()
   const { session } = caller
   if (session === undefined) return entry

@@ -5,6 +5,7 @@ import { HOLDER_NAME, TENANT_NAME } from '../domain/id.ts'
 import type { Guard, Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
+import { requireDirectory } from './not-ready.ts'
 import { holderId, put, read, remove, unchanged } from './records.ts'
 import { registerTenant } from './tenants.ts'
 import { forgetKey, transact } from './transact.ts'
@@ -19,7 +20,7 @@ export interface Holder {
  * Issues the key of an agent or reviewer, or rotates it: the old key, and the approval tokens bound to it, are dead in the
  * same commit (agent-api-contract.md section 5.3). The raw key is in the answer only.
  *
- * @throws GatewayError `not_found` when the directory does not know the holder
+ * @throws GatewayError `not_found` when the directory does not know the holder, `not_ready`
  */
 export async function issueKey(deps: Deps, holder: Holder): Promise<IssuedKey> {
   const { tenant, kind, id } = holder
@@ -75,7 +76,7 @@ export async function revokeKey(deps: Deps, holder: Holder): Promise<void> {
 }
 
 function inDirectory(deps: Deps, { tenant, kind, id }: Holder): boolean {
-  const known = deps.policies.current()?.directory.tenants.get(tenant)
+  const known = requireDirectory(deps.policies.current()).tenants.get(tenant)
   return (kind === 'agent' ? known?.agents.has(id) : known?.reviewers.has(id)) === true
 }
 

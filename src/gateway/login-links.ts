@@ -4,6 +4,7 @@ import { composeCredential, hashCredential, SECRET_BYTES } from '../domain/crede
 import type { Link } from '../domain/session.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
+import { requireDirectory } from './not-ready.ts'
 import { put, unchanged } from './records.ts'
 import { list } from './sessions.ts'
 import { registerTenant } from './tenants.ts'
@@ -20,9 +21,9 @@ export interface IssuedLink {
   readonly expiresAt: number
 }
 
-/** A one-time link for a reviewer; several may be open at once. @throws GatewayError `not_found` when the directory does not know the reviewer */
+/** A one-time link for a reviewer; several may be open at once. @throws GatewayError `not_found` when the directory does not know the reviewer, `not_ready` */
 export async function issueLink(deps: Deps, { tenant, id }: Person): Promise<IssuedLink> {
-  const known = deps.policies.current()?.directory.tenants.get(tenant)?.reviewers.has(id)
+  const known = requireDirectory(deps.policies.current()).tenants.get(tenant)?.reviewers.has(id)
   if (known !== true)
     throw new GatewayError(
       'not_found',

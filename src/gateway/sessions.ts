@@ -6,6 +6,7 @@ import type { Write } from '../store/store.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
+import { requireDirectory } from './not-ready.ts'
 import { INDEX, put, read, remove, unchanged, type Version } from './records.ts'
 import { type Plan, type ProofGuard, storeCall, transact, unauthenticated } from './transact.ts'
 
@@ -53,7 +54,8 @@ export function callerOf({
 
 async function inForce(deps: Deps, tenant: string, hash: string): Promise<OpenSession> {
   const found = await storeCall(() => findSession(deps, tenant, hash))
-  if (found === undefined || deps.policies.current() === undefined) throw unauthenticated()
+  if (found === undefined) throw unauthenticated()
+  requireDirectory(deps.policies.current())
   if (endOf(found, deps.store.now(), deps.sessions) === undefined) return found
   // Over is over, also when that cannot be written down now: the timer does it later.
   await ifPossible(() => transact(deps, tenant, () => endWhenOver(deps, tenant, hash)))

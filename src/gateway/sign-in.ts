@@ -5,6 +5,7 @@ import type { ReviewerEntry } from '../policy/snapshot.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { type Details, isoTime } from './evidence.ts'
+import { requireDirectory } from './not-ready.ts'
 import { put, read, remove, unchanged } from './records.ts'
 import { callerOf, endSession, ifPossible, list, unlist } from './sessions.ts'
 import { type Plan, transact } from './transact.ts'
@@ -68,12 +69,7 @@ function spent(): GatewayError {
 
 /** @throws GatewayError `not_ready`, and the refusal of a link for somebody who is no longer in the directory */
 function known(deps: Deps, tenant: string, reviewer: string): ReviewerEntry {
-  const snapshot = deps.policies.current()
-  if (snapshot === undefined)
-    throw new GatewayError('not_ready', 'no policy is in force, so nobody is known here yet', {
-      retryAfter: 5,
-    })
-  const entry = snapshot.directory.tenants.get(tenant)?.reviewers.get(reviewer)
+  const entry = requireDirectory(deps.policies.current()).tenants.get(tenant)?.reviewers.get(reviewer)
   if (entry === undefined) throw spent()
   return entry
 }

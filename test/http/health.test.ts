@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DRAINING } from '../../src/http/draining.ts'
+import { composeCredential } from '../../src/domain/credential.ts'
 import { TIMEOUTS } from '../../src/http/server.ts'
 import { call, held, openWorld, until, type World } from '../gateway-fixture.ts'
 
@@ -69,10 +71,7 @@ describe('GET livez and readyz', () => {
     const own = await openWorld()
     try {
       const agent = await own.agent()
-      await own.stop()
-      const { writeFile } = await import('node:fs/promises')
-      await writeFile(`${own.policies}/routing.yaml`, 'nonsense: true\n')
-      await own.start()
+      await restartWith(own, 'nonsense: true\n')
       const { status, body } = await agent.submit('a', { tool_name: 't' })
       expect([status, body.status]).toEqual([200, 'reject'])
       expect(body.message).toMatch(/no policy is in force/i)
@@ -81,6 +80,43 @@ describe('GET livez and readyz', () => {
     }
   })
 })
+
+describe('people, while no bundle is in force', () => {
+  it('are not signed out: 503 not_ready for key and session, and all is as before when policy is back', async () => {
+    const own = await openWorld()
+    const routing = await readFile(`${own.policies}/routing.yaml`, 'utf8')
+    try {
+      const [key, session] = [await own.reviewer('ann'), await own.signIn('ann')]
+      const stranger = composeCredential('reviewer', new Uint8Array(32), 'acme')
+      const asked = (headers: Record<string, string>): Promise<Answered> =>
+        call(`${own.url}/api/review/me`, 'GET', { headers })
+      const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
+      const answers = async (): Promise<unknown[]> => {
+        const all = [asked(bearer(key.key)), asked(session.credentials()), asked(bearer(stranger))]
+        return (await Promise.all(all)).map(({ status, body }) => body.code ?? status)
+      }
+      await restartWith(own, 'nonsense: true\n')
+      expect(await answers()).toEqual(['not_ready', 'not_ready', 'unauthenticated'])
+      const link = await own.admin<{ code: string }>('POST', 'reviewers/acme/ann/login-link')
+      expect([link.status, link.body.code]).toEqual([503, 'not_ready'])
+      await restartWith(own, routing)
+      expect(await answers()).toEqual([200, 200, 'unauthenticated'])
+    } finally {
+      await own.close()
+    }
+  })
+})
+
+interface Answered {
+  readonly status: number
+  readonly body: { readonly code?: string }
+}
+
+async function restartWith(own: World, routing: string): Promise<void> {
+  await own.stop()
+  await writeFile(`${own.policies}/routing.yaml`, routing)
+  await own.start()
+}
 
 /** What a bare request gets where anybody may ask and it is not 200: it comes from no page, and there is no identity provider. */
 const BARE: Readonly<Record<string, number>> = { signIn: 403, startSingleSignOn: 404, endSingleSignOn: 404 }
