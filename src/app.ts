@@ -23,7 +23,7 @@ import type { Health } from './http/health.ts'
 import { createRates } from './http/rates.ts'
 import { loadSchemas } from './http/schemas.ts'
 import { createServer } from './http/server.ts'
-import { isLoopback, keepsCookies, linkUrl, type Site, siteOf } from './http/site.ts'
+import { isLoopback, keepsCookies, linkUrl, type Site, siteOf, threadUrl } from './http/site.ts'
 import { BEAT_MS } from './http/stream.ts'
 import { createWaits } from './http/waits.ts'
 import {
@@ -158,7 +158,8 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   const metrics = assembleMetrics({ ...adapters, ...asked, log }, parts.createMetrics)
   const store = metrics.observed(adapters.store)
   const webhooks = assembleWebhooks(config, parts.webhooks)
-  const told = { metrics, webhooks, checkpoints, log }
+  const site = siteOfServer(config, () => server)
+  const told = { metrics, webhooks, checkpoints, log, site }
   const deps = depsOf(config, { store, policies, tracing, random, nextCommitId, commitments, ...told })
   const checkpointer = checkpoints.start(deps, log)
   const worker = webhooks.start(deps, { metrics, log, tracing })
@@ -172,6 +173,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     streamBeatMs,
     tracing,
     webhooks: webhooks.ports,
+    site,
   })
   const timer = startTimer(deps, {
     everyMs: parts.timerEveryMs ?? TIMER_EVERY_MS,
@@ -181,17 +183,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     retryMs: NOTE_RETRY_MS,
     onError: (error) => log.error({ err: error }, 'policy loads cannot be recorded yet'),
   })
-  return {
-    ...adapters,
-    deps,
-    metrics,
-    server,
-    health,
-    timer,
-    worker,
-    checkpointer,
-    loads,
-  }
+  return { ...adapters, deps, metrics, server, health, timer, worker, checkpointer, loads }
 }
 
 interface DepsParts extends Adapters {
@@ -202,10 +194,12 @@ interface DepsParts extends Adapters {
   readonly webhooks: Webhooks
   readonly checkpoints: Checkpoints
   readonly log: Logger
+  readonly site: () => Site
 }
 
 function depsOf(config: Config, parts: DepsParts): Deps {
   const { store, policies, random, nextCommitId, commitments, metrics, webhooks, checkpoints, log } = parts
+  const { site } = parts
   return {
     store,
     policies,
@@ -221,6 +215,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     destinations: new Map(),
     freezes: new Map(),
     deliverer: webhooks.deliverer,
+    threadUrl: (thread) => threadUrl(site(), thread),
     sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },
     storeDeadlineMs: config.storeDeadline,
     observe: (observation) => {
@@ -245,16 +240,16 @@ function serverOf(
     streamBeatMs: number
     tracing: Tracing
     webhooks: WebhookPorts
+    site: () => Site
   },
 ): { server: FastifyInstance; health: Health } {
-  const { deps, metrics, log, adminKeyHash, logIdentity, streamBeatMs, tracing, webhooks } = parts
+  const { deps, metrics, log, adminKeyHash, logIdentity, streamBeatMs, tracing, webhooks, site } = parts
   const { health, close } = healthOf(deps)
   const waits = createWaits()
   const endAll = (): void => {
     close()
     waits.endAll()
   }
-  let site: Site | undefined
   const http = {
     gateway: deps,
     schemas: loadSchemas(),
@@ -271,7 +266,7 @@ function serverOf(
     adminKeyHash,
     logIdentity,
     ...singleSignOnOf(config),
-    site: () => (site ??= siteNow(config, server)),
+    site,
     shadowCounts: metrics.shadowCounts,
     watcher: { answered: metrics.observeHttp, aborted: metrics.observeAborted, route: metrics.expectRoute },
   }
@@ -279,8 +274,16 @@ function serverOf(
   return { server, health }
 }
 
-function siteNow({ publicUrl, host }: Config, { server }: FastifyInstance): Site {
-  return siteOf(publicUrl, host, (server.address() as AddressInfo).port)
+/** Until the server listens, its port is the one that was asked for: the timer may be the first to tell somebody. */
+function siteOfServer({ publicUrl, host, port }: Config, server: () => FastifyInstance): () => Site {
+  let known: Site | undefined
+  return () => {
+    if (known) return known
+    const address = server().server.address() as AddressInfo | null
+    const site = siteOf(publicUrl, host, address?.port ?? port)
+    if (address) known = site
+    return site
+  }
 }
 
 /** Connections that may wait until they are taken in. Of those above it the system drops what they say, and says it again after 1, 3, 7 and 15 s; it holds us to its own `somaxconn`. */
@@ -310,7 +313,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     throw error
   }
   const { port } = server.server.address() as AddressInfo
-  const site = siteNow(config, server)
+  const site = siteOfServer(config, () => server)()
   warnOfSite(config, site, log)
   return {
     url: `http://${hostInUrl(config.host)}:${port}`,

@@ -53,7 +53,10 @@ export function checkDocumented(
 }
 
 /** The same for what is sent without having been asked for: deliveries, and changes of threads. */
-export function checkComponent(name: 'WebhookBody' | 'ThreadChange', value: unknown): void {
+export function checkComponent(
+  name: 'WebhookBody' | 'WebhookChatBody' | 'ThreadChange',
+  value: unknown,
+): void {
   expectFits(`#/components/schemas/${name}`, value)
 }
 

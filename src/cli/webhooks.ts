@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { defined } from '../contract/defined.ts'
 import type {
   DeliveryList,
   Redelivered,
@@ -14,6 +15,7 @@ import { jsonOf, visible } from './visible.ts'
 export const WEBHOOKS_USAGE = `countersign webhooks <command>
 
   create TENANT URL        [--event TYPE ...] [--payload full]   prints the secret, once
+  create TENANT URL        --format chat [--event TYPE ...]      tells people what waits, in Slack and the like
   list TENANT
   show ID
   rotate ID                [--overlap-ms N]   a new secret; the old one signs beside it for a day
@@ -32,6 +34,7 @@ const OPTIONS = {
   json: { type: 'boolean', default: false },
   event: { type: 'string', multiple: true },
   payload: { type: 'string' },
+  format: { type: 'string' },
   'overlap-ms': { type: 'string' },
   state: { type: 'string' },
   since: { type: 'string' },
@@ -69,7 +72,7 @@ const COMMANDS: Readonly<
     }
   >
 > = {
-  create: { names: 2, takes: ['event', 'payload'], run: create },
+  create: { names: 2, takes: ['event', 'payload', 'format'], run: create },
   list: { names: 1, run: list },
   show: { names: 1, run: ({ api, named }) => view(api.get(pathOf(named[0]))) },
   rotate: { names: 1, takes: ['overlap-ms'], run: rotate },
@@ -98,10 +101,12 @@ export async function webhooks(args: readonly string[]): Promise<void> {
 const pathOf = (id = '', rest = ''): string => `/api/admin/webhooks/${encodeURIComponent(id)}${rest}`
 
 async function create({ api, values, named: [tenant, url] }: Asked): Promise<Answer> {
-  const { event: events, payload } = values
-  const body = { tenant, url, ...(events && { events }), ...(payload === undefined ? {} : { payload }) }
+  const { event: events, payload, format } = values
+  const body = { tenant, url, ...defined({ events, payload, format }) }
   const json = await api.post<WebhookSecret>('/api/admin/webhooks', body)
-  return { json, text: `${json.id}\n${json.secret}   the secret, shown once` }
+  // a chat looks at no signature
+  const secret = format === 'chat' ? '' : `\n${json.secret}   the secret, shown once`
+  return { json, text: `${json.id}${secret}` }
 }
 
 async function list({ api, named: [tenant = ''] }: Asked): Promise<Answer> {
@@ -114,9 +119,9 @@ async function view(asked: Promise<WebhookView>): Promise<Answer> {
   return { json, text: lineOf(json) }
 }
 
-function lineOf({ id, url, state, waiting, events, failing_since }: WebhookView): string {
+function lineOf({ id, url, state, waiting, events, format, failing_since }: WebhookView): string {
   const failing = failing_since === undefined ? '' : `, failing since ${failing_since}`
-  return `${id}  ${state}${failing}  ${waiting} waiting  ${url}  ${events?.join(' ') ?? 'all events'}`
+  return `${id}  ${state}${failing}  ${waiting} waiting  ${url}  ${events?.join(' ') ?? 'all events'}${format === 'chat' ? '  as text for a chat' : ''}`
 }
 
 const act = ({ api, named: [id] }: Asked, what: string): Promise<Answer> =>

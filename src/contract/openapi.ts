@@ -58,7 +58,12 @@ export function openApiDocument(version: string): object {
     servers: [{ url: '/', description: 'The gateway that served this document.' }],
     tags: Object.entries(PLANES).map(([name, description]) => ({ name, description })),
     paths,
-    webhooks: { decision: { post: webhookObject() } },
+    webhooks: {
+      decision: { post: webhookObject('delivery', 'WebhookBody', 'What happened, as a destination is told') },
+      chat: {
+        post: webhookObject('chatLine', 'WebhookChatBody', 'What happened, as people read it in a chat'),
+      },
+    },
     components: {
       schemas: SCHEMAS,
       securitySchemes: {
@@ -140,16 +145,16 @@ function contentOf(answer: Answer): object {
 }
 
 /** What a destination is sent (design.md section 7). */
-function webhookObject(): object {
+function webhookObject(id: string, body: string, summary: string): object {
   return {
-    operationId: 'delivery',
-    summary: 'What happened, as a destination is told',
+    operationId: id,
+    summary,
     description:
       'At least once, with the same id on every try. Check the signature on the raw body before parsing it (docs/webhooks.md).',
     tags: ['webhook'],
     security: [],
     parameters: parametersOf({ path: '', headers: DELIVERY_HEADERS }),
-    requestBody: { required: true, content: { 'application/json': { schema: referTo('WebhookBody') } } },
+    requestBody: { required: true, content: { 'application/json': { schema: referTo(body) } } },
     responses: {
       '2XX': { description: 'Delivered.' },
       410: { description: 'Goodbye: the destination is told nothing more until somebody resumes it.' },

@@ -25,6 +25,16 @@ export const WebhookPayload = Type.Enum(['thin', 'full'], {
 })
 export type WebhookPayload = Static<typeof WebhookPayload>
 
+export const WebhookFormat = Type.Enum(['event', 'chat'], {
+  description:
+    '`event` unless you ask for `chat`: `{"text": "..."}`, a line for people with a link to the thread, as the incoming webhooks of Slack, Mattermost, Rocket.Chat and Google Chat take it. Nothing that an agent or a person wrote is in it.',
+})
+export type WebhookFormat = Static<typeof WebhookFormat>
+
+/** The body of a delivery to a chat. */
+export const WebhookChatBody = Type.Object({ text: Type.String() })
+export type WebhookChatBody = Static<typeof WebhookChatBody>
+
 /** The body of a delivery. Never a token. */
 export const WebhookBody = Type.Object({
   id: Type.String({ description: 'Of the delivery: the same on every try.' }),
@@ -49,7 +59,12 @@ export const WebhookBody = Type.Object({
 export type WebhookBody = Static<typeof WebhookBody>
 
 const Tenant = Type.String({ pattern: '^[a-z0-9-]{1,32}$' })
-const Events = Type.Array(WebhookEvent, { minItems: 1, uniqueItems: true, description: 'All, when absent.' })
+const Events = Type.Array(WebhookEvent, {
+  minItems: 1,
+  uniqueItems: true,
+  description:
+    'When absent all; for a chat those that wait for people: `review.pending`, `review.escalated`.',
+})
 
 export const CreateWebhook = Type.Object(
   {
@@ -57,6 +72,7 @@ export const CreateWebhook = Type.Object(
     url: Type.String({ maxLength: 2_048 }),
     events: Type.Optional(Events),
     payload: Type.Optional(WebhookPayload),
+    format: Type.Optional(WebhookFormat),
   },
   closed,
 )
@@ -65,9 +81,12 @@ export type CreateWebhook = Static<typeof CreateWebhook>
 export const WebhookView = Type.Object({
   id: Type.String(),
   tenant: Type.String(),
-  url: Type.String(),
+  url: Type.String({
+    description: 'Of a chat only its origin and its end: whoever knows it can write there.',
+  }),
   events: Type.Optional(Type.Array(WebhookEvent)),
   payload: WebhookPayload,
+  format: WebhookFormat,
   created_at: Instant,
   secrets: Type.Integer({ description: 'Two during a rotation: deliveries carry the signatures of both.' }),
   state: Type.Enum(['active', 'paused', 'failing', 'gone'], {

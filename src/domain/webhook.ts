@@ -40,6 +40,8 @@ export interface Destination {
   /** All when absent. */
   readonly events?: readonly string[]
   readonly payload: 'thin' | 'full'
+  /** A line for people instead of the event. */
+  readonly format?: 'chat'
   /** The current one first; an earlier one signs too until its time is over. */
   readonly secrets: readonly { readonly secret: string; readonly until?: number }[]
   readonly created_at: number
@@ -51,6 +53,13 @@ export interface Destination {
 /** Is the destination told of such an event? One that is gone is told nothing any more; one that is paused, later. */
 export function isToldOf({ events, paused }: Destination, event: string): boolean {
   return paused?.reason !== 'gone' && (events === undefined || events.includes(event))
+}
+
+const SHOWN_OF_SECRET = 4
+
+/** Whoever knows the URL of a chat can write into it, so people and evidence see no more than tells two of them apart. */
+export function shownUrl({ url, format }: Pick<Destination, 'url' | 'format'>): string {
+  return format === 'chat' ? `${new URL(url).origin}/...${url.slice(-SHOWN_OF_SECRET)}` : url
 }
 
 export function secretsInForce({ secrets }: Destination, now: number): string[] {

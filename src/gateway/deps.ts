@@ -33,6 +33,8 @@ export interface Deps {
   /** Freezes by tenant. A stale entry is harmless: every commit that lets an agent act guards it. */
   readonly freezes: Map<string, KnownFreezes>
   readonly deliverer: Deliverer
+  /** Where people look at a thread: a page of the console. */
+  threadUrl(thread: string): string
   /** Longest time one store call may take, ms. */
   readonly storeDeadlineMs: number
   /** Of the request that a verb works for. */

@@ -9,7 +9,7 @@ import type {
   WebhookView,
 } from '../contract/webhook.ts'
 import { WEBHOOK_ID } from '../domain/id.ts'
-import type { Destination } from '../domain/webhook.ts'
+import { type Destination, shownUrl } from '../domain/webhook.ts'
 import type { Write } from '../store/store.ts'
 import { type Administrator, adminGuards } from './administrator.ts'
 import type { Deps } from './deps.ts'
@@ -31,7 +31,7 @@ export interface Acting extends Administrator {
   readonly tenant: string
 }
 
-/** @throws GatewayError `too_many_webhooks`, `store_unavailable`, `outcome_unknown`; the URL was checked by the caller */
+/** @throws GatewayError `invalid_request`, `too_many_webhooks`, `store_unavailable`, `outcome_unknown`; the URL was checked by the caller */
 export async function createDestination(
   deps: Deps,
   acting: Acting,
@@ -39,6 +39,7 @@ export async function createDestination(
   composeSecret: ComposeSecret,
 ): Promise<WebhookSecret> {
   const { tenant } = acting
+  const wishes = wishesOf(request)
   await registerTenant(deps, tenant)
   await transact(deps, SYSTEM, () =>
     Promise.resolve({
@@ -53,7 +54,7 @@ export async function createDestination(
     const created: Destination = {
       id: `whk_${tenant}_${deps.nextId()}`,
       url: request.url,
-      ...defined({ events: request.events }),
+      ...wishes,
       payload: request.payload ?? 'thin',
       secrets: [{ secret }],
       created_at: deps.store.now(),
@@ -63,12 +64,31 @@ export async function createDestination(
       list: [...list, created],
       what: {
         type: 'webhook.created',
-        details: { id: created.id, url: created.url, payload: created.payload },
+        details: {
+          id: created.id,
+          url: shownUrl(created),
+          payload: created.payload,
+          format: formatOf(created),
+        },
       },
     }
   })
   return answer
 }
+
+/** Nobody wants to read in a chat what was allowed, unless they say so. */
+const OF_PEOPLE = ['review.pending', 'review.escalated'] as const
+
+function wishesOf({ events, format, payload }: CreateWebhook): Pick<Destination, 'events' | 'format'> {
+  if (format !== 'chat') return events === undefined ? {} : { events }
+  if (payload === 'full') {
+    const errors = [{ pointer: '/payload', message: 'no payload is sent to a chat' }]
+    throw new GatewayError('invalid_request', 'a chat is told names only', { errors })
+  }
+  return { events: events ?? OF_PEOPLE, format }
+}
+
+const formatOf = ({ format }: Destination): WebhookView['format'] => format ?? 'event'
 
 export async function listDestinations(deps: Deps, tenant: string): Promise<WebhookList> {
   const list = await destinations(deps, tenant)
@@ -165,13 +185,14 @@ export function tenantOfWebhook(id: string): string | undefined {
 }
 
 async function viewOf(deps: Deps, tenant: string, one: Destination): Promise<WebhookView> {
-  const { id, url, events, payload, created_at, paused, failing_since } = one
+  const { id, events, payload, created_at, paused, failing_since } = one
   const now = deps.store.now()
   return {
     id,
     tenant,
-    url,
+    url: shownUrl(one),
     payload,
+    format: formatOf(one),
     created_at: isoTime(created_at),
     secrets: one.secrets.filter(({ until = Infinity }) => now < until).length,
     state: paused === undefined ? 'active' : paused.reason === 'admin' ? 'paused' : paused.reason,

@@ -1,6 +1,7 @@
-import type { WebhookBody } from '../contract/webhook.ts'
+import type { WebhookBody, WebhookChatBody } from '../contract/webhook.ts'
 import { defined } from '../contract/defined.ts'
 import type { JsonObject } from '../contract/json.ts'
+import { chatText } from '../domain/chat.ts'
 import { type Destination, isToldOf, type ThreadEvent } from '../domain/webhook.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { Guard, Write } from '../store/store.ts'
@@ -130,19 +131,40 @@ async function deliveryOf(
   { notice, destination }: { readonly notice: Notice; readonly destination: Destination },
 ): Promise<Leased> {
   const id = `whd_${tenant}_${deps.nextId()}`
-  const { at, body, trace } = notice
-  const payload = destination.payload === 'full' ? await payloadOf(deps, tenant, { notice, id }) : undefined
+  const { body, trace } = notice
   const record: DeliveryRecord = {
     destination: destination.id,
     type: body.type,
     ...defined({ thread_id: body.thread_id }),
-    body: JSON.stringify({ id, timestamp: isoTime(at), ...body, ...defined({ payload }) }),
+    body: JSON.stringify(
+      destination.format === 'chat'
+        ? chatBody(deps, body)
+        : await eventBody(deps, tenant, { notice, destination, id }),
+    ),
     created_at: deps.store.now(),
     state: 'waiting',
     attempts: 0,
     ...defined({ trace }),
   }
   return { tenant, destination, id, record }
+}
+
+async function eventBody(
+  deps: Deps,
+  tenant: string,
+  {
+    notice,
+    destination,
+    id,
+  }: { readonly notice: Notice; readonly destination: Destination; readonly id: string },
+): Promise<WebhookBody> {
+  const payload = destination.payload === 'full' ? await payloadOf(deps, tenant, { notice, id }) : undefined
+  return { id, timestamp: isoTime(notice.at), ...notice.body, ...defined({ payload }) }
+}
+
+function chatBody(deps: Deps, body: Notice['body']): WebhookChatBody {
+  const { thread_id } = body
+  return { text: chatText(body, thread_id === undefined ? undefined : deps.threadUrl(thread_id)) }
 }
 
 function deliveryWrites({ destination, id, record }: Leased, until = record.created_at): Write[] {

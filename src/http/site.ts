@@ -41,6 +41,9 @@ export function keepsCookies({ url }: Site): boolean {
 /** Where a one-time link leads. The token stands in the fragment, which browsers send to nobody. */
 export const linkUrl = (site: Site, token: string): string => `${site.url}/console/#/sign-in/${token}`
 
+/** The page of the console that shows a thread. */
+export const threadUrl = (site: Site, thread: string): string => `${site.url}/console/#/thread/${thread}`
+
 const SAFE = ['GET', 'HEAD', 'OPTIONS']
 
 /**

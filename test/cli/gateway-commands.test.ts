@@ -115,6 +115,19 @@ describe('countersign webhooks', () => {
     expect((await run('webhooks', 'list', 'acme')).out).toContain('no webhooks')
   })
 
+  it('registers a chat, which needs no secret, and shows its URL to nobody again', async () => {
+    const url = 'https://chat.example.com/services/T0/B0/channel-key'
+    const created = await run('webhooks', 'create', 'acme', url, '--format', 'chat')
+    const id = created.out.trim()
+    expect([created.code, id]).toEqual([0, expect.stringMatching(/^whk_acme_\w+$/)])
+    expect((await run('webhooks', 'list', 'acme')).out).toContain(
+      `${id}  active  0 waiting  https://chat.example.com/...-key  review.pending review.escalated  as text for a chat`,
+    )
+    expect((await run('webhooks', 'delete', id)).code).toBe(0)
+    const full = await run('webhooks', 'create', 'acme', url, '--format', 'chat', '--payload', 'full')
+    expect([full.code, full.err]).toEqual([1, expect.stringContaining('no payload is sent to a chat')])
+  })
+
   it('shows more deliveries than stand on one page of the API', async () => {
     const [id = ''] = (await run('webhooks', 'create', 'acme', 'https://hooks.example.com/y')).out.split('\n')
     await run('webhooks', 'pause', id)

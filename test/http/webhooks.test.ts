@@ -471,6 +471,7 @@ describe('an administrator', () => {
         tenant: 'acme',
         url: receiver.url,
         payload: 'thin',
+        format: 'event',
         created_at: expect.any(String),
         secrets: 1,
         state: 'active',

@@ -61,5 +61,5 @@ export function FailingSince({ at }: { readonly at: string }) {
   )
 }
 
-export const eventsOf = ({ events, payload }: WebhookView): string =>
-  `${events?.join(', ') ?? 'every event'}${payload === 'full' ? ', with the payload' : ''}`
+export const eventsOf = ({ events, payload, format }: WebhookView): string =>
+  `${events?.join(', ') ?? 'every event'}${payload === 'full' ? ', with the payload' : format === 'chat' ? ', for a chat' : ''}`

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { WebhookSecret, WebhookView } from '../../src/contract/webhook.ts'
+import { type Agent, type Answer, held, MINUTE, openWorld, until, type World } from '../gateway-fixture.ts'
+import { type Receiver, Receivers } from '../webhooks/receiver.ts'
+
+/** Destinations that are chats: people are told where they are (docs/decisions/0024). */
+
+const receivers = new Receivers()
+const PUBLIC = 'https://countersign.example'
+let world: World
+let bot: Agent
+let receiver: Receiver
+
+beforeAll(async () => {
+  receiver = await receivers.open()
+  world = await openWorld({
+    config: { webhooksAllow: `127.0.0.1/32:${receiver.port}`, publicUrl: PUBLIC },
+    webhooks: { everyMs: 20, deadlineMs: 1_000, ca: receivers.ca },
+  })
+  bot = await world.agent()
+}, 60_000)
+afterAll(async () => {
+  await world.close()
+  await receivers.dispose()
+})
+
+const create = (body: object): Promise<Answer<WebhookSecret>> =>
+  world.admin('POST', 'webhooks', { body: { tenant: 'acme', format: 'chat', ...body } })
+const show = async (id: string): Promise<WebhookView> =>
+  (await world.admin<WebhookView>('GET', `webhooks/${id}`)).body
+/** Nothing is under way: a clock that jumps over a lease makes a try come twice. */
+const settled = ({ id }: WebhookSecret): Promise<void> => until(async () => (await show(id)).waiting === 0)
+
+describe('a destination that is a chat', () => {
+  it('is told in a line with a link what waits for people, and what waits for more of them', async () => {
+    const { status, body: hook } = await create({ url: `${receiver.url}/T0/B0/very-secret-1234` })
+    expect(status).toBe(201)
+    const message = 'Look at <https://evil.example|this> @all'
+    const claims = { subject: message, task_label: message, workflow_name: message }
+    await bot.submit('at-once', { tool_name: 't', payload: {} })
+    const { thread } = await held(bot, { payload: { amount: 20_000 }, ...claims }, 'case-7')
+    await settled(hook)
+    world.clock.advance(30 * MINUTE)
+    await world.due()
+    await settled(hook)
+    const about = `(risk high, agent \`bot\`, task \`case-7\`, tenant \`acme\`)\n${PUBLIC}/console/#/thread/${thread}`
+    expect(receiver.got.map(({ raw }) => JSON.parse(raw) as unknown)).toEqual([
+      { text: `\`pay\` waits for people ${about}` },
+      { text: `\`pay\` still waits: more people may decide now ${about}` },
+    ])
+    expect(receiver.got[0]?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'webhook-id': expect.stringMatching(/^whd_acme_/) as string,
+    })
+    await world.admin('DELETE', `webhooks/${hook.id}`)
+  })
+
+  it('hides its URL from everybody: who knows it can write there', async () => {
+    const { body: hook } = await create({ url: `${receiver.url}/T0/B0/very-secret-1234` })
+    const shown = `https://127.0.0.1:${receiver.port}/...1234`
+    expect(await show(hook.id)).toMatchObject({
+      url: shown,
+      format: 'chat',
+      payload: 'thin',
+      events: ['review.pending', 'review.escalated'],
+    })
+    const records = await world.allEvidence()
+    const created = records.filter(({ record }) => record.type === 'webhook.created')
+    expect(created.at(-1)?.record.details).toEqual({
+      id: hook.id,
+      url: shown,
+      payload: 'thin',
+      format: 'chat',
+    })
+    expect(JSON.stringify(records)).not.toContain('very-secret')
+    await world.admin('DELETE', `webhooks/${hook.id}`)
+  })
+
+  it('is told what it asks for, and pinged in words', async () => {
+    const { body: hook } = await create({ url: receiver.url, events: ['decision.rejected'] })
+    const before = receiver.got.length
+    await bot.submit('nobody-knows', { tool_name: '<!channel> `rm`', payload: {} })
+    await until(() => receiver.got.length === before + 1)
+    await world.admin('POST', `webhooks/${hook.id}/ping`)
+    await until(() => receiver.got.length === before + 2)
+    const [rejected, ping] = receiver.got.slice(before).map(({ raw }) => raw)
+    expect(rejected).toContain('`??channel???rm?` was rejected by policy')
+    expect(rejected).not.toContain('console')
+    expect(ping).toBe('{"text":"A test: this chat is told what tenant `acme` asks for."}')
+    await world.admin('DELETE', `webhooks/${hook.id}`)
+  })
+
+  it('gets no payload: 400, and nothing is registered', async () => {
+    const { status, problem } = await create({ url: receiver.url, payload: 'full' })
+    expect([status, problem.code, problem.errors]).toEqual([
+      400,
+      'invalid_request',
+      [{ pointer: '/payload', message: 'no payload is sent to a chat' }],
+    ])
+    expect((await world.admin<object>('GET', 'webhooks?tenant=acme')).body).toEqual({ webhooks: [] })
+  })
+
+  it('is named as what it is: any other format is 400', async () => {
+    expect((await create({ url: receiver.url, format: 'slack' })).status).toBe(400)
+    const { body: hook } = await create({ url: receiver.url, format: 'event' })
+    expect(await show(hook.id)).toMatchObject({ url: receiver.url, format: 'event' })
+    await world.admin('DELETE', `webhooks/${hook.id}`)
+  })
+})
