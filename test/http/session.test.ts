@@ -556,7 +556,7 @@ describe('a session ends', () => {
     })
   })
 
-  it('not by a restart, and not by a bundle that does not load: then nobody is known, and nothing is forgotten', async () => {
+  it('not by a restart, and not by a bundle that does not load: then nobody can say who is known (503), and nothing is forgotten', async () => {
     await inOwnWorld({}, async (own) => {
       const ann = await own.signIn('ann')
       await own.restart()
@@ -564,7 +564,7 @@ describe('a session ends', () => {
       await own.stop()
       await writeFile(join(own.policies, 'routing.yaml'), 'levels: none\n')
       await own.start()
-      expect(await statusOf(ann)).toBe(401)
+      expect(await statusOf(ann)).toBe(503)
       own.clock.advance(30 * MINUTE - 1)
       await own.due()
       await own.changePolicies({ 'routing.yaml': BUNDLE['routing.yaml'] ?? '' })
