@@ -21,9 +21,15 @@ describe('a line for a chat', () => {
   })
 
   it('says which revision it is, when it is not the first', () => {
-    expect(chatText({ ...event, type: 'review.approved', revision: 3 })).toBe(
-      '`payments.refund` was approved (risk high, agent `billing-bot`, task `case-7`, revision 3, tenant `acme`)',
+    expect(chatText({ ...event, type: 'review.approved', revision: 2 })).toBe(
+      '`payments.refund` was approved (risk high, agent `billing-bot`, task `case-7`, revision 2, tenant `acme`)',
     )
+  })
+
+  it('leaves out what is not known', () => {
+    expect(
+      chatText({ type: 'decision.allowed', tenant_id: 'acme', agent_id: 'bot', tool_name: 'web.fetch' }),
+    ).toBe('`web.fetch` was allowed by policy (agent `bot`, tenant `acme`)')
   })
 
   it('of a test names the tenant', () => {
@@ -48,6 +54,7 @@ describe('a line for a chat', () => {
   })
 
   it('cuts the name of a tool that nobody would read to its end', () => {
-    expect(chatText({ ...event, tool_name: 'x'.repeat(1_000) })).toMatch(/^`x{128}\.\.\.` waits/)
+    expect(chatText({ ...event, tool_name: 'x'.repeat(129) })).toMatch(/^`x{128}\.\.\.` waits/)
+    expect(chatText({ ...event, tool_name: 'x'.repeat(128) })).toMatch(/^`x{128}` waits/)
   })
 })
