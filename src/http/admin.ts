@@ -15,7 +15,7 @@ import { issueLink } from '../gateway/login-links.ts'
 import { showPolicies } from '../gateway/show-policies.ts'
 import { endSessions } from '../gateway/sign-out.ts'
 import type { AdminRight } from './admin-right.ts'
-import { bearerOf, requireAdmin, reviewerOf, sessionOf } from './auth.ts'
+import { bearerOf, requireAdmin, reviewerOf, sessionOf, takePlace } from './auth.ts'
 import { acceptStrictJson } from './body.ts'
 import type { HttpDeps } from './deps.ts'
 import { freezeRoutes } from './freeze.ts'
@@ -26,8 +26,10 @@ import { linkUrl } from './site.ts'
 /** The admin plane (design.md section 6). Only the admin key issues anybody's credentials. */
 export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.decorateRequest('adminRight')
-  app.addHook('onRequest', async (request) => {
-    request.adminRight = await rightOf(request, http)
+  app.addHook('onRequest', async (request, reply) => {
+    const right = await rightOf(request, http)
+    if (right.kind === 'reviewer') takePlace(http, reply, `${right.tenant}/${right.id}`)
+    request.adminRight = right
   })
   acceptStrictJson(app)
   for (const kind of ['agent', 'reviewer'] as const) keyRoutes(app, http, kind)

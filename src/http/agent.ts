@@ -27,7 +27,7 @@ import { revise } from '../gateway/revise.ts'
 import { submit } from '../gateway/submit.ts'
 import type { Committed } from '../gateway/transact.ts'
 import { validate } from '../gateway/validate.ts'
-import { bearerOf } from './auth.ts'
+import { bearerOf, takePlace } from './auth.ts'
 import { acceptAnything, acceptStrictJson, countOf } from './body.ts'
 import type { HttpDeps } from './deps.ts'
 import { waitOf } from './headers.ts'
@@ -38,7 +38,7 @@ import { answerProblem, asGatewayError } from './problem.ts'
 export function agentRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.decorateRequest('caller')
   app.addHook('onRequest', authenticate(http))
-  app.addHook('preHandler', decideTogether)
+  app.addHook('preHandler', decideTogether(http))
   acceptStrictJson(app)
   app.setErrorHandler(async (error, request, reply) =>
     answerProblem(await deadKeyFirst(http, request, error), request, reply),
@@ -55,21 +55,22 @@ export function agentRoutes(app: FastifyInstance, http: HttpDeps): void {
 
 /** A known agent passes at once: a hook that waits makes Node buffer the body, which costs more than the whole check. */
 function authenticate(http: HttpDeps): onRequestHookHandler {
-  const admit = (request: FastifyRequest, caller: Caller): void => {
+  const admit = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
     request.caller = caller
     limitRate(http, caller)
+    if (request.method === 'POST') takePlace(http, reply, caller.keyHash)
   }
-  return (request, _, done) => {
+  return (request, reply, done) => {
     const credential = bearerOf(request)
     const known = recognise(http.gateway, credential)
     if (known === undefined) {
       identify(http.gateway, 'agent', credential)
-        .then((caller) => admit(request, caller))
+        .then((caller) => admit(request, reply, caller))
         .then(() => done(), done)
       return
     }
     try {
-      admit(request, known)
+      admit(request, reply, known)
     } catch (error) {
       done(error as Error)
       return
@@ -82,8 +83,11 @@ function authenticate(http: HttpDeps): onRequestHookHandler {
  * Requests that were read in one turn of the event loop are all parsed first and decided after. A processor that goes back
  * and forth between the two for each request spends most of its time on fetching the code of the other.
  */
-const decideTogether: preHandlerHookHandler = (_, __, done) => {
-  setImmediate(done)
+function decideTogether({ gate }: HttpDeps): preHandlerHookHandler {
+  return (_, { raw }, done) => {
+    gate.settle(raw)
+    setImmediate(done)
+  }
 }
 
 /** Whoever was recognised and is refused for another reason first hears that the key is gone, if it is. */

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
 import type { Caller } from '../gateway/caller.ts'
 import { identify, reviewerEntry } from '../gateway/identify.ts'
@@ -40,6 +40,18 @@ export async function reviewerOf(request: FastifyRequest, http: HttpDeps): Promi
   }
   refuseForeign(request, http.site())
   return identifySession(http.gateway, session)
+}
+
+/**
+ * The place of the request is this caller's: whatever one of them sends, and however slowly, others are let in.
+ *
+ * @throws GatewayError `rate_limited`
+ */
+export function takePlace({ gate }: HttpDeps, { raw }: FastifyReply, sender: string): void {
+  if (gate.assign(raw, sender)) return
+  throw new GatewayError('rate_limited', 'too many requests of yours are on their way in at once', {
+    retryAfter: 1,
+  })
 }
 
 /** Whom an `onRequest` hook has found. @throws GatewayError `unauthenticated` */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GatewayError, problemOf } from '../contract/errors.ts'
 import { type Goals, LOAD_LIMIT, nextLimit } from './load-limit.ts'
+import { createSenders } from './senders.ts'
 
 /**
  * Lets requests in, or refuses them before anything else is done for them: before routing, credentials and bodies. Refusing costs a fifth of
@@ -11,6 +12,10 @@ export interface Gate {
   enter(request: IncomingMessage, response: ServerResponse, handle: () => void): void
   /** The request only waits from now on, and takes nobody's place; it may `enter` again. */
   park(response: ServerResponse): void
+  /** The place is taken for `sender`. False when that one would have more than three quarters of the places that are always there, or of the room for bodies. */
+  assign(response: ServerResponse, sender: string): boolean
+  /** What was sent is there: the place is its work's from now on, and no longer counts for its sender. */
+  settle(response: ServerResponse): void
   close(): void
 }
 
@@ -67,8 +72,11 @@ interface Waiting {
 
 interface Ticket {
   readonly kind: Kind
-  readonly at: number
   readonly bytes: number
+  /** Since when the gateway works for it, ms. */
+  at: number
+  /** Whose body is on its way in. */
+  sender: string | undefined
 }
 
 type Admitted = ServerResponse & { [TICKET]?: Ticket | undefined }
@@ -82,6 +90,7 @@ class RequestGate implements Gate {
   readonly #now: () => number
   readonly #goals: Goals
   readonly #underWay = { ...NONE }
+  readonly #senders = { propose: createSenders(), follow: createSenders(), people: createSenders() }
   readonly #timer: NodeJS.Timeout
   readonly #waiting: Readonly<Record<Kind, Waiting[]>> = { propose: [], follow: [], people: [] }
   /** Runs while there is something to do. */
@@ -93,6 +102,8 @@ class RequestGate implements Gate {
   readonly #mostBytes: number
   #limit: number = LOAD_LIMIT.MOST
   #bytes = 0
+  /** Requests of agents whose bodies are on their way in. */
+  #arriving = 0
   #most = 0
   #served = 0
   #servedMs = 0
@@ -133,6 +144,27 @@ class RequestGate implements Gate {
     if (ticket) this.#letIn(ticket.kind)
   }
 
+  assign(response: Admitted, sender: string): boolean {
+    const ticket = response[TICKET]
+    if (ticket === undefined || ticket.sender !== undefined) return true
+    const { kind, bytes } = ticket
+    // not of the places that there are now: when they become fewer, what one sender holds must not be all of them
+    const all = { count: kind === 'people' ? PEOPLE : LOAD_LIMIT.LEAST, bytes: this.#mostBytes }
+    if (!this.#senders[kind].take(sender, bytes, all)) return false
+    ticket.sender = sender
+    if (kind !== 'people') this.#arriving += 1
+    return true
+  }
+
+  settle(response: Admitted): void {
+    const ticket = response[TICKET]
+    if (ticket?.sender === undefined) return
+    this.#senders[ticket.kind].free(ticket.sender, ticket.bytes)
+    ticket.sender = undefined
+    ticket.at = this.#now()
+    if (ticket.kind !== 'people') this.#arriving -= 1
+  }
+
   close(): void {
     clearInterval(this.#timer)
     clearInterval(this.#ticker)
@@ -146,7 +178,7 @@ class RequestGate implements Gate {
     this.#bytes += bytes
     this.#underWay[kind] += 1
     this.#most = Math.max(this.#most, this.#underWay.propose, this.#underWay.follow)
-    ;(response as Admitted)[TICKET] = { kind, at: this.#now(), bytes }
+    ;(response as Admitted)[TICKET] = { kind, at: this.#now(), bytes, sender: undefined }
     // complete is enough: whoever reads slowly takes nobody's place
     response.on('prefinish', this.#leave)
     response.once('close', this.#leave)
@@ -220,9 +252,11 @@ class RequestGate implements Gate {
   }
 
   #release(response: ServerResponse): void {
+    // how long a body takes says nothing of how much there is to do
+    const arrived = (response as Admitted)[TICKET]?.sender === undefined
     const ticket = this.#free(response)
     if (ticket === undefined) return
-    if (ticket.kind !== 'people') {
+    if (ticket.kind !== 'people' && arrived) {
       this.#served += 1
       this.#servedMs += this.#now() - ticket.at
     }
@@ -232,6 +266,7 @@ class RequestGate implements Gate {
   #free(response: Admitted): Ticket | undefined {
     const ticket = response[TICKET]
     if (ticket === undefined) return undefined
+    this.settle(response)
     response[TICKET] = undefined
     this.#underWay[ticket.kind] -= 1
     this.#bytes -= ticket.bytes
@@ -268,7 +303,7 @@ class RequestGate implements Gate {
   #meanServedMs(elapsedMs: number): number {
     if (this.#served > 0) return this.#servedMs / this.#served
     const { propose, follow } = this.#underWay
-    return propose + follow > 0 ? this.#lastServedMs + elapsedMs : 0
+    return propose + follow > this.#arriving ? this.#lastServedMs + elapsedMs : 0
   }
 
   #tell(began: boolean): void {

@@ -88,6 +88,9 @@ function asked(url: string, headers?: Record<string, string>): number {
 const askOften = (url: string, times: number): FakeResponse[] => Array.from({ length: times }, () => ask(url))
 const admitted = (all: readonly FakeResponse[]): FakeResponse[] => all.filter(({ entered }) => entered === 1)
 
+const assign = (response: FakeResponse | undefined, sender: string): boolean =>
+  gate.assign(response as unknown as ServerResponse, sender)
+
 /** Lets the gate's timers run for `ms`, while each turn of the loop takes `turnMs` by its clock. */
 function pass(ms: number, turnMs: number = TICK_MS): void {
   for (let left = ms; left > 0; left -= TICK_MS) {
@@ -199,6 +202,46 @@ describe('the gate', () => {
     large[0]?.emit('close')
     expect(asked(PROPOSE, { 'content-length': 'nonsense' })).toBe(0)
     expect(asked(PROPOSE, { 'content-length': '-1' })).toBe(503)
+  })
+
+  it('a sender has three quarters of the least places at the most, until what it sends is there', () => {
+    const all = askOften(PROPOSE, MOST)
+    const taken = all.map((one) => assign(one, 'bot'))
+    expect(taken.filter(Boolean)).toHaveLength(0.75 * LEAST)
+    expect(assign(all.at(-1), 'other')).toBe(true)
+    gate.settle(all[0] as unknown as ServerResponse)
+    gate.settle(all[0] as unknown as ServerResponse)
+    expect(assign(all.at(-2), 'bot')).toBe(true)
+    expect(assign(all.at(-3), 'bot')).toBe(false)
+    // those who leave, and those who only wait, give back what they had, once
+    all[1]?.emit('close')
+    gate.park(all[1] as unknown as ServerResponse)
+    gate.park(all[2] as unknown as ServerResponse)
+    expect([assign(all.at(-3), 'bot'), assign(all.at(-4), 'bot'), assign(all.at(-5), 'bot')]).toEqual([
+      true,
+      true,
+      false,
+    ])
+    // of its own kind: what it asked before it may follow up
+    expect(assign(ask(FOLLOW[1] ?? ''), 'bot')).toBe(true)
+  })
+
+  it('bodies that take their time make no places fewer', () => {
+    const slow = askOften(PROPOSE, 10)
+    for (const one of slow) assign(one, 'bot')
+    pass(10_000)
+    for (const one of slow.slice(5)) gate.settle(one as unknown as ServerResponse)
+    for (const one of slow) one.emit('close')
+    pass(100)
+    expect(limits.at(-1)).toBe(MOST)
+  })
+
+  it('a sender has three quarters of the room for bodies at the most', () => {
+    const large = Array.from({ length: 64 }, () => ask(PROPOSE, { 'content-length': String(BODY_BYTES) }))
+    expect(large.filter((one) => assign(one, 'bot'))).toHaveLength(48)
+    expect(assign(large[63], 'other')).toBe(true)
+    for (const one of large) one.emit('close')
+    expect(assign(ask(PROPOSE, {}), 'bot')).toBe(true)
   })
 
   it('has fewer places while turns of the loop are long, never fewer than the least, and all of them again later', () => {

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LIMITS } from '../../src/contract/limits.ts'
 import { type Agent, newTask, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 import { exchange } from './socket.ts'
 
@@ -55,6 +56,38 @@ describe('slow clients', () => {
     },
     20_000,
   )
+
+  it.each([
+    ['short', 17],
+    ['long', LIMITS.BODY_BYTES],
+  ])('an agent whose %s bodies do not come is told so, and keeps no other agent out', async (_, length) => {
+    const head = `Host: x\r\nAuthorization: Bearer ${bot.key}\r\nContent-Type: application/json\r\nContent-Length: ${length}`
+    const text = `POST /api/agent/tasks/slow/requests HTTP/1.1\r\n${head}\r\n\r\n{"tool`
+    const other = await world.agent('other')
+    const strangers = Array.from({ length: 600 }, () => stranger(text, '429 Too Many Requests'))
+    try {
+      // some are refused; the others go on waiting for their bodies
+      await Promise.race(strangers.map(({ told }) => told.then((is) => is || new Promise(() => {}))))
+      expect((await other.submit(newTask(), { tool_name: 't' })).status).toBe(200)
+      expect((await other.poll({ task_id: 'none' })).status).toBe(404)
+    } finally {
+      for (const { socket } of strangers) socket.destroy()
+    }
+  })
+
+  it('a reviewer whose bodies do not come keeps no administrator out', async () => {
+    const head = `Host: x\r\nAuthorization: Bearer ${ann.key}\r\nContent-Type: application/json\r\nContent-Length: 17`
+    const text = `POST /api/review/threads/thr_0/votes HTTP/1.1\r\n${head}\r\n\r\n{"deci`
+    const ben = await world.reviewer('ben')
+    const strangers = Array.from({ length: 150 }, () => stranger(text, '429 Too Many Requests'))
+    try {
+      await Promise.race(strangers.map(({ told }) => told.then((is) => is || new Promise(() => {}))))
+      expect((await ben.call('GET', 'me')).status).toBe(200)
+      expect((await world.admin('GET', 'policies')).status).toBe(200)
+    } finally {
+      for (const { socket } of strangers) socket.destroy()
+    }
+  })
 })
 
 /** A connection on which this was said, and whether the answer begins so: when that is known. */
