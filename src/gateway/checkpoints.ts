@@ -8,7 +8,7 @@ import type { Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
 import { type CheckpointRecord, INDEX, put, read, remove, unchanged } from './records.ts'
-import { type Plan, storeCall, transact } from './transact.ts'
+import { type Plan, readConfirmed, transact } from './transact.ts'
 
 /** Checkpoints of evidence (design.md section 8): who keeps one outside can later show that no record before it was changed, dropped or added. */
 
@@ -112,10 +112,10 @@ export async function listCheckpoints(
     limit: Math.min(Number(limit ?? LIMITS.PAGE_ITEMS), LIMITS.PAGE_ITEMS),
     ...(before === undefined ? {} : { max: Number(before) - 1 }),
   }
-  const entries = await storeCall(() => deps.store.range(tenant, INDEX.checkpoints, bounds))
-  const found = await storeCall(() =>
-    Promise.all(entries.map(({ member }) => read(deps.store, tenant, 'checkpoint', member))),
-  )
+  const found = await readConfirmed(deps, tenant, async () => {
+    const entries = await deps.store.range(tenant, INDEX.checkpoints, bounds)
+    return Promise.all(entries.map(({ member }) => read(deps.store, tenant, 'checkpoint', member)))
+  })
   return {
     origin,
     verifier_key: verifierKey(origin, identity.key.public),

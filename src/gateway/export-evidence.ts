@@ -4,7 +4,7 @@ import type { StoredEvent } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
 import { SYSTEM } from './records.ts'
-import { storeCall, transact } from './transact.ts'
+import { readConfirmed, transact } from './transact.ts'
 
 /** A record may hold a whole request body, so few are in memory at a time. */
 const CHUNK = 16
@@ -28,7 +28,9 @@ export async function* exportEvidence(
   await noteRead(deps, range, reader)
   let { after, limit } = range
   while (limit > 0) {
-    const events = await storeCall(() => deps.store.events(range.tenant, after, Math.min(limit, CHUNK)))
+    const most = Math.min(limit, CHUNK)
+    const from = after
+    const events = await readConfirmed(deps, range.tenant, () => deps.store.events(range.tenant, from, most))
     const last = events.at(-1)
     if (last === undefined) return
     // together: a chunk of HTTP for each line would cost more than reading it

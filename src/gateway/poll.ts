@@ -20,7 +20,7 @@ import { overtaken } from './overtaken.ts'
 import { INDEX, put, read, revisionId, unchanged, type Versioned } from './records.ts'
 import { filledNow } from './tally.ts'
 import { beforeDeadline, moved, writeThread } from './threads.ts'
-import { type Committed, type Plan, storeCall, transact } from './transact.ts'
+import { type Committed, isReadAhead, type Plan, storeCall, transact } from './transact.ts'
 
 export interface PollTarget {
   readonly thread_id?: string
@@ -75,11 +75,20 @@ async function look(
   const become = await overtaken(deps, thread, freezes)
   if (become?.answer.status === 'approved') return { ...become, answer: 'just approved' }
   if (become) return { ...become, answer: decisionOn(become.answer, deps.store.now()) }
-  if (thread.value.status !== 'approved' || thread.value.approval?.redeemed_at !== undefined) {
-    return { answer: decisionOn(thread.value, deps.store.now()) }
-  }
+  if (thread.value.status !== 'approved' || thread.value.approval?.redeemed_at !== undefined)
+    return asRead(deps, thread)
   const plan = await approvedRead(deps, caller, thread, entry)
   return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
+}
+
+/** A decision that a failover may take back is none yet; that nobody has decided promises nothing. */
+function asRead(deps: Deps, thread: Versioned<Thread>): Plan<Decision> {
+  const { thread_id, status } = thread.value
+  return {
+    answer: decisionOn(thread.value, deps.store.now()),
+    guards: [unchanged('thread', thread_id, thread)],
+    confirmed: status !== 'pending_review' && isReadAhead(deps),
+  }
 }
 
 /** A poll by task alone means the newest thread of that task for that agent. */

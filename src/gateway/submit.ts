@@ -20,7 +20,7 @@ import { charge, chargesOf, exceededBy, limitGuards } from './limits.ts'
 import type { Notice } from './outbox.ts'
 import { INDEX, put, revisionId, unchanged } from './records.ts'
 import { claimsOf, currentRevision, listThread, nonceOf, revisionRecord, writeThread } from './threads.ts'
-import { type Committed, type Plan, transact } from './transact.ts'
+import { type Committed, isReadAhead, type Plan, transact } from './transact.ts'
 
 export interface Submission {
   readonly taskId: string
@@ -77,7 +77,8 @@ async function evaluateOnce(
     await keyInForce(deps, caller)
     const guards = [unchanged('answer', attempt.id, attempt.known), freezeGuard(world.freezes)]
     const landed = (): void => deps.observe({ kind: 'replayed', decision: verdictOf(replay) })
-    return { answer: replay, replayed: true, guards, landed, confirmed: replay.status === 'allow' }
+    const confirmed = replay.status === 'allow' || isReadAhead(deps)
+    return { answer: replay, replayed: true, guards, landed, confirmed }
   }
   return remembering(await evaluate(deps, caller, submission, world), attempt, deps.store.now(), under)
 }

@@ -76,6 +76,31 @@ export async function transact<T>(
   })
 }
 
+/**
+ * Whether what can be read may be less than is promised: replicas confirm a commit after it can be seen. Where it is on disk before that, or where nothing is
+ * promised, reading goes on while nothing can be written.
+ */
+export const isReadAhead = ({ store }: Deps): boolean => store.durability === 'replicated'
+
+/**
+ * Reads what is kept outside as proof: what a failover may take back would speak against the store for ever.
+ *
+ * @throws GatewayError `store_unavailable`, `outcome_unknown`
+ */
+export async function readConfirmed<T>(
+  deps: Deps,
+  tenant: string,
+  reading: () => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  if (!isReadAhead(deps)) return storeCall(reading)
+  const { answer } = await transact(deps, tenant, async () => {
+    const epoch = await deps.store.epoch(tenant)
+    const found = await reading()
+    return { answer: found, guards: [{ epoch }], confirmed: found.length > 0 }
+  })
+  return answer
+}
+
 /** The world moved on meanwhile: the verb must decide afresh. */
 interface Outdated {
   readonly failed: readonly Guard[]

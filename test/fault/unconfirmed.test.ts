@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { parseRedisAddress } from '../../src/store/redis/address.ts'
+import { keysOf } from '../../src/store/redis/keys.ts'
+import { openRedisStore } from '../../src/store/redis/redis.ts'
+import { slotOf } from '../../src/store/redis/slots.ts'
+import { Agent, type Answer, newTask, openWorld, Reviewer, REVIEWED, type World } from '../gateway-fixture.ts'
+import type { RedisServer } from '../redis/server.ts'
+import { eventually, type Servers, startCluster } from '../redis/topologies.ts'
+
+/*
+ * The replica of one shard stands still: commits of its tenants are executed, and nobody confirms them. What a failover may take back is told to nobody,
+ * also where it is only read (docs/operations.md, "An answer is as durable as the settings say, before it leaves").
+ */
+const SHARDS = 3
+let redis: Servers
+let replica: RedisServer
+let world: World
+let other: World
+let agent: Agent
+let ann: Reviewer
+
+const shardOf = (tenant: string): number => Math.floor((slotOf(keysOf(tenant).head) * SHARDS) / 16_384)
+
+beforeAll(async () => {
+  redis = await startCluster(SHARDS, SHARDS)
+  // what is noted about the whole gateway is confirmed meanwhile
+  expect(shardOf('acme')).not.toBe(shardOf('_system'))
+  replica = redis.servers[SHARDS + shardOf('acme')] as RedisServer
+  const openStore = (): ReturnType<typeof openRedisStore> =>
+    openRedisStore({ address: parseRedisAddress(redis.url), replicas: 1, callMs: 400 })
+  const options = { openStore, config: { storeDeadline: 400 } }
+  world = await openWorld({ ...options, checkpointEveryMs: 50 })
+  other = await openWorld(options)
+  const [bot, reviewer] = [await world.agent(), await world.reviewer('ann')]
+  // the gateway that is asked again is another one
+  agent = new Agent(other, bot.key)
+  ann = new Reviewer(world, reviewer.key)
+}, 60_000)
+afterAll(async () => {
+  await world.close()
+  await other.close()
+  await redis.dispose()
+})
+beforeEach(async () => {
+  replica.signal('SIGCONT')
+  await eventually(
+    async () => (await agent.submit(newTask(), { tool_name: 't', payload: {} })).status === 200,
+  )
+})
+
+/** What is asked while nobody confirms, and once somebody does. */
+async function unconfirmed<T>(ask: () => Promise<Answer<T>>): Promise<Answer<T>> {
+  const { status, problem } = await ask()
+  expect([status, problem.code]).toEqual([503, 'outcome_unknown'])
+  replica.signal('SIGCONT')
+  return ask()
+}
+
+describe('what no replica has confirmed', () => {
+  it.each([
+    ['a review', { tool_name: 'pay', payload: REVIEWED }, 'pending_review'],
+    ['a refusal', { tool_name: 'unheard-of', payload: {} }, 'reject'],
+    ['an allow', { tool_name: 't', payload: {} }, 'allow'],
+  ] as const)('%s is no answer under its Idempotency-Key either', async (_, call, status) => {
+    const [task, key] = [newTask(), { 'idempotency-key': '"again"' }]
+    replica.signal('SIGSTOP')
+    expect((await agent.submit(task, call, key)).problem.code).toBe('outcome_unknown')
+    const { body, headers } = await unconfirmed(() => agent.submit(task, call, key))
+    expect([body.status, headers.get('idempotent-replayed')]).toEqual([status, 'true'])
+  })
+
+  it.each([
+    ['reject', 'rejected'],
+    ['request_changes', 'changes_requested'],
+  ] as const)('a vote to %s is no answer to a poll', async (decision, status) => {
+    const { body } = await agent.submit(newTask(), { tool_name: 'pay', payload: REVIEWED })
+    const thread_id = body.thread_id as string
+    replica.signal('SIGSTOP')
+    const voted = await ann.vote(thread_id, { decision, revision: 1, comment: 'no' })
+    expect(voted.problem.code).toBe('outcome_unknown')
+    expect((await unconfirmed(() => agent.poll({ thread_id }))).body.status).toBe(status)
+  })
+
+  it.each([
+    ['evidence?tenant=acme&after=0&limit=1', '"number":1'],
+    ['checkpoints?tenant=acme&limit=1', '"size":'],
+  ])('GET %s shows nothing that could be kept outside', async (path, something) => {
+    await eventually(async () => (await other.admin('GET', path)).text.includes(something))
+    replica.signal('SIGSTOP')
+    expect((await unconfirmed(() => other.admin('GET', path))).status).toBe(200)
+  })
+})
