@@ -8,7 +8,7 @@ import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { requireDirectory } from './not-ready.ts'
 import { holderId, put, read, remove, unchanged } from './records.ts'
 import { registerTenant } from './tenants.ts'
-import { forgetKey, transact } from './transact.ts'
+import { forgetKey, isNothing, readConfirmed, transact } from './transact.ts'
 
 export interface Holder {
   readonly tenant: string
@@ -59,6 +59,11 @@ export async function revokeKey(deps: Deps, holder: Holder): Promise<void> {
   const { tenant, kind, id } = holder
   const none = new GatewayError('not_found', `${kind} \`${id}\` has no key`)
   if (!TENANT_NAME.test(tenant) || !HOLDER_NAME.test(id)) throw none
+  const held = async (): Promise<unknown[]> => {
+    const one = await read(deps.store, tenant, 'holder', holderId(kind, id))
+    return one === undefined ? [] : [one]
+  }
+  if (isNothing(await readConfirmed(deps, tenant, held, isNothing))) throw none
   const { answer: dead } = await transact(deps, tenant, async () => {
     const current = await read(deps.store, tenant, 'holder', holderId(kind, id))
     if (current === undefined) throw none

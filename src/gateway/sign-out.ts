@@ -2,12 +2,13 @@ import { GatewayError } from '../contract/errors.ts'
 import type { Actor } from '../domain/evidence.ts'
 import { HOLDER_NAME, TENANT_NAME } from '../domain/id.ts'
 import type { SessionEnd } from '../domain/session.ts'
+import type { IndexEntry } from '../store/store.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import type { Person } from './login-links.ts'
 import { INDEX, remove } from './records.ts'
 import { endSession, unlist } from './sessions.ts'
-import { type Plan, storeCall, transact } from './transact.ts'
+import { isNothing, type Plan, readConfirmed, transact } from './transact.ts'
 
 const BATCH = 100
 
@@ -50,7 +51,8 @@ interface Ending {
 async function endAll(deps: Deps, { tenant, id }: Person, ending: Ending): Promise<number> {
   const index = INDEX.signIns(id)
   for (let done = 0; ;) {
-    const entries = await storeCall(() => deps.store.range(tenant, index, { limit: BATCH }))
+    const reading = (): Promise<IndexEntry[]> => deps.store.range(tenant, index, { limit: BATCH })
+    const entries = await readConfirmed(deps, tenant, reading, isNothing)
     if (entries.length === 0) return done
     const members = entries.map((entry) => entry.member)
     await transact(deps, tenant, async () =>

@@ -83,23 +83,29 @@ export async function transact<T>(
 export const isReadAhead = ({ store }: Deps): boolean => store.durability === 'replicated'
 
 /**
- * Reads what is kept outside as proof: what a failover may take back would speak against the store for ever.
+ * Reads what is told as lasting: that a key is gone, or what is kept outside as proof. What a failover may take back would be neither.
  *
+ * @param isTold whether what was found is told, or something is to be done about it first; that a tenant without evidence has nothing needs no confirmation
  * @throws GatewayError `store_unavailable`, `outcome_unknown`
  */
 export async function readConfirmed<T>(
   deps: Deps,
   tenant: string,
   reading: () => Promise<readonly T[]>,
+  isTold: (found: readonly T[]) => boolean = () => true,
 ): Promise<readonly T[]> {
   if (!isReadAhead(deps)) return storeCall(reading)
   const { answer } = await transact(deps, tenant, async () => {
     const epoch = await deps.store.epoch(tenant)
     const found = await reading()
-    return { answer: found, guards: [{ epoch }], confirmed: found.length > 0 }
+    const confirmed = isTold(found) && !(isNothing(found) && isNothing(await deps.store.events(tenant, 0, 1)))
+    return { answer: found, guards: [{ epoch }], confirmed }
   })
   return answer
 }
+
+/** For what is to be ended: that nothing is left of it. */
+export const isNothing = (found: readonly unknown[]): boolean => found.length === 0
 
 /** The world moved on meanwhile: the verb must decide afresh. */
 interface Outdated {

@@ -81,6 +81,24 @@ describe('what no replica has confirmed', () => {
     expect((await unconfirmed(() => agent.poll({ thread_id }))).body.status).toBe(status)
   })
 
+  it('a session that was ended is not said to be ended', async () => {
+    const signedIn = await world.signIn('ben')
+    expect((await signedIn.list()).status).toBe(200)
+    replica.signal('SIGSTOP')
+    const end = (): Promise<Answer<unknown>> => other.admin('DELETE', 'reviewers/acme/ben/sessions')
+    expect((await end()).problem.code).toBe('outcome_unknown')
+    expect((await unconfirmed(end)).status).toBe(204)
+    expect((await signedIn.list()).status).toBe(401)
+  })
+
+  it('a key that was revoked is not said to be gone', async () => {
+    await world.reviewer('cat')
+    replica.signal('SIGSTOP')
+    const revoke = (): Promise<Answer<unknown>> => other.admin('DELETE', 'reviewers/acme/cat/key')
+    expect((await revoke()).problem.code).toBe('outcome_unknown')
+    expect((await unconfirmed(revoke)).problem.code).toBe('not_found')
+  })
+
   it.each([
     ['evidence?tenant=acme&after=0&limit=1', '"number":1'],
     ['checkpoints?tenant=acme&limit=1', '"size":'],
