@@ -7,6 +7,7 @@ import { destinations } from '../gateway/destinations.ts'
 import type { Span } from '../gateway/origin.ts'
 import type { Deliverer, Leased } from '../gateway/deliverer.ts'
 import { INDEX, SYSTEM } from '../gateway/records.ts'
+import { isNothing, readConfirmed } from '../gateway/transact.ts'
 import { createOutcomes, type Outcomes } from './outcomes.ts'
 import type { Outbound, Sent } from '../outbound/outbound.ts'
 import { sign } from './signature.ts'
@@ -164,13 +165,27 @@ class OutboxWorker implements Worker {
       throw error
     })
     this.#occupy(id, claimed.length - limit)
-    for (const { member } of claimed) this.#begin({ tenant, destination, id: member })
+    const lasts = isNothing(claimed) ? undefined : this.#lasts(tenant, claimed)
+    for (const { member } of claimed) this.#begin({ tenant, destination, id: member }, lasts)
     if (claimed.length < limit) this.#upToDate.add(id)
     else this.#upToDate.delete(id)
   }
 
-  #begin(item: Item): void {
-    const posting = post(this.#deps, this.#options, item, this.#stop.signal)
+  /** False when a failover may take back what was claimed: nobody is told of it, and it comes back when the lease ends. Nobody else waits for that. */
+  async #lasts(tenant: string, claimed: readonly unknown[]): Promise<boolean> {
+    try {
+      await readConfirmed(this.#deps, tenant, () => Promise.resolve(claimed))
+      return true
+    } catch (error) {
+      this.#options.onError(error)
+      return false
+    }
+  }
+
+  #begin(item: Item, lasts = Promise.resolve(true)): void {
+    const posting = lasts.then((yes) =>
+      yes ? post(this.#deps, this.#options, item, this.#stop.signal) : undefined,
+    )
     const trying = posting
       .finally(() => this.#free(item))
       .then((posted) => posted && this.#record(item, posted))

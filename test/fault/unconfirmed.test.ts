@@ -6,6 +6,7 @@ import { slotOf } from '../../src/store/redis/slots.ts'
 import { Agent, type Answer, newTask, openWorld, Reviewer, REVIEWED, type World } from '../gateway-fixture.ts'
 import type { RedisServer } from '../redis/server.ts'
 import { eventually, type Servers, startCluster } from '../redis/topologies.ts'
+import { type Receiver, Receivers } from '../webhooks/receiver.ts'
 
 /*
  * The replica of one shard stands still: commits of its tenants are executed, and nobody confirms them. What a failover may take back is told to nobody,
@@ -18,6 +19,8 @@ let world: World
 let other: World
 let agent: Agent
 let ann: Reviewer
+let receiver: Receiver
+const receivers = new Receivers()
 
 const shardOf = (tenant: string): number => Math.floor((slotOf(keysOf(tenant).head) * SHARDS) / 16_384)
 
@@ -28,9 +31,16 @@ beforeAll(async () => {
   replica = redis.servers[SHARDS + shardOf('acme')] as RedisServer
   const openStore = (): ReturnType<typeof openRedisStore> =>
     openRedisStore({ address: parseRedisAddress(redis.url), replicas: 1, callMs: 400 })
-  const options = { openStore, config: { storeDeadline: 400 } }
-  world = await openWorld({ ...options, checkpointEveryMs: 50 })
-  other = await openWorld(options)
+  receiver = await receivers.open()
+  const config = { storeDeadline: 400, webhooksAllow: `127.0.0.1/32:${receiver.port}` }
+  const webhooks = { ca: receivers.ca, deadlineMs: 1_000 }
+  world = await openWorld({
+    openStore,
+    config,
+    webhooks: { ...webhooks, everyMs: 3_600_000 },
+    checkpointEveryMs: 50,
+  })
+  other = await openWorld({ openStore, config, webhooks: { ...webhooks, everyMs: 20 } })
   const [bot, reviewer] = [await world.agent(), await world.reviewer('ann')]
   // the gateway that is asked again is another one
   agent = new Agent(other, bot.key)
@@ -39,6 +49,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await world.close()
   await other.close()
+  await receivers.dispose()
   await redis.dispose()
 })
 beforeEach(async () => {
@@ -97,6 +108,22 @@ describe('what no replica has confirmed', () => {
     const revoke = (): Promise<Answer<unknown>> => other.admin('DELETE', 'reviewers/acme/cat/key')
     expect((await revoke()).problem.code).toBe('outcome_unknown')
     expect((await unconfirmed(revoke)).problem.code).toBe('not_found')
+  })
+
+  it('a decision is told to no receiver of webhooks', async () => {
+    await world.admin('POST', 'webhooks', { body: { tenant: 'acme', url: receiver.url } })
+    const told = (task: string): boolean => receiver.got.some(({ body }) => body['task_id'] === task)
+    const before = newTask()
+    await agent.submit(before, { tool_name: 't', payload: {} })
+    await eventually(() => Promise.resolve(told(before)))
+    replica.signal('SIGSTOP')
+    const task = newTask()
+    // a gateway that has told this receiver nothing yet leases nothing: who looks first makes the delivery
+    const { problem } = await new Agent(world, agent.key).submit(task, { tool_name: 't', payload: {} })
+    expect([problem.code, told(task)]).toEqual(['outcome_unknown', false])
+    replica.signal('SIGCONT')
+    // when the lease of who could not confirm it has ended
+    await eventually(() => Promise.resolve(told(task)))
   })
 
   it.each([
