@@ -7,6 +7,7 @@ import type { Facts } from './facts.ts'
 import type { CompiledLimit, Hit, Run } from './run.ts'
 import { isSensitive } from './sensitive.ts'
 import type { Call, LimitUse, Outcome } from './snapshot.ts'
+import { toNfc } from './text.ts'
 
 /** The leaves that read what a limit counts and by what it counts. */
 export interface LimitLeaves {
@@ -110,7 +111,9 @@ function scopeOf({ ir, per }: CompiledLimit, facts: Facts): string | undefined |
   const value = per === undefined ? MISSING : valueOfLeaf(per, facts)
   if (value === NOTHING) return NOTHING
   const scalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
-  return scalar ? sha256(canonicalJson([fieldText(ir.per), value])) : undefined
+  if (!scalar) return undefined
+  // Two texts that a test takes for the same are the same to a limit.
+  return sha256(canonicalJson([fieldText(ir.per), typeof value === 'string' ? toNfc(value) : value]))
 }
 
 /**

@@ -73,6 +73,15 @@ describe('what a call uses of a limit', () => {
     expect(names[0]).toMatch(/^l [0-9a-f]{64}$/)
   })
 
+  it('by a field counts texts together that tests take for the same, however they are composed', async () => {
+    const files = limit('{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.to }')
+    const names = await Promise.all(
+      ['caf\u00e9', 'cafe\u0301', 'cafe'].map(async (to) => (await decide(files, { to })).limits?.[0]?.limit),
+    )
+    expect(names[0]).toBe(names[1])
+    expect(names[0]).not.toBe(names[2])
+  })
+
   it('applies to every tool of the file, under one name', async () => {
     const files = bundle({
       'tools/pay.yaml': COUNTED,
