@@ -11,6 +11,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   contract: [],
   'give-way.ts': [],
   'lines.ts': [],
+  'make-directory.ts': [],
   domain: ['contract'],
   policy: ['contract', 'domain', 'give-way.ts'],
   'store/store.ts': [],
@@ -18,7 +19,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/archive-laws.ts': ['store/store.ts', 'store/archive.ts'],
   // what both adapters need
   store: ['store/store.ts'],
-  'store/embedded': ['domain', 'store', 'store/store.ts', 'store/archive.ts'],
+  'store/embedded': ['domain', 'make-directory.ts', 'store', 'store/store.ts', 'store/archive.ts'],
   'store/redis/address.ts': [],
   'store/redis/settings.ts': ['store/store.ts'],
   'store/redis': [
@@ -49,7 +50,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   sdk: [],
   adapters: ['sdk'],
   mcp: ['contract', 'lines.ts', 'sdk'],
-  hook: ['contract', 'sdk'],
+  hook: ['contract', 'make-directory.ts', 'sdk'],
   console: ['contract', 'domain'],
   'config-settings.ts': ['contract', 'store/redis/settings.ts'],
   'config-sign-in.ts': ['domain', 'config-settings.ts'],

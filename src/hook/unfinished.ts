@@ -1,6 +1,7 @@
-import { lstatSync, mkdirSync, readdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LIMITS } from '../contract/limits.ts'
+import { makeDirectory } from '../make-directory.ts'
 
 /**
  * Calls that nobody has decided, from one run of the hook to the next: a model that calls again, as it is told to, must not ask people twice. A file for each, empty,
@@ -44,7 +45,7 @@ export function openUnfinished({ directory, now, note }: UnfinishedParts): Unfin
 
 /** Whoever else could write there would choose which calls are the same. @throws Error */
 function ownDirectory(directory: string): string {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeDirectory(directory, 0o700)
   const { mode, uid } = statSync(directory)
   const own = process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0)
   if (!own) throw new Error(`\`${directory}\` must belong to you alone (mode 0700)`)

@@ -93,6 +93,14 @@ describe('a gateway that does not start', () => {
     }
   })
 
+  it.runIf(existsSync('/proc/self'))(
+    'says so where a directory cannot be made for another reason',
+    async () => {
+      const { code, err } = await start('serve', 'file:/proc/countersign')
+      expect([code, err]).toEqual([1, expect.stringContaining('/proc/countersign cannot be made: ENOENT')])
+    },
+  )
+
   it('says of a file that it is no directory', async () => {
     writeFileSync(join(directory, 'file'), '')
     const { code, err } = await start('serve', at('file'))

@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -65,6 +74,17 @@ describe('an unfinished call', () => {
     const modes = ['', `${KEY}.${FIRST}`].map((name) => statSync(join(directory, name)).mode & 0o777)
     expect(modes).toEqual([0o700, 0o600])
   })
+
+  it.runIf(existsSync('/proc/self'))(
+    'is not kept where there can be no directory, and nobody waits for one',
+    () => {
+      directory = '/proc/countersign/hooks'
+      expect([open().take(KEY), notes]).toEqual([
+        undefined,
+        [expect.stringContaining('people are asked again')],
+      ])
+    },
+  )
 
   it('is no other file', () => {
     open().leave(KEY, FIRST)

@@ -4,7 +4,6 @@ import {
   fsyncSync,
   ftruncateSync,
   lchownSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readSync,
@@ -13,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makeDirectory } from '../../make-directory.ts'
 
 /*
  * The files of a data directory: `store.mdb` (LMDB's data), `store.mdb-lock` (LMDB's readers), `store.json` (written once the store
@@ -38,7 +38,7 @@ export type DataFile = 'absent' | 'whole' | 'short'
 /** @throws with the name of the directory: what the system says of it is not always about a file that is known */
 export function prepareDirectory(directory: string): void {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeDirectory(directory, 0o700)
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
     const said = code === 'EEXIST' ? 'is no directory' : `cannot be made: ${message}`
