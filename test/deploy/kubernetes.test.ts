@@ -320,6 +320,14 @@ describe('the copies', () => {
     expect(checked.out.replaceAll(mounted, '')).toBe(original.out.replaceAll(at('policies'), ''))
   })
 
+  it('are applied on the server: else kubectl would keep them in an annotation, too, which holds a quarter of a ConfigMap', () => {
+    for (const file of ['deploy/README.md', 'deploy/kubernetes/kustomization.yaml']) {
+      const commands = read(file).match(/kubectl apply .*/g) ?? []
+      expect(commands.length, file).toBeGreaterThan(0)
+      for (const command of commands) expect(command).toContain('--server-side')
+    }
+  })
+
   it('are refused where a ConfigMap could not hold them', () => {
     const refuse = (files: Record<string, string>, name: string): string => {
       for (const [path, text] of Object.entries(files)) {
