@@ -1,5 +1,5 @@
 import { ConfigError, SETTINGS } from './config-settings.ts'
-import { nearest } from './policy/nearest.ts'
+import { didYouMean, nearest } from './policy/nearest.ts'
 
 /*
  * Variables that begin as ours do and are no setting. What was meant for a setting and is passed over leaves its default in force, unseen: another store, sessions
@@ -47,6 +47,18 @@ function refuseSlip(name: string, settings: readonly string[], ours: readonly st
   const meant = nearest(name, ours)
   if (meant !== undefined)
     throw new ConfigError(`\`${PREFIX}${name}\` is no setting; did you mean \`${PREFIX}${meant}\`?`)
+}
+
+/** What `parseArgs` says of a flag that there is not, when it is almost one of these; undefined for anything else. */
+export function flagSlip(message: string, flags: readonly string[]): string | undefined {
+  const [, name = ''] = /^Unknown option '--([\w-]+)'/.exec(message) ?? []
+  const meant = nearest(name, flags)
+  return meant === undefined ? undefined : `unknown option \`--${name}\`; did you mean \`--${meant}\`?`
+}
+
+/** What to write in place of a key of the file that no setting has. */
+export function instead(key: string, settings: readonly string[]): string {
+  return didYouMean(key, settings) ?? `known are ${settings.join(', ')}`
 }
 
 const upperSnake = (key: string): string =>

@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Config, ConfigError, type Setting, SETTINGS } from './config-settings.ts'
 import { checkSignIn } from './config-sign-in.ts'
-import { strangersIn } from './config-strangers.ts'
+import { flagSlip, instead, strangersIn } from './config-strangers.ts'
 import { signingKeyInPem, type SigningKey } from './domain/checkpoint.ts'
 import { isRedisAddress, parseRedisAddress, REDIS_FORMS, withoutPassword } from './store/redis/address.ts'
 import { type Allowed, parseAllowed } from './outbound/address.ts'
@@ -114,7 +114,7 @@ function environmentValue(
   try {
     return readFileSync(path, 'utf8').trimEnd()
   } catch (cause) {
-    throw new ConfigError(`cannot read \`${path}\`, named by \`${name}_FILE\``, { cause })
+    throw new ConfigError(`cannot read \`${path}\`, named by \`${name}_FILE\`: ${reasonOf(cause)}`, { cause })
   }
 }
 
@@ -151,17 +151,14 @@ function labelOf(setting: Setting, origin: Origin, place = FILE): string {
 }
 
 function parseFlags(args: readonly string[]): { flags: Record<string, string>; positionals: string[] } {
-  const options = Object.fromEntries(
-    ['config', ...SETTINGS.map((setting) => kebab(setting.key))].map((name) => [
-      name,
-      { type: 'string' as const },
-    ]),
-  )
+  const names = ['config', ...SETTINGS.map((setting) => kebab(setting.key))]
+  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]))
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     return { flags: values as Record<string, string>, positionals }
   } catch (cause) {
-    throw new ConfigError((cause as Error).message, { cause })
+    const { message } = cause as Error
+    throw new ConfigError(flagSlip(message, names) ?? message, { cause })
   }
 }
 
@@ -175,7 +172,7 @@ function readFile(path: string | undefined, parseYaml: (text: string) => unknown
   const known = SETTINGS.map((setting) => snake(setting.key))
   const unknown = Object.keys(value).find((key) => !known.includes(key))
   if (unknown !== undefined) {
-    throw new ConfigError(`${path ?? FILE}: unknown setting \`${unknown}\`; known are ${known.join(', ')}`)
+    throw new ConfigError(`${path ?? FILE}: unknown setting \`${unknown}\`; ${instead(unknown, known)}`)
   }
   return value as Record<string, unknown>
 }
@@ -197,11 +194,15 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new ConfigError(`cannot read the configuration file \`${path}\``, { cause })
+    throw new ConfigError(`cannot read the configuration file \`${path}\`: ${reasonOf(cause)}`, { cause })
   }
 }
 
-/** Combinations that would break a promise of the product. */
+/** `EACCES: permission denied`, without what was done and the path, which is said already. */
+function reasonOf(cause: unknown): string {
+  return (cause as Error).message.split(',')[0] ?? ''
+}
+
 /** The key that signs evidence, when it is not to be the one in the store. @throws ConfigError */
 export function evidenceKeyOf({ signingKey }: Pick<Config, 'signingKey'>): SigningKey | undefined {
   if (signingKey === undefined) return undefined
@@ -213,6 +214,7 @@ export function evidenceKeyOf({ signingKey }: Pick<Config, 'signingKey'>): Signi
   return key
 }
 
+/** Combinations that would break a promise of the product. */
 function refuseUnsafe(config: Config, env: Readonly<Record<string, string | undefined>>): void {
   if (/json-rules-engine|\*/.test(env['DEBUG'] ?? '')) {
     throw new ConfigError('DEBUG: the rules engine would print payloads to the log; unset it')

@@ -150,7 +150,11 @@ describe('secrets', () => {
   it('are refused when both ways are used, when the file cannot be read, and when they are short', () => {
     const both = { COUNTERSIGN_ADMIN_KEY: SECRET, COUNTERSIGN_ADMIN_KEY_FILE: file(SECRET) }
     expect(failure([], both)).toContain('use one')
-    expect(failure([], { COUNTERSIGN_ADMIN_KEY_FILE: join(directory, 'none') })).toContain('cannot read')
+    expect(failure([], { COUNTERSIGN_ADMIN_KEY_FILE: join(directory, 'none') })).toMatch(
+      /^cannot read `\S+none`, named by `COUNTERSIGN_ADMIN_KEY_FILE`: ENOENT: no such file or directory$/,
+    )
+    // what a container engine makes of a file to mount that is not there
+    expect(failure([], { COUNTERSIGN_ADMIN_KEY_FILE: directory })).toMatch(/_FILE`: EISDIR: .* directory$/)
     const short = 'short-secret-canary'
     for (const message of [
       failure([], { COUNTERSIGN_ADMIN_KEY: short }),
@@ -235,6 +239,17 @@ describe('what is refused', () => {
     },
   )
 
+  it('what was meant by a flag, or a setting of the file, that is almost one', () => {
+    expect(failure(['--polices', 'x'])).toBe('unknown option `--polices`; did you mean `--policies`?')
+    expect(failure(['--nonsense', 'x'])).toMatch(/^Unknown option '--nonsense'/)
+    expect(failure(['--config', file('metricsPort: 1\n')])).toMatch(
+      /: unknown setting `metricsPort`; did you mean `metrics_port`\?$/,
+    )
+    expect(failure(['--config', file('nonsense: 1\n')])).toMatch(
+      /: unknown setting `nonsense`; known are host, /,
+    )
+  })
+
   it.each(['- port\n', 'text\n', '', '7\n'])('a file that holds no settings: %j', (text) => {
     expect(failure(['--config', file(text)])).toContain('expected settings')
   })
@@ -261,8 +276,8 @@ describe('what is refused', () => {
   })
 
   it('a file that is not there', () => {
-    expect(failure(['--config', join(directory, 'none.yaml')])).toContain(
-      'cannot read the configuration file',
+    expect(failure(['--config', join(directory, 'none.yaml')])).toMatch(
+      /^cannot read the configuration file `\S+none.yaml`: ENOENT: no such file or directory$/,
     )
   })
 

@@ -421,7 +421,9 @@ describe('countersign keys', () => {
     expect(await withFile(path)).toMatchObject({ code: 0, err: '' })
     const { code, err } = await withFile(join(directory, 'not-there'))
     expect(code).toBe(2)
-    expect(err).toMatch(/^countersign: cannot read `\S+not-there`, named by `COUNTERSIGN_ADMIN_KEY_FILE`\n$/)
+    expect(err).toMatch(
+      /^countersign: cannot read `\S+not-there`, named by `COUNTERSIGN_ADMIN_KEY_FILE`: ENOENT: .*\n$/,
+    )
   })
 
   it('exits 1 when no gateway answers, and says how to start one', async () => {
