@@ -28,9 +28,9 @@ export async function mcp(args: readonly string[]): Promise<void> {
     'max-wait': { type: 'string', default: '50s' },
   } as const
   const end = args.indexOf('--')
-  const { values } = parseArgs({ args: args.slice(0, end < 0 ? args.length : end), options })
   const command = end < 0 ? [] : args.slice(end + 1)
   if (command.length === 0) throw usage('say which server to start, after --', MCP_USAGE)
+  const { values } = parseArgs({ args: args.slice(0, end), options })
   const maxWaitMs = parseDuration(values['max-wait'])
   if (maxWaitMs === undefined)
     throw usage(`--max-wait is a duration like 50s or 10m, not \`${values['max-wait']}\``)

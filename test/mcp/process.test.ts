@@ -127,6 +127,17 @@ describe('the command', () => {
     expect(await run(['--', process.execPath, '-e', 'process.exit(7)'])).toMatchObject({ code: 7, out: '' })
   })
 
+  it.each([[['node', 'server.js']], [['--prefix', 'ledger.', 'node', 'server.js']], [['--']], [[]]])(
+    'says where the server goes when -- is left out: %j',
+    async (args) => {
+      const { code, err } = await run(args)
+      expect([code, err]).toEqual([
+        2,
+        expect.stringMatching(/^countersign: say which server to start, after --\n/),
+      ])
+    },
+  )
+
   it('passes what stands behind -- to the server, --help too', async () => {
     const { out } = await run(['--', process.execPath, '-p', '"--help"', '--', '--help'])
     expect(out).toBe('--help\n')
