@@ -204,8 +204,10 @@ class Gate:
         for made in itertools.count(1):
             try:
                 status, answer, response = self._ask(method, path, body, headers or {}, wait)
-            except (OSError, http.client.HTTPException, ValueError) as error:
+            except (OSError, http.client.HTTPException) as error:
                 status, answer, response = None, {"detail": f"no answer from the gateway: {error}"}, {}
+            except ValueError as error:
+                status, answer, response = None, {"detail": str(error)}, {}
             if status == 200:
                 return answer, "idempotent-replayed" in response
             left = float(_TRIES - made) if until is None else until - time.monotonic()
@@ -239,10 +241,7 @@ class Gate:
             text = response.read(_MOST_BYTES + 1)
             if len(text) > _MOST_BYTES:
                 raise ValueError("the answer is too long")
-            answer = json.loads(text)
-            if not isinstance(answer, dict):
-                raise ValueError("the answer is no object")
-            return response.status, answer, response.headers
+            return response.status, _members(text, response.status), response.headers
         finally:
             if watch is not None:
                 watch.cancel()
@@ -256,6 +255,19 @@ def _tell(on_pending, decision, thread_id):
             on_pending(dict(decision))
     except Exception as error:
         raise NotExecuted("aborted", f"on_pending failed: {error}", thread_id) from error
+
+
+def _members(text, status):
+    """Raises ValueError for what is no JSON object: a page of a proxy, say, or the answer of another program."""
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise ValueError(
+            f"what came with status {status} is no answer of the agent API: something else may stand at this address, or between"
+        )
+    return answer
 
 
 def _cut(sock):

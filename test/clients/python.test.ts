@@ -395,6 +395,20 @@ describe('a server that lies or fails: nothing runs', () => {
     expect(asked).toBeLessThan(1_100)
   })
 
+  it('what is no gateway, in words that lead there: something answered', async () => {
+    const server = createServer((_, response) => response.writeHead(404).end('nothing here')).listen(
+      0,
+      '127.0.0.1',
+    )
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const ran = await python({ url, tool: 't', payload: {}, ...FAST })
+    server.close()
+    const message =
+      'what came with status 404 is no answer of the agent API: something else may stand at this address, or between'
+    expect(ran).toMatchObject({ outcome: 'gateway_error', message, ran: [] })
+  })
+
   it('nobody there, and a payload that is no JSON', async () => {
     const nobody = await python({ url: 'http://127.0.0.1:9', tool: 't', payload: {}, ...FAST })
     expect(nobody).toMatchObject({ outcome: 'gateway_error', ran: [] })
