@@ -8,7 +8,7 @@ import { dirname, resolve } from 'node:path'
  *
  * @throws NodeJS.ErrnoException; EEXIST for what is there and no directory, ENOENT for a link that leads nowhere
  */
-export function makeDirectory(path: string, mode: number): void {
+export function makeDirectory(path: string, mode = 0o777): void {
   const parent = dirname(resolve(path))
   if (!existsSync(parent)) makeDirectory(parent, mode)
   try {

@@ -116,6 +116,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'mcp',
     'hook',
     'lines.ts',
+    'make-directory.ts',
     'config.ts',
     'app.ts',
     'app-store.ts',

@@ -1,9 +1,10 @@
-import { mkdir, readFile, stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { parseDocument } from 'yaml'
 import type { JsonValue } from '../contract/json.ts'
+import { makeDirectory } from '../make-directory.ts'
 import type { BundleText } from '../policy/check/check.ts'
 import { readBundle } from '../policy/directory/directory.ts'
 import { toolOfContract, type ImportResult } from '../policy/import/contract.ts'
@@ -80,9 +81,11 @@ async function write(dir: string, { files }: ImportResult, force: boolean): Prom
   }
   await refuseTwins(dir, files)
   for (const file of files) {
-    await mkdir(dirname(join(dir, file.path)), { recursive: true }).catch((cause: unknown) => {
+    try {
+      makeDirectory(dirname(join(dir, file.path)))
+    } catch (cause) {
       throw cannotWrite(join(dir, file.path), cause)
-    })
+    }
     await replaceFile(dir, file)
     console.log(onOneLine(`wrote ${join(dir, file.path)}`))
   }

@@ -1,7 +1,8 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { makeDirectory } from '../make-directory.ts'
 import type { BundleText } from '../policy/check/check.ts'
 import { readBundle } from '../policy/directory/directory.ts'
 import { formatFile } from '../policy/yaml/format.ts'
@@ -40,7 +41,7 @@ export async function init(args: readonly string[]): Promise<void> {
 
 async function writeNew(path: string, text: string): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true })
+    makeDirectory(dirname(path))
     await writeFile(path, text, { flag: 'wx' })
   } catch (cause) {
     throw cannotWrite(path, cause)

@@ -1,6 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { makeDirectory } from '../make-directory.ts'
 import { printDiagnostics } from '../policy/diagnostics.ts'
 import { readBundle } from '../policy/directory/directory.ts'
 import { editorSchemas, type EditorResult } from '../policy/editor/editor.ts'
@@ -39,7 +40,7 @@ async function schemasOf(dir: string): Promise<EditorResult> {
 
 async function writeSchema(folder: string, name: string, one: object): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true })
+    makeDirectory(folder)
     await writeFile(join(folder, name), `${JSON.stringify(one, null, 2)}\n`)
   } catch (cause) {
     throw cannotWrite(join(folder, name), cause)

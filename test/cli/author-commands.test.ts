@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -236,6 +237,19 @@ describe('countersign lock', () => {
     expect((await inDirectory('lock', own)).code).toBe(0)
     expect((await inDirectory('check', own)).code).toBe(0)
     expect((await inDirectory('lock', 'nowhere')).code).toBe(3)
+  })
+})
+
+describe('where no directory can be made', () => {
+  it.runIf(existsSync('/proc/self')).each([
+    ['init', '/proc/countersign'],
+    ['schema', 'policies', '--out', '/proc/countersign'],
+  ])('countersign %s says so, and ends', async (...args) => {
+    const { code, err } = await inDirectory(...args)
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining("ENOENT: no such file or directory, mkdir '/proc/"),
+    ])
   })
 })
 
