@@ -13,6 +13,7 @@ export const WebhookEvent = Type.Enum([
   'review.approved',
   'review.rejected',
   'review.expired',
+  'review.reminded',
   'review.escalated',
   'token.redeemed',
   'webhook.ping',
@@ -63,7 +64,7 @@ const Events = Type.Array(WebhookEvent, {
   minItems: 1,
   uniqueItems: true,
   description:
-    'When absent all; for a chat those that wait for people: `review.pending`, `review.escalated`.',
+    'When absent all; for a chat those that wait for people: `review.pending`, `review.reminded`, `review.escalated`.',
 })
 
 export const CreateWebhook = Type.Object(

@@ -15,6 +15,7 @@ const SAYS: Readonly<Record<Exclude<ChatEvent['type'], 'webhook.ping'>, string>>
   'decision.allowed': 'was allowed by policy',
   'decision.rejected': 'was rejected by policy',
   'review.pending': 'waits for people',
+  'review.reminded': 'still waits for people',
   'review.escalated': 'still waits: more people may decide now',
   'review.changes_requested': 'is to be changed by its agent',
   'review.approved': 'was approved',

@@ -7,6 +7,7 @@ export type ThreadEvent =
   | 'review.approved'
   | 'review.rejected'
   | 'review.expired'
+  | 'review.reminded'
   | 'review.escalated'
   | 'token.redeemed'
 
@@ -14,10 +15,10 @@ export type ThreadEvent =
 export function threadEvents(before: Thread | undefined, after: Thread): ThreadEvent[] {
   const moved = before?.status !== after.status || before.revision !== after.revision
   const used = before?.approval?.redeemed_at === undefined && after.approval?.redeemed_at !== undefined
-  const escalated = after.announced.filter((key) => isEscalation(key) && !before?.announced.includes(key))
+  const announced = after.announced.filter((key) => !before?.announced.includes(key))
   return [
     ...(moved ? [MOVED[after.status](after)] : []),
-    ...escalated.map((): ThreadEvent => 'review.escalated'),
+    ...announced.map((key): ThreadEvent => (isEscalation(key) ? 'review.escalated' : 'review.reminded')),
     ...(used ? (['token.redeemed'] as const) : []),
   ]
 }

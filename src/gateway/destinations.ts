@@ -77,7 +77,7 @@ export async function createDestination(
 }
 
 /** Nobody wants to read in a chat what was allowed, unless they say so. */
-const OF_PEOPLE = ['review.pending', 'review.escalated'] as const
+const OF_PEOPLE = ['review.pending', 'review.reminded', 'review.escalated'] as const
 
 function wishesOf({ events, format, payload }: CreateWebhook): Pick<Destination, 'events' | 'format'> {
   if (format !== 'chat') return events === undefined ? {} : { events }

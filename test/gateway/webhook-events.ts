@@ -171,12 +171,14 @@ const EVENTS: Readonly<Record<string, string>> = {
   'review.expired': 'review.expired',
   'review.frozen': 'review.rejected',
   'approval.revoked': 'review.rejected',
+  'review.reminded': 'review.reminded',
   'review.escalated': 'review.escalated',
   'token.redeemed': 'token.redeemed',
 }
 
 const DECISIONS: Readonly<Record<string, string>> = {
   'review.pending': 'pending_review',
+  'review.reminded': 'pending_review',
   'review.escalated': 'pending_review',
   'review.changes_requested': 'changes_requested',
   'review.approved': 'approved',

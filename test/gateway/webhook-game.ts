@@ -14,6 +14,7 @@ export const EVENTS = [
   'review.approved',
   'review.rejected',
   'review.expired',
+  'review.reminded',
   'review.escalated',
   'token.redeemed',
 ]

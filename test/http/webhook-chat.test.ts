@@ -40,12 +40,15 @@ describe('a destination that is a chat', () => {
     await bot.submit('at-once', { tool_name: 't', payload: {} })
     const { thread } = await held(bot, { payload: { amount: 20_000 }, ...claims }, 'case-7')
     await settled(hook)
-    world.clock.advance(30 * MINUTE)
-    await world.due()
-    await settled(hook)
+    for (const _ of ['reminder', 'escalation']) {
+      world.clock.advance(15 * MINUTE)
+      await world.due()
+      await settled(hook)
+    }
     const about = `(risk high, agent \`bot\`, task \`case-7\`, tenant \`acme\`)\n${PUBLIC}/console/#/thread/${thread}`
     expect(receiver.got.map(({ raw }) => JSON.parse(raw) as unknown)).toEqual([
       { text: `\`pay\` waits for people ${about}` },
+      { text: `\`pay\` still waits for people ${about}` },
       { text: `\`pay\` still waits: more people may decide now ${about}` },
     ])
     expect(receiver.got[0]?.headers).toMatchObject({
@@ -62,7 +65,7 @@ describe('a destination that is a chat', () => {
       url: shown,
       format: 'chat',
       payload: 'thin',
-      events: ['review.pending', 'review.escalated'],
+      events: ['review.pending', 'review.reminded', 'review.escalated'],
     })
     const records = await world.allEvidence()
     const created = records.filter(({ record }) => record.type === 'webhook.created')

@@ -108,7 +108,7 @@ describe('what a receiver gets', () => {
       action_hash: HASH,
       signature: polled.approval_token,
     })
-    await got(6)
+    await got(7)
     const bySequence = receiver.got
       .map(({ body }) => body)
       .toSorted((a, b) => Number(a['sequence']) - Number(b['sequence']))
@@ -116,11 +116,12 @@ describe('what a receiver gets', () => {
       bySequence.map(({ type, sequence, decision, revision: number }) => [type, sequence, decision, number]),
     ).toEqual([
       ['review.pending', 1, 'pending_review', 1],
-      ['review.escalated', 2, 'pending_review', 1],
-      ['review.changes_requested', 3, 'changes_requested', 1],
-      ['review.pending', 4, 'pending_review', 2],
-      ['review.approved', 5, 'approved', 2],
-      ['token.redeemed', 6, 'approved', 2],
+      ['review.reminded', 2, 'pending_review', 1],
+      ['review.escalated', 3, 'pending_review', 1],
+      ['review.changes_requested', 4, 'changes_requested', 1],
+      ['review.pending', 5, 'pending_review', 2],
+      ['review.approved', 6, 'approved', 2],
+      ['token.redeemed', 7, 'approved', 2],
     ])
     expect(bySequence[0]).toEqual({
       id: expect.stringMatching(/^whd_acme_/),
@@ -139,7 +140,7 @@ describe('what a receiver gets', () => {
       risk: 'high',
       sequence: 1,
     })
-    expect(bySequence[2]?.['message']).toBe('less')
+    expect(bySequence[3]?.['message']).toBe('less')
     const all = receiver.got.map(({ raw }) => raw).join('\n')
     expect(all).not.toMatch(/cst_|amount/)
   })
