@@ -13,6 +13,8 @@ import { type Receiver, Receivers } from '../webhooks/receiver.ts'
  * also where it is only read (docs/operations.md, "An answer is as durable as the settings say, before it leaves").
  */
 const SHARDS = 3
+/** Of what is to be answered, too: a machine that stops for a moment must not look like a replica that does. */
+const DEADLINE_MS = 1_000
 let redis: Servers
 let replica: RedisServer
 let world: World
@@ -30,9 +32,9 @@ beforeAll(async () => {
   expect(shardOf('acme')).not.toBe(shardOf('_system'))
   replica = redis.servers[SHARDS + shardOf('acme')] as RedisServer
   const openStore = (): ReturnType<typeof openRedisStore> =>
-    openRedisStore({ address: parseRedisAddress(redis.url), replicas: 1, callMs: 400 })
+    openRedisStore({ address: parseRedisAddress(redis.url), replicas: 1, callMs: DEADLINE_MS })
   receiver = await receivers.open()
-  const config = { storeDeadline: 400, webhooksAllow: `127.0.0.1/32:${receiver.port}` }
+  const config = { storeDeadline: DEADLINE_MS, webhooksAllow: `127.0.0.1/32:${receiver.port}` }
   const webhooks = { ca: receivers.ca, deadlineMs: 1_000 }
   world = await openWorld({
     openStore,
