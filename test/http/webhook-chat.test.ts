@@ -15,7 +15,7 @@ beforeAll(async () => {
   receiver = await receivers.open()
   world = await openWorld({
     config: { webhooksAllow: `127.0.0.1/32:${receiver.port}`, publicUrl: PUBLIC },
-    webhooks: { everyMs: 20, deadlineMs: 1_000, ca: receivers.ca },
+    webhooks: { everyMs: 20, deadlineMs: 5_000, ca: receivers.ca },
   })
   bot = await world.agent()
 }, 60_000)
