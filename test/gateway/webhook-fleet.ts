@@ -14,7 +14,7 @@ import { Abandoned, Leases } from './webhook-leases.ts'
 
 const INSTANCES = 2
 /** Both so long that nothing is given up while the machine does something else: what was answered or landed unheard of the game brings about itself. */
-const DEADLINE_MS = 15_000
+const DEADLINE_MS = 5_000
 const STORE_DEADLINE_MS = 30_000
 /** A try, its record and the commit. */
 export const LEASE_MS = DEADLINE_MS + 5_000 + STORE_DEADLINE_MS
