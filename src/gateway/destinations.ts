@@ -14,6 +14,7 @@ import type { Write } from '../store/store.ts'
 import { type Administrator, adminGuards } from './administrator.ts'
 import type { Deps } from './deps.ts'
 import { type Details, type EvidenceRecord, isoTime } from './evidence.ts'
+import { requireDirectory } from './not-ready.ts'
 import { DESTINATIONS } from './outbox.ts'
 import { INDEX, put, read, SYSTEM, unchanged, type Versioned, webhookPurge } from './records.ts'
 import { registerTenant } from './tenants.ts'
@@ -31,7 +32,7 @@ export interface Acting extends Administrator {
   readonly tenant: string
 }
 
-/** @throws GatewayError `invalid_request`, `too_many_webhooks`, `store_unavailable`, `outcome_unknown`; the URL was checked by the caller */
+/** @throws GatewayError `invalid_request`, `not_found` (no such tenant: nobody would ever be told), `not_ready`, `too_many_webhooks`, `store_unavailable`, `outcome_unknown`; the URL was checked by the caller */
 export async function createDestination(
   deps: Deps,
   acting: Acting,
@@ -40,6 +41,8 @@ export async function createDestination(
 ): Promise<WebhookSecret> {
   const { tenant } = acting
   const wishes = wishesOf(request)
+  if (!requireDirectory(deps.policies.current()).tenants.has(tenant))
+    throw new GatewayError('not_found', `the directory in force knows no tenant \`${tenant}\``)
   await registerTenant(deps, tenant)
   await transact(deps, SYSTEM, () =>
     Promise.resolve({

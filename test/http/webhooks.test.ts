@@ -463,6 +463,15 @@ describe('an administrator', () => {
     expect((await create({ url: receiver.url, evil: 1 })).status).toBe(400)
   })
 
+  it('404 for a tenant that the directory does not know: nobody would ever be told', async () => {
+    const { status, problem } = await create({ tenant: 'acne', url: receiver.url })
+    expect([status, problem.code, problem.detail]).toEqual([
+      404,
+      'not_found',
+      'the directory in force knows no tenant `acne`',
+    ])
+  })
+
   it('lists destinations without their secrets, of one tenant', async () => {
     const { status, body, text } = await world.admin<WebhookList>('GET', 'webhooks?tenant=acme')
     expect(status).toBe(200)
