@@ -8,13 +8,16 @@ const ON_EACH_STORE = ['test/http/**/*.test.ts', 'test/gateway/**/*.test.ts', 't
 /** No test may count on time, so files may run beside each other (`npm run test:busy` looks for those that do); browsers and clusters take their memory. */
 const WORKERS = Math.min(4, Math.max(2, availableParallelism()))
 
+/** Of what never ends, not of what is slow. */
+const PATIENCE_MS = 180_000
+
 export default defineConfig({
   test: {
     globalSetup: ['test/build.ts'],
     reporters: ['default', new PlainSummary()],
     maxWorkers: WORKERS,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: PATIENCE_MS,
+    hookTimeout: PATIENCE_MS,
     projects: [
       { extends: true, test: { name: 'embedded', include: ['test/**/*.test.ts'] } },
       {

@@ -103,7 +103,7 @@ describe('the documents', () => {
         : flags.filter((flag) => !known(command, flag)).map((flag) => `${path}: ${command} ${flag}`),
     )
     expect(unknown).toEqual([])
-  }, 60_000)
+  })
 
   it('show JSON and YAML that can be read', () => {
     // a record with what it holds left out

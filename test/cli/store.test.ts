@@ -227,7 +227,7 @@ describe('a large store', () => {
     await restore.publish()
     await store(['export', at('small'), '--store', from.address])
     await store(['export', at('small'), '--store', from.address])
-  }, 60_000)
+  })
 
   it('is exported, restored and checked in a heap much smaller than it is', async () => {
     const small = { NODE_OPTIONS: '--max-old-space-size=100' }
@@ -236,7 +236,7 @@ describe('a large store', () => {
     expect(statSync(at('large')).size).toBeGreaterThan(65_000_000)
     expect((await store(['restore', at('large'), '--store', redis.address], '', small)).err).toBe('')
     expect(await store(['check', '--store', redis.address], '', small)).toMatchObject({ code: 0, err: '' })
-  }, 60_000)
+  })
 
   it('that the disk has no room for says so last, and leaves nothing', async () => {
     const to = places.embedded()
@@ -301,5 +301,5 @@ describe('a large store', () => {
       expect(readFileSync(at('proof'))).toEqual(readFileSync(at('small')))
       rmSync(at('proof'))
     }
-  }, 60_000)
+  })
 })

@@ -88,7 +88,7 @@ beforeAll(async () => {
   const [, ...entry] = runtime.json('ENTRYPOINT')
   flags = entry.slice(0, -1)
   program = join(roots.runtime, entry.at(-1) ?? '')
-}, 120_000)
+})
 
 /** Runs what the image would run, as its user, in a tree that nobody can write to. */
 function start(args: readonly string[], env: Record<string, string> = {}) {

@@ -388,7 +388,7 @@ describe('the Sentinel example', () => {
     await sentinel.restart()
     await until(quorum)
     expect(current()).toBe(now.port)
-  }, 60_000)
+  })
 
   it('stops a primary that no replica follows', async () => {
     const node = await startNode({
@@ -443,5 +443,5 @@ describe('the Cluster example', () => {
     }
     const isServing = (slots: string[]): boolean => ports.every((port) => slots.includes(String(port)))
     await until(() => Promise.resolve(isServing(first.ask(['CLUSTER', 'SLOTS'], countersign))))
-  }, 60_000)
+  })
 })

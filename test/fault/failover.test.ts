@@ -46,13 +46,13 @@ beforeAll(async () => {
   const [agent, reviewer] = [await first.agent(), await first.reviewer('ann')]
   agents = gateways.map((world) => new Agent(world, agent.key))
   reviewers = gateways.map((world) => new Reviewer(world, reviewer.key))
-}, 120_000)
+})
 
 afterAll(async () => {
   for (const world of gateways) await world.close()
   for (const proxy of proxies.values()) await proxy.close()
   await redis.dispose()
-}, 60_000)
+})
 
 interface Proof {
   readonly signature: string

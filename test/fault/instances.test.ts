@@ -51,7 +51,7 @@ beforeAll(async () => {
   const [agent, reviewer] = [await first.agent(), await first.reviewer('ann')]
   agents = worlds.map((world) => new Agent(world, agent.key))
   reviewers = worlds.map((world) => new Reviewer(world, reviewer.key))
-}, 60_000)
+})
 
 afterAll(async () => {
   for (const world of worlds) await world.close()
@@ -85,7 +85,7 @@ describe('a vote on one instance', () => {
       late.push(performance.now() - voted)
     }
     expect(late.toSorted((a, b) => a - b)[4]).toBeLessThan(SAFETY_NET_MS / 4)
-  }, 60_000)
+  })
 
   it('is found by a poll whose message was lost', async () => {
     let looks = 0
@@ -203,7 +203,7 @@ describe('a reader of the stream', () => {
     await elsewhere.first('hello')
     expect(elsewhere.about(thread_id)).toEqual(['review.pending', 'vote.cast', 'review.approved'])
     elsewhere.close()
-  }, 60_000)
+  })
 })
 
 describe('one-time proofs over four instances', () => {
@@ -274,7 +274,7 @@ describe('what happens by time alone', () => {
     })
     const expiries = (await first.evidence('acme', before)).filter(({ record }) => isExpiry(record.type))
     expect(expiries.map(({ record }) => String(record.thread_id)).toSorted()).toEqual(threads.toSorted())
-  }, 60_000)
+  })
 
   it('is taken over when the lease of an instance that died has ended', async () => {
     const [first] = worlds as [World]
@@ -292,7 +292,7 @@ describe('what happens by time alone', () => {
       return expired !== undefined
     })
     expect(Date.parse(expired?.record.at as string)).toBeGreaterThanOrEqual(score + lease)
-  }, 60_000)
+  })
 })
 
 const isExpiry = (type: string): boolean => type === 'review.expired'
@@ -336,5 +336,5 @@ describe('a redis that dies under load', () => {
     const recorded = new Set((await (worlds[0] as World).allEvidence()).map(({ record }) => record.task_id))
     expect(acknowledged.filter((task) => !recorded.has(task))).toEqual([])
     for (const world of more) await world.close()
-  }, 90_000)
+  })
 })

@@ -48,7 +48,7 @@ beforeAll(async () => {
   const [agent, reviewer] = [await first.agent('other'), await first.reviewer('ann')]
   agents = worlds.map((world) => new Agent(world, agent.key))
   reviewers = worlds.map((world) => new Reviewer(world, reviewer.key))
-}, 60_000)
+})
 afterAll(async () => {
   for (const world of worlds) await world.close()
   await way.close()

@@ -29,7 +29,7 @@ beforeAll(async () => {
     }
     worlds.push(await openWorld({ openStore, config }))
   }
-}, 60_000)
+})
 afterAll(async () => {
   for (const world of worlds) await world.close()
   await provider.close()
@@ -124,7 +124,7 @@ it('of a vote on one instance and the end of its session on another, the vote co
     expect(cast >= 0).toBe(vote.status === 200)
     expect(cast).toBeLessThan(ended)
   }
-}, 60_000)
+})
 
 it('single sign-on that begins on one instance ends on another', async () => {
   provider.person = { sub: 'a', email: 'ann@acme.example', email_verified: true }

@@ -144,41 +144,37 @@ describe('policies', () => {
       await stop(gateway)
     }))
 
-  it(
-    'reloads under load, good ones and broken ones, never cost an answer',
-    () =>
-      inDirectory(async (directory) => {
-        const reloads = 12
-        const { policies, rules, good } = await ownPolicies(directory)
-        const gateway = await startGateway({ directory, policies, args: ['--policy-rescan', '100'] })
-        const key = await gateway.key('agent', 'demo-agent')
-        const statuses = new Map<string, number>()
-        let loading = true
-        const clients = Array.from({ length: 16 }, async (_, i) => {
-          for (let call = 0; loading; call++) {
-            const { status, body } = await submit(gateway, key, `reload-${i}-${call}`)
-            const said = `${status} ${String(body['status'])}`
-            statuses.set(said, (statuses.get(said) ?? 0) + 1)
-          }
-        })
-        const loads = async (): Promise<number> => {
-          const { text } = await metricsOf(gateway)
-          const found = [...text.matchAll(/^countersign_policy_reloads_total\{result="\w+"\} (\d+)$/gm)]
-          return found.reduce((sum, [, count]) => sum + Number(count), 0)
+  it('reloads under load, good ones and broken ones, never cost an answer', () =>
+    inDirectory(async (directory) => {
+      const reloads = 12
+      const { policies, rules, good } = await ownPolicies(directory)
+      const gateway = await startGateway({ directory, policies, args: ['--policy-rescan', '100'] })
+      const key = await gateway.key('agent', 'demo-agent')
+      const statuses = new Map<string, number>()
+      let loading = true
+      const clients = Array.from({ length: 16 }, async (_, i) => {
+        for (let call = 0; loading; call++) {
+          const { status, body } = await submit(gateway, key, `reload-${i}-${call}`)
+          const said = `${status} ${String(body['status'])}`
+          statuses.set(said, (statuses.get(said) ?? 0) + 1)
         }
-        for (let i = 0; i < reloads; i++) {
-          const seen = await loads()
-          const text = i % 3 === 2 ? good.replace('at_most', 'at_mots') : `${good}\n# ${i}\n`
-          await writeFile(rules, text)
-          await until(async () => (await loads()) > seen)
-        }
-        loading = false
-        await Promise.all(clients)
-        expect([...statuses.keys()]).toEqual(['200 allow'])
-        await stop(gateway)
-      }),
-    60_000,
-  )
+      })
+      const loads = async (): Promise<number> => {
+        const { text } = await metricsOf(gateway)
+        const found = [...text.matchAll(/^countersign_policy_reloads_total\{result="\w+"\} (\d+)$/gm)]
+        return found.reduce((sum, [, count]) => sum + Number(count), 0)
+      }
+      for (let i = 0; i < reloads; i++) {
+        const seen = await loads()
+        const text = i % 3 === 2 ? good.replace('at_most', 'at_mots') : `${good}\n# ${i}\n`
+        await writeFile(rules, text)
+        await until(async () => (await loads()) > seen)
+      }
+      loading = false
+      await Promise.all(clients)
+      expect([...statuses.keys()]).toEqual(['200 allow'])
+      await stop(gateway)
+    }))
 })
 
 async function metricsOf(gateway: Gateway): Promise<{ text: string }> {
@@ -187,71 +183,61 @@ async function metricsOf(gateway: Gateway): Promise<{ text: string }> {
 }
 
 describe('SIGTERM under load', () => {
-  it(
-    'ends within 10 s with exit code 0; held requests are answered, and what was answered is on disk',
-    () =>
-      inDirectory(async (directory) => {
-        const gateway = await startGateway({ directory })
-        const keys = {
-          agent: await gateway.key('agent', 'demo-agent'),
-          reviewer: await gateway.key('reviewer', 'alice'),
-        }
-        const { body } = await submit(gateway, keys.agent, 'held', LARGE)
-        const path = `/api/agent/decisions?thread_id=${String(body['thread_id'])}`
-        const held = Array.from({ length: 16 }, () =>
-          gateway.ask({ path, key: keys.agent, headers: { prefer: 'wait=50' } }),
-        )
-        const notebook = createNotebook()
-        const clients = Array.from({ length: 16 }, (_, i) =>
-          live(gateway, keys, notebook, `term-${i}`, [503]),
-        )
-        await until(async () => notebook.acknowledged > 100)
-        const started = performance.now()
-        const { code, signal } = await gateway.process.kill('SIGTERM')
-        expect(performance.now() - started).toBeLessThan(10_000)
-        expect([code, signal]).toEqual([0, null])
-        const answers = await Promise.all(held)
-        expect(answers.map((one) => [one.status, one.body['status']])).toEqual(
-          held.map(() => [200, 'pending_review']),
-        )
-        await Promise.all(clients)
-        gateway.hangUp()
-        const again = await startGateway({ directory })
-        expectReceiptsIn(await evidenceAfter(again, 0), notebook)
-        await stop(again)
-      }),
-    60_000,
-  )
+  it('ends within 10 s with exit code 0; held requests are answered, and what was answered is on disk', () =>
+    inDirectory(async (directory) => {
+      const gateway = await startGateway({ directory })
+      const keys = {
+        agent: await gateway.key('agent', 'demo-agent'),
+        reviewer: await gateway.key('reviewer', 'alice'),
+      }
+      const { body } = await submit(gateway, keys.agent, 'held', LARGE)
+      const path = `/api/agent/decisions?thread_id=${String(body['thread_id'])}`
+      const held = Array.from({ length: 16 }, () =>
+        gateway.ask({ path, key: keys.agent, headers: { prefer: 'wait=50' } }),
+      )
+      const notebook = createNotebook()
+      const clients = Array.from({ length: 16 }, (_, i) => live(gateway, keys, notebook, `term-${i}`, [503]))
+      await until(async () => notebook.acknowledged > 100)
+      const started = performance.now()
+      const { code, signal } = await gateway.process.kill('SIGTERM')
+      expect(performance.now() - started).toBeLessThan(10_000)
+      expect([code, signal]).toEqual([0, null])
+      const answers = await Promise.all(held)
+      expect(answers.map((one) => [one.status, one.body['status']])).toEqual(
+        held.map(() => [200, 'pending_review']),
+      )
+      await Promise.all(clients)
+      gateway.hangUp()
+      const again = await startGateway({ directory })
+      expectReceiptsIn(await evidenceAfter(again, 0), notebook)
+      await stop(again)
+    }))
 })
 
 describe('slow clients', () => {
-  it(
-    'are closed, whether they dawdle over headers or over a body, and nobody else waits for them',
-    () =>
-      inDirectory(async (directory) => {
-        const gateway = await startGateway({ directory })
-        const key = await gateway.key('agent', 'demo-agent')
-        const { port } = new URL(gateway.url)
-        const head = `POST ${TRANSFER_PATH('slow')} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`
-        const beginnings = {
-          nothing: '',
-          headers: head,
-          body: `${head}content-type: application/json\r\ncontent-length: 100\r\n\r\n{"tool_name":`,
-        }
-        const closed = Object.entries(beginnings).map(async ([name, text]) => {
-          const started = performance.now()
-          const received = await dawdle(Number(port), text)
-          return { name, received, after: performance.now() - started }
-        })
-        expect((await submit(gateway, key, 'quick')).body['status']).toBe('allow')
-        for (const { name, received, after } of await Promise.all(closed)) {
-          expect([name, after < 20_000]).toEqual([name, true])
-          if (name !== 'nothing') expect(received).toMatch(/^HTTP\/1\.1 408 /)
-        }
-        await stop(gateway)
-      }),
-    60_000,
-  )
+  it('are closed, whether they dawdle over headers or over a body, and nobody else waits for them', () =>
+    inDirectory(async (directory) => {
+      const gateway = await startGateway({ directory })
+      const key = await gateway.key('agent', 'demo-agent')
+      const { port } = new URL(gateway.url)
+      const head = `POST ${TRANSFER_PATH('slow')} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`
+      const beginnings = {
+        nothing: '',
+        headers: head,
+        body: `${head}content-type: application/json\r\ncontent-length: 100\r\n\r\n{"tool_name":`,
+      }
+      const closed = Object.entries(beginnings).map(async ([name, text]) => {
+        const started = performance.now()
+        const received = await dawdle(Number(port), text)
+        return { name, received, after: performance.now() - started }
+      })
+      expect((await submit(gateway, key, 'quick')).body['status']).toBe('allow')
+      for (const { name, received, after } of await Promise.all(closed)) {
+        expect([name, after < 20_000]).toEqual([name, true])
+        if (name !== 'nothing') expect(received).toMatch(/^HTTP\/1\.1 408 /)
+      }
+      await stop(gateway)
+    }))
 
   /** Sends a beginning and then nothing more; resolves with what came back when the server has closed the connection. */
   function dawdle(port: number, beginning: string): Promise<string> {

@@ -47,7 +47,7 @@ beforeAll(async () => {
   // the gateway that is asked again is another one
   agent = new Agent(other, bot.key)
   ann = new Reviewer(world, reviewer.key)
-}, 60_000)
+})
 afterAll(async () => {
   await world.close()
   await other.close()

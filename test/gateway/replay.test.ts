@@ -19,7 +19,7 @@ beforeAll(async () => {
     histories.push((await world.evidence()).map(({ record }) => record as unknown as JsonObject))
     await world.close()
   }
-}, 120_000)
+})
 afterAll(() => histories.splice(0))
 
 function faultIn(records: readonly JsonObject[]): string | undefined {

@@ -28,5 +28,5 @@ describe('a poll that waits', () => {
     } finally {
       await world.close()
     }
-  }, 20_000)
+  })
 })

@@ -82,7 +82,7 @@ beforeAll(async () => {
   ann = await world.reviewer('ann')
   const link = await world.link('ann')
   secrets.push(bot.key, ann.key, link)
-}, 60_000)
+})
 afterAll(async () => {
   await world.close()
   await receivers.dispose()
@@ -265,7 +265,7 @@ describe('canaries', () => {
     expect((await bot.submit(newTask(), { tool_name: 't' })).status).toBe(401)
     bot = again
     expect(leaks(await everything())).toEqual([])
-  }, 60_000)
+  })
 
   it('in single sign-on, refused and failing', async () => {
     const browser = new Browser()
@@ -283,7 +283,7 @@ describe('canaries', () => {
       cookie: `__Host-countersign-oidc=${fresh()}`,
     })
     expect(leaks(await everything())).toEqual([])
-  }, 60_000)
+  })
 
   it.each(['none', 'away', 'unsure', 'broken'] as const)(
     'through every route, with every credential and body, while the store is: %s',
@@ -309,7 +309,6 @@ describe('canaries', () => {
       if (now !== 'none') expect([...statuses]).toContain(now === 'broken' ? 500 : 503)
       expect(leaks(await everything())).toEqual([])
     },
-    120_000,
   )
 
   it('in what is not HTTP, in paths, and where no route is', async () => {

@@ -31,7 +31,7 @@ describe('slow clients', () => {
       expect(reply.text).toContain('"code":"request_timeout"')
     }
     expect((await world.evidence()).filter(({ record }) => record.task_id === 'slow')).toEqual([])
-  }, 20_000)
+  })
 
   it.each([
     ['POST', '/api/review/session', '100 Continue'],
@@ -54,7 +54,6 @@ describe('slow clients', () => {
         for (const { socket } of strangers) socket.destroy()
       }
     },
-    20_000,
   )
 
   it.each([

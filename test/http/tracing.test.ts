@@ -252,7 +252,7 @@ describe('a collector', () => {
       expect(saidAway(own)).toBeLessThanOrEqual(1)
     }
     await silent.close()
-  }, 60_000)
+  })
 
   it('that is not configured is sent nothing', async () => {
     const before = collector.received.length

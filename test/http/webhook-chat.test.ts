@@ -18,7 +18,7 @@ beforeAll(async () => {
     webhooks: { everyMs: 20, deadlineMs: 5_000, ca: receivers.ca },
   })
   bot = await world.agent()
-}, 60_000)
+})
 afterAll(async () => {
   await world.close()
   await receivers.dispose()

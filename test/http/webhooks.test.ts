@@ -51,7 +51,7 @@ beforeAll(async () => {
   })
   bot = await world.agent()
   ann = await world.reviewer('ann')
-}, 60_000)
+})
 afterAll(async () => {
   await world.close()
   await receivers.dispose()

@@ -20,7 +20,7 @@ const read = (name: string): string => readFileSync(join(authority.directory, na
 beforeAll(() => {
   authority = makeAuthority()
   authority.issue('good', { names: ['IP:127.0.0.1'] })
-}, 60_000)
+})
 afterAll(() => rmSync(authority.directory, { recursive: true, force: true }))
 
 const open: Server[] = []

@@ -31,7 +31,7 @@ beforeAll(() => {
   authority.issue('self', { names: ['IP:127.0.0.1'], self: true })
   authority.issue('other', { names: ['DNS:other.test'] })
   authority.issue('expired', { names: ['IP:127.0.0.1'], days: -1 })
-}, 60_000)
+})
 afterAll(() => rmSync(authority.directory, { recursive: true, force: true }))
 
 const open: Server[] = []

@@ -24,7 +24,7 @@ const read = (name: string): string => readFileSync(join(authority.directory, na
 beforeAll(() => {
   authority = makeAuthority()
   authority.issue('good', { names: ['DNS:pub.test', 'IP:127.0.0.1'] })
-}, 60_000)
+})
 afterAll(() => rmSync(authority.directory, { recursive: true, force: true }))
 
 const open = new Set<Server>()

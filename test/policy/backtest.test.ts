@@ -512,7 +512,7 @@ describe('a replay is exact', () => {
       (one, verdict) => expect([one.number, verdict]).toEqual([one.number, one.verdict]),
     )
     expect(calls).toBeGreaterThan(150)
-  }, 120_000)
+  })
 
   it('or silent, where evidence holds commitments instead of values', async () => {
     let told = 0
@@ -526,7 +526,7 @@ describe('a replay is exact', () => {
     )
     expect(told).toBeGreaterThan(50)
     expect(told).toBeLessThan(calls)
-  }, 120_000)
+  })
 
   it('under another bundle: what it tells is what a gateway with that bundle does', async () => {
     const change = ['rules/spend.yaml', 'at_most: 300', 'at_most: 130'] as const

@@ -120,7 +120,7 @@ describe('the laws of section 4', () => {
         expect({ verdict, risk, by }).toEqual(reference(policy, payload, riskLevel))
       }
     })
-  }, 120_000)
+  })
 
   it('the order of rules and files changes nothing', async () => {
     await hold(policyOf(), async (policy) => {
@@ -130,7 +130,7 @@ describe('the laws of section 4', () => {
       return async (payload) =>
         expect(same(await other.decide(call(payload)))).toEqual(same(await one.decide(call(payload))))
     })
-  }, 120_000)
+  })
 
   it('raising risk_level never loosens, and never swaps reviewers', async () => {
     await hold(policyOf(), async (policy) => {
@@ -149,7 +149,7 @@ describe('the laws of section 4', () => {
         })
       }
     })
-  }, 120_000)
+  })
 
   /** An allow rule above allow_up_to is a warning at load: when it cannot be checked, its risk does not count. */
   const withinLimit = (policy: Policy): Policy => {
@@ -169,7 +169,7 @@ describe('the laws of section 4', () => {
         }
       }
     })
-  }, 120_000)
+  })
 
   it('adding a reject rule never loosens, adding a review rule never yields allow', async () => {
     await hold(fc.tuple(policyOf(), ruleOf(true)), async ([policy, added]) => {
@@ -188,7 +188,7 @@ describe('the laws of section 4', () => {
         expect(before.verdict !== 'allow' && reviewed.verdict === 'allow').toBe(false)
       }
     })
-  }, 120_000)
+  })
 
   it('a shadow rule never changes verdict, risk, message or reviewers', async () => {
     await hold(fc.tuple(policyOf(), ruleOf(true)), async ([policy, added]) => {
@@ -202,7 +202,7 @@ describe('the laws of section 4', () => {
           decisive(await plain.decide(call(payload))),
         )
     })
-  }, 120_000)
+  })
 
   it('what explains a decision, rule by rule, is what decided it', async () => {
     await hold(policyOf(), async (policy) => {
@@ -216,5 +216,5 @@ describe('the laws of section 4', () => {
         expect(outcome.fired.map((rule) => rule.id)).toEqual(shouldFire.map((rule) => rule.id))
       }
     })
-  }, 120_000)
+  })
 })

@@ -40,7 +40,6 @@ describe('a call that nobody answers', () => {
       await collectGarbage()
       await ended
     },
-    10_000,
   )
 
   it('ends when the caller says so', async () => {

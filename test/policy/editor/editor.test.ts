@@ -253,7 +253,7 @@ describe('the schema of rule files', () => {
       }),
       { numRuns: 60 },
     )
-  }, 60_000)
+  })
 })
 
 describe('the other files', () => {

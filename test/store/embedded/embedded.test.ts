@@ -75,12 +75,12 @@ describe('the embedded store against the model', () => {
     await compareWithModel(store, { runs: 400, steps: 45, inOrder: true })
     for (const partition of await store.partitions())
       expect(await store.verifyDensity(partition)).toBe((await store.events(partition, 0, 9_999)).length)
-  }, 120_000)
+  })
 
   it('gives the same answers when each call is awaited', async () => {
     const store = await open({ path: newDirectory() })
     await compareWithModel(store, { runs: 30, steps: 40, inOrder: false })
-  }, 120_000)
+  })
 })
 
 describe('tokens that many callers race for', () => {
@@ -191,7 +191,7 @@ describe('a killed writer', () => {
     const store = await open({ path })
     expect(performance.now() - started).toBeLessThan(2_000)
     await expectAcknowledged(store, acknowledged)
-  }, 60_000)
+  })
 })
 
 /** Every acknowledged commit is there as a whole; evidence is dense and has exactly the commits that are there. */
@@ -234,7 +234,7 @@ describe('a disk that fails', () => {
       await open({ path }),
       lines.filter((line) => line.startsWith('ack')),
     )
-  }, 60_000)
+  })
 
   /** Runs a command with a small file system of its own at `path`. */
   const onSmallDisk = (path: string): string[] => [
@@ -249,25 +249,21 @@ describe('a disk that fails', () => {
   const mayMount = spawnSync(mounter, [...mountArgs, 'true']).status === 0
   if (!mayMount) console.log('skipped: F03 on a real full disk (no permission to mount a tmpfs)')
 
-  it.skipIf(!mayMount)(
-    'F03 a full disk refuses every write, and heals when there is room',
-    async () => {
-      const path = newDirectory()
-      const child = startProcess(WRITER, [path, 'a', `${2 * 1024 * 1024}`], { through: onSmallDisk(path) })
-      await child.lineWhere((line) => line.startsWith('health'))
-      const before = child.lines.filter((line) => line.startsWith('ack')).length
-      expect(before).toBeGreaterThan(0)
-      child.send('go')
-      let after = 0
-      await child.lineWhere((line) => line.startsWith('ack') && ++after > before)
-      const { lines } = await child.kill()
-      const refusals = lines.filter((line) => line.startsWith('error'))
-      expect(refusals.length).toBeGreaterThan(0)
-      expect(refusals.filter((line) => !line.startsWith('error StoreUnavailable'))).toEqual([])
-      expect(lines.find((line) => line.startsWith('health'))).toMatch(/false the disk is full/)
-    },
-    60_000,
-  )
+  it.skipIf(!mayMount)('F03 a full disk refuses every write, and heals when there is room', async () => {
+    const path = newDirectory()
+    const child = startProcess(WRITER, [path, 'a', `${2 * 1024 * 1024}`], { through: onSmallDisk(path) })
+    await child.lineWhere((line) => line.startsWith('health'))
+    const before = child.lines.filter((line) => line.startsWith('ack')).length
+    expect(before).toBeGreaterThan(0)
+    child.send('go')
+    let after = 0
+    await child.lineWhere((line) => line.startsWith('ack') && ++after > before)
+    const { lines } = await child.kill()
+    const refusals = lines.filter((line) => line.startsWith('error'))
+    expect(refusals.length).toBeGreaterThan(0)
+    expect(refusals.filter((line) => !line.startsWith('error StoreUnavailable'))).toEqual([])
+    expect(lines.find((line) => line.startsWith('health'))).toMatch(/false the disk is full/)
+  })
 
   it('refuses writes before the disk is full, says so, and heals by itself', async () => {
     const free = { bytes: 1e9 }
@@ -339,7 +335,7 @@ describe('a disk that fails', () => {
     await holder.ended
     expect(await patient).toMatchObject({ ok: true })
     expect((await store.events('t', 0, 9)).map(({ commitId }) => commitId)).toEqual(['air', 'patient'])
-  }, 30_000)
+  })
 
   it('notices that another process wrote to the file, and writes nothing any more', async () => {
     const path = newDirectory()
@@ -409,7 +405,7 @@ describe('data that is damaged (F06)', () => {
       expect([keptPages, start.code]).not.toEqual([keptPages, 0])
       expect(start.lines).toEqual([])
     }
-  }, 60_000)
+  })
 
   it('refuses a damaged header with its position', async () => {
     const path = await writtenStore()

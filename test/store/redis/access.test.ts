@@ -143,7 +143,7 @@ describe('TLS', () => {
         'tls-auth-clients': 'no',
       },
     })
-  }, 60_000)
+  })
   afterAll(async () => {
     await server.dispose()
     rmSync(directory, { recursive: true, force: true })

@@ -13,7 +13,7 @@ import { storeConformance } from '../conformance.ts'
 let cluster: Servers
 beforeAll(async () => {
   cluster = await startCluster(3)
-}, 60_000)
+})
 afterAll(() => cluster.dispose())
 
 const open = (): Promise<Store> =>
@@ -63,7 +63,7 @@ describe('a cluster', () => {
     expect(bodies.toSorted()).toEqual(acknowledged.toSorted())
     expect(await ownerOf(slot)).toBe(target)
     await store.close()
-  }, 60_000)
+  })
 })
 
 describe('a slot that is being moved while replicas confirm', () => {
@@ -92,7 +92,7 @@ describe('a slot that is being moved while replicas confirm', () => {
     await moveKeys(slot, from, to)
     for (let i = 0; i < 10; i++) expect(await Promise.all(tenants.map(commit))).toEqual(tenants.map(() => ok))
     await store.close()
-  }, 90_000)
+  })
 })
 
 describe('a node of a cluster with replicas that is killed', () => {
@@ -129,7 +129,7 @@ describe('a node of a cluster with replicas that is killed', () => {
     woken = 100
     await other.close()
     await store.close()
-  }, 90_000)
+  })
 })
 
 async function allEvents(store: Store, partition: string): ReturnType<Store['events']> {

@@ -64,7 +64,7 @@ describe('a node of a cluster that a slot has left while somebody waited for it'
       expect(await store.get(staying, 'thread', 'x')).toBeUndefined()
       await pause(20)
     }
-  }, 60_000)
+  })
 })
 
 describe('a server that takes no more connections', () => {
@@ -105,5 +105,5 @@ describe('a store that is closed', () => {
     await store.close()
     await eventually(async () => !(await asking()))
     frozen.signal('SIGCONT')
-  }, 60_000)
+  })
 })

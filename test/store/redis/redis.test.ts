@@ -27,7 +27,7 @@ describe('the redis store against the model', () => {
     const store = await open()
     await compareWithModel(store, { runs: 200, steps: 45, inOrder: true })
     await store.close()
-  }, 120_000)
+  })
 })
 
 describe('a store of a later version', () => {

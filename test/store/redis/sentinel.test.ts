@@ -9,7 +9,7 @@ import { storeConformance } from '../conformance.ts'
 let redis: Sentinels
 beforeAll(async () => {
   redis = await startSentinels({ replicas: 1 })
-}, 60_000)
+})
 afterAll(() => redis.dispose())
 
 const open = (): Promise<Store> => openRedisStore({ address: parseRedisAddress(redis.url), replicas: 1 })

@@ -63,7 +63,7 @@ describe('the ring of a limit in the commit script', () => {
       }),
       { numRuns: 400 },
     )
-  }, 60_000)
+  })
 })
 
 async function fits(limit: string, length: number, atMost: number): Promise<boolean> {
