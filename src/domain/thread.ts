@@ -33,7 +33,7 @@ export interface Thread {
   readonly votes: readonly Vote[]
   /** Waiting threads are rejected at this moment; an approval not collected by then is too. */
   readonly deadline?: number
-  /** Reminders and escalations already announced for the current revision, as their `after_ms`. */
+  /** Reminders and escalations already announced for the current revision, by the `key` of their `Announcement`. */
   readonly announced: readonly string[]
   readonly revision_ids: readonly string[]
   readonly claim?: Claim

@@ -34,7 +34,7 @@ export const REFUSAL_REASONS = ['invalid', 'used', 'expired'] as const
 export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
 /**
- * The order is the contract's. Every mismatch is `invalid` and consumes nothing, then `used`, then `expired`.
+ * In the order of design.md section 3 (validate): every mismatch is `invalid` and consumes nothing, then `used`, then `expired`.
  * Returns undefined when the token may be redeemed now.
  */
 export function refusalOf(

@@ -15,7 +15,7 @@ export interface Administrator {
 
 const ADMIN_ROLE = 'admin'
 
-/** @throws GatewayError `unauthenticated`, `not_permitted` when the directory in force gives the reviewer no admin role */
+/** @throws GatewayError `unauthenticated`, `not_ready`, `not_permitted` when the directory in force gives the reviewer no admin role */
 export function adminEntry(snapshot: Snapshot | undefined, caller: Caller): ReviewerEntry {
   const entry = reviewerEntry(snapshot, caller)
   if (!entry.roles.includes(ADMIN_ROLE)) throw new GatewayError('not_permitted', 'this needs the admin role')
@@ -26,7 +26,7 @@ export function adminEntry(snapshot: Snapshot | undefined, caller: Caller): Revi
  * What every commit of an administrator guards. A body may arrive seconds after its credential: the role is asked for again, and the credential
  * must be there when the act lands.
  *
- * @throws GatewayError `unauthenticated`, `not_permitted`
+ * @throws GatewayError `unauthenticated`, `not_ready`, `not_permitted`
  */
 export function adminGuards(deps: Deps, { caller }: Administrator): Guard[] {
   if (caller === undefined) return []

@@ -15,7 +15,7 @@ import { findThread, refuseObstacle } from './vote.ts'
  * Tells the others who is looking at a thread. A courtesy: it keeps nobody from voting, and ends by itself. Whoever may vote may claim.
  *
  * @throws GatewayError `not_found`, `not_pending`, `not_eligible`, `self_review`, `already_voted`, `sign_in_required`, `already_claimed`,
- *   `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ *   `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
  */
 export async function claim(
   deps: Deps,
@@ -38,7 +38,7 @@ export async function claim(
   })
 }
 
-/** Ends the caller's claim; another's stays. @throws GatewayError `not_found`, `unauthenticated`, `store_unavailable`, `outcome_unknown` */
+/** Ends the caller's claim; another's stays. @throws GatewayError `not_found`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown` */
 export async function release(deps: Deps, caller: Caller, thread_id: string): Promise<Committed<void>> {
   return transact(deps, caller.tenant, async () => {
     reviewerEntry(deps.policies.current(), caller)

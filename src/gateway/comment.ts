@@ -13,7 +13,7 @@ import { findThread } from './vote.ts'
  * Says something about a thread, whatever its state. It changes no decision; every reviewer of the tenant may. Who says the same again, before
  * anybody has said something else, has said it once: browsers send a request again by themselves when its connection breaks.
  *
- * @throws GatewayError `not_found`, `too_many_comments`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ * @throws GatewayError `not_found`, `too_many_comments`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
  */
 export async function comment(
   deps: Deps,

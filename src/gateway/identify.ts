@@ -11,10 +11,10 @@ import { type ProofGuard, storeCall, unauthenticated } from './transact.ts'
 const REMEMBERED_KEYS = 10_000
 
 /**
- * Resolves a bearer credential (agent-api-contract.md section 5). A missing, malformed, unknown or revoked key, and a
- * holder that is no longer in the directory, are one and the same refusal.
+ * Resolves a bearer credential (agent-api-contract.md section 5). A missing, malformed, unknown or revoked key are one and the same refusal. Whether the
+ * directory still knows the holder is asked by `agentEntry` and `reviewerEntry`, which refuse alike.
  *
- * @throws GatewayError `unauthenticated`
+ * @throws GatewayError `unauthenticated`, `store_unavailable`
  */
 export async function identify(
   deps: Deps,
@@ -52,7 +52,11 @@ export async function keyInForce(deps: Deps, caller: Caller): Promise<void> {
   if (key?.revision !== caller.keyRevision) throw unauthenticated()
 }
 
-/** The agent's entry in the directory in force. Without any snapshot there is nobody to ask, and every call is refused by policy. */
+/**
+ * The agent's entry in the directory in force. Without any snapshot there is nobody to ask, and every call is refused by policy.
+ *
+ * @throws GatewayError `unauthenticated` when the directory does not know the agent
+ */
 export function agentEntry(snapshot: Snapshot | undefined, caller: Caller): AgentEntry | undefined {
   if (snapshot === undefined) return undefined
   const entry = snapshot.directory.tenants.get(caller.tenant)?.agents.get(caller.id)

@@ -183,7 +183,9 @@ export function unchanged(type: RecordType, id: string, read: Version | undefine
 /** Names of the indexes of a tenant's partition. Scores are ms since 1970 unless said otherwise. */
 export const INDEX = {
   threads: 'threads',
+  /** Threads, by when the timer has to look at them next; leased. */
   due: 'due',
+  /** What else the timer ends or forgets (src/gateway/run-due.ts), by when; leased. Member: `type id`. */
   purge: 'purge',
   status: (status: string): string => `status/${status}`,
   /** Waiting threads of one assessed risk. */

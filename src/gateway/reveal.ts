@@ -13,7 +13,7 @@ import { findThread } from './vote.ts'
 /**
  * The payload of a revision with its sensitive values. Who asked is on record before the answer leaves.
  *
- * @throws GatewayError `not_found`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ * @throws GatewayError `not_found`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
  */
 export async function reveal(
   deps: Deps,

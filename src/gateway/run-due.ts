@@ -20,7 +20,8 @@ const LEASE_MS = 5_000
 const BATCH = 100
 
 /**
- * One round of everything that happens by time alone: expiry, reminders, escalations, the end of sessions, and forgetting old answers and tokens.
+ * One round of everything that happens by time alone: expiry, reminders, escalations, the end of sessions and of what a freeze has hit, and forgetting what is
+ * old (answers, tokens, links, counters of limits, deliveries).
  * State is in the store, so a restart loses nothing: what came due meanwhile is done in the first round.
  * Returns how many items it dealt with; a full batch means there may be more.
  *
@@ -100,8 +101,7 @@ function announce(deps: Deps, thread: Versioned<Thread>): Plan<Thread> | undefin
 }
 
 /**
- * Forgets a stored answer, a token or a limit's counter whose time is over; what was renewed meanwhile stays. A token is looked at when it
- * expires, too: what its approval was charged is taken back when it was not redeemed.
+ * What an entry of `INDEX.purge` stands for, as `type id`, has come to its time: it is ended or forgotten. What was renewed meanwhile stays.
  */
 async function purge(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {
   const forgotten = forgetWindow(member, deps.store.now())
@@ -121,7 +121,9 @@ const PURGES: Readonly<Record<string, Purge>> = {
   freeze: sweepFrozen,
 }
 
-/** A stored answer or a token. */
+/**
+ * A stored answer or a token. A token is looked at when it expires, too: what its approval was charged is taken back when it was not redeemed.
+ */
 async function purgeKept(deps: Deps, tenant: string, id: string, type: string): Promise<Plan<void>> {
   const member = `${type} ${id}`
   const kind = type === 'token' ? 'token' : 'answer'

@@ -43,6 +43,7 @@ export interface Receipt {
 
 const ATTEMPTS = 32
 const RETRY_AFTER_SECONDS = 1
+
 /**
  * What an attempt decides lands so long after its beginning, or not at all: a process that was stopped meanwhile must not write, behind the records of others, what
  * is of long ago. Evidence is replayed by that (src/evidence/replay.ts).

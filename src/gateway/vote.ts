@@ -40,7 +40,7 @@ export interface Ballot {
  * reviewer looked at the current revision, and may vote.
  *
  * @throws GatewayError `not_found`, `not_pending`, `stale_revision`, `revision_required`, `not_eligible`, `self_review`,
- *   `already_voted`, `sign_in_required`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ *   `already_voted`, `sign_in_required`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
  */
 export async function vote(deps: Deps, caller: Caller, ballot: Ballot): Promise<Committed<Thread>> {
   let looked = 0
@@ -149,7 +149,7 @@ export function obstacleTo(
 /**
  * Why the caller may not vote: what stands in the way of the reviewer, and, last, of a key where somebody has to sign in.
  *
- * @throws GatewayError `unauthenticated`
+ * @throws GatewayError `unauthenticated`, `not_ready`
  */
 export function obstacleFor(
   snapshot: Snapshot | undefined,

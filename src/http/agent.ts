@@ -81,7 +81,8 @@ function authenticate(http: HttpDeps): onRequestHookHandler {
 
 /**
  * Requests that were read in one turn of the event loop are all parsed first and decided after. A processor that goes back
- * and forth between the two for each request spends most of its time on fetching the code of the other.
+ * and forth between the two for each request spends most of its time on fetching the code of the other. The body is there: the place no longer counts for its
+ * sender (`Gate.settle`).
  */
 function decideTogether({ gate }: HttpDeps): preHandlerHookHandler {
   return (_, { raw }, done) => {

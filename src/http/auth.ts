@@ -29,7 +29,7 @@ export function sessionOf(request: FastifyRequest): string | undefined {
   return forProxy && countOf(request, 'authorization') <= 1 ? cookieOf(request, SESSION_COOKIE) : undefined
 }
 
-/** The reviewer who calls, by key or by session. @throws GatewayError `unauthenticated`, `foreign_origin` */
+/** The reviewer who calls, by key or by session. @throws GatewayError `unauthenticated`, `foreign_origin`, `not_ready`, `store_unavailable` */
 export async function reviewerOf(request: FastifyRequest, http: HttpDeps): Promise<Caller> {
   const session = sessionOf(request)
   if (session === undefined) {

@@ -12,9 +12,15 @@ export interface Gate {
   enter(request: IncomingMessage, response: ServerResponse, handle: () => void): void
   /** The request only waits from now on, and takes nobody's place; it may `enter` again. */
   park(response: ServerResponse): void
-  /** The place is taken for `sender`. False when that one would have more than three quarters of the places that are always there, or of the room for bodies. */
+  /**
+   * The place counts for `sender` until it `settle`s or is free. False when that one would have more than its share (src/http/senders.ts) of the places that
+   * are always there, or of the room for bodies.
+   */
   assign(response: ServerResponse, sender: string): boolean
-  /** What was sent is there: the place is its work's from now on, and no longer counts for its sender. */
+  /**
+   * The body is there: the place is its work's from now on, and no longer counts for its sender. Only agents' requests settle: the places of people are few,
+   * and count for who has them until they are free.
+   */
   settle(response: ServerResponse): void
   close(): void
 }
@@ -75,7 +81,7 @@ interface Ticket {
   readonly bytes: number
   /** Since when the gateway works for it, ms. */
   at: number
-  /** Whose body is on its way in. */
+  /** For whom the place counts. */
   sender: string | undefined
 }
 

@@ -1,10 +1,10 @@
-/** What one sender has of what all share. */
+/** Places, and bytes of bodies: those that one sender has, or all that there are. */
 interface Held {
   readonly count: number
   readonly bytes: number
 }
 
-/** So much of it one sender may have at the most: whatever is wrong with one, there is room for others. */
+/** So much of all that there are one sender may have: whatever is wrong with one, there is room for others. */
 const SHARE = 0.75
 
 const NOTHING: Held = { count: 0, bytes: 0 }

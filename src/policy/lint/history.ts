@@ -1,13 +1,13 @@
-import type { FieldIr, NodeIr, RuleIr } from '../ir.ts'
+import type { FieldIr, FieldRoot, NodeIr, RuleIr } from '../ir.ts'
 
-/** What an agent sheds by choosing another task id. As text: these fields come with `limits:`. */
-const TASK_HISTORY: readonly string[] = ['task.tools', 'task.labels']
-const AGENT_HISTORY: readonly string[] = ['agent.tools', 'agent.labels']
+/** What an agent sheds by choosing another task id (policy-language.md section 3). */
+const TASK_HISTORY: readonly FieldRoot[] = ['task.tools', 'task.labels']
+const AGENT_HISTORY: readonly FieldRoot[] = ['agent.tools', 'agent.labels']
 
 /** A review or reject rule that, of all history, looks at the task's only. */
 export function isTaskScoped(rule: Pick<RuleIr, 'verdict' | 'when' | 'unless'>): boolean {
   if (rule.verdict === 'allow') return false
-  const roots = fieldsOf(rule).map((field): string => field.root)
+  const roots = fieldsOf(rule).map(({ root }) => root)
   return (
     roots.some((root) => TASK_HISTORY.includes(root)) && !roots.some((root) => AGENT_HISTORY.includes(root))
   )
