@@ -28,7 +28,7 @@ export type WebhookPayload = Static<typeof WebhookPayload>
 
 export const WebhookFormat = Type.Enum(['event', 'chat'], {
   description:
-    '`event` unless you ask for `chat`: `{"text": "..."}`, a line for people with a link to the thread, as the incoming webhooks of Slack, Mattermost, Rocket.Chat and Google Chat take it. Nothing that an agent or a person wrote is in it.',
+    '`event` unless you ask for `chat`: `{"text": "..."}`, a line for people with a link to the thread, as the incoming webhooks of Slack, Mattermost, Rocket.Chat and Google Chat take it. Names are in it, and no message, comment or payload.',
 })
 export type WebhookFormat = Static<typeof WebhookFormat>
 

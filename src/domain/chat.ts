@@ -1,6 +1,6 @@
 import type { ThreadEvent } from './webhook.ts'
 
-/** What a line of a chat is made of: names, and nothing that an agent or a person wrote. */
+/** What a line of a chat is made of: names, and no message, comment or payload. Tool and task are as the agent named them. */
 export interface ChatEvent {
   readonly type: ThreadEvent | 'decision.allowed' | 'decision.rejected' | 'webhook.ping'
   readonly tenant_id: string
