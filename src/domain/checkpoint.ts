@@ -20,7 +20,7 @@ export interface SigningKey {
   readonly public: Uint8Array
 }
 
-export const SEED_BYTES = 32
+const SEED_BYTES = 32
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex')
 /** C2SP signed-note: the type of an Ed25519 key. */

@@ -68,7 +68,7 @@ export function secretsInForce({ secrets }: Destination, now: number): string[] 
 }
 
 /** Destinations that fail so long without a success are paused. */
-export const FAILING_MS = 120 * 3_600_000
+const FAILING_MS = 120 * 3_600_000
 
 /** The destination after a try, and whether it is another one than before. */
 export function afterTry(

@@ -45,7 +45,7 @@ function escalationOf(value: JsonValue): Escalation {
 }
 
 /** Distinct people who have to approve. */
-export const approvalsOf = ({ seats }: ToldRequirement): number =>
+const approvalsOf = ({ seats }: ToldRequirement): number =>
   seats.reduce((sum, { approvals }) => sum + approvals, 0)
 
 /** While people are asked, what they have to do only becomes more: no group is asked for fewer, or gives way to another one sooner. @throws BrokenLaw */

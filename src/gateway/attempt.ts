@@ -18,8 +18,8 @@ export interface Tried {
 }
 
 /** What has come to its end is remembered this long. */
-export const DELIVERED_RETENTION_MS = 24 * 3_600_000
-export const DEAD_RETENTION_MS = 7 * 24 * 3_600_000
+const DELIVERED_RETENTION_MS = 24 * 3_600_000
+const DEAD_RETENTION_MS = 7 * 24 * 3_600_000
 
 /** What is to be sent; undefined when there is nothing to do any more, and then it is off the list. */
 export async function deliveryToMake(

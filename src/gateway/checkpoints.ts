@@ -34,7 +34,7 @@ export interface Made {
   readonly rekeyed: boolean
 }
 
-export const originOf = ({ name }: LogIdentity, tenant: string): string => `countersign/${name}/${tenant}`
+const originOf = ({ name }: LogIdentity, tenant: string): string => `countersign/${name}/${tenant}`
 
 /**
  * Signs what the tenant's evidence has grown to. Two instances that do it at once sign the same tree, and one commit counts: a note leaves only

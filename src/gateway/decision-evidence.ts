@@ -7,7 +7,7 @@ import type { Deps } from './deps.ts'
 import type { Details } from './evidence.ts'
 
 /** A value longer than this (as JSON text) stands in evidence as its digest. */
-export const READ_VALUE_CHARS = 2_048
+const READ_VALUE_CHARS = 2_048
 
 export function isSensitive(snapshot: Snapshot | undefined, tool: string): boolean {
   if (snapshot === undefined) return true // nobody can tell

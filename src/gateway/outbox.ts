@@ -61,7 +61,7 @@ export function threadNotice(
 
 export const DESTINATIONS = 'all'
 
-export async function destinationsOf(deps: Deps, tenant: string): Promise<KnownDestinations> {
+async function destinationsOf(deps: Deps, tenant: string): Promise<KnownDestinations> {
   const known = deps.destinations.get(tenant)
   if (known !== undefined) return known
   const record = await read(deps.store, tenant, 'destinations', DESTINATIONS)

@@ -58,7 +58,7 @@ function directoryOf(deps: Deps): Directory {
 }
 
 /** The one reviewer the claim names. @throws SignInError */
-export function findReviewer(directory: Directory, { claims }: Identity, matching: Matching): Match {
+function findReviewer(directory: Directory, { claims }: Identity, matching: Matching): Match {
   const { reviewerClaim, tenant } = matching
   const value = claims[reviewerClaim]
   if (typeof value !== 'string' || value === '')

@@ -27,7 +27,7 @@ import { revise } from '../gateway/revise.ts'
 import { submit } from '../gateway/submit.ts'
 import type { Committed } from '../gateway/transact.ts'
 import { validate } from '../gateway/validate.ts'
-import { bearerOf, takePlace } from './auth.ts'
+import { bearerOf, callerOf, takePlace } from './auth.ts'
 import { acceptAnything, acceptStrictJson, countOf } from './body.ts'
 import type { HttpDeps } from './deps.ts'
 import { waitOf } from './headers.ts'
@@ -210,11 +210,6 @@ function validateRoute(app: FastifyInstance, http: HttpDeps): void {
     return reply.code(200).send(await judge(request, reply, undefined))
   })
   app.post('/approvals/validate', (request, reply) => judge(request, reply, request.body))
-}
-
-function callerOf(request: FastifyRequest): Caller {
-  if (request.caller === undefined) throw new GatewayError('unauthenticated', 'a valid key is needed')
-  return request.caller
 }
 
 function taskIdOf(text: string): string {

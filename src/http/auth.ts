@@ -56,7 +56,7 @@ export function takePlace({ gate }: HttpDeps, { raw }: FastifyReply, sender: str
 
 /** Whom an `onRequest` hook has found. @throws GatewayError `unauthenticated` */
 export function callerOf({ caller }: FastifyRequest): Caller {
-  if (caller === undefined) throw new GatewayError('unauthenticated', 'a valid reviewer key is needed')
+  if (caller === undefined) throw new GatewayError('unauthenticated', 'a valid key is needed')
   return caller
 }
 

@@ -68,7 +68,7 @@ export function lineOf({ id, origin }: FastifyRequest): {
 }
 
 /** W3C Trace Context version 00; anything else is dropped, and so is a tracestate that is none. */
-export function traceContextOf({ headers }: FastifyRequest): TraceContext | undefined {
+function traceContextOf({ headers }: FastifyRequest): TraceContext | undefined {
   const { traceparent } = headers
   if (typeof traceparent !== 'string' || !isTraceparent(traceparent)) return undefined
   const { tracestate } = headers

@@ -90,7 +90,7 @@ export function reviewerRoutes(app: FastifyInstance, http: HttpDeps): void {
     return reply.headers(IMAGE_HEADERS).type(type).send(bytes)
   })
 
-  streamRoute(app, http, callerOf)
+  streamRoute(app, http)
 }
 
 interface ImagePath {

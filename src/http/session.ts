@@ -15,7 +15,7 @@ import { refuseForeign } from './site.ts'
 const MINUTE_MS = 60_000
 
 /** Where the button of single sign-on leads. */
-export const START_PATH = '/api/review/oidc/start'
+const START_PATH = '/api/review/oidc/start'
 
 /** Signing in to the console and out of it (design.md section 5). */
 export function sessionRoutes(app: FastifyInstance, http: HttpDeps): void {

@@ -5,6 +5,7 @@ import { LIMITS } from '../contract/limits.ts'
 import type { Caller } from '../gateway/caller.ts'
 import { keyInForce, reviewerEntry } from '../gateway/identify.ts'
 import { createThreadFeed, type FeedMessage, type Place, type ThreadFeed } from '../gateway/thread-feed.ts'
+import { callerOf } from './auth.ts'
 import type { HttpDeps } from './deps.ts'
 import { lineOf } from './origin.ts'
 
@@ -14,11 +15,7 @@ export const BEAT_MS = 15_000
 const BACKLOG_BYTES = 1024 * 1024
 
 /** GET stream (design.md section 5): server-sent events as the HTML standard has them (section 9.2), resumable by Last-Event-ID. */
-export function streamRoute(
-  app: FastifyInstance,
-  http: HttpDeps,
-  callerOf: (request: FastifyRequest) => Caller,
-): void {
+export function streamRoute(app: FastifyInstance, http: HttpDeps): void {
   const feed = createThreadFeed(http.gateway)
   const seats = createSeats()
   app.get('/stream', async (request, reply) => {

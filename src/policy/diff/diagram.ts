@@ -59,7 +59,7 @@ const FALSE_TERM = 0
 const UNKNOWN_TERM = 2
 
 /** Undefined when the diagram would become too large. */
-export function buildDiagram(plan: Plan, maxSteps: number = MAX_STEPS): Diagram | undefined {
+export function buildDiagram(plan: Plan): Diagram | undefined {
   const { classes } = plan
   const same: Ending = { kind: 'same', path: [], number: 0 }
   const impossible: Ending = { kind: 'impossible', path: [], number: 1 }
@@ -91,7 +91,7 @@ export function buildDiagram(plan: Plan, maxSteps: number = MAX_STEPS): Diagram 
     // The last dimension is the agent's risk_level: no rule reads it, and it bears on every decision.
     const isLast = depth === classes.length - 1
     for (const one of isLast || matters(plan, depth, state) ? own : own.slice(0, 1)) {
-      if (++steps > maxSteps) return undefined
+      if (++steps > MAX_STEPS) return undefined
       path[depth] = one.number
       const node = build(depth + 1, isLast ? state : given(plan.terms, state, { depth, one }))
       if (!node) return undefined

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../contract/json.ts'
-import { MISSING, UNREADABLE } from '../fields.ts'
+import { UNREADABLE } from '../fields.ts'
 import type { Applied } from '../functions.ts'
 import type { TestIr } from '../ir.ts'
 import { allOf, anyOf, FALSE, not, TRUE, truthOf, UNKNOWN, type Truth } from '../kleene.ts'
@@ -92,7 +92,6 @@ export function exact(value: Applied): ExactCell {
   return { kind: 'exact', value }
 }
 
-export const MISSING_CELL = exact(MISSING)
 export const UNREADABLE_CELL = exact(UNREADABLE)
 /** No test but presence reads an object: one stands for all. */
 export const OBJECT_CELL = exact({} as JsonValue)

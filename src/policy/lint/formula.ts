@@ -34,11 +34,10 @@ export interface RuleFormula {
   readonly slots: readonly Slot[]
 }
 
-/** Numbers the tests of a rule from `first` on, so that two rules can be looked at together. */
+/** The formula of a rule for one tool; its tests are numbered as they come. */
 export function formulaOf(
   tool: ToolContract,
   { file, rule }: { readonly file: RuleFileIr; readonly rule: RuleIr },
-  first = 0,
 ): RuleFormula {
   const slots: Slot[] = []
   const means = new Map(file.missingMeans.map((one) => [one.field, one]))
@@ -55,7 +54,7 @@ export function formulaOf(
   function leaf(field: FieldIr, test: TestIr): Formula {
     // As the program does: each part decides for itself what a missing field means to it.
     if (test.op === 'and') return { kind: 'all', items: test.tests.map((one) => leaf(field, one)) }
-    const slot = { number: first + slots.length, field, test, standIn: standInOf(field, test) }
+    const slot = { number: slots.length, field, test, standIn: standInOf(field, test) }
     slots.push(slot)
     return { kind: 'slot', number: slot.number }
   }
