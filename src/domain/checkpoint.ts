@@ -20,7 +20,6 @@ export interface SigningKey {
   readonly public: Uint8Array
 }
 
-const SEED_BYTES = 32
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex')
 /** C2SP signed-note: the type of an Ed25519 key. */
@@ -114,24 +113,18 @@ function readText(text: string): Checkpoint | undefined {
   }
 }
 
+/** C2SP signed-note: no space and no plus in the name; 44 characters of base64 are one byte for the type and 32 for the key. */
+const VERIFIER_KEY = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/
+
 /** What a verifier key says: whose log it is of, by its origin, and the 32 bytes of RFC 8032. Undefined for what is none. */
 export function readVerifierKey(
   text: string,
 ): { readonly name: string; readonly public: Uint8Array } | undefined {
-  const [name = '', id = '', key = '', ...rest] = splitVerifierKey(text.trim())
+  const [, name = '', id, key = ''] = VERIFIER_KEY.exec(text.trim()) ?? []
   const bytes = Buffer.from(key, 'base64')
-  if (rest.length > 0 || bytes.length !== 1 + SEED_BYTES || bytes[0] !== ED25519) return undefined
   const publicKey = bytes.subarray(1)
-  return keyId(name, publicKey).toString('hex') === id ? { name, public: publicKey } : undefined
-}
-
-/** Base64 may hold a plus, a name may not. */
-function splitVerifierKey(text: string): string[] {
-  const first = text.indexOf('+')
-  const second = text.indexOf('+', first + 1)
-  return first < 0 || second < 0
-    ? []
-    : [text.slice(0, first), text.slice(first + 1, second), text.slice(second + 1)]
+  if (bytes[0] !== ED25519 || keyId(name, publicKey).toString('hex') !== id) return undefined
+  return { name, public: publicKey }
 }
 
 function keyId(name: string, publicKey: Uint8Array): Buffer {

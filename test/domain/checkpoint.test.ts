@@ -1,8 +1,9 @@
-import { createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, hash, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import {
   type Checkpoint,
   openCheckpoint,
+  readVerifierKey,
   signCheckpoint,
   signingKeyInPem,
   signingKeyOf,
@@ -64,6 +65,58 @@ describe('a checkpoint', () => {
   it('with a size, a root or a time that is none does not open, although the key has signed it', () => {
     for (const odd of [{ size: -1 }, { size: 1.5 }, { root: '0f' }, { at: 'soon' }, { at: '2026-11-20' }])
       expect(openCheckpoint(signCheckpoint({ ...CHECKPOINT, ...odd }, key), verifier)).toBeUndefined()
+  })
+})
+
+describe('a checkpoint of another log', () => {
+  it('does not open, although the key has signed it under its own name', () => {
+    const text = note.slice(0, note.indexOf('\n\n') + 1)
+    const id = Buffer.from(verifier.split('+')[1] ?? '', 'hex')
+    const signedByHand = (signed: string): string => {
+      const bytes = Buffer.concat([id, sign(null, Buffer.from(signed), key.private)])
+      return `${signed}\n— ${CHECKPOINT.origin} ${bytes.toString('base64')}\n`
+    }
+    expect(signedByHand(text)).toBe(note)
+    expect(openCheckpoint(signedByHand(text.replace('acme', 'globex')), verifier)).toBeUndefined()
+  })
+})
+
+/** C2SP signed-note: the first four bytes of SHA-256(name, line end, type, key), and base64 of type and key. */
+function written(name: string, type: number, publicKey: Uint8Array): string {
+  const typed = Buffer.concat([Buffer.of(type), publicKey])
+  const id = hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), typed]), 'hex').slice(0, 8)
+  return `${name}+${id}+${typed.toString('base64')}`
+}
+
+describe('a verifier key', () => {
+  /** That of the checksum database of Go, as golang.org/x/mod has it. */
+  const GO = 'sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8'
+  const go = readVerifierKey(GO)
+
+  it('is read and written as others write it', () => {
+    expect(go?.name).toBe('sum.golang.org')
+    expect(verifierKey('sum.golang.org', go?.public ?? Buffer.alloc(0))).toBe(GO)
+    expect(written('sum.golang.org', 1, go?.public ?? Buffer.alloc(0))).toBe(GO)
+    expect(readVerifierKey(`  ${GO}\n`)).toEqual(go)
+  })
+
+  it.each([
+    ['no name', written('', 1, key.public)],
+    ['a name with a space', written('a log', 1, key.public)],
+    ['another id', GO.replace('033de0ae', '033de0af')],
+    ['an id in capitals', GO.replace('033de0ae', '033DE0AE')],
+    ['another key', GO.replace('OuAn8', 'OuAn9')],
+    ['another type', written('log', 2, key.public)],
+    ['another type, under the id of this one', verifierKey('log', key.public).replace('+A', '+B')],
+    ['a key that is too short', written('log', 1, key.public.subarray(1))],
+    ['a key that is too long', written('log', 1, Buffer.concat([key.public, Buffer.of(0)]))],
+    ['something behind it', `${GO}+`],
+    ['one part', 'sum.golang.org'],
+    ['two parts', 'sum.golang.org+033de0ae'],
+  ])('with %s is none', (_, text) => {
+    expect(text).not.toBe(GO)
+    expect(readVerifierKey(text)).toBeUndefined()
+    expect(openCheckpoint(note, text)).toBeUndefined()
   })
 })
 

@@ -62,6 +62,15 @@ describe('an inclusion proof', () => {
     }
   })
 
+  it('with a hash too few or too many leads to nothing at all', () => {
+    for (const size of [1, 2, 3, 7, 8, 9, 64, 100])
+      for (let index = 0; index < size; index++) {
+        const proof = ownPath(index, size)
+        const wrong = [[...proof, 'ab'.repeat(32)], ...proof.map((_, i) => proof.toSpliced(i, 1))]
+        for (const one of wrong) expect(rootOfPath(leaves[index] ?? '', { index, size }, one)).toBeUndefined()
+      }
+  })
+
   it('is found in trees of any size', () => {
     const size = 2 ** 53 - 1
     const ranges = pathRanges({ index: size - 1, size })
