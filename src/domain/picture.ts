@@ -53,39 +53,54 @@ const PNG_SIGNATURE = '89504e470d0a1a0a'
 /** Length, type and checksum of a chunk. */
 const PNG_FRAME = 12
 
-/** PNG (third edition, section 5): IHDR first, IEND last, nothing behind it, and no animation. */
+/** A part of a PNG or of a WebP. */
+interface Chunk {
+  readonly name: string
+  /** Where what it holds begins. */
+  readonly data: number
+  readonly length: number
+}
+
+/** PNG (third edition, section 5): IHDR first, pixels behind it, IEND last, nothing behind that, and no animation. */
 function sizeOfPng(bytes: Buffer): Size | undefined {
-  if (bytes.toString('hex', 0, 8) !== PNG_SIGNATURE) return undefined
-  let size: Size | undefined
+  const chunks = bytes.toString('hex', 0, 8) === PNG_SIGNATURE ? (pngChunks(bytes) ?? []) : []
+  const [first] = chunks
+  if (first?.name !== 'IHDR' || first.length !== 13) return undefined
+  if (!chunks.some(({ name }) => name === 'IDAT')) return undefined
+  if (chunks.some(({ name }) => name === 'acTL')) return undefined
+  return { width: bytes.readUInt32BE(first.data), height: bytes.readUInt32BE(first.data + 4) }
+}
+
+/** Undefined when something stands there that is no chunk, or when the end is not the end. */
+function pngChunks(bytes: Buffer): Chunk[] | undefined {
+  const chunks: Chunk[] = []
   for (let at = 8; at + PNG_FRAME <= bytes.length;) {
     const length = bytes.readUInt32BE(at)
-    const type = bytes.toString('latin1', at + 4, at + 8)
-    const next = at + PNG_FRAME + length
-    if (next > bytes.length || !/^[A-Za-z]{4}$/.test(type) || type === 'acTL') return undefined
-    if (size === undefined) {
-      if (type !== 'IHDR' || length !== 13) return undefined
-      size = { width: bytes.readUInt32BE(at + 8), height: bytes.readUInt32BE(at + 12) }
-    }
-    if (type === 'IEND') return length === 0 && next === bytes.length ? size : undefined
-    at = next
+    const chunk = { name: bytes.toString('latin1', at + 4, at + 8), data: at + 8, length }
+    if (!/^[A-Za-z]{4}$/.test(chunk.name)) return undefined
+    chunks.push(chunk)
+    at += PNG_FRAME + length
+    if (chunk.name === 'IEND') return length === 0 && at === bytes.length ? chunks : undefined
   }
   return undefined
 }
 
-const JPEG_START = 0xffd8
+const JPEG_START = 'ffd8'
 const JPEG_END = 0xffd9
 const JPEG_SCAN = 0xda
+/** Eight bytes, and three for each component (section B.2.2). */
+const LEAST_FRAME = 11
 /** Encoders make about ten of a progressive image. An empty one is a dozen bytes, and a pass over all the pixels for who decodes it. */
 const MAX_SCANS = 100
 
 /** JPEG (ITU-T T.81 annex B): segments, and scans with their data, up to the end marker; one frame header, nothing behind the end. */
 function sizeOfJpeg(bytes: Buffer): Size | undefined {
-  if (bytes.length < 4 || bytes.readUInt16BE(0) !== JPEG_START) return undefined
+  if (bytes.toString('hex', 0, 2) !== JPEG_START) return undefined
   const segments = jpegSegments(bytes) ?? []
   const frames = segments.filter(({ marker }) => isFrameHeader(marker))
   const scans = segments.filter(({ marker }) => marker === JPEG_SCAN)
   const [frame] = frames
-  if (frame === undefined || frames.length > 1 || frame.length < 8) return undefined
+  if (frame === undefined || frames.length > 1 || frame.length < LEAST_FRAME) return undefined
   if (scans.length === 0 || scans.length > MAX_SCANS) return undefined
   return { height: bytes.readUInt16BE(frame.at + 5), width: bytes.readUInt16BE(frame.at + 7) }
 }
@@ -101,10 +116,10 @@ function jpegSegments(bytes: Buffer): Segment[] | undefined {
   const segments: Segment[] = []
   for (let at = 2; at + 4 <= bytes.length;) {
     const segment = { at, marker: bytes[at + 1] ?? 0, length: bytes.readUInt16BE(at + 2) }
-    const next = at + 2 + segment.length
-    if (bytes[at] !== 0xff || !isSegment(segment) || next > bytes.length) return undefined
+    if (bytes[at] !== 0xff || !isSegment(segment)) return undefined
     segments.push(segment)
-    at = segment.marker === JPEG_SCAN ? endOfScan(bytes, next) : next
+    at += 2 + segment.length
+    if (segment.marker === JPEG_SCAN) at = endOfScan(bytes, at)
     if (at + 2 === bytes.length && bytes.readUInt16BE(at) === JPEG_END) return segments
   }
   return undefined
@@ -148,17 +163,17 @@ function sizeOfWebp(bytes: Buffer): Size | undefined {
 }
 
 const isWebp = (bytes: Buffer): boolean =>
-  bytes.length >= 30 &&
+  bytes.length >= 12 &&
   bytes.toString('latin1', 0, 4) === 'RIFF' &&
   bytes.toString('latin1', 8, 12) === 'WEBP' &&
   bytes.readUInt32LE(4) + 8 === bytes.length
 
-function isCanvasOf(bytes: Buffer, { name, data, length }: RiffChunk, { width, height }: Size): boolean {
+function isCanvasOf(bytes: Buffer, { name, data, length }: Chunk, { width, height }: Size): boolean {
   if (name !== 'VP8X' || length < 10 || ((bytes[data] ?? 0) & WEBP_MOVES) !== 0) return false
   return bytes.readUIntLE(data + 4, 3) + 1 === width && bytes.readUIntLE(data + 7, 3) + 1 === height
 }
 
-function sizeOfWebpImage(bytes: Buffer, { name, data, length }: RiffChunk): Size | undefined {
+function sizeOfWebpImage(bytes: Buffer, { name, data, length }: Chunk): Size | undefined {
   if (name === 'VP8 ' && length >= 10 && bytes.readUIntBE(data + 3, 3) === 0x9d012a)
     return {
       width: bytes.readUInt16LE(data + 6) & 0x3fff,
@@ -171,16 +186,9 @@ function sizeOfWebpImage(bytes: Buffer, { name, data, length }: RiffChunk): Size
   return undefined
 }
 
-interface RiffChunk {
-  readonly name: string
-  /** Where what it holds begins. */
-  readonly data: number
-  readonly length: number
-}
-
 /** Undefined when they do not end where the file does. */
-function riffChunks(bytes: Buffer): RiffChunk[] | undefined {
-  const chunks: RiffChunk[] = []
+function riffChunks(bytes: Buffer): Chunk[] | undefined {
+  const chunks: Chunk[] = []
   let at = 12
   while (at + 8 <= bytes.length) {
     const length = bytes.readUInt32LE(at + 4)

@@ -17,20 +17,20 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, body, sum])
 }
 
-function png(width: number, height: number, ...more: readonly Buffer[]): Buffer {
+const PNG_SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
+const IDAT = chunk('IDAT', deflateSync(Buffer.alloc(8)))
+const IEND = chunk('IEND', Buffer.alloc(0))
+
+function pngHeader(width: number, height: number): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
   header.set([8, 0, 0, 0, 0], 8)
-  const signature = Buffer.from('89504e470d0a1a0a', 'hex')
-  const rows = deflateSync(Buffer.alloc(8))
-  return Buffer.concat([
-    signature,
-    chunk('IHDR', header),
-    ...more,
-    chunk('IDAT', rows),
-    chunk('IEND', Buffer.alloc(0)),
-  ])
+  return header
+}
+
+function png(width: number, height: number, ...more: readonly Buffer[]): Buffer {
+  return Buffer.concat([PNG_SIGNATURE, chunk('IHDR', pngHeader(width, height)), ...more, IDAT, IEND])
 }
 
 const SCAN = Buffer.from('ffda0008010100003f00', 'hex')
@@ -39,11 +39,21 @@ const SCAN_DATA = Buffer.from('d2ff00cfffd020ffff00', 'hex')
 
 /** `scans` is what stands between the headers and the end. */
 function jpeg(width: number, height: number, scans: readonly Buffer[] = [SCAN, SCAN_DATA]): Buffer {
+  return jpegOf(APP0, frameHeader(width, height), ...scans)
+}
+
+const APP0 = Buffer.from('ffe000104a46494600010100000100010000', 'hex')
+
+function frameHeader(width: number, height: number, marker = 0xc0): Buffer {
   const sof = Buffer.from('ffc0000b080000000001011100', 'hex')
+  sof[1] = marker
   sof.writeUInt16BE(height, 5)
   sof.writeUInt16BE(width, 7)
-  const app0 = Buffer.from('ffe000104a46494600010100000100010000', 'hex')
-  return Buffer.concat([Buffer.from('ffd8', 'hex'), app0, sof, ...scans, Buffer.from('ffd9', 'hex')])
+  return sof
+}
+
+function jpegOf(...parts: readonly Buffer[]): Buffer {
+  return Buffer.concat([Buffer.from('ffd8', 'hex'), ...parts, Buffer.from('ffd9', 'hex')])
 }
 
 /** An extended one has its canvas first, and the image behind it. */
@@ -80,6 +90,9 @@ function riffChunk(name: string, data: Buffer): Buffer {
   return Buffer.concat([head, data, Buffer.alloc(data.length % 2)])
 }
 
+/** One pixel: no VP8L image is shorter. Browsers show it. */
+const SMALLEST_WEBP = Buffer.from('5249464614000000574542505650384c080000002f00000000888808', 'hex')
+
 function riff(...chunks: readonly Buffer[]): Buffer {
   return riffChunk('RIFF', Buffer.concat([Buffer.from('WEBP'), ...chunks]))
 }
@@ -114,6 +127,12 @@ describe('an image that an agent attaches', () => {
       [60_000, 60_000],
     ] as const)
       expect(check(url('png', png(width, height)))).toMatchObject({ shown: false })
+    for (const [type, bytes] of [
+      ['png', png(1, 1)],
+      ['jpeg', jpeg(1, 1)],
+      ['webp', SMALLEST_WEBP],
+    ] as const)
+      expect(check(url(type, bytes))).toMatchObject({ shown: true, width: 1, height: 1 })
     const bytes = png(8, 7)
     expect(checkPicture(url('png', bytes), { ...BOUNDS, bytes: bytes.length }).shown).toBe(true)
     expect(checkPicture(url('png', bytes), { ...BOUNDS, bytes: bytes.length - 1 })).toMatchObject({
@@ -169,6 +188,22 @@ describe('an image that an agent attaches', () => {
     expect(check(url('webp', moving))).toMatchObject({ shown: false })
   })
 
+  it('is not shown when it is a PNG without its parts, or with one that is none', () => {
+    const header = pngHeader(8, 7)
+    const shown = (...parts: readonly Buffer[]): boolean => check(url('png', Buffer.concat(parts))).shown
+    const of = (...chunks: readonly Buffer[]): boolean => shown(PNG_SIGNATURE, ...chunks, IEND)
+    const IHDR = chunk('IHDR', header)
+    expect(of(IHDR, IDAT)).toBe(true)
+    expect(shown(Buffer.from('89504e470d0a1a0b', 'hex'), IHDR, IDAT, IEND)).toBe(false)
+    expect(of(IHDR)).toBe(false)
+    expect(of(IDAT)).toBe(false)
+    expect(of(chunk('tEXt', header), IHDR, IDAT)).toBe(false)
+    expect(of(chunk('IHDR', header.subarray(1)), IDAT)).toBe(false)
+    expect(of(chunk('IHDR', Buffer.concat([header, Buffer.alloc(1)])), IDAT)).toBe(false)
+    expect(of(IHDR, IDAT, chunk('<svg', header))).toBe(false)
+    expect(shown(PNG_SIGNATURE, IHDR, IDAT, chunk('IEND', header))).toBe(false)
+  })
+
   it('is not shown when it is a WebP without an image, with two, or with one larger than its canvas', () => {
     const image = webpImage('VP8L', 8, 7)
     const profile = riffChunk('ICCP', Buffer.alloc(6))
@@ -197,6 +232,51 @@ describe('an image that an agent attaches', () => {
     expect([0, 1, 12, 100, 101, 40_000].map(of)).toEqual([false, true, true, true, false, false])
   })
 
+  const MARKERS = Array.from({ length: 256 }, (_, marker) => marker)
+  const markersOf = (make: (marker: number) => Buffer): string[] =>
+    MARKERS.filter((marker) => check(url('jpeg', make(marker))).shown).map((marker) => marker.toString(16))
+  const FRAMES = ['c0', 'c1', 'c2', 'c3', 'c5', 'c6', 'c7', 'c9', 'ca', 'cb', 'cd', 'ce', 'cf']
+  const APPS = MARKERS.slice(0xe0, 0xf0).map((marker) => marker.toString(16))
+  const TABLES = ['c4', 'cc', 'da', 'db', 'dc', 'dd', 'de', 'df', ...APPS, 'fe']
+  const SOF = frameHeader(8, 7)
+  const empty = (marker: number): Buffer => Buffer.of(0xff, marker, 0, 2)
+
+  it('is shown as a JPEG of every kind of frame and with every kind of table, and with nothing else', () => {
+    expect(markersOf((marker) => jpegOf(APP0, frameHeader(8, 7, marker), SCAN, SCAN_DATA))).toEqual(FRAMES)
+    expect(markersOf((marker) => jpegOf(empty(marker), SOF, SCAN))).toEqual(TABLES)
+  })
+
+  it('is not shown when a marker of a JPEG stands among the data of a scan without its segment', () => {
+    const restarts = ['d0', 'd1', 'd2', 'd3', 'd4', 'd5', 'd6', 'd7']
+    const scan = (marker: number) => jpegOf(SOF, SCAN, SCAN_DATA, empty(marker), SCAN_DATA)
+    expect(markersOf(scan)).toEqual(['0', ...restarts, 'da', 'ff'])
+  })
+
+  it('is not shown when it is a JPEG with something between its segments, or with one that is too short', () => {
+    const [text, table] = [Buffer.from('<svg'), empty(0xdb)]
+    const shown = (...parts: readonly Buffer[]): boolean => check(url('jpeg', jpegOf(...parts))).shown
+    expect(shown(table, SOF, SCAN)).toBe(true)
+    expect(shown(text, table, SOF, SCAN)).toBe(false)
+    expect(shown(table, text, SOF, SCAN)).toBe(false)
+    expect(shown(table, SOF, text, SCAN)).toBe(false)
+    expect(shown(Buffer.of(0xfe, 0xdb, 0, 2), SOF, SCAN)).toBe(false)
+    for (const length of [0, 1]) expect(shown(Buffer.of(0xff, 0xdb, 0, length), SOF, SCAN)).toBe(false)
+    expect(shown(Buffer.of(0xff, 0xdb, 0xff, 0xff), SOF, SCAN)).toBe(false)
+    const other = jpegOf(SOF, SCAN)
+    other[1] = 0xd7
+    expect(check(url('jpeg', other))).toMatchObject({ shown: false })
+  })
+
+  it('is not shown when it is a JPEG without a frame, with two, or with one that has no component', () => {
+    const shown = (...parts: readonly Buffer[]): boolean => check(url('jpeg', jpegOf(...parts))).shown
+    const short = Buffer.from(SOF.subarray(0, 12))
+    short[3] = 10
+    expect(shown(SCAN)).toBe(false)
+    expect(shown(frameHeader(8, 7), SCAN)).toBe(true)
+    expect(shown(frameHeader(8, 7), frameHeader(8, 7), SCAN)).toBe(false)
+    expect(shown(short, SCAN)).toBe(false)
+  })
+
   it('is a data: URL of one of the three types in base64, and nothing else', () => {
     const { entries } = JSON.parse(
       readFileSync(new URL('../data/hostile/hostile-images.json', import.meta.url), 'utf8'),
@@ -216,6 +296,24 @@ describe('an image that an agent attaches', () => {
       `${good}%41`,
     ])
       expect([text, check(text).shown]).toEqual([text, false])
+  })
+
+  it('that is not shown says why', () => {
+    const good = url('png', png(8, 7))
+    const reasons = [
+      good.replace('png', 'gif'),
+      good.slice(0, -1),
+      good.slice(0, -4),
+      url('jpeg', jpeg(0, 9)),
+    ]
+    expect(reasons.map((text) => check(text))).toEqual(
+      [
+        'not a data: URL of a PNG, JPEG or WebP image',
+        'not valid base64',
+        'the bytes are not one whole, still PNG image',
+        '0 x 9 pixels: a side may have 1 to 4096',
+      ].map((reason) => ({ shown: false, reason })),
+    )
   })
 
   it('never throws, whatever the bytes', () => {
