@@ -42,8 +42,20 @@ describe('digests', () => {
     expect(digestOf({ a: JSON.parse('1.0') as number })).toBe(digestOf({ a: 1 }))
   })
 
-  it('refuse what is no JSON value', () => {
-    expect(() => canonicalJson(undefined as unknown as JsonValue)).toThrow(TypeError)
+  it('leave out members that are undefined, wherever they stand', () => {
+    for (const value of [
+      { a: undefined, b: 1, c: 2 },
+      { b: 1, c: 2, a: undefined },
+      { c: 2, b: 1, a: undefined },
+    ] as unknown as JsonValue[])
+      expect(canonicalJson(value)).toBe('{"b":1,"c":2}')
+  })
+
+  it('refuse what is no JSON value, and a list with a hole', () => {
+    const hole: unknown[] = []
+    hole[1] = 2
+    for (const value of [undefined, hole, { b: 1, a: hole }] as unknown as JsonValue[])
+      expect(() => canonicalJson(value)).toThrow(TypeError)
   })
 
   it('sha256 of the empty text is the published one', () => {
