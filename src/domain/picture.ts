@@ -163,7 +163,6 @@ function sizeOfWebp(bytes: Buffer): Size | undefined {
 }
 
 const isWebp = (bytes: Buffer): boolean =>
-  bytes.length >= 12 &&
   bytes.toString('latin1', 0, 4) === 'RIFF' &&
   bytes.toString('latin1', 8, 12) === 'WEBP' &&
   bytes.readUInt32LE(4) + 8 === bytes.length

@@ -1,108 +1,41 @@
 import { readFileSync } from 'node:fs'
-import { crc32, deflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { checkPicture } from '../../src/domain/picture.ts'
+import {
+  APP0,
+  canvas,
+  chunk,
+  frameHeader,
+  IDAT,
+  IEND,
+  jpeg,
+  jpegOf,
+  png,
+  PNG_SIGNATURE,
+  pngHeader,
+  riff,
+  riffChunk,
+  SCALED,
+  SCAN,
+  SCAN_DATA,
+  SMALLEST_WEBP,
+  webp,
+  webpImage,
+} from './picture-bytes.ts'
 
 const BOUNDS = { bytes: 512 * 1024, pixels: 4_096 }
 const check = (text: string) => checkPicture(text, BOUNDS)
 const url = (type: string, bytes: Uint8Array): string =>
   `data:image/${type};base64,${Buffer.from(bytes).toString('base64')}`
 
-function chunk(type: string, data: Buffer): Buffer {
-  const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
-  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
-  length.writeUInt32BE(data.length)
-  sum.writeUInt32BE(crc32(body))
-  return Buffer.concat([length, body, sum])
-}
-
-const PNG_SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
-const IDAT = chunk('IDAT', deflateSync(Buffer.alloc(8)))
-const IEND = chunk('IEND', Buffer.alloc(0))
-
-function pngHeader(width: number, height: number): Buffer {
-  const header = Buffer.alloc(13)
-  header.writeUInt32BE(width, 0)
-  header.writeUInt32BE(height, 4)
-  header.set([8, 0, 0, 0, 0], 8)
-  return header
-}
-
-function png(width: number, height: number, ...more: readonly Buffer[]): Buffer {
-  return Buffer.concat([PNG_SIGNATURE, chunk('IHDR', pngHeader(width, height)), ...more, IDAT, IEND])
-}
-
-const SCAN = Buffer.from('ffda0008010100003f00', 'hex')
-/** Two stuffed bytes, a restart marker and one that is filled up. */
-const SCAN_DATA = Buffer.from('d2ff00cfffd020ffff00', 'hex')
-
-/** `scans` is what stands between the headers and the end. */
-function jpeg(width: number, height: number, scans: readonly Buffer[] = [SCAN, SCAN_DATA]): Buffer {
-  return jpegOf(APP0, frameHeader(width, height), ...scans)
-}
-
-const APP0 = Buffer.from('ffe000104a46494600010100000100010000', 'hex')
-
-function frameHeader(width: number, height: number, marker = 0xc0): Buffer {
-  const sof = Buffer.from('ffc0000b080000000001011100', 'hex')
-  sof[1] = marker
-  sof.writeUInt16BE(height, 5)
-  sof.writeUInt16BE(width, 7)
-  return sof
-}
-
-function jpegOf(...parts: readonly Buffer[]): Buffer {
-  return Buffer.concat([Buffer.from('ffd8', 'hex'), ...parts, Buffer.from('ffd9', 'hex')])
-}
-
-/** An extended one has its canvas first, and the image behind it. */
-function webp(kind: 'VP8 ' | 'VP8L' | 'VP8X', width: number, height: number): Buffer {
-  if (kind === 'VP8X') return riff(canvas(width, height), webpImage('VP8L', width, height))
-  return riff(webpImage(kind, width, height))
-}
-
-function webpImage(kind: 'VP8 ' | 'VP8L', width: number, height: number): Buffer {
-  const data = Buffer.alloc(22)
-  if (kind === 'VP8 ') {
-    data.writeUIntBE(0x9d012a, 3, 3)
-    data.writeUInt16LE(width, 6)
-    data.writeUInt16LE(height, 8)
-  } else {
-    data[0] = 0x2f
-    data.writeUInt32LE((width - 1) | ((height - 1) << 14), 1)
-  }
-  return riffChunk(kind, data)
-}
-
-function canvas(width: number, height: number, flags = 0): Buffer {
-  const data = Buffer.alloc(10)
-  data[0] = flags
-  data.writeUIntLE(width - 1, 4, 3)
-  data.writeUIntLE(height - 1, 7, 3)
-  return riffChunk('VP8X', data)
-}
-
-function riffChunk(name: string, data: Buffer): Buffer {
-  const head = Buffer.alloc(8)
-  head.write(name, 0, 'latin1')
-  head.writeUInt32LE(data.length, 4)
-  return Buffer.concat([head, data, Buffer.alloc(data.length % 2)])
-}
-
-/** One pixel: no VP8L image is shorter. Browsers show it. */
-const SMALLEST_WEBP = Buffer.from('5249464614000000574542505650384c080000002f00000000888808', 'hex')
-
-function riff(...chunks: readonly Buffer[]): Buffer {
-  return riffChunk('RIFF', Buffer.concat([Buffer.from('WEBP'), ...chunks]))
-}
-
 describe('an image that an agent attaches', () => {
   it('is shown when it is a PNG, JPEG or WebP of a sane size, with its size', () => {
     const good: [string, Buffer][] = [
       ['png', png(8, 7)],
       ['jpeg', jpeg(640, 480)],
-      ['webp', webp('VP8 ', 300, 200)],
+      ['webp', webp('VP8 ', 301, 201)],
+      ['webp', webp('VP8 ', 301 | SCALED, 201 | SCALED)],
       ['webp', webp('VP8L', 300, 200)],
       ['webp', webp('VP8X', 300, 200)],
     ]
@@ -110,7 +43,8 @@ describe('an image that an agent attaches', () => {
     expect(seen.map((one) => (one.shown ? [one.type, one.width, one.height] : one.reason))).toEqual([
       ['image/png', 8, 7],
       ['image/jpeg', 640, 480],
-      ['image/webp', 300, 200],
+      ['image/webp', 301, 201],
+      ['image/webp', 301, 201],
       ['image/webp', 300, 200],
       ['image/webp', 300, 200],
     ])
@@ -186,6 +120,8 @@ describe('an image that an agent attaches', () => {
       expect(check(url('webp', riff(whole, riffChunk(name, control))))).toMatchObject({ shown: false })
     const moving = riff(canvas(8, 7, 0x02), webpImage('VP8L', 8, 7))
     expect(check(url('webp', moving))).toMatchObject({ shown: false })
+    const still = riff(canvas(8, 7, 0xff - 0x02), webpImage('VP8L', 8, 7))
+    expect(check(url('webp', still))).toMatchObject({ shown: true })
   })
 
   it('is not shown when it is a PNG without its parts, or with one that is none', () => {
@@ -213,8 +149,55 @@ describe('an image that an agent attaches', () => {
     expect(shown(canvas(8, 7), profile)).toBe(false)
     expect(shown(canvas(8, 7), webpImage('VP8L', 16_384, 16_384))).toBe(false)
     expect(shown(canvas(8, 7), webpImage('VP8 ', 8, 8))).toBe(false)
+    expect(shown(canvas(8 + 2 ** 16, 7), image)).toBe(false)
+    expect(shown(canvas(8, 7 + 2 ** 16), image)).toBe(false)
     expect(shown(image, webpImage('VP8L', 16_384, 16_384))).toBe(false)
     expect(shown(profile, image)).toBe(false)
+  })
+
+  it('is not shown when it is a WebP whose parts are not what they are called', () => {
+    const named = (at: number, name: string): boolean => {
+      const bytes = webp('VP8X', 8, 7)
+      bytes.write(name, at, 'latin1')
+      return check(url('webp', bytes)).shown
+    }
+    expect([named(0, 'RIFF'), named(8, 'WEBP'), named(12, 'VP8X')]).toEqual([true, true, true])
+    expect([named(0, 'RIFX'), named(8, 'WEBM'), named(12, 'VP8Y')]).toEqual([false, false, false])
+    for (const off of [-2, -1, 1, 2]) {
+      const bytes = webp('VP8L', 8, 7)
+      bytes.writeUInt32LE(bytes.length - 8 + off, 4)
+      expect(check(url('webp', bytes))).toMatchObject({ shown: false })
+    }
+  })
+
+  it('is not shown when it is a WebP with a header that is too short, or has another signature', () => {
+    const shown = (...chunks: readonly Buffer[]): boolean => check(url('webp', riff(...chunks))).shown
+    for (const [name, length, signature] of [
+      ['VP8 ', 9, 3],
+      ['VP8L', 4, 0],
+    ] as const) {
+      const image = webpImage(name, 8, 7).subarray(8)
+      const other = Buffer.from(image)
+      other[signature] = 1
+      expect(shown(riffChunk(name, image))).toBe(true)
+      expect(shown(riffChunk(name, image.subarray(0, length)))).toBe(false)
+      expect(shown(riffChunk(name, other))).toBe(false)
+    }
+    const canvasOf = (length: number) => riffChunk('VP8X', canvas(8, 7).subarray(8, 8 + length))
+    const shownOn = (length: number): boolean => shown(canvasOf(length), webpImage('VP8L', 8, 7))
+    expect([shownOn(10), shownOn(9)]).toEqual([true, false])
+  })
+
+  it('may end with an empty part as a WebP, and not with less than one', () => {
+    const image = webpImage('VP8L', 8, 7)
+    const shown = (more: Buffer): boolean => {
+      const bytes = Buffer.concat([riff(image), more])
+      bytes.writeUInt32LE(bytes.length - 8, 4)
+      return check(url('webp', bytes)).shown
+    }
+    expect(shown(riffChunk('EXIF', Buffer.alloc(0)))).toBe(true)
+    for (let length = 1; length < 8; length++)
+      expect([length, shown(Buffer.alloc(length))]).toEqual([length, false])
   })
 
   it('is not shown when it is a JPEG without a scan, or with so many that decoding it takes hours', () => {
@@ -250,6 +233,8 @@ describe('an image that an agent attaches', () => {
     const restarts = ['d0', 'd1', 'd2', 'd3', 'd4', 'd5', 'd6', 'd7']
     const scan = (marker: number) => jpegOf(SOF, SCAN, SCAN_DATA, empty(marker), SCAN_DATA)
     expect(markersOf(scan)).toEqual(['0', ...restarts, 'da', 'ff'])
+    const fill = Buffer.of(0xff)
+    expect(check(url('jpeg', jpegOf(SOF, SCAN, fill, SCAN, fill, fill)))).toMatchObject({ shown: true })
   })
 
   it('is not shown when it is a JPEG with something between its segments, or with one that is too short', () => {
@@ -260,7 +245,10 @@ describe('an image that an agent attaches', () => {
     expect(shown(table, text, SOF, SCAN)).toBe(false)
     expect(shown(table, SOF, text, SCAN)).toBe(false)
     expect(shown(Buffer.of(0xfe, 0xdb, 0, 2), SOF, SCAN)).toBe(false)
-    for (const length of [0, 1]) expect(shown(Buffer.of(0xff, 0xdb, 0, length), SOF, SCAN)).toBe(false)
+    for (const length of [0, 1]) {
+      expect(shown(Buffer.of(0xff, 0xdb, 0, length), SOF, SCAN)).toBe(false)
+      expect(shown(SOF, Buffer.of(0xff, 0xda, 0, length))).toBe(false)
+    }
     expect(shown(Buffer.of(0xff, 0xdb, 0xff, 0xff), SOF, SCAN)).toBe(false)
     const other = jpegOf(SOF, SCAN)
     other[1] = 0xd7
