@@ -79,5 +79,5 @@ function joinBy<T>(items: readonly T[], key: (item: T) => string, join: (a: T, b
     const known = merged.get(key(item))
     merged.set(key(item), known === undefined ? item : join(known, item))
   }
-  return [...merged].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, item]) => item)
+  return [...merged].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item)
 }

@@ -6,6 +6,7 @@ import {
   freezeSince,
   type FreezeScope,
   frozenNow,
+  kindOf,
   NEVER_FROZEN,
   withFreeze,
   withoutFreeze,
@@ -43,6 +44,10 @@ function take(freezes: Freezes, step: Step, at: number): Freezes {
   return withoutFreeze(freezes, step.scope, at) ?? freezes
 }
 
+/** What is begun before anything was ever frozen knows no epoch. */
+const epochOf = ({ epoch }: Freezes): { freeze_epoch?: number } =>
+  epoch === 0 ? {} : { freeze_epoch: epoch }
+
 describe('freezes', () => {
   it('stop a new call exactly while something that covers it is frozen, and kill what began before for good', () => {
     fc.assert(
@@ -50,11 +55,11 @@ describe('freezes', () => {
         let freezes = NEVER_FROZEN
         /** The model: what is frozen, and what was begun and is dead. */
         const frozen = new Set<string>()
-        const begun: { agent: string; tool: string; freeze_epoch: number; dead: boolean }[] = []
+        const begun: { agent: string; tool: string; freeze_epoch?: number; dead: boolean }[] = []
         for (const [at, step] of history.entries()) {
           const after = take(freezes, step, at)
           if (step.act === 'begin')
-            begun.push(...CALLS.map((call) => ({ ...call, freeze_epoch: after.epoch, dead: false })))
+            begun.push(...CALLS.map((call) => ({ ...call, ...epochOf(after), dead: false })))
           else if (step.act === 'freeze') frozen.add(nameOf(step.scope))
           const acted =
             step.act === 'freeze' || (step.act === 'unfreeze' && frozen.delete(nameOf(step.scope)))
@@ -89,5 +94,8 @@ describe('freezes', () => {
     const agent = withFreeze(NEVER_FROZEN, { agent: 'a', reason: 'one agent', at: 1, by: 'admin:admin' })
     const both = withFreeze(agent, { reason: 'everything', at: 2, by: 'admin:admin' })
     expect(freezeOf(both, { agent: 'a', tool: 'x' })?.reason).toBe('everything')
+  })
+  it('are of an agent, of a tool or of a whole tenant', () => {
+    expect([{ agent: 'a' }, { tool: 'x' }, {}].map(kindOf)).toEqual(['agent', 'tool', 'tenant'])
   })
 })

@@ -36,6 +36,7 @@ describe('the next try', () => {
     ['99999999999', 99_999_999_999_000],
     ['9'.repeat(400), Infinity],
     ['Mon, 02 Mar 2026 12:00:30 GMT', 30_000],
+    ['Mon, 02 Mar 2026 12:00:00 GMT', undefined],
     ['Mon, 02 Mar 2026 11:59:59 GMT', undefined],
     ['Monday, 02-Mar-26 12:00:30 GMT', 30_000],
     ['Mon Mar  2 12:00:30 2026', 30_000],
