@@ -27,12 +27,12 @@ export function timeOrderedId(time: number, random: Uint8Array): string {
 /** Five bits to a character; 10 bytes are 16 of them, without rest. */
 function base32(bytes: Uint8Array): string {
   let text = ''
+  /** The lowest `held` bits are those that wait; what is above them has been written. */
   let bits = 0
   let held = 0
   for (const byte of bytes) {
     bits = (bits << 8) | byte
     for (held += 8; held >= 5; held -= 5) text += ALPHABET.charAt((bits >> (held - 5)) & 31)
-    bits &= (1 << held) - 1
   }
   return text
 }

@@ -25,6 +25,19 @@ describe('ids', () => {
     )
   })
 
+  it('are the time and the first ten random bytes as one number of 128 bits, and nothing of either is lost', () => {
+    fc.assert(
+      fc.property(time, fc.uint8Array({ minLength: 10, maxLength: 16 }), (t, r) => {
+        const number = (BigInt(t) << 80n) | BigInt(`0x${Buffer.from(r.subarray(0, 10)).toString('hex')}`)
+        const digits = Array.from(number.toString(32).padStart(26, '0'), (digit) =>
+          Number.parseInt(digit, 32),
+        )
+        const wanted = digits.map((digit) => '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.charAt(digit)).join('')
+        expect(timeOrderedId(t, r)).toBe(wanted)
+      }),
+    )
+  })
+
   it('are 26 characters that fit a thread id', () => {
     fc.assert(
       fc.property(time, random, (t, r) => {
