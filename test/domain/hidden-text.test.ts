@@ -222,6 +222,8 @@ const MORE_HOSTILE: Readonly<Record<string, readonly string[]>> = {
     'http://2130706433/',
     'http://0x7f.1/',
     'http://0177.0.0.1/',
+    'HTTPS://bank@evil.com/',
+    'https://XN--GGLE-55DA.com/',
     'see https://evil־bank.com, חברה',
     'a@my‐bank.com',
   ],
@@ -318,6 +320,34 @@ describe('inspectText', () => {
   it('names the words that read as others, and spells them', () => {
     expect(deceptiveWords('run tеst for the отчёт, then tеst')).toEqual(['tеst'])
     expect(spelled('tеst')).toBe('t[U+0435]st')
+  })
+
+  it('names so many words and no more, each once', () => {
+    expect(deceptiveWords('run tеst, tеst, pаy and sеnd')).toEqual(['tеst', 'pаy', 'sеnd'])
+    expect(deceptiveWords('run tеst, tеst, pаy and sеnd', 2)).toEqual(['tеst', 'pаy'])
+  })
+
+  /** сор is a Russian word, and reads as `cop`; with others of its alphabet around it only what it hangs on makes it suspicious. */
+  it.each([
+    ['сор и отчёт', []],
+    ['отчёт: сор.', []],
+    ['отчёт, api сор', []],
+    ['отчёт, api. сор', []],
+    ['отчёт, -сор', []],
+    ['api.сор и отчёт', ['сор']],
+    ['a-сор и отчёт', ['сор']],
+    ['отчёт, 1/сор', ['сор']],
+    ['отчёт, сор:8', ['сор']],
+    ['отчёт, сор_X', ['сор']],
+    ['отчёт, сор-api', ['сор']],
+    ['отчёт, PDF-ро', []],
+    ['отчёт, ро-PDF', []],
+    ['отчёт, PDF-рос', ['рос']],
+    ['отчёт, PDF.ро', ['ро']],
+    ['отчёт, a-ро-b', ['ро']],
+    ['plan А or В', []],
+  ])('of %j the words that read as Latin ones are %j', (text, words) => {
+    expect(deceptiveWords(text)).toEqual(words)
   })
 
   it('never changes a text: the segments put together are the text', () => {

@@ -60,6 +60,14 @@ describe('warningsOf', () => {
     expect(found[1]?.kinds).toEqual(['direction', 'invisible'])
   })
 
+  it('spells twenty words of a place, whether they stand in one text or in many', () => {
+    const words = Array.from({ length: 30 }, (_, i) => `tеst${String.fromCodePoint(0x61 + i)}`)
+    for (const texts of [words, [words.join(' ')]])
+      expect(warningsOf(texts.map((text) => ({ place: 'preview', text })))[0]?.words).toEqual(
+        words.slice(0, 20).map((word) => word.replace('е', '[U+0435]')),
+      )
+  })
+
   /** The gateway looks at whatever fits a request, between decisions. */
   it.each([
     '.',
