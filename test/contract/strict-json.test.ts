@@ -174,6 +174,61 @@ describe('the strict JSON scan', () => {
     expect(strict(make(cap + 1))).toBeUndefined()
   })
 
+  it.each([
+    ['', 'expected a value', 0],
+    ['\ufeff{}', 'the body begins with a byte order mark', 0],
+    ['{} x', 'something follows the document', 3],
+    ['01', 'something follows the document', 1],
+    ['[1 2]', 'expected `,` or the end of the list', 3],
+    ['[1,]', 'expected a value', 3],
+    ['[tru]', 'expected a value', 1],
+    ['{"a":1,}', 'expected a key in double quotes', 7],
+    ['{"a" 1}', 'expected `:`', 5],
+    ['["abc', 'the string does not end', 1],
+    ['"a\nb"', 'a control character stands in a string', 2],
+    ['"a\u001fb"', 'a control character stands in a string', 2],
+    ['"a\\x"', 'an escape is not JSON', 2],
+    ['["\\ud800"]', 'a lone surrogate stands in a string', 1],
+    ['[-]', 'a number is not JSON', 1],
+    ['[1e400]', 'a number is too large', 1],
+    ['[-1e-400]', 'a number is too small', 1],
+    ['[9007199254740993]', 'an integer is beyond 2^53-1', 1],
+    ['0.12345678901234567890', 'a number has more digits than a double can hold', 0],
+    [`0.${'0'.repeat(62)}1`, 'a number is too long', 0],
+    ['{"a":{"__proto__":1}}', 'the key `__proto__` is not accepted', 6],
+  ])('says of %j what is wrong, and where', (text, why, place) => {
+    expect(() => parseStrictJson(bytes(text))).toThrow(
+      new GatewayError('invalid_json', `${why} (at character ${place})`),
+    )
+  })
+
+  it('accepts what is next to that', () => {
+    const texts = ['-0', '-0.0e-999', '"\u0020"', '"\\ud83d\\ude00"', '9007199254740991', '-9007199254740991']
+    for (const text of [...texts, ' [ ] ', `0.${'0'.repeat(61)}1`, '\t{\r\n"a" : {}\t, "b":[ ]\r}\n'])
+      expect([text, strict(text)?.value]).toEqual([text, JSON.parse(text)])
+  })
+
+  it.each([
+    ['a byte that begins nothing', [0xff]],
+    ['more bytes than needed', [0xc0, 0x80]],
+    ['half of a pair', [0xed, 0xa0, 0x80]],
+    ['the first two bytes of three', [0xe2, 0x82]],
+  ])('refuses %s: it would be read as something else', (_, odd) => {
+    expect(() => parseStrictJson(Uint8Array.of(0x22, ...odd, 0x22))).toThrow(
+      'the body is not UTF-8 (at character 0)',
+    )
+  })
+
+  it('reads the part of a buffer that it was given, and so many keys and values more as are spared', () => {
+    expect(parseStrictJson(bytes('[[1]]').subarray(1, 4))).toEqual([1])
+    const keys = `{${Array.from({ length: LIMITS.JSON_KEYS + 2 }, (_, i) => `"${i}":0`).join(',')}}`
+    const values = `[${Array.from({ length: LIMITS.JSON_VALUES + 1 }, () => '0').join(',')}]`
+    for (const text of [keys, values]) {
+      expect(parseStrictJson(bytes(text), 2)).toEqual(JSON.parse(text))
+      expect(() => parseStrictJson(bytes(text), 1)).toThrow('more than')
+    }
+  })
+
   it('names the place, and never more of a key than is good to read', () => {
     const message = (text: string): string => {
       try {
