@@ -166,18 +166,21 @@ describe('time', () => {
   })
 
   it('announces what comes at the same moment by name, so that every instance does it in one order', () => {
-    const escalate = ['c', 'b'].map((group) => ({ group, after_ms: HOUR }))
-    const required = {
-      seats: [{ group: 'a', approvals: 1, escalate }],
-      expires_ms: 3 * HOUR,
-      remind_after_ms: [2 * HOUR, HOUR],
+    for (const groups of ['bcd', 'dcb', 'cdb']) {
+      const escalate = Array.from(groups, (group) => ({ group, after_ms: HOUR }))
+      const required = {
+        seats: [{ group: 'a', approvals: 1, escalate }],
+        expires_ms: 3 * HOUR,
+        remind_after_ms: [2 * HOUR, HOUR],
+      }
+      expect(upcomingAnnouncements(thread({ requirement: required })).map(({ key }) => key)).toEqual([
+        'escalate:a:b:3600000',
+        'escalate:a:c:3600000',
+        'escalate:a:d:3600000',
+        'remind:3600000',
+        'remind:7200000',
+      ])
     }
-    expect(upcomingAnnouncements(thread({ requirement: required })).map(({ key }) => key)).toEqual([
-      'escalate:a:b:3600000',
-      'escalate:a:c:3600000',
-      'remind:3600000',
-      'remind:7200000',
-    ])
   })
 
   it('nextDue is the first moment at which anything happens by time alone', () => {
