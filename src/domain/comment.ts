@@ -1,3 +1,5 @@
+import { BLANK } from './hidden-characters.ts'
+
 /** What a reviewer has said of a thread, as far as it counts. */
 export interface Said {
   readonly reviewer: string
@@ -5,8 +7,8 @@ export interface Said {
   readonly revision: number
 }
 
-/** A letter, a digit or a sign: neither spaces nor characters that nobody sees tell an agent anything. */
-const SOMETHING = /[\p{L}\p{N}\p{P}\p{S}]/u
+/** A letter, a digit or a sign: neither spaces nor characters that nobody sees tell an agent anything. Fillers are letters, too. */
+const SOMETHING = new RegExp(`(?![${BLANK}])[\\p{L}\\p{N}\\p{P}\\p{S}]`, 'u')
 
 export function saysSomething(comment: string): boolean {
   return SOMETHING.test(comment)

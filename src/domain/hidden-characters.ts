@@ -24,8 +24,8 @@ export interface Segment {
 const TAG_FLAGS = ['gbeng', 'gbsct', 'gbwls'].map((region) => `\\u{1f3f4}${tags(region)}\\u{e007f}`)
 
 /** U+2800, U+FFFC, U+1D159 and U+16FE4 are blank by their looks, not by their properties. */
-const SUSPECT =
-  '[\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800\\ufffc\\u{1d159}\\u{16fe4}]|(?! )\\p{Zs}'
+export const BLANK = '\\p{Default_Ignorable_Code_Point}\\u2800\\ufffc\\u{1d159}\\u{16fe4}'
+const SUSPECT = `[\\p{C}\\p{Zl}\\p{Zp}${BLANK}]|(?! )\\p{Zs}`
 
 /** Scripts whose letters join, or form conjuncts: ZWNJ and ZWJ are part of their spelling. */
 const JOINING =

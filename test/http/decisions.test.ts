@@ -115,6 +115,7 @@ describe('GET decisions, what a thread reads as', () => {
     ['nothing', undefined],
     ['spaces', ' \n\u00a0'],
     ['what nobody sees', '\u200b\u2060\u{e0041}'],
+    ['fillers', '\u3164\u2800'],
   ])('200 says so where a reviewer has written %s', async (_, comment) => {
     const { thread } = await held(bot)
     await ann.vote(thread, { decision: 'reject', revision: 1, ...(comment === undefined ? {} : { comment }) })
