@@ -182,6 +182,8 @@ describe('the strict JSON scan', () => {
     ['[1 2]', 'expected `,` or the end of the list', 3],
     ['[1,]', 'expected a value', 3],
     ['[tru]', 'expected a value', 1],
+    ['[:]', 'expected a value', 1],
+    ['[/]', 'expected a value', 1],
     ['{"a":1,}', 'expected a key in double quotes', 7],
     ['{"a" 1}', 'expected `:`', 5],
     ['["abc', 'the string does not end', 1],
@@ -194,6 +196,8 @@ describe('the strict JSON scan', () => {
     ['[-1e-400]', 'a number is too small', 1],
     ['[9007199254740993]', 'an integer is beyond 2^53-1', 1],
     ['0.12345678901234567890', 'a number has more digits than a double can hold', 0],
+    ['9007199254740993.0', 'a number has more digits than a double can hold', 0],
+    ['1.1125369292536008e-308', 'a number has more digits than a double can hold', 0],
     [`0.${'0'.repeat(62)}1`, 'a number is too long', 0],
     ['{"a":{"__proto__":1}}', 'the key `__proto__` is not accepted', 6],
   ])('says of %j what is wrong, and where', (text, why, place) => {
@@ -204,7 +208,15 @@ describe('the strict JSON scan', () => {
 
   it('accepts what is next to that', () => {
     const texts = ['-0', '-0.0e-999', '"\u0020"', '"\\ud83d\\ude00"', '9007199254740991', '-9007199254740991']
-    for (const text of [...texts, ' [ ] ', `0.${'0'.repeat(61)}1`, '\t{\r\n"a" : {}\t, "b":[ ]\r}\n'])
+    /** Beyond 15 digits the last may be rounded, down to the smallest normal double. */
+    const rounded = ['0.12345678901234567', '2.2250738585072015e-308']
+    for (const text of [
+      ...texts,
+      ...rounded,
+      ' [ ] ',
+      `0.${'0'.repeat(61)}1`,
+      '\t{\r\n"a" : {}\t, "b":[ ]\r}\n',
+    ])
       expect([text, strict(text)?.value]).toEqual([text, JSON.parse(text)])
   })
 
