@@ -174,6 +174,13 @@ describe('the strict JSON scan', () => {
     expect(strict(make(cap + 1))).toBeUndefined()
   })
 
+  it.each(['x', 'é', '€', '😀', '\\u20ac'])('counts the bytes of %s, not the characters', (letter) => {
+    const width = Buffer.byteLength(JSON.parse(`"${letter}"`) as string)
+    const most = Math.floor(LIMITS.STRING_BYTES / width)
+    expect(strict(`"${letter.repeat(most)}"`)).toBeDefined()
+    expect(strict(`"${letter.repeat(most + 1)}"`)).toBeUndefined()
+  })
+
   it.each([
     ['', 'expected a value', 0],
     ['\ufeff{}', 'the body begins with a byte order mark', 0],
@@ -195,7 +202,7 @@ describe('the strict JSON scan', () => {
     ['[1e400]', 'a number is too large', 1],
     ['[-1e-400]', 'a number is too small', 1],
     ['[9007199254740993]', 'an integer is beyond 2^53-1', 1],
-    ['0.12345678901234567890', 'a number has more digits than a double can hold', 0],
+    ['0.123456789012345678', 'a number has more digits than a double can hold', 0],
     ['9007199254740993.0', 'a number has more digits than a double can hold', 0],
     ['1.1125369292536008e-308', 'a number has more digits than a double can hold', 0],
     [`0.${'0'.repeat(62)}1`, 'a number is too long', 0],
