@@ -37,7 +37,7 @@ let ann: Reviewer
 
 beforeAll(async () => {
   const networks = '127.0.0.1/32'
-  const ports = await Promise.all(Array.from({ length: 40 }, () => receivers.open()))
+  const ports = await Promise.all(Array.from({ length: 48 }, () => receivers.open()))
   spare.push(...ports)
   const webhooksAllow = ports.map(({ port }) => `${networks}:${port}`).join(',')
   world = await openWorld({
