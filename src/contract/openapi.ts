@@ -166,11 +166,12 @@ function webhookObject(id: string, body: string, summary: string): object {
 /** Of a body that is not strict JSON, is too large, or is something else. */
 const OF_BODIES = [400, 413, 415]
 
-/** What a cookie vouches for is refused when a foreign page asks for it, whatever it is; and a body is read where none is asked for, too. */
+/** What a cookie vouches for is refused when a foreign page asks for it, whatever it is; a person has a share of people's places; and a body is read where none is asked for, too. */
 function allRefusals({ method, plane, body, refusals }: Operation): readonly number[] {
   const foreign = plane === 'review' ? [403] : []
+  const crowded = plane === 'review' || plane === 'admin' ? [429] : []
   const unasked = method === 'get' || body !== undefined ? [] : OF_BODIES
-  return [...new Set([...refusals, ...foreign, ...unasked])].sort((a, b) => a - b)
+  return [...new Set([...refusals, ...foreign, ...crowded, ...unasked])].sort((a, b) => a - b)
 }
 
 /** Of requests that never arrive whole, and of mistakes of ours: whatever was asked. */
