@@ -126,6 +126,18 @@ describe('the documents', () => {
     expect(names.filter((name) => !page.includes(name))).toEqual([])
   })
 
+  it('name every decision by its title, in order', () => {
+    const decisions = readdirSync(join(root, 'docs/decisions')).filter((name) => /^\d{4}-/.test(name))
+    const rows = decisions.sort().map((name, i) => {
+      const title = read(`docs/decisions/${name}`)
+        .split('\n')[0]
+        ?.replace(`# ${i + 1}. `, '')
+      return `${i + 1}. [${title}](${name})`
+    })
+    expect(rows.length).toBeGreaterThan(20)
+    expect(read('docs/decisions/README.md')).toContain(rows.join('\n'))
+  })
+
   it('name only npm scripts that exist', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
     const known = [...Object.keys(scripts), 'ci', 'install', 'i', 'ls']
