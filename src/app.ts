@@ -127,6 +127,7 @@ interface Gateway extends Adapters {
   readonly metrics: Metrics
   readonly server: FastifyInstance
   readonly health: Health
+  readonly site: () => Site
   readonly timer: Timer
   readonly worker: ReturnType<Webhooks['start']>
   readonly checkpointer: Checkpointer
@@ -183,7 +184,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     retryMs: NOTE_RETRY_MS,
     onError: (error) => log.error({ err: error }, 'policy loads cannot be recorded yet'),
   })
-  return { ...adapters, deps, metrics, server, health, timer, worker, checkpointer, loads }
+  return { ...adapters, deps, metrics, server, health, site, timer, worker, checkpointer, loads }
 }
 
 interface DepsParts extends Adapters {
@@ -313,7 +314,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     throw error
   }
   const { port } = server.server.address() as AddressInfo
-  const site = siteOfServer(config, () => server)()
+  const site = gateway.site()
   warnOfSite(config, site, log)
   return {
     url: `http://${hostInUrl(config.host)}:${port}`,
