@@ -5,7 +5,8 @@ import type { Deps } from './deps.ts'
 import { replaceDestinations } from './destinations.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { DESTINATIONS } from './outbox.ts'
-import { type DeliveryRecord, INDEX, put, read, unchanged, webhookPurge } from './records.ts'
+import { neverPurge, purgeAt } from './purge.ts'
+import { type DeliveryRecord, INDEX, put, read, unchanged } from './records.ts'
 import { type Plan, transact } from './transact.ts'
 
 /** How one try of a delivery ended. */
@@ -100,10 +101,7 @@ function placesOf(deps: Deps, id: string, after: DeliveryRecord): Write[] {
   if (after.state === 'waiting')
     return [{ op: 'index', index, member: id, to: after.next_at ?? deps.store.now() }]
   const kept = after.state === 'delivered' ? DELIVERED_RETENTION_MS : DEAD_RETENTION_MS
-  return [
-    { op: 'index', index, member: id },
-    { op: 'index', index: INDEX.purge, member: `delivery ${id}`, to: deps.store.now() + kept },
-  ]
+  return [{ op: 'index', index, member: id }, purgeAt('delivery', id, deps.store.now() + kept)]
 }
 
 function evidenceOf(
@@ -150,7 +148,7 @@ async function destinationsAfter(deps: Deps, tenant: string, made: readonly Made
 /** What the timer does with a delivery that has come to its end, when its time is over. */
 export async function forgetDelivery(deps: Deps, tenant: string, id: string): Promise<Plan<void>> {
   const record = await read(deps.store, tenant, 'delivery', id)
-  const entry: Write = { op: 'index', index: INDEX.purge, member: `delivery ${id}` }
+  const entry = neverPurge('delivery', id)
   const guards = [unchanged('delivery', id, record)]
   if (record === undefined || record.value.state === 'waiting')
     return { answer: undefined, guards, writes: [entry] }
@@ -171,7 +169,6 @@ export async function forgetDestination(
 ): Promise<Plan<void>> {
   const index = INDEX.deliveries(destination)
   const entries = await deps.store.range(tenant, index, { limit: FORGOTTEN_TOGETHER })
-  const entry: Write = { op: 'index', index: INDEX.purge, member: webhookPurge(destination) }
   const more = entries.length === FORGOTTEN_TOGETHER
   return {
     answer: undefined,
@@ -180,9 +177,9 @@ export async function forgetDestination(
         { op: 'delete', type: 'delivery', id: member },
         { op: 'index', index, member },
         { op: 'index', index: INDEX.outbox(destination), member },
-        { op: 'index', index: INDEX.purge, member: `delivery ${member}` },
+        neverPurge('delivery', member),
       ]),
-      more ? { ...entry, to: deps.store.now() } : entry,
+      more ? purgeAt('webhook', destination, deps.store.now()) : neverPurge('webhook', destination),
     ],
   }
 }

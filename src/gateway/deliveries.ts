@@ -8,6 +8,7 @@ import type { Deps } from './deps.ts'
 import { type Acting, destination } from './destinations.ts'
 import { isoTime } from './evidence.ts'
 import { decodeCursor, encodeCursor, instant } from './paging.ts'
+import { neverPurge } from './purge.ts'
 import { type DeliveryRecord, INDEX, put, read, unchanged, type Versioned } from './records.ts'
 import { type Plan, storeCall, transact } from './transact.ts'
 
@@ -119,16 +120,10 @@ function waitingAgain(delivery: string, record: DeliveryRecord, now: number): Wr
   return [
     put('delivery', delivery, { ...kept, state: 'waiting', attempts: 0 }),
     { op: 'index', index: INDEX.outbox(kept.destination), member: delivery, to: now },
-    notForgotten(delivery),
+    // the timer forgets what is settled; what waits is not
+    neverPurge('delivery', delivery),
   ]
 }
-
-/** The timer forgets what is settled; what waits is not. */
-const notForgotten = (delivery: string): Write => ({
-  op: 'index',
-  index: INDEX.purge,
-  member: `delivery ${delivery}`,
-})
 
 function recordsAt(
   deps: Deps,

@@ -16,7 +16,8 @@ import type { Deps } from './deps.ts'
 import { type Details, type EvidenceRecord, isoTime } from './evidence.ts'
 import { requireDirectory } from './not-ready.ts'
 import { DESTINATIONS } from './outbox.ts'
-import { INDEX, put, read, SYSTEM, unchanged, type Versioned, webhookPurge } from './records.ts'
+import { purgeAt } from './purge.ts'
+import { INDEX, put, read, SYSTEM, unchanged, type Versioned } from './records.ts'
 import { registerTenant } from './tenants.ts'
 import { type Plan, storeCall, transact } from './transact.ts'
 
@@ -165,17 +166,11 @@ export async function deleteDestination(deps: Deps, acting: Acting & { readonly 
   await change(deps, acting, (list) => {
     const kept = list.filter((one) => one.id !== acting.id)
     if (kept.length === list.length) throw noSuchWebhook()
-    const purge = {
-      op: 'index',
-      index: INDEX.purge,
-      member: webhookPurge(acting.id),
-      to: deps.store.now(),
-    } as const
     return {
       answer: undefined,
       list: kept,
       what: { type: 'webhook.deleted', details: { id: acting.id } },
-      writes: [purge],
+      writes: [purgeAt('webhook', acting.id, deps.store.now())],
     }
   })
 }

@@ -17,7 +17,8 @@ import { type Administrator, adminGuards } from './administrator.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { FREEZES, freezesNow } from './freezes.ts'
-import { FREEZE_SWEEP, INDEX, put, read, unchanged } from './records.ts'
+import { ALL_FREEZES, purgeAt } from './purge.ts'
+import { put, read, unchanged } from './records.ts'
 import { registerTenant } from './tenants.ts'
 import { type Plan, storeCall, transact } from './transact.ts'
 
@@ -37,11 +38,10 @@ export async function freeze(deps: Deps, by: Administrator, request: FreezeReque
     refuseTooMany(before, scope)
     const now = deps.store.now()
     const after = withFreeze(before, { ...scope, reason, at: now, by: `${actor.kind}:${actor.id}` })
-    const sweep: Write = { op: 'index', index: INDEX.purge, member: FREEZE_SWEEP, to: now }
     return {
       answer: viewOf(tenant, after.freezes.at(-1) as Freeze),
       after,
-      writes: [sweep],
+      writes: [purgeAt('freeze', ALL_FREEZES, now)],
       type: 'freeze.started',
       details: { ...defined(scope), reason, epoch: after.epoch },
     }

@@ -6,7 +6,8 @@ import { digestOf } from '../domain/digest.ts'
 import type { Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import type { Caller } from './caller.ts'
-import { answerId, INDEX, put, read, type StoredAnswer, unchanged, type Versioned } from './records.ts'
+import { purgeAt } from './purge.ts'
+import { answerId, put, read, type StoredAnswer, unchanged, type Versioned } from './records.ts'
 import type { Plan } from './transact.ts'
 
 /** One request under an Idempotency-Key (design.md section 3): scoped to agent and task. */
@@ -75,11 +76,6 @@ export function remembering(
     guards: [...(plan.guards ?? []), unchanged('answer', attempt.id, attempt.known)],
     writes: [...(plan.writes ?? []), ...writes],
   }
-}
-
-/** The timer forgets the record at `to` (ms since 1970). */
-export function purgeAt(type: 'answer' | 'token', id: string, to: number): Write {
-  return { op: 'index', index: INDEX.purge, member: `${type} ${id}`, to }
 }
 
 function isFresh(stored: StoredAnswer, now: number): boolean {

@@ -1,7 +1,7 @@
 import { isUsed, type LimitCharge, type Thread } from '../domain/thread.ts'
 import type { LimitUse, Outcome } from '../policy/snapshot.ts'
 import { type Guard, type LimitGuard, STORE_LIMITS, type Write } from '../store/store.ts'
-import { INDEX } from './records.ts'
+import { neverPurge, purgeAt } from './purge.ts'
 
 /*
  * Limits (policy-language.md section 4). Policy says what a call uses of which limit; whether there is room is found out by the commit of
@@ -9,7 +9,6 @@ import { INDEX } from './records.ts'
  * call is decided again with them fired. So nothing is read before, nobody conflicts below the limit, and nobody gets above it.
  */
 
-const LIMIT = 'limit'
 /** Whatever the window of a limit is, nothing is left in it then. */
 const FORGET_MS = 2 * STORE_LIMITS.windowMs
 
@@ -34,7 +33,7 @@ export function chargesOf({ limits = [] }: Outcome): LimitCharge[] {
 export function charge(charges: readonly LimitCharge[], at: number): Write[] {
   return charges.flatMap(({ limit, window_ms: windowMs, amount }): Write[] => [
     { op: 'charge', limit, windowMs, at, amount },
-    { op: 'index', index: INDEX.purge, member: `${LIMIT} ${limit}`, to: at + FORGET_MS },
+    purgeAt('limit', limit, at + FORGET_MS),
   ])
 }
 
@@ -57,10 +56,11 @@ export function withoutCharges(thread: Thread): Thread {
   return rest
 }
 
-/** What the timer does with a counter to which nothing was charged for long. Undefined for another member. */
-export function forgetWindow(member: string, now: number): Write | undefined {
-  if (!member.startsWith(`${LIMIT} `)) return undefined
-  const limit = member.slice(LIMIT.length + 1)
-  // A charge of nothing drops what has left the longest window that there can be, and with it the counter.
-  return { op: 'charge', limit, windowMs: STORE_LIMITS.windowMs, at: now, amount: 0 }
+/** What the timer does with a counter to which nothing was charged for long. */
+export function forgetWindow(limit: string, now: number): Write[] {
+  return [
+    // A charge of nothing drops what has left the longest window that there can be, and with it the counter.
+    { op: 'charge', limit, windowMs: STORE_LIMITS.windowMs, at: now, amount: 0 },
+    neverPurge('limit', limit),
+  ]
 }

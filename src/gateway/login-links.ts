@@ -5,6 +5,7 @@ import type { Link } from '../domain/session.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
 import { requireDirectory } from './not-ready.ts'
+import { purged } from './purge.ts'
 import { put, unchanged } from './records.ts'
 import { list } from './sessions.ts'
 import { registerTenant } from './tenants.ts'
@@ -39,7 +40,7 @@ export async function issueLink(deps: Deps, { tenant, id }: Person): Promise<Iss
     return Promise.resolve({
       answer: { token, expiresAt: link.expires_at },
       guards: [unchanged('link', hash, undefined)],
-      writes: [put('link', hash, link), ...list(id, `link ${hash}`, at)],
+      writes: [put('link', hash, link), ...list(id, purged('link', hash), at)],
       evidence: [
         {
           type: 'link.issued' as const,

@@ -185,7 +185,7 @@ export const INDEX = {
   threads: 'threads',
   /** Threads, by when the timer has to look at them next; leased. */
   due: 'due',
-  /** What else the timer ends or forgets (src/gateway/run-due.ts), by when; leased. Member: `type id`. */
+  /** What else the timer ends or forgets, by when; leased. Members: src/gateway/purge.ts. */
   purge: 'purge',
   status: (status: string): string => `status/${status}`,
   /** Waiting threads of one assessed risk. */
@@ -214,10 +214,6 @@ export const INDEX = {
 export { SYSTEM } from '../domain/evidence.ts'
 export const TENANTS_INDEX = 'tenants'
 
-/** The timer's entry for what a freeze is to end. */
-export const FREEZE_SWEEP = 'freeze all'
-/** The timer's entry for a destination that is gone. */
-export const webhookPurge = (destination: string): string => `webhook ${destination}`
 export const revisionId = (thread: string, number: number): string => `${thread}/${number}`
 /** The key is the agent's own text, so it is hashed. */
 export const answerId = (agent: string, task: string, key: string): string =>

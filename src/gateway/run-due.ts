@@ -8,6 +8,7 @@ import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
 import { freezesNow } from './freezes.ts'
 import { forgetWindow, release, withoutCharges } from './limits.ts'
 import { overtaken } from './overtaken.ts'
+import { neverPurge, purgeAt, purged, type Purged, readPurged } from './purge.ts'
 import { INDEX, read, remove, unchanged, type Versioned } from './records.ts'
 import { endWhenOver, unlist } from './sessions.ts'
 import { sweepFrozen } from './sweep-frozen.ts'
@@ -100,53 +101,71 @@ function announce(deps: Deps, thread: Versioned<Thread>): Plan<Thread> | undefin
   }
 }
 
-/**
- * What an entry of `INDEX.purge` stands for, as `type id`, has come to its time: it is ended or forgotten. What was renewed meanwhile stays.
- */
+/** What came to its time is ended or forgotten. What was renewed meanwhile stays. */
 async function purge(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {
-  const forgotten = forgetWindow(member, deps.store.now())
-  if (forgotten)
-    return { answer: undefined, writes: [forgotten, { op: 'index', index: INDEX.purge, member }] }
-  const [type = '', id = ''] = member.split(' ', 2)
-  return (PURGES[type] ?? purgeKept)(deps, tenant, id, type)
+  const { type, id } = readPurged(member)
+  // a later version's, which runs beside this one: left to that, until the lease ends
+  if (!isPurged(type)) return { answer: undefined }
+  return PURGES[type](deps, tenant, id)
 }
 
-type Purge = (deps: Deps, tenant: string, id: string, type: string) => Promise<Plan<void>>
+type Purge = (deps: Deps, tenant: string, id: string) => Promise<Plan<void>>
 
-const PURGES: Readonly<Record<string, Purge>> = {
+const PURGES: Readonly<Record<Purged, Purge>> = {
+  answer: forgetAnswer,
+  token: forgetToken,
   session: endWhenOver,
   link: forgetLink,
-  webhook: forgetDestination,
   delivery: forgetDelivery,
+  webhook: forgetDestination,
   freeze: sweepFrozen,
+  limit: (deps, _tenant, limit) =>
+    Promise.resolve({ answer: undefined, writes: forgetWindow(limit, deps.store.now()) }),
 }
 
-/**
- * A stored answer or a token. A token is looked at when it expires, too: what its approval was charged is taken back when it was not redeemed.
- */
-async function purgeKept(deps: Deps, tenant: string, id: string, type: string): Promise<Plan<void>> {
-  const member = `${type} ${id}`
-  const kind = type === 'token' ? 'token' : 'answer'
-  const record = await read(deps.store, tenant, kind, id)
-  const until = record === undefined ? 0 : keptUntil(record.value)
-  const over = until <= deps.store.now()
-  const entry: Write = { op: 'index', index: INDEX.purge, member, ...(over ? {} : { to: until }) }
-  const released =
-    record !== undefined && 'expires_at' in record.value ? await unused(deps, record.value) : NOTHING
+const isPurged = (type: string): type is Purged => Object.hasOwn(PURGES, type)
+
+async function forgetAnswer(deps: Deps, tenant: string, id: string): Promise<Plan<void>> {
+  const stored = await read(deps.store, tenant, 'answer', id)
+  const until = stored && stored.value.stored_at + LIMITS.IDEMPOTENCY_MS
   return {
     answer: undefined,
-    guards: [unchanged(kind, id, record), ...released.guards],
-    writes: [...(record !== undefined && over ? [entry, remove(kind, id)] : [entry]), ...released.writes],
+    guards: [unchanged('answer', id, stored)],
+    writes: forgetting(deps, { type: 'answer', id, until }),
+  }
+}
+
+/** A token is looked at when it expires, too: what its approval was charged is taken back when it was not redeemed. */
+async function forgetToken(deps: Deps, tenant: string, id: string): Promise<Plan<void>> {
+  const token = await read(deps.store, tenant, 'token', id)
+  const until = token && token.value.expires_at + LIMITS.TOKEN_RETENTION_MS
+  const released = token === undefined ? NOTHING : await unused(deps, token.value)
+  return {
+    answer: undefined,
+    guards: [unchanged('token', id, token), ...released.guards],
+    writes: [...forgetting(deps, { type: 'token', id, until }), ...released.writes],
     evidence: released.evidence,
   }
+}
+
+interface Kept {
+  readonly type: 'answer' | 'token'
+  readonly id: string
+  /** Undefined when it is gone. */
+  readonly until: number | undefined
+}
+
+function forgetting(deps: Deps, { type, id, until }: Kept): Write[] {
+  if (until === undefined) return [neverPurge(type, id)]
+  if (until > deps.store.now()) return [purgeAt(type, id, until)]
+  return [neverPurge(type, id), remove(type, id)]
 }
 
 /** A link that nobody used in time. */
 async function forgetLink(deps: Deps, tenant: string, hash: string): Promise<Plan<void>> {
   const link = await read(deps.store, tenant, 'link', hash)
-  const member = `link ${hash}`
-  if (link === undefined) return { answer: undefined, writes: [{ op: 'index', index: INDEX.purge, member }] }
-  const writes = [remove('link', hash), ...unlist(link.value.reviewer, member)]
+  if (link === undefined) return { answer: undefined, writes: [neverPurge('link', hash)] }
+  const writes = [remove('link', hash), ...unlist(link.value.reviewer, purged('link', hash))]
   return { answer: undefined, guards: [unchanged('link', hash, link)], writes }
 }
 
@@ -175,10 +194,4 @@ async function unused(
       },
     ],
   }
-}
-
-function keptUntil(value: { stored_at: number } | { expires_at: number }): number {
-  return 'stored_at' in value
-    ? value.stored_at + LIMITS.IDEMPOTENCY_MS
-    : value.expires_at + LIMITS.TOKEN_RETENTION_MS
 }

@@ -7,6 +7,7 @@ import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { requireDirectory } from './not-ready.ts'
+import { neverPurge, purgeAt, purged } from './purge.ts'
 import { INDEX, put, read, remove, unchanged, type Version } from './records.ts'
 import { type Plan, type ProofGuard, storeCall, transact, unauthenticated } from './transact.ts'
 
@@ -101,15 +102,14 @@ const STORE_TROUBLE: readonly string[] = ['store_unavailable', 'outcome_unknown'
 /** A session that time or the directory has ended goes; any other is looked at again when its time may be over. */
 export async function endWhenOver(deps: Deps, tenant: string, hash: string): Promise<Plan<void>> {
   const found = await findSession(deps, tenant, hash)
-  const entry: Write = { op: 'index', index: INDEX.purge, member: `session ${hash}` }
-  if (found === undefined) return { answer: undefined, writes: [entry] }
+  if (found === undefined) return { answer: undefined, writes: [neverPurge('session', hash)] }
   const reason = endOf(found, deps.store.now(), deps.sessions)
   // Before the first bundle is in force nobody is in the directory.
   const early = reason === 'removed' && deps.policies.current() === undefined
   if (reason !== undefined && !early) return ended(deps, found, { reason, actor: TIMER })
   const to = sessionOver(found.session, found.seen, deps.sessions)
   const guards = [unchanged('session', hash, found)]
-  return { answer: undefined, guards, writes: [{ ...entry, to }] }
+  return { answer: undefined, guards, writes: [purgeAt('session', hash, to)] }
 }
 
 const TIMER: Actor = { kind: 'gateway', id: 'timer' }
@@ -134,12 +134,12 @@ function ended(deps: Deps, found: OpenSession, { reason, actor }: Ending): Ended
   return {
     answer: undefined,
     guards: [unchanged('session', hash, found)],
-    writes: [remove('session', hash), remove('seen', hash), ...unlist(reviewer, `session ${hash}`)],
+    writes: [remove('session', hash), remove('seen', hash), ...unlist(reviewer, purged('session', hash))],
     evidence: [record],
   }
 }
 
-/** Where a session or a link is found: by its reviewer, and by the timer. */
+/** Where a session or a link is found, as one member: by its reviewer, and by the timer. */
 export function list(reviewer: string, member: string, at: { over: number; look: number }): Write[] {
   return [
     { op: 'index', index: INDEX.signIns(reviewer), member, to: at.over },

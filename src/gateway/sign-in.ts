@@ -6,6 +6,7 @@ import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import { type Details, isoTime } from './evidence.ts'
 import { requireDirectory } from './not-ready.ts'
+import { purged } from './purge.ts'
 import { put, read, remove, unchanged } from './records.ts'
 import { callerOf, endSession, ifPossible, list, unlist } from './sessions.ts'
 import { type Plan, transact } from './transact.ts'
@@ -47,7 +48,7 @@ export async function signInByLink(deps: Deps, link: string, replaced?: Replaced
       via: 'link',
       proof: { link_hash: hash },
     })
-    const used = [remove('link', hash), ...unlist(reviewer, `link ${hash}`)]
+    const used = [remove('link', hash), ...unlist(reviewer, purged('link', hash))]
     const joined = await withReplaced(deps, tenant, opened, replaced)
     return {
       ...joined,
@@ -101,7 +102,7 @@ export function openSession(deps: Deps, tenant: string, opening: Opening): Plan<
   return {
     answer: { credential, caller: callerOf({ tenant, hash, revision: 1, session }) },
     guards: [unchanged('session', hash, undefined)],
-    writes: [put('session', hash, session), ...list(reviewer.id, `session ${hash}`, at)],
+    writes: [put('session', hash, session), ...list(reviewer.id, purged('session', hash), at)],
     evidence: [
       {
         type: 'session.opened',

@@ -6,6 +6,7 @@ import type { IndexEntry } from '../store/store.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import type { Person } from './login-links.ts'
+import { readPurged } from './purge.ts'
 import { INDEX, remove } from './records.ts'
 import { endSession, unlist } from './sessions.ts'
 import { isNothing, type Plan, readConfirmed, transact } from './transact.ts'
@@ -68,7 +69,7 @@ async function endOne(
   member: string,
   ending: Ending,
 ): Promise<Plan<void>> {
-  const [type, hash = ''] = member.split(' ', 2)
+  const { type, id: hash } = readPurged(member)
   const gone = unlist(id, member)
   if (type === 'link') return { answer: undefined, writes: [remove('link', hash), ...gone] }
   const end = await endSession(deps, tenant, hash, ending)

@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../contract/defined.ts'
-import type { IndexEntry, Write } from '../store/store.ts'
+import type { IndexEntry } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { freezeGuard, freezesNow, frozenEnd } from './freezes.ts'
-import { FREEZE_SWEEP, INDEX, read } from './records.ts'
+import { ALL_FREEZES, neverPurge, readPurged } from './purge.ts'
+import { INDEX, read } from './records.ts'
 import { type Plan, transact } from './transact.ts'
 
 const PAGE = 200
@@ -16,13 +17,12 @@ export async function sweepFrozen(deps: Deps, tenant: string): Promise<Plan<void
   const known = await freezesNow(deps, tenant)
   await eachMember(deps, tenant, INDEX.due, (thread) => endThread(deps, tenant, thread))
   await eachMember(deps, tenant, INDEX.purge, async (member) => {
-    const [type, hash = ''] = member.split(' ', 2)
-    const token = type === 'token' ? await read(deps.store, tenant, 'token', hash) : undefined
+    const { type, id } = readPurged(member)
+    const token = type === 'token' ? await read(deps.store, tenant, 'token', id) : undefined
     if (token === undefined || token.value.used_at !== undefined) return
     if (deps.store.now() < token.value.expires_at) await endThread(deps, tenant, token.value.thread_id)
   })
-  const entry: Write = { op: 'index', index: INDEX.purge, member: FREEZE_SWEEP }
-  return { answer: undefined, guards: [freezeGuard(known)], writes: [entry] }
+  return { answer: undefined, guards: [freezeGuard(known)], writes: [neverPurge('freeze', ALL_FREEZES)] }
 }
 
 async function endThread(deps: Deps, tenant: string, thread_id: string): Promise<void> {

@@ -164,6 +164,21 @@ describe('runDue', () => {
     expect((await bot.validate(proof)).body.reason).toBe('invalid')
   })
 
+  it('leaves what a later version is to end, which runs beside it', async () => {
+    const { store } = world.app.deps
+    const entry = { op: 'index', index: 'purge', member: 'lease of something' } as const
+    const commit = { guards: [], events: [], deadline: store.now() + MINUTE }
+    const write = {
+      ...commit,
+      commitId: world.app.deps.nextCommitId(),
+      writes: [{ ...entry, to: store.now() }],
+    }
+    await store.commit('acme', write)
+    await world.due()
+    const left = await store.range('acme', 'purge', { limit: 10 })
+    expect(left.map(({ member }) => member)).toContain(entry.member)
+  })
+
   it('keeps an answer that was renewed meanwhile', async () => {
     const submit = (amount: number) =>
       bot.submit('a', { tool_name: 'pay', payload: { amount } }, { 'idempotency-key': 'k' })

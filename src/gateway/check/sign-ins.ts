@@ -1,6 +1,7 @@
 import type { Link, Session } from '../../domain/session.ts'
 import type { Fault } from '../../store/archive.ts'
 import { fault, type PartCheck } from './part.ts'
+import { purged, readPurged } from '../purge.ts'
 import { INDEX } from '../records.ts'
 
 /** Sessions and links, and where they are found (G11): by their reviewer, to end them all, and by the timer. */
@@ -28,7 +29,7 @@ export function checkSignIns(): PartCheck {
     record(type, id, value) {
       if (type === 'seen') used.add(id)
       if (type === 'session') used.delete(id)
-      return type === 'session' || type === 'link' ? signIn(`${type} ${id}`, value as Session | Link) : []
+      return type === 'session' || type === 'link' ? signIn(purged(type, id), value as Session | Link) : []
     },
     end: () => [
       ...[...listed.keys()].map((member) => fault('G11', `${named(member)} is listed, but not there`)),
@@ -40,6 +41,6 @@ export function checkSignIns(): PartCheck {
 }
 
 function named(member: string): string {
-  const [type, hash] = member.split(' ', 2)
-  return `${type} \`${hash}\``
+  const { type, id } = readPurged(member)
+  return `${type} \`${id}\``
 }
