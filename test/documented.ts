@@ -54,7 +54,7 @@ export function checkDocumented(
 
 /** The same for what is sent without having been asked for: deliveries, and changes of threads. */
 export function checkComponent(
-  name: 'WebhookBody' | 'WebhookChatBody' | 'ThreadChange',
+  name: 'WebhookBody' | 'WebhookChatBody' | 'WebhookTeamsBody' | 'ThreadChange',
   value: unknown,
 ): void {
   expectFits(`#/components/schemas/${name}`, value)

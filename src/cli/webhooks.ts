@@ -7,6 +7,7 @@ import type {
   WebhookSecret,
   WebhookView,
 } from '../contract/webhook.ts'
+import { isChat } from '../domain/webhook.ts'
 import { type Api, createApi } from './api.ts'
 import { reachAsAdmin } from './credentials.ts'
 import { refuseMore, refuseOptions, usage, wholeNumber } from './failure.ts'
@@ -15,7 +16,7 @@ import { jsonOf, visible } from './visible.ts'
 export const WEBHOOKS_USAGE = `countersign webhooks <command>
 
   create TENANT URL        [--event TYPE ...] [--payload full]   prints the secret, once
-  create TENANT URL        --format chat [--event TYPE ...]      tells people what waits, in Slack and the like
+  create TENANT URL        --format chat|teams [--event TYPE ...]   tells people what waits, in Slack and the like or Microsoft Teams
   list TENANT
   show ID
   rotate ID                [--overlap-ms N]   a new secret; the old one signs beside it for a day
@@ -105,7 +106,7 @@ async function create({ api, values, named: [tenant, url] }: Asked): Promise<Ans
   const body = { tenant, url, ...defined({ events, payload, format }) }
   const json = await api.post<WebhookSecret>('/api/admin/webhooks', body)
   // a chat looks at no signature
-  const secret = format === 'chat' ? '' : `\n${json.secret}   the secret, shown once`
+  const secret = isChat(format) ? '' : `\n${json.secret}   the secret, shown once`
   return { json, text: `${json.id}${secret}` }
 }
 
@@ -119,9 +120,15 @@ async function view(asked: Promise<WebhookView>): Promise<Answer> {
   return { json, text: lineOf(json) }
 }
 
+const FORMS: Readonly<Record<WebhookView['format'], string>> = {
+  event: '',
+  chat: '  as text for a chat',
+  teams: '  as a card for Teams',
+}
+
 function lineOf({ id, url, state, waiting, events, format, failing_since }: WebhookView): string {
   const failing = failing_since === undefined ? '' : `, failing since ${failing_since}`
-  return `${id}  ${state}${failing}  ${waiting} waiting  ${url}  ${events?.join(' ') ?? 'all events'}${format === 'chat' ? '  as text for a chat' : ''}`
+  return `${id}  ${state}${failing}  ${waiting} waiting  ${url}  ${events?.join(' ') ?? 'all events'}${FORMS[format]}`
 }
 
 const act = ({ api, named: [id] }: Asked, what: string): Promise<Answer> =>

@@ -63,6 +63,13 @@ export function openApiDocument(version: string): object {
       chat: {
         post: webhookObject('chatLine', 'WebhookChatBody', 'What happened, as people read it in a chat'),
       },
+      teams: {
+        post: webhookObject(
+          'teamsCard',
+          'WebhookTeamsBody',
+          'What happened, as people read it in Microsoft Teams',
+        ),
+      },
     },
     components: {
       schemas: SCHEMAS,

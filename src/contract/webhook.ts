@@ -26,15 +26,27 @@ export const WebhookPayload = Type.Enum(['thin', 'full'], {
 })
 export type WebhookPayload = Static<typeof WebhookPayload>
 
-export const WebhookFormat = Type.Enum(['event', 'chat'], {
+export const WebhookFormat = Type.Enum(['event', 'chat', 'teams'], {
   description:
-    '`event` unless you ask for `chat`: `{"text": "..."}`, a line for people with a link to the thread, as the incoming webhooks of Slack, Mattermost, Rocket.Chat and Google Chat take it. Names are in it, and no message, comment or payload.',
+    '`event` unless you ask for `chat`: `{"text": "..."}`, a line for people with a link to the thread, as the incoming webhooks of Slack, Mattermost, Rocket.Chat and Google Chat take it; or for `teams`: the same line as an Adaptive Card, as the workflows of Microsoft Teams take it. Names are in it, and no message, comment or payload.',
 })
 export type WebhookFormat = Static<typeof WebhookFormat>
 
 /** The body of a delivery to a chat. */
 export const WebhookChatBody = Type.Object({ text: Type.String() })
 export type WebhookChatBody = Static<typeof WebhookChatBody>
+
+/** The body of a delivery to Microsoft Teams: a message with one Adaptive Card. */
+export const WebhookTeamsBody = Type.Object({
+  type: Type.Enum(['message']),
+  attachments: Type.Array(
+    Type.Object({
+      contentType: Type.Enum(['application/vnd.microsoft.card.adaptive']),
+      content: Type.Object({}, { additionalProperties: true }),
+    }),
+  ),
+})
+export type WebhookTeamsBody = Static<typeof WebhookTeamsBody>
 
 /** The body of a delivery. Never a token. */
 export const WebhookBody = Type.Object({
@@ -52,6 +64,9 @@ export const WebhookBody = Type.Object({
   task_label: Type.Optional(Type.String()),
   revision: Type.Optional(Type.Integer()),
   risk: Type.Optional(RiskLevel),
+  groups: Type.Optional(
+    Type.Array(Type.String(), { description: 'Those whose people may decide, while it waits for people.' }),
+  ),
   sequence: Type.Optional(
     Type.Integer({ description: 'Of the thread, from 1: deliveries may come in another order.' }),
   ),

@@ -1,6 +1,6 @@
 import type { ThreadEvent } from './webhook.ts'
 
-/** What a line of a chat is made of: names, and no message, comment or payload. Tool and task are as the agent named them. */
+/** What a chat is told of, for people: names, and no message, comment or payload. Tool and task are as the agent named them. */
 export interface ChatEvent {
   readonly type: ThreadEvent | 'decision.allowed' | 'decision.rejected' | 'webhook.ping'
   readonly tenant_id: string
@@ -9,14 +9,46 @@ export interface ChatEvent {
   readonly task_id?: string
   readonly revision?: number
   readonly risk?: string
+  /** Those whose people may decide, while it waits for people. */
+  readonly groups?: readonly string[]
 }
+
+/** An Adaptive Card in a message, as far as we need one. */
+export interface CardMessage {
+  readonly type: 'message'
+  readonly attachments: readonly {
+    readonly contentType: 'application/vnd.microsoft.card.adaptive'
+    readonly content: Card
+  }[]
+}
+
+interface Card {
+  readonly type: 'AdaptiveCard'
+  readonly $schema: string
+  readonly version: string
+  readonly body: readonly { readonly type: 'RichTextBlock'; readonly inlines: readonly TextRun[] }[]
+  readonly actions?: readonly {
+    readonly type: 'Action.OpenUrl'
+    readonly title: string
+    readonly url: string
+  }[]
+}
+
+interface TextRun {
+  readonly type: 'TextRun'
+  readonly text: string
+  readonly fontType?: 'Monospace'
+}
+
+/** Words of ours, or a name that somebody else chose. */
+type Part = string | { readonly name: string }
 
 const SAYS: Readonly<Record<Exclude<ChatEvent['type'], 'webhook.ping'>, string>> = {
   'decision.allowed': 'was allowed by policy',
   'decision.rejected': 'was rejected by policy',
-  'review.pending': 'waits for people',
-  'review.reminded': 'still waits for people',
-  'review.escalated': 'still waits: more people may decide now',
+  'review.pending': 'waits for',
+  'review.reminded': 'still waits for',
+  'review.escalated': 'still waits, now for',
   'review.changes_requested': 'is to be changed by its agent',
   'review.approved': 'was approved',
   'review.rejected': 'was rejected',
@@ -24,29 +56,60 @@ const SAYS: Readonly<Record<Exclude<ChatEvent['type'], 'webhook.ping'>, string>>
   'token.redeemed': 'was approved, and its approval is used now',
 }
 
-/**
- * One event as people read it in a chat, with `link` to its thread. All that is not ours stands in backticks and has no character that a chat takes for
- * a mention, a link or markup.
- */
+const WAITING: readonly ChatEvent['type'][] = ['review.pending', 'review.reminded', 'review.escalated']
+
+/** One event as people read it in a chat, with `link` to its thread. All that is not ours stands in backticks. */
 export function chatText(event: ChatEvent, link?: string): string {
-  const tenant = quoted(event.tenant_id)
-  if (event.type === 'webhook.ping') return `A test: this chat is told what tenant ${tenant} asks for.`
-  const { agent_id = '', tool_name = '', task_id, revision = 1, risk } = event
-  const details = [
-    ...(risk === undefined ? [] : [`risk ${risk}`]),
-    `agent ${quoted(agent_id)}`,
-    ...(task_id === undefined ? [] : [`task ${quoted(task_id)}`]),
-    ...(revision > 1 ? [`revision ${revision}`] : []),
-    `tenant ${tenant}`,
-  ]
-  const line = `${quoted(tool_name)} ${SAYS[event.type]} (${details.join(', ')})`
-  return link === undefined ? line : `${line}\n${link}`
+  const line = lineOf(event).map((part) => (typeof part === 'string' ? part : `\`${part.name}\``))
+  return link === undefined ? line.join('') : `${line.join('')}\n${link}`
 }
+
+/** The same line as a card of Microsoft Teams, with `link` as its button. Text runs know no markup; what is not ours is set apart by its font. */
+export function chatCard(event: ChatEvent, link?: string): CardMessage {
+  const inlines = lineOf(event).map((part): TextRun =>
+    typeof part === 'string'
+      ? { type: 'TextRun', text: part }
+      : { type: 'TextRun', text: part.name, fontType: 'Monospace' },
+  )
+  const content: Card = {
+    type: 'AdaptiveCard',
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    version: '1.2',
+    body: [{ type: 'RichTextBlock', inlines }],
+    ...(link === undefined ? {} : { actions: [{ type: 'Action.OpenUrl', title: 'Look at it', url: link }] }),
+  }
+  return {
+    type: 'message',
+    attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', content }],
+  }
+}
+
+function lineOf(event: ChatEvent): Part[] {
+  const tenant = nameOf(event.tenant_id)
+  if (event.type === 'webhook.ping') return ['A test: this chat is told what tenant ', tenant, ' asks for.']
+  const { agent_id = '', tool_name = '', task_id, revision = 1, risk } = event
+  const details: Part[][] = [
+    ...(risk === undefined ? [] : [[`risk ${risk}`]]),
+    ['agent ', nameOf(agent_id)],
+    ...(task_id === undefined ? [] : [['task ', nameOf(task_id)]]),
+    ...(revision > 1 ? [[`revision ${revision}`]] : []),
+    ['tenant ', tenant],
+  ]
+  return [nameOf(tool_name), ` ${SAYS[event.type]}`, ...whomFor(event), ' (', ...listed(details), ')']
+}
+
+function whomFor({ type, groups = [] }: ChatEvent): Part[] {
+  if (!WAITING.includes(type)) return []
+  return [' ', ...(groups.length === 0 ? ['people'] : listed(groups.map((group) => [nameOf(group)])))]
+}
+
+const listed = (items: readonly Part[][]): Part[] =>
+  items.flatMap((item, i) => (i === 0 ? item : [', ', ...item]))
 
 const MOST_CHARS = 128
 
-/** Names of ours stay as they are. Names of tools that no policy knows may have anything in them. */
-function quoted(name: string): string {
+/** Without any character that a chat takes for a mention, a link or markup. Names of ours stay as they are; those of tools that no policy knows may have anything in them. */
+function nameOf(name: string): Part {
   const cut = name.length > MOST_CHARS ? `${name.slice(0, MOST_CHARS)}...` : name
-  return `\`${cut.replaceAll(/[^A-Za-z0-9._:/-]/g, '?')}\``
+  return { name: cut.replaceAll(/[^A-Za-z0-9._:/-]/g, '?') }
 }

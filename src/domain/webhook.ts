@@ -41,8 +41,8 @@ export interface Destination {
   /** All when absent. */
   readonly events?: readonly string[]
   readonly payload: 'thin' | 'full'
-  /** A line for people instead of the event. */
-  readonly format?: 'chat'
+  /** What people read, instead of the event: a line of text, or a card of Microsoft Teams. */
+  readonly format?: 'chat' | 'teams'
   /** The current one first; an earlier one signs too until its time is over. */
   readonly secrets: readonly { readonly secret: string; readonly until?: number }[]
   readonly created_at: number
@@ -58,9 +58,13 @@ export function isToldOf({ events, paused }: Destination, event: string): boolea
 
 const SHOWN_OF_SECRET = 4
 
+/** What it is told is for people, not for programs. */
+export const isChat = (format: string | undefined): format is 'chat' | 'teams' =>
+  format === 'chat' || format === 'teams'
+
 /** Whoever knows the URL of a chat can write into it, so people and evidence see no more than tells two of them apart. */
 export function shownUrl({ url, format }: Pick<Destination, 'url' | 'format'>): string {
-  return format === 'chat' ? `${new URL(url).origin}/...${url.slice(-SHOWN_OF_SECRET)}` : url
+  return isChat(format) ? `${new URL(url).origin}/...${url.slice(-SHOWN_OF_SECRET)}` : url
 }
 
 export function secretsInForce({ secrets }: Destination, now: number): string[] {

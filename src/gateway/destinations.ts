@@ -9,7 +9,7 @@ import type {
   WebhookView,
 } from '../contract/webhook.ts'
 import { WEBHOOK_ID } from '../domain/id.ts'
-import { type Destination, shownUrl } from '../domain/webhook.ts'
+import { type Destination, isChat, shownUrl } from '../domain/webhook.ts'
 import type { Write } from '../store/store.ts'
 import { type Administrator, adminGuards } from './administrator.ts'
 import type { Deps } from './deps.ts'
@@ -84,7 +84,7 @@ export async function createDestination(
 const OF_PEOPLE = ['review.pending', 'review.reminded', 'review.escalated'] as const
 
 function wishesOf({ events, format, payload }: CreateWebhook): Pick<Destination, 'events' | 'format'> {
-  if (format !== 'chat') return events === undefined ? {} : { events }
+  if (!isChat(format)) return events === undefined ? {} : { events }
   if (payload === 'full') {
     const errors = [{ pointer: '/payload', message: 'no payload is sent to a chat' }]
     throw new GatewayError('invalid_request', 'a chat is told names only', { errors })

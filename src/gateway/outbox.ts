@@ -1,8 +1,9 @@
 import type { WebhookBody, WebhookChatBody } from '../contract/webhook.ts'
 import { defined } from '../contract/defined.ts'
 import type { JsonObject } from '../contract/json.ts'
-import { chatText } from '../domain/chat.ts'
-import { type Destination, isToldOf, type ThreadEvent } from '../domain/webhook.ts'
+import { type CardMessage, chatCard, chatText } from '../domain/chat.ts'
+import { type Destination, isChat, isToldOf, type ThreadEvent } from '../domain/webhook.ts'
+import { escalatedGroups } from '../domain/quorum.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { Guard, Write } from '../store/store.ts'
 import type { Leased } from './deliverer.ts'
@@ -53,10 +54,18 @@ export function threadNotice(
       ...defined({ workflow_name: thread.workflow, task_label: thread.label }),
       revision: thread.revision,
       risk: thread.risk,
+      ...(thread.status === 'pending_review' ? { groups: groupsOf(thread, at) } : {}),
       sequence,
     },
     ...(payload === undefined ? {} : { payload }),
   }
+}
+
+/** Those whose people may decide at `at`. */
+function groupsOf({ requirement, submitted_at }: Thread, at: number): string[] {
+  const { seats } = requirement
+  const escalated = seats.flatMap((seat) => escalatedGroups(seat, at - submitted_at))
+  return [...new Set([...seats.map((seat) => seat.group), ...escalated])]
 }
 
 export const DESTINATIONS = 'all'
@@ -137,8 +146,8 @@ async function deliveryOf(
     type: body.type,
     ...defined({ thread_id: body.thread_id }),
     body: JSON.stringify(
-      destination.format === 'chat'
-        ? chatBody(deps, body)
+      isChat(destination.format)
+        ? chatBody(deps, body, destination.format)
         : await eventBody(deps, tenant, { notice, destination, id }),
     ),
     created_at: deps.store.now(),
@@ -162,9 +171,10 @@ async function eventBody(
   return { id, timestamp: isoTime(notice.at), ...notice.body, ...defined({ payload }) }
 }
 
-function chatBody(deps: Deps, body: Notice['body']): WebhookChatBody {
+function chatBody(deps: Deps, body: Notice['body'], format: 'chat' | 'teams'): WebhookChatBody | CardMessage {
   const { thread_id } = body
-  return { text: chatText(body, thread_id === undefined ? undefined : deps.threadUrl(thread_id)) }
+  const link = thread_id === undefined ? undefined : deps.threadUrl(thread_id)
+  return format === 'teams' ? chatCard(body, link) : { text: chatText(body, link) }
 }
 
 function deliveryWrites({ destination, id, record }: Leased, until = record.created_at): Write[] {

@@ -124,6 +124,10 @@ describe('countersign webhooks', () => {
       `${id}  active  0 waiting  https://chat.example.com/...-key  review.pending review.reminded review.escalated  as text for a chat`,
     )
     expect((await run('webhooks', 'delete', id)).code).toBe(0)
+    const teams = await run('webhooks', 'create', 'acme', url, '--format', 'teams')
+    expect(teams.out).toMatch(/^whk_acme_\w+\n$/)
+    expect((await run('webhooks', 'show', teams.out.trim())).out).toMatch(/  as a card for Teams\n$/)
+    await run('webhooks', 'delete', teams.out.trim())
     const full = await run('webhooks', 'create', 'acme', url, '--format', 'chat', '--payload', 'full')
     expect([full.code, full.err]).toEqual([1, expect.stringContaining('no payload is sent to a chat')])
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chatText } from '../../src/domain/chat.ts'
+import { chatCard, chatText } from '../../src/domain/chat.ts'
 
 const event = {
   type: 'review.pending',
@@ -9,13 +9,14 @@ const event = {
   task_id: 'case-7',
   revision: 1,
   risk: 'high',
+  groups: ['finance', 'security'],
 } as const
 const LINK = 'https://countersign.example/console/#/thread/thr_01'
 
 describe('a line for a chat', () => {
   it('says what waits, whose it is, and where to decide', () => {
     expect(chatText(event, LINK)).toBe(
-      '`payments.refund` waits for people (risk high, agent `billing-bot`, task `case-7`, tenant `acme`)\n' +
+      '`payments.refund` waits for `finance`, `security` (risk high, agent `billing-bot`, task `case-7`, tenant `acme`)\n' +
         LINK,
     )
   })
@@ -24,6 +25,17 @@ describe('a line for a chat', () => {
     expect(chatText({ ...event, type: 'review.approved', revision: 2 })).toBe(
       '`payments.refund` was approved (risk high, agent `billing-bot`, task `case-7`, revision 2, tenant `acme`)',
     )
+  })
+
+  it('says who may decide only while it waits, and of whom nothing is known that they are people', () => {
+    expect(chatText({ ...event, type: 'review.reminded' })).toContain(
+      ' still waits for `finance`, `security` (',
+    )
+    expect(chatText({ ...event, type: 'review.escalated' })).toContain(
+      ' still waits, now for `finance`, `security` (',
+    )
+    expect(chatText({ ...event, type: 'review.expired' })).toContain(' has expired (')
+    expect(chatText({ ...event, groups: [] })).toContain(' waits for people (')
   })
 
   it('leaves out what is not known', () => {
@@ -50,11 +62,62 @@ describe('a line for a chat', () => {
     const rejected = { ...event, type: 'decision.rejected', tool_name } as const
     const name = /^`([^`]*)` was rejected by policy \(/.exec(chatText(rejected))?.[1]
     expect(name).toHaveLength(tool_name.length)
+    const [run] = chatCard(rejected).attachments[0]?.content.body[0]?.inlines ?? []
+    expect(run).toEqual({ type: 'TextRun', text: name, fontType: 'Monospace' })
     expect(name).toMatch(/^[A-Za-z0-9._:/?-]+$/)
   })
 
   it('cuts the name of a tool that nobody would read to its end', () => {
     expect(chatText({ ...event, tool_name: 'x'.repeat(129) })).toMatch(/^`x{128}\.\.\.` waits/)
     expect(chatText({ ...event, tool_name: 'x'.repeat(128) })).toMatch(/^`x{128}` waits/)
+  })
+})
+
+describe('a card for Microsoft Teams', () => {
+  it('says the same, in runs of text that know no markup, with a button that leads to the thread', () => {
+    const text = (words: string): object => ({ type: 'TextRun', text: words })
+    const name = (words: string): object => ({ ...text(words), fontType: 'Monospace' })
+    expect(chatCard({ ...event, groups: ['finance'] }, LINK)).toEqual({
+      type: 'message',
+      attachments: [
+        {
+          contentType: 'application/vnd.microsoft.card.adaptive',
+          content: {
+            type: 'AdaptiveCard',
+            $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+            version: '1.2',
+            body: [
+              {
+                type: 'RichTextBlock',
+                inlines: [
+                  name('payments.refund'),
+                  text(' waits for'),
+                  text(' '),
+                  name('finance'),
+                  text(' ('),
+                  text('risk high'),
+                  text(', '),
+                  text('agent '),
+                  name('billing-bot'),
+                  text(', '),
+                  text('task '),
+                  name('case-7'),
+                  text(', '),
+                  text('tenant '),
+                  name('acme'),
+                  text(')'),
+                ],
+              },
+            ],
+            actions: [{ type: 'Action.OpenUrl', title: 'Look at it', url: LINK }],
+          },
+        },
+      ],
+    })
+  })
+
+  it('has no button where there is nothing to look at', () => {
+    const [card] = chatCard({ type: 'webhook.ping', tenant_id: 'acme' }).attachments
+    expect(card?.content.actions).toBeUndefined()
   })
 })

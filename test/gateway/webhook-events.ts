@@ -5,6 +5,8 @@ import type { Got } from '../webhooks/receiver.ts'
 
 /** Which events the evidence of a tenant means, by the table of docs/webhooks.md, and what is sent of each: written down a second time. */
 
+type Line = EvidenceLine['record']
+
 /** What an agent proposed: by its task, or by the revision's id. */
 export interface Proposed {
   readonly payload: Readonly<Record<string, unknown>>
@@ -33,6 +35,27 @@ interface Thread {
   risk: unknown
   message: RegExp
   sequence: number
+  asked: Asked
+}
+
+/** Whom the revision asks, and since when. */
+interface Asked {
+  readonly since: string
+  readonly seats: readonly {
+    readonly group: string
+    readonly escalate?: readonly { readonly group: string; readonly after_ms: number }[]
+  }[]
+}
+
+const askedBy = ({ at, details = {} }: Line): Asked => {
+  const { seats } = details['requirement'] as Pick<Asked, 'seats'>
+  return { since: at, seats }
+}
+
+function groupsAt({ since, seats }: Asked, at: string): string[] {
+  const elapsed = Date.parse(at) - Date.parse(since)
+  const late = seats.flatMap(({ escalate = [] }) => escalate.filter(({ after_ms }) => after_ms <= elapsed))
+  return [...new Set([...seats, ...late].map(({ group }) => group))]
 }
 
 const RULES: Readonly<Record<string, string>> = {
@@ -48,8 +71,6 @@ const RULES: Readonly<Record<string, string>> = {
 const ANY = /./
 
 const DECIDED = ['decision.allowed', 'decision.rejected']
-
-type Line = EvidenceLine['record']
 
 const exactly = (text: string): RegExp =>
   new RegExp(`^${text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}$`)
@@ -117,6 +138,7 @@ export class Events {
       risk,
       message: saidBy(record),
       sequence: 0,
+      asked: askedBy(record),
     }
   }
 
@@ -126,6 +148,7 @@ export class Events {
       thread.revision = record.revision ?? 0
       thread.proposed = this.#proposed.get(String(details['revision_id'])) ?? expect.fail()
       thread.risk = details['risk']
+      if (details['requirement'] !== undefined) thread.asked = askedBy(record)
       thread.message = details['verdict'] === 'allow' ? ANY : saidBy(record)
       // the next record says what became of the thread
       return details['verdict'] === 'reject' ? undefined : this.#told(thread, record, 'review.pending')
@@ -144,7 +167,8 @@ export class Events {
 
   #told(thread: Thread, { tenant, at, thread_id: id = '' }: Line, type: string): Told {
     thread.sequence += 1
-    const { agent, tool, task, proposed, revision, risk, sequence, message } = thread
+    const { agent, tool, task, proposed, revision, risk, sequence, message, asked } = thread
+    const decision = DECISIONS[type] ?? 'rejected'
     const body = {
       type,
       timestamp: at,
@@ -153,10 +177,11 @@ export class Events {
       tool_name: tool,
       task_id: task,
       thread_id: id,
-      decision: DECISIONS[type] ?? 'rejected',
+      decision,
       revision,
       risk,
       sequence,
+      ...(decision === 'pending_review' && { groups: groupsAt(asked, at) }),
       ...(proposed.workflow !== undefined && { workflow_name: proposed.workflow }),
     }
     return { key: `${id} ${sequence}`, type, at, thread: id, body, message, payload: proposed.payload }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WebhookSecret, WebhookView } from '../../src/contract/webhook.ts'
+import type { CardMessage } from '../../src/domain/chat.ts'
 import { type Agent, type Answer, held, MINUTE, openWorld, until, type World } from '../gateway-fixture.ts'
 import { type Receiver, Receivers } from '../webhooks/receiver.ts'
 
@@ -47,13 +48,33 @@ describe('a destination that is a chat', () => {
     }
     const about = `(risk high, agent \`bot\`, task \`case-7\`, tenant \`acme\`)\n${PUBLIC}/console/#/thread/${thread}`
     expect(receiver.got.map(({ raw }) => JSON.parse(raw) as unknown)).toEqual([
-      { text: `\`pay\` waits for people ${about}` },
-      { text: `\`pay\` still waits for people ${about}` },
-      { text: `\`pay\` still waits: more people may decide now ${about}` },
+      { text: `\`pay\` waits for \`leads\` ${about}` },
+      { text: `\`pay\` still waits for \`leads\` ${about}` },
+      { text: `\`pay\` still waits, now for \`leads\`, \`board\` ${about}` },
     ])
     expect(receiver.got[0]?.headers).toMatchObject({
       'content-type': 'application/json',
       'webhook-id': expect.stringMatching(/^whd_acme_/) as string,
+    })
+    await world.admin('DELETE', `webhooks/${hook.id}`)
+  })
+
+  it('is told by a card where it is Microsoft Teams', async () => {
+    const { body: hook } = await create({ url: receiver.url, format: 'teams' })
+    const before = receiver.got.length
+    const { thread } = await held(bot, { payload: { amount: 500 } }, 'case-8')
+    await settled(hook)
+    const [card] = receiver.got.slice(before).map(({ raw }) => JSON.parse(raw) as CardMessage)
+    const { body = [], actions } = card?.attachments[0]?.content ?? {}
+    expect(body[0]?.inlines.map(({ text }) => text).join('')).toBe(
+      'pay waits for desk (risk low, agent bot, task case-8, tenant acme)',
+    )
+    expect(actions).toEqual([
+      { type: 'Action.OpenUrl', title: 'Look at it', url: `${PUBLIC}/console/#/thread/${thread}` },
+    ])
+    expect(await show(hook.id)).toMatchObject({
+      format: 'teams',
+      url: expect.stringContaining('/...') as string,
     })
     await world.admin('DELETE', `webhooks/${hook.id}`)
   })
@@ -93,8 +114,8 @@ describe('a destination that is a chat', () => {
     await world.admin('DELETE', `webhooks/${hook.id}`)
   })
 
-  it('gets no payload: 400, and nothing is registered', async () => {
-    const { status, problem } = await create({ url: receiver.url, payload: 'full' })
+  it.each(['chat', 'teams'])('gets no payload: 400, and nothing is registered (%s)', async (format) => {
+    const { status, problem } = await create({ url: receiver.url, payload: 'full', format })
     expect([status, problem.code, problem.errors]).toEqual([
       400,
       'invalid_request',

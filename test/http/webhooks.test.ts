@@ -138,6 +138,7 @@ describe('what a receiver gets', () => {
       task_label: 'refunds',
       revision: 1,
       risk: 'high',
+      groups: ['leads'],
       sequence: 1,
     })
     expect(bySequence[3]?.['message']).toBe('less')

@@ -111,6 +111,11 @@ export class Receivers {
     for (const one of this.#open) await one.close()
     rmSync(this.#authority.directory, { recursive: true, force: true })
     const delivered = this.#open.flatMap(({ got }) => got).filter(({ headers }) => 'webhook-id' in headers)
-    for (const { body } of delivered) checkComponent('text' in body ? 'WebhookChatBody' : 'WebhookBody', body)
+    for (const { body } of delivered) checkComponent(componentOf(body), body)
   }
+}
+
+function componentOf(body: object): 'WebhookBody' | 'WebhookChatBody' | 'WebhookTeamsBody' {
+  if ('text' in body) return 'WebhookChatBody'
+  return 'attachments' in body ? 'WebhookTeamsBody' : 'WebhookBody'
 }

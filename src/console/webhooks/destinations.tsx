@@ -62,4 +62,4 @@ export function FailingSince({ at }: { readonly at: string }) {
 }
 
 export const eventsOf = ({ events, payload, format }: WebhookView): string =>
-  `${events?.join(', ') ?? 'every event'}${payload === 'full' ? ', with the payload' : format === 'chat' ? ', for a chat' : ''}`
+  `${events?.join(', ') ?? 'every event'}${payload === 'full' ? ', with the payload' : format !== 'event' ? ', for a chat' : ''}`
