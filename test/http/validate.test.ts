@@ -214,6 +214,19 @@ describe('POST validate, bindings', () => {
     expect((await agent.validate(proofOf(one))).status).toBe(401)
   })
 
+  it('401 for the old key, though another instance rotated it and this one has not heard, whatever the token is', async () => {
+    const agent = await world.agent('other')
+    await agent.validate({})
+    const { keys } = world.app.deps
+    const known = [...keys]
+    await world.agent('other')
+    for (const [credential, caller] of known) keys.set(credential, caller)
+    expect((await agent.validate({ signature: 'x' })).status).toBe(401)
+    for (const [credential, caller] of known) keys.set(credential, caller)
+    const signature = composeCredential('approval', Buffer.alloc(32, 7))
+    expect((await agent.validate({ task_id: 'a', signature, request_payload: {} })).status).toBe(401)
+  })
+
   it('200 invalid for a token whose record the store does not have', async () => {
     const signature = composeCredential('approval', Buffer.alloc(32, 7))
     const { status, body } = await bot.validate({ task_id: 'a', signature, request_payload: {} })
@@ -238,6 +251,21 @@ describe('POST validate, policy and people asked again', () => {
         details: { because: 'policy_changed' },
       })
       expect((await agent.validate(proofOf(small))).body).toEqual({ valid: true })
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('200 invalid for ever once a poll has ended the approval, whatever policy says later', async () => {
+    const own = await openWorld()
+    try {
+      const agent = await own.agent()
+      const one = await approved(agent, await own.reviewer('ann'), { payload: { amount: 5_000 } })
+      await own.changePolicies(edited('rules/pay.yaml', 'over: 100000 }', 'at_least: 5000 }'))
+      expect((await agent.poll({ thread_id: one.thread })).body.status).toBe('rejected')
+      await own.changePolicies(edited('rules/pay.yaml', 'over: 100000 }', 'over: 100001 }'))
+      const { status, body } = await agent.validate(proofOf(one))
+      expect([status, body]).toEqual([200, INVALID])
     } finally {
       await own.close()
     }
