@@ -18,7 +18,7 @@ beforeAll(async () => {
   for (let i = 0; i < 10; i++) spare.push(await receivers.open())
   console_ = await openConsole({
     config: { webhooksAllow: spare.map(({ port }) => `127.0.0.1/32:${port}`).join(',') },
-    webhooks: { everyMs: 20, deadlineMs: 1_000, ca: receivers.ca },
+    webhooks: { everyMs: 20, deadlineMs: 10_000, ca: receivers.ca },
   })
   bot = await console_.world.agent()
   ann = await console_.signedIn({ reviewer: 'ann' })

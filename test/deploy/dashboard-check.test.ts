@@ -43,7 +43,7 @@ beforeAll(async () => {
   world = await openWorld({
     files: UNSURE,
     config: { webhooksAllow },
-    webhooks: { everyMs: 20, deadlineMs: 1_000, ca: receivers.ca },
+    webhooks: { everyMs: 20, deadlineMs: 10_000, ca: receivers.ca },
   })
   prometheus = await PrometheusServer.start(world.app.metricsUrl)
   // what happens before the first scrape is in no rate

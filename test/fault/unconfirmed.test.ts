@@ -35,7 +35,7 @@ beforeAll(async () => {
     openRedisStore({ address: parseRedisAddress(redis.url), replicas: 1, callMs: DEADLINE_MS })
   receiver = await receivers.open()
   const config = { storeDeadline: DEADLINE_MS, webhooksAllow: `127.0.0.1/32:${receiver.port}` }
-  const webhooks = { ca: receivers.ca, deadlineMs: 1_000 }
+  const webhooks = { ca: receivers.ca, deadlineMs: 10_000 }
   world = await openWorld({
     openStore,
     config,

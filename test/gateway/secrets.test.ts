@@ -30,7 +30,7 @@ const sources = (change: Partial<SecretSources> = {}): SecretSources => ({
   store,
   random: (bytes) => Buffer.alloc(bytes, ++made),
   commitId: () => `c${++commits}`,
-  deadlineMs: 1_000,
+  deadlineMs: 10_000,
   adminKey: undefined,
   signingKey: undefined,
   ...change,

@@ -67,7 +67,7 @@ beforeAll(async () => {
       oidcClientId: CLIENT_ID,
       oidcClientSecret: CLIENT_SECRET,
     },
-    webhooks: { ca: receivers.ca, everyMs: 20, deadlineMs: 1_000 },
+    webhooks: { ca: receivers.ca, everyMs: 20, deadlineMs: 10_000 },
     wrapStore: (store) =>
       overriding(store, {
         commit: async (...args) => {

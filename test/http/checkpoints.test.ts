@@ -188,7 +188,7 @@ describe('GET /api/admin/checkpoints', () => {
       store: deps.store,
       random: (bytes) => deps.random(bytes),
       commitId: () => deps.nextCommitId(),
-      deadlineMs: 1_000,
+      deadlineMs: 10_000,
       adminKey: undefined,
       signingKey: undefined,
     })

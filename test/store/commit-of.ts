@@ -7,7 +7,7 @@ export function commitOf(store: Store, parts: Partial<Commit>): Commit {
   commits += 1
   return {
     commitId: `c${commits}`,
-    deadline: store.now() + 5_000,
+    deadline: store.now() + 30_000,
     guards: [],
     writes: [],
     events: [],
