@@ -527,6 +527,19 @@ export function edited(path: string, from: string, to: string): Record<string, s
 export const HASH = 'a'.repeat(64)
 export const OTHER_HASH = 'b'.repeat(64)
 
+/** Its record in the store is no JSON any more, until what is returned is called. */
+export async function breakThread({ app }: World, thread: string): Promise<() => Promise<void>> {
+  const { store, nextCommitId } = app.deps
+  const known = await store.get('acme', 'thread', thread)
+  const write = async (body: string): Promise<void> => {
+    const writes = [{ op: 'put', type: 'thread', id: thread, body } as const]
+    const commit = { commitId: nextCommitId(), deadline: Infinity, guards: [], writes, events: [] }
+    expect(await store.commit('acme', commit)).toMatchObject({ ok: true })
+  }
+  await write('{"thread_id":')
+  return () => write(known?.body ?? '')
+}
+
 /** An amount of money that policy sends to one person of the desk. */
 export const REVIEWED = { amount: 500 }
 

@@ -92,15 +92,21 @@ const MOST_PAGES = 10
 
 async function pagesOf(api: Api, query: URLSearchParams): Promise<ThreadList> {
   const threads: ThreadList['threads'] = []
+  const unreadable: string[] = []
   let next_cursor: string | undefined
   for (let page = 0; page < MOST_PAGES; page++) {
     if (next_cursor !== undefined) query.set('cursor', next_cursor)
     const answer = await api.get<ThreadList>(`/api/review/threads?${query.toString()}`)
     threads.push(...answer.threads)
+    unreadable.push(...(answer.unreadable ?? []))
     next_cursor = answer.next_cursor
-    if (next_cursor === undefined) return { threads }
+    if (next_cursor === undefined) break
   }
-  return { threads, ...(next_cursor === undefined ? {} : { next_cursor }) }
+  return {
+    threads,
+    ...(unreadable.length === 0 ? {} : { unreadable }),
+    ...(next_cursor === undefined ? {} : { next_cursor }),
+  }
 }
 
 async function show(api: Api, thread: string, json: boolean): Promise<void> {

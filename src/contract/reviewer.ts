@@ -84,6 +84,12 @@ export type ThreadSummary = Static<typeof ThreadSummary>
 export const ThreadList = Type.Object({
   threads: Type.Array(ThreadSummary),
   next_cursor: Type.Optional(Type.String()),
+  unreadable: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'Threads that may belong here, and whose record in the store is broken: `countersign store check` says more.',
+    }),
+  ),
 })
 export type ThreadList = Static<typeof ThreadList>
 

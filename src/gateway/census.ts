@@ -4,7 +4,7 @@ import type { Snapshot } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
 import { destinations } from './destinations.ts'
 import { FREEZES } from './freezes.ts'
-import { INDEX, read, SYSTEM } from './records.ts'
+import { INDEX, read, SYSTEM, unlessBroken } from './records.ts'
 import { listTenants } from './tenants.ts'
 import { quorumOf } from './thread-summary.ts'
 
@@ -72,21 +72,17 @@ async function emptySeats(deps: Deps, waiting: readonly Waiting[]): Promise<Cens
   const snapshot = deps.policies.current()
   for (const group of groupsOf(snapshot)) groups.set(group, 0)
   const records = await Promise.all(
-    waiting.map(({ tenant, thread_id }) => read(deps.store, tenant, 'thread', thread_id).catch(unreadable)),
+    waiting.map(({ tenant, thread_id }) => unlessBroken(read(deps.store, tenant, 'thread', thread_id))),
   )
   for (const record of records) {
-    if (record?.value.status !== 'pending_review') continue
+    // nobody knows for whom a broken one waits
+    if (record === 'broken' || record?.value.status !== 'pending_review') continue
     const tenant = snapshot?.directory.tenants.get(record.value.tenant)
     for (const seat of quorumOf(deps, tenant, record.value).seats)
       if (seat.filledBy.length < seat.approvals)
         for (const group of [seat.group, ...seat.escalatedTo]) groups.set(group, (groups.get(group) ?? 0) + 1)
   }
   return groups
-}
-
-/** A thread that cannot be understood waits as its index says, and nobody knows for whom: the others are counted all the same. */
-function unreadable(error: unknown): undefined {
-  if (!(error instanceof SyntaxError)) throw error
 }
 
 /** Groups that have reviewers, so that those for whom nothing waits are seen as well. */

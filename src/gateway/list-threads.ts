@@ -7,7 +7,7 @@ import type { Caller } from './caller.ts'
 import { freezesNow } from './freezes.ts'
 import { reviewerEntry } from './identify.ts'
 import { decodeCursor, encodeCursor, instant } from './paging.ts'
-import { INDEX, read } from './records.ts'
+import { INDEX, read, unlessBroken } from './records.ts'
 import { mayApprove, summaryOf } from './thread-summary.ts'
 import { storeCall } from './transact.ts'
 
@@ -18,7 +18,7 @@ const SCAN = 1_000
 const CHUNK = 200
 
 /**
- * Threads of the tenant, a page at a time: waiting ones oldest first, everything else newest first.
+ * Threads of the tenant, a page at a time: waiting ones oldest first, everything else newest first. A record that is broken hides no other.
  *
  * @throws GatewayError `invalid_request` for a cursor that is not ours
  */
@@ -31,10 +31,12 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
   const wanted = filterOf(query, caller, deps.store.now())
   const page: Page = {
     threads: [],
+    unreadable: [],
     limit,
     after: query.cursor === undefined ? undefined : decodeCursor(query.cursor, THREAD_ID),
   }
-  const show = (thread: Thread): ThreadSummary | undefined => {
+  const show = (thread: Thread | 'broken'): ThreadSummary | 'broken' | undefined => {
+    if (thread === 'broken') return thread
     const summary = wanted(thread) ? summaryOf(deps, snapshot, { caller, thread, freezes }) : undefined
     return query.mine !== undefined && summary?.mine === false ? undefined : summary
   }
@@ -45,15 +47,17 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
     const bounds = { ...boundsOf(query), limit: size, ...(after === undefined ? {} : { after }) }
     const entries = await storeCall(() => deps.store.range(caller.tenant, indexOf(query), bounds))
     const found = await storeCall(() => threadsAt(deps, caller.tenant, entries))
-    if (fill(page, entries, (i) => found[i] && show(found[i]))) return answerOf(page)
+    if (fill(page, entries, (i) => found[i] && show(found[i])))
+      return { ...answerOf(page), ...cursorOf(page) }
     looked += entries.length
-    if (entries.length < size) return { threads: page.threads }
+    if (entries.length < size) return answerOf(page)
   }
-  return answerOf(page)
+  return { ...answerOf(page), ...cursorOf(page) }
 }
 
 interface Page {
   readonly threads: ThreadSummary[]
+  readonly unreadable: string[]
   readonly limit: number
   /** The last entry that was looked at. */
   after: IndexEntry | undefined
@@ -63,26 +67,36 @@ interface Page {
 function fill(
   page: Page,
   entries: readonly IndexEntry[],
-  summaryAt: (position: number) => ThreadSummary | undefined,
+  summaryAt: (position: number) => ThreadSummary | 'broken' | undefined,
 ): boolean {
   for (const [i, entry] of entries.entries()) {
     if (page.threads.length === page.limit) return true
     const summary = summaryAt(i)
-    if (summary !== undefined) page.threads.push(summary)
+    if (summary === 'broken') page.unreadable.push(entry.member)
+    else if (summary !== undefined) page.threads.push(summary)
     page.after = entry
   }
   return false
 }
 
-const answerOf = ({ threads, after }: Page): ThreadList => ({ threads, next_cursor: encodeCursor(after) })
+const answerOf = ({ threads, unreadable }: Page): ThreadList => ({
+  threads,
+  ...(unreadable.length === 0 ? {} : { unreadable }),
+})
+
+const cursorOf = ({ after }: Page): Pick<ThreadList, 'next_cursor'> => ({ next_cursor: encodeCursor(after) })
 
 async function threadsAt(
   deps: Deps,
   tenant: string,
   entries: readonly IndexEntry[],
-): Promise<(Thread | undefined)[]> {
-  const records = await Promise.all(entries.map(({ member }) => read(deps.store, tenant, 'thread', member)))
-  return records.map((record) => record?.value)
+): Promise<(Thread | 'broken' | undefined)[]> {
+  return Promise.all(
+    entries.map(async ({ member }) => {
+      const record = await unlessBroken(read(deps.store, tenant, 'thread', member))
+      return record === 'broken' ? record : record?.value
+    }),
+  )
 }
 
 /** Indexes of threads are scored by their creation. */

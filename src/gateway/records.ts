@@ -166,6 +166,16 @@ export async function read<K extends RecordType>(
   return { value: JSON.parse(body) as Records[K], revision, commitId }
 }
 
+/** For those who look at many records: what is wrong with one must not hide the others. A store that cannot be asked is no broken record. */
+export async function unlessBroken<T>(reading: Promise<T>): Promise<T | 'broken'> {
+  try {
+    return await reading
+  } catch (error) {
+    if (error instanceof SyntaxError) return 'broken'
+    throw error
+  }
+}
+
 export function put<K extends RecordType>(type: K, id: string, value: Records[K]): Write {
   return { op: 'put', type, id, body: JSON.stringify(value) }
 }

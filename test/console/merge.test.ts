@@ -20,7 +20,7 @@ const thread = (at: number, more: Partial<ThreadSummary> = {}): ThreadSummary =>
   ...more,
 })
 const ids = (threads: readonly ThreadSummary[]): string[] => threads.map((one) => one.thread_id)
-const loaded = { items: [thread(10), thread(20)], cursor: undefined }
+const loaded = { items: [thread(10), thread(20)], cursor: undefined, unreadable: [] }
 
 describe('merge', () => {
   it('puts a new thread where its age belongs', () => {

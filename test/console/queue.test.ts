@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
-import { type Agent, held, until } from '../gateway-fixture.ts'
+import { type Agent, breakThread, held, until } from '../gateway-fixture.ts'
 import { axe, type Console, DESKTOP, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
 
 /** Signing in, the queue, the history and the other pages, as a person meets them. */
@@ -233,6 +233,24 @@ describe('the queue', () => {
     await page.getByRole('button', { name: 'Load more' }).click()
     await page.getByText('Behind the page').waitFor()
     expect(await page.locator('.row').count()).toBe(31)
+  })
+
+  it('shows all others where the store cannot read a thread, and says which', async () => {
+    const [one, two] = [await held(bot, { subject: 'A sound one' }), await held(bot)]
+    const mend = await breakThread(console_.world, two.thread)
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    await page.getByText('A sound one').waitFor()
+    await page.getByText(`The store cannot read ${two.thread}.`).waitFor()
+    expect(await axe(page)).toEqual([])
+    // what arrives does not take the note away
+    await held(bot, { subject: 'One more' })
+    await page.getByText('One more').waitFor()
+    expect(await page.getByText(`The store cannot read ${two.thread}.`).count()).toBe(1)
+    await mend()
+    await page.reload()
+    await page.getByText('A sound one').waitFor()
+    expect(await page.getByText('The store cannot read').count()).toBe(0)
+    for (const { thread } of [one, two]) await (await console_.world.reviewer('cat')).approve(thread)
   })
 
   it('says when the connection is lost, and mends it', async () => {

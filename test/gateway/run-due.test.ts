@@ -6,6 +6,7 @@ import { StoreUnavailable } from '../../src/store/store.ts'
 import {
   type Agent,
   approved,
+  breakThread,
   held,
   HOUR,
   MINUTE,
@@ -222,17 +223,11 @@ describe('census', () => {
   it('counts the others where a thread cannot be read: it waits as its index says, and nobody knows for whom', async () => {
     const { thread } = await held(bot, LARGE)
     await held(bot, LARGE)
-    const { store } = world.app.deps
-    const known = await store.get('acme', 'thread', thread)
-    const broken = { op: 'put', type: 'thread', id: thread, body: '{"thread_id":' } as const
-    const mended = { ...broken, body: known?.body ?? '' }
-    const write = (commitId: string, one: typeof broken | typeof mended) =>
-      store.commit('acme', { commitId, deadline: Infinity, guards: [], writes: [one], events: [] })
-    await write('broken', broken)
+    const mend = await breakThread(world, thread)
     world.clock.advance(MINUTE)
     const now = await counted()
     expect([now.waiting['high'], now.oldest['high'], now.groups['leads']]).toEqual([2, MINUTE, 1])
-    await write('mended', mended)
+    await mend()
   })
 
   it('knows since when a delivery is overdue, unless its destination is paused', async () => {

@@ -3,6 +3,7 @@ import { LIMITS } from '../../src/contract/limits.ts'
 import {
   type Agent,
   approved,
+  breakThread,
   edited,
   HASH,
   held,
@@ -503,6 +504,18 @@ describe('GET threads', () => {
         },
       ],
     })
+  })
+
+  it('200 with all others and the name of a thread whose record in the store is broken', async () => {
+    const [one, two, three] = [await held(bot), await held(bot), await held(bot)]
+    const mend = await breakThread(world, two.thread)
+    const { status, body } = await by('ann').list({ status: 'pending_review', limit: '100' })
+    expect([status, body.unreadable]).toEqual([200, [two.thread]])
+    const listed = body.threads.map(({ thread_id }) => thread_id)
+    expect(listed).toEqual(expect.arrayContaining([one.thread, three.thread]))
+    expect(listed).not.toContain(two.thread)
+    await mend()
+    expect((await by('ann').list({ limit: '100' })).body.unreadable).toBeUndefined()
   })
 
   it('200 by each filter and by all of them, with no thread that does not match', async () => {

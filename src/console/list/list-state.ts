@@ -5,6 +5,8 @@ import { get, type Refusal } from '../wire/call.ts'
 export interface Loaded<T> {
   readonly items: readonly T[]
   readonly cursor: string | undefined
+  /** Ids of items whose records are broken. */
+  readonly unreadable: readonly string[]
 }
 
 /** A list as far as it is loaded, and the address that it answers. */
@@ -20,20 +22,20 @@ export interface Listed<T, Page> {
   readonly id: (item: T) => string
 }
 
-const NOTHING = { items: [], cursor: undefined, address: '', loading: true }
+const NOTHING = { items: [], unreadable: [], cursor: undefined, address: '', loading: true }
 
 /** A list that loads page by page. An answer to a question that nobody asks any more is dropped. */
-export function createList<T, Page extends { readonly next_cursor?: string }>({
-  items,
-  id,
-}: Listed<T, Page>) {
+export function createList<
+  T,
+  Page extends { readonly next_cursor?: string; readonly unreadable?: readonly string[] },
+>({ items, id }: Listed<T, Page>) {
   const state = signal<ListState<T>>(NOTHING)
   let asked = 0
 
   /** Reads on from `loaded` until there are as many items as `enough`, or no more. */
   async function read(address: string, loaded: Loaded<T>, enough: number): Promise<void> {
     const mine = ++asked
-    let { items: all, cursor } = loaded
+    let { items: all, cursor, unreadable } = loaded
     do {
       const answer = await get<Page>(pageOf(address, enough - all.length, cursor))
       if (mine !== asked) return
@@ -43,8 +45,9 @@ export function createList<T, Page extends { readonly next_cursor?: string }>({
       }
       all = withoutTwins(all, items(answer.body))
       cursor = answer.body.next_cursor
+      unreadable = [...unreadable, ...(answer.body.unreadable ?? [])]
     } while (cursor !== undefined && all.length < enough)
-    state.value = { address, items: all, cursor, loading: false }
+    state.value = { address, items: all, cursor, unreadable, loading: false }
   }
 
   /** What came by another way already is not there twice. */

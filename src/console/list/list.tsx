@@ -16,12 +16,15 @@ interface ListProps<T> {
 
 /** Rows with one of them in focus: j and k move it, Enter opens it. */
 export function List<T>({ state, label, row, retry, more, empty }: ListProps<T>) {
-  const { items, loading, problem, cursor } = state
+  const { items, loading, problem, cursor, unreadable } = state
   useLayoutEffect(() => handleKeys({ next: () => move(1), previous: () => move(-1) }), [])
   useLayoutEffect(returnToRow, [items.length > 0])
   return (
     <section aria-label={label} aria-busy={loading}>
       {problem && <ProblemNote problem={problem} retry={retry} />}
+      {unreadable.length > 0 && (
+        <p class="note bad">The store cannot read {unreadable.join(', ')}. Tell who runs the gateway.</p>
+      )}
       {items.length > 0 && (
         <ol class="rows" onFocusIn={notePlace}>
           {items.map(row)}

@@ -17,16 +17,16 @@ export function merge(
   const { items, cursor } = loaded
   const known = items.some((one) => one.thread_id === thread.thread_id)
   if (!matches(thread, filters, me)) {
-    return { items: items.filter((one) => one.thread_id !== thread.thread_id), cursor, arrived: false }
+    return { ...loaded, items: items.filter((one) => one.thread_id !== thread.thread_id), arrived: false }
   }
   if (known) {
     const replaced = items.map((one) => (one.thread_id === thread.thread_id ? thread : one))
-    return { items: replaced, cursor, arrived: false }
+    return { ...loaded, items: replaced, arrived: false }
   }
   const at = items.findIndex((one) => isBefore(thread, one))
   if (at === -1 && cursor !== undefined) return { ...loaded, arrived: true }
   const place = at === -1 ? items.length : at
-  return { items: items.toSpliced(place, 0, thread), cursor, arrived: true }
+  return { ...loaded, items: items.toSpliced(place, 0, thread), arrived: true }
 }
 
 const isBefore = (a: ThreadSummary, b: ThreadSummary): boolean =>

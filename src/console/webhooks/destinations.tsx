@@ -17,6 +17,7 @@ export function Destinations() {
         state={{
           items: body?.webhooks ?? [],
           cursor: undefined,
+          unreadable: [],
           loading: body === undefined,
           ...(problem && { problem }),
         }}
