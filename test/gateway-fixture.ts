@@ -529,11 +529,12 @@ export const OTHER_HASH = 'b'.repeat(64)
 
 /** Its record in the store is no JSON any more, until what is returned is called. */
 export async function breakThread({ app }: World, thread: string): Promise<() => Promise<void>> {
-  const { store, nextCommitId } = app.deps
+  const { deps } = app
+  const { store } = deps
   const known = await store.get('acme', 'thread', thread)
   const write = async (body: string): Promise<void> => {
     const writes = [{ op: 'put', type: 'thread', id: thread, body } as const]
-    const commit = { commitId: nextCommitId(), deadline: Infinity, guards: [], writes, events: [] }
+    const commit = { commitId: deps.nextCommitId(), deadline: Infinity, guards: [], writes, events: [] }
     expect(await store.commit('acme', commit)).toMatchObject({ ok: true })
   }
   await write('{"thread_id":')
