@@ -18,6 +18,7 @@ export default defineConfig({
     maxWorkers: WORKERS,
     testTimeout: PATIENCE_MS,
     hookTimeout: PATIENCE_MS,
+    expect: { poll: { timeout: PATIENCE_MS / 3 } },
     projects: [
       { extends: true, test: { name: 'embedded', include: ['test/**/*.test.ts'] } },
       {

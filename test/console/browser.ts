@@ -9,6 +9,8 @@ import { openWorld, type World, type WorldOptions } from '../gateway-fixture.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const CHROMIUM = '/usr/bin/chromium'
+/** Of what never comes, not of what is slow. */
+const PATIENCE_MS = 60_000
 
 export const DESKTOP = { width: 1200, height: 800 }
 export const PHONE = { width: 360, height: 720 }
@@ -40,7 +42,7 @@ export class Console {
       hasTouch: viewport.width < 500,
       permissions: ['clipboard-read', 'clipboard-write'],
     })
-    context.setDefaultTimeout(10_000)
+    context.setDefaultTimeout(PATIENCE_MS)
     this.#contexts.push(context)
     const page = await context.newPage()
     this.#watch(page)

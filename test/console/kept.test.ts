@@ -162,8 +162,8 @@ describe('many tabs', () => {
 
   async function tab(context: BrowserContext): Promise<Page> {
     const page = await context.newPage()
-    await page.goto(`${console_.world.url}/console/`, { timeout: 5_000 })
-    await page.locator('.row, .empty').first().waitFor({ timeout: 5_000 })
+    await page.goto(`${console_.world.url}/console/`)
+    await page.locator('.row, .empty').first().waitFor()
     return page
   }
 

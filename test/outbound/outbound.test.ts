@@ -14,7 +14,7 @@ import { makeAuthority } from '../webhooks/certificates.ts'
 
 const DEADLINE_MS = 1_000
 /** For what is sure to come. */
-const PATIENT = { timeout: 10_000 }
+const PATIENT = { timeout: 60_000 }
 /** Beyond the deadline; the rest is the machine's. */
 const GRACE_MS = 100
 /** Held in the middle of a try and after it, on both sides: what nobody holds is the engine's to keep until it has time. */

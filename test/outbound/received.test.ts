@@ -14,7 +14,7 @@ import { makeAuthority } from '../webhooks/certificates.ts'
 
 const DEADLINE_MS = 2_000
 /** For what is sure to come. */
-const PATIENT = { timeout: 10_000 }
+const PATIENT = { timeout: 60_000 }
 /** Two megabytes may be taken in; what stands in buffers of the kernel was written as well. Without a limit it is hundreds. */
 const WRITTEN_BYTES = 20e6
 
