@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 import { INSTALL_MS } from '../debian.ts'
@@ -336,6 +336,32 @@ describe('meanwhile', () => {
     await button(page, 'Only comment').click()
     await page.getByText('Your comment is there for everybody.').waitFor()
     expect(await text.inputValue()).toBe('')
+  })
+
+  it('the session that ended says so late: who has signed in again stays signed in', async () => {
+    const page = await console_.signedIn({ reviewer: 'cat' })
+    let answerLate = (): Promise<void> => Promise.resolve()
+    const asked = new Promise<void>((resolve) => {
+      const hold = (route: Route): void => {
+        answerLate = () => route.fulfill({ status: 401, json: {} })
+        resolve()
+      }
+      void page.route('**/api/review/threads?*', hold, { times: 1 })
+    })
+    await visit(page, console_.world, 'history')
+    await asked
+    await console_.world.admin('DELETE', 'reviewers/acme/cat/sessions')
+    await page.getByText('Nothing was lost').waitFor()
+    await visit(page, console_.world, `sign-in/${await console_.world.link('cat')}`)
+    await page.getByRole('button', { name: 'Sign in with this link' }).click()
+    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    const heard = page.waitForResponse((response) => response.status() === 401)
+    await answerLate()
+    await heard
+    // two frames: whatever the answer brings about is drawn by then
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
+    expect(await page.getByRole('heading', { name: 'Queue' }).count()).toBe(1)
+    expect(await page.getByText('Your session has ended').count()).toBe(0)
   })
 
   it('claims, takes over, releases, and talks', async () => {

@@ -1,6 +1,6 @@
 import { signal } from '../signal.ts'
 import type { Me } from '../../contract/session.ts'
-import { call, get, onSignedOut, type Refusal } from '../wire/call.ts'
+import { beginSession, call, get, onSignedOut, type Refusal } from '../wire/call.ts'
 import { startStream, stopStream } from '../wire/stream.ts'
 
 /** Who is signed in: `undefined` until that is known. */
@@ -49,6 +49,7 @@ function enter(who: Me): void {
   // somebody else begins with a page that knows nothing of the one before
   if (person !== (holder ??= person)) return location.reload()
   ended.value = false
+  beginSession()
   me.value = who
   tabs?.postMessage(person)
   startStream(leave)

@@ -25,8 +25,17 @@ export function onSignedOut(act: () => void): void {
   signedOut = act
 }
 
+/** How many sessions this page has seen begin. */
+let sessions = 0
+
+/** What is asked from now on is asked in another session: that an earlier one has ended may be heard late, and says nothing of this one. */
+export function beginSession(): void {
+  sessions += 1
+}
+
 /** One call of the gateway. Never throws: what went wrong is part of the answer. */
 export async function call<T>(method: string, path: string, request: Request = {}): Promise<Outcome<T>> {
+  const session = sessions
   let response: Response
   try {
     response = await fetch(`/api/${path}`, {
@@ -44,7 +53,7 @@ export async function call<T>(method: string, path: string, request: Request = {
   const whole = body !== undefined || response.status === NO_CONTENT
   if (response.ok && whole) return { ok: true, body: body as T }
   // a link that is spent ends no session
-  if (response.status === 401 && path !== 'review/session') signedOut()
+  if (response.status === 401 && path !== 'review/session' && session === sessions) signedOut()
   return { ok: false, problem: isRefusal(body) ? body : unreadable(response.status) }
 }
 
