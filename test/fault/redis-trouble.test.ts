@@ -171,6 +171,9 @@ it(
       }
     over = true
     await Promise.all(load)
+    // a slow machine gets through no whole life between two troubles
+    let lives = 0
+    await client(0, () => lives++ === 0)
     const evidence = await (worlds[0] as World).allEvidence()
     const lost = [...receipts].filter(([number, leaf]) => evidence[number - 1]?.leaf_hash !== leaf)
     const there = evidence.flatMap(({ record: { task_id = '' } }) => (unchanged.has(task_id) ? task_id : []))

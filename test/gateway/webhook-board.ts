@@ -27,6 +27,7 @@ export class Board {
   readonly seen: Set<string>
   readonly proposed = new Map<string, Proposed>()
   /** By destination. */
+  readonly seed: number
   readonly ears = new Map<string, Ear>()
   readonly #receivers: readonly Receiver[]
   /** What was heard in this round. */
@@ -40,6 +41,7 @@ export class Board {
   constructor(fleet: Fleet, receivers: readonly Receiver[], options: { seed: number; seen: Set<string> }) {
     this.fleet = fleet
     this.#receivers = receivers
+    this.seed = options.seed
     this.dice = diceOf(options.seed)
     this.seen = options.seen
     this.model = new WebhookModel(() => fleet.now, this.proposed, options.seen)

@@ -330,7 +330,9 @@ export class Game {
     for (const one of board.destinations()) {
       await this.#resume(one)
       const since = new Date(0).toISOString()
-      const states = board.dice.once(2) ? ['waiting'] : ['dead', 'waiting']
+      // of every other game all that is dead stays so: what the dice say depends on the moment
+      const staysDead = board.seed % 2 === 1 || board.dice.once(2)
+      const states = staysDead ? ['waiting'] : ['dead', 'waiting']
       for (const state of states)
         await board.round(() => this.#act('POST', one, '/redeliver', { since, state }))
     }
