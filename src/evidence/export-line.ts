@@ -21,7 +21,7 @@ const LINE =
   /^\{"number":([1-9][0-9]{0,14}),"leaf_hash":"([0-9a-f]{64})","commit_id":"(?:[^"\\]|\\.){0,768}","record":(\{.*\})\}$/s
 
 export function readExportLine(line: Buffer): ExportLine {
-  if (!isUtf8(line)) return { leaf: leafHash(''), faults: ['is not UTF-8'] }
+  if (!isUtf8(line)) return { leaf: leafHash(''), faults: [notUtf8(line)] }
   const whole = line.toString('utf8')
   const [, number, hash, text] = LINE.exec(whole) ?? []
   if (text === undefined) return { leaf: leafHash(whole), faults: [noLine(whole)] }
@@ -38,7 +38,24 @@ export function readExportLine(line: Buffer): ExportLine {
   }
 }
 
+/** How files begin that somebody has packed or converted after the export. */
+const FILES: readonly (readonly [bytes: Buffer, what: string])[] = [
+  [Buffer.of(0x1f, 0x8b), 'is the beginning of a file that gzip has packed: unpack it first'],
+  [Buffer.of(0x28, 0xb5, 0x2f, 0xfd), 'is the beginning of a file that zstd has packed: unpack it first'],
+  [Buffer.from('PK'), 'is the beginning of a file that zip has packed: unpack it first'],
+  [Buffer.of(0xff, 0xfe), 'is UTF-16: the file was converted after the export'],
+  [Buffer.of(0xfe, 0xff), 'is UTF-16: the file was converted after the export'],
+]
+
+function notUtf8(line: Buffer): string {
+  const [, what = 'is not UTF-8'] =
+    FILES.find(([bytes]) => line.subarray(0, bytes.length).equals(bytes)) ?? []
+  return what
+}
+
 function noLine(text: string): string {
+  if (text.startsWith('\ufeff'))
+    return 'begins with a byte order mark: the file was converted after the export'
   if (text.endsWith('\r')) return 'ends with a carriage return: the file was converted after the export'
   return 'is not a line of `countersign evidence export`'
 }

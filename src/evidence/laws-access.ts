@@ -1,9 +1,13 @@
 import { SYSTEM } from '../domain/evidence.ts'
 import { type FreezeScope, withFreeze, withoutFreeze } from '../domain/freeze.ts'
-import { holds, momentOf, textOf, type ToldRecord } from './record.ts'
-import { holdsDrawn, SLACK_MS, type Told, type ToldSession } from './told.ts'
+import { holds, listOf, momentOf, textOf, type ToldRecord } from './record.ts'
+import type { ToldPerson, ToldRequirement } from './requirement.ts'
+import { holdsDrawn, SLACK_MS, type Told, type ToldSession, type Vouched } from './told.ts'
 
-/* Who may act, and what is stopped: keys, links, sessions, freezes and webhooks (design.md sections 5 and 6). */
+/* Who may act, and what is stopped: keys, links, sessions and freezes (design.md sections 5 and 6). */
+
+const HOLDERS: readonly string[] = ['agent', 'reviewer']
+const WAYS: readonly string[] = ['link', 'oidc']
 
 export function keyIssued(told: Told, { details }: ToldRecord): void {
   const { holder, key_hash } = keyIn(details)
@@ -19,7 +23,9 @@ export function keyRevoked(told: Told, { details }: ToldRecord): void {
 }
 
 function keyIn(details: ToldRecord['details']): { readonly holder: string; readonly key_hash: string } {
-  const holder = `${textOf(details['holder'], 'holder')}:${textOf(details['id'], 'id')}`
+  const kind = textOf(details['holder'], 'holder')
+  holds(HOLDERS.includes(kind), 'only agents and reviewers hold keys')
+  const holder = `${kind}:${textOf(details['id'], 'id')}`
   return { holder, key_hash: textOf(details['key_hash'], 'key_hash') }
 }
 
@@ -35,6 +41,8 @@ export function linkIssued(told: Told, { details }: ToldRecord): void {
 export function sessionOpened(told: Told, { actor, at, details }: ToldRecord): void {
   const hash = textOf(details['session_hash'], 'session_hash')
   const via = textOf(details['via'], 'via')
+  holds(WAYS.includes(via), `nobody signs in by ${JSON.stringify(via)}`)
+  const expires_at = momentOf(details['expires_at'], 'expires_at')
   holdsDrawn(told, hash, 'session')
   if (via === 'link') {
     const link_hash = textOf(details['link_hash'], 'link_hash')
@@ -43,9 +51,9 @@ export function sessionOpened(told: Told, { actor, at, details }: ToldRecord): v
     holds(at < link.expires_at + SLACK_MS, 'the time of its link was over')
     told.links.delete(link_hash)
   }
-  const session = { reviewer: actor.id, via }
+  const session = { reviewer: actor.id, via, groups: vouchedIn(details, via) }
   told.sessions.set(hash, session)
-  count(told, session, 1)
+  count(told, session, { change: 1, until: expires_at })
 }
 
 export function sessionEnded(told: Told, { details }: ToldRecord): void {
@@ -53,19 +61,60 @@ export function sessionEnded(told: Told, { details }: ToldRecord): void {
   const session = told.sessions.get(hash)
   holds(session !== undefined && session.reviewer === details['reviewer'], 'no such session was open')
   told.sessions.delete(hash)
-  count(told, session, -1)
+  count(told, session, { change: -1, until: 0 })
 }
 
 /** As JSON, because a name in a file may hold anything. */
 const wayOf = (...names: readonly string[]): string => JSON.stringify(names)
 
-function count({ signedIn }: Told, { reviewer, via }: ToldSession, change: 1 | -1): void {
+function count(
+  { signedIn }: Told,
+  { reviewer, via, groups }: ToldSession,
+  { change, until }: { readonly change: 1 | -1; readonly until: number },
+): void {
   for (const name of [wayOf(reviewer), wayOf(reviewer, via)]) {
-    const open = (signedIn.get(name) ?? 0) + change
+    const before = signedIn.get(name) ?? { open: 0, until: 0, groups: new Map<Vouched, number>() }
+    const open = before.open + change
     if (open === 0) signedIn.delete(name)
-    else signedIn.set(name, open)
+    else signedIn.set(name, { ...before, open, until: Math.max(before.until, until) })
+    const same = (before.groups.get(groups) ?? 0) + change
+    if (same === 0) before.groups.delete(groups)
+    else before.groups.set(groups, same)
+    holds(before.groups.size <= MOST_VOUCHED, 'nobody is in so many groups at once')
   }
 }
+
+/** Far more than one person can be told to be in at the same time: each vote is held against all of them. */
+const MOST_VOUCHED = 1_000
+
+function vouchedIn({ groups }: ToldRecord['details'], via: string): Vouched {
+  if (groups === undefined) return undefined
+  holds(via === 'oidc', NOT_VOUCHED)
+  return JSON.stringify(listOf(groups, 'groups').map((one) => textOf(one, 'groups')))
+}
+
+const NOT_VOUCHED = 'only a single sign-on vouches for groups'
+
+/** The groups beside a vote are those of a session of that person, as far as they can fill a seat: none is added, and none kept quiet about. @throws BrokenLaw */
+export function holdsVouched(
+  told: Told,
+  { reviewer, via, groups }: ToldPerson & { readonly via: string },
+  { seats }: ToldRequirement,
+): void {
+  if (via !== 'oidc') return holds(groups === undefined, NOT_VOUCHED)
+  const wanted = new Set(seats.flatMap(({ group, escalate }) => [group, ...escalate.map((one) => one.group)]))
+  const text = groups && JSON.stringify(groups)
+  const sessions = told.signedIn.get(wayOf(reviewer, via))?.groups.keys() ?? []
+  const vouched = [...sessions].some((all) => thatCount(all, wanted) === text)
+  holds(vouched, `no single sign-on of \`${reviewer}\` vouched for these groups`)
+}
+
+function thatCount(all: Vouched, wanted: ReadonlySet<string>): Vouched {
+  return all && JSON.stringify((JSON.parse(all) as string[]).filter((group) => wanted.has(group)))
+}
+
+/** Much more than lies between the look at a session and what it does: its body may be slow to come. */
+const SESSION_SLACK_MS = 60 * 60_000
 
 /** Far more names than a tenant can freeze (LIMITS.FREEZES), whatever that becomes: each of them costs as much as all before it. */
 const MOST_FROZEN = 10_000
@@ -99,33 +148,8 @@ function holdsEpoch({ freezes }: Told, { details: { epoch } }: ToldRecord): void
   holds(epoch === freezes.epoch, `it is freeze ${JSON.stringify(epoch)}, and ${freezes.epoch} is due`)
 }
 
-export function webhookCreated(told: Told, { details }: ToldRecord): void {
-  const id = textOf(details['id'], 'id')
-  holds(!told.webhooks.has(id), 'this webhook was created before')
-  told.webhooks.add(id)
-}
-
-/** What was sent before, or is still on its way, may end when the webhook is gone. */
-export function webhookKnown(told: Told, { details }: ToldRecord): void {
-  holds(told.webhooks.has(webhookOf({ details })), 'this webhook was never created')
-}
-
-const webhookOf = ({ details }: Pick<ToldRecord, 'details'>): string =>
-  textOf(details['webhook'] ?? details['id'], 'id')
-
-/** What is changed of a webhook is changed in the list of those that are there. */
-export function webhookChanged(told: Told, record: ToldRecord): void {
-  webhookKnown(told, record)
-  holds(!told.goneWebhooks.has(webhookOf(record)), 'this webhook was deleted before')
-}
-
-export function webhookDeleted(told: Told, record: ToldRecord): void {
-  webhookChanged(told, record)
-  told.goneWebhooks.add(webhookOf(record))
-}
-
 /** Whoever acts holds a credential: every commit guards it. @throws BrokenLaw */
-export function holdsCredential(told: Told, { actor, tenant, type, details }: ToldRecord): void {
+export function holdsCredential(told: Told, { actor, tenant, type, at, details }: ToldRecord): void {
   if (tenant === SYSTEM || type === 'session.opened') return
   // there it says how the session was opened that ends, which may be that of somebody else before in the same browser
   const via = type === 'session.ended' ? undefined : details['via']
@@ -133,6 +157,9 @@ export function holdsCredential(told: Told, { actor, tenant, type, details }: To
   if (actor.kind !== 'reviewer') return
   const byKey = via === undefined || via === 'key'
   const way = via === undefined ? wayOf(actor.id) : wayOf(actor.id, textOf(via, 'via'))
-  const proved = (byKey && told.keys.has(`reviewer:${actor.id}`)) || told.signedIn.has(way)
-  holds(proved, `\`${actor.id}\` held no key then, and was not signed in`)
+  if (byKey && told.keys.has(`reviewer:${actor.id}`)) return
+  const signedIn = told.signedIn.get(way)
+  holds(signedIn !== undefined, `\`${actor.id}\` held no key then, and was not signed in`)
+  const over = at >= signedIn.until + SESSION_SLACK_MS
+  holds(!over, `\`${actor.id}\` held no key then, and the time of every session was over`)
 }

@@ -2,6 +2,7 @@ import { VERDICTS } from '../domain/decision.ts'
 import { BY_FREEZE, NO_BUNDLE } from '../domain/evidence.ts'
 import { freezeOf } from '../domain/freeze.ts'
 import { transition } from '../domain/thread.ts'
+import { holdsVouched } from './laws-access.ts'
 import { holds, listOf, momentOf, objectOf, textOf, type ToldRecord } from './record.ts'
 import { holdsEligible, holdsEscalated, holdsQuorum, holdsTighter, requirementOf } from './requirement.ts'
 import {
@@ -25,13 +26,15 @@ import {
  */
 
 export function decisionAllowed(told: Told, record: ToldRecord): void {
-  decided(record, 'allow')
+  decidedAtOnce(record, 'allow')
+  holdsRoom(record)
+  holds(record.details['fault'] === undefined, 'the rules engine had failed')
   holds(!isFrozen(told, record), 'its agent, tool or tenant was frozen')
   told.allowed += 1
 }
 
 export function decisionRejected(told: Told, record: ToldRecord): void {
-  decided(record, 'reject')
+  decidedAtOnce(record, 'reject')
   const { by, policy } = record.details
   // a rule may have that name, too, but a freeze does not ask policy
   const because = listOf(by, 'by').includes(BY_FREEZE) && policy === NO_BUNDLE
@@ -55,6 +58,8 @@ export function reviewPending(told: Told, record: ToldRecord): void {
     freeze_epoch: told.freezes.epoch,
     hashed: record.details['action_hash'] !== undefined,
     status: 'pending_review',
+    seen: [],
+    happened: [],
     ...revisionOf(record),
   })
 }
@@ -73,11 +78,18 @@ export function reviewRevised(told: Told, record: ToldRecord): void {
   )
   textOf(record.details['policy'], 'policy')
   const rejected = verdict === 'reject'
+  const { votes: voted } = thread
   move(thread, rejected ? 'revise_rejected' : 'revise')
   const next = revisionOf(record)
   holdsTighter(thread.requirement, next.requirement)
+  thread.seen = [...thread.seen, ...voted.slice(0, 1).map(({ digest }) => digest)]
   Object.assign(thread, next)
   if (rejected) told.due = { type: 'review.rejected', thread: id }
+}
+
+function decidedAtOnce(record: ToldRecord, verdict: string): void {
+  decided(record, verdict)
+  holds(record.thread === undefined, 'a call that is decided at once belongs to no thread')
 }
 
 function decided({ details, task, tool }: ToldRecord, verdict: string): void {
@@ -86,6 +98,15 @@ function decided({ details, task, tool }: ToldRecord, verdict: string): void {
   textOf(details['policy'], 'policy')
   holds(verdict === 'reject' || details['policy'] !== NO_BUNDLE, 'no policy was in force')
   holds(details['verdict'] === verdict, `its verdict is ${JSON.stringify(details['verdict'])}`)
+}
+
+/** A limit without room asks people or rejects, unless it is only tried (`shadow`). */
+function holdsRoom({ details }: ToldRecord): void {
+  const rules = listOf(details['rules'] ?? [], 'rules')
+  for (const use of listOf(details['limits'] ?? [], 'limits')) {
+    const { id = '', over } = objectOf(use, 'a limit')
+    holds(over !== true || !rules.includes(id), `there was no room in the limit ${JSON.stringify(id)}`)
+  }
 }
 
 function isFrozen({ freezes }: Told, { actor, tool = '' }: ToldRecord): boolean {
@@ -110,6 +131,7 @@ export function voteCast(told: Told, record: ToldRecord): void {
   holdsInTime(thread, record)
   const vote = voteOf(record)
   holdsEligible(thread.requirement, vote, record.at - thread.submitted_at + SLACK_MS)
+  if (!told.broken.has(`reviewer:${vote.reviewer}`)) holdsVouched(told, vote, thread.requirement)
   holds(Object.hasOwn(ENDED_BY, vote.decision), `nobody can vote ${JSON.stringify(vote.decision)}`)
   holds(
     !thread.votes.some(({ reviewer }) => reviewer === vote.reviewer),
@@ -121,6 +143,7 @@ export function voteCast(told: Told, record: ToldRecord): void {
   )
   const [first = vote] = thread.votes
   holds(vote.digest === first.digest, 'the votes on this revision saw different things')
+  holds(!thread.seen.includes(vote.digest), 'it saw an earlier revision')
   move(thread, 'vote_counted')
   thread.votes = [...thread.votes, vote]
   const type = ENDED_BY[vote.decision]
@@ -145,16 +168,18 @@ export function reviewApproved(told: Told, record: ToldRecord): void {
   const { votes, requirement } = thread
   holdsInTime(thread, record)
   if (record.actor.kind !== 'gateway') holdsVote(told, record, 'approve')
-  const approvers = votes.filter(({ decision }) => decision === 'approve')
-  const voters = listOf(record.details['voters'], 'voters')
-  holds(
-    JSON.stringify(voters) === JSON.stringify(approvers.map(({ reviewer }) => reviewer)),
-    'its voters are not those who approved this revision',
-  )
-  holdsQuorum(requirement, approvers, record.at - thread.submitted_at + SLACK_MS)
-  holds(record.details['digest'] === votes[0]?.digest, 'it is not what the voters saw')
+  holdsVoters(thread, record)
+  holdsQuorum(requirement, votes, record.at - thread.submitted_at + SLACK_MS)
   move(thread, 'quorum_met')
   thread.approval = { at: record.at }
+}
+
+/** Who has voted on this revision, and what they saw. Any vote but an approval ends the waiting, so those before an approval are approvals. */
+function holdsVoters({ votes }: ToldThread, { details }: ToldRecord): void {
+  const voters = listOf(details['voters'], 'voters')
+  const same = JSON.stringify(voters) === JSON.stringify(votes.map(({ reviewer }) => reviewer))
+  holds(same, 'its voters are not those who voted on this revision')
+  holds(details['digest'] === votes[0]?.digest, 'it is not what the voters saw')
 }
 
 /** By the vote before it, or by policy after a revision. */
@@ -162,12 +187,14 @@ export function reviewRejected(told: Told, record: ToldRecord): void {
   const thread = currentThread(told, record)
   if (told.last?.type === 'review.revised') return holdsDue(told, record)
   holdsVote(told, record, 'reject')
+  holdsVoters(thread, record)
   move(thread, 'vote_reject')
 }
 
 export function changesRequested(told: Told, record: ToldRecord): void {
   const thread = currentThread(told, record)
   holdsVote(told, record, 'request_changes')
+  holdsVoters(thread, record)
   move(thread, 'vote_changes')
 }
 
@@ -217,8 +244,22 @@ export function reviewAnnounced(told: Told, record: ToldRecord): void {
 }
 
 export function threadClaimed(told: Told, record: ToldRecord): void {
+  const thread = claimable(told, record)
+  const { from } = record.details
+  holds(from === undefined || from === thread.claimed, 'nobody of that name had claimed it')
+  thread.claimed = record.actor.id
+}
+
+export function threadReleased(told: Told, record: ToldRecord): void {
+  const thread = claimable(told, record)
+  holds(thread.claimed === record.actor.id, 'somebody else had claimed it, or nobody')
+  thread.claimed = undefined
+}
+
+function claimable(told: Told, record: ToldRecord): ToldThread {
   const thread = currentThread(told, record)
   holds(thread.status === 'pending_review', `its thread was ${thread.status} by then`)
+  return thread
 }
 
 /** Comments and reveals: at any time, about a revision that there was. */

@@ -7,10 +7,6 @@ import {
   linkIssued,
   sessionEnded,
   sessionOpened,
-  webhookChanged,
-  webhookCreated,
-  webhookDeleted,
-  webhookKnown,
 } from './laws-access.ts'
 import {
   approvalCollected,
@@ -32,9 +28,18 @@ import {
   reviewRejected,
   reviewRevised,
   threadClaimed,
+  threadReleased,
   threadNoted,
   voteCast,
 } from './laws-review.ts'
+import {
+  webhookChanged,
+  webhookCreated,
+  webhookDeleted,
+  webhookPinged,
+  webhookRedelivered,
+  webhookSettled,
+} from './laws-webhooks.ts'
 import type { ToldRecord } from './record.ts'
 import type { Told } from './told.ts'
 
@@ -66,17 +71,17 @@ export const LAWS: Readonly<Record<EvidenceType, Law>> = {
   'token.refused': tokenRefused,
   'thread.commented': threadNoted,
   'thread.claimed': threadClaimed,
-  'thread.released': threadClaimed,
+  'thread.released': threadReleased,
   'payload.revealed': threadNoted,
   'webhook.created': webhookCreated,
   'webhook.secret_rotated': webhookChanged,
   'webhook.paused': webhookChanged,
   'webhook.resumed': webhookChanged,
   'webhook.deleted': webhookDeleted,
-  'webhook.delivered': webhookKnown,
-  'webhook.given_up': webhookKnown,
-  'webhook.redelivered': webhookKnown,
-  'webhook.pinged': webhookKnown,
+  'webhook.delivered': webhookSettled,
+  'webhook.given_up': webhookSettled,
+  'webhook.redelivered': webhookRedelivered,
+  'webhook.pinged': webhookPinged,
   'agent.event': alone,
   'freeze.started': freezeStarted,
   'freeze.ended': freezeEnded,

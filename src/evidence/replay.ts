@@ -1,10 +1,11 @@
 import type { JsonValue } from '../contract/json.ts'
+import { SYSTEM } from '../domain/evidence.ts'
 import type { ThreadStatus } from '../domain/thread.ts'
 import { holdsActor } from './actors.ts'
 import { holdsCredential } from './laws-access.ts'
 import { LAWS } from './laws.ts'
 import { BrokenLaw, holds, toldRecord, type ToldRecord } from './record.ts'
-import { nothingTold, type Told } from './told.ts'
+import { nothingTold, type Told, type ToldThread } from './told.ts'
 
 /** What the records tell of a tenant, from the first on. */
 export interface Story {
@@ -32,8 +33,6 @@ export interface ThreadStory {
  */
 export class Replay {
   readonly #told: Told = nothingTold()
-  /** Threads of which a record broke a law, because later ones rest on it; and who acted without a credential, as `agent:bot`. Each is told once. */
-  readonly #broken = new Set<string>()
   /** The latest time so far. */
   #latest = 0
   #tenant: string | undefined
@@ -74,7 +73,7 @@ export class Replay {
   }
 
   thread(id: string): ThreadStory | undefined {
-    const broken = this.#broken.has(id)
+    const broken = this.#told.broken.has(id)
     const { status = 'pending_review', revision = 0, approval } = this.#told.threads.get(id) ?? {}
     if (revision === 0 && !broken) return undefined
     return { status, revision, redeemed: approval?.redeemed === true, broken }
@@ -90,8 +89,10 @@ export class Replay {
     return { allowed: this.#told.allowed, rejected: this.#told.rejected, threads, redeemed }
   }
 
-  #holdsTenant({ tenant }: ToldRecord): void {
+  #holdsTenant({ tenant, type }: ToldRecord): void {
     this.#tenant ??= tenant
+    const isSystem = tenant === SYSTEM
+    holds(OF_SYSTEM.includes(type) === isSystem, `no record of \`${tenant}\` tells that`)
     holds(tenant === this.#tenant, `it is of tenant \`${tenant}\`, and the first is of \`${this.#tenant}\``)
   }
 
@@ -111,16 +112,21 @@ export class Replay {
     const impossible = this.#once(thread, () => {
       holdsActor(record)
       LAWS[record.type](this.#told, record)
+      happen(this.#told.threads.get(thread), record.type)
     })
     return unproved ?? impossible
   }
 
   #once(name: string, law: () => void): BrokenLaw | undefined {
-    if (this.#broken.has(name)) return undefined
+    if (this.#told.broken.has(name)) return undefined
     const broken = brokenBy(law)
-    if (broken && name !== '') this.#broken.add(name)
+    if (broken && name !== '') this.#told.broken.add(name)
     return broken
   }
+}
+
+function happen(thread: ToldThread | undefined, type: string): void {
+  if (thread?.happened.includes(type) === false) thread.happened = [...thread.happened, type]
 }
 
 function holdsDue({ type, thread }: ToldRecord, due: Told['due']): void {
@@ -140,6 +146,9 @@ function brokenBy(laws: () => void): BrokenLaw | undefined {
     throw error
   }
 }
+
+/** What belongs to no tenant. */
+const OF_SYSTEM: readonly string[] = ['policy.loaded', 'policy.failed', 'evidence.read']
 
 /** Much more than a commit may take. */
 const OUT_OF_ORDER_MS = 5 * 60_000

@@ -12,13 +12,16 @@ export interface Told {
   readonly links: Map<string, ToldLink>
   /** By the SHA-256 of open sessions. */
   readonly sessions: Map<string, ToldSession>
-  /** How many of them each reviewer has, and how many by each way, as `["ann"]` and `["ann","oidc"]`. */
-  readonly signedIn: Map<string, number>
-  /** Every webhook that there ever was, and those that are gone. */
-  readonly webhooks: Set<string>
-  readonly goneWebhooks: Set<string>
+  /** Those of each reviewer, and those by each way, as `["ann"]` and `["ann","oidc"]`. */
+  readonly signedIn: Map<string, SignedIn>
+  /** Every webhook that there ever was, by its id. */
+  readonly webhooks: Map<string, ToldWebhook>
+  /** Deliveries that came to their end, and whether nobody has asked for them again since. */
+  readonly settled: Map<string, boolean>
   /** The SHA-256 of all keys, links, sessions and tokens: each is drawn by lot, and comes once. */
   readonly drawn: Set<string>
+  /** Threads of which a record broke a law, because later ones rest on it; and who acted without a credential, as `agent:bot`. Each is told once. */
+  readonly broken: Set<string>
   freezes: Freezes
   /** The record before this one. */
   last?: ToldRecord
@@ -37,6 +40,25 @@ export interface ToldLink {
 export interface ToldSession {
   readonly reviewer: string
   readonly via: string
+  readonly groups: Vouched
+}
+
+/** As JSON: the groups that an identity provider vouched for; undefined where only the directory knows them. */
+export type Vouched = string | undefined
+
+export interface SignedIn {
+  readonly open: number
+  /** How many of these sessions have which groups. */
+  readonly groups: Map<Vouched, number>
+  /** When the last of them is over by its lifetime, ms since 1970; perhaps of one that has ended. */
+  readonly until: number
+}
+
+export interface ToldWebhook {
+  readonly gone: boolean
+  readonly pings: number
+  /** Of what belongs to no thread: deliveries that came to their end, by their event. One that was asked for again counts once. */
+  readonly told: ReadonlyMap<string, number>
 }
 
 export interface Due {
@@ -58,6 +80,12 @@ export interface ToldThread {
   requirement: ToldRequirement
   /** On the current revision, in the order they were cast. */
   votes: readonly ToldVote[]
+  /** What voters of earlier revisions saw: each has its own nonce, so none comes again. */
+  seen: readonly string[]
+  /** Who has claimed it, perhaps too long ago. */
+  claimed?: string | undefined
+  /** What has happened to it that webhooks are told of: types of records. */
+  happened: readonly string[]
   approval?: ToldApproval
 }
 
@@ -89,9 +117,10 @@ export function nothingTold(): Told {
     links: new Map(),
     sessions: new Map(),
     signedIn: new Map(),
-    webhooks: new Set(),
-    goneWebhooks: new Set(),
+    webhooks: new Map(),
+    settled: new Map(),
     drawn: new Set(),
+    broken: new Set(),
     freezes: NEVER_FROZEN,
     allowed: 0,
     rejected: 0,

@@ -191,13 +191,14 @@ describe('a large store', () => {
   const large = places.embedded()
   const ENTRIES = 40_000
   const BODY = 3_000_000
-  const NOTHING_IN_PARTICULAR = JSON.stringify({
-    v: 1,
-    type: 'policy.failed',
-    tenant: 'p',
-    at: '2026-01-01T00:00:00.000Z',
-    actor: { kind: 'gateway', id: 'policies' },
-  })
+  const told = (type: string, actor: object, details: object): string =>
+    JSON.stringify({ v: 1, type, tenant: 'p', at: '2026-01-01T00:00:00.000Z', actor, details })
+  const KEY = told(
+    'key.issued',
+    { kind: 'admin', id: 'admin' },
+    { holder: 'agent', id: 'bot', key_hash: 'k', rotated: false },
+  )
+  const NOTHING_IN_PARTICULAR = told('agent.event', { kind: 'agent', id: 'bot' }, {})
 
   beforeAll(async () => {
     const restore = await large.restore()
@@ -206,7 +207,7 @@ describe('a large store', () => {
         kind: 'event',
         number: i,
         commitId: `c${i}`,
-        body: NOTHING_IN_PARTICULAR,
+        body: i === 1 ? KEY : NOTHING_IN_PARTICULAR,
       })
     for (let i = 0; i < ENTRIES; i++) {
       const member = `m${i}`

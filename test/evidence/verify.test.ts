@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import {
   type Checkpoint,
@@ -19,7 +20,6 @@ import {
   noteOf,
   ORIGIN,
   pending,
-  record,
   REDEEMED,
   refused,
   reported,
@@ -116,8 +116,9 @@ describe('a file that is not the export byte for byte', () => {
   it.each([
     ['a byte that is no UTF-8, where the record holds U+FFFD', 'is not UTF-8', notUtf8(replaced)],
     ['carriage returns', 'ends with a carriage return', Buffer.from(whole.replaceAll('\n', '\r\n'))],
-    ['a byte order mark', 'is not a line of', Buffer.from(`\ufeff${whole}`)],
-    ['UTF-16', 'is not UTF-8', Buffer.from(`\ufeff${whole}`, 'utf16le')],
+    ['a byte order mark', 'begins with a byte order mark', Buffer.from(`\ufeff${whole}`)],
+    ['UTF-16', 'is UTF-16', Buffer.from(`\ufeff${whole}`, 'utf16le')],
+    ['gzip around it', 'is the beginning of a file that gzip has packed', gzipSync(whole)],
     ['a number with a zero in front', 'is not a line of', Buffer.from(whole.replace(':1,', ':01,'))],
     [
       'a commit id longer than any',
@@ -146,7 +147,7 @@ describe('a file that is not the export byte for byte', () => {
 
   it('with the longest record that a store takes: holds', async () => {
     const details = { text: '\u2028'.repeat(16 * 1024 * 1024 - 400) }
-    const [text = ''] = textsOf([record('policy.failed', { by: 'gateway:policies', details })])
+    const [text = ''] = textsOf([keyOf('agent', 'bot', details)])
     const proofs = { notes: [], receipts: [`1:${leafHash(text)}`] }
     expect(
       (await verifyEvidence(inPieces(lineOf(text, 1), 1_000_000), { ...kept, ...proofs })).faults,
