@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts'
-import { shownStore } from '../config.ts'
+import { isEmbedded, shownStore } from '../config.ts'
 import { CliFailure } from './failure.ts'
+import { redisAdvice } from './redis-advice.ts'
 
 interface Advice {
   readonly fits: (error: NodeJS.ErrnoException) => boolean
@@ -35,6 +36,7 @@ const ADVICE: readonly Advice[] = [
 /** What a gateway did not start for, and what to do where that can be said. */
 export function startFailure(config: Config, error: unknown): CliFailure {
   const cause = error as NodeJS.ErrnoException
-  const hint = ADVICE.find(({ fits }) => fits(cause))?.hint(config)
-  return new CliFailure(`cannot start: ${cause.message}`, { cause, hint })
+  const redis = isEmbedded(config) ? undefined : redisAdvice(cause.message)
+  const hint = redis ?? ADVICE.find(({ fits }) => fits(cause))?.hint(config)
+  return new CliFailure(`cannot start: ${cause.message.trim()}`, { cause, hint })
 }

@@ -3,6 +3,7 @@ import { LostInRestore } from '../backup/restore.ts'
 import { UnsoundStore } from '../backup/write.ts'
 import { StoreMoved, WrongPlace } from '../store/archive.ts'
 import { CliFailure, EXIT, type ExitCode } from './failure.ts'
+import { redisAdvice } from './redis-advice.ts'
 
 interface Advice {
   readonly fits: (error: Error) => boolean
@@ -61,9 +62,10 @@ export async function orExplain<T>(what: string, run: () => Promise<T>): Promise
     if (error instanceof CliFailure) throw error
     const cause = error as Error
     const advice = ADVICE.find(({ fits }) => fits(cause))
-    throw new CliFailure(`cannot ${what}: ${cause.message}`, {
+    throw new CliFailure(`cannot ${what}: ${cause.message.trim()}`, {
       cause,
-      ...(advice === undefined ? {} : { exit: advice.exit, hint: advice.hint }),
+      hint: advice?.hint ?? redisAdvice(cause.message),
+      ...(advice === undefined ? {} : { exit: advice.exit }),
     })
   }
 }

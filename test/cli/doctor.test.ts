@@ -415,6 +415,17 @@ describe('countersign doctor, on Redis', () => {
     expect([accepted, accepts]).toEqual([0, [expect.stringMatching(/^warning +store +durability=async/)]])
   })
 
+  it('names everything that is wrong with its settings, not one at each start', async () => {
+    const config = { appendonly: 'no', maxmemory: '100mb', 'maxmemory-policy': 'allkeys-lru' }
+    const loose = await startRedis({ config })
+    servers.push(loose)
+    const [, [line = '']] = await wrong(['--store', loose.url])
+    expect(line).toMatch(/appendonly is no.*; and maxmemory-policy is allkeys-lru/)
+    const flags = ['--store', loose.url, '--port', '0', '--metrics-port', '0']
+    const { err } = await runCli(['serve', ...flags], { cwd: directory })
+    expect(err).toMatch(/cannot start: appendonly is no.*; and maxmemory-policy is allkeys-lru/)
+  })
+
   it('finds that the replicas are not there that shall confirm', async () => {
     const alone = await startRedis()
     servers.push(alone)
@@ -433,7 +444,7 @@ describe('countersign doctor, on Redis', () => {
       '300',
     ])
     expect(code).toBe(3)
-    expect(out).toMatch(/^error +store +redis:\/\//m)
+    expect(out).toMatch(/^error +store +redis:\/\/.*ECONNREFUSED.* -> start Redis, or mend the way to it/m)
     expect(out + err).not.toContain('pass-word-canary')
   })
 })

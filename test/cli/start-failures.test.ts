@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startProcess } from '../crash.ts'
 import { until } from '../fault/gateway.ts'
+import { startRedis } from '../redis/server.ts'
 import { type CliRun, runCli } from './run.ts'
 
 /** What a person reads at night when a gateway does not start: what is wrong, where, and what to do. */
@@ -120,6 +121,32 @@ describe('a gateway that does not start', () => {
     expect(second.code).toBe(1)
     expect(second.err).toContain('the data directory is in use by another process')
     expect(second.err).toContain(`end the gateway that has ${store}, or give this one another place`)
+  })
+
+  it.each([
+    ['redis://127.0.0.1:1', 'ECONNREFUSED', 'start Redis, or mend the way to it'],
+    ['redis+sentinel://127.0.0.1:1/main', 'no sentinel that answers', 'sentinel masters'],
+    ['redis+cluster://127.0.0.1:1', 'no node of the cluster answers', 'redis-cli cluster info'],
+  ])('says what to look at when Redis is away: %s', async (store, said, hint) => {
+    const { code, err } = await start('serve', store)
+    const [what, , todo, ...more] = err.split('\n')
+    expect([code, more]).toEqual([1, ['']])
+    expect(what).toMatch(new RegExp(`^countersign: cannot start: .*${said}`))
+    expect(todo).toContain(hint)
+    const check = await runCli(['store', 'check', '--store', store], { cwd: directory })
+    expect(check.err).toContain(hint)
+  })
+
+  it('says what Redis wants of a password, and of a port where TLS is spoken to what speaks none', async () => {
+    const locked = await startRedis({ config: { requirepass: 'canary' } })
+    const [none, wrong, tls] = await Promise.all([
+      start('serve', locked.url),
+      start('serve', locked.url, '--store-password', 'another'),
+      start('serve', locked.url.replace('redis:', 'rediss:')),
+    ])
+    await locked.dispose()
+    for (const { err } of [none, wrong]) expect(err).toContain('COUNTERSIGN_STORE_PASSWORD_FILE')
+    expect(tls.err).toContain('does it speak TLS (rediss://) or not (redis://)?')
   })
 
   it('says of a store that a newer version wrote which version to take', async () => {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { openStore } from '../../app-store.ts'
 import { type Config, isEmbedded, shownStore, storePath } from '../../config.ts'
 import { SYSTEM } from '../../gateway/records.ts'
+import { redisAdvice } from '../redis-advice.ts'
 import { isOurs, mayWrite, warnOfOwner } from './files.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
 import { lookAtReplicas } from './replicas.ts'
@@ -25,10 +26,10 @@ export async function lookAtStore(config: Config, isRunning: boolean): Promise<F
   try {
     return [...(await open(config, name)), ...(isEmbedded(config) ? [] : await lookAtReplicas(config))]
   } catch (cause) {
-    const { message } = cause as Error
-    return [
-      error('store', `${name}: ${message}`, 'docs/operations.md and docs/store.md say what a store needs'),
-    ]
+    const message = (cause as Error).message.trim()
+    const advice = isEmbedded(config) ? undefined : redisAdvice(message)
+    const otherwise = 'docs/operations.md and docs/store.md say what a store needs'
+    return [error('store', `${name}: ${message}`, advice ?? otherwise)]
   }
 }
 

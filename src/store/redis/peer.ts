@@ -5,6 +5,7 @@ import {
   CONFIG_NAMES,
   isNewEnough,
   type ServerFacts,
+  inOneSentence,
   problemsOf,
   readFacts,
   type Wanted,
@@ -265,7 +266,7 @@ class RedisPeer implements Peer {
     if (main !== this.#main) return
     this.#probedAt = performance.now()
     this.#facts = { ...facts, forbidden }
-    this.#state(problemsOf(this.#facts, wanted)[0])
+    this.#state(inOneSentence(problemsOf(this.#facts, wanted)))
   }
 
   #heartbeatLater(): void {

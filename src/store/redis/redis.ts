@@ -18,7 +18,7 @@ import { commitArguments, readCommitReply } from './commit.ts'
 import { encodeMember, FORMAT, FORMAT_KEY, keysOf, RESTORING_KEY } from './keys.ts'
 import { readEntries, readRecord, readWindow } from './replies.ts'
 import { type Script, SCRIPTS } from './scripts.ts'
-import { durabilityOf, problemsOf, roomOf, type Wanted } from './settings.ts'
+import { durabilityOf, inOneSentence, problemsOf, roomOf, type Wanted } from './settings.ts'
 import { createTopology, type Topology } from './topology.ts'
 import { createWaking, type Waking } from './waking.ts'
 import { STORE_LIMITS, StoreIndeterminate, StoreUnavailable } from '../store.ts'
@@ -112,7 +112,7 @@ export async function connectRedis(
   await topology.tried
   const peers = topology.peers()
   const facts = peers.map((peer) => peer.facts()).filter((one) => one !== undefined)
-  const [problem] = facts.flatMap((one) => problemsOf(one, wanted))
+  const problem = inOneSentence(facts.flatMap((one) => problemsOf(one, wanted)))
   const silence =
     peers.length === 0 ? NOBODY[address.kind] : peers.find((peer) => peer.reason() !== undefined)?.reason()
   if (problem !== undefined || silence !== undefined) {

@@ -104,6 +104,11 @@ export function problemsOf(facts: ServerFacts, wanted: Wanted): string[] {
   return problems
 }
 
+/** All of them in one sentence: whoever mends the first must not meet the second at the next start. Undefined when all is well. */
+export function inOneSentence(problems: readonly string[]): string | undefined {
+  return problems.length === 0 ? undefined : [...new Set(problems)].join('; and ')
+}
+
 function lossProblems(
   facts: ServerFacts,
   config: Readonly<Record<string, string>>,

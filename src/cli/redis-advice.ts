@@ -1,0 +1,45 @@
+interface Advice {
+  readonly fits: RegExp
+  readonly hint: string
+}
+
+/** In this order: what is said of a connection that does not come may have a reason of its own. */
+const ADVICE: readonly Advice[] = [
+  {
+    fits: /NOAUTH|WRONGPASS|AUTH.* called without any password/,
+    hint: 'give it the user and the password of Redis: COUNTERSIGN_STORE_USERNAME and COUNTERSIGN_STORE_PASSWORD_FILE',
+  },
+  {
+    fits: /^the replicas did not confirm/,
+    hint: 'start the replicas, or let fewer confirm (COUNTERSIGN_STORE_REPLICAS); `countersign doctor` says how many there are',
+  },
+  {
+    fits: /^no connection.*(?:certificate|altname|SSL|TLS|CERT_)/s,
+    hint: 'rediss:// is for a server that speaks TLS, redis:// for one that does not; an authority of your own stands in NODE_EXTRA_CA_CERTS. `countersign doctor` looks at the certificates',
+  },
+  {
+    fits: /^no connection.*LOADING/s,
+    hint: 'Redis still reads its data: wait until it has, and start again',
+  },
+  {
+    fits: /^(?:no connection.*no answer within|the connection was lost)/s,
+    hint: 'look at what listens there: is it Redis, and does it speak TLS (rediss://) or not (redis://)?',
+  },
+  {
+    fits: /^no sentinel/,
+    hint: 'look at the sentinels: do they run where --store says, do they know the name at its end (`redis-cli -p 26379 sentinel masters`), and do they want COUNTERSIGN_SENTINEL_PASSWORD?',
+  },
+  {
+    fits: /^no node of the cluster/,
+    hint: 'look at the nodes: do they run where --store says (`redis-cli cluster info`)? One server alone is redis://HOST',
+  },
+  {
+    fits: /^(?:no connection|no server is known)/,
+    hint: 'start Redis, or mend the way to it (`redis-cli -h HOST -p PORT ping`); another address is named with --store. What was answered is there: nothing has to be repaired',
+  },
+]
+
+/** What to do when a Redis cannot be used, where that can be said and the message does not say it itself. */
+export function redisAdvice(message: string): string | undefined {
+  return ADVICE.find(({ fits }) => fits.test(message))?.hint
+}
