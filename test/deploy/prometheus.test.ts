@@ -183,6 +183,9 @@ One page for each alert of deploy/prometheus/: what it means, where to look firs
 Whatever fires: an agent that gets no answer does not execute. Trouble here stops agents and never lets them through, so there is time to look. First look at the board
 *Countersign / Overview*; the [boards](../../grafana/dashboards) are provisioned by [compose](../../deploy/README.md), or can be imported.
 
+Commands ask the gateway that \`COUNTERSIGN_URL\` names (\`http://127.0.0.1:8787\` unless said), with the admin key in \`COUNTERSIGN_ADMIN_KEY\`; \`review\` takes a reviewer's key in \`COUNTERSIGN_REVIEWER_KEY\`. \`check\`, \`doctor\` and \`store\` run on the host of the
+gateway, with its settings: [how, under systemd, compose and Kubernetes](../../deploy/README.md).
+
 | alert | | summary |
 |---|---|---|
 ${rows.join('\n')}
