@@ -46,6 +46,7 @@ function* records(threads) {
     const decided = {
       verdict: 'review',
       risk: 'medium',
+      policy_risk: 'medium',
       by: ['transfer-medium'],
       rules: ['transfer-medium'],
       policy: digest,
@@ -55,7 +56,12 @@ function* records(threads) {
     yield { ...common('review.pending', 'agent', 'bot', decided), ...about }
     yield { ...common('vote.cast', 'reviewer', 'ann', { decision: 'approve', digest, via: 'key' }), ...about }
     yield {
-      ...common('review.approved', 'reviewer', 'ann', { voters: ['ann'], digest, waited_ms: 9 }),
+      ...common('review.approved', 'reviewer', 'ann', {
+        risk: 'medium',
+        voters: ['ann'],
+        digest,
+        waited_ms: 9,
+      }),
       ...about,
     }
     yield { ...common('token.minted', 'agent', 'bot', { token_hash: digest, expires_at: at(600) }), ...about }

@@ -1,10 +1,17 @@
-import { VERDICTS } from '../domain/decision.ts'
+import { maxRisk, type Risk, RISKS, VERDICTS } from '../domain/decision.ts'
 import { BY_FREEZE, NO_BUNDLE } from '../domain/evidence.ts'
 import { freezeOf } from '../domain/freeze.ts'
 import { transition } from '../domain/thread.ts'
 import { holdsVouched } from './laws-access.ts'
 import { holds, listOf, momentOf, objectOf, textOf, type ToldRecord } from './record.ts'
-import { holdsEligible, holdsEscalated, holdsQuorum, holdsTighter, requirementOf } from './requirement.ts'
+import {
+  givingWayTo,
+  holdsEligible,
+  holdsEscalated,
+  holdsQuorum,
+  holdsTighter,
+  requirementOf,
+} from './requirement.ts'
 import {
   currentThread,
   deadlineOf,
@@ -82,6 +89,7 @@ export function reviewRevised(told: Told, record: ToldRecord): void {
   move(thread, rejected ? 'revise_rejected' : 'revise')
   const next = revisionOf(record)
   holdsTighter(thread.requirement, next.requirement)
+  holds(maxRisk(thread.risk, next.risk) === next.risk, 'its risk is lower than before')
   thread.seen = [...thread.seen, ...voted.slice(0, 1).map(({ digest }) => digest)]
   Object.assign(thread, next)
   if (rejected) told.due = { type: 'review.rejected', thread: id }
@@ -97,6 +105,7 @@ function decided({ details, task, tool }: ToldRecord, verdict: string): void {
   textOf(tool, 'tool')
   textOf(details['policy'], 'policy')
   holds(verdict === 'reject' || details['policy'] !== NO_BUNDLE, 'no policy was in force')
+  holds(maxRisk(riskIn(details), riskIn(details, 'policy_risk')) === details['risk'], 'policy said more risk')
   holds(details['verdict'] === verdict, `its verdict is ${JSON.stringify(details['verdict'])}`)
 }
 
@@ -115,9 +124,21 @@ function isFrozen({ freezes }: Told, { actor, tool = '' }: ToldRecord): boolean 
 
 function revisionOf(
   record: ToldRecord,
-): Pick<ToldThread, 'revision' | 'submitted_at' | 'requirement' | 'votes'> {
+): Pick<ToldThread, 'risk' | 'revision' | 'submitted_at' | 'requirement' | 'votes' | 'announced'> {
   const requirement = requirementOf(objectOf(record.details['requirement'], 'its requirement'))
-  return { revision: record.revision ?? 0, submitted_at: record.at, requirement, votes: [] }
+  const { revision = 0, at: submitted_at } = record
+  return { risk: riskIn(record.details), revision, submitted_at, requirement, votes: [], announced: [] }
+}
+
+function riskIn(details: ToldRecord['details'], name = 'risk'): Risk {
+  const risk = RISKS.find((one) => one === details[name])
+  holds(risk !== undefined, `its \`${name}\` is ${JSON.stringify(details[name])}`)
+  return risk
+}
+
+/** What becomes of a thread is told with its risk. */
+function holdsRisk({ risk }: ToldThread, { details }: ToldRecord): void {
+  holds(details['risk'] === risk, `its thread was of ${risk} risk`)
 }
 
 const ENDED_BY: Readonly<Record<string, 'review.rejected' | 'review.changes_requested' | undefined>> = {
@@ -175,9 +196,12 @@ export function reviewApproved(told: Told, record: ToldRecord): void {
 }
 
 /** Who has voted on this revision, and what they saw. Any vote but an approval ends the waiting, so those before an approval are approvals. */
-function holdsVoters({ votes }: ToldThread, { details }: ToldRecord): void {
+function holdsVoters(thread: ToldThread, record: ToldRecord): void {
+  const { votes } = thread
+  const { details } = record
   const voters = listOf(details['voters'], 'voters')
   const same = JSON.stringify(voters) === JSON.stringify(votes.map(({ reviewer }) => reviewer))
+  holdsRisk(thread, record)
   holds(same, 'its voters are not those who voted on this revision')
   holds(details['digest'] === votes[0]?.digest, 'it is not what the voters saw')
 }
@@ -185,7 +209,10 @@ function holdsVoters({ votes }: ToldThread, { details }: ToldRecord): void {
 /** By the vote before it, or by policy after a revision. */
 export function reviewRejected(told: Told, record: ToldRecord): void {
   const thread = currentThread(told, record)
-  if (told.last?.type === 'review.revised') return holdsDue(told, record)
+  if (told.last?.type === 'review.revised') {
+    holdsRisk(thread, record)
+    return holdsDue(told, record)
+  }
   holdsVote(told, record, 'reject')
   holdsVoters(thread, record)
   move(thread, 'vote_reject')
@@ -228,19 +255,27 @@ export function reviewFrozen(told: Told, record: ToldRecord): void {
 function endable(told: Told, record: ToldRecord): ToldThread {
   const thread = currentThread(told, record)
   const { status, approval } = thread
+  holdsRisk(thread, record)
   holds(record.details['was'] === status, `its thread was ${status} by then`)
   holds(transition(status, 'freeze') !== undefined && approval?.redeemed === undefined, 'its thread was over')
   return thread
 }
 
-/** Reminders and escalations. */
+/** Reminders and escalations: each once, of all seats that give way to the same group at the same time. */
 export function reviewAnnounced(told: Told, record: ToldRecord): void {
-  const { status, requirement, submitted_at } = currentThread(told, record)
+  const thread = currentThread(told, record)
+  const { status, requirement, submitted_at } = thread
   const { at, details, type } = record
   holds(status === 'pending_review', `its thread was ${status} by then`)
-  holds(at + SLACK_MS >= momentOf(details['due_at'], 'due_at'), 'it was not due')
-  if (type === 'review.escalated')
-    holdsEscalated(requirement, textOf(details['to'], 'to'), at - submitted_at + SLACK_MS)
+  holdsRisk(thread, record)
+  const due = momentOf(details['due_at'], 'due_at')
+  holds(at + SLACK_MS >= due, 'it was not due')
+  const to = type === 'review.escalated' ? textOf(details['to'], 'to') : undefined
+  if (to !== undefined) holdsEscalated(requirement, to, at - submitted_at + SLACK_MS)
+  const key = JSON.stringify([type, due, to])
+  const before = thread.announced.filter((one) => one === key).length
+  holds(before < (to === undefined ? 1 : givingWayTo(requirement, to)), 'it was said before')
+  thread.announced = [...thread.announced, key]
 }
 
 export function threadClaimed(told: Told, record: ToldRecord): void {

@@ -151,4 +151,4 @@ function brokenBy(laws: () => void): BrokenLaw | undefined {
 const OF_SYSTEM: readonly string[] = ['policy.loaded', 'policy.failed', 'evidence.read']
 
 /** Much more than a commit may take. */
-const OUT_OF_ORDER_MS = 5 * 60_000
+export const OUT_OF_ORDER_MS = 5 * 60_000

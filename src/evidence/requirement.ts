@@ -97,3 +97,8 @@ export function holdsEscalated({ seats }: ToldRequirement, group: string, elapse
   const given = seats.some((seat) => escalatedGroups(seat, elapsed).includes(group))
   holds(given, `nothing goes to \`${group}\` by then`)
 }
+
+/** How often an escalation to that group can be told, of as many seats. */
+export function givingWayTo({ seats }: ToldRequirement, group: string): number {
+  return seats.flatMap(({ escalate }) => escalate).filter((one) => one.group === group).length
+}

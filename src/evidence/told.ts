@@ -1,3 +1,4 @@
+import type { Risk } from '../domain/decision.ts'
 import { type Freezes, freezeSince, NEVER_FROZEN } from '../domain/freeze.ts'
 import { type ThreadStatus, type ThreadTrigger, transition } from '../domain/thread.ts'
 import { holds, textOf, type ToldRecord } from './record.ts'
@@ -75,6 +76,7 @@ export interface ToldThread {
   /** Opened with an action hash: every revision has one. */
   readonly hashed: boolean
   status: ThreadStatus
+  risk: Risk
   revision: number
   submitted_at: number
   requirement: ToldRequirement
@@ -82,6 +84,8 @@ export interface ToldThread {
   votes: readonly ToldVote[]
   /** What voters of earlier revisions saw: each has its own nonce, so none comes again. */
   seen: readonly string[]
+  /** Reminders and escalations of the current revision. */
+  announced: readonly string[]
   /** Who has claimed it, perhaps too long ago. */
   claimed?: string | undefined
   /** What has happened to it that webhooks are told of: types of records. */

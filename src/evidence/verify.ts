@@ -4,7 +4,7 @@ import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import { linesOf, LongLine } from '../lines.ts'
 import { type ExportLine, readExportLine } from './export-line.ts'
 import { openByAny, tenantOf, unsigned } from './keys.ts'
-import { Replay, type Story } from './replay.ts'
+import { OUT_OF_ORDER_MS, Replay, type Story } from './replay.ts'
 
 /** What an auditor brings beside the export: nothing of it comes from the gateway at the time of the check. */
 export interface Proofs {
@@ -94,6 +94,8 @@ class EvidenceCheck {
   /** Number that the last line gave itself. */
   #number = 0
   #signed: Checkpoint | undefined
+  /** The latest time that a record tells, ms since 1970. */
+  #latest = -Infinity
 
   constructor({
     notes,
@@ -195,13 +197,23 @@ class EvidenceCheck {
     const { size } = this.#tree
     for (const checkpoint of this.#checkpoints) {
       if (checkpoint.size !== size) continue
-      if (rootOf(this.#tree) === checkpoint.root) this.#signed = later(this.#signed, checkpoint)
+      if (rootOf(this.#tree) === checkpoint.root) this.#fits(checkpoint)
       else
         this.#fault(
           'inclusion',
           `the first ${size} records are not those that were signed at ${checkpoint.at}`,
         )
     }
+  }
+
+  /** What is signed is there already, by the same clock. */
+  #fits(checkpoint: Checkpoint): void {
+    this.#signed = later(this.#signed, checkpoint)
+    const { size, at } = checkpoint
+    const isOlder = Date.parse(at) + OUT_OF_ORDER_MS < this.#latest
+    if (!isOlder) return
+    const latest = new Date(this.#latest).toISOString()
+    this.#fault('consistency', `${size} records were signed at ${at}, and one of them is of ${latest}`)
   }
 
   #look({ number, record, faults }: ExportLine, due: number): void {
@@ -215,6 +227,7 @@ class EvidenceCheck {
   }
 
   #live(name: string, record: JsonObject): void {
+    this.#latest = Math.max(this.#latest, timeOf(record))
     const broken = this.#replay.take(record)
     if (broken !== undefined) this.#fault('completeness', `${name} cannot have happened: ${broken}`)
   }
@@ -245,6 +258,12 @@ class EvidenceCheck {
 /** The one over more records; of two over the same, the one that was signed later. */
 function later(one: Checkpoint | undefined, other: Checkpoint): Checkpoint {
   return one !== undefined && one.size === other.size && one.at > other.at ? one : other
+}
+
+/** What is no time is told by the replay. */
+function timeOf({ at }: JsonObject): number {
+  const time = typeof at === 'string' ? Date.parse(at) : Number.NaN
+  return Number.isNaN(time) ? -Infinity : time
 }
 
 const RECEIPT = /^([1-9][0-9]{0,14}):([0-9a-f]{64})$/

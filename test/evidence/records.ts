@@ -30,7 +30,8 @@ export function record(type: EvidenceType, parts: Parts = {}): JsonObject {
   const [kind = '', id = ''] = by.split(':')
   const about = { task_id: 'task', thread_id: THREAD, revision: 1, tool: 'pay' }
   const common = { v: 1, tenant: 'acme', at: at(seconds), actor: { kind, id } }
-  return { ...common, ...about, ...more, type, details } as unknown as JsonObject
+  const risk = /^(?:review|decision)\./.test(type) ? { risk: 'low', policy_risk: 'low' } : {}
+  return { ...common, ...about, ...more, type, details: { ...risk, ...details } } as unknown as JsonObject
 }
 
 const plain = { task_id: undefined, thread_id: undefined, revision: undefined, tool: undefined }

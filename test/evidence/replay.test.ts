@@ -295,6 +295,15 @@ describe('what can have happened', () => {
       ],
     ],
     [
+      'a revision of more risk, reminded again',
+      [
+        pending(),
+        reminded(),
+        revised(ASKED, { details: { risk: 'high' } }),
+        record('review.reminded', { by: TIMER, revision: 2, details: { due_at: at(1), risk: 'high' } }),
+      ],
+    ],
+    [
       'a group that stands beside one vote of two',
       [signedInOf(['legal']), pending(BOTH), votedOf(['legal']), voted(BEN), approved(BEN, ['ann', 'ben'])],
     ],
@@ -371,6 +380,42 @@ describe('what cannot have happened', () => {
       'changes asked for by one who did not vote',
       [pending(), voted(ANN, 'request_changes'), changes(ANN, { voters: ['ben'] })],
       'its voters are not those who voted on this revision',
+    ],
+    ['a call without risk', [decided('allow', ['r'], { details: { risk: 'none' } })], 'its `risk` is "none"'],
+    [
+      'a call of less risk than policy said',
+      [decided('allow', ['r'], { details: { policy_risk: 'high' } })],
+      'policy said more risk',
+    ],
+    [
+      'a revision of less risk',
+      [pending(ASKED, { details: { risk: 'high' } }), revised()],
+      'its risk is lower than before',
+    ],
+    [
+      'an approval of another risk',
+      [pending(ASKED, { details: { risk: 'high' } }), voted(ANN), approved(ANN, ['ann'])],
+      'its thread was of high risk',
+    ],
+    [
+      'a rejection by policy of another risk',
+      [
+        pending(),
+        revised(ASKED, { details: { verdict: 'reject', risk: 'high' } }),
+        record('review.rejected', { by: 'gateway:policy', revision: 2 }),
+      ],
+      'its thread was of high risk',
+    ],
+    [
+      'an end of another risk',
+      [pending(ASKED, { details: { risk: 'high' } }), expired('pending_review')],
+      'its thread was of high risk',
+    ],
+    ['a reminder that is said twice', [pending(), reminded(), reminded()], 'it was said before'],
+    [
+      'an escalation that is said twice',
+      [pending(ESCALATING), escalated('leads'), escalated('leads')],
+      'it was said before',
     ],
     [
       'a group that a key vouches for',

@@ -240,6 +240,24 @@ describe('proofs', () => {
     ])
   })
 
+  it('that were signed before what they are over came about are found', async () => {
+    const texts = textsOf([keyOf('agent', 'bot'), { ...reported('late'), at: at(400) }])
+    const signedAt = (seconds: number): string =>
+      signCheckpoint({ ...checkpointIn(noteOf(texts, 2)), at: at(seconds) }, KEY)
+    const verdict = (seconds: number): Promise<Verdict> =>
+      verify(linesOf(texts), { notes: [signedAt(seconds)], receipts: [] })
+    expect((await verdict(100)).faults).toEqual([])
+    expect((await verdict(99)).faults).toEqual([
+      {
+        property: 'consistency',
+        text: `2 records were signed at ${at(99)}, and one of them is of ${at(400)}`,
+      },
+    ])
+    expect(
+      (await verify(linesOf(texts), { notes: [noteOf(texts, 1), signedAt(400)], receipts: [] })).faults,
+    ).toEqual([])
+  })
+
   it('that contradict each other, that another key has signed, or that are none, are found', async () => {
     const stranger = signingKeyOf(Buffer.alloc(32, 2))
     const other = [FORGED, ...records.slice(1)]
