@@ -4,7 +4,7 @@ import { createApi } from './api.ts'
 import { reachAsAdmin } from './credentials.ts'
 import { proveOne, verifyProof } from './evidence-proof.ts'
 import { verifyExport } from './evidence-verify.ts'
-import { CliFailure, refuseMore, refuseOptions, usage } from './failure.ts'
+import { CliFailure, refuseMore, refuseOptions, usage, wholeNumber } from './failure.ts'
 import { writeOut } from './output.ts'
 import { escaped, jsonOf } from './visible.ts'
 
@@ -76,10 +76,11 @@ export async function evidence(args: readonly string[]): Promise<void> {
 async function exportAll(tenant: string, values: Values): Promise<void> {
   const reach = reachAsAdmin(values.url)
   const api = createApi(reach.url, reach.key)
-  for (let after = Number(values.after); ;) {
+  const from = wholeNumber(values.after, '--after')
+  for (let after = from; ;) {
     const query = new URLSearchParams({ tenant, after: String(after), limit: String(PAGE) })
     const lines = await copyOut(await api.stream(`/api/admin/evidence?${query.toString()}`))
-    if (lines === 0 && after === Number(values.after))
+    if (lines === 0 && after === from)
       console.error(`there is no evidence of \`${tenant}\` after record ${after}: nothing was exported`)
     if (lines < PAGE) return
     after += lines

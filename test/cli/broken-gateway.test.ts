@@ -135,6 +135,21 @@ describe('a command line that gets no answer', () => {
     expect(err).toBe('countersign: The request does not fit\n')
   })
 
+  it('takes nothing but a whole number for the record to begin after', async () => {
+    for (const after of ['abc', '1e3', '0x10', '']) {
+      const { code, err } = await run(
+        'http://127.0.0.1:1',
+        'evidence',
+        'export',
+        '--tenant',
+        'acme',
+        '--after',
+        after,
+      )
+      expect([code, err]).toEqual([2, `countersign: --after is a whole number, not \`${after}\`\n`])
+    }
+  })
+
   it('says that an export of evidence is empty', async () => {
     const url = await answering((_, response) =>
       response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(),

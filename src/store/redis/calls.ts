@@ -151,12 +151,22 @@ function isBefore(kind: RegExp, { message }: Error): boolean {
   return kind.test(message) && !FROM_INSIDE.test(message)
 }
 
+/** What node-redis says of its own state, for somebody who looks for a reason in the log. */
+const SAID: Readonly<Record<string, string | undefined>> = {
+  ClientOfflineError: 'there is no connection',
+  ClientClosedError: 'there is no connection',
+  DisconnectsClientError: 'the server did not answer any more, and the connection was given up',
+  SocketClosedUnexpectedlyError: 'the connection was lost before the answer came',
+}
+
 /** What a failure means for the caller. */
 function meaningOf(error: Error, { reads }: Call): Error {
-  const offline = /^(ClientOffline|ClientClosed)Error$/.test(error.constructor.name)
+  const { name } = error.constructor
+  const offline = /^(ClientOffline|ClientClosed)Error$/.test(name)
+  const text = `redis: ${SAID[name] ?? error.message}`
   if (reads || offline || isBefore(PASSING, error) || isBefore(REFUSED, error))
-    return new StoreUnavailable(`redis: ${error.message}`, { cause: error })
-  return new StoreIndeterminate(`redis: ${error.message}`, { cause: error })
+    return new StoreUnavailable(text, { cause: error })
+  return new StoreIndeterminate(text, { cause: error })
 }
 
 function movedOn(topology: Topology, key: string, error: Error): void {

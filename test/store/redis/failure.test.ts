@@ -94,6 +94,24 @@ describe('a redis that is gone', () => {
     expect(await store.get('t', 'thread', 'refused')).toBeUndefined()
   })
 
+  it('says in its own words that it fell silent, or was ended', async () => {
+    const server = await serve()
+    const store = await open(server, { callMs: 60_000 })
+    server.signal('SIGSTOP')
+    await expect(store.get('t', 'thread', 'silent')).rejects.toThrow(
+      'redis: the server did not answer any more, and the connection was given up',
+    )
+    server.signal('SIGCONT')
+    await ready(store)
+    server.signal('SIGSTOP')
+    const asked = store.get('t', 'thread', 'ended')
+    void server.kill('SIGKILL')
+    // what was sent and not read makes it a reset
+    await expect(asked).rejects.toThrow(
+      /^redis: (the connection was lost before the answer came|read ECONNRESET)$/,
+    )
+  })
+
   it('answers what was in flight when it was killed by one of the two failures, or truly', async () => {
     const server = await serve()
     const store = await open(server)
