@@ -12,11 +12,13 @@ import { importSchema, isObject } from './schema.ts'
 export function importMcp(document: JsonValue, options: ImportOptions): ImportResult | undefined {
   const found = listIn(document)
   if (!found) return undefined
-  const notes = found.tools.flatMap((tool, index) =>
-    isNamed(tool) ? [] : [{ pointer: `${found.pointer}/${index}`, message: 'left out: it has no name' }],
-  )
-  const tools = found.tools.flatMap((tool, index) =>
-    isNamed(tool) ? [foreign(tool, `${found.pointer}/${index}`)] : [],
+  const placed = found.tools.map((tool, index) => ({ tool, pointer: `${found.pointer}/${index}` }))
+  const notes = placed.flatMap(({ tool, pointer }) => {
+    const message = whyLeftOut(tool)
+    return message === undefined ? [] : [{ pointer, message }]
+  })
+  const tools = placed.flatMap(({ tool, pointer }) =>
+    isNamed(tool) && whyLeftOut(tool) === undefined ? [foreign(tool, pointer)] : [],
   )
   const lists = isObject(document)
     ? isObject(document['result'])
@@ -46,17 +48,24 @@ function listIn(document: JsonValue): Found | undefined {
   return inner && { ...inner, pointer: `/result${inner.pointer}` }
 }
 
+/** A contract cannot say that no call fits, and one that says less would take any: without a contract none runs. */
+function whyLeftOut(tool: JsonValue): string | undefined {
+  if (!isNamed(tool)) return 'left out: it has no name'
+  return tool['inputSchema'] === false ? 'left out: its schema is `false`, which no call fits' : undefined
+}
+
 function isNamed(tool: JsonValue): tool is JsonObject & { readonly name: string } {
   return isObject(tool) && typeof tool['name'] === 'string'
 }
 
 function foreign(tool: JsonObject & { readonly name: string }, pointer: string): ForeignTool {
-  const { name, title, description, inputSchema, annotations } = tool
+  const { name, title, description, annotations } = tool
+  const inputSchema = isObject(tool['inputSchema']) ? tool['inputSchema'] : undefined
   const text = [description, title].find((one) => typeof one === 'string' && one.trim() !== '')
   return {
     name,
     description: text as string | undefined,
-    schema: (task) => importSchema(task, inputSchema ?? {}, `${pointer}/inputSchema`),
+    schema: (task) => importSchema(task, inputSchema, `${pointer}/inputSchema`),
     // References of an MCP tool start at its own schema.
     root: inputSchema ?? {},
     rootPointer: `${pointer}/inputSchema`,

@@ -226,6 +226,18 @@ describe('importing from MCP', () => {
       '/tools/1 left out',
     ])
   })
+
+  it('says so when a schema is none, and leaves out a tool that no call fits', () => {
+    const none = [true, null, [], 'object', undefined].map((inputSchema, i) => tool(`t${i}`, { inputSchema }))
+    const result = mcp({ tools: [tool('never', { inputSchema: false }), ...none] })
+    expect(result.files.map(({ path }) => path)).toEqual(none.map(({ name }) => `tools/${name}.yaml`))
+    expect(result.notes.map(({ pointer, message }) => `${pointer} ${message}`)).toEqual([
+      '/tools/0 left out: its schema is `false`, which no call fits',
+      ...none.map(
+        (_, i) => `/tools/${i + 1}/inputSchema dropped: is no schema, so anything is accepted there`,
+      ),
+    ])
+  })
 })
 
 describe('importing from OpenAPI', () => {
