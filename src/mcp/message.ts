@@ -46,6 +46,7 @@ const CALL = 'tools/call'
 const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
 const CLIENT_NAME_CHARS = 100
 const CANCELLED = 'notifications/cancelled'
+const PROGRESS = 'notifications/progress'
 const MEMBERS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error']
 const CALL_MEMBERS = ['name', 'arguments', '_meta', 'task']
 
@@ -119,19 +120,37 @@ export function refuseMessage(message: JsonObject, why: string): Refusal {
 
 /** What a server answers, in the bytes in which it came. */
 export interface ServerAnswer {
+  readonly kind: 'answer'
   readonly id: Id
   readonly line: Uint8Array
   /** An error of the protocol, or a result that says that the tool failed. */
   readonly failed: boolean
 }
 
-/** Undefined for the requests and notifications of a server, and for what is no message. */
-export function readAnswer(line: Uint8Array): ServerAnswer | undefined {
+/** A server says how far a call is. */
+export interface ServerProgress {
+  readonly kind: 'progress'
+  readonly token: Id
+  readonly progress: number
+}
+
+/** Undefined for all else that a server says, and for what is no message. */
+export function readServer(line: Uint8Array): ServerAnswer | ServerProgress | undefined {
   const message = parsed(line)
-  if (!isObject(message) || 'method' in message) return undefined
+  if (!isObject(message)) return undefined
+  if ('method' in message) return message['method'] === PROGRESS ? progressIn(message) : undefined
   const id = idOf(message['id'])
   if (id === undefined) return undefined
-  return { id, line, failed: 'error' in message || objectIn(message['result'])['isError'] === true }
+  const failed = 'error' in message || objectIn(message['result'])['isError'] === true
+  return { kind: 'answer', id, line, failed }
+}
+
+function progressIn({ params }: JsonObject): ServerProgress | undefined {
+  const { progressToken, progress } = objectIn(params)
+  const token = idOf(progressToken)
+  return token === undefined || typeof progress !== 'number'
+    ? undefined
+    : { kind: 'progress', token, progress }
 }
 
 function parsed(line: Uint8Array): JsonValue | undefined {
@@ -186,10 +205,10 @@ export function clientNameIn({ method, params }: JsonObject): string | undefined
   return typeof name === 'string' && name !== '' ? name.slice(0, CLIENT_NAME_CHARS).toWellFormed() : undefined
 }
 
-export function progressMessage(progressToken: JsonValue, progress: number, message: string): JsonObject {
+export function progressMessage(progressToken: Id, progress: number, message: string): JsonObject {
   return {
     jsonrpc: '2.0',
-    method: 'notifications/progress',
+    method: PROGRESS,
     params: { progressToken, progress, message },
   }
 }

@@ -10,15 +10,17 @@ import {
   failureMessage,
   type FromClient,
   type Id,
+  idOf,
   INVALID_REQUEST,
   objectIn,
   progressMessage,
-  readAnswer,
   readClient,
+  readServer,
   type Refusal,
   refuseMessage,
   SERVER_ENDED,
   type ServerAnswer,
+  type ServerProgress,
   type ToolCall,
 } from './message.ts'
 
@@ -79,6 +81,7 @@ interface State extends ProxyParts {
 /** A call that is held until it is allowed, and then with the server. */
 interface UnderWay {
   readonly abort: AbortController
+  readonly progress: Progress
   sent?: {
     readonly answer: (answer: ServerAnswer) => void
     readonly fail: (why: Error) => void
@@ -151,7 +154,7 @@ async function call(proxy: State, asked: ToolCall): Promise<void> {
     const why = 'a request with this id is under way'
     return refuse(proxy, { kind: 'refuse', id, code: INVALID_REQUEST, why, asker: 'client' })
   }
-  const one: UnderWay = { abort: new AbortController() }
+  const one: UnderWay = { abort: new AbortController(), progress: progressOf(proxy, asked) }
   underWay.set(id, one)
   const line = await guarded(proxy, asked, one)
   underWay.delete(id)
@@ -163,7 +166,7 @@ async function guarded(proxy: State, asked: ToolCall, one: UnderWay): Promise<Ui
   const { gate, prefix, maxWaitMs } = proxy
   const { name, args, client = proxy.client } = asked
   const callId = await proxy.callIds.take({ name, args, client: client ?? '' })
-  const progress = progressOf(proxy, asked)
+  const { progress } = one
   const options: GuardOptions<Payload> = {
     callId: callId.id,
     maxWaitMs,
@@ -206,31 +209,46 @@ function failureOf(error: unknown, { id }: ToolCall, callId: CallId): Uint8Array
 }
 
 function fromServer({ underWay, toClient, note }: State, line: Uint8Array): void {
-  const answer = readAnswer(line)
-  const one = answer && underWay.get(answer.id)
-  if (answer === undefined || one === undefined) return toClient(withEnd(line))
-  if (one.sent === undefined) return note('the server answered a call that it was not asked: left out')
-  one.sent.answer(answer)
+  const said = readServer(line)
+  if (said?.kind === 'answer') {
+    const one = underWay.get(said.id)
+    if (one !== undefined && one.sent === undefined)
+      return note('the server answered a call that it was not asked: left out')
+    if (one?.sent !== undefined) return one.sent.answer(said)
+  }
+  // by the specification progress must increase, and the client has heard of some
+  if (said?.kind === 'progress' && [...underWay.values()].some((one) => one.progress.isBehind(said))) return
+  toClient(withEnd(line))
 }
 
 interface Progress {
   begin(message: string): void
   end(): void
+  /** Whether the client was told of as much of this call before. */
+  isBehind(said: ServerProgress): boolean
 }
+
+/** Of our own: so little that a server, which counts from zero or in parts of one, is beyond it at once. */
+const PROGRESS_STEP = 1 / 1_000_000
 
 /** Signs of life while people look, for a client that asked for them: without any, many give up after a minute. */
 function progressOf({ toClient, progressEveryMs }: State, { rest }: ToolCall): Progress {
-  const token = objectIn(rest['_meta'])['progressToken']
+  const token = idOf(objectIn(rest['_meta'])['progressToken'])
   let timer: ReturnType<typeof setInterval> | undefined
   let count = 0
+  const reached = (): number => count * PROGRESS_STEP
   return {
     begin: (message) => {
       if (token === undefined) return
-      const say = (): void => toClient(lineOf(progressMessage(token, ++count, message)))
+      const say = (): void => {
+        count += 1
+        toClient(lineOf(progressMessage(token, reached(), message)))
+      }
       say()
       timer = setInterval(say, progressEveryMs)
     },
     end: () => clearInterval(timer),
+    isBehind: (said) => count > 0 && said.token === token && said.progress <= reached(),
   }
 }
 

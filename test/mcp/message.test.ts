@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readAnswer, readClient } from '../../src/mcp/message.ts'
+import { readClient, readServer } from '../../src/mcp/message.ts'
 
 const read = (text: string | object) =>
   readClient(Buffer.from(typeof text === 'string' ? text : JSON.stringify(text)))
@@ -124,13 +124,24 @@ describe('everything else', () => {
 })
 
 describe('a line of a server', () => {
-  const answer = (message: object) => readAnswer(Buffer.from(JSON.stringify(message)))
+  const answer = (message: object) => readServer(Buffer.from(JSON.stringify(message)))
 
   it('answers when it has an id and no method', () => {
     expect(answer({ id: 1, result: {} })).toMatchObject({ id: 1, failed: false })
     expect(answer({ id: 1, method: 'sampling/createMessage' })).toBeUndefined()
     expect(answer({ method: 'notifications/message' })).toBeUndefined()
-    expect(readAnswer(Buffer.from('starting...'))).toBeUndefined()
+    expect(readServer(Buffer.from('starting...'))).toBeUndefined()
+  })
+
+  it('says how far a call is', () => {
+    const progress = (params: object) => answer({ method: 'notifications/progress', params })
+    expect(progress({ progressToken: 'p', progress: 0.5 })).toEqual({
+      kind: 'progress',
+      token: 'p',
+      progress: 0.5,
+    })
+    expect(progress({ progressToken: {}, progress: 1 })).toBeUndefined()
+    expect(progress({ progressToken: 'p', progress: '1' })).toBeUndefined()
   })
 
   it('tells of a failure by an error, or by its result', () => {

@@ -154,6 +154,34 @@ describe('a call', () => {
     }
   })
 
+  it('whose server counts from zero has a progress that only goes up', async () => {
+    proxy = start({ progressEveryMs: 1_000 }, true)
+    const progress = (n: number, progressToken = 'p') => {
+      const params = { progressToken, progress: n, total: 1 }
+      proxy.fromServer(bytes({ jsonrpc: '2.0', method: 'notifications/progress', params }))
+    }
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const done = proxy.fromClient(callOf(1, 'hold', { n: 12 }, WATCHED))
+      const thread = await told()
+      vi.advanceTimersByTime(50_000)
+      await ann.approve(thread)
+      await until(() => server.length === 1)
+      for (const n of [0, 0.01, 1]) progress(n)
+      progress(0, 'of another call')
+      proxy.fromServer(answerOf(1, {}))
+      await done
+    } finally {
+      vi.useRealTimers()
+    }
+    const params = client.flatMap(({ params }) => (params === undefined ? [] : [params as Message]))
+    const heard = params.filter(({ progressToken }) => progressToken === 'p').map((one) => one['progress'])
+    expect(heard).toHaveLength(53)
+    expect(heard).toEqual([...new Set(heard as number[])].sort((a, b) => a - b))
+    expect(heard.slice(-2)).toEqual([0.01, 1])
+    expect(params.at(-1)).toMatchObject({ progressToken: 'of another call', progress: 0 })
+  })
+
   it('that people reject does not, and the model reads their comment', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', {}, WATCHED))
     await ann.vote(await told(), { decision: 'reject', revision: 1, comment: 'not on a Friday' })
