@@ -17,6 +17,7 @@ import http.client
 import inspect
 import itertools
 import json
+import re
 import socket
 import threading
 import time
@@ -37,6 +38,9 @@ _NO_PROOF = (
     "approved, but without a proof: an earlier run of this call, another reader, or an answer that was lost, had it"
     ", or this agent gets none (signed_approvals: false)"
 )
+# what the call itself has to change: it does not fit its contract, holds what the gateway's JSON does not, or is too large
+_OF_THE_CALL = ("invalid_policy_input", "invalid_json", "body_too_large")
+_SECRET = re.compile(r"\bcs[krt]_[\w-]{40,}")
 _CLAIMS = ("workflow_name", "task_label", "subject", "preview", "risk_level", "summary", "images")
 
 
@@ -165,8 +169,9 @@ class Gate:
                 raise NotExecuted("unknown_status", "allowed, where people were to decide", thread_id)
             if decision.get("status") != "pending_review":
                 return {**decision, "thread_id": thread_id}
-            # a gateway that does not hold the request is not asked in a tight loop
-            time.sleep(max(0.0, min(1.0, deadline - time.monotonic()) - (time.monotonic() - asked)))
+            # a gateway that does not hold the request is asked when it likes, and never in a tight loop
+            early = _poll_after(decision, seconds) - (time.monotonic() - asked)
+            time.sleep(max(0.0, min(early, deadline - time.monotonic())))
 
     def _redeem(self, decision, payload, action_hash):
         """Only `valid: true` about this very task, thread and action counts, and without a reason why not."""
@@ -213,9 +218,9 @@ class Gate:
             left = float(_TRIES - made) if until is None else until - time.monotonic()
             if left <= 0 or (status is not None and status not in _RETRIED):
                 raise _failed(status, answer, thread_id)
-            asked = response.get("retry-after", "")
+            asked = re.fullmatch("[0-9]{1,9}", response.get("retry-after", ""))
             # nobody may have the gateway asked in a tight loop
-            seconds = min(max(int(asked), min(pause, _LEAST_PAUSE)), _LONGEST_PAUSE) if asked.isdecimal() else pause
+            seconds = min(max(int(asked[0]), min(pause, _LEAST_PAUSE)), _LONGEST_PAUSE) if asked else pause
             time.sleep(seconds if until is None else min(seconds, left))
             pause = min(2 * pause, _LONGEST_OWN_PAUSE)
         raise AssertionError("unreachable")
@@ -230,10 +235,10 @@ class Gate:
         typed = {} if body is None else {"content-type": "application/json"}
         sent = {"authorization": f"Bearer {self._key}", "accept": "application/json", **typed, **headers}
         # the timeout of a socket is one for each piece, and an answer that drips would never end
-        watch = None
+        watch, late = None, threading.Event()
         try:
             connection.connect()
-            watch = threading.Timer(limit, _cut, [connection.sock])
+            watch = threading.Timer(limit, _cut, [connection.sock, late])
             watch.daemon = True
             watch.start()
             connection.request(method, self._parts.path.rstrip("/") + path, content, sent)
@@ -242,10 +247,19 @@ class Gate:
             if len(text) > _MOST_BYTES:
                 raise ValueError("the answer is too long")
             return response.status, _members(text, response.status), response.headers
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            # what was cut off is no answer, and says nothing of who stands at this address
+            raise TimeoutError("timed out") if late.is_set() else error
         finally:
             if watch is not None:
                 watch.cancel()
             connection.close()
+
+
+def _poll_after(decision, wait):
+    """Seconds from one poll to the next. Who has held the request as long as it might has waited for long enough."""
+    wish = decision.get("recommended_poll_after_seconds")
+    return max(1.0, min(wish, wait)) if isinstance(wish, (int, float)) else 1.0
 
 
 def _tell(on_pending, decision, thread_id):
@@ -270,7 +284,8 @@ def _members(text, status):
     return answer
 
 
-def _cut(sock):
+def _cut(sock, late):
+    late.set()
     try:
         # not sock.shutdown: that of an https socket takes TLS off, and what came in meanwhile would be read as the answer
         socket.socket.shutdown(sock, socket.SHUT_RDWR)
@@ -301,5 +316,7 @@ def _refused(decision):
 def _failed(status, answer, thread_id):
     places = "; ".join(f"{one.get('pointer')} {one.get('message')}" for one in answer.get("errors") or [])
     message = answer.get("detail") or answer.get("title") or f"the gateway answered {status}"
-    outcome = "invalid_payload" if answer.get("code") == "invalid_policy_input" else "gateway_error"
-    return NotExecuted(outcome, f"{message}: {places}" if places else message, thread_id)
+    outcome = "invalid_payload" if answer.get("code") in _OF_THE_CALL else "gateway_error"
+    # what answers may repeat keys and tokens, and messages go to logs and models
+    told = _SECRET.sub("[secret]", f"{message}: {places}" if places else str(message))
+    return NotExecuted(outcome, told, thread_id)

@@ -49,9 +49,11 @@ function leftOf({ until = Infinity }: Attempted): number {
   return until - performance.now()
 }
 
-/** What the local check leaves to the gateway does not fit for the same reason as what it finds. */
+/** What the call itself has to change, as after what the local check finds: a payload that does not fit, that no JSON of the gateway holds, or that is too large. */
+const OF_THE_CALL = ['invalid_policy_input', 'invalid_json', 'body_too_large']
+
 function outcomeOf(error: unknown): Outcome {
-  const misfit = error instanceof CountersignError && error.code === 'invalid_policy_input'
+  const misfit = error instanceof CountersignError && OF_THE_CALL.includes(error.code)
   return misfit ? 'invalid_payload' : 'gateway_error'
 }
 

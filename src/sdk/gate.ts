@@ -6,6 +6,7 @@ import { copied } from './copied.ts'
 import { type Misfit, misfits } from './fits.ts'
 import type { Claims, GateOptions, GuardOptions } from './options.ts'
 import { NotExecuted } from './outcome.ts'
+import { pollAfterMs } from './poll-after.ts'
 import { type Submission, submit } from './submit.ts'
 import { tell } from './telling.ts'
 import type { Decision, Json, JsonObjectOf, Payload, ResolvedTool } from './types.ts'
@@ -51,7 +52,6 @@ export interface Guard {
 
 const DEFAULT_WAIT_MS = 15 * 60_000
 const POLL_SECONDS = 50
-const LEAST_POLL_MS = 1_000
 /** Allows of one id that others may have used before: more is no gateway that tells old answers from new ones. */
 const MOST_REPLAYED = 1_000
 
@@ -292,9 +292,10 @@ async function wait(run: Run, decision: Decision, deadline: number): Promise<Dec
   // what people were asked about has a proof, or is not approved: an allow would run without one
   if (answer.status === 'allow')
     throw new NotExecuted('unknown_status', 'allowed, where people were to decide', { thread_id })
-  // a gateway that does not hold the request is not asked in a tight loop
-  const early = Math.min(LEAST_POLL_MS, deadline - performance.now()) - (performance.now() - asked)
-  if (answer.status === 'pending_review' && early > 0) await pause(early, about)
+  if (answer.status === 'pending_review') {
+    const early = pollAfterMs(answer, waitSeconds) - (performance.now() - asked)
+    if (early > 0) await pause(Math.min(early, deadline - performance.now()), about)
+  }
   return answer
 }
 

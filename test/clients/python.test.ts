@@ -435,7 +435,7 @@ context = ssl.create_default_context(cafile=ca)
 plain = socket.create_connection(listening.getsockname(), timeout=10)
 secured = context.wrap_socket(plain, server_hostname="127.0.0.1")
 said.wait()
-countersign._cut(secured)
+countersign._cut(secured, threading.Event())
 try:
     print(secured.recv(65536))
 except ssl.SSLError:

@@ -88,3 +88,16 @@ describe('a call that ran, and failed because another one did not', () => {
     expect(said.map(({ event_type }) => event_type)).toEqual(['tool.execution.failed'])
   })
 })
+
+describe('a refusal of what was submitted', () => {
+  it.each([
+    ['invalid_payload', 400, 'invalid_json'],
+    ['invalid_payload', 400, 'invalid_policy_input'],
+    ['invalid_payload', 413, 'body_too_large'],
+    ['gateway_error', 400, 'invalid_request'],
+    ['gateway_error', 401, 'unauthenticated'],
+  ])('is %s for %i %s', async (outcome, status, code) => {
+    const script: Script = { requests: () => Response.json({ code, detail: 'no' }, { status }) }
+    expect(await refusedBy(script)).toMatchObject({ outcome, message: `${code}: no` })
+  })
+})
