@@ -6,7 +6,10 @@ import { linesOf } from '../lines.ts'
 /** An MCP server that talks over its standard streams. */
 export interface ServerProcess {
   write(line: Uint8Array): void
-  /** Ends it as the specification says: its input is closed, then SIGTERM, then SIGKILL. What holds its output open after that is left to itself. */
+  /**
+   * Ends it as the specification says: its input is closed, then SIGTERM, then SIGKILL. What holds its output open after that is left to itself. So ends a server that
+   * reads or says nothing any more, though it goes on.
+   */
   stop(): void
   /** Its exit code when it has ended and everything that it said was heard; 1 when a signal ended it. Rejects when it could not be started, and with LongLine. */
   readonly ended: Promise<number>
@@ -26,8 +29,6 @@ export function startServer(
   heard: (line: Uint8Array) => Promise<void> | void,
 ): ServerProcess {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], env })
-  // a server that is gone reads nothing: its end is told by `ended`
-  child.stdin.on('error', () => undefined)
   let over = false
   const exited = new Promise<number>((resolve, reject) => {
     child.once('error', reject)
@@ -46,6 +47,18 @@ export function startServer(
   const listen = async (): Promise<void> => {
     for await (const { bytes } of linesOf(child.stdout, LONGEST_LINE_BYTES)) await heard(bytes)
   }
+  let stopping = false
+  const stop = (): void => {
+    if (over || stopping) return
+    stopping = true
+    child.stdin.end()
+    const steps = [() => child.kill('SIGTERM'), () => child.kill('SIGKILL'), leave]
+    const insist = steps.map((step, i) => setTimeout(step, PATIENCE_MS * (i + 1)))
+    child.once('close', () => insist.forEach(clearTimeout))
+  }
+  // most are gone by then, and `ended` tells of it: one that goes on would leave everybody waiting for its answers
+  child.stdin.on('error', stop)
+  child.stdout.once('end', stop)
   const listening = listen().catch((cause: unknown) => {
     if (left) return
     child.kill('SIGKILL')
@@ -53,13 +66,7 @@ export function startServer(
   })
   return {
     write: (line) => void child.stdin.write(line),
-    stop: () => {
-      if (over) return
-      child.stdin.end()
-      const steps = [() => child.kill('SIGTERM'), () => child.kill('SIGKILL'), leave]
-      const insist = steps.map((step, i) => setTimeout(step, PATIENCE_MS * (i + 1)))
-      child.once('close', () => insist.forEach(clearTimeout))
-    },
+    stop,
     ended: Promise.all([exited, listening]).then(([code]) => code),
   }
 }
