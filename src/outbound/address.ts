@@ -81,7 +81,8 @@ function isPublic(address: string, family: number): boolean {
 }
 
 function isAllowable(address: string, family: number): boolean {
-  if (family === 6 && !has(allowableV6, address)) return false
+  // what is behind a tunnel may be link-local
+  if (family === 6 && (!has(allowableV6, address) || ISATAP.test(address))) return false
   return !has(alwaysRefused, address)
 }
 

@@ -258,6 +258,7 @@ describe('an address', () => {
   })
 
   it('that carries one of the fourth version to a tunnel may not be called, whatever its prefix', () => {
+    const all = parseAllowed('0.0.0.0/0:8443, ::/0:8443')
     for (const address of [
       '2606:4700::5efe:7f00:1',
       '2606:4700::5efe:127.0.0.1',
@@ -265,8 +266,11 @@ describe('an address', () => {
       '2606:4700:1:2:200:5efe:a00:1',
       '2606:4700:1:2:0200:5EFE:a00:1',
       '2606:4700:1:2:0:5efe::',
-    ])
-      expect([address, mayConnect(address, 443, [])]).toEqual([address, false])
+      'fd12::5efe:169.254.169.254',
+    ]) {
+      expect([address, mayConnect(address, 443, []), mayBeNamed(address)]).toEqual([address, false, false])
+      expect([address, mayConnect(address, 8443, all)]).toEqual([address, false])
+    }
     for (const address of ['2606:4700::5eff:7f00:1', '2606:4700:1:2:3:5efe:a00:1', '2606:4700::5efe:1'])
       expect([address, mayConnect(address, 443, [])]).toEqual([address, true])
   })
