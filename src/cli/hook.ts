@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { stateHome } from '../config.ts'
 import { readCall } from '../hook/call.ts'
@@ -83,6 +83,8 @@ function optionsOf(args: readonly string[]): Options {
   const maxWaitMs = parseDuration(values['max-wait']) ?? Infinity
   if (maxWaitMs > LONGEST_WAIT_MS)
     throw usage(`--max-wait is a duration like 50s or 10m, at most 24h, not \`${values['max-wait']}\``)
+  // one below the working directory the agent could write to, and choose there which calls are the same
+  if (state !== undefined && !isAbsolute(state)) throw usage(`--state is an absolute path, not \`${state}\``)
   if (grant && harness.grant === undefined) throw usage(`--grant: ${harness.name} takes no such answer`)
   return { harness, url, prefix, maxWaitMs, grant, state }
 }

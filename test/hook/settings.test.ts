@@ -127,9 +127,15 @@ describe('--settings', () => {
     expect(out).toBe(`hook\nclaude-code\n--prefix\n${prefix}\n`)
   })
 
-  it('refuses what the hook would refuse', async () => {
-    const { code, out } = await settings('claude-code', '--max-wait', 'long')
+  it.each([
+    ['--max-wait', 'long'],
+    ['--state', 'hooks'],
+    ['--state', './hooks'],
+    ['--state', ''],
+  ])('refuses what the hook would refuse: %s %o', async (flag, value) => {
+    const { code, out, err } = await settings('claude-code', flag, value)
     expect([code, out]).toEqual([2, ''])
+    expect(err).toContain(flag)
   })
 })
 
