@@ -60,8 +60,10 @@ export function createProxy(parts: ProxyParts): Proxy {
     fromServer: (line) => fromServer(proxy, line),
     serverEnded: () => {
       for (const one of proxy.underWay.values()) {
-        one.abort.abort()
-        one.sent?.fail(new ServerEnded())
+        one.abort.abort(new ServerEnded('the server ended: the tool did not run'))
+        one.sent?.fail(
+          new ServerEnded('the server ended before it answered: whether the tool ran is unknown'),
+        )
       }
     },
     clientEnded: () => {
@@ -88,9 +90,7 @@ interface UnderWay {
   }
 }
 
-class ServerEnded extends Error {
-  override readonly message = 'the server ended before it answered: whether the tool ran is unknown'
-}
+class ServerEnded extends Error {}
 
 /** Thrown so that the gateway hears of it: the server's own answer says so. */
 class ToolFailed extends Error {
@@ -182,7 +182,7 @@ async function guarded(proxy: State, asked: ToolCall, one: UnderWay): Promise<Ui
   try {
     return await gate.guard(prefix + asked.name, asked.args, run, options)
   } catch (error) {
-    return failureOf(error, asked, callId)
+    return failureOf(whyOf(error, one), asked, callId)
   } finally {
     progress.end()
   }
@@ -197,6 +197,12 @@ async function send({ toServer }: State, asked: ToolCall, args: Payload, one: Un
   const { failed, line } = await answer
   if (failed) throw new ToolFailed(withEnd(line))
   return withEnd(line)
+}
+
+/** Of a call that was held when the server ended, that it did: its client is there, and waits. */
+function whyOf(error: unknown, { abort: { signal } }: UnderWay): unknown {
+  const isHeld = error instanceof NotExecuted && error.outcome === 'aborted'
+  return isHeld && signal.reason instanceof ServerEnded ? signal.reason : error
 }
 
 function failureOf(error: unknown, { id }: ToolCall, callId: CallId): Uint8Array | undefined {

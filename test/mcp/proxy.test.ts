@@ -322,6 +322,22 @@ describe('a server', () => {
     ])
   })
 
+  it('that ends while a call is held leaves nobody waiting: the tool did not run', async () => {
+    const done = proxy.fromClient(callOf(1, 'hold', { n: 13 }, WATCHED))
+    const thread = await told()
+    const cancelled = proxy.fromClient(callOf(2, 'hold', { n: 13 }, WATCHED))
+    await told(2)
+    const params = { requestId: 2 }
+    await proxy.fromClient(bytes({ jsonrpc: '2.0', method: 'notifications/cancelled', params }))
+    proxy.serverEnded()
+    await Promise.all([done, cancelled])
+    expect(client.filter(({ id }) => id !== undefined)).toMatchObject([
+      { id: 1, error: { code: -32_000, message: 'the server ended: the tool did not run' } },
+    ])
+    await ann.approve(thread)
+    expect(server).toEqual([])
+  })
+
   it('that answers what it was not asked is not heard', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 7 }, WATCHED))
     const thread = await told()
