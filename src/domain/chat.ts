@@ -108,8 +108,11 @@ const listed = (items: readonly Part[][]): Part[] =>
 
 const MOST_CHARS = 128
 
-/** Without any character that a chat takes for a mention, a link or markup. Names of ours stay as they are; those of tools that no policy knows may have anything in them. */
+/**
+ * Without any character that a chat takes for a mention, a link or markup. Names of ours stay as they are; those of tools that no policy knows may have anything in
+ * them: an address, too, and the rich text of Slack has links within code (element `link` with style `code`).
+ */
 function nameOf(name: string): Part {
   const cut = name.length > MOST_CHARS ? `${name.slice(0, MOST_CHARS)}...` : name
-  return { name: cut.replaceAll(/[^A-Za-z0-9._:/-]/g, '?') }
+  return { name: cut.replaceAll(/[^A-Za-z0-9._:/-]|\/(?=\/)|(?<=\/)\//g, '?') }
 }

@@ -56,6 +56,8 @@ describe('a line for a chat', () => {
     '@all @here',
     '[approve](https://evil.example)',
     '<https://evil.example|approve>',
+    'https://evil.example/sign-in',
+    'ftp:///evil.example//sign-in',
     '`` ` *bold* ~x~ ``',
     'a"b\\n&amp;',
   ])('has nothing that a chat would take for a mention, a link or markup: %s', (tool_name) => {
@@ -65,6 +67,13 @@ describe('a line for a chat', () => {
     const [run] = chatCard(rejected).attachments[0]?.content.body[0]?.inlines ?? []
     expect(run).toEqual({ type: 'TextRun', text: name, fontType: 'Monospace' })
     expect(name).toMatch(/^[A-Za-z0-9._:/?-]+$/)
+    expect(name).not.toContain('//')
+  })
+
+  it('leaves the names that contracts may have as they are', () => {
+    expect(chatText({ ...event, tool_name: 'mcp:ledger/pay_out.v2' })).toContain(
+      '`mcp:ledger/pay_out.v2` waits',
+    )
   })
 
   it('cuts the name of a tool that nobody would read to its end', () => {
