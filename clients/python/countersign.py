@@ -156,7 +156,7 @@ class Gate:
             left = deadline - time.monotonic()
             if not left > 0:
                 raise NotExecuted("timeout", "nobody decided in the time the agent may wait", thread_id)
-            seconds = max(1, min(_POLL_SECONDS, int(left)))
+            seconds = max(1, int(min(_POLL_SECONDS, left)))
             asked = time.monotonic()
             headers = {"prefer": f"wait={seconds}"}
             path = f"/api/agent/decisions?{query}"

@@ -74,6 +74,10 @@ describe('the client in Python', () => {
     expect(await called({ poll })).toMatchObject({ outcome: 'ran', polls: 2 })
   })
 
+  it('waits for people without an end, when it is told to', async () => {
+    expect(await called({ poll: approved }, { wait: Infinity })).toMatchObject({ outcome: 'ran' })
+  })
+
   it('polls no sooner than the gateway recommends, when it does not hold the poll', async () => {
     const poll: Answer = (response, about) =>
       json(response, 200, { ...about, recommended_poll_after_seconds: 2 })
