@@ -1,11 +1,16 @@
-import type { Problem } from '../contract/errors.ts'
+import type { FieldError, Problem } from '../contract/errors.ts'
 import { CliFailure, usage } from './failure.ts'
 import { visible } from './visible.ts'
 
-/** How the command line reaches a running gateway: its own public API. */
+/**
+ * How the command line reaches a running gateway: its own public API. `holds` is a member that each such answer has: other programs answer 200 in JSON to whatever they
+ * are asked, and nothing was done then.
+ */
 export interface Api {
-  get<T>(path: string): Promise<T>
-  post<T>(path: string, body?: object, headers?: Record<string, string>): Promise<T>
+  get<T>(path: string, holds: string & keyof T): Promise<T>
+  post<T>(path: string, holds: string & keyof T, body?: object): Promise<T>
+  /** For what has no answer but that it was done. */
+  act(path: string, body?: object): Promise<void>
   delete(path: string): Promise<void>
   /** The answer as it comes: for NDJSON of any length. */
   stream(path: string): Promise<AsyncIterable<Uint8Array>>
@@ -19,24 +24,18 @@ const STREAM_TIMEOUT_MS = 600_000
 
 interface CallOptions {
   readonly body?: object | undefined
-  readonly headers?: Record<string, string> | undefined
   readonly timeoutMs?: number
 }
 
 /** @throws CliFailure for an address that is none, also when it is used: for a refusal, and for no answer or one that the API does not give */
 export function createApi(url: string, key: string): Api {
   const base = baseOf(url)
-  const call = async (
-    method: string,
-    path: string,
-    { body, headers, timeoutMs = TIMEOUT_MS }: CallOptions = {},
-  ) => {
+  const call = async (method: string, path: string, { body, timeoutMs = TIMEOUT_MS }: CallOptions = {}) => {
     const init: RequestInit = {
       method,
       headers: {
         authorization: `Bearer ${checkedKey(key)}`,
         ...(body ? { 'content-type': 'application/json' } : {}),
-        ...headers,
       },
       // a POST that follows one becomes a GET, and what it gets is no answer to what was asked
       redirect: 'manual',
@@ -49,23 +48,22 @@ export function createApi(url: string, key: string): Api {
     if (!response.ok) throw await refusal(response, url)
     return response
   }
-  const read = async <T>(response: Response): Promise<T> => {
-    const answer = await textOf(response, url)
-    const value = objectIn(answer)
-    if (value === undefined) throw foreign(response, url)
-    return value as T
+  const read = async <T>(response: Response, holds: string): Promise<T> => {
+    const answer = objectIn(await textOf(response, url))
+    if (answer === undefined || !Object.hasOwn(answer, holds)) throw foreign(response, url)
+    return answer as T
+  }
+  const act = async (method: string, path: string, body?: object): Promise<void> => {
+    const response = await call(method, path, { body })
+    // a key is not revoked because somebody says 200
+    if (response.status !== NO_CONTENT) throw foreign(response, url)
   }
   return {
-    get: async <T>(path: string) => read<T>(await call('GET', path)),
-    post: async <T>(path: string, body?: object, headers?: Record<string, string>) => {
-      const response = await call('POST', path, { body, headers })
-      return response.status === NO_CONTENT ? (undefined as T) : read<T>(response)
-    },
-    delete: async (path) => {
-      const response = await call('DELETE', path)
-      // a key is not revoked because somebody says 200
-      if (response.status !== NO_CONTENT) throw foreign(response, url)
-    },
+    get: async <T>(path: string, holds: string) => read<T>(await call('GET', path), holds),
+    post: async <T>(path: string, holds: string, body?: object) =>
+      read<T>(await call('POST', path, { body }), holds),
+    act: (path, body) => act('POST', path, body),
+    delete: (path) => act('DELETE', path),
     stream: async (path) => {
       const response = await call('GET', path, { timeoutMs: STREAM_TIMEOUT_MS })
       if (!NDJSON.test(response.headers.get('content-type') ?? '')) throw foreign(response, url)
@@ -129,23 +127,35 @@ const foreign = ({ status, headers }: Response, url: string): CliFailure => {
   })
 }
 
+/** The members of a problem (RFC 9457) are taken for what they should be, and for nothing else. */
 async function refusal(response: Response, url: string): Promise<CliFailure> {
-  const problem = objectIn(await textOf(response, url)) as Partial<Problem> | undefined
-  if (typeof problem?.code !== 'string') return foreign(response, url)
-  const places = (problem.errors ?? []).map(({ pointer, message }) => `  ${pointer} ${message}`)
-  const { title = problem.code, detail = title } = problem
+  const problem = objectIn(await textOf(response, url)) as Partial<Record<keyof Problem, unknown>> | undefined
+  const { code, title = code, detail = title, errors = [] } = problem ?? {}
+  if (![code, title, detail].every(isText) || !Array.isArray(errors) || !errors.every(isPlace))
+    return foreign(response, url)
+  const [known, named, told] = [code, title, detail] as [string, string, string]
+  const places = errors.map(({ pointer, message }) => `  ${pointer} ${message}`)
   // some refusals have nothing to say beyond their title
-  const said = detail.toLowerCase() === title.toLowerCase() ? title : `${title}: ${detail}`
-  const text = [said, ...places].join('\n')
-  return new CliFailure(text, { hint: HINTS[problem.code], code: problem.code })
+  const said = told.toLowerCase() === named.toLowerCase() ? named : `${named}: ${told}`
+  const hint = HINTS.get(known)
+  return new CliFailure([said, ...places].join('\n'), { hint, code: known })
 }
 
-const HINTS: Record<string, string> = {
-  unauthenticated: 'the key is missing, revoked, or of another kind (admin, reviewer, agent)',
-  sign_in_required:
-    'sign in to the console: an administrator prints a link with `countersign login-link TENANT/NAME`',
-  stale_revision: 'the agent has revised its call: `countersign review show` it again',
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+function isPlace(one: unknown): one is FieldError {
+  const { pointer, message } = (one ?? {}) as Partial<Record<keyof FieldError, unknown>>
+  return isText(pointer) && isText(message)
 }
+
+const HINTS: ReadonlyMap<string, string> = new Map([
+  ['unauthenticated', 'the key is missing, revoked, or of another kind (admin, reviewer, agent)'],
+  [
+    'sign_in_required',
+    'sign in to the console: an administrator prints a link with `countersign login-link TENANT/NAME`',
+  ],
+  ['stale_revision', 'the agent has revised its call: `countersign review show` it again'],
+])
 
 async function* streamOf({ body }: Response, url: string): AsyncGenerator<Uint8Array> {
   try {

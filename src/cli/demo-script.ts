@@ -182,18 +182,19 @@ async function decide(
   comment: string,
 ): Promise<void> {
   const path = `/api/review/threads/${thread_id}`
-  const { revision } = await story.reviewer.get<ThreadView>(path)
-  await story.reviewer.post(`${path}/votes`, { decision, revision, comment })
+  const { revision } = await story.reviewer.get<ThreadView>(path, 'thread_id')
+  await story.reviewer.post<ThreadView>(`${path}/votes`, 'thread_id', { decision, revision, comment })
 }
 
 /** Waits until the thread shows the revision, then approves exactly that one. */
 async function approveRevision(story: Story): Promise<void> {
   const { threads } = await story.reviewer.get<{ threads: { thread_id: string }[] }>(
     `/api/review/threads?agent=demo-agent&task_id=${story.taskId}&limit=1`,
+    'threads',
   )
   const thread_id = threads[0]?.thread_id ?? ''
   for (let look = 0; look < 200; look++) {
-    const { revision } = await story.reviewer.get<ThreadView>(`/api/review/threads/${thread_id}`)
+    const { revision } = await story.reviewer.get<ThreadView>(`/api/review/threads/${thread_id}`, 'thread_id')
     if (revision === 2) return decide(story, { thread_id } as Decision, 'approve', 'Better.')
     await new Promise((resolve) => setTimeout(resolve, 25))
   }

@@ -90,7 +90,10 @@ async function exportAll(tenant: string, values: Values): Promise<void> {
 async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }: Values): Promise<void> {
   const reach = reachAsAdmin(url)
   const query = new URLSearchParams({ tenant, limit: '1' }).toString()
-  const answer = await createApi(reach.url, reach.key).get<CheckpointList>(`/api/admin/checkpoints?${query}`)
+  const answer = await createApi(reach.url, reach.key).get<CheckpointList>(
+    `/api/admin/checkpoints?${query}`,
+    'checkpoints',
+  )
   if (json) return console.log(jsonOf(answer))
   if (what === 'key') return console.log(answer.verifier_key)
   const [checkpoint] = answer.checkpoints

@@ -47,7 +47,7 @@ export async function freeze(args: readonly string[]): Promise<void> {
     return list(named, values)
   }
   const { api, body } = asked(args, FREEZE_USAGE)
-  const frozen = await api.post<Frozen>('/api/admin/freeze', body)
+  const frozen = await api.post<Frozen>('/api/admin/freeze', 'frozen_at', body)
   console.log(values.json ? jsonOf(frozen) : `${nameOf(frozen)} is frozen since ${frozen.frozen_at}`)
   if (!frozen.known)
     console.error(
@@ -57,7 +57,7 @@ export async function freeze(args: readonly string[]): Promise<void> {
 
 export async function unfreeze(args: readonly string[]): Promise<void> {
   const { api, body, json } = asked(args, UNFREEZE_USAGE)
-  await api.post('/api/admin/unfreeze', body)
+  await api.act('/api/admin/unfreeze', body)
   const said = `${nameOf(body)} is free again: policy decides on new calls, and what was under way stays dead`
   console.log(json ? '{}' : said)
 }
@@ -65,7 +65,10 @@ export async function unfreeze(args: readonly string[]): Promise<void> {
 async function list(tenant: string, { url, json }: ReturnType<typeof parse>['values']): Promise<void> {
   const reach = reachAsAdmin(url)
   const api = createApi(reach.url, reach.key)
-  const answer = await api.get<FreezeList>(`/api/admin/freezes?tenant=${encodeURIComponent(tenant)}`)
+  const answer = await api.get<FreezeList>(
+    `/api/admin/freezes?tenant=${encodeURIComponent(tenant)}`,
+    'freezes',
+  )
   if (json) return console.log(jsonOf(answer))
   console.log(answer.freezes.map(lineOf).join('\n') || 'nothing is frozen')
 }

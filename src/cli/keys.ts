@@ -29,7 +29,7 @@ export async function keys(args: readonly string[]): Promise<void> {
     await api.delete(path)
     return console.log(values.json ? '{}' : `the key of ${kind} ${tenant}/${id} is revoked`)
   }
-  const issued = await api.post<IssuedKey>(path)
+  const issued = await api.post<IssuedKey>(path, 'api_key')
   if (values.json) return console.log(JSON.stringify(issued, null, 2))
   console.log(issued.api_key)
   console.error(

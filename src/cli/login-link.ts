@@ -24,7 +24,7 @@ ${OPTIONS}`
 
 export async function loginLink(args: readonly string[]): Promise<void> {
   const { api, path, name, json } = reach(args, LOGIN_LINK_USAGE)
-  const link = await api.post<LoginLink>(`${path}/login-link`)
+  const link = await api.post<LoginLink>(`${path}/login-link`, 'url')
   if (json) return console.log(JSON.stringify(link, null, 2))
   console.log(link.url)
   console.error(`signs in ${name} once, until ${link.expires_at}. It is shown once.`)

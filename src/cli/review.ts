@@ -83,7 +83,7 @@ async function list(api: Api, values: Record<string, string | boolean | undefine
   for (const key of FILTERS) if (values[key]) query.set(key, String(values[key]))
   const found = await pagesOf(api, query)
   if (values['json']) console.log(jsonOf(found))
-  else console.log(printThreadList(found, await api.get<Me>('/api/review/me')))
+  else console.log(printThreadList(found, await api.get<Me>('/api/review/me', 'reviewer')))
 }
 
 const PAGE = 100
@@ -96,7 +96,7 @@ async function pagesOf(api: Api, query: URLSearchParams): Promise<ThreadList> {
   let next_cursor: string | undefined
   for (let page = 0; page < MOST_PAGES; page++) {
     if (next_cursor !== undefined) query.set('cursor', next_cursor)
-    const answer = await api.get<ThreadList>(`/api/review/threads?${query.toString()}`)
+    const answer = await api.get<ThreadList>(`/api/review/threads?${query.toString()}`, 'threads')
     threads.push(...answer.threads)
     unreadable.push(...(answer.unreadable ?? []))
     next_cursor = answer.next_cursor
@@ -110,7 +110,7 @@ async function pagesOf(api: Api, query: URLSearchParams): Promise<ThreadList> {
 }
 
 async function show(api: Api, thread: string, json: boolean): Promise<void> {
-  const view = await api.get<ThreadView>(pathOf(thread))
+  const view = await api.get<ThreadView>(pathOf(thread), 'thread_id')
   console.log(json ? jsonOf(view) : printThread(view))
 }
 
@@ -128,7 +128,7 @@ interface Vote {
  */
 async function vote(api: Api, { thread, decision, comment, revision, json }: Vote): Promise<void> {
   if (decision === 'request_changes' && comment === undefined) throw usage('say what to change: -m COMMENT')
-  const seen = await api.get<ThreadView>(pathOf(thread))
+  const seen = await api.get<ThreadView>(pathOf(thread), 'thread_id')
   if (decision === 'approve' && revision === undefined && seen.revision > 1)
     throw usage(
       `the agent has revised this call: it is at revision ${seen.revision} now`,
@@ -139,7 +139,7 @@ async function vote(api: Api, { thread, decision, comment, revision, json }: Vot
     revision: revision ?? seen.revision,
     ...(comment === undefined ? {} : { comment }),
   }
-  const view = await api.post<ThreadView>(`${pathOf(thread)}/votes`, body)
+  const view = await api.post<ThreadView>(`${pathOf(thread)}/votes`, 'thread_id', body)
   if (json) return console.log(jsonOf(view))
   const missing = view.seats.filter((seat) => seat.filled_by.length < seat.approvals)
   const still = missing.map((seat) => `${seat.approvals - seat.filled_by.length} of ${seat.group}`).join(', ')

@@ -75,7 +75,7 @@ const COMMANDS: Readonly<
 > = {
   create: { names: 2, takes: ['event', 'payload', 'format'], run: create },
   list: { names: 1, run: list },
-  show: { names: 1, run: ({ api, named }) => view(api.get(pathOf(named[0]))) },
+  show: { names: 1, run: ({ api, named }) => view(api.get(pathOf(named[0]), 'state')) },
   rotate: { names: 1, takes: ['overlap-ms'], run: rotate },
   pause: { names: 1, run: (asked) => act(asked, 'pause') },
   resume: { names: 1, run: (asked) => act(asked, 'resume') },
@@ -104,14 +104,17 @@ const pathOf = (id = '', rest = ''): string => `/api/admin/webhooks/${encodeURIC
 async function create({ api, values, named: [tenant, url] }: Asked): Promise<Answer> {
   const { event: events, payload, format } = values
   const body = { tenant, url, ...defined({ events, payload, format }) }
-  const json = await api.post<WebhookSecret>('/api/admin/webhooks', body)
+  const json = await api.post<WebhookSecret>('/api/admin/webhooks', 'secret', body)
   // a chat looks at no signature
   const secret = isChat(format) ? '' : `\n${json.secret}   the secret, shown once`
   return { json, text: `${json.id}${secret}` }
 }
 
 async function list({ api, named: [tenant = ''] }: Asked): Promise<Answer> {
-  const json = await api.get<WebhookList>(`/api/admin/webhooks?tenant=${encodeURIComponent(tenant)}`)
+  const json = await api.get<WebhookList>(
+    `/api/admin/webhooks?tenant=${encodeURIComponent(tenant)}`,
+    'webhooks',
+  )
   return { json, text: json.webhooks.map(lineOf).join('\n') || 'no webhooks' }
 }
 
@@ -132,12 +135,12 @@ function lineOf({ id, url, state, waiting, events, format, failing_since }: Webh
 }
 
 const act = ({ api, named: [id] }: Asked, what: string): Promise<Answer> =>
-  view(api.post(pathOf(id, `/${what}`)))
+  view(api.post(pathOf(id, `/${what}`), 'state'))
 
 async function rotate({ api, values, named: [id] }: Asked): Promise<Answer> {
   const overlap = values['overlap-ms']
   const body = overlap === undefined ? {} : { overlap_ms: wholeNumber(overlap, '--overlap-ms') }
-  const json = await api.post<WebhookSecret>(pathOf(id, '/rotate-secret'), body)
+  const json = await api.post<WebhookSecret>(pathOf(id, '/rotate-secret'), 'secret', body)
   return { json, text: `${json.secret}   the new secret, shown once` }
 }
 
@@ -168,7 +171,7 @@ async function pagesOf(api: Api, path: string, query: URLSearchParams): Promise<
   let next_cursor: string | undefined
   for (let page = 0; page < MOST_PAGES; page++) {
     if (next_cursor !== undefined) query.set('cursor', next_cursor)
-    const answer = await api.get<DeliveryList>(`${path}?${query.toString()}`)
+    const answer = await api.get<DeliveryList>(`${path}?${query.toString()}`, 'deliveries')
     all.push(...answer.deliveries)
     next_cursor = answer.next_cursor
     if (next_cursor === undefined) return { deliveries: all }
@@ -180,12 +183,12 @@ async function redeliver({ api, values, named: [id, delivery] }: Asked): Promise
   if (delivery !== undefined) {
     if (values.since ?? values.until ?? values.state)
       throw usage('name a delivery, or a time with --since, not both', WEBHOOKS_USAGE)
-    await api.post(pathOf(id, `/deliveries/${encodeURIComponent(delivery)}/redeliver`))
+    await api.act(pathOf(id, `/deliveries/${encodeURIComponent(delivery)}/redeliver`))
     return { json: { count: 1 }, text: 'to be delivered again' }
   }
   const { since, until, state } = values
   if (since === undefined) throw usage('name a delivery, or a time with --since', WEBHOOKS_USAGE)
   const body = { since, ...(until && { until }), ...(state && { state }) }
-  const json = await api.post<Redelivered>(pathOf(id, '/redeliver'), body)
+  const json = await api.post<Redelivered>(pathOf(id, '/redeliver'), 'count', body)
   return { json, text: `${json.count} to be delivered again` }
 }

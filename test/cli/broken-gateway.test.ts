@@ -71,6 +71,50 @@ describe('a command line before something that is no gateway', () => {
     }
   })
 
+  it('says so of another program that answers 200 in JSON, and does not say that anything was done', async () => {
+    const url = await answering((_, response) =>
+      response.setHeader('content-type', 'application/json').end('{"ok":true}'),
+    )
+    for (const args of [
+      ['review', 'list'],
+      ['review', 'show', 'thr_1'],
+      ['review', 'approve', 'thr_1'],
+      ['keys', 'issue', 'agent', 'acme/a'],
+      ['login-link', 'acme/alice'],
+      ['freeze', 'acme', '--reason', 'r'],
+      ['freeze', 'list', 'acme'],
+      ['unfreeze', 'acme', '--reason', 'r'],
+      ['evidence', 'key', '--tenant', 'acme'],
+      ['webhooks', 'create', 'acme', 'https://hooks.example'],
+      ['webhooks', 'list', 'acme'],
+      ['webhooks', 'show', 'whk_acme_1'],
+      ['webhooks', 'pause', 'whk_acme_1'],
+      ['webhooks', 'ping', 'whk_acme_1'],
+      ['webhooks', 'rotate', 'whk_acme_1'],
+      ['webhooks', 'deliveries', 'whk_acme_1'],
+      ['webhooks', 'redeliver', 'whk_acme_1', 'whd_acme_1'],
+      ['webhooks', 'redeliver', 'whk_acme_1', '--since', '2026-01-01T00:00:00Z'],
+    ]) {
+      const { code, out, err } = await run(url, ...args)
+      expect([code, out], args.join(' ')).toEqual([1, ''])
+      expect(err, args.join(' ')).toMatch(
+        /^countersign: what answers at http:\S+ is no gateway, or stands before/,
+      )
+    }
+  })
+
+  it.each([
+    { code: 'x', errors: {} },
+    { code: 'x', errors: [null] },
+    { code: 'x', detail: 5 },
+    { code: 'x', title: {} },
+    { code: 404 },
+  ])('says so of a refusal that is none of a gateway: %o', async (problem) => {
+    const url = await answering((_, response) => response.writeHead(404).end(JSON.stringify(problem)))
+    const { code, err } = await run(url, 'review', 'list')
+    expect([code, err]).toEqual([1, expect.stringMatching(/stands before one: status 404\n/)])
+  })
+
   it('names what a proxy says, where a redirect leads, and an answer that breaks off', async () => {
     const url = await answering((request, response) => {
       const path = request.url ?? ''

@@ -69,6 +69,7 @@ async function askForPolicies(config: Config, url: string): Promise<Omit<Running
   try {
     const { in_force, revision } = await createApi(url, config.adminKey).get<PoliciesView>(
       '/api/admin/policies',
+      'in_force',
     )
     return { findings: [], ...(in_force && revision !== undefined ? { revision } : {}) }
   } catch (cause) {
