@@ -42,7 +42,7 @@ export function createApi(url: string, key: string): Api {
       signal: AbortSignal.timeout(timeoutMs),
       ...(body ? { body: JSON.stringify(body) } : {}),
     }
-    const response = await fetch(new URL(path, base), init).catch((cause: unknown) => {
+    const response = await fetch(`${base}${path}`, init).catch((cause: unknown) => {
       throw silent(url, timeoutMs, cause)
     })
     if (!response.ok) throw await refusal(response, url)
@@ -72,15 +72,23 @@ export function createApi(url: string, key: string): Api {
   }
 }
 
-/** Credentials in an address would be in every message about it; and fetch takes none. */
-function baseOf(url: string): URL {
-  const base = URL.canParse(url) ? new URL(url) : undefined
-  if (base === undefined || !/^https?:$/.test(base.protocol) || base.username !== '' || base.password !== '')
+/**
+ * With its path, which a proxy may want: as the SDK and the Python client have it. Credentials in an address would be in every message about it; and fetch takes none.
+ */
+function baseOf(url: string): string {
+  const {
+    protocol = '',
+    username = '',
+    password = '',
+    search = '',
+    hash = '',
+  } = URL.canParse(url) ? new URL(url) : {}
+  if (!/^https?:$/.test(protocol) || `${username}${password}${search}${hash}` !== '')
     throw usage(
-      'the address of the gateway is no http or https address, or holds credentials',
+      'the address of the gateway is no http or https address, or holds credentials or a query',
       'such as http://127.0.0.1:8787, in --url or COUNTERSIGN_URL',
     )
-  return base
+  return url.trim().replace(/\/+$/, '')
 }
 
 /** What fits in no header is shown by the error of fetch, and is not about the gateway. */

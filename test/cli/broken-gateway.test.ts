@@ -49,6 +49,22 @@ describe('a command line before more than it shows', () => {
   })
 })
 
+describe('a command line that has a path in the address of the gateway', () => {
+  it.each(['/countersign', '/countersign/'])(
+    'asks below it, because a proxy may want it: %s',
+    async (prefix) => {
+      const asked: (string | undefined)[] = []
+      const url = await answering((request, response) => {
+        asked.push(request.url)
+        response.setHeader('content-type', 'application/json').end('{"webhooks":[]}')
+      })
+      const { code, out } = await run(`${url}${prefix}`, 'webhooks', 'list', 'acme')
+      expect([code, out]).toEqual([0, 'no webhooks\n'])
+      expect(asked).toEqual(['/countersign/api/admin/webhooks?tenant=acme'])
+    },
+  )
+})
+
 describe('a command line before something that is no gateway', () => {
   const page: RequestListener = (_, response) => response.setHeader('content-type', 'text/html').end('<html>')
 
