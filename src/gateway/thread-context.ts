@@ -6,7 +6,8 @@ import type { IndexEntry } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import { toolOf } from './history.ts'
-import { INDEX, read } from './records.ts'
+import { INDEX } from './records.ts'
+import { readableThreads } from './threads.ts'
 
 /** What stands around a thread: the other calls of its task, the limits that it would charge, and what time will bring. */
 
@@ -21,7 +22,13 @@ export async function earlierCalls(deps: Deps, thread: Thread): Promise<EarlierC
     deps.store.range(thread.tenant, index, { reverse: true, limit: EARLIER })
   const { agent, task_id } = thread
   const [threads, rejected, allowed] = await Promise.all([
-    latest(INDEX.task(agent, task_id)).then((entries) => reviewed(deps, thread, entries)),
+    latest(INDEX.task(agent, task_id)).then((entries) =>
+      readableThreads(
+        deps,
+        thread.tenant,
+        entries.map(({ member }) => member),
+      ),
+    ),
     latest(INDEX.rejected(agent, task_id)).then((entries) => rejections(deps, thread.tenant, entries)),
     latest(INDEX.taskHistory(agent, task_id)),
   ])
@@ -32,11 +39,6 @@ export async function earlierCalls(deps: Deps, thread: Thread): Promise<EarlierC
     ...allowed.flatMap((entry) => allowedCall(entry, approvals)),
   ]
   return calls.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)).slice(0, EARLIER)
-}
-
-async function reviewed(deps: Deps, { tenant }: Thread, entries: readonly IndexEntry[]): Promise<Thread[]> {
-  const records = await Promise.all(entries.map(({ member }) => read(deps.store, tenant, 'thread', member)))
-  return records.flatMap((record) => record?.value ?? [])
 }
 
 function reviewedCall({ tool, status, created_at, thread_id, title, message }: Thread): EarlierCall {

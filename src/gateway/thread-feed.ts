@@ -8,7 +8,7 @@ import type { EvidenceRecord } from './evidence.ts'
 import type { KnownFreezes } from './known.ts'
 import { freezesNow } from './freezes.ts'
 import { keyInForce } from './identify.ts'
-import { read } from './records.ts'
+import { readableThreads } from './threads.ts'
 import { summaryOf } from './thread-summary.ts'
 import { storeCall } from './transact.ts'
 
@@ -285,9 +285,9 @@ async function changesIn(deps: Deps, tenant: string, events: readonly StoredEven
     }))
   if (records.length === 0) return []
   const ids = [...new Set(records.flatMap(({ record }) => record.thread_id ?? []))]
-  const threads = await Promise.all(ids.map((id) => read(deps.store, tenant, 'thread', id)))
+  const threads = await readableThreads(deps, tenant, ids)
   const freezes = await freezesNow(deps, tenant)
-  const known = new Map(threads.flatMap((one) => (one ? [[one.value.thread_id, one.value] as const] : [])))
+  const known = new Map(threads.map((thread) => [thread.thread_id, thread]))
   return records.flatMap(({ place, record }) => {
     const thread = known.get(record.thread_id ?? '')
     return thread === undefined ? [] : [{ place, record, thread, freezes }]

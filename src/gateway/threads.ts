@@ -9,7 +9,7 @@ import type { History, Outcome } from '../policy/snapshot.ts'
 import type { Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { type Notice, threadNotice } from './outbox.ts'
-import { type Claims, INDEX, put, type RevisionRecord } from './records.ts'
+import { type Claims, INDEX, put, read, type RevisionRecord, unlessBroken } from './records.ts'
 
 /** How threads become records and index entries: used by every verb that writes one. */
 
@@ -165,6 +165,14 @@ export function writeThread(
       threadNotice(type, thread, { at, sequence: told + i + 1, ...(payload && { payload }) }),
     ),
   }
+}
+
+/** Those that are there. One whose record is broken hides no other, and is told by the lists that it stands in. */
+export async function readableThreads(deps: Deps, tenant: string, ids: readonly string[]): Promise<Thread[]> {
+  const reading = ids.map((id) => unlessBroken(read(deps.store, tenant, 'thread', id)))
+  return (await Promise.all(reading)).flatMap((one) =>
+    one === 'broken' || one === undefined ? [] : [one.value],
+  )
 }
 
 /** Where a thread is found from its birth on: in the list of all, and in that of its task. */

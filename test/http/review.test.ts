@@ -119,6 +119,18 @@ describe('GET threads/{id}', () => {
     expect(await canVote('olga')).toMatchObject({ allowed: false, code: 'self_review' })
   })
 
+  it('200 where another thread of its task has a broken record, which is left out of the earlier calls', async () => {
+    const [one, two, three] = [
+      await held(bot, {}, 'task-broken'),
+      await held(bot, {}, 'task-broken'),
+      await held(bot, {}, 'task-broken'),
+    ]
+    const mend = await breakThread(world, two.thread)
+    const { status, body } = await by('ann').show(three.thread)
+    expect([status, body.earlier.map(({ thread_id }) => thread_id)]).toEqual([200, [one.thread]])
+    await mend()
+  })
+
   it('200 lists the evidence of the thread alone, from its first record to its last', async () => {
     const one = await approved(bot, by('ann'))
     await held(bot, {}, one.task)

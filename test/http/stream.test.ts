@@ -1,7 +1,16 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StoreUnavailable, type Store, type StoredEvent } from '../../src/store/store.ts'
-import { type Agent, held, newTask, openWorld, overriding, until, type World } from '../gateway-fixture.ts'
+import {
+  type Agent,
+  breakThread,
+  held,
+  newTask,
+  openWorld,
+  overriding,
+  until,
+  type World,
+} from '../gateway-fixture.ts'
 import { Listener } from '../stream-listener.ts'
 
 /** GET stream: what happens to threads, as it happens (design.md section 5). */
@@ -57,6 +66,17 @@ describe('GET stream', () => {
     const all = (await world.allEvidence()).slice(from).filter(({ record }) => record.thread_id !== undefined)
     expect(seen).toEqual(all.map(({ number }) => number))
     expect(threads).toHaveLength(8)
+  })
+
+  it('200 passes over a thread whose record in the store is broken, and tells of the others', async () => {
+    const from = (await world.allEvidence()).length
+    const [one, two] = [await held(bot), await held(bot)]
+    const mend = await breakThread(world, one.thread)
+    const listener = await Listener.open(ann, String(from))
+    await listener.first('thread', two.thread)
+    expect(listener.about(one.thread)).toEqual([])
+    listener.close()
+    await mend()
   })
 
   it('200 tells what was missed in small parts, and others get their turn in between', async () => {
