@@ -215,6 +215,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     commitmentSecret: commitments,
     destinations: new Map(),
     freezes: new Map(),
+    epochs: new Map(),
     deliverer: webhooks.deliverer,
     threadUrl: (thread) => threadUrl(site(), thread),
     sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },

@@ -6,7 +6,7 @@ import type { Diagnostic } from '../policy/diagnostics.ts'
 import type { CommitResult, Store } from '../store/store.ts'
 import type { EvidenceRecord } from './evidence.ts'
 import type { Deliverer } from './deliverer.ts'
-import type { KnownDestinations, KnownFreezes } from './known.ts'
+import type { KnownDestinations, KnownFreezes, Noted } from './known.ts'
 import type { Caller } from './caller.ts'
 import type { Origin } from './origin.ts'
 
@@ -15,8 +15,8 @@ export interface Deps {
   readonly store: Store
   readonly policies: Policies
   readonly keys: KeyCache
-  /** When which call was last noted in the history, ms since 1970. Losing it costs a write, never a note. */
-  readonly noted: Map<string, number>
+  /** When which call was last noted in the history. Losing it costs a write, never a note: whoever leaves the write out guards that the store has forgotten nothing. */
+  readonly noted: Map<string, Noted>
   /** When this instance first showed which revision to whom, ms since 1970. Losing it makes a vote look slower than it was. */
   readonly shown: Map<string, number>
   /** `bytes` unpredictable bytes. */
@@ -32,6 +32,8 @@ export interface Deps {
   readonly destinations: Map<string, KnownDestinations>
   /** Freezes by tenant. A stale entry is harmless: every commit that lets an agent act guards it. */
   readonly freezes: Map<string, KnownFreezes>
+  /** Epochs of the store by tenant. A stale entry is harmless: every commit that rests on one guards it. */
+  readonly epochs: Map<string, string>
   readonly deliverer: Deliverer
   /** Where people look at a thread: a page of the console. */
   threadUrl(thread: string): string

@@ -1,6 +1,7 @@
 import type { History, HistoryNeeds, Snapshot } from '../policy/snapshot.ts'
-import type { Write } from '../store/store.ts'
+import type { Guard, Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
+import type { Noted } from './known.ts'
 import { INDEX } from './records.ts'
 
 /** Which call is, or was, allowed. */
@@ -84,24 +85,39 @@ function factsOf(
 /** Index moves, and what to remember once they are durable: never a guarded record, or the calls of one task would stand in each other's way. */
 export interface Noting {
   readonly writes: readonly Write[]
+  /** Of what is not written again. */
+  readonly guards: readonly Guard[]
   readonly landed: () => void
 }
 
-/** Notes that the call is allowed or approved. What was noted a moment ago is not noted again. */
-export function noteHistory(deps: Deps, snapshot: Snapshot | undefined, doer: Doer, at: number): Noting {
+/** As this instance last read it: for what guards it. No promise where it is known. */
+export function epochOf(deps: Deps, tenant: string): string | Promise<string> {
+  return deps.epochs.get(tenant) ?? epochNow(deps, tenant)
+}
+
+async function epochNow(deps: Deps, tenant: string): Promise<string> {
+  const epoch = await deps.store.epoch(tenant)
+  deps.epochs.set(tenant, epoch)
+  return epoch
+}
+
+/** Notes that the call is allowed or approved at `now.at`. What was noted a moment ago, in the same epoch, is not noted again. */
+export function noteHistory(deps: Deps, snapshot: Snapshot | undefined, doer: Doer, now: Noted): Noting {
   const { tenant, agent, task, tool } = doer
   const labels = snapshot?.tools.get(tool)?.labels ?? []
   const key = JSON.stringify([tenant, agent, task, tool, labels])
+  const { at, epoch } = now
   const noted = deps.noted.get(key)
-  if (noted !== undefined && at - noted < REFRESH_MS) return { writes: [], landed: () => {} }
+  if (noted?.epoch === epoch && at - noted.at < REFRESH_MS)
+    return { writes: [], guards: [{ epoch }], landed: () => {} }
   const marks = [TOOL + tool, ...labels.map((label) => LABEL + label)]
   const writes = [INDEX.taskHistory(agent, task), INDEX.agentHistory(agent)].flatMap((index) =>
     marks.map((member): Write => ({ op: 'index', index, member, to: at })),
   )
-  return { writes, landed: () => remember(deps, key, at) }
+  return { writes, guards: [], landed: () => remember(deps, key, now) }
 }
 
-function remember(deps: Deps, key: string, at: number): void {
+function remember(deps: Deps, key: string, now: Noted): void {
   if (deps.noted.size >= REMEMBERED_NOTES) deps.noted.clear()
-  deps.noted.set(key, at)
+  deps.noted.set(key, now)
 }

@@ -17,3 +17,11 @@ export interface KnownDestinations {
   /** The record; undefined when there is none. */
   readonly record: Version | undefined
 }
+
+/** A call that stands in the history. */
+export interface Noted {
+  /** ms since 1970. */
+  readonly at: number
+  /** The store's: in another one it may have forgotten it (S19). */
+  readonly epoch: string
+}

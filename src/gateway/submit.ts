@@ -12,7 +12,7 @@ import { decisionDetails, isSensitive } from './decision-evidence.ts'
 import { type EvidenceRecord, isoTime } from './evidence.ts'
 import type { KnownFreezes } from './known.ts'
 import { freezeGuard, freezesOf, frozenOutcome } from './freezes.ts'
-import { type Doer, historyFor, noteHistory, type Noting } from './history.ts'
+import { type Doer, epochOf, historyFor, noteHistory, type Noting } from './history.ts'
 import { attempted, remembering, replayable } from './idempotency.ts'
 import type { Caller } from './caller.ts'
 import { agentEntry, keyGuard, keyInForce } from './identify.ts'
@@ -44,7 +44,9 @@ export async function submit(
     exceeded = exceededBy(exceeded, failed)
     const known = freezesOf(deps, caller.tenant)
     const freezes = known instanceof Promise ? await known : known
-    const world = { snapshot: deps.policies.current(), freezes, exceeded }
+    const last = epochOf(deps, caller.tenant)
+    const epoch = last instanceof Promise ? await last : last
+    const world = { snapshot: deps.policies.current(), freezes, epoch, exceeded }
     return submission.idempotencyKey === undefined
       ? evaluate(deps, caller, submission, world)
       : evaluateOnce(deps, caller, submission, world)
@@ -55,6 +57,8 @@ export async function submit(
 interface World {
   readonly snapshot: Snapshot | undefined
   readonly freezes: KnownFreezes
+  /** The store's. */
+  readonly epoch: string
   /** Limits found without room. */
   readonly exceeded: ReadonlySet<string>
 }
@@ -113,14 +117,14 @@ async function evaluate(
   submission: Submission,
   world: World,
 ): Promise<Plan<Decision>> {
-  const { snapshot, freezes, exceeded } = world
+  const { snapshot, freezes, epoch, exceeded } = world
   const { request, taskId } = submission
   agentEntry(snapshot, caller)
   checkInput(snapshot, caller, request)
   const at = deps.store.now()
   const sensitive = isSensitive(snapshot, request.tool_name)
   const doer = { tenant: caller.tenant, agent: caller.id, task: taskId, tool: request.tool_name }
-  const asked = { deps, caller, submission, doer, snapshot, freezes, at, sensitive }
+  const asked = { deps, caller, submission, doer, snapshot, freezes, epoch, at, sensitive }
   const frozen = frozenOutcome(freezes, doer)
   if (frozen) {
     const guards = [keyGuard(caller), freezeGuard(freezes)]
@@ -191,6 +195,7 @@ interface Evaluation {
   readonly doer: Doer
   readonly snapshot: Snapshot | undefined
   readonly freezes: KnownFreezes
+  readonly epoch: string
   readonly outcome: Outcome
   readonly history: History | undefined
   readonly at: number
@@ -207,15 +212,18 @@ function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
   const answer = decisionOf(submission, status, outcome.message)
   const evidence = [evidenceOf(evaluation, type)]
   const notices = [noticeOf(evaluation, type, answer)]
-  if (status === 'allow') return { answer, evidence, notices, guards, ...noteAllowed(evaluation) }
+  if (status === 'allow') {
+    const noting = noteAllowed(evaluation)
+    return { answer, evidence, notices, ...noting, guards: [...guards, ...noting.guards] }
+  }
   const index = INDEX.rejected(caller.id, submission.taskId)
   return { answer, evidence, notices, guards, writes: [{ op: 'mark', index }] }
 }
 
 /** An allowed call is part of the history, and charged. */
-function noteAllowed({ deps, doer, snapshot, outcome, at }: Evaluation): Noting {
-  const { writes, landed } = noteHistory(deps, snapshot, doer, at)
-  return { writes: [...writes, ...charge(chargesOf(outcome), at)], landed }
+function noteAllowed({ deps, doer, snapshot, outcome, epoch, at }: Evaluation): Noting {
+  const { writes, ...noting } = noteHistory(deps, snapshot, doer, { at, epoch })
+  return { writes: [...writes, ...charge(chargesOf(outcome), at)], ...noting }
 }
 
 function noticeOf(

@@ -49,9 +49,10 @@ export function approving<T>(
   plan: Plan<T>,
 ): Plan<T> {
   if (thread.status !== 'approved' || thread.approval === undefined) return plan
-  const { at } = thread.approval
+  const { at, epoch } = thread.approval
   const doer = { tenant: thread.tenant, agent: thread.agent, task: thread.task_id, tool: thread.tool }
-  const noting = noteHistory(deps, snapshot, doer, at)
+  // whoever approves guards the epoch of the approval
+  const noting = noteHistory(deps, snapshot, doer, { at, epoch })
   const charges = charge(thread.charges ?? [], at)
   return { ...plan, writes: [...(plan.writes ?? []), ...noting.writes, ...charges], landed: noting.landed }
 }

@@ -196,6 +196,7 @@ async function failedGuards(
   if (failed.some((guard) => 'type' in guard && guard.type === 'destinations'))
     deps.destinations.delete(tenant)
   if (failed.some((guard) => 'type' in guard && guard.type === 'freezes')) deps.freezes.delete(tenant)
+  if (failed.some((guard) => 'epoch' in guard)) deps.epochs.delete(tenant)
   await refuseDeadKeys(deps, tenant, failed)
   return failed
 }

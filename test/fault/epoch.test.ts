@@ -215,6 +215,38 @@ describe('what a gateway remembers that its redis forgot', () => {
     const path = `webhooks/${webhooks[0]?.id}/deliveries`
     expect((await first.admin<DeliveryList>('GET', path)).body.deliveries).toHaveLength(1)
   })
+
+  it('is not taken for noted: what an agent does again is part of its history again', async () => {
+    const contract = (tool: string, labels: string): string =>
+      `tool: ${tool}\ndescription: A tool.\nrisk: low\nlabels: [${labels}]\ninput_schema: { type: object }\n`
+    const files = {
+      'tools/fetch.yaml': contract('fetch', 'untrusted'),
+      'tools/send.yaml': contract('send', 'outbound'),
+      'rules/history.yaml': `tools: [fetch, send]
+rules:
+  - id: both-open
+    allow: Both are fine.
+  - id: untrusted-then-outbound
+    review: This task has read untrusted content and now sends data out.
+    when: { tool.name: send, task.labels: { some: untrusted } }
+`,
+    }
+    const { redis, world } = await scene({}, {}, { files })
+    const [agent, task] = [await world.agent('other'), newTask()]
+    const run = async (tool_name: string): Promise<string> =>
+      (await agent.submit(task, { tool_name })).body.status
+    // another task: the key is known, and what is forgotten is the note alone
+    await agent.submit(newTask(), { tool_name: 'send' })
+    const { size } = statSync(appended(redis))
+    expect(await run('fetch')).toBe('allow')
+    await redis.kill()
+    truncateSync(appended(redis), size)
+    await redis.start()
+    await ready(world)
+    expect(await run('send')).toBe('allow')
+    expect(await run('fetch')).toBe('allow')
+    expect(await run('send')).toBe('pending_review')
+  })
 })
 
 describe('a redis that is emptied under a gateway that runs', () => {
