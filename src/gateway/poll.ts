@@ -27,38 +27,50 @@ export interface PollTarget {
   readonly task_id?: string
 }
 
+/** Who reads the answer. */
+export interface Reader {
+  /** True when nobody is left to read the answer: then no token is minted into the void. */
+  callerGone(): boolean
+  /** Absent: answered at once. */
+  readonly wait?: Wait
+}
+
 export interface Wait {
   /** How long to hold the request while the thread is pending_review, ms. */
   readonly ms: number
   /** Aborts when the caller is gone or the gateway shuts down. */
   readonly signal: AbortSignal
-  /** True when nobody is left to read the answer: then no token is minted into the void. */
-  callerGone(): boolean
 }
 
 /**
  * Reads the decision on a thread (agent-api-contract.md section 4, GET decisions). The first approved read of a signed
  * approval mints the token, in the commit that records it: of two racing polls one gets it.
  *
- * @throws GatewayError `missing_identifier`, `not_found`, `not_ready`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ * @throws GatewayError `missing_identifier`, `not_found`, `not_ready`, `unauthenticated`, `store_unavailable`, `outcome_unknown`; `request_timeout` to nobody
  */
 export async function poll(
   deps: Deps,
   caller: Caller,
   target: PollTarget,
-  wait?: Wait,
+  reader: Reader,
 ): Promise<Committed<Decision>> {
   agentEntry(deps.policies.current(), caller)
   await keyInForce(deps, caller)
   const located = (): Promise<string> => storeCall(() => locate(deps, caller, target))
-  if (wait) await settled(deps, caller, located, wait)
-  if (wait?.callerGone()) throw new GatewayError('request_timeout', 'the caller is gone')
+  if (reader.wait) await settled(deps, caller, located, reader.wait)
+  refuseGone(reader)
   // the newest thread of a task may have become another one while we waited
   const thread_id = await located()
   for (;;) {
-    const { answer, ...receipt } = await transact(deps, caller.tenant, () => look(deps, caller, thread_id))
+    const { answer, ...receipt } = await transact(deps, caller.tenant, () =>
+      look(deps, caller, thread_id, reader),
+    )
     if (answer !== 'just approved') return { answer, ...receipt }
   }
+}
+
+function refuseGone(reader: Reader): void {
+  if (reader.callerGone()) throw new GatewayError('request_timeout', 'the caller is gone')
 }
 
 /** One look at the decision. An approval that nobody had noticed is made true first, and read, with its proof, by the next look. */
@@ -66,6 +78,7 @@ async function look(
   deps: Deps,
   caller: Caller,
   thread_id: string,
+  reader: Reader,
 ): Promise<Plan<Decision | 'just approved'>> {
   const entry = agentEntry(deps.policies.current(), caller)
   const [thread, freezes] = await Promise.all([
@@ -77,7 +90,7 @@ async function look(
   if (become) return { ...become, answer: decisionOn(become.answer, deps.store.now()) }
   if (thread.value.status !== 'approved' || thread.value.approval?.redeemed_at !== undefined)
     return asRead(deps, thread)
-  const plan = await approvedRead(deps, caller, thread, entry)
+  const plan = await approvedRead(deps, caller, thread, { entry, reader })
   return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
 }
 
@@ -193,7 +206,7 @@ async function approvedRead(
   deps: Deps,
   caller: Caller,
   thread: Versioned<Thread>,
-  entry: AgentEntry | undefined,
+  { entry, reader }: { readonly entry: AgentEntry | undefined; readonly reader: Reader },
 ): Promise<Plan<Decision>> {
   const { value } = thread
   deps.origin?.span.goesOn(traceOf(value))
@@ -210,6 +223,8 @@ async function approvedRead(
   if (lapse) return { ...revoke(deps, value, lapse), guards }
   if (value.approval?.collected_at !== undefined)
     return { answer: decisionOn(value, deps.store.now()), guards, confirmed: true }
+  // a gateway that stood still, or is slow, learns of it only now
+  refuseGone(reader)
   const plan =
     entry?.signedApprovals === false
       ? collect(deps, value, epoch)

@@ -137,16 +137,19 @@ function decisionsRoute(app: FastifyInstance, http: HttpDeps): void {
     const target = http.schemas.check<PollQuery>('PollQuery', { ...(request.query as object) })
     if (isPrefetch(request)) throw new GatewayError('invalid_request', 'a decision is not prefetched')
     const { seconds } = waitOf(request)
+    const { socket } = request.raw
+    const callerGone = (): boolean => socket.destroyed
     if (seconds === 0 || http.waits.full())
-      return answer(reply, await poll(gatewayFor(request, http), callerOf(request), target))
+      return answer(reply, await poll(gatewayFor(request, http), callerOf(request), target, { callerGone }))
     http.gate.park(reply.raw)
-    const held = http.waits.hold(request, seconds)
+    const wait = http.waits.hold(request, seconds)
     try {
-      const decision = await poll(gatewayFor(request, http), callerOf(request), target, held)
+      const reader = { callerGone, wait }
+      const decision = await poll(gatewayFor(request, http), callerOf(request), target, reader)
       reply.header('preference-applied', `wait=${seconds}`)
       return answer(reply, decision)
     } finally {
-      held.release()
+      wait.release()
     }
   })
 }

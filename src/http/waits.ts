@@ -32,7 +32,6 @@ export function createWaits(): Waits {
       return {
         ms: seconds * 1_000,
         signal: controller.signal,
-        callerGone: () => socket.destroyed,
         release: () => {
           if (open.delete(controller) && seconds > 0) polls -= 1
           socket.off('close', leave)

@@ -483,6 +483,46 @@ describe('GET decisions with Prefer: wait', () => {
     expect(watched).toBe(0)
   })
 
+  it.each([
+    ['waits', WAIT],
+    ['does not wait', {}],
+  ])('no proof is made for who %s, and goes away while the approval is looked at', async (_, how) => {
+    let goOn = (): void => undefined
+    let reached = false
+    const released = new Promise<void>((resolve) => (goOn = resolve))
+    const own = await openWorld({
+      wrapStore: (store) =>
+        overriding(store, {
+          get: async (...args) => {
+            if (reached || args[1] !== 'revision') return store.get(...args)
+            reached = true
+            await released
+            return store.get(...args)
+          },
+        }),
+    })
+    try {
+      const [agent, reviewer] = [await own.agent(), await own.reviewer('ann')]
+      reached = true
+      const { thread } = await held(agent)
+      await reviewer.approve(thread)
+      reached = false
+      const gone = new AbortController()
+      const asking = agent.poll({ thread_id: thread }, { ...how, signal: gone.signal }).catch(() => 'gone')
+      await until(() => reached)
+      gone.abort()
+      expect(await asking).toBe('gone')
+      await until(async () => {
+        const seen = await (await fetch(own.app.metricsUrl)).text()
+        return seen.includes('countersign_http_requests_aborted_total 1')
+      })
+      goOn()
+      expect((await agent.poll({ thread_id: thread })).body.approval_token).toMatch(/^cst_/)
+    } finally {
+      await own.close()
+    }
+  })
+
   it('401 at once when the key is revoked while the poll is held', async () => {
     const agent = await world.agent('other')
     const { thread } = await held(agent)
