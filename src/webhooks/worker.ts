@@ -51,7 +51,11 @@ const LEASE_MARGIN_MS = 5_000
 const MAX_TENANTS = 10_000
 
 /** One delivery that this worker has leased; with its record where that is at hand. */
-type Item = Omit<Leased, 'record'> & Partial<Leased>
+type Item = Omit<Leased, 'record'> &
+  Partial<Leased> & {
+    /** A try that begins later may outlast the lease, ms since 1970. */
+    readonly before: number
+  }
 
 export function createWorker(deps: Deps, options: WorkerOptions): Worker {
   const worker = new OutboxWorker(deps, options)
@@ -107,7 +111,9 @@ class OutboxWorker implements Worker {
   make(leased: readonly Leased[]): void {
     setImmediate(() => {
       if (this.#stop.signal.aborted) return this.drop(leased)
-      for (const item of leased) this.#begin(item)
+      const { storeDeadlineMs } = this.#deps
+      for (const item of leased)
+        this.#begin({ ...item, before: item.record.created_at + storeDeadlineMs + LEASE_MARGIN_MS })
     })
   }
 
@@ -166,7 +172,8 @@ class OutboxWorker implements Worker {
     })
     this.#occupy(id, claimed.length - limit)
     const lasts = isNothing(claimed) ? undefined : this.#lasts(tenant, claimed)
-    for (const { member } of claimed) this.#begin({ tenant, destination, id: member }, lasts)
+    const before = claim.now + LEASE_MARGIN_MS
+    for (const { member } of claimed) this.#begin({ tenant, destination, id: member, before }, lasts)
     if (claimed.length < limit) this.#upToDate.add(id)
     else this.#upToDate.delete(id)
   }
@@ -214,7 +221,7 @@ class OutboxWorker implements Worker {
     else this.#underWay.delete(destination)
   }
 
-  #free({ tenant, destination: { id } }: Item): void {
+  #free({ tenant, destination: { id } }: Pick<Item, 'tenant' | 'destination'>): void {
     this.#occupy(id, -1)
     // a full house may have left something behind
     if (this.#freeFor(id) <= CONNECTIONS / 2) this.wake(tenant)
@@ -227,15 +234,16 @@ interface Posted {
   readonly createdAt: number
 }
 
-/** Undefined when there was nothing to do, or the gateway stops: then it is made again. */
+/** Undefined when there was nothing to do, or the gateway stops or stood still: then it is made again. */
 async function post(
   deps: Deps,
   { outbound, deadlineMs, wall, beginSpan }: WorkerOptions,
-  { tenant, destination, id, record: atHand }: Item,
+  { tenant, destination, id, before, record: atHand }: Item,
   signal: AbortSignal,
 ): Promise<Posted | undefined> {
   const record = atHand ?? (await deliveryToMake(deps, tenant, { id, destination: destination.id }))
-  if (record === undefined) return undefined
+  // when the lease is over it may be somebody else's, and the destination another one
+  if (record === undefined || deps.store.now() > before) return undefined
   const { body, created_at: createdAt, type: event, thread_id, trace } = record
   const span = beginSpan()
   span.refersTo(trace)

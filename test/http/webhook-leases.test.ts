@@ -1,10 +1,11 @@
+import { createHmac } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
 import type { Leased } from '../../src/gateway/deliverer.ts'
 import { type CommitResult, type Store, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
 import { type Agent, newTask, openWorld, overriding, SECOND, until, type World } from '../gateway-fixture.ts'
-import { type Receiver, Receivers } from '../webhooks/receiver.ts'
+import { type Got, type Receiver, Receivers } from '../webhooks/receiver.ts'
 
 /** Deliveries that are born leased to the gateway that decides (docs/decisions/0015). Nobody looks at the outbox by the clock here. */
 
@@ -71,6 +72,27 @@ const outbox = (): ReturnType<Store['range']> =>
   world.app.deps.store.range('acme', `outbox/${hook.id}`, { limit: 100 })
 
 describe('a delivery', () => {
+  it('is left to others by a gateway that stood still until its lease was over: its destination may be another one by now', async () => {
+    let rotated: WebhookSecret | undefined
+    instead = async (commit) => {
+      const result = await commit()
+      world.clock.advance(LEASE_MS + SECOND)
+      const body = { overlap_ms: 0 }
+      rotated = (await world.admin<WebhookSecret>('POST', `webhooks/${hook.id}/rotate-secret`, { body })).body
+      return result
+    }
+    await allow()
+    await until(() => {
+      world.app.deps.deliverer.wake('acme')
+      return receiver.got.length >= 2
+    })
+    const { raw, headers } = receiver.got[1] as Got
+    const signature = createHmac('sha256', rotated?.secret ?? '')
+      .update(raw)
+      .digest('hex')
+    expect(headers['x-guard-signature']).toBe(`sha256=${signature}`)
+  })
+
   it('is made by the gateway that decided, without a look at the outbox', async () => {
     const before = looks
     receiver.answer = () => undefined
