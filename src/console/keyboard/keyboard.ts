@@ -54,12 +54,11 @@ function search(): void {
 }
 
 function leaveField(): boolean {
-  const field = document.activeElement
-  if (!(field instanceof HTMLElement) || !isTyping(field)) return false
-  field.blur()
-  return true
+  const typing = isTyping()
+  if (typing) (document.activeElement as HTMLElement).blur()
+  return typing
 }
 
-const isTyping = (target: EventTarget | null): boolean =>
+export const isTyping = (target: EventTarget | null = document.activeElement): boolean =>
   target instanceof HTMLElement &&
   (target.matches('textarea, select, input:not([type=checkbox], [type=radio])') || target.isContentEditable)

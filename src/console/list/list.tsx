@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { handleKeys } from '../keyboard/keyboard.ts'
+import { takeFocus } from '../shell/heading.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
 import type { ListState } from './list-state.ts'
 
@@ -45,8 +46,7 @@ export function List<T>({ state, label, row, retry, more, empty }: ListProps<T>)
 /** Reading goes on where the new rows begin, or with what went wrong, which stands far above. */
 async function moreFrom(count: number, more: () => Promise<void>): Promise<void> {
   await more()
-  const next = rows()[count] ?? document.querySelector<HTMLElement>('.bad button')
-  next?.focus()
+  takeFocus(rows()[count] ?? document.querySelector<HTMLElement>('.bad button'))
 }
 
 /** Of each row what takes the focus: its link, or the first thing that can be pressed. */

@@ -3,7 +3,7 @@ import type { ThreadView } from '../../contract/reviewer.ts'
 import { hashOf } from '../route.ts'
 import { list } from '../router.ts'
 import { announce } from '../shell/announce.tsx'
-import { startReading } from '../shell/heading.tsx'
+import { startReading, takeFocus } from '../shell/heading.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { Ago, Countdown } from '../time/countdown.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
@@ -47,10 +47,10 @@ export function Outcome({ thread, view }: { readonly thread: ThreadState; readon
   )
 }
 
-/** It takes the focus: the button that was pressed may be gone, and this may stand far above what was on the screen. */
+/** It takes the focus: the button that was pressed may be gone, and this may stand far above what was on the screen. Not from a comment that somebody writes. */
 function Told({ notice }: { readonly notice: Notice }) {
   const element = useRef<HTMLDivElement>(null)
-  useLayoutEffect(() => element.current?.focus(), [])
+  useLayoutEffect(() => takeFocus(element.current), [])
   const { kind } = notice
   return (
     <div class={KINDS[kind]} tabIndex={-1} ref={element}>

@@ -1,0 +1,107 @@
+import type { Page, Route } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { INSTALL_MS } from '../debian.ts'
+import { type Agent, held, type Held, type Reviewer, until } from '../gateway-fixture.ts'
+import { type Console, openConsole, visit } from './browser.ts'
+
+/** Answers that come late, in another order than they were asked for, or never. */
+
+let console_: Console
+let bot: Agent
+let ben: Reviewer
+let ann: Page
+
+beforeAll(async () => {
+  console_ = await openConsole()
+  bot = await console_.world.agent()
+  ben = await console_.world.reviewer('ben')
+  ann = await console_.signedIn({ reviewer: 'ann' })
+}, INSTALL_MS)
+afterAll(async () => {
+  await console_.close()
+  expect(console_.misdeeds).toEqual([])
+})
+
+const button = (page: Page, name: string): ReturnType<Page['getByRole']> =>
+  page.getByRole('button', { name, exact: true })
+const comment = (page: Page): ReturnType<Page['getByRole']> => page.getByRole('textbox', { name: 'Comment' })
+async function show(page: Page, { thread }: Held): Promise<void> {
+  await visit(page, console_.world, `thread/${thread}`)
+  await page.getByRole('heading', { name: 'What would run' }).waitFor()
+}
+/** Two frames: whatever an answer brings about is drawn by then. */
+const drawn = (page: Page): Promise<unknown> =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
+
+interface Late {
+  /** The gateway has answered, and nobody has heard. */
+  readonly asked: Promise<void>
+  arrive(): Promise<void>
+}
+
+/** The next answer to an address is as old as its question, and arrives when it is told to. */
+async function late(page: Page, address: string | RegExp): Promise<Late> {
+  let heard = (): void => undefined
+  let bring = (): void => undefined
+  const asked = new Promise<void>((resolve) => (heard = resolve))
+  const brought = new Promise<void>((resolve) => (bring = resolve))
+  let over: Promise<void> = Promise.resolve()
+  const hold = (route: Route): Promise<void> =>
+    (over = (async () => {
+      const response = await route.fetch()
+      heard()
+      await brought
+      await route.fulfill({ response })
+    })())
+  await page.route(address, hold, { times: 1 })
+  return {
+    asked,
+    arrive: async () => {
+      bring()
+      await over
+      await drawn(page)
+    },
+  }
+}
+
+describe('keys that somebody types into a comment stay there', () => {
+  it('when the answer to the comment before comes: they would be shortcuts, and one of them approves', async () => {
+    const one = await held(bot)
+    await show(ann, one)
+    await comment(ann).fill('First')
+    const answer = await late(ann, '**/comments')
+    await button(ann, 'Only comment').click()
+    await answer.asked
+    await comment(ann).focus()
+    await ann.keyboard.press('End')
+    await ann.keyboard.type(', and then')
+    await answer.arrive()
+    await ann.getByText('Your comment is there for everybody.').waitFor()
+    await ann.keyboard.type(' a second')
+    expect(await comment(ann).inputValue()).toBe('First, and then a second')
+    expect((await ben.show(one.thread)).body.votes).toEqual([])
+    await comment(ann).fill('')
+  })
+
+  it('when the page before has heard that something is frozen', async () => {
+    const one = await held(bot)
+    await visit(ann, console_.world, 'agents')
+    await button(ann, 'Freeze a tool').click()
+    await ann.getByLabel('Tool', { exact: true }).fill('hold')
+    await ann.getByLabel('Why').fill('odd')
+    const answer = await late(ann, '**/freeze')
+    await button(ann, 'Freeze').click()
+    await answer.asked
+    await show(ann, one)
+    await comment(ann).focus()
+    await ann.keyboard.type('It is fine')
+    const read = ann.waitForResponse('**/review/agents')
+    await answer.arrive()
+    await read
+    await drawn(ann)
+    await ann.keyboard.type(' as it is')
+    expect(await comment(ann).inputValue()).toBe('It is fine as it is')
+    expect((await ben.show(one.thread)).body.votes).toEqual([])
+    await comment(ann).fill('')
+  })
+})
