@@ -105,3 +105,28 @@ describe('keys that somebody types into a comment stay there', () => {
     await comment(ann).fill('')
   })
 })
+
+describe('a picture of another revision', () => {
+  it('is never shown as one of this', async () => {
+    const square =
+      'iVBORw0KGgoAAAANSUhEUgAAACgAAAAoAQMAAAC2MCouAAAABlBMVEXIAAAAAABY3CUWAAAADElEQVR42mNgGFkAAADwAAE4aVpRAAAAAElFTkSuQmCC'
+    const images = [`data:image/png;base64,${square}`]
+    const one = await held(bot, { images })
+    await show(ann, one)
+    const picture = ann.getByRole('img', { name: 'Picture 1 of 1 from the agent' })
+    const here = (): Promise<boolean> => picture.evaluate((image: HTMLImageElement) => image.naturalWidth > 0)
+    const seen = (): Promise<string> =>
+      picture.screenshot({ animations: 'disabled' }).then((pixels) => pixels.toString('base64'))
+    await until(here)
+    const first = await seen()
+    const answer = await late(ann, '**/images/2/0')
+    const revision = { revision_id: 'r2', request_payload: { amount: 600 } }
+    await bot.revise(one.task, one.thread, revision, { images })
+    await button(ann, 'Look at revision 2').click()
+    await answer.asked
+    // a browser goes on drawing what was there until the next is
+    expect(await seen()).not.toBe(first)
+    await answer.arrive()
+    await until(here)
+  })
+})

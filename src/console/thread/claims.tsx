@@ -44,7 +44,13 @@ export function Claims({ view, revision }: ClaimsProps) {
         )}
       </dl>
       {images.map((text, index) => (
-        <Picture key={index} view={view} revision={revision} index={index} text={text} />
+        <Picture
+          key={`${revision.number}/${index}`}
+          view={view}
+          revision={revision}
+          index={index}
+          text={text}
+        />
       ))}
     </Panel>
   )
