@@ -130,3 +130,61 @@ describe('a picture of another revision', () => {
     await until(here)
   })
 })
+
+describe('the queue', () => {
+  it('keeps what came and what went while more was loaded', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    const other = await console_.world.agent('other')
+    const first = await held(other, { subject: 'Number 0.' })
+    for (let i = 1; i < 27; i++) await held(other, { subject: `Number ${i}.` })
+    await visit(page, console_.world, 'queue?agent=other')
+    await page.getByText('Number 24.').waitFor()
+    const answer = await late(page, /cursor=/)
+    await button(page, 'Load more').click()
+    await answer.asked
+    await ben.approve(first.thread)
+    await page.getByText('Number 0.').waitFor({ state: 'detached' })
+    await held(other, { subject: 'Came meanwhile' })
+    await page.getByText('Just arrived').waitFor()
+    const field = page.getByLabel('agent')
+    await field.focus()
+    await answer.arrive()
+    await page.getByText('Number 26.').waitFor()
+    expect(await field.evaluate((element) => element === document.activeElement)).toBe(true)
+    expect(await page.getByText('Number 0.').count()).toBe(0)
+    expect(await page.getByText('Came meanwhile').count()).toBe(1)
+  })
+
+  it('says of no call that it has just arrived when it was decided while another page was open', async () => {
+    const page = await console_.signedIn({ reviewer: 'cat' })
+    const one = await held(bot)
+    await page.getByText('Just arrived').click()
+    await page.getByRole('heading', { name: 'What would run' }).waitFor()
+    await page.getByRole('button', { name: /^Approve/ }).click()
+    await page.getByText('You approved revision 1.').waitFor()
+    await page.getByText('Back to the queue').click()
+    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    await page.waitForFunction(() => !document.querySelector('[aria-busy=true]'))
+    expect(await page.locator(`a[href$="${one.thread}"]`).count()).toBe(0)
+  })
+
+  it('counts by the answer that was asked for last', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    const counted = (): Promise<string | null> => page.locator('nav .count').textContent()
+    await page.locator('nav .count').waitFor()
+    const before = Number(await counted())
+    const answer = await late(page, '**/review/counts')
+    const one = await held(bot)
+    await answer.asked
+    await ben.approve(one.thread)
+    const two = await held(bot)
+    const three = await held(bot)
+    await page.waitForFunction(
+      (n) => document.querySelector('nav .count')?.textContent === String(n),
+      before + 2,
+    )
+    await answer.arrive()
+    expect(Number(await counted())).toBe(before + 2)
+    for (const { thread } of [two, three]) await ben.approve(thread)
+  })
+})

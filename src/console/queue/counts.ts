@@ -12,9 +12,16 @@ export const waiting = computed(
 const TOGETHER_MS = 250
 let due: ReturnType<typeof setTimeout> | undefined
 
+let asked = 0
+let taken = 0
+
+/** An answer is dropped when one that was asked for later has come already. */
 export async function loadCounts(): Promise<void> {
+  const mine = ++asked
   const answer = await get<ThreadCounts>('review/counts')
-  if (answer.ok) counts.value = answer.body
+  if (!answer.ok || mine < taken) return
+  taken = mine
+  counts.value = answer.body
 }
 
 /** Changes come in bursts: they are counted once. */

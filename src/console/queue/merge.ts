@@ -15,22 +15,21 @@ export function merge(
   me: string,
 ): Merged {
   const { items, cursor } = loaded
-  const known = items.some((one) => one.thread_id === thread.thread_id)
+  const is = (one: ThreadSummary): boolean => one.thread_id === thread.thread_id
   if (!matches(thread, filters, me)) {
-    return { ...loaded, items: items.filter((one) => one.thread_id !== thread.thread_id), arrived: false }
+    return { ...loaded, items: items.filter((one) => !is(one)), arrived: false }
   }
-  if (known) {
-    const replaced = items.map((one) => (one.thread_id === thread.thread_id ? thread : one))
-    return { ...loaded, items: replaced, arrived: false }
+  if (items.some(is)) {
+    return { ...loaded, items: items.map((one) => (is(one) ? thread : one)), arrived: false }
   }
-  const at = items.findIndex((one) => isBefore(thread, one))
+  const at = items.findIndex((one) => ageOf(thread) < ageOf(one))
   if (at === -1 && cursor !== undefined) return { ...loaded, arrived: true }
   const place = at === -1 ? items.length : at
   return { ...loaded, items: items.toSpliced(place, 0, thread), arrived: true }
 }
 
-const isBefore = (a: ThreadSummary, b: ThreadSummary): boolean =>
-  a.created_at < b.created_at || (a.created_at === b.created_at && a.thread_id < b.thread_id)
+/** Sorts as the API does: moments are texts of one length. */
+const ageOf = ({ created_at, thread_id }: ThreadSummary): string => created_at + thread_id
 
 /** As the API would answer; words of a search are left to it. */
 export function matches(thread: ThreadSummary, filters: Filters, me: string): boolean {

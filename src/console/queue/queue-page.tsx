@@ -23,10 +23,14 @@ const meanwhile: ThreadChange[] = []
 /** What waits, oldest first, live. Nothing that happens moves the focus, or what is above it. */
 export function QueuePage({ filters }: { readonly filters: Filters }) {
   const asked = { ...filters, status: 'pending_review' }
-  const load = (): void =>
-    void list.load(addressOf(asked)).then(() => {
-      if (!list.state.value.loading) meanwhile.splice(0).forEach((change) => apply(change, asked))
-    })
+  const catchUp = (): void => {
+    if (!list.state.value.loading) meanwhile.splice(0).forEach((change) => apply(change, asked))
+  }
+  const load = (): void => {
+    // it may have been decided while nobody listened here
+    latest.value = undefined
+    void list.load(addressOf(asked)).then(catchUp)
+  }
   // before the first painting: rows that answer another address are never seen
   useLayoutEffect(() => {
     load()
@@ -52,7 +56,7 @@ export function QueuePage({ filters }: { readonly filters: Filters }) {
         row={(thread) => (
           <ThreadRow key={thread.thread_id} thread={thread} fresh={fresh.value.has(thread.thread_id)} />
         )}
-        more={list.more}
+        more={() => list.more().then(catchUp)}
         retry={load}
         empty={shown ? <NothingHere /> : <AllDone />}
       />
