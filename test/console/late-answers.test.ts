@@ -64,6 +64,20 @@ async function late(page: Page, address: string | RegExp): Promise<Late> {
   }
 }
 
+describe('a stream that never opens', () => {
+  it('is a lost one: the page says so and reads again', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    await page.route('**/review/stream', () => undefined)
+    await page.clock.install()
+    await page.reload()
+    await page.getByText('Nothing waits.').waitFor()
+    await held(bot, { subject: 'Nobody was told' })
+    await page.clock.runFor(20_000)
+    await page.getByText('Connection lost: trying again').waitFor({ timeout: 5_000 })
+    await page.getByText('Nobody was told').waitFor({ timeout: 5_000 })
+  })
+})
+
 describe('keys that somebody types into a comment stay there', () => {
   it('when the answer to the comment before comes: they would be shortcuts, and one of them approves', async () => {
     const one = await held(bot)
@@ -186,5 +200,29 @@ describe('the queue', () => {
     await answer.arrive()
     expect(Number(await counted())).toBe(before + 2)
     for (const { thread } of [two, three]) await ben.approve(thread)
+  })
+})
+
+describe('an answer that never comes', () => {
+  it('leaves nothing busy for ever', async () => {
+    const one = await held(bot)
+    const page = await console_.signedIn({ reviewer: 'cat' })
+    await page.addInitScript(() => {
+      AbortSignal.timeout = (ms) => {
+        const end = new AbortController()
+        addEventListener('patience', () => end.abort(new DOMException(`${ms} ms`, 'TimeoutError')))
+        return end.signal
+      }
+    })
+    await page.reload()
+    await show(page, one)
+    const voted = page.waitForRequest('**/votes')
+    await page.route('**/votes', () => undefined, { times: 1 })
+    await page.getByRole('button', { name: /^Approve/ }).click()
+    await voted
+    await page.evaluate(() => dispatchEvent(new Event('patience')))
+    await page.getByText('The outcome is unknown.').waitFor({ timeout: 5_000 })
+    await page.getByRole('button', { name: /^Approve/ }).click()
+    await page.getByText('You approved revision 1.').waitFor()
   })
 })

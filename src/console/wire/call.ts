@@ -8,8 +8,8 @@ export type Refusal = Pick<Problem, 'title' | 'detail' | 'errors'> & {
 }
 
 export type Outcome<T> =
-  | { readonly ok: true; readonly body: T }
-  | { readonly ok: false; readonly problem: Refusal }
+  | { readonly ok: true; readonly body: T; readonly problem?: never }
+  | { readonly ok: false; readonly problem: Refusal; readonly body?: never }
 
 export interface Request {
   /** A text is JSON already, and is sent to the letter. */
@@ -33,6 +33,9 @@ export function beginSession(): void {
   sessions += 1
 }
 
+/** After this no answer is expected any more: whoever waits would be kept from acting for ever. */
+const PATIENCE_MS = 60_000
+
 /** One call of the gateway. Never throws: what went wrong is part of the answer. */
 export async function call<T>(method: string, path: string, request: Request = {}): Promise<Outcome<T>> {
   const session = sessions
@@ -42,6 +45,7 @@ export async function call<T>(method: string, path: string, request: Request = {
       method,
       ...contentOf(request),
       redirect: 'error',
+      signal: AbortSignal.timeout(PATIENCE_MS),
       cache: 'no-store',
     })
   } catch {
@@ -94,4 +98,4 @@ const unreadable = (status: number): Refusal => ({
 })
 
 /** Nobody knows whether it happened: look again before anything else. */
-export const isUnknown = ({ code }: Refusal): boolean => code === 'outcome_unknown'
+export const isUnknown = (problem?: Refusal): boolean => problem?.code === 'outcome_unknown'

@@ -61,9 +61,10 @@ export function startStream(signedOut: () => void): void {
     clearTimeout(timer)
     timer = setTimeout(() => retry(signedOut), RETRY_MS)
   }
-  source.onerror = lost
+  // something between here and the gateway may keep it from ever opening
+  timer = setTimeout(lost, RETRY_MS)
   // a machine that sleeps or leaves its network says so at once; its connections may take minutes to notice
-  window.onoffline = lost
+  window.onoffline = source.onerror = lost
   // what happened before this, the page may have read too early
   source.addEventListener('hello', everybodyReads)
   source.addEventListener('reset', everybodyReads)
