@@ -226,3 +226,79 @@ describe('an answer that never comes', () => {
     await page.getByText('You approved revision 1.').waitFor()
   })
 })
+
+describe('an answer that fails late', () => {
+  it('says nothing of what has been read since', async () => {
+    const one = await held(bot)
+    await show(ann, one)
+    let fail = (): Promise<void> => Promise.resolve()
+    const asked = new Promise<void>((resolve) => {
+      const hold = (route: Route): void => {
+        fail = () => route.abort('connectionreset')
+        resolve()
+      }
+      void ann.route(`**/threads/${one.thread}`, hold, { times: 1 })
+    })
+    const say = (text: string): Promise<unknown> =>
+      ben.call('POST', `threads/${one.thread}/comments`, { body: { comment: text } })
+    await say('Nobody has heard this')
+    await asked
+    await say('This came first')
+    await ann.getByText('This came first').waitFor()
+    await fail()
+    await drawn(ann)
+    expect(await ann.getByText('cannot be reached').count()).toBe(0)
+  })
+})
+
+describe('freezing', () => {
+  it('is shown by the answer that was asked for last', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    const answer = await late(page, '**/review/agents')
+    await visit(page, console_.world, 'agents')
+    await answer.asked
+    await button(page, 'Freeze a tool').click()
+    await page.getByLabel('Tool', { exact: true }).fill('t')
+    await page.getByLabel('Why').fill('odd')
+    await button(page, 'Freeze').click()
+    await page.getByText('The tool t is frozen').waitFor()
+    await answer.arrive()
+    expect(await page.getByText('The tool t is frozen').count()).toBe(1)
+  })
+
+  it('that is answered late closes no other dialog', async () => {
+    await visit(ann, console_.world, 'agents')
+    await button(ann, 'Freeze a tool').click()
+    await ann.getByLabel('Tool', { exact: true }).fill('search')
+    await ann.getByLabel('Why').fill('odd')
+    const answer = await late(ann, '**/admin/freeze')
+    await button(ann, 'Freeze').click()
+    await answer.asked
+    await ann.keyboard.press('Escape')
+    await button(ann, 'Freeze selfie').click()
+    await ann.getByLabel('Why').fill('A long story')
+    await answer.arrive()
+    await ann.getByText('The tool search is frozen').waitFor()
+    expect(await ann.getByLabel('Why').inputValue()).toBe('A long story')
+    await ann.keyboard.press('Escape')
+  })
+
+  it('whose outcome is unknown is looked at again', async () => {
+    await visit(ann, console_.world, 'queue')
+    await visit(ann, console_.world, 'agents')
+    await ann.route(
+      '**/admin/freeze',
+      async (route) => {
+        await route.fetch()
+        await route.abort('connectionreset')
+      },
+      { times: 1 },
+    )
+    await button(ann, 'Freeze selfie').click()
+    await ann.getByLabel('Why').fill('odd')
+    await button(ann, 'Freeze').click()
+    await ann.getByText('It may have taken effect, or not.').waitFor()
+    await button(ann, 'Cancel').click()
+    await ann.getByText('selfie is frozen').waitFor({ timeout: 5_000 })
+  })
+})

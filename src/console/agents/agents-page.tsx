@@ -18,8 +18,10 @@ export function AgentsPage() {
     asked.value = { act, scope }
   }
   const unknown = useSignal<string | undefined>(undefined)
+  const shown = asked.value
   const close = (done: boolean, name?: string): void => {
-    asked.value = undefined
+    // by the time of a late answer another dialog may be open
+    if (asked.value === shown) asked.value = undefined
     unknown.value = name
     // the button that was pressed goes when the answer comes
     if (done) void load().then(startReading)
@@ -36,7 +38,7 @@ export function AgentsPage() {
           </>
         )}
       </div>
-      {asked.value && <FreezeDialog {...asked.value} close={close} />}
+      {shown && <FreezeDialog {...shown} close={close} />}
       {unknown.value && (
         <p class="note bad" role="alert">
           Frozen, but policy knows no <code>{unknown.value}</code>: check the spelling.

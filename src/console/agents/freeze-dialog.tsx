@@ -3,7 +3,7 @@ import type { FreezeView } from '../../contract/freeze.ts'
 import { me } from '../session/session.ts'
 import { Dialog } from '../shell/dialog.tsx'
 import { announce } from '../shell/announce.tsx'
-import { call, type Refusal } from '../wire/call.ts'
+import { call, isUnknown, type Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
 
 export type Scope = Pick<FreezeView, 'agent' | 'tool'>
@@ -14,7 +14,7 @@ export interface Asked {
 }
 
 interface FreezeDialogProps extends Asked {
-  /** `done` when something was changed; `unknown` is a name that no policy knows. */
+  /** `done` when something was changed, or may have been; `unknown` is a name that no policy knows. */
   readonly close: (done: boolean, unknown?: string) => void
 }
 
@@ -42,13 +42,14 @@ export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
     const body = { tenant: me.value?.tenant, ...named, reason: reason.value }
     const answer = await call<{ readonly known: boolean } | undefined>('POST', `admin/${act}`, { body })
     busy.value = false
-    refused.value = answer.ok ? undefined : answer.problem
+    refused.value = answer.problem
     if (!answer.ok) return
     announce(`${nameOf(named)}: done.`)
     close(true, answer.body?.known === false ? nameOf(named) : undefined)
   }
+  const leave = (): void => close(isUnknown(refused.value))
   return (
-    <Dialog title={asksTool ? `${verb} a tool` : `${verb} ${nameOf(scope)}`} close={() => close(false)}>
+    <Dialog title={asksTool ? `${verb} a tool` : `${verb} ${nameOf(scope)}`} close={leave}>
       <form class="stack" onSubmit={(event) => void send(event)}>
         <p>{MEANS[act]}</p>
         {asksTool && (
@@ -75,7 +76,7 @@ export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
         </label>
         {refused.value && <ProblemNote problem={refused.value} />}
         <div class="acts">
-          <button type="button" onClick={() => close(false)}>
+          <button type="button" onClick={leave}>
             Cancel
           </button>
           <button class={act === 'freeze' ? 'reject' : 'main'}>{verb}</button>

@@ -22,8 +22,8 @@ export function Playground() {
     busy.value = true
     const outcome = await call<ExplanationView>('POST', 'admin/policies/explain', { body: text.value })
     busy.value = false
-    answer.value = outcome.ok ? outcome.body : undefined
-    problem.value = outcome.ok ? undefined : outcome.problem
+    answer.value = outcome.body
+    problem.value = outcome.problem
   }
   return (
     <Panel title="Try a call">

@@ -21,6 +21,7 @@ export function createThread(id: string) {
   const view = signal<ThreadView | undefined>(undefined)
   const next = signal<ThreadView | undefined>(undefined)
   const problem = signal<Refusal | undefined>(undefined)
+  let asked = 0
   const diffFrom = signal<number | undefined>(undefined)
 
   /** Answers may overtake each other: what is older than what is here already is no news. */
@@ -29,13 +30,6 @@ export function createThread(id: string) {
     if (lastRecord(fetched) < lastRecord(next.value ?? shown)) return
     if (shown === undefined || shown.revision === fetched.revision) view.value = fetched
     else next.value = fetched
-  }
-
-  function show(fetched: ThreadView, seen: number): void {
-    next.value = undefined
-    view.value = fetched
-    diffFrom.value = seen
-    announce(`Revision ${fetched.revision} is shown, with what changed since revision ${seen}`)
   }
 
   const path = `review/threads/${encodeURIComponent(id)}`
@@ -51,12 +45,18 @@ export function createThread(id: string) {
     ...readingOf(view),
     take,
     load: async (): Promise<void> => {
+      const mine = ++asked
       const answer = await get<ThreadView>(path)
-      problem.value = answer.ok ? undefined : answer.problem
+      if (mine === asked) problem.value = answer.problem
       if (answer.ok) take(answer.body)
     },
     lookAtNext: (): void => {
-      if (next.value && view.value) show(next.value, view.value.revision)
+      const seen = view.value?.revision
+      if (!next.value) return
+      view.value = next.value
+      next.value = undefined
+      diffFrom.value = seen
+      announce(`Revision ${view.value.revision} is shown, with what changed since revision ${seen}`)
     },
     toggleDiff: (): void => {
       const number = view.value?.revision ?? 1

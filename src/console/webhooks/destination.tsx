@@ -41,7 +41,7 @@ export function Destination({ id, state }: DestinationProps) {
   useEffect(() => void read(), [state])
   const act: Act = async (below, body, say) => {
     const answer = await call<never>('POST', `${path}/${below}`, body && { body })
-    refused.value = answer.ok ? undefined : answer.problem
+    refused.value = answer.problem
     said.value = answer.ok ? say(answer.body) : ''
     await both()
     look()

@@ -1,5 +1,5 @@
 import { useSignal } from '../signal.ts'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { get, type Refusal } from './call.ts'
 
 interface Read<T> {
@@ -7,12 +7,15 @@ interface Read<T> {
   readonly problem?: Refusal
 }
 
-/** What an address answers, read when a page opens. What is there stays until the next answer comes. */
+/** What an address answers, read when a page opens. What is there stays until the next answer comes; only the one that was asked for last counts. */
 export function useResource<T>(path: string) {
   const read = useSignal<Read<T>>({})
+  const asked = useRef(0)
   const load = async (): Promise<void> => {
+    const mine = ++asked.current
     const answer = await get<T>(path)
-    read.value = answer.ok ? answer : ({ body: read.value.body, problem: answer.problem } as Read<T>)
+    if (mine !== asked.current) return
+    read.value = { body: read.value.body, ...answer } as Read<T>
   }
   useEffect(() => void load(), [path])
   return { ...read.value, load }
