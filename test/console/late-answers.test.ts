@@ -302,3 +302,42 @@ describe('freezing', () => {
     await ann.getByText('selfie is frozen').waitFor({ timeout: 5_000 })
   })
 })
+
+describe('who is signed in', () => {
+  it('is not told that nothing can be reached by an answer that was asked for before', async () => {
+    const { world } = console_
+    const page = await console_.open()
+    let fail = (): Promise<void> => Promise.resolve()
+    const asked = new Promise<void>((resolve) => {
+      void page.route(
+        '**/review/me',
+        (route) => {
+          fail = () => route.abort('connectionreset')
+          resolve()
+        },
+        { times: 1 },
+      )
+    })
+    await page.goto(`${world.url}/console/#/sign-in/${await world.link('cat')}`)
+    await asked
+    await page.getByRole('button', { name: 'Sign in with this link' }).click()
+    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    await fail()
+    await drawn(page)
+    expect(await page.getByRole('heading', { name: 'Queue' }).count()).toBe(1)
+    expect(await page.getByText('cannot be reached').count()).toBe(0)
+  })
+
+  it('is named by every tab also when the one that signed in cannot load again', async () => {
+    const { world } = console_
+    const page = await console_.signedIn({ reviewer: 'cat' })
+    const other = await page.context().newPage()
+    await other.goto(`${world.url}/console/`)
+    await other.getByRole('heading', { name: 'Queue' }).waitFor()
+    await other.getByRole('button', { name: 'Cat Cox' }).waitFor()
+    await visit(other, world, `sign-in/${await world.link('ben')}`)
+    await other.route('**/review/me', (route) => route.abort())
+    await other.getByRole('button', { name: 'Sign in with this link' }).click()
+    await page.getByRole('button', { name: 'Ben Bay' }).waitFor({ timeout: 5_000 })
+  })
+})

@@ -17,15 +17,14 @@ export async function startSession(): Promise<void> {
     if (holder && data !== holder) location.reload()
   }
   const answer = await get<Me>('review/me')
-  loadProblem.value = answer.ok || answer.problem.status === 401 ? undefined : answer.problem
+  loadProblem.value = answer.ok || me.value || answer.problem.status === 401 ? undefined : answer.problem
   if (answer.ok) enter(answer.body)
 }
 
 export async function signIn(link: string): Promise<Refusal | undefined> {
   const answer = await call<Me>('POST', 'review/session', { body: { link } })
-  if (!answer.ok) return answer.problem
-  enter(answer.body)
-  return undefined
+  if (answer.ok) enter(answer.body)
+  return answer.problem
 }
 
 export async function signOut(everywhere: boolean): Promise<Refusal | undefined> {
@@ -46,12 +45,13 @@ let tabs: BroadcastChannel | undefined
 
 function enter(who: Me): void {
   const person = `${who.tenant}/${who.reviewer}`
+  // before anything else, which may fail: the cookie is this person's already
+  tabs?.postMessage(person)
   // somebody else begins with a page that knows nothing of the one before
   if (person !== (holder ??= person)) return location.reload()
   ended.value = false
   beginSession()
   me.value = who
-  tabs?.postMessage(person)
   startStream(leave)
 }
 
