@@ -26,7 +26,7 @@ export function App() {
 /** How many wait, and where one is. */
 function titleOf(page: Page): string {
   const where =
-    page === 'queue' || page === 'sign-in' ? '' : `${page.charAt(0).toUpperCase()}${page.slice(1)} · `
+    page === 'queue' || page === 'sign-in' ? '' : `${page.replace(/^./, (first) => first.toUpperCase())} · `
   return `${waiting.value === undefined ? '' : `(${waiting.value}) `}${where}Countersign`
 }
 

@@ -34,13 +34,17 @@ const drawn = (page: Page): Promise<unknown> =>
   page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
 
 interface Late {
-  /** The gateway has answered, and nobody has heard. */
+  /** The question has come, and nobody has heard the answer. */
   readonly asked: Promise<void>
   arrive(): Promise<void>
 }
 
-/** The next answer to an address is as old as its question, and arrives when it is told to. */
-async function late(page: Page, address: string | RegExp): Promise<Late> {
+/** The next question to an address gets what `answer` makes of it, in two parts: when it has come, and when it is told to. */
+async function heldBack(
+  page: Page,
+  address: string | RegExp,
+  answer: (route: Route) => Promise<() => Promise<void>>,
+): Promise<Late> {
   let heard = (): void => undefined
   let bring = (): void => undefined
   const asked = new Promise<void>((resolve) => (heard = resolve))
@@ -48,10 +52,10 @@ async function late(page: Page, address: string | RegExp): Promise<Late> {
   let over: Promise<void> = Promise.resolve()
   const hold = (route: Route): Promise<void> =>
     (over = (async () => {
-      const response = await route.fetch()
+      const end = await answer(route)
       heard()
       await brought
-      await route.fulfill({ response })
+      await end()
     })())
   await page.route(address, hold, { times: 1 })
   return {
@@ -63,6 +67,17 @@ async function late(page: Page, address: string | RegExp): Promise<Late> {
     },
   }
 }
+
+/** The next answer to an address is as old as its question, and arrives when it is told to. */
+const late = (page: Page, address: string | RegExp): Promise<Late> =>
+  heldBack(page, address, async (route) => {
+    const response = await route.fetch()
+    return () => route.fulfill({ response })
+  })
+
+/** The connection of the next question to an address breaks when it is told to. */
+const lost = (page: Page, address: string): Promise<Late> =>
+  heldBack(page, address, (route) => Promise.resolve(() => route.abort('connectionreset')))
 
 describe('a stream that never opens', () => {
   it('is a lost one: the page says so and reads again', async () => {
@@ -231,23 +246,33 @@ describe('an answer that fails late', () => {
   it('says nothing of what has been read since', async () => {
     const one = await held(bot)
     await show(ann, one)
-    let fail = (): Promise<void> => Promise.resolve()
-    const asked = new Promise<void>((resolve) => {
-      const hold = (route: Route): void => {
-        fail = () => route.abort('connectionreset')
-        resolve()
-      }
-      void ann.route(`**/threads/${one.thread}`, hold, { times: 1 })
-    })
+    const answer = await lost(ann, `**/threads/${one.thread}`)
     const say = (text: string): Promise<unknown> =>
       ben.call('POST', `threads/${one.thread}/comments`, { body: { comment: text } })
     await say('Nobody has heard this')
-    await asked
+    await answer.asked
     await say('This came first')
     await ann.getByText('This came first').waitFor()
-    await fail()
-    await drawn(ann)
+    await answer.arrive()
     expect(await ann.getByText('cannot be reached').count()).toBe(0)
+  })
+})
+
+describe('a comment that is on its way', () => {
+  it('is still one when somebody leaves the thread and comes back: what is added then is kept', async () => {
+    const one = await held(bot)
+    await show(ann, one)
+    await comment(ann).fill('First')
+    const answer = await late(ann, '**/comments')
+    await button(ann, 'Only comment').click()
+    await answer.asked
+    await visit(ann, console_.world, 'queue')
+    await show(ann, one)
+    await comment(ann).fill('First, and a second')
+    await answer.arrive()
+    await ann.reload()
+    expect(await comment(ann).inputValue()).toBe('First, and a second')
+    await comment(ann).fill('')
   })
 })
 
@@ -307,23 +332,12 @@ describe('who is signed in', () => {
   it('is not told that nothing can be reached by an answer that was asked for before', async () => {
     const { world } = console_
     const page = await console_.open()
-    let fail = (): Promise<void> => Promise.resolve()
-    const asked = new Promise<void>((resolve) => {
-      void page.route(
-        '**/review/me',
-        (route) => {
-          fail = () => route.abort('connectionreset')
-          resolve()
-        },
-        { times: 1 },
-      )
-    })
+    const answer = await lost(page, '**/review/me')
     await page.goto(`${world.url}/console/#/sign-in/${await world.link('cat')}`)
-    await asked
+    await answer.asked
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
     await page.getByRole('heading', { name: 'Queue' }).waitFor()
-    await fail()
-    await drawn(page)
+    await answer.arrive()
     expect(await page.getByRole('heading', { name: 'Queue' }).count()).toBe(1)
     expect(await page.getByText('cannot be reached').count()).toBe(0)
   })

@@ -24,8 +24,7 @@ export function merge(
   }
   const at = items.findIndex((one) => ageOf(thread) < ageOf(one))
   if (at === -1 && cursor !== undefined) return { ...loaded, arrived: true }
-  const place = at === -1 ? items.length : at
-  return { ...loaded, items: items.toSpliced(place, 0, thread), arrived: true }
+  return { ...loaded, items: items.toSpliced(at === -1 ? items.length : at, 0, thread), arrived: true }
 }
 
 /** Sorts as the API does: moments are texts of one length. */
@@ -44,10 +43,6 @@ export function matches(thread: ThreadSummary, filters: Filters, me: string): bo
     same.every(([want, is]) => want === undefined || want === is) &&
     (filters.group === undefined || [...thread.groups, ...thread.escalated_to].includes(filters.group)) &&
     (filters.mine === undefined || thread.mine) &&
-    isClaimed(filters.claimed, thread.claim?.reviewer, me)
+    (filters.claimed === undefined || thread.claim?.reviewer === (filters.claimed === 'me' ? me : undefined))
   )
-}
-
-function isClaimed(wanted: string | undefined, by: string | undefined, me: string): boolean {
-  return wanted === undefined || by === (wanted === 'me' ? me : undefined)
 }

@@ -65,17 +65,23 @@ export function createThread(id: string) {
   }
 }
 
-/** What somebody has begun to say outlasts the page and the session, also where signing in again leads over another site. */
+/**
+ * What somebody has begun to say outlasts the page and the session, also where signing in again leads over another site. Where it is kept is
+ * the truth: an act that is still on its way from an earlier visit to the thread compares with that.
+ */
 function draftOf(id: string): Signal<string> {
   const key = `${me.value?.reviewer} ${id}`
-  const draft = signal(sessionStorage.getItem(key) ?? '')
+  const kept = (): string => sessionStorage.getItem(key) ?? ''
+  const drawn = signal(kept())
   return {
     get value() {
-      return draft.value
+      // read for the sake of what draws it
+      void drawn.value
+      return kept()
     },
     set value(text) {
-      draft.value = text
       sessionStorage.setItem(key, text)
+      drawn.value = text
     },
   }
 }
