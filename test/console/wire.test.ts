@@ -5,7 +5,13 @@ import { say, vote } from '../../src/console/thread/thread-acts.ts'
 import { call } from '../../src/console/wire/call.ts'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 
-beforeEach(() => vi.stubGlobal('sessionStorage', { getItem: () => null, setItem: () => undefined }))
+beforeEach(() => {
+  const kept = new Map<string, string>()
+  vi.stubGlobal('sessionStorage', {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, text: string) => void kept.set(key, text),
+  })
+})
 afterEach(() => vi.unstubAllGlobals())
 
 /** Each request is answered when the test says so. */
