@@ -4,7 +4,7 @@ import type { IndexEntry } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { freezeGuard, freezesNow, frozenEnd } from './freezes.ts'
 import { ALL_FREEZES, neverPurge, readPurged } from './purge.ts'
-import { INDEX, read } from './records.ts'
+import { INDEX, read, unlessBroken } from './records.ts'
 import { type Plan, transact } from './transact.ts'
 
 const PAGE = 200
@@ -28,7 +28,9 @@ export async function sweepFrozen(deps: Deps, tenant: string): Promise<Plan<void
 async function endThread(deps: Deps, tenant: string, thread_id: string): Promise<void> {
   await transact(deps, tenant, async (): Promise<Plan<void>> => {
     const known = await freezesNow(deps, tenant)
-    const thread = await read(deps.store, tenant, 'thread', thread_id)
+    const thread = await unlessBroken(read(deps.store, tenant, 'thread', thread_id))
+    // it keeps the others from nothing, and acts on nothing itself: whoever mends it finds it frozen
+    if (thread === 'broken') return { answer: undefined }
     const plan = thread && frozenEnd(deps, thread, known)
     return { ...plan, answer: undefined }
   })

@@ -7,6 +7,7 @@ import {
   type Agent,
   type Answer,
   approved,
+  breakThread,
   held,
   HOUR,
   newTask,
@@ -282,6 +283,23 @@ describe('what is under way', () => {
     ])
     expect((await ann.show(foreign.thread)).body.status).toBe('pending_review')
     expect(await world.evidenceOf(() => world.due())).toEqual([])
+  })
+
+  it('is ended where another thread has a broken record; that one, too, when the record is mended', async () => {
+    const broken = await held(bot)
+    const [waiting, proved] = [await held(bot), await approved(bot, ann)]
+    const mend = await breakThread(world, broken.thread)
+    await act('freeze', { agent: 'bot' })
+    const ended = async (): Promise<unknown[]> => {
+      const records = await world.evidenceOf(() => world.due().catch(() => undefined))
+      return records
+        .filter(({ record }) => record.type === 'review.frozen')
+        .map(({ record }) => record.thread_id)
+    }
+    expect(await ended()).toEqual(expect.arrayContaining([waiting.thread, proved.thread]))
+    await mend()
+    expect((await ann.vote(broken.thread, { decision: 'approve', revision: 1 })).status).toBe(409)
+    expect((await bot.poll({ thread_id: broken.thread })).body.status).toBe('rejected')
   })
 
   it('ends a poll that waits', async () => {
