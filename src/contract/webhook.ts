@@ -46,7 +46,6 @@ export const WebhookTeamsBody = Type.Object({
     }),
   ),
 })
-export type WebhookTeamsBody = Static<typeof WebhookTeamsBody>
 
 /** The body of a delivery. Never a token. */
 export const WebhookBody = Type.Object({

@@ -45,6 +45,16 @@ export function eligible(requirement: ReviewRequirement, person: Person, elapsed
   return requirement.seats.some((seat) => fits(seat, person, elapsed))
 }
 
+/** Groups whose people may fill a seat by then. */
+export function groupsBy({ seats }: Pick<ReviewRequirement, 'seats'>, elapsed: number): string[] {
+  const escalated = seats.flatMap((seat) => escalatedGroups(seat, elapsed))
+  return [...new Set([...seats.map(({ group }) => group), ...escalated])]
+}
+
+/** Groups whose people may fill a seat at any time. */
+export const groupsEver = (requirement: Pick<ReviewRequirement, 'seats'>): string[] =>
+  groupsBy(requirement, Infinity)
+
 export function escalatedGroups(seat: Seat, elapsed: number): string[] {
   return seat.escalate.filter((one) => elapsed >= one.after_ms).map((one) => one.group)
 }

@@ -34,6 +34,9 @@ const MOVED: Readonly<Record<Thread['status'], (thread: Thread) => ThreadEvent>>
     ended_at !== undefined && message.startsWith('expired: ') ? 'review.expired' : 'review.rejected',
 }
 
+/** What people read: a line of text, or a card of Microsoft Teams. */
+export type ChatFormat = 'chat' | 'teams'
+
 /** Somewhere that deliveries go to. */
 export interface Destination {
   readonly id: string
@@ -41,8 +44,8 @@ export interface Destination {
   /** All when absent. */
   readonly events?: readonly string[]
   readonly payload: 'thin' | 'full'
-  /** What people read, instead of the event: a line of text, or a card of Microsoft Teams. */
-  readonly format?: 'chat' | 'teams'
+  /** Instead of the event. */
+  readonly format?: ChatFormat
   /** The current one first; an earlier one signs too until its time is over. */
   readonly secrets: readonly { readonly secret: string; readonly until?: number }[]
   readonly created_at: number
@@ -59,7 +62,7 @@ export function isToldOf({ events, paused }: Destination, event: string): boolea
 const SHOWN_OF_SECRET = 4
 
 /** What it is told is for people, not for programs. */
-export const isChat = (format: string | undefined): format is 'chat' | 'teams' =>
+export const isChat = (format: string | undefined): format is ChatFormat =>
   format === 'chat' || format === 'teams'
 
 /** Whoever knows the URL of a chat can write into it, so people and evidence see no more than tells two of them apart. */

@@ -1,5 +1,6 @@
 import { SYSTEM } from '../domain/evidence.ts'
 import { type FreezeScope, withFreeze, withoutFreeze } from '../domain/freeze.ts'
+import { groupsEver } from '../domain/quorum.ts'
 import { holds, listOf, momentOf, textOf, type ToldRecord } from './record.ts'
 import type { ToldPerson, ToldRequirement } from './requirement.ts'
 import { holdsDrawn, SLACK_MS, type Told, type ToldSession, type Vouched } from './told.ts'
@@ -99,10 +100,10 @@ const NOT_VOUCHED = 'only a single sign-on vouches for groups'
 export function holdsVouched(
   told: Told,
   { reviewer, via, groups }: ToldPerson & { readonly via: string },
-  { seats }: ToldRequirement,
+  requirement: ToldRequirement,
 ): void {
   if (via !== 'oidc') return holds(groups === undefined, NOT_VOUCHED)
-  const wanted = new Set(seats.flatMap(({ group, escalate }) => [group, ...escalate.map((one) => one.group)]))
+  const wanted = new Set(groupsEver(requirement))
   const text = groups && JSON.stringify(groups)
   const sessions = told.signedIn.get(wayOf(reviewer, via))?.groups.keys() ?? []
   const vouched = [...sessions].some((all) => thatCount(all, wanted) === text)

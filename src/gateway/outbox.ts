@@ -2,8 +2,8 @@ import type { WebhookBody, WebhookChatBody } from '../contract/webhook.ts'
 import { defined } from '../contract/defined.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { type CardMessage, chatCard, chatText } from '../domain/chat.ts'
-import { type Destination, isChat, isToldOf, type ThreadEvent } from '../domain/webhook.ts'
-import { escalatedGroups } from '../domain/quorum.ts'
+import { type ChatFormat, type Destination, isChat, isToldOf, type ThreadEvent } from '../domain/webhook.ts'
+import { groupsBy } from '../domain/quorum.ts'
 import type { Thread } from '../domain/thread.ts'
 import type { Guard, Write } from '../store/store.ts'
 import type { Leased } from './deliverer.ts'
@@ -54,18 +54,13 @@ export function threadNotice(
       ...defined({ workflow_name: thread.workflow, task_label: thread.label }),
       revision: thread.revision,
       risk: thread.risk,
-      ...(thread.status === 'pending_review' ? { groups: groupsOf(thread, at) } : {}),
+      ...(thread.status === 'pending_review'
+        ? { groups: groupsBy(thread.requirement, at - thread.submitted_at) }
+        : {}),
       sequence,
     },
     ...(payload === undefined ? {} : { payload }),
   }
-}
-
-/** Those whose people may decide at `at`. */
-function groupsOf({ requirement, submitted_at }: Thread, at: number): string[] {
-  const { seats } = requirement
-  const escalated = seats.flatMap((seat) => escalatedGroups(seat, at - submitted_at))
-  return [...new Set([...seats.map((seat) => seat.group), ...escalated])]
 }
 
 export const DESTINATIONS = 'all'
@@ -171,7 +166,7 @@ async function eventBody(
   return { id, timestamp: isoTime(notice.at), ...notice.body, ...defined({ payload }) }
 }
 
-function chatBody(deps: Deps, body: Notice['body'], format: 'chat' | 'teams'): WebhookChatBody | CardMessage {
+function chatBody(deps: Deps, body: Notice['body'], format: ChatFormat): WebhookChatBody | CardMessage {
   const { thread_id } = body
   const link = thread_id === undefined ? undefined : deps.threadUrl(thread_id)
   return format === 'teams' ? chatCard(body, link) : { text: chatText(body, link) }

@@ -1,5 +1,5 @@
 import type { ThreadSummary } from '../contract/reviewer.ts'
-import { escalatedGroups, quorum, type Quorum } from '../domain/quorum.ts'
+import { groupsBy, quorum, type Quorum } from '../domain/quorum.ts'
 import { changedAt, claimOf, isUsed, type Thread } from '../domain/thread.ts'
 import type { Snapshot, Tenant } from '../policy/snapshot.ts'
 import { approversOf } from './approval.ts'
@@ -62,9 +62,7 @@ export function quorumOf(deps: Deps, tenant: Tenant | undefined, thread: Thread)
 
 /** Groups whose members may approve, or might have when the thread was decided. */
 export function mayApprove(thread: Thread, group: string, now: number): boolean {
-  return thread.requirement.seats.some(
-    (seat) => seat.group === group || escalatedGroups(seat, waitedMs(thread, now)).includes(group),
-  )
+  return groupsBy(thread.requirement, waitedMs(thread, now)).includes(group)
 }
 
 /** How long people were asked about the current revision: until now, or until it was decided. */

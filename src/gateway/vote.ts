@@ -4,7 +4,7 @@ import { saysSomething } from '../domain/comment.ts'
 import type { ReviewRequirement } from '../domain/decision.ts'
 import type { Actor } from '../domain/evidence.ts'
 import { THREAD_ID } from '../domain/id.ts'
-import { eligible } from '../domain/quorum.ts'
+import { eligible, groupsEver } from '../domain/quorum.ts'
 import {
   type Approval,
   currentVotes,
@@ -205,9 +205,9 @@ function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Co
 }
 
 /** Groups that the identity provider vouched for and that can fill a seat: the vote is counted by them, whatever the directory says later. */
-function groupsThatCount({ seats }: ReviewRequirement, { session }: Caller): Pick<Vote, 'groups'> {
+function groupsThatCount(requirement: ReviewRequirement, { session }: Caller): Pick<Vote, 'groups'> {
   if (session?.groups === undefined) return {}
-  const wanted = seats.flatMap((seat) => [seat.group, ...seat.escalate.map((one) => one.group)])
+  const wanted = groupsEver(requirement)
   return { groups: session.groups.filter((group) => wanted.includes(group)) }
 }
 
