@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { ensureProgram } from '../debian.ts'
-import { openWorld, type World, type WorldOptions } from '../gateway-fixture.ts'
+import { type Held, openWorld, type World, type WorldOptions } from '../gateway-fixture.ts'
 
 /** The console in a real Chromium, on a whole gateway in this process. Every page is watched: what it must never do is a failure at the end. */
 
@@ -31,6 +31,12 @@ export class Console {
   constructor(world: World, browser: Browser) {
     this.world = world
     this.#browser = browser
+  }
+
+  /** The page of a thread, until it is there. */
+  async show(page: Page, { thread }: Pick<Held, 'thread'>): Promise<void> {
+    await visit(page, this.world, `thread/${thread}`)
+    await page.getByRole('heading', { name: 'What would run' }).waitFor()
   }
 
   /** A page nobody has signed in on, in a profile of its own. */

@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
-import { type Agent, held, type Held, type Reviewer } from '../gateway-fixture.ts'
+import { type Agent, held, type Reviewer } from '../gateway-fixture.ts'
 import { axe, type Console, openConsole, visit } from './browser.ts'
 
 /** What somebody writes is never lost, cut off or taken for something else; and any number of tabs leaves connections for acts. */
@@ -22,16 +22,12 @@ afterAll(async () => {
   expect(console_.misdeeds).toEqual([])
 })
 
-async function show(page: Page, { thread }: Held): Promise<void> {
-  await visit(page, console_.world, `thread/${thread}`)
-  await page.getByRole('heading', { name: 'What would run' }).waitFor()
-}
 const comment = (page: Page): ReturnType<Page['getByRole']> => page.getByRole('textbox', { name: 'Comment' })
 
 describe('a comment', () => {
   it('that is half written when the thread ends stays, takes the keys that follow, and can be sent', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     await comment(ann).pressSequentially('It was fine a')
     await ben.vote(one.thread, { decision: 'reject', revision: 1, comment: 'no' })
     await ann.getByText('Rejected.', { exact: true }).waitFor()
@@ -46,7 +42,7 @@ describe('a comment', () => {
 
   it('that nobody has begun yet takes the keys all the same, when its field has the focus', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     await comment(ann).focus()
     await ben.vote(one.thread, { decision: 'reject', revision: 1, comment: 'no' })
     await ann.getByText('Rejected.', { exact: true }).waitFor()
@@ -57,19 +53,19 @@ describe('a comment', () => {
 
   it('outlasts loading the page again, as single sign-on does, and is shown to nobody else', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     await comment(ann).fill('Half a sentence')
     await ann.reload()
     expect(await comment(ann).inputValue()).toBe('Half a sentence')
     await visit(ann, console_.world, `sign-in/${await console_.world.link('cat')}`)
     await ann.getByRole('button', { name: 'Sign in with this link' }).click()
     await ann.getByRole('button', { name: 'Cat Cox' }).waitFor()
-    await show(ann, one)
+    await console_.show(ann, one)
     expect(await comment(ann).inputValue()).toBe('')
     await visit(ann, console_.world, `sign-in/${await console_.world.link('ann')}`)
     await ann.getByRole('button', { name: 'Sign in with this link' }).click()
     await ann.getByRole('button', { name: 'Ann Ash' }).waitFor()
-    await show(ann, one)
+    await console_.show(ann, one)
     expect(await comment(ann).inputValue()).toBe('Half a sentence')
     await ann.getByRole('button', { name: 'Only comment' }).click()
     await ann.getByText('Your comment is there for everybody.').waitFor()
@@ -80,7 +76,7 @@ describe('a comment', () => {
   it('is left to nobody when its writer signs out', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'cat' })
-    await show(page, one)
+    await console_.show(page, one)
     await comment(page).fill('Half a sentence')
     await page.getByText('Cat Cox').first().click()
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
@@ -90,7 +86,7 @@ describe('a comment', () => {
   })
 
   it('that is too long is refused in words, and kept whole', async () => {
-    await show(ann, await held(bot))
+    await console_.show(ann, await held(bot))
     const long = 'x'.repeat(4_001)
     await comment(ann).focus()
     await ann.keyboard.insertText(long)
@@ -104,7 +100,7 @@ describe('a comment', () => {
 describe('who listens', () => {
   it('hears that a thread has ended', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     await ben.vote(one.thread, { decision: 'reject', revision: 1, comment: 'no' })
     await ann.getByRole('status').filter({ hasText: 'pay: Rejected.' }).waitFor({ state: 'attached' })
   })

@@ -1,7 +1,7 @@
 import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
-import { type Agent, held, type Held, type Reviewer, until } from '../gateway-fixture.ts'
+import { type Agent, held, type Reviewer, until } from '../gateway-fixture.ts'
 import { type Console, openConsole, visit } from './browser.ts'
 
 /** Answers that come late, in another order than they were asked for, or never. */
@@ -25,10 +25,6 @@ afterAll(async () => {
 const button = (page: Page, name: string): ReturnType<Page['getByRole']> =>
   page.getByRole('button', { name, exact: true })
 const comment = (page: Page): ReturnType<Page['getByRole']> => page.getByRole('textbox', { name: 'Comment' })
-async function show(page: Page, { thread }: Held): Promise<void> {
-  await visit(page, console_.world, `thread/${thread}`)
-  await page.getByRole('heading', { name: 'What would run' }).waitFor()
-}
 /** Two frames: whatever an answer brings about is drawn by then. */
 const drawn = (page: Page): Promise<unknown> =>
   page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
@@ -88,15 +84,15 @@ describe('a stream that never opens', () => {
     await page.getByText('Nothing waits.').waitFor()
     await held(bot, { subject: 'Nobody was told' })
     await page.clock.runFor(20_000)
-    await page.getByText('Connection lost: trying again').waitFor({ timeout: 5_000 })
-    await page.getByText('Nobody was told').waitFor({ timeout: 5_000 })
+    await page.getByText('Connection lost: trying again').waitFor()
+    await page.getByText('Nobody was told').waitFor()
   })
 })
 
 describe('keys that somebody types into a comment stay there', () => {
   it('when the answer to the comment before comes: they would be shortcuts, and one of them approves', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     await comment(ann).fill('First')
     const answer = await late(ann, '**/comments')
     await button(ann, 'Only comment').click()
@@ -121,7 +117,7 @@ describe('keys that somebody types into a comment stay there', () => {
     const answer = await late(ann, '**/freeze')
     await button(ann, 'Freeze').click()
     await answer.asked
-    await show(ann, one)
+    await console_.show(ann, one)
     await comment(ann).focus()
     await ann.keyboard.type('It is fine')
     const read = ann.waitForResponse('**/review/agents')
@@ -141,7 +137,7 @@ describe('a picture of another revision', () => {
       'iVBORw0KGgoAAAANSUhEUgAAACgAAAAoAQMAAAC2MCouAAAABlBMVEXIAAAAAABY3CUWAAAADElEQVR42mNgGFkAAADwAAE4aVpRAAAAAElFTkSuQmCC'
     const images = [`data:image/png;base64,${square}`]
     const one = await held(bot, { images })
-    await show(ann, one)
+    await console_.show(ann, one)
     const picture = ann.getByRole('img', { name: 'Picture 1 of 1 from the agent' })
     const here = (): Promise<boolean> => picture.evaluate((image: HTMLImageElement) => image.naturalWidth > 0)
     const seen = (): Promise<string> =>
@@ -230,13 +226,13 @@ describe('an answer that never comes', () => {
       }
     })
     await page.reload()
-    await show(page, one)
+    await console_.show(page, one)
     const voted = page.waitForRequest('**/votes')
     await page.route('**/votes', () => undefined, { times: 1 })
     await page.getByRole('button', { name: /^Approve/ }).click()
     await voted
     await page.evaluate(() => dispatchEvent(new Event('patience')))
-    await page.getByText('The outcome is unknown.').waitFor({ timeout: 5_000 })
+    await page.getByText('The outcome is unknown.').waitFor()
     await page.getByRole('button', { name: /^Approve/ }).click()
     await page.getByText('You approved revision 1.').waitFor()
   })
@@ -245,7 +241,7 @@ describe('an answer that never comes', () => {
 describe('an answer that fails late', () => {
   it('says nothing of what has been read since', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     const answer = await lost(ann, `**/threads/${one.thread}`)
     const say = (text: string): Promise<unknown> =>
       ben.call('POST', `threads/${one.thread}/comments`, { body: { comment: text } })
@@ -261,13 +257,13 @@ describe('an answer that fails late', () => {
 describe('a comment that is on its way', () => {
   it('is still one when somebody leaves the thread and comes back: what is added then is kept', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     await comment(ann).fill('First')
     const answer = await late(ann, '**/comments')
     await button(ann, 'Only comment').click()
     await answer.asked
     await visit(ann, console_.world, 'queue')
-    await show(ann, one)
+    await console_.show(ann, one)
     await comment(ann).fill('First, and a second')
     await answer.arrive()
     await ann.reload()
@@ -324,7 +320,7 @@ describe('freezing', () => {
     await button(ann, 'Freeze').click()
     await ann.getByText('It may have taken effect, or not.').waitFor()
     await button(ann, 'Cancel').click()
-    await ann.getByText('selfie is frozen').waitFor({ timeout: 5_000 })
+    await ann.getByText('selfie is frozen').waitFor()
   })
 })
 
@@ -352,6 +348,6 @@ describe('who is signed in', () => {
     await visit(other, world, `sign-in/${await world.link('ben')}`)
     await other.route('**/review/me', (route) => route.abort())
     await other.getByRole('button', { name: 'Sign in with this link' }).click()
-    await page.getByRole('button', { name: 'Ben Bay' }).waitFor({ timeout: 5_000 })
+    await page.getByRole('button', { name: 'Ben Bay' }).waitFor()
   })
 })

@@ -23,10 +23,6 @@ afterAll(async () => {
   expect(console_.misdeeds).toEqual([])
 })
 
-async function show(page: Page, { thread }: Held): Promise<void> {
-  await visit(page, console_.world, `thread/${thread}`)
-  await page.getByRole('heading', { name: 'What would run' }).waitFor()
-}
 const stateOf = async ({ thread }: Held): Promise<ThreadView> => (await ben.show(thread)).body
 const button = (page: Page, name: string): ReturnType<Page['getByRole']> =>
   page.getByRole('button', { name: new RegExp(`^${name}`) })
@@ -52,7 +48,7 @@ describe('a thread', () => {
     for (let i = 0; i < 50; i++) deep = i % 2 === 0 ? { [`level ${i}`]: deep } : [deep]
     const one = await held(bot, { tool_name: 'hold', payload: { deep } })
     const page = await console_.signedIn({ reviewer: 'ann', viewport: PHONE })
-    await show(page, one)
+    await console_.show(page, one)
     await expectNoSidewaysScroll(page)
     const bottom = page.getByText('at the very bottom')
     await bottom.scrollIntoViewIfNeeded()
@@ -65,7 +61,7 @@ describe('a thread', () => {
   it('lets no line of a text stand where names stand', async () => {
     const memo = 'ok"\ndry_run   true\nto   "acct_reserve'
     const one = await held(bot, { tool_name: 'hold', payload: { memo, list: [{ a: memo }], z: 1 } })
-    await show(ann, one)
+    await console_.show(ann, one)
     const lines = await ann.evaluate(() =>
       [...document.querySelectorAll('.tree li')].map((item) => {
         const range = document.createRange()
@@ -82,7 +78,7 @@ describe('a thread', () => {
 
   it('shows the button for the rest of many fields whole', async () => {
     const payload = Object.fromEntries(Array.from({ length: 90 }, (_, i) => [`field ${i}`, i]))
-    await show(ann, await held(bot, { tool_name: 'hold', payload }))
+    await console_.show(ann, await held(bot, { tool_name: 'hold', payload }))
     const box = await button(ann, 'Show 30 more items').boundingBox()
     const frame = await ann.locator('.panel > .tree').boundingBox()
     expect(box?.x).toBeGreaterThanOrEqual(frame?.x ?? Infinity)
@@ -92,7 +88,7 @@ describe('a thread', () => {
 
   it('keeps the focus on what was pressed: claim, release, reveal', async () => {
     const one = await held(bot, { payload: { amount: 500, secret: 'the cellar door' } })
-    await show(ann, one)
+    await console_.show(ann, one)
     for (const [name, then] of [
       ['Claim', 'Release'],
       ['Release', 'Claim'],
@@ -108,7 +104,7 @@ describe('a thread', () => {
   it('changes are requested and made while the second act is asked for: what nobody looked at is not approved', async () => {
     const one = await held(bot, { payload: { amount: 20_000 } })
     const eve = await console_.world.reviewer('eve')
-    await show(ann, one)
+    await console_.show(ann, one)
     await ann.keyboard.press('a')
     const dialog = ann.getByRole('dialog')
     await dialog.waitFor()
@@ -132,7 +128,7 @@ describe('a thread', () => {
     const one = await held(bot, { tool_name: 'hold', payload })
     for (const viewport of [DESKTOP, PHONE]) {
       const page = await console_.signedIn({ reviewer: 'ann', viewport })
-      await show(page, one)
+      await console_.show(page, one)
       await page.getByText('line 54').scrollIntoViewIfNeeded()
       await page.evaluate(() => scrollBy(0, 300))
       const problem = { title: 'Not now', code: 'unavailable', detail: 'later', status: 503 }
@@ -162,7 +158,7 @@ describe('a thread', () => {
 
   it('keeps what is written while a comment is on its way', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     const field = ann.getByRole('textbox', { name: 'Comment' })
     let sent = (): void => undefined
     const held_ = new Promise<void>((resolve) => (sent = resolve))
@@ -188,7 +184,7 @@ describe('what changed', () => {
     await ben.vote(one.thread, { decision: 'request_changes', revision: 1, comment: 'more' })
     const revision = { revision_id: 'places', tool_name: 'hold', request_payload: payload }
     await bot.revise(one.task, one.thread, revision)
-    await show(ann, one)
+    await console_.show(ann, one)
     await ann.keyboard.press('d')
     const changes = ann.getByRole('region', { name: 'What changed' })
     await changes.waitFor()
@@ -356,7 +352,7 @@ describe('a low window', () => {
   it('shows the second act with its buttons, and at 400 % no bar that leaves no room to read', async () => {
     const one = await held(bot, { payload: { amount: 20_000 } })
     const page = await console_.signedIn({ reviewer: 'eve', viewport: { width: 720, height: 360 } })
-    await show(page, one)
+    await console_.show(page, one)
     await page.keyboard.press('a')
     const box = await page.getByRole('button', { name: 'Approve high risk' }).boundingBox()
     expect((box?.y ?? 999) + (box?.height ?? 0)).toBeLessThanOrEqual(360)

@@ -26,10 +26,6 @@ afterAll(async () => {
 const HIGH = { amount: 20_000 }
 const CRITICAL = { amount: 60_000 }
 
-async function show(page: Page, { thread }: Held): Promise<void> {
-  await visit(page, console_.world, `thread/${thread}`)
-  await page.getByRole('heading', { name: 'What would run' }).waitFor()
-}
 const stateOf = async ({ thread }: Held): Promise<ThreadView> => (await ben.show(thread)).body
 const button = (page: Page, name: string): ReturnType<Page['getByRole']> =>
   page.getByRole('button', { name: new RegExp(`^${name}`) })
@@ -46,7 +42,7 @@ describe('reading a thread', () => {
       risk_level: 'medium',
       payload: { to: 'x'.repeat(90), amount: 500 },
     })
-    await show(ann, one)
+    await console_.show(ann, one)
     const claims = ann.getByRole('region', { name: 'What the agent says' })
     for (const text of ['Pay the invoice', 'A preview', 'one line', 'month end', 'medium'])
       await claims.getByText(text).waitFor()
@@ -67,14 +63,14 @@ describe('reading a thread', () => {
 
   it('folds a long text by count and shows it whole on demand', async () => {
     const text = Array.from({ length: 300 }, (_, i) => `line ${i}.`).join('\n')
-    await show(ann, await held(bot, { tool_name: 'hold', payload: { text } }))
+    await console_.show(ann, await held(bot, { tool_name: 'hold', payload: { text } }))
     await button(ann, 'Show 286 more lines').click()
     await ann.getByText('line 299.').waitFor()
   })
 
   it('masks sensitive values until somebody asks, which is recorded', async () => {
     const one = await held(bot, { payload: { amount: 500, secret: 'the cellar door' } })
-    await show(ann, one)
+    await console_.show(ann, one)
     expect(await ann.getByText('the cellar door').count()).toBe(0)
     await button(ann, 'Reveal 1 hidden value').click()
     await ann.getByText('the cellar door').waitFor()
@@ -88,7 +84,7 @@ describe('reading a thread', () => {
     const one = await held(bot, { payload: { amount: 500, secret } })
     const again = { amount: 600, secret }
     await bot.revise(one.task, one.thread, { revision_id: 'r2', request_payload: again })
-    await show(ann, one)
+    await console_.show(ann, one)
     await button(ann, 'What changed').click()
     const changes = ann.getByRole('region', { name: 'What changed' })
     await changes.getByText('600').waitFor()
@@ -109,7 +105,7 @@ describe('reading a thread', () => {
       { dark: true, viewport: DESKTOP },
     ]) {
       const page = await console_.signedIn({ reviewer: 'ann', ...look })
-      await show(page, one)
+      await console_.show(page, one)
       await page.keyboard.press('d')
       await page.getByRole('heading', { name: 'What changed' }).waitFor()
       expect(await axe(page), JSON.stringify(look)).toEqual([])
@@ -123,7 +119,7 @@ describe('reading a thread', () => {
   it('says why I cannot vote and who can, and hides the votes', async () => {
     const one = await held(bot)
     const olga = await console_.signedIn({ reviewer: 'olga' })
-    await show(olga, one)
+    await console_.show(olga, one)
     await olga.getByText('You cannot vote on this:').waitFor()
     await olga.getByText(/Ann Ash.* can\./).waitFor()
     expect(await button(olga, 'Approve').count()).toBe(0)
@@ -136,7 +132,7 @@ describe('reading a thread', () => {
 describe('deciding', () => {
   it('approves a low risk by one press, and tells what became of the proof', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     await button(ann, 'Approve').click()
     await ann.getByText('You approved revision 1.').waitFor()
     await ann.getByText('has not collected the approval yet').waitFor()
@@ -150,7 +146,7 @@ describe('deciding', () => {
     'approves %j only by a second, deliberate act: Enter, Space and the same key do nothing',
     async (payload) => {
       const one = await held(bot, { payload })
-      await show(ann, one)
+      await console_.show(ann, one)
       await ann.keyboard.press('a')
       const dialog = ann.getByRole('dialog', { name: 'Approve this call?' })
       await dialog.getByText('irreversible').waitFor()
@@ -168,7 +164,7 @@ describe('deciding', () => {
 
   it('rejects with a comment, by keyboard alone', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     await ann.getByLabel('Comment').focus()
     await ann.keyboard.type('not without a ticket')
     await ann.keyboard.press('Escape')
@@ -184,7 +180,7 @@ describe('deciding', () => {
 
   it('asks what should change before it requests changes', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     await ann.keyboard.press('c')
     await ann.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
     // for eyes as well as for ears
@@ -204,7 +200,7 @@ describe('deciding', () => {
     const one = await held(bot, { payload: HIGH })
     const page = await console_.signedIn({ reviewer: 'eve', viewport: PHONE })
     await page.getByText(/pay/).first().waitFor()
-    await show(page, one)
+    await console_.show(page, one)
     const box = await button(page, 'Approve').boundingBox()
     expect((box?.y ?? 999) + (box?.height ?? 0)).toBeLessThanOrEqual(PHONE.height)
     await button(page, 'Approve').tap()
@@ -214,7 +210,7 @@ describe('deciding', () => {
 
   it('sends one vote, however often and fast the button is pressed', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     let sent = 0
     await ann.route('**/votes', async (route) => {
       sent += 1
@@ -232,7 +228,7 @@ describe('deciding', () => {
 
   it('will not approve what could deceive before somebody says to have seen it', async () => {
     const one = await held(bot, { subject: 'file\u202etxt.exe' })
-    await show(ann, one)
+    await console_.show(ann, one)
     await ann.getByText('U+202E').first().waitFor()
     await ann.keyboard.press('a')
     await ann.waitForFunction(() => document.activeElement?.id === 'acknowledge')
@@ -246,7 +242,7 @@ describe('deciding', () => {
 describe('meanwhile', () => {
   it('a revision comes: the page says so, and nothing can be approved until it is looked at', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     await revise(one, 900)
     await ann.getByText('The agent has sent revision 2.').waitFor()
     expect(await button(ann, 'Approve').isDisabled()).toBe(true)
@@ -266,7 +262,7 @@ describe('meanwhile', () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
     await page.route('**/api/review/stream', (route) => route.abort())
     await page.reload()
-    await show(page, one)
+    await console_.show(page, one)
     // between the press and the vote the agent revises
     await page.route('**/votes', async (route) => {
       await revise(one, 900)
@@ -281,7 +277,7 @@ describe('meanwhile', () => {
 
   it('the connection ends during a vote: the outcome is unknown, and the page shows what is true', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     await ann.route('**/votes', async (route) => {
       await route.fetch()
       await route.abort('connectionreset')
@@ -295,7 +291,7 @@ describe('meanwhile', () => {
 
   it('the gateway does not know: 503 outcome_unknown reads the same', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     const problem = {
       title: 'The store did not confirm in time: the outcome is unknown',
       code: 'outcome_unknown',
@@ -312,7 +308,7 @@ describe('meanwhile', () => {
 
   it('somebody else decides: the page follows, and offers nothing any more', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     await ben.vote(one.thread, { decision: 'reject', revision: 1, comment: 'no' })
     await ann.getByText('Rejected.', { exact: true }).waitFor()
     expect(await button(ann, 'Approve').count()).toBe(0)
@@ -321,7 +317,7 @@ describe('meanwhile', () => {
   it('the session ends: what was written is still there after signing in again', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'cat' })
-    await show(page, one)
+    await console_.show(page, one)
     await page.getByRole('textbox', { name: 'Comment' }).fill('Half a sentence')
     await console_.world.admin('DELETE', 'reviewers/acme/cat/sessions')
     // by the stream within seconds, or by the next thing one asks for
@@ -330,7 +326,7 @@ describe('meanwhile', () => {
     await visit(page, console_.world, `sign-in/${await console_.world.link('cat')}`)
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
     await page.getByRole('heading', { name: 'Queue' }).waitFor()
-    await show(page, one)
+    await console_.show(page, one)
     const text = page.getByRole('textbox', { name: 'Comment' })
     expect(await text.inputValue()).toBe('Half a sentence')
     await button(page, 'Only comment').click()
@@ -366,11 +362,11 @@ describe('meanwhile', () => {
 
   it('claims, takes over, releases, and talks', async () => {
     const one = await held(bot)
-    await show(ann, one)
+    await console_.show(ann, one)
     await button(ann, 'Claim').click()
     await ann.getByText('Claimed by you').waitFor()
     const cat = await console_.signedIn({ reviewer: 'cat' })
-    await show(cat, one)
+    await console_.show(cat, one)
     await cat.getByText('Claimed by Ann Ash').waitFor()
     await button(cat, 'Take over').click()
     await ann.getByText('Claimed by Cat Cox').waitFor()
