@@ -4,8 +4,8 @@ import type { Snapshot } from '../policy/snapshot.ts'
 import type { Deps } from './deps.ts'
 import { destinations } from './destinations.ts'
 import { FREEZES } from './freezes.ts'
-import { INDEX, read, SYSTEM, unlessBroken } from './records.ts'
-import { listTenants } from './tenants.ts'
+import { INDEX, read, unlessBroken } from './records.ts'
+import { listTenants, webhookTenants } from './tenants.ts'
 import { quorumOf } from './thread-summary.ts'
 
 /** What waits, of all tenants. */
@@ -24,7 +24,6 @@ export interface Census {
   readonly frozen: ReadonlyMap<FreezeKind, number>
 }
 
-const MAX_TENANTS = 10_000
 /** Threads that are read to see whom they wait for. */
 const LOOKED_AT = 200
 
@@ -92,12 +91,11 @@ function groupsOf(snapshot: Snapshot | undefined): Set<string> {
 }
 
 async function waitingDeliveries(deps: Deps): Promise<Pick<Census, 'deliveries' | 'overdueMs' | 'paused'>> {
-  const tenants = await deps.store.range(SYSTEM, INDEX.webhookTenants, { limit: MAX_TENANTS })
   const paused = new Map<string, number>()
   const now = deps.store.now()
   let deliveries = 0
   let overdueMs = 0
-  for (const { member: tenant } of tenants)
+  for (const tenant of await webhookTenants(deps))
     for (const destination of await destinations(deps, tenant)) {
       const index = INDEX.outbox(destination.id)
       deliveries += await deps.store.count(tenant, index)

@@ -1,5 +1,6 @@
+import type { IndexEntry } from '../store/store.ts'
 import type { Deps } from './deps.ts'
-import { SYSTEM, TENANTS_INDEX } from './records.ts'
+import { INDEX, SYSTEM, TENANTS_INDEX } from './records.ts'
 import { storeCall, transact } from './transact.ts'
 
 /** Timers walk the tenants that ever had a key or a link: nobody else can have a thread. Written first, so that none is forgotten. */
@@ -8,10 +9,23 @@ export async function registerTenant(deps: Deps, tenant: string): Promise<void> 
   await transact(deps, SYSTEM, () => Promise.resolve({ answer: undefined, writes: [entry] }))
 }
 
-const MOST_TENANTS = 10_000
+/** How many are read at once. */
+const PAGE = 10_000
 
-/** @throws GatewayError `store_unavailable` */
-export async function listTenants(deps: Deps): Promise<string[]> {
-  const entries = await storeCall(() => deps.store.range(SYSTEM, TENANTS_INDEX, { limit: MOST_TENANTS }))
-  return entries.map(({ member }) => member)
+/** All of them, however many: who is left out would never be looked at. @throws GatewayError `store_unavailable` */
+export const listTenants = (deps: Deps): Promise<string[]> => tenantsIn(deps, TENANTS_INDEX)
+
+/** Those that ever had a destination of webhooks. @throws GatewayError `store_unavailable` */
+export const webhookTenants = (deps: Deps): Promise<string[]> => tenantsIn(deps, INDEX.webhookTenants)
+
+async function tenantsIn(deps: Deps, index: string): Promise<string[]> {
+  const tenants: string[] = []
+  let after: IndexEntry | undefined
+  do {
+    const bounds = { limit: PAGE, ...(after && { after }) }
+    const page = await storeCall(() => deps.store.range(SYSTEM, index, bounds))
+    tenants.push(...page.map(({ member }) => member))
+    after = page.length < PAGE ? undefined : page.at(-1)
+  } while (after !== undefined)
+  return tenants
 }

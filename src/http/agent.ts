@@ -139,13 +139,14 @@ function decisionsRoute(app: FastifyInstance, http: HttpDeps): void {
     const { seconds } = waitOf(request)
     const { socket } = request.raw
     const callerGone = (): boolean => socket.destroyed
-    if (seconds === 0 || http.waits.full())
-      return answer(reply, await poll(gatewayFor(request, http), callerOf(request), target, { callerGone }))
+    const caller = callerOf(request)
+    const wait =
+      seconds === 0 ? undefined : http.waits.holdPoll(request, seconds, `${caller.tenant}/${caller.id}`)
+    if (wait === undefined)
+      return answer(reply, await poll(gatewayFor(request, http), caller, target, { callerGone }))
     http.gate.park(reply.raw)
-    const wait = http.waits.hold(request, seconds)
     try {
-      const reader = { callerGone, wait }
-      const decision = await poll(gatewayFor(request, http), callerOf(request), target, reader)
+      const decision = await poll(gatewayFor(request, http), caller, target, { callerGone, wait })
       reply.header('preference-applied', `wait=${seconds}`)
       return answer(reply, decision)
     } finally {

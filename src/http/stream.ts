@@ -24,7 +24,7 @@ export function streamRoute(app: FastifyInstance, http: HttpDeps): void {
     const after = lastEventId(request)
     const leave = seats.take(`${caller.tenant}/${caller.id}`)
     http.gate.park(reply.raw)
-    const wait = http.waits.hold(request, 0)
+    const wait = http.waits.holdStream(request)
     reply.hijack()
     const { raw } = reply
     // the answer may end while its connection goes on

@@ -6,7 +6,8 @@ import type { Deps } from '../gateway/deps.ts'
 import { destinations } from '../gateway/destinations.ts'
 import type { Span } from '../gateway/origin.ts'
 import type { Deliverer, Leased } from '../gateway/deliverer.ts'
-import { INDEX, SYSTEM } from '../gateway/records.ts'
+import { INDEX } from '../gateway/records.ts'
+import { webhookTenants } from '../gateway/tenants.ts'
 import { isNothing, readConfirmed } from '../gateway/transact.ts'
 import { createOutcomes, type Outcomes } from './outcomes.ts'
 import type { Outbound, Sent } from '../outbound/outbound.ts'
@@ -48,7 +49,6 @@ const CONNECTIONS = 16
 const GATHER_MS = 25
 /** A lease outlasts a try and its record. */
 const LEASE_MARGIN_MS = 5_000
-const MAX_TENANTS = 10_000
 
 /** One delivery that this worker has leased; with its record where that is at hand. */
 type Item = Omit<Leased, 'record'> &
@@ -147,9 +147,9 @@ class OutboxWorker implements Worker {
   }
 
   async #lookAtAll(): Promise<void> {
-    const tenants = await this.#deps.store.range(SYSTEM, INDEX.webhookTenants, { limit: MAX_TENANTS })
     // what is wrong with one tenant, or with where it is kept, holds up no other
-    for (const { member } of tenants) await this.#lookAt(member).catch(this.#options.onError)
+    for (const tenant of await webhookTenants(this.#deps))
+      await this.#lookAt(tenant).catch(this.#options.onError)
   }
 
   async #lookAt(tenant: string): Promise<void> {

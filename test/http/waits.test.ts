@@ -1,0 +1,49 @@
+import { EventEmitter } from 'node:events'
+import type { FastifyRequest } from 'fastify'
+import { describe, expect, it } from 'vitest'
+import { createWaits, type Held } from '../../src/http/waits.ts'
+
+/** As much of a request as a wait looks at: whether its connection is still there. */
+const request = (): FastifyRequest =>
+  ({ raw: { socket: Object.assign(new EventEmitter(), { destroyed: false }) } }) as never
+
+const crowd = (waits: ReturnType<typeof createWaits>, sender: string, count: number): Held[] =>
+  Array.from({ length: count }, () => waits.holdPoll(request(), 50, sender)).filter(
+    (held) => held !== undefined,
+  )
+
+describe('the polls that are held', () => {
+  it('are 7,500 of one agent at the most, and 10,000 of all', () => {
+    const waits = createWaits()
+    expect(crowd(waits, 'acme/greedy', 8_000)).toHaveLength(7_500)
+    expect(crowd(waits, 'acme/modest', 3_000)).toHaveLength(2_500)
+    expect(crowd(waits, 'acme/late', 1)).toHaveLength(0)
+    expect(waits.held()).toEqual({ polls: 10_000, streams: 0 })
+  })
+
+  it('make room again when they end, however often that is said', () => {
+    const waits = createWaits()
+    const [first] = crowd(waits, 'acme/greedy', 7_501)
+    first?.release()
+    first?.release()
+    expect(crowd(waits, 'acme/greedy', 2)).toHaveLength(1)
+    expect(waits.held()).toEqual({ polls: 7_500, streams: 0 })
+  })
+
+  it('leave the places of streams alone, and streams theirs', () => {
+    const waits = createWaits()
+    const stream = waits.holdStream(request())
+    expect(crowd(waits, 'acme/greedy', 1)).toHaveLength(1)
+    expect(waits.held()).toEqual({ polls: 1, streams: 1 })
+    stream.release()
+    expect(waits.held()).toEqual({ polls: 1, streams: 0 })
+  })
+
+  it('all end with the gateway, and those that come after it at once', () => {
+    const waits = createWaits()
+    const [before] = crowd(waits, 'acme/agent', 1)
+    waits.endAll()
+    const [after] = crowd(waits, 'acme/agent', 1)
+    expect([before?.signal.aborted, after?.signal.aborted]).toEqual([true, true])
+  })
+})
