@@ -527,17 +527,21 @@ export function edited(path: string, from: string, to: string): Record<string, s
 export const HASH = 'a'.repeat(64)
 export const OTHER_HASH = 'b'.repeat(64)
 
-/** Its record in the store is no JSON any more, until what is returned is called. */
-export async function breakThread({ app }: World, thread: string): Promise<() => Promise<void>> {
+/** The record in the store is no JSON any more, until what is returned is called. */
+export async function breakRecord(
+  { app }: World,
+  type: 'thread' | 'delivery',
+  id: string,
+): Promise<() => Promise<void>> {
   const { deps } = app
   const { store } = deps
-  const known = await store.get('acme', 'thread', thread)
+  const known = await store.get('acme', type, id)
   const write = async (body: string): Promise<void> => {
-    const writes = [{ op: 'put', type: 'thread', id: thread, body } as const]
+    const writes = [{ op: 'put', type, id, body } as const]
     const commit = { commitId: deps.nextCommitId(), deadline: Infinity, guards: [], writes, events: [] }
     expect(await store.commit('acme', commit)).toMatchObject({ ok: true })
   }
-  await write('{"thread_id":')
+  await write('{"state":')
   return () => write(known?.body ?? '')
 }
 

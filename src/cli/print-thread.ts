@@ -4,6 +4,9 @@ import { setIn, visible } from './visible.ts'
 
 /** Terminal views of threads. Whatever anybody wrote is printed with control and bidi characters made visible, and further in than what is said of it. */
 
+/** Said of a record that is broken. */
+export const UNREADABLE = 'cannot be read; `countersign store check` says more'
+
 export function printThreadList({ threads, next_cursor, unreadable = [] }: ThreadList, me: Me): string {
   if (threads.length === 0 && unreadable.length === 0) return 'no thread waits for anybody'
   const lines = threads.flatMap((thread) => [headline(thread), `  ${setIn(thread.message)}`])
@@ -11,9 +14,7 @@ export function printThreadList({ threads, next_cursor, unreadable = [] }: Threa
     next_cursor === undefined
       ? []
       : ['(there are more: choose by --status, --tool, --risk or --agent, or look into the console)']
-  const broken = unreadable.map(
-    (thread) => `${thread}  cannot be read; \`countersign store check\` says more`,
-  )
+  const broken = unreadable.map((thread) => `${thread}  ${UNREADABLE}`)
   return visible(
     [...lines, ...broken, ...more, '', `you are ${me.name} (${me.groups.join(', ') || 'no group'})`].join(
       '\n',

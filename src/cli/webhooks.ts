@@ -11,6 +11,7 @@ import { isChat } from '../domain/webhook.ts'
 import { type Api, createApi } from './api.ts'
 import { reachAsAdmin } from './credentials.ts'
 import { refuseMore, refuseOptions, usage, wholeNumber } from './failure.ts'
+import { UNREADABLE } from './print-thread.ts'
 import { jsonOf, visible } from './visible.ts'
 
 export const WEBHOOKS_USAGE = `countersign webhooks <command>
@@ -157,6 +158,7 @@ async function deliveries({ api, values, named: [id] }: Asked): Promise<Answer> 
     (one) =>
       `${one.id}  ${one.state}  ${one.attempts} tries  ${one.last?.result ?? ''}  ${one.type}  ${one.thread_id ?? ''}${one.next_at === undefined ? '' : `  next ${one.next_at}`}`,
   )
+  lines.push(...(json.unreadable ?? []).map((id) => `${id}  ${UNREADABLE}`))
   const none = json.next_cursor === undefined ? ['no deliveries'] : []
   const more = json.next_cursor === undefined ? [] : ['(there are older ones: look into the console)']
   return { json, text: [...(lines.length > 0 ? lines : none), ...more].join('\n') }
@@ -168,15 +170,18 @@ const MOST_PAGES = 10
 
 async function pagesOf(api: Api, path: string, query: URLSearchParams): Promise<DeliveryList> {
   const all: DeliveryList['deliveries'] = []
+  const unreadable: string[] = []
+  const answer = (): DeliveryList => ({ deliveries: all, ...(unreadable.length === 0 ? {} : { unreadable }) })
   let next_cursor: string | undefined
   for (let page = 0; page < MOST_PAGES; page++) {
     if (next_cursor !== undefined) query.set('cursor', next_cursor)
-    const answer = await api.get<DeliveryList>(`${path}?${query.toString()}`, 'deliveries')
-    all.push(...answer.deliveries)
-    next_cursor = answer.next_cursor
-    if (next_cursor === undefined) return { deliveries: all }
+    const found = await api.get<DeliveryList>(`${path}?${query.toString()}`, 'deliveries')
+    all.push(...found.deliveries)
+    unreadable.push(...(found.unreadable ?? []))
+    next_cursor = found.next_cursor
+    if (next_cursor === undefined) return answer()
   }
-  return { deliveries: all, ...(next_cursor === undefined ? {} : { next_cursor }) }
+  return { ...answer(), ...(next_cursor === undefined ? {} : { next_cursor }) }
 }
 
 async function redeliver({ api, values, named: [id, delivery] }: Asked): Promise<Answer> {

@@ -154,6 +154,12 @@ export type DeliveryView = Static<typeof DeliveryView>
 export const DeliveryList = Type.Object({
   deliveries: Type.Array(DeliveryView),
   next_cursor: Type.Optional(Type.String()),
+  unreadable: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'Deliveries whose record in the store is broken, whatever their state: `countersign store check` says more.',
+    }),
+  ),
 })
 export type DeliveryList = Static<typeof DeliveryList>
 

@@ -9,7 +9,7 @@ import { type Acting, destination } from './destinations.ts'
 import { isoTime } from './evidence.ts'
 import { decodeCursor, encodeCursor, instant } from './paging.ts'
 import { neverPurge } from './purge.ts'
-import { type DeliveryRecord, INDEX, put, read, unchanged, type Versioned } from './records.ts'
+import { type DeliveryRecord, INDEX, put, read, unchanged, unlessBroken } from './records.ts'
 import { type Plan, storeCall, transact } from './transact.ts'
 
 const PAGE = 25
@@ -26,22 +26,25 @@ export async function listDeliveries(
   await destination(deps, tenant, id)
   const limit = query.limit === undefined ? PAGE : Number(query.limit)
   const deliveries: DeliveryView[] = []
+  const unreadable: string[] = []
+  const answer = (): DeliveryList => ({ deliveries, ...(unreadable.length === 0 ? {} : { unreadable }) })
   let after = query.cursor === undefined ? undefined : decodeCursor(query.cursor, DELIVERY_ID)
   for (let looked = 0; looked < SCAN;) {
     const bounds = { reverse: true, limit: limit + 1, ...(after === undefined ? {} : { after }) }
     const entries = await storeCall(() => deps.store.range(tenant, INDEX.deliveries(id), bounds))
     const records = await storeCall(() => recordsAt(deps, tenant, entries))
     for (const [i, entry] of entries.entries()) {
-      if (deliveries.length === limit) return { deliveries, next_cursor: encodeCursor(after) }
-      const record = records[i]?.value
-      if (record !== undefined && (query.state === undefined || record.state === query.state))
+      if (deliveries.length === limit) return { ...answer(), next_cursor: encodeCursor(after) }
+      const record = records[i]
+      if (record === 'broken') unreadable.push(entry.member)
+      else if (record !== undefined && (query.state === undefined || record.state === query.state))
         deliveries.push(viewOf(entry.member, record))
       after = entry
     }
     looked += entries.length
-    if (entries.length <= limit) return { deliveries }
+    if (entries.length <= limit) return answer()
   }
-  return { deliveries, next_cursor: encodeCursor(after) }
+  return { ...answer(), next_cursor: encodeCursor(after) }
 }
 
 /** One delivery again, whatever became of it. @throws GatewayError `not_found` */
@@ -73,7 +76,9 @@ export async function redeliverRange(
     const bounds = { ...span, limit: TOGETHER, ...(after === undefined ? {} : { after }) }
     const entries = await storeCall(() => deps.store.range(tenant, INDEX.deliveries(id), bounds))
     const records = await storeCall(() => recordsAt(deps, tenant, entries))
-    const wanted = entries.filter((_, i) => records[i]?.value.state === state).map(({ member }) => member)
+    const isWanted = (record: (typeof records)[number]): boolean =>
+      record !== undefined && record !== 'broken' && record.state === state
+    const wanted = entries.filter((_, i) => isWanted(records[i])).map(({ member }) => member)
     // the timer may forget one meanwhile
     if (wanted.length > 0) count += await again(deps, acting, wanted)
     after = entries.at(-1)
@@ -129,8 +134,13 @@ function recordsAt(
   deps: Deps,
   tenant: string,
   entries: readonly IndexEntry[],
-): Promise<(Versioned<DeliveryRecord> | undefined)[]> {
-  return Promise.all(entries.map(({ member }) => read(deps.store, tenant, 'delivery', member)))
+): Promise<(DeliveryRecord | 'broken' | undefined)[]> {
+  return Promise.all(
+    entries.map(async ({ member }) => {
+      const record = await unlessBroken(read(deps.store, tenant, 'delivery', member))
+      return record === 'broken' ? record : record?.value
+    }),
+  )
 }
 
 function viewOf(id: string, record: DeliveryRecord): DeliveryView {

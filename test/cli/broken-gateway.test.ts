@@ -47,6 +47,18 @@ describe('a command line before more than it shows', () => {
     const { code, out } = await run(url, 'webhooks', 'deliveries', 'whk_acme_1', '--state', 'dead')
     expect([code, out]).toEqual([0, '(there are older ones: look into the console)\n'])
   })
+
+  it('names the deliveries that the store cannot read, of all pages', async () => {
+    const url = await answering(({ url: asked = '' }, response) => {
+      const page = asked.includes('cursor=')
+        ? { deliveries: [], unreadable: ['evt_2'] }
+        : { deliveries: [], unreadable: ['evt_1'], next_cursor: 'x' }
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(page))
+    })
+    const { code, out } = await run(url, 'webhooks', 'deliveries', 'whk_acme_1')
+    const why = 'cannot be read; `countersign store check` says more'
+    expect([code, out]).toEqual([0, `evt_1  ${why}\nevt_2  ${why}\n`])
+  })
 })
 
 describe('a command line that has a path in the address of the gateway', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { INSTALL_MS } from '../debian.ts'
-import { type Agent, breakThread, held, until } from '../gateway-fixture.ts'
+import { type Agent, breakRecord, held, until } from '../gateway-fixture.ts'
 import { axe, type Console, DESKTOP, expectNoSidewaysScroll, openConsole, PHONE, visit } from './browser.ts'
 
 /** Signing in, the queue, the history and the other pages, as a person meets them. */
@@ -237,7 +237,7 @@ describe('the queue', () => {
 
   it('shows all others where the store cannot read a thread, and says which', async () => {
     const [one, two] = [await held(bot, { subject: 'A sound one' }), await held(bot)]
-    const mend = await breakThread(console_.world, two.thread)
+    const mend = await breakRecord(console_.world, 'thread', two.thread)
     const page = await console_.signedIn({ reviewer: 'ann' })
     await page.getByText('A sound one').waitFor()
     await page.getByText(`The store cannot read ${two.thread}.`).waitFor()

@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../src/store/store.ts'
 import {
   type Agent,
   approved,
-  breakThread,
+  breakRecord,
   held,
   HOUR,
   MINUTE,
@@ -223,7 +223,7 @@ describe('census', () => {
   it('counts the others where a thread cannot be read: it waits as its index says, and nobody knows for whom', async () => {
     const { thread } = await held(bot, LARGE)
     await held(bot, LARGE)
-    const mend = await breakThread(world, thread)
+    const mend = await breakRecord(world, 'thread', thread)
     world.clock.advance(MINUTE)
     const now = await counted()
     expect([now.waiting['high'], now.oldest['high'], now.groups['leads']]).toEqual([2, MINUTE, 1])

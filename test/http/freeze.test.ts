@@ -7,7 +7,7 @@ import {
   type Agent,
   type Answer,
   approved,
-  breakThread,
+  breakRecord,
   held,
   HOUR,
   newTask,
@@ -288,7 +288,7 @@ describe('what is under way', () => {
   it('is ended where another thread has a broken record; that one, too, when the record is mended', async () => {
     const broken = await held(bot)
     const [waiting, proved] = [await held(bot), await approved(bot, ann)]
-    const mend = await breakThread(world, broken.thread)
+    const mend = await breakRecord(world, 'thread', broken.thread)
     await act('freeze', { agent: 'bot' })
     const ended = async (): Promise<unknown[]> => {
       const records = await world.evidenceOf(() => world.due().catch(() => undefined))

@@ -3,7 +3,7 @@ import { LIMITS } from '../../src/contract/limits.ts'
 import {
   type Agent,
   approved,
-  breakThread,
+  breakRecord,
   edited,
   HASH,
   held,
@@ -125,7 +125,7 @@ describe('GET threads/{id}', () => {
       await held(bot, {}, 'task-broken'),
       await held(bot, {}, 'task-broken'),
     ]
-    const mend = await breakThread(world, two.thread)
+    const mend = await breakRecord(world, 'thread', two.thread)
     const { status, body } = await by('ann').show(three.thread)
     expect([status, body.earlier.map(({ thread_id }) => thread_id)]).toEqual([200, [one.thread]])
     await mend()
@@ -520,7 +520,7 @@ describe('GET threads', () => {
 
   it('200 with all others and the name of a thread whose record in the store is broken', async () => {
     const [one, two, three] = [await held(bot), await held(bot), await held(bot)]
-    const mend = await breakThread(world, two.thread)
+    const mend = await breakRecord(world, 'thread', two.thread)
     const { status, body } = await by('ann').list({ status: 'pending_review', limit: '100' })
     expect([status, body.unreadable]).toEqual([200, [two.thread]])
     const listed = body.threads.map(({ thread_id }) => thread_id)

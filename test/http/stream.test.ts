@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StoreUnavailable, type Store, type StoredEvent } from '../../src/store/store.ts'
 import {
   type Agent,
-  breakThread,
+  breakRecord,
   held,
   newTask,
   openWorld,
@@ -71,7 +71,7 @@ describe('GET stream', () => {
   it('200 passes over a thread whose record in the store is broken, and tells of the others', async () => {
     const from = (await world.allEvidence()).length
     const [one, two] = [await held(bot), await held(bot)]
-    const mend = await breakThread(world, one.thread)
+    const mend = await breakRecord(world, 'thread', one.thread)
     const listener = await Listener.open(ann, String(from))
     await listener.first('thread', two.thread)
     expect(listener.about(one.thread)).toEqual([])

@@ -14,6 +14,7 @@ import {
   type Agent,
   type Answer,
   approved,
+  breakRecord,
   call,
   HASH,
   held,
@@ -392,6 +393,29 @@ describe('tries', () => {
     await act('resume')
     await settled()
     expect(await show()).not.toHaveProperty('failing_since')
+  })
+
+  it('are told, made and asked for again while the record of one is broken', async () => {
+    receiver.answers(410)
+    for (const count of [1, 2]) {
+      await allow()
+      await until(async () => (await deliveries('?state=dead')).length === count)
+      await act('resume')
+    }
+    const [second, first] = await deliveries()
+    const mend = await breakRecord(world, 'delivery', first?.id ?? '')
+    const path = `webhooks/${hook.id}/deliveries`
+    const told = await world.admin<DeliveryList>('GET', `${path}?state=dead&limit=1`)
+    expect(told).toMatchObject({ status: 200, body: { deliveries: [{ id: second?.id }] } })
+    const { next_cursor = '' } = told.body
+    const rest = await world.admin<DeliveryList>('GET', `${path}?state=dead&limit=1&cursor=${next_cursor}`)
+    expect(rest.body).toEqual({ deliveries: [], unreadable: [first?.id] })
+    receiver.answers(200)
+    const body = { since: '2020-01-01T00:00:00Z' }
+    expect((await world.admin('POST', `webhooks/${hook.id}/redeliver`, { body })).body).toEqual({ count: 1 })
+    await until(async () => (await deliveries('?state=delivered')).length === 1)
+    await mend()
+    expect((await deliveries()).map(({ state }) => state)).toEqual(['delivered', 'dead'])
   })
 
   it('of a slow destination hold up no other one', async () => {
