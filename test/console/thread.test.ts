@@ -257,7 +257,7 @@ describe('meanwhile', () => {
     expect((await stateOf(one)).votes).toMatchObject([{ revision: 2 }])
   })
 
-  it('a revision came and the page did not hear of it: the vote is refused, nothing is approved, the difference is shown', async () => {
+  it('a revision came and the page did not hear of it: nothing is approved, and who presses again has to look at it first', async () => {
     const one = await held(bot)
     const page = await console_.signedIn({ reviewer: 'ann' })
     await page.route('**/api/review/stream', (route) => route.abort())
@@ -270,6 +270,9 @@ describe('meanwhile', () => {
     })
     await button(page, 'Approve').click()
     await page.getByText('Your vote was not counted.').waitFor()
+    await page.keyboard.press('a')
+    await page.getByText('Look at the new revision first').waitFor()
+    await button(page, 'Look at revision 2').click()
     await page.getByRole('region', { name: 'What changed' }).getByText('900').first().waitFor()
     const { votes, status } = await stateOf(one)
     expect([votes, status]).toEqual([[], 'pending_review'])

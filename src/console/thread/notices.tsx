@@ -56,8 +56,8 @@ function Told({ notice }: { readonly notice: Notice }) {
     <div class={KINDS[kind]} tabIndex={-1} ref={element}>
       {kind === 'revised' && (
         <>
-          <strong>The agent revised the call meanwhile. Your vote was not counted.</strong> What changed is
-          shown below; look at it and decide again.
+          <strong>The agent revised the call meanwhile. Your vote was not counted.</strong> Look at the new
+          revision and decide again.
         </>
       )}
       {kind === 'unknown' && (

@@ -70,7 +70,6 @@ async function act(
 async function afterRefusal(thread: ThreadState, problem: Refusal): Promise<void> {
   if (problem.status === 401) return
   await thread.load()
-  if (problem.status === 412) thread.lookAtNext()
   thread.notice.value =
     problem.status === 412
       ? { kind: 'revised' }
