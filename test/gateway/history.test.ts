@@ -158,4 +158,22 @@ describe('an approval', () => {
     expect((await bot.validate(redeem)).body).toMatchObject({ valid: true })
     expect(await run('peek', task)).toBe('reject')
   })
+
+  it('falls when policy now rejects what the task had done before, also where no rule asked for that then', async () => {
+    const [clean, tainted] = [newTask(), newTask()]
+    expect(await run('fetch', tainted)).toBe('allow')
+    const threads = []
+    for (const task of [clean, tainted]) {
+      const { thread } = await held(bot, { tool_name: 'peek', payload: {} }, task)
+      await ann.approve(thread)
+      threads.push(thread)
+    }
+    await world.changePolicies({
+      'rules/tainted.yaml':
+        'tool: peek\nrules:\n  - id: peek-clean\n    reject: Not after reading.\n    when: { task.tools: { some: fetch } }\n',
+    })
+    const answers = await Promise.all(threads.map((thread_id) => bot.poll({ thread_id })))
+    expect(answers.map(({ body }) => body.status)).toEqual(['approved', 'rejected'])
+    expect(answers[1]?.body.message).toMatch(/^policy_changed: /)
+  })
 })

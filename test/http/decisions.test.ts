@@ -561,6 +561,20 @@ describe('GET decisions, asking policy and people again', () => {
       expect((await agent.poll({ thread_id: thread })).body.status).toBe('rejected')
     }))
 
+  it('200 rejected with `policy_changed: ` when policy now rejects what the agent said of the call', () =>
+    withOwn(async (own) => {
+      const agent = await own.agent()
+      const reviewer = await own.reviewer('ann')
+      const nightly = await held(agent, { workflow_name: 'nightly' })
+      const daily = await held(agent, { workflow_name: 'daily' })
+      for (const { thread } of [nightly, daily]) await reviewer.approve(thread)
+      await own.changePolicies(
+        edited('rules/pay.yaml', 'payload.amount: { over: 100000 }', 'task.workflow: nightly'),
+      )
+      expect((await agent.poll({ thread_id: nightly.thread })).body.message).toMatch(/^policy_changed: /)
+      expect((await agent.poll({ thread_id: daily.thread })).body.status).toBe('approved')
+    }))
+
   it('200 approved when policy changed and does not reject it', () =>
     withOwn(async (own) => {
       const agent = await own.agent()
@@ -596,6 +610,22 @@ describe('GET decisions, asking policy and people again', () => {
         expect(body.status).toBe('rejected')
         expect(body.message).toMatch(/^reviewer_removed: /)
       }
+    }))
+
+  it('200 rejected when a counted voter has only the group of an escalation that came after the vote', () =>
+    withOwn(async (own) => {
+      const agent = await own.agent()
+      const reviewer = await own.reviewer('ann')
+      const early = await held(agent, { payload: { amount: 20_000 } })
+      const late = await held(agent, { payload: { amount: 20_000 } })
+      await reviewer.approve(early.thread)
+      own.clock.advance(30 * MINUTE)
+      await reviewer.approve(late.thread)
+      await own.changePolicies(
+        edited('directory.yaml', 'groups: [desk, leads, board], roles', 'groups: [desk, board], roles'),
+      )
+      expect((await agent.poll({ thread_id: early.thread })).body.message).toMatch(/^reviewer_removed: /)
+      expect((await agent.poll({ thread_id: late.thread })).body.status).toBe('approved')
     }))
 
   it('200 rejected when a counted voter became an owner of the agent', () =>
