@@ -26,7 +26,12 @@ export default defineConfig({
       { extends: true, test: { name: 'embedded', include: ['test/**/*.test.ts'] } },
       {
         extends: true,
-        test: { name: 'redis', include: ON_EACH_STORE, env: { COUNTERSIGN_TEST_STORE: 'redis' } },
+        test: {
+          name: 'redis',
+          include: ON_EACH_STORE,
+          env: { COUNTERSIGN_TEST_STORE: 'redis' },
+          setupFiles: ['test/end-store.ts'],
+        },
       },
     ],
   },

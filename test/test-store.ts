@@ -1,4 +1,3 @@
-import { afterAll } from 'vitest'
 import type { ClockSources } from '../src/store/clock.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
 import { parseRedisAddress } from '../src/store/redis/address.ts'
@@ -23,4 +22,10 @@ export async function openTestStore(directory: string, clock: ClockSources): Pro
   return openRedisStore({ address: parseRedisAddress(`${url}/${database}`), clock })
 }
 
-if (process.env['COUNTERSIGN_TEST_STORE'] === 'redis') afterAll(async () => (await server)?.dispose())
+/** Ends the server, and all that is in it. */
+export async function endTestStore(): Promise<void> {
+  const ended = server
+  server = undefined
+  databases.clear()
+  await (await ended)?.dispose()
+}
