@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { GatewayError } from './contract/errors.ts'
+import { saysTrouble } from './app-troubles.ts'
 import { type Checkpointer, createCheckpointer } from './evidence/checkpointer.ts'
 import { type LogIdentity, makeCheckpoint } from './gateway/checkpoints.ts'
 import type { Deps } from './gateway/deps.ts'
@@ -33,11 +33,7 @@ export function assembleCheckpoints(log: LogIdentity, everyMs = EVERY_MS): Check
         tenants: async () => [SYSTEM, ...(await listTenants(deps))],
         now: () => deps.store.now(),
         everyMs,
-        onError: (error) => {
-          // a store that is away is said by the timer
-          if (error instanceof GatewayError && error.code === 'store_unavailable') return
-          logger.error({ err: error }, 'a checkpoint could not be signed now')
-        },
+        onError: saysTrouble(logger, 'a checkpoint could not be signed now'),
       })
       return checkpointer
     },

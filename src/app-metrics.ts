@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
+import { saysTrouble } from './app-troubles.ts'
 import { type Census, census } from './gateway/census.ts'
 import type { Deps } from './gateway/deps.ts'
-import { isStoreAway } from './gateway/transact.ts'
 import type { PolicyFeed } from './policy/directory/feed.ts'
 import type { Store } from './store/store.ts'
 import { createMetrics, type Metrics, type MetricSources } from './telemetry/metrics.ts'
@@ -29,7 +29,10 @@ export function assembleMetrics(
     durability: () => store.durability,
     roomBytes: async () => (await store.health()).roomBytes,
     ...asked,
-    census: cached(() => census(deps()), { everyMs: CENSUS_EVERY_MS, ...censusNotes(log) }),
+    census: cached(() => census(deps()), {
+      everyMs: CENSUS_EVERY_MS,
+      onError: saysTrouble(log, 'what waits cannot be counted: its metrics keep their last values'),
+    }),
     onFull: (metric) =>
       log.warn({ metric }, 'a metric has as many series as it may have: what else comes counts as _other'),
   })
@@ -38,7 +41,7 @@ export function assembleMetrics(
 /** One at a time: a scrape that comes while it is counted waits for the same answer. */
 function cached(
   ask: () => Promise<Census>,
-  { everyMs, onError, onDone }: CensusNotes & { readonly everyMs: number },
+  { everyMs, onError }: { readonly everyMs: number; readonly onError: (error: unknown) => void },
 ): () => Promise<Census> {
   let at = -Infinity
   let underWay = false
@@ -50,27 +53,7 @@ function cached(
     answer = ask().finally(() => {
       underWay = false
     })
-    answer.then(onDone, onError)
+    answer.catch(onError)
     return answer
-  }
-}
-
-interface CensusNotes {
-  readonly onError: (error: unknown) => void
-  readonly onDone: () => void
-}
-
-/** Said once, until it is counted again. A store that is away is said by the timer. */
-function censusNotes(log: Pick<Logger, 'error'>): CensusNotes {
-  let said = false
-  return {
-    onError: (error) => {
-      if (said || isStoreAway(error)) return
-      said = true
-      log.error({ err: error }, 'what waits cannot be counted: its metrics keep their last values')
-    },
-    onDone: () => {
-      said = false
-    },
   }
 }

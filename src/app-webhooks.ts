@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
+import { saysTrouble } from './app-troubles.ts'
 import { allowedOf, type Config } from './config.ts'
 import type { Deps } from './gateway/deps.ts'
 import type { Deliverer } from './gateway/deliverer.ts'
-import { isStoreAway } from './gateway/transact.ts'
 import type { WebhookPorts } from './http/deps.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import type { Tracing } from './telemetry/tracing.ts'
@@ -59,11 +59,8 @@ export function assembleWebhooks(config: Config, parts: WebhookParts = {}): Webh
         wall,
         observe: (tried) => metrics.observeDelivery(tried),
         beginSpan: () => tracing.begin('deliver', undefined),
-        onError: (error) => {
-          // a store that is away is said by the timer; the outbox is looked at as often
-          if (isStoreAway(error)) return
-          log.error({ err: error }, 'a webhook could not be delivered or noted now')
-        },
+        // the outbox is looked at twice a second
+        onError: saysTrouble(log, 'a webhook could not be delivered or noted now'),
       })
       return worker
     },

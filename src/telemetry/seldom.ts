@@ -1,0 +1,26 @@
+/** What fails in the same way is said once in this time, ms. */
+const AGAIN_MS = 60_000
+/** Ways that are told apart. */
+const MOST_WAYS = 100
+
+/**
+ * For what is tried again within a second, and may fail for days: `say` is told each way of failing once a minute at the most, and how often it was not told
+ * since. Metrics count every failure.
+ */
+export function seldom(
+  say: (error: unknown, untold: number) => void,
+  now: () => number = () => performance.now(),
+): (error: unknown) => void {
+  const told = new Map<string, { at: number; untold: number }>()
+  return (error) => {
+    const way = String(error)
+    const before = told.get(way)
+    if (before !== undefined && now() - before.at < AGAIN_MS) {
+      before.untold += 1
+      return
+    }
+    if (before === undefined && told.size === MOST_WAYS) told.clear()
+    told.set(way, { at: now(), untold: 0 })
+    say(error, before?.untold ?? 0)
+  }
+}

@@ -1,0 +1,42 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { seldom } from '../../src/telemetry/seldom.ts'
+
+describe('what fails again and again', () => {
+  let now = 0
+  let said: [string, number][] = []
+  let tell: (error: unknown) => void
+
+  beforeEach(() => {
+    now = 0
+    said = []
+    tell = seldom(
+      (error, untold) => void said.push([(error as Error).message, untold]),
+      () => now,
+    )
+  })
+
+  it('is said once a minute, with how often it was not said since', () => {
+    for (; now < 120_000; now += 500) tell(new Error('x'))
+    expect(said).toEqual([
+      ['x', 0],
+      ['x', 119],
+    ])
+    tell(new Error('x'))
+    expect(said.at(-1)).toEqual(['x', 119])
+  })
+
+  it('is said at once when it fails in another way', () => {
+    for (const message of ['x', 'y', 'x', 'y']) tell(new Error(message))
+    expect(said).toEqual([
+      ['x', 0],
+      ['y', 0],
+    ])
+  })
+
+  it('is said each time when it fails in ever new ways, and is not remembered for ever', () => {
+    for (let i = 0; i < 101; i++) tell(new Error(`${i}`))
+    expect(said).toHaveLength(101)
+    tell(new Error('0'))
+    expect(said.at(-1)).toEqual(['0', 0])
+  })
+})
