@@ -33,9 +33,11 @@ export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
 
   app.get('/oidc/callback', async (request, reply) => {
     const sso = configured(http)
-    limitSignIns(http, belongsToFlow(request, http) ? 'oidc' : 'stranger')
+    const isOurs = belongsToFlow(request, http)
+    limitSignIns(http, isOurs ? 'oidc' : 'stranger')
     http.gate.park(reply.raw)
-    clearCookie(reply, FLOW_COOKIE, 'Lax')
+    // what an older tab brings, or another page sends here, ends no sign-in that is under way
+    if (isOurs) clearCookie(reply, FLOW_COOKIE, 'Lax')
     return orSay(http, reply, 303, async () => {
       keepSession(reply, await credentialFor(request, http, sso))
       return CONSOLE_PATH

@@ -147,6 +147,7 @@ async function redeem(
   // the library looks at it only where the token has several audiences
   if (party !== settings.clientId)
     throw new SignInError('invalid', 'the ID token was made out to another client')
+  if (!subject.isWellFormed()) throw new SignInError('invalid', 'the subject of the ID token is no text')
   const complete = settings.claims.every((name) => claims[name] !== undefined)
   if (complete || config.serverMetadata().userinfo_endpoint === undefined) return { issuer, subject, claims }
   const more = await library.fetchUserInfo(config, tokens.access_token, subject)
@@ -154,12 +155,13 @@ async function redeem(
 }
 
 /** The ID token comes first. That an address was verified is said of the address beside it, and of no other. */
-function together(
-  claims: Identity['claims'],
-  { email_verified, ...more }: Identity['claims'],
-): Identity['claims'] {
-  const isSaidOfIt = claims['email'] === undefined || claims['email'] === more['email']
-  return { ...more, ...(isSaidOfIt && { email_verified }), ...claims }
+function together(first: Identity['claims'], more: Identity['claims']): Identity['claims'] {
+  const { email_verified: atFirst, ...claims } = first
+  const { email_verified: later, ...others } = more
+  const { email } = claims
+  const isSaidOfIt = email === undefined || email === more['email']
+  const verified = (email === undefined ? undefined : atFirst) ?? (isSaidOfIt ? later : undefined)
+  return { ...others, ...claims, ...(verified !== undefined && { email_verified: verified }) }
 }
 
 /** A provider that hangs holds up nobody but the one who waits for it. @throws SignInError */

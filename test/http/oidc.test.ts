@@ -277,6 +277,16 @@ describe('an answer that is not the one this browser asked for', () => {
     await refused(() => knock(two, url), 'expired')
   })
 
+  it('an answer of an earlier flow, or of none, leaves the one that is under way: of two tabs the later one signs in', async () => {
+    const browser = new Browser()
+    const earlier = await codeFor(browser)
+    const url = await codeFor(browser)
+    for (const other of [earlier, `${CALLBACK}?code=a&state=b`, CALLBACK])
+      await refused(() => knock(browser, other), 'expired')
+    expect(await knock(browser, url)).toBe('/console/')
+    expect(browser.cookies.has(FLOW)).toBe(false)
+  })
+
   it('a cookie in which one character was changed is refused, whichever', async () => {
     const browser = new Browser()
     const url = await codeFor(browser)
@@ -350,6 +360,7 @@ describe('an ID token', () => {
     ['with another nonce', withClaims({ nonce: 'n'.repeat(43) })],
     ['without nonce', withClaims({ nonce: undefined })],
     ['without subject', withClaims({ sub: undefined })],
+    ['whose subject is no text', withClaims({ sub: '\ud800' })],
     ['signed by another key', (token) => ({ ...token, key: otherKey() })],
     ['that is not signed', (token) => ({ ...token, header: { ...token.header, alg: 'none' } })],
     ['of a key nobody knows', (token) => ({ ...token, header: { ...token.header, kid: 'two' } })],
@@ -391,6 +402,15 @@ describe('who it is', () => {
     }
     provider.tamper = saying(ANN.email)
     await refused(() => attempt({ ...ANN, email: 'mallory@evil.example' }), 'unverified')
+    expect(await attempt(ANN)).toBe('/console/')
+  })
+
+  it('problem=unverified when the ID token says so of no address, and the userinfo endpoint not of its own', async () => {
+    provider.tamper = (token) => {
+      const { email: _, ...claims } = token.claims
+      return { ...token, claims: { ...claims, email_verified: true } }
+    }
+    await refused(() => attempt({ ...ANN, email_verified: false }), 'unverified')
     expect(await attempt(ANN)).toBe('/console/')
   })
 
