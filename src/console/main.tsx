@@ -6,11 +6,13 @@ import { startSession } from './session/session.ts'
 import { loadPages } from './shell/later.tsx'
 import { startTheme } from './shell/theme.ts'
 import { startClock } from './time/clock.ts'
+import { startAttention } from './wire/attention.ts'
 
 startTheme()
 startRouter()
 startClock()
 startKeyboard()
+startAttention(document)
 void startSession()
 render(<App />, document.body)
 loadPages()

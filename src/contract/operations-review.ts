@@ -3,6 +3,11 @@ import type { Header, Operation } from './operation.ts'
 
 const IF_MATCH: Header = { name: 'If-Match', description: 'The ETag of the thread you looked at.' }
 
+const ASKED_BY_PAGE: Header = {
+  name: 'Countersign-Unattended',
+  description: 'Any value: a page asks this by itself, which keeps no session from ending.',
+}
+
 const LAST_EVENT_ID: Header = {
   name: 'Last-Event-ID',
   description: 'Id of the last event that was seen: what came after it follows.',
@@ -24,6 +29,7 @@ export const REVIEW_OPERATIONS: readonly Operation[] = [
     plane: 'review',
     summary: 'Threads of the tenant: waiting ones oldest first, others newest first',
     query: 'ThreadsQuery',
+    headers: [ASKED_BY_PAGE],
     answers: { 200: 'ThreadList' },
     refusals: [400, 401, 503],
   },
@@ -33,6 +39,7 @@ export const REVIEW_OPERATIONS: readonly Operation[] = [
     id: 'showThread',
     plane: 'review',
     summary: 'Everything a reviewer decides on; the ETag names the revision that is shown',
+    headers: [ASKED_BY_PAGE],
     answers: { 200: 'ThreadView' },
     refusals: [401, 404, 503],
   },
@@ -101,6 +108,7 @@ export const REVIEW_OPERATIONS: readonly Operation[] = [
     id: 'countThreads',
     plane: 'review',
     summary: 'How many threads wait',
+    headers: [ASKED_BY_PAGE],
     answers: { 200: 'ThreadCounts' },
     refusals: [401, 503],
   },

@@ -19,15 +19,16 @@ export interface OpenSession extends SessionState, Version {
 }
 
 /**
- * Who a session belongs to, while it holds. One that is found to be over is ended on the spot.
+ * Who a session belongs to, while it holds. One that is found to be over is ended on the spot. It is used when `attended`: by a person, and not
+ * by a page alone.
  *
  * @throws GatewayError `unauthenticated`, whatever the reason
  */
-export async function identifySession(deps: Deps, credential: string): Promise<Caller> {
+export async function identifySession(deps: Deps, credential: string, attended = true): Promise<Caller> {
   const tenant = parseCredential('session', credential)?.tenant
   if (tenant === undefined) throw unauthenticated()
   const found = await inForce(deps, tenant, hashCredential(credential))
-  await noteUse(deps, found)
+  if (attended) await noteUse(deps, found)
   return callerOf(found)
 }
 

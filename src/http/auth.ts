@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
+import { UNATTENDED } from '../contract/unattended.ts'
 import type { Caller } from '../gateway/caller.ts'
 import { identify, reviewerEntry } from '../gateway/identify.ts'
 import { identifySession } from '../gateway/sessions.ts'
@@ -39,7 +40,15 @@ export async function reviewerOf(request: FastifyRequest, http: HttpDeps): Promi
     return caller
   }
   refuseForeign(request, http.site())
-  return identifySession(http.gateway, session)
+  return identifySession(http.gateway, session, isAttended(request))
+}
+
+/** Browsers open the stream again by themselves, and let nobody put a header on it. */
+const STREAM = '/api/review/stream'
+
+/** Whether somebody is there who asks; a page says when it asks by itself. */
+function isAttended({ headers, routeOptions }: FastifyRequest): boolean {
+  return headers[UNATTENDED] === undefined && routeOptions.url !== STREAM
 }
 
 /**

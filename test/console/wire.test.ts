@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createThread } from '../../src/console/thread/thread-state.ts'
 import { createDeciding } from '../../src/console/thread/deciding.ts'
 import { say, vote } from '../../src/console/thread/thread-acts.ts'
+import { startAttention } from '../../src/console/wire/attention.ts'
 import { call } from '../../src/console/wire/call.ts'
 import type { ThreadView } from '../../src/contract/reviewer.ts'
 
@@ -52,6 +53,29 @@ describe('an answer of the gateway', () => {
       }
     },
   )
+
+  it('is asked for as what the page wants by itself, where nobody has touched it for a minute', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const asked: (string | undefined)[] = []
+    vi.stubGlobal('fetch', (_: string, { headers }: { headers: Record<string, string> }) => {
+      asked.push(headers['countersign-unattended'])
+      return Promise.resolve(new Response('{}'))
+    })
+    const page = new EventTarget()
+    startAttention(page)
+    const askAfter = async (ms: number, method = 'GET'): Promise<void> => {
+      vi.setSystemTime(Date.now() + ms)
+      await call(method, 'review/counts')
+    }
+    await askAfter(59_999)
+    await askAfter(1)
+    await askAfter(0, 'POST')
+    page.dispatchEvent(new Event('keydown'))
+    await askAfter(59_999)
+    await askAfter(1)
+    vi.useRealTimers()
+    expect(asked).toEqual([undefined, '1', undefined, undefined, '1'])
+  })
 
   it('is a success without a body where it says that it has none', async () => {
     const [held, asked] = [answers(), call('POST', 'admin/unfreeze')]

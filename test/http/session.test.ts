@@ -23,6 +23,7 @@ import {
   type SignedIn,
   type World,
 } from '../gateway-fixture.ts'
+import { Listener } from '../stream-listener.ts'
 
 /** Signing in to the console: one-time links, sessions, cookies, and how they end (design.md section 5). */
 
@@ -498,6 +499,24 @@ describe('a session ends', () => {
       own.clock.advance(MINUTE)
       for (let i = 0; i < 10; i++) await ann.call('GET', 'me')
       expect(await noted()).toBe(1)
+    })
+  })
+
+  it('401 after half an hour in which only a page asked that nobody touched, or the stream was opened again', async () => {
+    await inOwnWorld({}, async (own) => {
+      const ann = await own.signIn('ann')
+      for (let i = 0; i < 2; i++) {
+        own.clock.advance(10 * MINUTE)
+        for (const path of ['counts', 'threads', 'me'])
+          expect((await ann.call('GET', path, { headers: { 'countersign-unattended': '1' } })).status).toBe(
+            200,
+          )
+        const stream = await Listener.open(ann)
+        expect(stream.status).toBe(200)
+        stream.close()
+      }
+      own.clock.advance(10 * MINUTE)
+      expect(await statusOf(ann)).toBe(401)
     })
   })
 

@@ -1,5 +1,7 @@
 import type { Problem } from '../../contract/errors.ts'
+import { UNATTENDED } from '../../contract/unattended.ts'
 import { learnTime } from '../time/clock.ts'
+import { isAttended } from './attention.ts'
 
 /** A refusal in the gateway's own words; two codes are ours, for answers that never came. */
 export type Refusal = Pick<Problem, 'title' | 'detail' | 'errors'> & {
@@ -43,7 +45,7 @@ export async function call<T>(method: string, path: string, request: Request = {
   try {
     response = await fetch(`/api/${path}`, {
       method,
-      ...contentOf(request),
+      ...contentOf(request, method === 'GET' && !isAttended()),
       redirect: 'error',
       signal: AbortSignal.timeout(PATIENCE_MS),
       cache: 'no-store',
@@ -63,11 +65,12 @@ export async function call<T>(method: string, path: string, request: Request = {
 
 export const get = <T>(path: string): Promise<Outcome<T>> => call<T>('GET', path)
 
-function contentOf({ body, digest }: Request): RequestInit {
+function contentOf({ body, digest }: Request, unattended: boolean): RequestInit {
   return {
     headers: {
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(digest !== undefined && { 'if-match': `"${digest}"` }),
+      ...(unattended && { [UNATTENDED]: '1' }),
     },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   }
