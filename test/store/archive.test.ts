@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type DumpEntry, type StoreArchive, StoreMoved } from '../../src/store/archive.ts'
 import { createLawCheck } from '../../src/store/archive-laws.ts'
@@ -169,6 +170,26 @@ describe.each(KINDS)('the archive of the %s store', (kind) => {
     expect(await store.get('a', 'type', 'a')).toMatchObject({ revision: 2, body: 'again' })
     await store.close()
   })
+
+  it.runIf(kind === 'embedded')(
+    'is restored once it is there: nothing is written after that, and can fail',
+    async () => {
+      const from = places.embedded()
+      await fill(from)
+      const backup = await backupOf(await from.archive())
+      const to = places.embedded()
+      const restore = await to.restore()
+      // in the way of what would be written there
+      mkdirSync(join(to.path, 'store.json.new'))
+      await restoreFrom(backup, restore)
+      expect(
+        readdirSync(to.path)
+          .filter((name) => !name.startsWith('lock.'))
+          .toSorted(),
+      ).toEqual(['store.json', 'store.json.new', 'store.mdb', 'store.mdb-lock'])
+      await (await to.open()).close()
+    },
+  )
 
   it('is not restored over a store', async () => {
     const place = await places.of(kind)

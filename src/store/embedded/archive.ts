@@ -4,13 +4,14 @@ import { join, resolve } from 'node:path'
 import { type StoreArchive, type StoredEntry, type StoreRestore, WrongPlace } from '../archive.ts'
 import { type Clock, type ClockSources, createClock } from '../clock.ts'
 import { dumpPartition, namesOfPartitions } from './dump.ts'
-import { refuseNetworkFileSystem } from './disk.ts'
+import { refuseFullDisk, refuseNetworkFileSystem, type Statfs } from './disk.ts'
 import {
   createDataFiles,
   DATA_FILE,
   extendDataFile,
   handOver,
   inspectDataFile,
+  MARKER_FILE,
   prepareDirectory,
   readMarker,
   syncDirectory,
@@ -31,6 +32,7 @@ export interface EmbeddedPlace {
   /** The data directory. */
   readonly path: string
   readonly clock?: ClockSources
+  readonly statfs?: Statfs
 }
 
 /**
@@ -89,16 +91,21 @@ const BATCH_UNITS = 2_000_000
  *
  * @throws WrongPlace when there is a store already
  */
-export async function openEmbeddedRestore({ path, clock }: EmbeddedPlace): Promise<StoreRestore> {
+export async function openEmbeddedRestore({
+  path,
+  clock,
+  statfs = statfsSync,
+}: EmbeddedPlace): Promise<StoreRestore> {
   const directory = resolve(path)
   prepareDirectory(directory)
-  refuseNetworkFileSystem(directory, statfsSync)
+  refuseNetworkFileSystem(directory, statfs)
   const lock = await lockDirectory(directory)
   try {
     if (holdsStore(directory))
       throw new WrongPlace(`there is a store in \`${path}\` already: restore into another directory`)
     for (const name of readdirSync(directory))
       if (name.startsWith(BUILDING)) rmSync(join(directory, name), { recursive: true })
+    refuseFullDisk(directory, statfs)
     const name = `${BUILDING}${randomUUID()}`
     const building = join(directory, name)
     prepareDirectory(building)
@@ -144,16 +151,20 @@ class EmbeddedRestore extends EmbeddedArchive implements StoreRestore {
       for (const [partition, last] of this.#lastNumbers) writeLastNumber(this.#db, partition, last)
     })
     await orFailureCause(writeFirstStamp(this.#db, time, this.#storeId))
+    writeMarker(this.#building, this.#storeId)
   }
 
-  /** The data file is a whole store by itself, so its rename is the moment. */
+  /** The data file is a whole store by itself, so its rename is the moment. Nothing takes room any more: where one is full, that was said before. */
   async publish(): Promise<void> {
     await this.#db.close()
-    for (const name of [`${DATA_FILE}-lock`, DATA_FILE])
-      renameSync(join(this.#building, name), join(this.#directory, name))
-    syncDirectory(this.#directory)
-    writeMarker(this.#directory, this.#storeId)
+    this.#bring(`${DATA_FILE}-lock`, DATA_FILE)
+    this.#bring(MARKER_FILE)
     await this.#leave()
+  }
+
+  #bring(...names: string[]): void {
+    for (const name of names) renameSync(join(this.#building, name), join(this.#directory, name))
+    syncDirectory(this.#directory)
   }
 
   async abandon(): Promise<void> {

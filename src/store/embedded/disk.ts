@@ -40,6 +40,12 @@ export function refuseNetworkFileSystem(path: string, statfs: Statfs): void {
     throw new Error(`the data directory is on ${name}: the embedded store needs a local disk`)
 }
 
+/** Where files are made: LMDB maps them, and what cannot be mapped for want of room ends the process without a word. @throws with one sentence */
+export function refuseFullDisk(path: string, statfs: Statfs): void {
+  const reason = lowSpace(path, FULL_BELOW_BYTES, statfs)
+  if (reason !== undefined) throw new Error(reason)
+}
+
 export interface DiskGuard {
   /** One sentence while nothing can be written, else undefined. Looks at most every 100 ms. */
   refusal(): string | undefined

@@ -13,7 +13,7 @@ import {
   checkRecordName,
 } from '../check.ts'
 import { createClock } from '../clock.ts'
-import { DEFAULT_MIN_FREE_BYTES, createDiskGuard, refuseNetworkFileSystem } from './disk.ts'
+import { DEFAULT_MIN_FREE_BYTES, createDiskGuard, refuseFullDisk, refuseNetworkFileSystem } from './disk.ts'
 import {
   DATA_FILE,
   createDataFiles,
@@ -92,7 +92,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   const lock = await lockDirectory(directory)
   let db: Database | undefined
   try {
-    db = openFiles(directory)
+    db = openFiles(directory, statfs)
     const stamp = await readOrWriteStamp(db, directory, options.clock)
     checkEnds(db)
     const disk = createDiskGuard(directory, options.minFreeBytes ?? DEFAULT_MIN_FREE_BYTES, {
@@ -115,10 +115,13 @@ function asDamage(error: unknown): unknown {
     : error
 }
 
-function openFiles(directory: string): Database {
+function openFiles(directory: string, statfs: Statfs): Database {
   const file = join(directory, DATA_FILE)
   const state = inspectDataFile(directory, readMarker(directory) !== undefined)
-  if (state === 'absent') createDataFiles(directory)
+  if (state === 'absent') {
+    refuseFullDisk(directory, statfs)
+    createDataFiles(directory)
+  }
   if (state === 'short') extendDataFile(directory)
   const db = openDatabase(file)
   if (state === 'short') checkEverything(db)

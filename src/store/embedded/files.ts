@@ -19,7 +19,7 @@ import { makeDirectory } from '../../make-directory.ts'
  * exists, so that an emptied or removed data file is noticed and never taken for a new store), `lock.<n>.sock` (lock.ts).
  */
 export const DATA_FILE = 'store.mdb'
-const MARKER_FILE = 'store.json'
+export const MARKER_FILE = 'store.json'
 const FORMAT = 1
 
 const META_BYTES = 160

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
+import { openEmbeddedRestore } from '../../../src/store/embedded/archive.ts'
 import { openEmbeddedStore } from '../../../src/store/embedded/embedded.ts'
 import { StoreUnavailable } from '../../../src/store/store.ts'
 import { startProcess } from '../../crash.ts'
@@ -263,6 +264,19 @@ describe('a disk that fails', () => {
     expect(refusals.length).toBeGreaterThan(0)
     expect(refusals.filter((line) => !line.startsWith('error StoreUnavailable'))).toEqual([])
     expect(lines.find((line) => line.startsWith('health'))).toMatch(/false the disk is full/)
+  })
+
+  it('makes no new store where next to nothing is free, and says so: LMDB would end the process', async () => {
+    const free = { bytes: 1e9 }
+    const statfs = () => ({ type: 0xef53, bsize: 1, bavail: free.bytes })
+    const [made, path] = [newDirectory(), newDirectory()]
+    await (await open({ path: made, statfs, minFreeBytes: 0 })).close()
+    free.bytes = 1024 * 1024 - 1
+    const full = 'the disk is nearly full: 1048575 bytes are free, 1048576 are needed'
+    await expect(openEmbeddedStore({ path, statfs, minFreeBytes: 0 })).rejects.toThrow(full)
+    await expect(openEmbeddedRestore({ path, statfs })).rejects.toThrow(full)
+    expect(readdirSync(path).filter((name) => !name.startsWith('lock.'))).toEqual([])
+    await (await open({ path: made, statfs, minFreeBytes: 0 })).close()
   })
 
   it('refuses writes before the disk is full, says so, and heals by itself', async () => {
