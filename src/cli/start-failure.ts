@@ -5,7 +5,14 @@ import { redisAdvice } from './redis-advice.ts'
 
 interface Advice {
   readonly fits: (error: NodeJS.ErrnoException) => boolean
-  readonly hint: (config: Config) => string
+  readonly hint: (config: Config, error: Error) => string
+}
+
+/** What to do with a data directory that cannot be written, for what the system says of it. */
+export function directoryAdvice(said: string): string {
+  return said.includes('EROFS')
+    ? 'its file system is read-only: mount it so that it can be written'
+    : 'give it to the user that runs the gateway'
 }
 
 const ADVICE: readonly Advice[] = [
@@ -29,7 +36,7 @@ const ADVICE: readonly Advice[] = [
   },
   {
     fits: ({ message }) => message.startsWith('the data directory'),
-    hint: () => 'give it to the user that runs the gateway, or name another with --store file:DIRECTORY',
+    hint: (_, { message }) => `${directoryAdvice(message)}, or name another with --store file:DIRECTORY`,
   },
 ]
 
@@ -37,6 +44,6 @@ const ADVICE: readonly Advice[] = [
 export function startFailure(config: Config, error: unknown): CliFailure {
   const cause = error as NodeJS.ErrnoException
   const redis = isEmbedded(config) ? undefined : redisAdvice(cause.message)
-  const hint = redis ?? ADVICE.find(({ fits }) => fits(cause))?.hint(config)
+  const hint = redis ?? ADVICE.find(({ fits }) => fits(cause))?.hint(config, cause)
   return new CliFailure(`cannot start: ${cause.message.trim()}`, { cause, hint })
 }

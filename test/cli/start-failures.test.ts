@@ -94,6 +94,21 @@ describe('a gateway that does not start', () => {
     }
   })
 
+  it('says of a file system that is read-only that it is, and so does the doctor', async () => {
+    mkdirSync(join(directory, 'mounted'))
+    const script = `cd ${directory} && mount -t tmpfs -o ro tmpfs mounted && exec "$@"`
+    const through = ['unshare', '-m', 'sh', '-c', script, 'sh']
+    const flags = ['--store', at('mounted'), '--port', '0', '--metrics-port', '0', '--policies', STARTER]
+    const hint = 'its file system is read-only: mount it so that it can be written'
+    const started = await startProcess(MAIN, ['serve', ...flags], { through }).ended
+    expect(started.errors).toMatch(/cannot be written: EROFS\n\n/)
+    expect(started.errors).toContain(`${hint}, or name another with --store file:DIRECTORY\n`)
+    const examined = await startProcess(MAIN, ['doctor', ...flags], { through }).ended
+    expect(examined.lines.filter((line) => line.includes(' store '))).toEqual([
+      expect.stringContaining(`cannot be written: EROFS -> ${hint}`),
+    ])
+  })
+
   it.runIf(existsSync('/proc/self'))(
     'says so where a directory cannot be made for another reason',
     async () => {

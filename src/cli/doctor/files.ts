@@ -131,12 +131,15 @@ export function isOurs(path: string): boolean {
   return owner === undefined || process.getuid === undefined || owner === process.getuid()
 }
 
-export function mayWrite(path: string): boolean {
+export const mayWrite = (path: string): boolean => whyUnwritable(path) === undefined
+
+/** What the system says, as `EACCES`; undefined where this user may write. */
+export function whyUnwritable(path: string): string | undefined {
   try {
     accessSync(path, constants.W_OK)
-    return true
-  } catch {
-    return false
+    return undefined
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error)
   }
 }
 

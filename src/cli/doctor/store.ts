@@ -3,7 +3,8 @@ import { openStore } from '../../app-store.ts'
 import { type Config, isEmbedded, shownStore, storePath } from '../../config.ts'
 import { SYSTEM } from '../../gateway/records.ts'
 import { redisAdvice } from '../redis-advice.ts'
-import { isOurs, mayWrite, warnOfOwner } from './files.ts'
+import { directoryAdvice } from '../start-failure.ts'
+import { isOurs, warnOfOwner, whyUnwritable } from './files.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
 import { lookAtReplicas } from './replicas.ts'
 
@@ -20,8 +21,8 @@ export async function lookAtStore(config: Config, isRunning: boolean): Promise<F
     if (isRunning) return [ok('store', `${name} is held by the gateway, which speaks for it`)]
     if (!existsSync(path)) return [ok('store', `${name} is not there yet: the first start makes it`)]
     if (!isOurs(path)) return [warnOfOwner(path)]
-    if (!mayWrite(path))
-      return [error('store', `${path} cannot be written`, 'give it to the user that runs the gateway')]
+    const why = whyUnwritable(path)
+    if (why !== undefined) return [error('store', `${path} cannot be written: ${why}`, directoryAdvice(why))]
   }
   try {
     return [...(await open(config, name)), ...(isEmbedded(config) ? [] : await lookAtReplicas(config))]
