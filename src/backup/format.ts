@@ -42,6 +42,22 @@ export class DamagedBackup extends Error {
   override readonly name = 'DamagedBackup'
 }
 
+/** A backup of a layout that this version does not read. Nothing is wrong with it. */
+export class OtherFormat extends Error {
+  override readonly name = 'OtherFormat'
+}
+
+/** @throws OtherFormat, DamagedBackup when it is the first line of no backup */
+export function checkHeader(text: string): void {
+  if (text === HEADER) return
+  const version = /^\{"format":"countersign-store","version":([1-9]\d{0,8})\}$/.exec(text)?.[1]
+  if (version === undefined)
+    throw new DamagedBackup(`this is no backup of format ${FORMAT}, version ${VERSION}`)
+  throw new OtherFormat(
+    `the backup has version ${version} of its format, and this program reads version ${VERSION}`,
+  )
+}
+
 export function newTotals(partition: string): Totals {
   return { partition, last: 0, events: 0, index: 0, limits: 0, records: 0 }
 }

@@ -3,16 +3,14 @@ import { type Line, linesOf, LongLine } from '../lines.ts'
 import { createLawCheck, type LawCheck } from '../store/archive-laws.ts'
 import { compareText, type Fault, type StoredEntry } from '../store/archive.ts'
 import {
+  checkHeader,
   countEntry,
   DamagedBackup,
-  FORMAT,
   footerLine,
-  HEADER,
   LONGEST_LINE_BYTES,
   newTotals,
   readLine,
   type Totals,
-  VERSION,
 } from './format.ts'
 
 /** What a backup holds, in its order. */
@@ -89,7 +87,7 @@ class BackupReader {
   }
 
   #header(text: string, bytes: Buffer): undefined {
-    if (text !== HEADER) throw new DamagedBackup(`this is no backup of format ${FORMAT}, version ${VERSION}`)
+    checkHeader(text)
     this.#hash.update(bytes).update('\n')
   }
 

@@ -1,4 +1,4 @@
-import { DamagedBackup } from '../backup/format.ts'
+import { DamagedBackup, OtherFormat } from '../backup/format.ts'
 import { LostInRestore } from '../backup/restore.ts'
 import { UnsoundStore } from '../backup/write.ts'
 import { StoreMoved, WrongPlace } from '../store/archive.ts'
@@ -16,6 +16,11 @@ const ADVICE: readonly Advice[] = [
     fits: (error) => error instanceof DamagedBackup,
     exit: EXIT.doesNotCheck,
     hint: 'nothing was restored; take another copy of the backup, or an older one',
+  },
+  {
+    fits: (error) => error instanceof OtherFormat,
+    exit: EXIT.doesNotCheck,
+    hint: 'nothing was restored; restore it with the version of countersign that wrote it, or a newer one',
   },
   {
     fits: (error) => error instanceof UnsoundStore,

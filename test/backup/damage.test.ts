@@ -96,7 +96,9 @@ describe('a damaged backup', () => {
 
   it('of another version is refused by name', async () => {
     const text = backup.toString().replace('"version":1', '"version":2')
-    await expect(verifyBackup(inPieces(text))).rejects.toThrow('version 1')
+    await expect(verifyBackup(inPieces(text))).rejects.toThrow(
+      'the backup has version 2 of its format, and this program reads version 1',
+    )
   })
 
   it.each(['embedded', 'redis'] as const)('leaves an empty %s place empty', async (kind) => {

@@ -125,6 +125,18 @@ describe('countersign store export and restore', () => {
     expect([cut.code, cut.err]).toEqual([3, expect.stringContaining('cut off')])
   })
 
+  it('says which version restores a backup of another format', async () => {
+    const { out } = await store(['export', '-', '--store', from.address])
+    const { code, err } = await store(
+      ['restore', '-', '--store', places.embedded().address],
+      out.replace('"version":1', '"version":2'),
+    )
+    expect([code, err]).toEqual([
+      3,
+      'countersign: cannot restore: the backup has version 2 of its format, and this program reads version 1\n\nnothing was restored; restore it with the version of countersign that wrote it, or a newer one\n',
+    ])
+  })
+
   it('says in one line that nobody reads the backup', async () => {
     const { code, err } = await runUnread(['store', 'export', '-', '--store', from.address], {
       cwd: directory,
