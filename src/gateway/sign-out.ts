@@ -6,7 +6,7 @@ import type { IndexEntry } from '../store/store.ts'
 import type { Caller } from './caller.ts'
 import type { Deps } from './deps.ts'
 import type { Person } from './login-links.ts'
-import { readPurged } from './purge.ts'
+import { purged, readPurged } from './purge.ts'
 import { INDEX, remove } from './records.ts'
 import { endSession, unlist } from './sessions.ts'
 import { isNothing, type Plan, readConfirmed, transact } from './transact.ts'
@@ -21,9 +21,10 @@ export async function signOut(deps: Deps, caller: Caller): Promise<void> {
   await transact(deps, caller.tenant, () => endSession(deps, caller.tenant, caller.keyHash, ending))
 }
 
-/** Ends all sessions of the reviewer who asks, and the links nobody has used yet. */
-export async function signOutEverywhere(deps: Deps, { tenant, id }: Caller): Promise<void> {
-  await endAll(deps, { tenant, id }, { reason: 'signed_out', actor: { kind: 'reviewer', id } })
+/** Ends all sessions of the reviewer who asks, and the links nobody has used yet. The session that asks is not gone before the others: it may have to ask again. */
+export async function signOutEverywhere(deps: Deps, { tenant, id, keyHash }: Caller): Promise<void> {
+  const ending = { reason: 'signed_out', actor: { kind: 'reviewer', id } } as const
+  await endAll(deps, { tenant, id }, ending, purged('session', keyHash))
 }
 
 /**
@@ -48,14 +49,15 @@ interface Ending {
   readonly actor: Actor
 }
 
-/** Until none is left: one that was opened meanwhile goes, too. Returns how many there were. */
-async function endAll(deps: Deps, { tenant, id }: Person, ending: Ending): Promise<number> {
+/** Until none is left: one that was opened meanwhile goes, too, and `last` with the last of them. Returns how many there were. */
+async function endAll(deps: Deps, { tenant, id }: Person, ending: Ending, last?: string): Promise<number> {
   const index = INDEX.signIns(id)
   for (let done = 0; ;) {
     const reading = (): Promise<IndexEntry[]> => deps.store.range(tenant, index, { limit: BATCH })
     const entries = await readConfirmed(deps, tenant, reading, isNothing)
     if (entries.length === 0) return done
-    const members = entries.map((entry) => entry.member)
+    const all = entries.map((entry) => entry.member)
+    const members = all.length < BATCH ? all : all.filter((member) => member !== last)
     await transact(deps, tenant, async () =>
       together(await Promise.all(members.map((member) => endOne(deps, { tenant, id }, member, ending)))),
     )

@@ -19,6 +19,7 @@ import {
   openWorld,
   overriding,
   pageOf,
+  SECOND,
   sessionIn,
   type SignedIn,
   type World,
@@ -402,6 +403,27 @@ describe('a session ends', () => {
     expect((await key.call('GET', 'me')).status).toBe(200)
     expect((await other.call('DELETE', 'session?everywhere=no')).status).toBe(400)
     expect((await here.call('DELETE', 'session?everywhere=no')).status).toBe(401)
+  })
+
+  it('503 when not all of very many could be ended: the session that asks is there to ask again', async () => {
+    let left = Infinity
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        commit: (...args) =>
+          --left < 0 ? Promise.reject(new StoreUnavailable('away')) : store.commit(...args),
+      })
+    await inOwnWorld({ wrapStore }, async (own) => {
+      const asking = await own.signIn('ann')
+      own.clock.advance(SECOND)
+      const another = await own.signIn('ann')
+      for (let i = 0; i < 99; i++) await own.signIn('ann')
+      left = 1
+      expect((await asking.call('DELETE', 'session?everywhere=true')).status).toBe(503)
+      left = Infinity
+      expect((await asking.call('DELETE', 'session?everywhere=true')).status).toBe(204)
+      expect(await statusOf(another)).toBe(401)
+      expect(await own.app.deps.store.range('acme', INDEX.signIns('ann'), { limit: 1 })).toEqual([])
+    })
   })
 
   it('204 when an administrator ends them, 404 where there is nobody', async () => {
