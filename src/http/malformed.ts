@@ -41,8 +41,8 @@ export function answerMalformed(watcher: TrafficWatcher): Malformed {
         if (broken?.response.headersSent === true) socket.end()
         else if (socket.writable) send(watcher, error, socket)
       }
-      // it may have taken effect: whoever asked for it must get to know
-      if (answered?.writableFinished === false) answered.once('close', refuse)
+      // it may have taken effect: whoever asked for it must get to know. One that is written may still be about to end the connection
+      if (answered?.destroyed === false) answered.once('close', refuse)
       else refuse()
     },
   }

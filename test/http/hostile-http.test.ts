@@ -356,6 +356,14 @@ const OURS: readonly (readonly [string, string, number[], number?])[] = [
     [200],
     2,
   ],
+  // answered before the parser comes to what is behind them: an answer that ends the connection is the last one on it
+  [
+    'no coding, and a body that nothing announces',
+    requests('', `Content-Type: application/json\r\nTransfer-Encoding:\r\n\r\n11\r\n${BODY}\r\n0\r\n\r\n`),
+    [400],
+  ],
+  ['no coding, and a stray byte', `GET /livez HTTP/1.1\r\n${HEAD}Transfer-Encoding:\r\n\r\nx`, [400]],
+  ['a stray byte behind the last request', get('/livez', 'Connection: close\r\n').concat('x'), [200]],
 ]
 
 describe('hostile HTTP, beyond the file', () => {
