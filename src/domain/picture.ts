@@ -1,3 +1,5 @@
+import { crc32 } from 'node:zlib'
+
 /**
  * Images that agents attach: only what is surely a PNG, JPEG or WebP of a sane size is ever shown as an image, everything else as text
  * (design.md section 10). Nothing is decoded; the frame of the file is walked from end to end. What moves is no picture of what was approved: it may show
@@ -61,14 +63,48 @@ interface Chunk {
   readonly length: number
 }
 
-/** PNG (third edition, section 5): IHDR first, pixels behind it, IEND last, nothing behind that, and no animation. */
+/** The combinations of colour type and bit depth (section 11.2.1). */
+const PNG_DEPTHS: Readonly<Record<number, readonly number[]>> = {
+  0: [1, 2, 4, 8, 16],
+  2: [8, 16],
+  3: [1, 2, 4, 8],
+  4: [8, 16],
+  6: [8, 16],
+}
+const PALETTE_COLOUR = 3
+/** What a picture that moves has beside the pixels that it begins with. */
+const PNG_MOVES = ['acTL', 'fcTL', 'fdAT']
+
+/**
+ * PNG (third edition, section 5): IHDR, a palette, the pixels in one row of chunks, IEND and nothing behind it; no animation, no critical chunk but
+ * these, every checksum right. Where one of it is missing some decoders show something and others show nothing, or go by another size.
+ */
 function sizeOfPng(bytes: Buffer): Size | undefined {
   const chunks = bytes.toString('hex', 0, 8) === PNG_SIGNATURE ? (pngChunks(bytes) ?? []) : []
-  const [first] = chunks
-  if (first?.name !== 'IHDR' || first.length !== 13) return undefined
-  if (!chunks.some(({ name }) => name === 'IDAT')) return undefined
-  if (chunks.some(({ name }) => name === 'acTL')) return undefined
-  return { width: bytes.readUInt32BE(first.data), height: bytes.readUInt32BE(first.data + 4) }
+  const [header] = chunks
+  if (header?.name !== 'IHDR' || header.length !== 13) return undefined
+  if (chunks.some(({ name }) => PNG_MOVES.includes(name))) return undefined
+  const critical = chunks.filter(({ name }) => /^[A-Z]/.test(name))
+  const hasPalette = critical[1]?.name === 'PLTE'
+  if (!/^IHDR(?:PLTE)?(?:IDAT)+IEND$/.test(critical.map(({ name }) => name).join(''))) return undefined
+  if (!isOneRow(chunks) || !isPngHeader(bytes, header, hasPalette)) return undefined
+  return { width: bytes.readUInt32BE(header.data), height: bytes.readUInt32BE(header.data + 4) }
+}
+
+/** Whether nothing stands between the chunks of pixels, and one of them has some. */
+function isOneRow(chunks: readonly Chunk[]): boolean {
+  const [first, last] = [
+    chunks.findIndex(({ name }) => name === 'IDAT'),
+    chunks.findLastIndex(({ name }) => name === 'IDAT'),
+  ]
+  const row = chunks.slice(first, last + 1)
+  return row.every(({ name }) => name === 'IDAT') && row.some(({ length }) => length > 0)
+}
+
+function isPngHeader(bytes: Buffer, { data }: Chunk, hasPalette: boolean): boolean {
+  const [depth = 0, colour = 0, compression, filter, interlace = 0] = bytes.subarray(data + 8, data + 13)
+  if (PNG_DEPTHS[colour]?.includes(depth) !== true || (colour === PALETTE_COLOUR && !hasPalette)) return false
+  return compression === 0 && filter === 0 && interlace <= 1
 }
 
 /** Undefined when something stands there that is no chunk, or when the end is not the end. */
@@ -77,9 +113,11 @@ function pngChunks(bytes: Buffer): Chunk[] | undefined {
   for (let at = 8; at + PNG_FRAME <= bytes.length;) {
     const length = bytes.readUInt32BE(at)
     const chunk = { name: bytes.toString('latin1', at + 4, at + 8), data: at + 8, length }
-    if (!/^[A-Za-z]{4}$/.test(chunk.name)) return undefined
+    const next = at + PNG_FRAME + length
+    if (!/^[A-Za-z]{4}$/.test(chunk.name) || next > bytes.length) return undefined
+    if (crc32(bytes.subarray(at + 4, next - 4)) !== bytes.readUInt32BE(next - 4)) return undefined
     chunks.push(chunk)
-    at += PNG_FRAME + length
+    at = next
     if (chunk.name === 'IEND') return length === 0 && at === bytes.length ? chunks : undefined
   }
   return undefined
@@ -93,7 +131,7 @@ const LEAST_FRAME = 11
 /** Encoders make about ten of a progressive image. An empty one is a dozen bytes, and a pass over all the pixels for who decodes it. */
 const MAX_SCANS = 100
 
-/** JPEG (ITU-T T.81 annex B): segments, and scans with their data, up to the end marker; one frame header, nothing behind the end. */
+/** JPEG (ITU-T T.81 annex B): segments, and scans with their data, up to the end marker; one frame header before all scans, nothing behind the end. */
 function sizeOfJpeg(bytes: Buffer): Size | undefined {
   if (bytes.toString('hex', 0, 2) !== JPEG_START) return undefined
   const segments = jpegSegments(bytes) ?? []
@@ -101,7 +139,7 @@ function sizeOfJpeg(bytes: Buffer): Size | undefined {
   const scans = segments.filter(({ marker }) => marker === JPEG_SCAN)
   const [frame] = frames
   if (frame === undefined || frames.length > 1 || frame.length < LEAST_FRAME) return undefined
-  if (scans.length === 0 || scans.length > MAX_SCANS) return undefined
+  if (scans.length === 0 || scans.length > MAX_SCANS || (scans[0]?.at ?? 0) < frame.at) return undefined
   return { height: bytes.readUInt16BE(frame.at + 5), width: bytes.readUInt16BE(frame.at + 7) }
 }
 
@@ -156,7 +194,7 @@ function sizeOfWebp(bytes: Buffer): Size | undefined {
   const [first] = chunks
   const [image, another] = chunks.filter(({ name }) => name === 'VP8 ' || name === 'VP8L')
   if (first === undefined || image === undefined || another !== undefined) return undefined
-  if (chunks.some(({ name }) => name === 'ANIM' || name === 'ANMF')) return undefined
+  if (chunks.slice(1).some(({ name }) => ['ANIM', 'ANMF', 'VP8X'].includes(name))) return undefined
   const size = sizeOfWebpImage(bytes, image)
   if (first === image || size === undefined) return size
   return isCanvasOf(bytes, first, size) ? size : undefined
@@ -172,14 +210,26 @@ function isCanvasOf(bytes: Buffer, { name, data, length }: Chunk, { width, heigh
   return bytes.readUIntLE(data + 4, 3) + 1 === width && bytes.readUIntLE(data + 7, 3) + 1 === height
 }
 
+/** Of the first byte: a change to a frame before it, which a picture has not. */
+const VP8_CHANGE = 0x01
+/** In the three bits behind the size and the flag of transparency. */
+const VP8L_VERSION = 0
+
 function sizeOfWebpImage(bytes: Buffer, { name, data, length }: Chunk): Size | undefined {
-  if (name === 'VP8 ' && length >= 10 && bytes.readUIntBE(data + 3, 3) === 0x9d012a)
+  const first = bytes[data] ?? 0
+  if (
+    name === 'VP8 ' &&
+    length >= 10 &&
+    (first & VP8_CHANGE) === 0 &&
+    bytes.readUIntBE(data + 3, 3) === 0x9d012a
+  )
     return {
       width: bytes.readUInt16LE(data + 6) & 0x3fff,
       height: bytes.readUInt16LE(data + 8) & 0x3fff,
     }
-  if (name === 'VP8L' && length >= 5 && bytes[data] === 0x2f) {
+  if (name === 'VP8L' && length >= 5 && first === 0x2f) {
     const packed = bytes.readUInt32LE(data + 1)
+    if (packed >>> 29 !== VP8L_VERSION) return undefined
     return { width: (packed & 0x3fff) + 1, height: ((packed >> 14) & 0x3fff) + 1 }
   }
   return undefined

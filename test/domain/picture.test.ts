@@ -140,6 +140,76 @@ describe('an image that an agent attaches', () => {
     expect(shown(PNG_SIGNATURE, IHDR, IDAT, chunk('IEND', header))).toBe(false)
   })
 
+  it('is not shown when decoders would not agree on what a PNG is: chunks that are broken, twice, unknown or out of order', () => {
+    const IHDR = chunk('IHDR', pngHeader(8, 7))
+    const huge = chunk('IHDR', pngHeader(60_000, 60_000))
+    const text = chunk('tEXt', Buffer.from('Comment\0<script>'))
+    const palette = chunk('PLTE', Buffer.alloc(6))
+    const of = (...chunks: readonly Buffer[]): boolean =>
+      check(url('png', Buffer.concat([PNG_SIGNATURE, ...chunks, IEND]))).shown
+    const broken = (whole: Buffer): Buffer => {
+      const bytes = Buffer.from(whole)
+      bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
+      return bytes
+    }
+    expect([of(IHDR, IDAT), of(IHDR, text, IDAT, IDAT, text), of(IHDR, palette, IDAT)]).toEqual([
+      true,
+      true,
+      true,
+    ])
+    for (const [why, chunks] of [
+      ['a second header', [IHDR, huge, IDAT]],
+      ['a header behind the pixels', [IHDR, IDAT, huge]],
+      ['a critical chunk that nobody knows', [IHDR, chunk('ABCD', Buffer.alloc(4)), IDAT]],
+      ["Apple's optimised format", [IHDR, chunk('CgBI', Buffer.alloc(4)), IDAT]],
+      ['pixels apart', [IHDR, IDAT, text, IDAT]],
+      ['no pixels in the chunk of pixels', [IHDR, chunk('IDAT', Buffer.alloc(0))]],
+      ['two palettes', [IHDR, palette, palette, IDAT]],
+      ['a palette behind the pixels', [IHDR, IDAT, palette]],
+      ['frames without their control', [IHDR, IDAT, chunk('fcTL', Buffer.alloc(26))]],
+      ['the data of a frame', [IHDR, IDAT, chunk('fdAT', Buffer.alloc(8))]],
+      ['a wrong checksum of the header', [broken(IHDR), IDAT]],
+      ['a wrong checksum of the pixels', [IHDR, broken(IDAT)]],
+      ['a wrong checksum of a text', [IHDR, broken(text), IDAT]],
+    ] as const)
+      expect([why, of(...chunks)]).toEqual([why, false])
+  })
+
+  it('is not shown when the header of a PNG says what no PNG is', () => {
+    const palette = chunk('PLTE', Buffer.alloc(6))
+    const of = (fields: readonly number[], ...more: readonly Buffer[]): boolean => {
+      const header = pngHeader(8, 7)
+      header.set(fields, 8)
+      return check(url('png', Buffer.concat([PNG_SIGNATURE, chunk('IHDR', header), ...more, IDAT, IEND])))
+        .shown
+    }
+    const good: string[] = []
+    for (let depth = 0; depth <= 17; depth++)
+      for (let colour = 0; colour <= 7; colour++)
+        if (of([depth, colour], palette)) good.push(`${colour}:${depth}`)
+    expect(good.toSorted()).toEqual([
+      '0:1',
+      '0:16',
+      '0:2',
+      '0:4',
+      '0:8',
+      '2:16',
+      '2:8',
+      '3:1',
+      '3:2',
+      '3:4',
+      '3:8',
+      '4:16',
+      '4:8',
+      '6:16',
+      '6:8',
+    ])
+    expect([of([8, 3]), of([8, 3], palette)]).toEqual([false, true])
+    // compression, filter (64 is that of MNG), interlacing
+    expect([of([8, 0, 1]), of([8, 0, 0, 64]), of([8, 0, 0, 0, 2])]).toEqual([false, false, false])
+    expect(of([8, 0, 0, 0, 1])).toBe(true)
+  })
+
   it('is not shown when it is a WebP without an image, with two, or with one larger than its canvas', () => {
     const image = webpImage('VP8L', 8, 7)
     const profile = riffChunk('ICCP', Buffer.alloc(6))
@@ -153,6 +223,20 @@ describe('an image that an agent attaches', () => {
     expect(shown(canvas(8, 7 + 2 ** 16), image)).toBe(false)
     expect(shown(image, webpImage('VP8L', 16_384, 16_384))).toBe(false)
     expect(shown(profile, image)).toBe(false)
+    expect(shown(canvas(8, 7), canvas(8, 7), image)).toBe(false)
+    expect(shown(image, canvas(8, 7))).toBe(false)
+  })
+
+  it('is not shown when it is a WebP whose image is no whole one: a change to another frame, a version to come', () => {
+    for (const [kind, at, bits] of [
+      ['VP8 ', 20, 0x01],
+      ['VP8L', 24, 0x20],
+    ] as const) {
+      const bytes = webp(kind, 8, 7)
+      expect(check(url('webp', bytes)).shown).toBe(true)
+      bytes[at] = (bytes[at] ?? 0) | bits
+      expect([kind, check(url('webp', bytes)).shown]).toEqual([kind, false])
+    }
   })
 
   it('is not shown when it is a WebP whose parts are not what they are called', () => {
@@ -220,7 +304,7 @@ describe('an image that an agent attaches', () => {
     MARKERS.filter((marker) => check(url('jpeg', make(marker))).shown).map((marker) => marker.toString(16))
   const FRAMES = ['c0', 'c1', 'c2', 'c3', 'c5', 'c6', 'c7', 'c9', 'ca', 'cb', 'cd', 'ce', 'cf']
   const APPS = MARKERS.slice(0xe0, 0xf0).map((marker) => marker.toString(16))
-  const TABLES = ['c4', 'cc', 'da', 'db', 'dc', 'dd', 'de', 'df', ...APPS, 'fe']
+  const TABLES = ['c4', 'cc', 'db', 'dc', 'dd', 'de', 'df', ...APPS, 'fe']
   const SOF = frameHeader(8, 7)
   const empty = (marker: number): Buffer => Buffer.of(0xff, marker, 0, 2)
 
@@ -261,6 +345,7 @@ describe('an image that an agent attaches', () => {
     const short = Buffer.from(SOF.subarray(0, 12))
     short[3] = 10
     expect(shown(SCAN)).toBe(false)
+    expect(shown(SCAN, SCAN_DATA, SOF, SCAN)).toBe(false)
     expect(shown(frameHeader(8, 7), SCAN)).toBe(true)
     expect(shown(frameHeader(8, 7), frameHeader(8, 7), SCAN)).toBe(false)
     expect(shown(short, SCAN)).toBe(false)
