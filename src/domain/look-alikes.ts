@@ -82,7 +82,7 @@ function isName(word: string, standing: Standing): boolean {
 
 /** Letters and signs that stand for plain ones wherever they are. */
 const ALWAYS =
-  /(?<!\p{Script=Armenian})\u2024|[\ufb00-\ufb06]|[\u0261\u0251\u017f\u01c0\u01c1\u01c3\u0274\u0280\u029c\u029f\u0262\u026a\u028f\u0299\ua730\ua731\u1d00-\u1d22]|[\u{1d400}-\u{1d7ff}]|[\u249c-\u24e9\u{1f110}-\u{1f16f}\u{1f172}-\u{1f17d}]|[\u2100-\u2102\u210a-\u2115\u2118-\u211d\u2124-\u2138\u2145-\u2149]|[\u2044\u2215\u29f8\u2571\u2572\u29f5\u2216\u2e80-\u2fdf\ufe50-\ufe6f\u037e\u0387\u1fef\u2000\u2001]|[\u212a\u212b]|[\u0184\u0185\u01a7\u01a8\u01bc\u01bd\u02c2-\u02c4\u02d7\u268a\u268c\u29f6\u2afb\ua778\ua78a\u{1d20f}\u{1d236}-\u{1d23b}\u{1f674}]/u
+  /(?<!\p{Script=Armenian})\u2024|[\ufb00-\ufb06]|[\u0237\u0261\u0251\u017f\u01c0\u01c1\u01c3\u0274\u0280\u029c\u029f\u0262\u026a\u028f\u0299\ua730\ua731\u1d00-\u1d22]|[\u{1d400}-\u{1d7ff}]|\u24c2(?!\ufe0f)|[\u249c-\u24c1\u24c3-\u24e9\u{1f110}-\u{1f16f}\u{1f172}-\u{1f17d}]|[\u2100-\u2102\u210a-\u2115\u2118-\u211d\u2124-\u2138\u2145-\u2149]|[\u2044\u2215\u29f8\u2571\u2572\u29f5\u2216\u2e80-\u2fdf\ufe50-\ufe6f\u037e\u0387\u1fef\u2000\u2001]|[\u212a\u212b]|[\u0184\u0185\u01a7\u01a8\u01bc\u01bd\u02c2-\u02c4\u02d7\u268a\u268c\u29f6\u2afb\ua778\ua78a\u{1d20f}\u{1d236}-\u{1d23b}\u{1f674}]/u
 /** Sounds are written with letters that pass for ASCII ones elsewhere: between slashes or brackets, with a sign that only phonetics has. */
 const TRANSCRIPTIONS =
   /(?<![\p{L}\p{N}])(?=[/[][^/\]\d]{0,40}[ˈˌːəɛɔʃʒθðŋʊʌæ])(?:\/[\p{L}\p{M}ˈˌː. ]{1,40}\/|\[[\p{L}\p{M}ˈˌː. ]{1,40}\])(?![\p{L}\p{N}])/gu
@@ -105,14 +105,18 @@ const ARABIC_NUMBERS = /(?<=[0-9])(?:[\u066b\u066c](?=[0-9])|\u066a(?![A-Za-z0-9
 const LIKE_ASCII = '[一ー二ニ三ㅡ丨ㅣ口ロㅁ工エ卜八ハ〇ㅇ으ᅵ丶ノ丿へヘ乂丅力乙]'
 const CJK_AS_ASCII = new RegExp(`[A-Za-z0-9/.~]${LIKE_ASCII}|${LIKE_ASCII}[A-Za-z0-9/.~]`, 'u')
 const OTHER_CJK = new RegExp(`(?!${LIKE_ASCII})${CJK.source}`, 'u')
+/** Letters that a shell would have as `<` and `>`, by themselves in a text that has no others of their scripts. */
+const AS_ARROWS = /(?:^|[\s0-9&])[\u1433\u1438\u16b2](?!\S)/u
+const OTHERS_OF_ARROWS = /(?![\u1433\u1438\u16b2])[\p{Script=Cans}\p{Script=Runr}]/u
 /** What a shell or a name would have as `-`, `*`, `~`, `.`, `|` or `/`. */
 const AS_ASCII = new RegExp(
   [
-    '(?:^|\\s)[\\u2010-\\u2013\\u2212\\u2043](?:[a-z]{1,3}(?![^\\s=])|[\\u2010-\\u2013\\u2212\\u2043][a-z])',
+    '(?:^|\\s)[\\u2010-\\u2013\\u2015\\u207b\\u2212\\u2043](?:[a-z]{1,3}(?![^\\s=])|[\\u2010-\\u2013\\u2015\\u207b\\u2212\\u2043][a-z])',
     '(?:^|\\s)[\\u05be\\u1400\\u1806\\u2796\\u2cba\\u23af\\u2500]{1,2}[a-z]',
     '[/.~][\\u2217\\u066d]|[\\u2217\\u204e\\u066d][./]|[/.]\\u204e',
     '(?:^|\\s)[\\u02dc\\u1fc0\\u2053\\u223c\\u223d\\u301c]\\/',
     '(?:^|[\\s./])[\\u00b7\\u2022\\u2027\\u2219\\u22c5\\u30fb\\u06d4\\u3002\\uff61]{1,2}\\/',
+    '(?:^|[\\s./])\\u2025(?:[\\s/]|$)',
     '[0-9]\\.[0-9]{1,3}\\.[0-9]{1,3}[\\u00b7\\u2219\\u22c5][0-9]',
     '[A-Za-z0-9][\\u2022\\u2027\\u2e31\\u2e33\\ua78f][A-Za-z0-9]',
     '[A-Za-z0-9][\\u2219\\u22c5][A-Za-z]{3}',
@@ -123,9 +127,10 @@ const AS_ASCII = new RegExp(
     '[A-Za-z0-9:][\\u1735\\u29f9\\u2cc6\\u3033\\u31d3]',
     // in the name of a host
     '(?::\\/\\/|[A-Za-z0-9]@)[A-Za-z0-9.-]*[\\u05be\\u2010-\\u2015\\u2043\\u2212][A-Za-z0-9]',
+    ':\\/\\/[A-Za-z0-9.-]*[\\u2460-\\u249b\\u24ea-\\u24ff\\u2776-\\u2793\\u{1f100}-\\u{1f10c}]',
     // superscript letters that begin a word or are one, squared letters, numbers in circles beside others
     '(?<![\\p{L}\\p{M}\\p{N}])[\\u02b0-\\u02b8\\u02e1-\\u02e3\\u1d2c-\\u1d6a\\u1d9c-\\u1dbf\\u2071\\u207f\\u2090-\\u209c](?:[A-Za-z]{2}|[\\u02b0-\\u02b8\\u02e1-\\u02e3\\u1d2c-\\u1d6a\\u1d9c-\\u1dbf\\u2071\\u207f\\u2090-\\u209c]{2})',
-    '[\\u{1f170}\\u{1f171}\\u{1f17e}\\u{1f17f}]\\ufe0f?[A-Za-z]',
+    '[\\u24c2\\u{1f170}\\u{1f171}\\u{1f17e}\\u{1f17f}]\\ufe0f?[A-Za-z]',
     '[\\u24ea-\\u24ff\\u2776-\\u2793\\u{1f100}-\\u{1f10c}][0-9]|[0-9][\\u24ea-\\u24ff\\u2776-\\u2793\\u{1f100}-\\u{1f10c}]',
   ].join('|'),
   'u',
@@ -143,18 +148,24 @@ const IN_ASCII_WORDS =
 /** Without those of money: ￥ is how it is written. */
 const FULL_WIDTH = /[\uff01-\uff5e\uffe2-\uffe4]/u
 const NUMBER_SIGNS =
-  /[\u00bc-\u00be\u2150-\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793]|(?<![\p{N})\]])[\u00b2\u00b3\u00b9\u2070-\u2089]/u
+  /[\u00bc-\u00be\u2150-\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793]|(?<![\p{N})\]]|[\p{N})\]][\u207a\u207b])[\u00b2\u00b3\u00b9\u2070-\u2089]/u
 /** A letter of an old alphabet and a mark that NFC would make one character. */
 const DECOMPOSED = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]\p{M}+/gu
+
+/** What is innocent where its home is written too. */
+const AWAY_FROM_HOME: readonly (readonly [signs: RegExp, home: RegExp])[] = [
+  [CJK_AS_ASCII, OTHER_CJK],
+  [AS_ARROWS, OTHERS_OF_ARROWS],
+  [FULL_WIDTH, CJK],
+  [NUMBER_SIGNS, /\p{L}/u],
+]
 
 export function looksLikeOthers(text: string): boolean {
   return (
     AS_ASCII.test(text) ||
     IN_ASCII_WORDS.test(text) ||
     hasForeign(text, FOREIGN_IN_ASCII) ||
-    (CJK_AS_ASCII.test(text) && !OTHER_CJK.test(text)) ||
-    (FULL_WIDTH.test(text) && !CJK.test(text)) ||
-    (NUMBER_SIGNS.test(text) && !/\p{L}/u.test(text)) ||
+    AWAY_FROM_HOME.some(([signs, home]) => signs.test(text) && !home.test(text)) ||
     passesUnlessAtHome(text) ||
     hasOddFlags(text)
   )

@@ -8,9 +8,10 @@ interface Hostile {
   readonly entries: readonly { id: string; class: string; text: string; why: string }[]
   readonly benign: readonly string[]
 }
-const { entries, benign } = JSON.parse(
-  readFileSync(new URL('../data/hostile/hostile-unicode.json', import.meta.url), 'utf8'),
-) as Hostile
+const dataOf = (name: string): Hostile =>
+  JSON.parse(readFileSync(new URL(`../data/hostile/${name}`, import.meta.url), 'utf8')) as Hostile
+const { entries, benign } = dataOf('hostile-unicode.json')
+const more = dataOf('more-unicode.json')
 
 /** What living scripts, typography and emoji need: nothing here may alarm. */
 const MORE_BENIGN = [
@@ -99,6 +100,14 @@ const MORE_BENIGN = [
   'Blood type 🅾️ or 🅰️, (>﹏<)',
   '葛\u{e0100}飾区 辻\u{e0100}邉\u{e0101}さん',
   'Ꮳꮃꭹ ꭶꮼꮒꭿꮝꮧ',
+  'Ⓜ️ 🚇',
+  '2.5 × 10⁻³',
+  '10⁻³; 10⁺⁶',
+  's⁻¹, 5 m·s⁻², cm⁻¹, 2ⁿ⁻¹, xⁿ and eⁿˣ, nth or nᵗʰ, Mⁿ',
+  '葉書、‥例‥、ニュース…',
+  'chit ê lâng kiaⁿhⁿ-kiaⁿh, saⁿ-jī',
+  'ᐳᓂ ᐸ ᐊᒻᒪ ᐳ ᐃᓄᒃᑎᑐᑦ',
+  'see ①, http://example.com/①',
 ]
 
 /** One or more of each class, beside those of the data. */
@@ -272,6 +281,24 @@ const MORE_HOSTILE: Readonly<Record<string, readonly string[]>> = {
     'ᠮᠣ\u180b\u180bᠩ',
     '5\u00a0--all',
   ],
+  signs_by_themselves: [
+    'echo x ᐳ /etc/passwd',
+    'sort ᐸ x',
+    'echo x 2ᐳ /dev/null',
+    'a ᚲ b',
+    'rm ⁻rf /',
+    'git push ⁻⁻force',
+    'rm ―rf /',
+    'git push ――force',
+    'cat ‥/etc/passwd',
+    '‥/../x',
+    'ls ‥',
+    'http://①②⑦.⓪.⓪.①/',
+    'https://evil.test⑧.com/',
+    'ȷson',
+    'Ⓜ️icrosoft',
+    'Ⓜicrosoft',
+  ],
   more_marks: ['d̲e̲l̲', 'ก้้้', '$\u0301', '.\u0323'],
 }
 
@@ -287,12 +314,17 @@ describe('inspectText', () => {
   })
 
   it('does not alarm on benign text of any living script', () => {
-    const alarms = [...benign, ...MORE_BENIGN].flatMap((text) => {
+    const alarms = [...benign, ...more.benign, ...MORE_BENIGN].flatMap((text) => {
       const { warnings, segments } = inspectText(text)
       const boxes = segments.flatMap(({ hidden }) => (hidden === undefined ? [] : [hidden.code]))
       return warnings.length > 0 ? [[text, ...warnings, ...boxes].join(' ')] : []
     })
     expect(alarms).toEqual([])
+  })
+
+  it.each([...new Set(more.entries.map((entry) => entry.class))])('flags all that we have of %s', (kind) => {
+    const missed = more.entries.filter((entry) => entry.class === kind && !flagged(entry.text))
+    expect(missed.map(({ id, why }) => `${id} ${why}`)).toEqual([])
   })
 
   it.each(Object.entries(MORE_HOSTILE))('flags every one of %s', (_, texts) => {
