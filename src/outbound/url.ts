@@ -19,7 +19,7 @@ const ASCII = /^[!-~]*$/
 
 /** Names that mean something else inside a network (RFC 6761, RFC 8375, RFC 9476, and what clouds and clusters use). */
 const SPECIAL =
-  /(^|\.)(localhost|local|internal|intranet|corp|home|mail|lan|localdomain[46]?|arpa|alt|onion|invalid|example|svc|consul|docker|private)$/
+  /(^|\.)(localhost|local|internal|intranet|corp|home|mail|lan|localdomain[46]?|arpa|alt|onion|invalid|example|svc|default|consul|docker|private|i2p|metadata\.goog|metadata\.tencentyun\.com)$/
 
 /** @param named an origin that the operator has configured: its host and port are not judged */
 export function checkUrl(text: string, allowed: readonly Allowed[], named?: string): CheckedUrl {

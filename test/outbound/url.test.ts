@@ -4,9 +4,14 @@ import { describe, expect, it } from 'vitest'
 import { mayBeNamed, mayConnect, parseAllowed } from '../../src/outbound/address.ts'
 import { checkUrl } from '../../src/outbound/url.ts'
 
-const { entries } = JSON.parse(
-  readFileSync(new URL('../data/hostile/hostile-urls.json', import.meta.url), 'utf8'),
-) as { entries: { id: string; stage: string; url: string; why: string }[] }
+interface Urls {
+  readonly entries: readonly { id: string; stage: string; url: string; why: string }[]
+  readonly public?: readonly string[]
+}
+const dataOf = (name: string): Urls =>
+  JSON.parse(readFileSync(new URL(`../data/hostile/${name}`, import.meta.url), 'utf8')) as Urls
+const { entries } = dataOf('hostile-urls.json')
+const more = dataOf('more-urls.json')
 
 /** Where Amazon, Google, Scaleway, Oracle, Akamai and Alibaba have their metadata. */
 const METADATA_V6 = [
@@ -26,9 +31,10 @@ describe('the URL of a destination', () => {
     'https://PUB.test/ok',
     'https://pub.test:443/ok',
     'https://xn--bcher-kva.test/ok',
+    ...(more.public ?? []),
   ])('may be %s', (url) => expect(checkUrl(url, [])).toMatchObject({ ok: true }))
 
-  it.each(entries.filter(({ stage }) => stage === 'syntax' || stage === 'literal'))(
+  it.each([...entries, ...more.entries].filter(({ stage }) => stage === 'syntax' || stage === 'literal'))(
     'may not be $id: $why',
     ({ url }) => {
       expect(checkUrl(url, [])).toEqual({ ok: false, reason: expect.stringMatching(/^it/) })
