@@ -53,9 +53,10 @@ const LET_THROUGH = new Set(Number.parseInt(process.versions['llhttp'] ?? '') < 
 async function faultOf({ id, want, raw }: Entry, thread: string): Promise<string | undefined> {
   const before = await records()
   const bytes = raw.replaceAll('$KEY', bot.key).replaceAll('$THREAD', thread)
-  const { status, text } = await exchange(world.url, [bytes])
+  const { status, text, answers } = await exchange(world.url, [bytes])
   if (String(status) !== (LET_THROUGH.has(id) ? '200' : want))
     return `answered ${status}: ${text.slice(-200)}`
+  if (answers !== 1) return `answered ${answers} times`
   if (status < 400) return undefined
   if ((await records()) !== before) return 'left a record'
   const isProblem = /content-type: application\/problem\+json/i.test(text)

@@ -15,8 +15,11 @@ interface Entry {
   readonly gen?: string
 }
 
-const FILE = new URL('../data/hostile/hostile-json.json', import.meta.url)
-const { entries } = JSON.parse(readFileSync(FILE, 'utf8')) as { entries: Entry[] }
+const entriesOf = (name: string): readonly Entry[] => {
+  const file = new URL(`../data/hostile/${name}`, import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { entries: Entry[] }).entries
+}
+const entries = entriesOf('hostile-json.json')
 
 const P = (payload: string): string => `{"tool_name":"t","payload":${payload}}`
 const object = (members: readonly string[]): string => `{${members.join(',')}}`
@@ -223,6 +226,8 @@ const OURS: readonly Entry[] = [
   },
 ]
 
+const ALL = [...entries, ...entriesOf('more-json.json'), ...OURS]
+
 let world: World
 let bot: Agent
 
@@ -265,7 +270,7 @@ describe('hostile JSON', () => {
     expect(new Set(entries.map(({ id }) => id)).size).toBe(110)
   })
 
-  it.each([...entries, ...OURS].map((entry) => [entry.id, entry.why, String(entry.want), entry] as const))(
+  it.each(ALL.map((entry) => [entry.id, entry.why, String(entry.want), entry] as const))(
     '%s (%s) is answered %s',
     async (_, __, ___, entry) => {
       const raw = bodyOf(entry)
@@ -288,7 +293,7 @@ describe('hostile JSON', () => {
   it('a token survives all of them at the validate endpoint', async () => {
     const reviewer = await world.reviewer('ann')
     const one = await approved(bot, reviewer, { tool_name: 'hold', payload: { a: 100, z: 0 } })
-    for (const entry of [...entries, ...OURS]) {
+    for (const entry of ALL) {
       const { status, body } = await bot.call('POST', 'approvals/validate', { raw: bodyOf(entry) })
       expect([entry.id, status, body]).toEqual([entry.id, 200, { valid: false, reason: 'invalid' }])
     }

@@ -134,6 +134,26 @@ const EARLY = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'
 const answered = (status: number): Sent => ({ kind: 'answered', status })
 const failing = { kind: 'failed' }
 
+interface Said {
+  readonly id: string
+  readonly want: number | 'failed'
+  readonly why: string
+  readonly raw: string
+  /** Whether the receiver ends the connection then. */
+  readonly ends: boolean
+}
+const RECEIVERS = (
+  JSON.parse(readFileSync(new URL('../data/hostile/more-receivers.json', import.meta.url), 'utf8')) as {
+    entries: Said[]
+  }
+).entries
+const saying =
+  (raw: string, ends: boolean) =>
+  (socket: Socket): void => {
+    socket.write(raw, 'latin1')
+    if (ends) socket.end()
+  }
+
 describe('a receiver that answers', () => {
   it.each([200, 204, 299, 400, 401, 403, 404, 410, 429, 500, 503, 999])(
     '%i is answered so',
@@ -156,6 +176,14 @@ describe('a receiver that answers', () => {
     async (text) => {
       const { port } = await receiver(answer(ok(503, `Retry-After: ${text}\r\n`)))
       expect(await post(port)).toEqual({ kind: 'answered', status: 503, retryAfter: text })
+    },
+  )
+
+  it.each(RECEIVERS.filter(({ want }) => want !== 'failed'))(
+    '$id, $why, has answered $want',
+    async ({ raw, ends, want }) => {
+      const { port } = await receiver(saying(raw, ends))
+      expect(await post(port)).toEqual({ kind: 'answered', status: want })
     },
   )
 
@@ -253,6 +281,14 @@ describe('a receiver that does not', () => {
     const { port } = await receiver(behave)
     expect(await post(port)).toMatchObject({ ...failing, ...(code === undefined ? {} : { code }) })
   })
+
+  it.each(RECEIVERS.filter(({ want }) => want === 'failed'))(
+    'because of $id, $why, fails in time',
+    async ({ raw, ends }) => {
+      const { port } = await receiver(saying(raw, ends))
+      expect(await post(port)).toMatchObject(failing)
+    },
+  )
 
   it('because nobody listens, or nobody speaks TLS, fails in time', async () => {
     const port = await listening(createServer())

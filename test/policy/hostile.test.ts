@@ -140,8 +140,14 @@ const own: readonly (readonly [string, string, string])[] = [
   ['a broken pattern', allow("{ payload.note: { matches: '(' } }"), 'bad-pattern'],
 ]
 
+const moreYaml = new URL('../data/hostile/more-yaml.json', import.meta.url)
+const { entries: more } = JSON.parse(readFileSync(moreYaml, 'utf8')) as { readonly entries: readonly Entry[] }
+
 describe('the same attacks in the real grammar', () => {
-  for (const [name, text, code] of own) {
+  for (const [name, text, code] of [
+    ...own,
+    ...more.map((entry) => [`${entry.id}, ${entry.why},`, textOf(entry), entry.want] as const),
+  ]) {
     it(`${name} is ${code}`, async () => {
       const found = await diagnose(bundle({ 'rules/pay.yaml': text }))
       expect(found.map((one) => one.code)).toContain(code)
