@@ -38,6 +38,15 @@ function describe(error: unknown): string {
   return /\(\?<?[=!]/.test(inner) ? 'look-around cannot be matched in linear time' : inner
 }
 
+const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).join('')
+/** Texts that no pattern with something in mind fits all of: nothing, single characters, and everything, more often than a repetition may be counted. */
+const ANY_TEXTS = ['', ' ', 'x', 'X', '0', '/', `${ASCII}é漢😀`.repeat(10)]
+
+/** True for a pattern that fits whatever it is asked about, as `ls|` and `x*` do. */
+export function fitsEveryText(pattern: Pattern): boolean {
+  return ANY_TEXTS.every((text) => pattern.test(text))
+}
+
 /** True for a pattern whose dot very likely means a literal dot: neither anchored nor quantified, as in `api.acme`. */
 export function hasBareDot(source: string): boolean {
   if (/^(?:\(\?\w+\))?\^/.test(source) && source.endsWith('$')) return false

@@ -314,4 +314,34 @@ describe('the same attacks in the real grammar', () => {
     )
     expect(found.map((one) => [one.code, one.severity])).toEqual([['loose-pattern', 'warning']])
   })
+
+  it.each(['ls|', '|ls', 'x*', '.*', '()', '^', '(?:)', '(?i)', '^[a-z]*', '(ls)?', 'a{0,5}'])(
+    'a pattern that fits every text is a warning: %s',
+    async (pattern) => {
+      const found = await diagnose(
+        bundle({ 'rules/pay.yaml': allow(`{ payload.note: { matches: '${pattern}' } }`) }),
+      )
+      expect(found.map((one) => [one.code, one.severity, one.message])).toEqual([
+        ['loose-pattern', 'warning', 'this pattern fits every text'],
+      ])
+    },
+  )
+
+  it.each([
+    '^$',
+    '^[a-z]*$',
+    '^x*$',
+    '(?m)^$',
+    '^.*$',
+    '^[^a]*$',
+    '^[a-z]*$|\\n',
+    '^(?:ls|pwd)?$',
+    '.+',
+    '\\b',
+  ])('a pattern that fits nothing at all, and some text not, is fine: %s', async (pattern) => {
+    const found = await diagnose(
+      bundle({ 'rules/pay.yaml': allow(`{ payload.note: { matches: '${pattern}' } }`) }),
+    )
+    expect(found).toEqual([])
+  })
 })

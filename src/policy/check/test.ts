@@ -2,7 +2,7 @@ import { readScalar } from './routing.ts'
 import type { NumberTest, Scalar, TestIr, TextTest } from '../ir.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
-import { compilePattern, hasBareDot } from '../patterns.ts'
+import { compilePattern, fitsEveryText, hasBareDot } from '../patterns.ts'
 import { wrongType, type Reader } from '../yaml/shape.ts'
 
 /** What a test may refer to, and where it stands. */
@@ -123,6 +123,13 @@ function checkPatterns({ reader }: TestContext, doc: Doc, patterns: readonly str
         doc,
         `this pattern cannot be used: ${compiled.problem}`,
         '`like` with `*` is simpler and never slow',
+      )
+    else if (fitsEveryText(compiled.pattern))
+      reader.report(
+        'loose-pattern',
+        doc,
+        'this pattern fits every text',
+        '`present` asks for any value; `^` and `$` around a pattern ask for the whole text',
       )
     else if (hasBareDot(pattern))
       reader.report(
