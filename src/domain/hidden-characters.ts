@@ -136,6 +136,8 @@ const NAMES: Readonly<Record<number, string>> = {
   0x3164: 'Hangul filler',
   0xfeff: 'byte order mark',
   0xfffc: 'object replacement',
+  0xe0020: 'tag space',
+  0xe007f: 'end of tags',
 }
 
 /** What a character is called that has no name above: the first that fits. */
@@ -155,7 +157,8 @@ const KINDS: readonly (readonly [RegExp, HiddenKind, string])[] = [
 function describe(character: string, count: number): HiddenCharacter {
   const point = character.codePointAt(0) ?? 0
   const [, kind, name] = KINDS.find(([pattern]) => pattern.test(character)) as (typeof KINDS)[number]
-  const letter = name === 'tag' && point > 0xe0020 ? ` ${String.fromCharCode(point - 0xe0000)}` : ''
+  const isLetter = name === 'tag' && point > 0xe0020 && point < 0xe007f
+  const letter = isLetter ? ` ${String.fromCharCode(point - 0xe0000)}` : ''
   return { code: codeOf(character), name: (NAMES[point] ?? name) + letter, kind, count }
 }
 

@@ -12,12 +12,16 @@ interface Text {
   readonly class: string
   readonly text: string
 }
-const texts = dataOf<Text>('hostile-unicode.json')
-const images = dataOf<{ readonly value?: string }>('hostile-images.json').flatMap(({ value }) => value ?? [])
+const texts = dataOf<Text>('hostile-unicode.json', 'more-unicode.json')
+const images = dataOf<{ readonly value?: string }>('hostile-images.json', 'more-images.json').flatMap(
+  ({ value }) => value ?? [],
+)
 
-function dataOf<T>(name: string): T[] {
-  const file = new URL(`../data/hostile/${name}`, import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { entries: T[] }).entries
+function dataOf<T>(...names: readonly string[]): T[] {
+  return names.flatMap((name) => {
+    const file = new URL(`../data/hostile/${name}`, import.meta.url)
+    return (JSON.parse(readFileSync(file, 'utf8')) as { entries: T[] }).entries
+  })
 }
 
 let console_: Console

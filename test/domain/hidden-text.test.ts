@@ -349,6 +349,15 @@ describe('inspectText', () => {
     expect(tag?.hidden).toMatchObject({ code: 'U+E0061', name: 'tag a' })
   })
 
+  it('calls hidden characters by names that hide nothing themselves', () => {
+    const points = Array.from({ length: 0x3100 + 0x1000 }, (_, i) => (i < 0x3100 ? i : i - 0x3100 + 0xe0000))
+    const names = points.flatMap((point) =>
+      inspectText(`a${String.fromCodePoint(point)}b`).segments.flatMap(({ hidden }) => hidden?.name ?? []),
+    )
+    expect(names.length).toBeGreaterThan(4_000)
+    expect(names.filter((name) => !/^[!-~]+(?: [!-~]+)*$/.test(name))).toEqual([])
+  })
+
   it('names the words that read as others, and spells them', () => {
     expect(deceptiveWords('run tеst for the отчёт, then tеst')).toEqual(['tеst'])
     expect(spelled('tеst')).toBe('t[U+0435]st')
