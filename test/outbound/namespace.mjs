@@ -10,8 +10,8 @@ import { createServer as createTlsServer } from 'node:tls'
  */
 const [, , directory, guard] = process.argv
 const { createOutbound } = await import(guard)
-const { entries: listed } = JSON.parse(
-  readFileSync(new URL('../data/hostile/hostile-urls.json', import.meta.url), 'utf8'),
+const listed = ['hostile-urls.json', 'more-urls.json'].flatMap(
+  (name) => JSON.parse(readFileSync(new URL(`../data/hostile/${name}`, import.meta.url), 'utf8')).entries,
 )
 /** What the list does not have: answers that look public in one way or another. */
 const answered = { mapped: '::ffff:93.184.216.34', sixbone: '3ffe::1', isatap: '2606:4700::5efe:7f00:1' }
