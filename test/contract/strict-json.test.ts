@@ -4,7 +4,7 @@ import { GatewayError } from '../../src/contract/errors.ts'
 import type { JsonValue } from '../../src/contract/json.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { canonicalJson, digestOf } from '../../src/domain/digest.ts'
-import { parseStrictJson } from '../../src/contract/strict-json.ts'
+import { parseStrictJson, refuseNul } from '../../src/contract/strict-json.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -304,4 +304,27 @@ describe('RFC 8785 digests of what the scan accepts', () => {
       '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
     )
   })
+})
+
+describe('NUL in a request', () => {
+  const refusal = (text: string): string | undefined => {
+    try {
+      refuseNul(Buffer.from(text))
+      return undefined
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+
+  it('is refused where it stands, in keys too', () => {
+    expect(refusal(String.raw`{"a":"\\\u0000"}`)).toBe('NUL stands in a string (at character 8)')
+    expect(refusal(String.raw`{"a\u0000":1}`)).toBe('NUL stands in a string (at character 3)')
+  })
+
+  it.each([String.raw`"\\u0000"`, String.raw`"\\\\u0000"`, '"u0000"', '"\\u0001"'])(
+    'is not what only looks like it: %s',
+    (text) => {
+      expect(refusal(text)).toBeUndefined()
+    },
+  )
 })

@@ -89,7 +89,10 @@ const OURS: readonly Entry[] = [
   { id: 'swapped surrogates', want: 400, why: 'escaped', raw: P('{"a":"\\ude00\\ud83d"}') },
   { id: 'lone surrogate in a nested key', want: 400, why: 'escaped', raw: P('{"a":[{"\\udfff":1}]}') },
   { id: 'a pair of surrogates', want: '200', why: 'a character', raw: P('{"a":"\\ud83d\\ude00"}') },
-  { id: 'NUL in a payload', want: '200', why: 'legal JSON, shown as a box', raw: P('{"a":"\\u0000"}') },
+  { id: 'NUL in a payload', want: 400, why: 'ends a text elsewhere', raw: P('{"a":"x\\u0000y"}') },
+  { id: 'NUL in a key', want: 400, why: 'ends a text elsewhere', raw: P('{"a\\u0000":1}') },
+  { id: 'NUL behind a backslash', want: 400, why: 'an escape each', raw: P('{"a":"\\\\\\u0000"}') },
+  { id: 'a spelled-out NUL', want: '200', why: 'a backslash and letters', raw: P('{"a":"\\\\u0000"}') },
   { id: 'escaped duplicate', want: 400, why: 'a and \\u0061', raw: P('{"a":1,"\\u0061":2}') },
   {
     id: 'escaped duplicate at the top',
