@@ -28,10 +28,10 @@ afterAll(() => world.close())
 const NO_TEXT = [null, 0, true, [], {}, ['x']]
 const NO_LIST = [null, 'x', 0, false, {}, { 0: 'x', length: 1 }, [null], [1], [[]], [{}]]
 const NO_OBJECT = [null, 'x', '{}', 0, false, [], [{}]]
-const NO_RISK = [null, '', 'LOW', ' low', 'low ', 'none', 'toString', 0, ['low'], 'critical\u0000']
-const HASHES = ['', HASH.slice(1), `${HASH}a`, ` ${HASH}`, `${HASH}\n`, `${HASH}\u0000`, HASH.toUpperCase()]
+const NO_RISK = [null, '', 'LOW', ' low', 'low ', 'none', 'toString', 0, ['low'], 'critical\u0001']
+const HASHES = ['', HASH.slice(1), `${HASH}a`, ` ${HASH}`, `${HASH}\n`, `${HASH}\u0001`, HASH.toUpperCase()]
 const NO_HASH = [...NO_TEXT, ...HASHES, `0x${HASH.slice(2)}`, `${HASH.slice(1)}\u0430`, [HASH]]
-const NO_TOOL = [...NO_TEXT, '', ' t', 't ', 't\n', 't\u007f', 't\u0000', '\u0442', 't'.repeat(129)]
+const NO_TOOL = [...NO_TEXT, '', ' t', 't ', 't\n', 't\u007f', 't\u0001', '\u0442', 't'.repeat(129)]
 
 type Values = Readonly<Record<string, readonly unknown[]>>
 
