@@ -143,6 +143,24 @@ describe('the history of an agent', () => {
   })
 })
 
+describe('a revision', () => {
+  it('is judged on what the task did since the call was held', async () => {
+    await world.changePolicies({
+      'rules/tainted.yaml':
+        'tool: peek\nrules:\n  - id: peek-clean\n    reject: Not after reading.\n    when: { task.tools: { some: fetch } }\n',
+    })
+    const task = newTask()
+    const { thread } = await held(bot, { tool_name: 'peek', payload: {} }, task)
+    const revise = async (revision_id: string): Promise<string | undefined> => {
+      const revision = { revision_id, tool_name: 'peek', request_payload: {} }
+      return (await bot.revise(task, thread, revision)).body.status
+    }
+    expect(await revise('r1')).toBe('pending_review')
+    expect(await run('fetch', task)).toBe('allow')
+    expect(await revise('r2')).toBe('rejected')
+  })
+})
+
 describe('an approval', () => {
   it('is judged again on the history of then: it does not stand in its own way', async () => {
     await world.changePolicies({

@@ -235,6 +235,19 @@ describe('POST events, a revision that is accepted', () => {
     }
   })
 
+  it('201 with the status rejected when the agent may not use the tool any more: it is not told what its contract says', async () => {
+    const own = await openWorld()
+    try {
+      const agent = await own.agent()
+      const { task, thread } = await held(agent)
+      await own.changePolicies(edited('directory.yaml', 'tools: [t, pay, hold', 'tools: [t, hold'))
+      const { status, body } = await agent.revise(task, thread, { request_payload: { amount: 0 } })
+      expect([status, body.status]).toEqual([201, 'rejected'])
+    } finally {
+      await own.close()
+    }
+  })
+
   it('201 never asks for less than before: risk, groups and approvals stay or grow', async () => {
     const { task, thread } = await held(bot, { payload: { amount: 60_000, to: 'audit-1' } })
     const before = (await ann.show(thread)).body
@@ -348,18 +361,21 @@ describe('POST events, a revision that is refused', () => {
 
   it('400 for a V2 thread without a hash, and for a V1 thread with one', async () => {
     const two = await held(bot, { action_hash: HASH })
-    await refused(bot.revise(two.task, two.thread, PAYLOAD), 400, 'invalid_revision')
+    const without = bot.revise(two.task, two.thread, PAYLOAD)
+    await refused(without, 400, 'invalid_revision')
     const one = await held(bot)
-    await refused(
-      bot.revise(one.task, one.thread, { ...PAYLOAD, action_hash: HASH }),
-      400,
-      'invalid_revision',
-    )
+    const withOne = bot.revise(one.task, one.thread, { ...PAYLOAD, action_hash: HASH })
+    await refused(withOne, 400, 'invalid_revision')
+    for (const { problem } of [await without, await withOne])
+      expect(problem.errors?.map(({ pointer }) => pointer)).toEqual(['/payload/revision/action_hash'])
   })
 
   it('400 for another tool than the one of the thread', async () => {
     const { task, thread } = await held(bot)
-    await refused(bot.revise(task, thread, { ...PAYLOAD, tool_name: 'hold' }), 400, 'invalid_revision')
+    const other = bot.revise(task, thread, { ...PAYLOAD, tool_name: 'hold' })
+    await refused(other, 400, 'invalid_revision')
+    const { problem } = await other
+    expect(problem.errors?.map(({ pointer }) => pointer)).toEqual(['/payload/revision/tool_name'])
   })
 
   it('400 for a payload that does not fit the contract of the tool', async () => {

@@ -68,6 +68,13 @@ describe('what is counted of requests', () => {
     expect(text).toContain('countersign_metrics_folded_total 0\n')
   })
 
+  it('every revision, taken or refused', async () => {
+    const { task, thread } = await held(bot)
+    const revise = (amount: number) => () => bot.revise(task, thread, { request_payload: { amount } })
+    expect(await added('countersign_revisions_total{result="accepted"}', revise(600))).toBe(1)
+    expect(await added('countersign_revisions_total{result="rejected"}', revise(0))).toBe(1)
+  })
+
   it('every answer by route and status, and every refusal by its code', async () => {
     const route = 'method="GET",route="/api/agent/decisions"'
     const act = () => bot.poll({ thread_id: `thr_${'0'.repeat(26)}` })

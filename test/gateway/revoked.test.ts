@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { revokeKey } from '../../src/gateway/keys.ts'
+import type { Store } from '../../src/store/store.ts'
+import {
+  type Agent,
+  approved,
+  held,
+  newTask,
+  openWorld,
+  overriding,
+  REVIEWED,
+  type Reviewer,
+  type World,
+} from '../gateway-fixture.ts'
+
+/** A key that another gateway revokes between what a verb has read and its commit (design.md section 6). */
+
+let world: World
+let bot: Agent
+let ann: Reviewer
+/** Done once, before the next commit reaches the store. */
+let beforeCommit: (() => Promise<void>) | undefined
+
+const overtaken = (store: Store): Store =>
+  overriding(store, {
+    commit: async (...args) => {
+      const quicker = beforeCommit
+      beforeCommit = undefined
+      await quicker?.()
+      return store.commit(...args)
+    },
+  })
+
+beforeEach(async () => {
+  beforeCommit = undefined
+  world = await openWorld({ wrapStore: overtaken })
+  bot = await world.agent()
+  ann = await world.reviewer('ann')
+})
+afterEach(() => world.close())
+
+/** What another gateway does: this one has not heard of it. */
+function revokedElsewhere(kind: 'agent' | 'reviewer', id: string): () => Promise<void> {
+  return () => {
+    const { deps } = world.app
+    const stranger = { ...deps, freezes: new Map(), keys: new Map(), destinations: new Map() }
+    return revokeKey(stranger, { tenant: 'acme', kind, id })
+  }
+}
+
+type Act = () => Promise<{ readonly status: number }>
+type Verbs = Readonly<Record<string, () => Promise<Act>>>
+
+const submitting = (tool_name: string, payload: object) => (): Promise<Act> =>
+  Promise.resolve(() => bot.submit(newTask(), { tool_name, payload }))
+
+const OF_AGENTS: Verbs = {
+  'a call that policy allows': submitting('t', {}),
+  'a call that policy holds': submitting('pay', REVIEWED),
+  'a call that policy rejects': submitting('pay', { amount: 1_000_000 }),
+  'a revision': async () => {
+    const { task, thread } = await held(bot)
+    return () => bot.revise(task, thread, { request_payload: { amount: 600 } })
+  },
+  'an event': () =>
+    Promise.resolve(() => bot.event(newTask(), { event_type: 'note', event_summary: 'It went on.' })),
+  'the poll that would get the proof': async () => {
+    const { thread } = await held(bot)
+    await ann.approve(thread)
+    return () => bot.poll({ thread_id: thread })
+  },
+  'a redemption': async () => {
+    const { task, token, payload } = await approved(bot, ann)
+    return () => bot.validate({ task_id: task, signature: token, request_payload: payload })
+  },
+}
+
+const OF_REVIEWERS: Verbs = {
+  'an approval': voting({ decision: 'approve' }),
+  'a rejection': voting({ decision: 'reject' }),
+  'a request for changes': voting({ decision: 'request_changes', comment: 'Less, please.' }),
+  'a comment': acting((thread) =>
+    ann.call('POST', `threads/${thread}/comments`, { body: { comment: 'Hm.' } }),
+  ),
+  'a claim': acting((thread) => ann.call('POST', `threads/${thread}/claim`, { body: {} })),
+  'a release': async () => {
+    const { thread } = await held(bot)
+    expect((await ann.call('POST', `threads/${thread}/claim`, { body: {} })).status).toBe(200)
+    return () => ann.call('POST', `threads/${thread}/release`)
+  },
+  'a look at hidden values': async () => {
+    const { thread } = await held(bot, { payload: { amount: 500, secret: 's3' } })
+    return () => ann.call('POST', `threads/${thread}/reveal`, { body: { revision: 1 } })
+  },
+}
+
+function acting(act: (thread: string) => ReturnType<Act>): () => Promise<Act> {
+  return async () => {
+    const { thread } = await held(bot)
+    return () => act(thread)
+  }
+}
+
+function voting(ballot: {
+  decision: 'approve' | 'reject' | 'request_changes'
+  comment?: string
+}): () => Promise<Act> {
+  return acting((thread) => ann.vote(thread, { revision: 1, ...ballot }))
+}
+
+describe.each([
+  { kind: 'agent', id: 'bot', verbs: OF_AGENTS },
+  { kind: 'reviewer', id: 'ann', verbs: OF_REVIEWERS },
+] as const)('under a key of $kind that was revoked in the middle', ({ kind, id, verbs }) => {
+  it.each(Object.keys(verbs))('%s is refused with 401, and nothing is written', async (name) => {
+    const act = await verbs[name]?.()
+    let status: number | undefined
+    const records = await world.evidenceOf(async () => {
+      beforeCommit = revokedElsewhere(kind, id)
+      status = (await act?.())?.status
+      expect(beforeCommit).toBeUndefined()
+    })
+    expect(records.map(({ record }) => record.type)).toEqual(['key.revoked'])
+    expect(status).toBe(401)
+  })
+})
