@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
-import { parseStrictJson } from '../contract/strict-json.ts'
+import { parseRequest } from '../contract/strict-json.ts'
 import type { ExplainRequest } from '../policy/explain-request.ts'
 import { showHidden } from '../policy/text.ts'
 import { usage } from './failure.ts'
@@ -29,7 +29,7 @@ async function contentOf(file: string): Promise<Uint8Array> {
 /** As the gateway reads a body: what it would refuse must not be explained as if it were decided. */
 function parse(file: string, content: Uint8Array): unknown {
   try {
-    return parseStrictJson(content)
+    return parseRequest(content)
   } catch (cause) {
     const why = showHidden((cause as Error).message).replaceAll(/\s+/g, ' ')
     throw usage(`\`${file}\` is not JSON as the gateway takes it: ${why}`)

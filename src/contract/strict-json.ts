@@ -18,19 +18,24 @@ export function parseStrictJson(bytes: Uint8Array, spare = 0): JsonValue {
   return JSON.parse(text) as JsonValue
 }
 
+/**
+ * What agents and people send: strict JSON without NUL. A program that ends a text there would run something else than what was looked at.
+ *
+ * @param spare so many keys and values more than the caps
+ * @throws GatewayError `invalid_json` with the place
+ */
+export function parseRequest(bytes: Uint8Array, spare = 0): JsonValue {
+  const value = parseStrictJson(bytes, spare)
+  refuseNul(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+  return value
+}
+
 /** Each backslash of JSON stands in a string and takes what follows it with it. */
 const ESCAPED = /\\(?:u0000|[^])/g
 
-/**
- * For what agents and people send: a program that ends a text at NUL would run something else than what was looked at.
- *
- * @param bytes what `parseStrictJson` takes
- * @throws GatewayError `invalid_json` with the place
- */
-export function refuseNul(bytes: Uint8Array): void {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (!text.includes('\\u0000')) return
-  for (const { 0: escape, index } of text.toString('utf8').matchAll(ESCAPED))
+function refuseNul(json: Buffer): void {
+  if (!json.includes('\\u0000')) return
+  for (const { 0: escape, index } of json.toString('utf8').matchAll(ESCAPED))
     if (escape === '\\u0000') throw refused('NUL stands in a string', index)
 }
 

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../contract/errors.ts'
 import type { JsonValue } from '../contract/json.ts'
 import { LIMITS } from '../contract/limits.ts'
-import { parseStrictJson, refuseNul } from '../contract/strict-json.ts'
+import { parseRequest } from '../contract/strict-json.ts'
 
 /** White space is space and tab only (RFC 9110 section 5.6.3). */
 const MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset[ \t]*=[ \t]*(?:"utf-8"|utf-8)[ \t]*)?)*$/i
@@ -14,7 +14,7 @@ export function acceptStrictJson(app: FastifyInstance): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     try {
       checkMediaType(request)
-      done(null, strictValue(body as Buffer))
+      done(null, parseRequest(body as Buffer))
     } catch (error) {
       done(error as Error, undefined)
     }
@@ -39,16 +39,10 @@ const PROOF_MEMBERS = 8
 function parsed(request: FastifyRequest, body: Buffer): JsonValue | undefined {
   try {
     checkMediaType(request)
-    return strictValue(body, PROOF_MEMBERS)
+    return parseRequest(body, PROOF_MEMBERS)
   } catch {
     return undefined
   }
-}
-
-function strictValue(body: Buffer, spare = 0): JsonValue {
-  const value = parseStrictJson(body, spare)
-  refuseNul(body)
-  return value
 }
 
 function checkMediaType(request: FastifyRequest): void {

@@ -4,7 +4,7 @@ import { GatewayError } from '../../src/contract/errors.ts'
 import type { JsonValue } from '../../src/contract/json.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { canonicalJson, digestOf } from '../../src/domain/digest.ts'
-import { parseStrictJson, refuseNul } from '../../src/contract/strict-json.ts'
+import { parseRequest, parseStrictJson } from '../../src/contract/strict-json.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -309,7 +309,7 @@ describe('RFC 8785 digests of what the scan accepts', () => {
 describe('NUL in a request', () => {
   const refusal = (text: string): string | undefined => {
     try {
-      refuseNul(Buffer.from(text))
+      parseRequest(Buffer.from(text))
       return undefined
     } catch (error) {
       return (error as Error).message
