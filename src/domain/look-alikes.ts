@@ -108,6 +108,8 @@ const OTHER_CJK = new RegExp(`(?!${LIKE_ASCII})${CJK.source}`, 'u')
 /** Letters that a shell would have as `<` and `>`, by themselves in a text that has no others of their scripts. */
 const AS_ARROWS = /(?:^|[\s0-9&])[\u1433\u1438\u16b2](?!\S)/u
 const OTHERS_OF_ARROWS = /(?![\u1433\u1438\u16b2])[\p{Script=Cans}\p{Script=Runr}]/u
+/** Two dots in one sign, by themselves. In Japanese they are dots that leave something out. */
+const AS_PARENT = /(?:^|[\s./])\u2025(?!\S)/u
 /** What a shell or a name would have as `-`, `*`, `~`, `.`, `|` or `/`. */
 const AS_ASCII = new RegExp(
   [
@@ -116,7 +118,7 @@ const AS_ASCII = new RegExp(
     '[/.~][\\u2217\\u066d]|[\\u2217\\u204e\\u066d][./]|[/.]\\u204e',
     '(?:^|\\s)[\\u02dc\\u1fc0\\u2053\\u223c\\u223d\\u301c]\\/',
     '(?:^|[\\s./])[\\u00b7\\u2022\\u2027\\u2219\\u22c5\\u30fb\\u06d4\\u3002\\uff61]{1,2}\\/',
-    '(?:^|[\\s./])\\u2025(?:[\\s/]|$)',
+    '(?:^|[\\s./])\\u2025\\/',
     '[0-9]\\.[0-9]{1,3}\\.[0-9]{1,3}[\\u00b7\\u2219\\u22c5][0-9]',
     '[A-Za-z0-9][\\u2022\\u2027\\u2e31\\u2e33\\ua78f][A-Za-z0-9]',
     '[A-Za-z0-9][\\u2219\\u22c5][A-Za-z]{3}',
@@ -156,6 +158,7 @@ const DECOMPOSED = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]\p{M}+/
 const AWAY_FROM_HOME: readonly (readonly [signs: RegExp, home: RegExp])[] = [
   [CJK_AS_ASCII, OTHER_CJK],
   [AS_ARROWS, OTHERS_OF_ARROWS],
+  [AS_PARENT, CJK],
   [FULL_WIDTH, CJK],
   [NUMBER_SIGNS, /\p{L}/u],
 ]

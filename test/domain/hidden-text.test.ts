@@ -105,6 +105,8 @@ const MORE_BENIGN = [
   '10⁻³; 10⁺⁶',
   's⁻¹, 5 m·s⁻², cm⁻¹, 2ⁿ⁻¹, xⁿ and eⁿˣ, nth or nᵗʰ, Mⁿ',
   '葉書、‥例‥、ニュース…',
+  '待って ‥ ください',
+  '‥ そうですか',
   'chit ê lâng kiaⁿhⁿ-kiaⁿh, saⁿ-jī',
   'ᐳᓂ ᐸ ᐊᒻᒪ ᐳ ᐃᓄᒃᑎᑐᑦ',
   'see ①, http://example.com/①',
