@@ -253,6 +253,19 @@ describe('the house rules', () => {
   })
 })
 
+it('every property test is part of the soak, which alone draws other cases than the last time', () => {
+  const tests = fileURLToPath(new URL('.', import.meta.url))
+  const { scripts } = JSON.parse(readFileSync(join(tests, '../package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  const soaked = scripts['test:soak']?.split(' ').filter((word) => word.startsWith('test/')) ?? []
+  const drawing = readdirSync(tests, { recursive: true, encoding: 'utf8' })
+    .map((path) => `test/${path.replaceAll('\\', '/')}`)
+    .filter((path) => path.endsWith('.ts') && path !== 'test/seed.ts')
+    .filter((path) => /^import .* from 'fast-check'/m.test(readFileSync(join(tests, '..', path), 'utf8')))
+  expect(drawing.filter((path) => !soaked.some((start) => path.startsWith(start)))).toEqual([])
+})
+
 /** The file without comments. */
 function code(file: string): string {
   return readFileSync(join(root, file), 'utf8')
