@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { encodeCommit } from '../../../src/store/embedded/flight.ts'
 import { createRunway } from '../../../src/store/embedded/runway.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../../../src/store/store.ts'
@@ -64,7 +64,9 @@ function lmdbFailure(code: number): Error {
 }
 
 const unhandled: unknown[] = []
-process.on('unhandledRejection', (reason) => unhandled.push(reason))
+const note = (reason: unknown): void => void unhandled.push(reason)
+beforeAll(() => void process.on('unhandledRejection', note))
+afterAll(() => void process.off('unhandledRejection', note))
 afterEach(async () => {
   await turn()
   expect(unhandled).toEqual([])
