@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -128,7 +128,15 @@ class Server implements RedisServer {
 
   async dispose(): Promise<void> {
     await this.kill()
-    if (existsSync(this.directory)) rmSync(this.directory, { recursive: true, force: true })
+    // a child that it has forked to write its files anew outlives it for a moment
+    for (let left = 500; ; left--) {
+      try {
+        return rmSync(this.directory, { recursive: true, force: true })
+      } catch (error) {
+        if (left === 0 || (error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
   }
 }
 
