@@ -58,6 +58,11 @@ const OF_AGENTS: Verbs = {
   'a call that policy allows': submitting('t', {}),
   'a call that policy holds': submitting('pay', REVIEWED),
   'a call that policy rejects': submitting('pay', { amount: 1_000_000 }),
+  'a call of what is frozen': async () => {
+    const body = { tenant: 'acme', tool: 't', reason: 'odd' }
+    expect((await world.admin('POST', 'freeze', { body })).status).toBe(200)
+    return submitting('t', {})()
+  },
   'a revision': async () => {
     const { task, thread } = await held(bot)
     return () => bot.revise(task, thread, { request_payload: { amount: 600 } })
