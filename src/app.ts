@@ -310,20 +310,20 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     await server.listen({ host: config.host, port: config.port, backlog: BACKLOG })
     const pages = { scrape: metrics.scrape, ready: () => health.ready() }
     scrapes = await listenForOperators(pages, config.metricsHost, config.metricsPort)
+    const { port } = server.server.address() as AddressInfo
+    const site = gateway.site()
+    warnOfSite(config, site, log)
+    return {
+      url: `http://${hostInUrl(config.host)}:${port}`,
+      loginLink: async (person) => linkUrl(site, (await issueLink(deps, person)).token),
+      metricsUrl: `http://${hostInUrl(config.metricsHost)}:${scrapes.port}/metrics`,
+      deps,
+      health,
+      close,
+    }
   } catch (error) {
     await close()
     throw error
-  }
-  const { port } = server.server.address() as AddressInfo
-  const site = gateway.site()
-  warnOfSite(config, site, log)
-  return {
-    url: `http://${hostInUrl(config.host)}:${port}`,
-    loginLink: async (person) => linkUrl(site, (await issueLink(deps, person)).token),
-    metricsUrl: `http://${hostInUrl(config.metricsHost)}:${scrapes.port}/metrics`,
-    deps,
-    health,
-    close,
   }
 }
 

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { startApp } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 import type { BundleChild } from '../src/policy/directory/start.ts'
 import { createLog } from '../src/telemetry/log.ts'
+import { freePort } from './ports.ts'
 
 it('a gateway that ends does not wait for the load that is under way', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'countersign-app-'))
@@ -36,4 +37,26 @@ it('a gateway that ends does not wait for the load that is under way', async () 
   })
   await expect(starting).rejects.toThrow('there is no store')
   expect(await ended).toBe('SIGKILL')
+})
+
+it('a start that fails while it listens already leaves nobody listening', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'countersign-app-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  const port = await freePort()
+  const { config } = loadConfig({
+    args: ['--policies', directory, '--store', `file:${directory}-data`, '--port', String(port)],
+    env: { COUNTERSIGN_METRICS_PORT: '0', COUNTERSIGN_PUBLIC_URL: 'http://countersign.example' },
+    parseYaml: () => undefined,
+  })
+  onTestFinished(() => rmSync(`${directory}-data`, { recursive: true, force: true }))
+  const log = createLog('silent')
+  // the last thing that a start does is to warn of an address without https
+  vi.spyOn(log, 'warn').mockImplementation(() => {
+    throw new Error('no more')
+  })
+  const loadPolicies = () => Promise.resolve({ ok: false as const, diagnostics: [] })
+  await expect(startApp(config, { log, loadPolicies, onNewAdminKey: () => undefined })).rejects.toThrow(
+    'no more',
+  )
+  await expect(fetch(`http://127.0.0.1:${port}/livez`)).rejects.toThrow('fetch failed')
 })

@@ -20,7 +20,9 @@ export function siteOf(publicUrl: string | undefined, host: string, port: number
     const { origin } = new URL(publicUrl)
     return { url: origin, origins: new Set([origin]) }
   }
-  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+  // the zone of a link-local address (`fe80::1%eth0`) is this machine's own name for a network: no URL has one
+  const bare = host.replace(/%.*$/, '')
+  const name = bare.includes(':') && !bare.startsWith('[') ? `[${bare}]` : bare
   const local = isLoopback(name) || ANY_ADDRESS.includes(host)
   const url = new URL(`http://${ANY_ADDRESS.includes(host) ? LOOPBACK[0] : name}:${port}`).origin
   const origins = local ? LOOPBACK.map((one) => new URL(`http://${one}:${port}`).origin) : []

@@ -18,6 +18,8 @@ describe('where people reach the gateway', () => {
     [undefined, '::', 8787, 'http://127.0.0.1:8787', ['http://localhost:8787', 'http://[::1]:8787']],
     [undefined, '192.0.2.7', 8787, 'http://192.0.2.7:8787', []],
     [undefined, '2001:db8::7', 8787, 'http://[2001:db8::7]:8787', []],
+    [undefined, 'fe80::7%eth0', 8787, 'http://[fe80::7]:8787', []],
+    [undefined, '::1%lo', 8787, 'http://[::1]:8787', ['http://localhost:8787', 'http://127.0.0.1:8787']],
   ])('public_url %s, listening on %s:%i, is %s', (publicUrl, host, port, url, others) => {
     const site = siteOf(publicUrl, host, port)
     expect(site.url).toBe(url)
