@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Config, ConfigError, type Setting, SETTINGS } from './config-settings.ts'
 import { checkSignIn } from './config-sign-in.ts'
@@ -237,10 +237,22 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
   }
   if (storePath(config) === '')
     throw new ConfigError('store: `file:` names no directory; use file:<directory>')
-  const data = resolve(storePath(config))
-  const policies = resolve(config.policies)
-  if (data === policies || data.startsWith(`${policies}/`)) {
+  const data = storePath(config)
+  const { policies } = config
+  if (isWithin(resolve(data), resolve(policies)) || isWithin(realPath(data), realPath(policies)))
     throw new ConfigError('store: state must not lie inside the policy directory')
+}
+
+const isWithin = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`)
+
+/** Where a path leads when links are followed; of what is not there yet, as far as it is there. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const parent = dirname(resolve(path))
+    return parent === resolve(path) ? parent : join(realPath(parent), basename(path))
   }
 }
 

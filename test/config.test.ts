@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -279,6 +279,20 @@ describe('what is refused', () => {
     expect(failure(['--config', join(directory, 'none.yaml')])).toMatch(
       /^cannot read the configuration file `\S+none.yaml`: ENOENT: no such file or directory$/,
     )
+  })
+
+  it('state inside the policies also where only a link leads there, and whether it is there yet or not', () => {
+    const [policies, link] = [join(directory, 'bundle'), join(directory, 'link')]
+    mkdirSync(policies)
+    symlinkSync(policies, link)
+    const refused = (store: string, bundle: string): string =>
+      failure(['--store', `file:${store}`, '--policies', bundle])
+    expect(refused(join(policies, 'data'), link)).toContain('inside the policy directory')
+    expect(refused(join(link, 'not', 'yet'), policies)).toContain('inside the policy directory')
+    expect(refused(link, policies)).toContain('inside the policy directory')
+    expect(refused(join(directory, 'data'), '/')).toContain('inside the policy directory')
+    const beside = load(['--store', `file:${join(directory, 'link-data')}`, '--policies', link])
+    expect(beside.config.policies).toBe(link)
   })
 
   it('unsafe combinations: state inside the policies, an unknown store, an engine that prints payloads', () => {
