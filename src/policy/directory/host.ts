@@ -98,9 +98,13 @@ function receive(child: BundleChild, checks: PayloadChecks, resolve: (result: Lo
     }
   })
   child.next()
-  void child.ended.then((how) =>
-    resolve(broken('load-crashed', `the process that checks the bundle ended before it had sent it: ${how}`)),
-  )
+  void child.ended.then((how) => {
+    const what =
+      child.pid === undefined
+        ? 'no process can be started to check the bundle'
+        : 'the process that checks the bundle ended before it had sent it'
+    resolve(broken('load-crashed', `${what}: ${how}`))
+  })
 }
 
 function broken(code: DiagnosticCode, message: string): LoadResult {

@@ -55,8 +55,8 @@ export function startBundleChild(
     pid: child.pid,
     ended,
     onPart: (listener) => void child.on('message', listener),
-    // it may be gone: then `ended` tells
-    next: () => void child.send('next', () => undefined),
+    // it may be gone, or have no channel because there was no file descriptor left for one: then `ended` tells
+    next: () => void (child.connected && child.send('next', () => undefined)),
     async end() {
       child.kill('SIGKILL')
       await ended
