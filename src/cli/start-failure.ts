@@ -10,6 +10,8 @@ interface Advice {
 
 /** What to do with a data directory that cannot be written, for what the system says of it. */
 export function directoryAdvice(said: string): string {
+  if (/is no directory$|ENOTDIR/.test(said)) return 'move away what is there'
+  if (said.includes('ENOENT')) return 'make it by hand; when it is a link, make or mount what it leads to'
   return said.includes('EROFS')
     ? 'its file system is read-only: mount it so that it can be written'
     : 'give it to the user that runs the gateway'

@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -117,11 +126,25 @@ describe('a gateway that does not start', () => {
     },
   )
 
+  it('says of a link that leads nowhere, as to a disk that is not mounted, what to look at, and so does the doctor', async () => {
+    symlinkSync(join(directory, 'not-mounted'), join(directory, 'link'))
+    const { code, err } = await start('serve', at('link'))
+    expect(code).toBe(1)
+    expect(err).toMatch(/\/link cannot be made: ENOENT[^\n]*\n\n.* a link, make or mount what it leads to/)
+    const flags = ['--store', at('link'), '--port', '0', '--metrics-port', '0', '--policies', STARTER]
+    const examined = await startProcess(MAIN, ['doctor', ...flags]).ended
+    expect(examined.lines.filter((line) => line.includes(' store '))).toEqual([
+      expect.stringMatching(/\/link is a link that leads nowhere -> .* make or mount what it leads to$/),
+    ])
+  })
+
   it('says of a file that it is no directory', async () => {
     writeFileSync(join(directory, 'file'), '')
     const { code, err } = await start('serve', at('file'))
     expect(code).toBe(1)
-    expect(err).toMatch(/the data directory \S+\/file is no directory\n\n.* with --store file:DIRECTORY/)
+    expect(err).toMatch(
+      /the data directory \S+\/file is no directory\n\nmove away what is there, .* with --store file:DIRECTORY/,
+    )
   })
 
   it('says which store another gateway has, and which address is none of this machine', async () => {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { openStore } from '../../app-store.ts'
 import { type Config, isEmbedded, shownStore, storePath } from '../../config.ts'
 import { SYSTEM } from '../../gateway/records.ts'
@@ -17,12 +17,9 @@ const DATE_FUZZ_MS = 2_000
 export async function lookAtStore(config: Config, isRunning: boolean): Promise<Finding[]> {
   const name = shownStore(config)
   if (isEmbedded(config)) {
-    const path = storePath(config)
     if (isRunning) return [ok('store', `${name} is held by the gateway, which speaks for it`)]
-    if (!existsSync(path)) return [ok('store', `${name} is not there yet: the first start makes it`)]
-    if (!isOurs(path)) return [warnOfOwner(path)]
-    const why = whyUnwritable(path)
-    if (why !== undefined) return [error('store', `${path} cannot be written: ${why}`, directoryAdvice(why))]
+    const finding = unopened(storePath(config), name)
+    if (finding !== undefined) return [finding]
   }
   try {
     return [...(await open(config, name)), ...(isEmbedded(config) ? [] : await lookAtReplicas(config))]
@@ -31,6 +28,27 @@ export async function lookAtStore(config: Config, isRunning: boolean): Promise<F
     const advice = isEmbedded(config) ? undefined : redisAdvice(message)
     const otherwise = 'docs/operations.md and docs/store.md say what a store needs'
     return [error('store', `${name}: ${message}`, advice ?? otherwise)]
+  }
+}
+
+/** Why the directory is not to be opened; undefined when it is. */
+function unopened(path: string, name: string): Finding | undefined {
+  if (!existsSync(path))
+    return isLink(path)
+      ? error('store', `${path} is a link that leads nowhere`, directoryAdvice('ENOENT'))
+      : ok('store', `${name} is not there yet: the first start makes it`)
+  if (!isOurs(path)) return warnOfOwner(path)
+  const why = whyUnwritable(path)
+  return why === undefined
+    ? undefined
+    : error('store', `${path} cannot be written: ${why}`, directoryAdvice(why))
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink()
+  } catch {
+    return false
   }
 }
 
