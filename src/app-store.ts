@@ -53,6 +53,26 @@ export async function countReplicas(
   return found
 }
 
+/** The latest time that a partition in Redis has seen, and what its server's clock says now; ms since 1970. @throws as openStore */
+export async function timesInRedis(
+  config: Config,
+  partition: string,
+): Promise<{ readonly seen: number; readonly now: number }> {
+  const [{ connectRedis }, { keysOf }] = await Promise.all([
+    import('./store/redis/redis.ts'),
+    import('./store/redis/keys.ts'),
+  ])
+  const { topology } = await connectRedis(redisOptions(config))
+  try {
+    const { head } = keysOf(partition)
+    const peer = topology.peerOf(head)
+    const seen = Number((await peer?.connection()?.sendCommand(['HGET', head, 't'])) ?? 0)
+    return { seen, now: performance.now() + (peer?.clockOffset() ?? Infinity) }
+  } finally {
+    topology.close()
+  }
+}
+
 function redisOptions(config: Config): RedisOptions {
   const { sentinelPassword, durability } = config
   return {

@@ -20,6 +20,8 @@ import { authorityFinding } from '../../src/cli/doctor/files.ts'
 import { lookAtCombinations, lookAtNode } from '../../src/cli/doctor/settings.ts'
 import { clockFinding, dateFinding } from '../../src/cli/doctor/store.ts'
 import { loadConfig } from '../../src/config.ts'
+import { SYSTEM } from '../../src/gateway/records.ts'
+import { keysOf } from '../../src/store/redis/keys.ts'
 import { startProcess } from '../crash.ts'
 import { type Gateway, startGateway, STARTER_POLICIES } from '../fault/gateway.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
@@ -433,6 +435,23 @@ describe('countersign doctor, on Redis', () => {
     expect([code, lines]).toEqual([
       3,
       [expect.stringMatching(/^error +store +store_replicas=1, and 0 follow Redis at 127\.0\.0\.1:\d+: /)],
+    ])
+  })
+
+  it('finds that its clock was set back behind what it has seen, from far enough on that commits come too late', async () => {
+    const behind = await startRedis()
+    servers.push(behind)
+    const { head } = keysOf(SYSTEM)
+    await behind.ask('HSET', head, 't', String(Date.now()))
+    expect(await wrong(['--store', behind.url])).toEqual([0, []])
+    await behind.ask('HSET', head, 't', String(Date.now() + 3_600_000))
+    expect(await wrong(['--store', behind.url])).toEqual([
+      3,
+      [
+        expect.stringMatching(
+          /^error +clock +the clock of Redis is 3\d{3}\.\d s behind the last write: .* 503 -> /,
+        ),
+      ],
     ])
   })
 

@@ -6,6 +6,7 @@ import { redisAdvice } from '../redis-advice.ts'
 import { directoryAdvice } from '../start-failure.ts'
 import { isOurs, warnOfOwner, whyUnwritable } from './files.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
+import { lookAtRedisTime } from './redis-time.ts'
 import { lookAtReplicas } from './replicas.ts'
 
 const SLOW_MS = 50
@@ -22,7 +23,9 @@ export async function lookAtStore(config: Config, isRunning: boolean): Promise<F
     if (finding !== undefined) return [finding]
   }
   try {
-    return [...(await open(config, name)), ...(isEmbedded(config) ? [] : await lookAtReplicas(config))]
+    const findings = await open(config, name)
+    if (isEmbedded(config)) return findings
+    return [...findings, ...(await lookAtRedisTime(config)), ...(await lookAtReplicas(config))]
   } catch (cause) {
     const message = (cause as Error).message.trim()
     const advice = isEmbedded(config) ? undefined : redisAdvice(message)
