@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BundleText } from '../check/check.ts'
 import type { Diagnostic } from '../diagnostics.ts'
@@ -148,15 +149,22 @@ function asProblem(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error))
 }
 
-/** The system's error code; its text would repeat a path of this machine. */
 /** The place of the finding is below the directory, so only the sentence can name it. */
 function describeBundle(error: unknown, dir: string): string {
   const code = describe(error)
   if (code === 'ENOENT') return `there is no directory \`${dir}\``
   if (code === 'ENOTDIR') return `\`${dir}\` is a file; name the directory that holds routing.yaml`
-  return `\`${dir}\`: ${code}`
+  return `\`${placeOf(error, dir)}\`: ${code}`
 }
 
+/** What could not be read: a directory of the bundle, or the bundle. */
+function placeOf(error: unknown, dir: string): string {
+  const { path } = error as { readonly path?: unknown }
+  const below = typeof path === 'string' ? relative(dir, path) : ''
+  return below === '' || below.startsWith('..') ? dir : join(dir, below)
+}
+
+/** The system's error code; its text would repeat a path of this machine. */
 function describe(error: unknown): string {
   const code = (error as { readonly code?: unknown } | null)?.code
   return typeof code === 'string' ? code : 'unexpected error'
