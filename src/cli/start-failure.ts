@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import type { Config } from '../config.ts'
 import { isEmbedded, shownStore } from '../config.ts'
 import { CliFailure } from './failure.ts'
@@ -15,6 +16,12 @@ export function directoryAdvice(said: string): string {
   return said.includes('EROFS')
     ? 'its file system is read-only: mount it so that it can be written'
     : 'give it to the user that runs the gateway'
+}
+
+/** What to do with a file of the store that somebody else made, as root who put a copy back by hand; undefined for any other trouble. */
+export function fileAdvice({ code, path = '' }: NodeJS.ErrnoException): string | undefined {
+  if (code !== 'EACCES' || !/\/store\.(?:json|mdb|mdb-lock)$/.test(path)) return undefined
+  return `give all that is in ${dirname(path)} to the user that runs the gateway`
 }
 
 const ADVICE: readonly Advice[] = [
@@ -46,6 +53,6 @@ const ADVICE: readonly Advice[] = [
 export function startFailure(config: Config, error: unknown): CliFailure {
   const cause = error as NodeJS.ErrnoException
   const redis = isEmbedded(config) ? undefined : redisAdvice(cause.message)
-  const hint = redis ?? ADVICE.find(({ fits }) => fits(cause))?.hint(config, cause)
+  const hint = redis ?? fileAdvice(cause) ?? ADVICE.find(({ fits }) => fits(cause))?.hint(config, cause)
   return new CliFailure(`cannot start: ${cause.message.trim()}`, { cause, hint })
 }

@@ -1,5 +1,7 @@
 import {
   chmodSync,
+  chownSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -13,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { startProcess } from '../crash.ts'
 import { until } from '../fault/gateway.ts'
 import { startRedis } from '../redis/server.ts'
@@ -101,6 +104,37 @@ describe('a gateway that does not start', () => {
       )
       expect(errors).toContain('give it to the user that runs the gateway')
     }
+  })
+
+  it.each(['store.json', 'store.mdb'])(
+    'says whose %s has to be that root has put back by hand, and so does the doctor',
+    async (name) => {
+      chmodSync(directory, 0o755)
+      const path = mkdtempSync(join(directory, 'put-back-'))
+      await (await openEmbeddedStore({ path })).close()
+      rmSync(join(path, 'lock.1.sock'))
+      for (const one of ['.', 'store.json', 'store.mdb', 'store.mdb-lock'])
+        chownSync(join(path, one), 65534, 65534)
+      chownSync(join(path, name), 0, 0)
+      const flags = ['--store', `file:${path}`, '--port', '0', '--metrics-port', '0', '--policies', STARTER]
+      const hint = `give all that is in ${path} to the user that runs the gateway`
+      const started = await startProcess(MAIN, ['serve', ...flags], { through: NOBODY }).ended
+      expect(started.errors).toContain(`/${name}'\n\n${hint}`)
+      const examined = await startProcess(MAIN, ['doctor', ...flags], { through: NOBODY }).ended
+      expect(examined.lines.join('\n')).toContain(`/${name}' -> ${hint}`)
+    },
+  )
+
+  it('names the directory of the policies that it may not read', async () => {
+    chmodSync(directory, 0o755)
+    const policies = mkdtempSync(join(directory, 'policies-'))
+    chmodSync(policies, 0o755)
+    cpSync(STARTER, policies, { recursive: true })
+    chmodSync(join(policies, 'rules'), 0o700)
+    const { errors, lines } = await startProcess(MAIN, ['check', policies], { through: NOBODY }).ended
+    expect(errors + lines.join('\n')).toContain(
+      `the bundle cannot be read: \`${join(policies, 'rules')}\`: EACCES`,
+    )
   })
 
   it('says of a file system that is read-only that it is, and so does the doctor', async () => {

@@ -3,7 +3,7 @@ import { openStore } from '../../app-store.ts'
 import { type Config, isEmbedded, shownStore, storePath } from '../../config.ts'
 import { SYSTEM } from '../../gateway/records.ts'
 import { redisAdvice } from '../redis-advice.ts'
-import { directoryAdvice } from '../start-failure.ts'
+import { directoryAdvice, fileAdvice } from '../start-failure.ts'
 import { isOurs, warnOfOwner, whyUnwritable } from './files.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
 import { lookAtRedisTime } from './redis-time.ts'
@@ -28,7 +28,7 @@ export async function lookAtStore(config: Config, isRunning: boolean): Promise<F
     return [...findings, ...(await lookAtRedisTime(config)), ...(await lookAtReplicas(config))]
   } catch (cause) {
     const message = (cause as Error).message.trim()
-    const advice = isEmbedded(config) ? undefined : redisAdvice(message)
+    const advice = isEmbedded(config) ? fileAdvice(cause as Error) : redisAdvice(message)
     const otherwise = 'docs/operations.md and docs/store.md say what a store needs'
     return [error('store', `${name}: ${message}`, advice ?? otherwise)]
   }
