@@ -20,6 +20,7 @@ import { leafHash } from '../src/domain/digest.ts'
 import { issueKey } from '../src/gateway/keys.ts'
 import { SYSTEM } from '../src/gateway/records.ts'
 import { runDue } from '../src/gateway/run-due.ts'
+import type { Deps } from '../src/gateway/deps.ts'
 import { listTenants } from '../src/gateway/tenants.ts'
 import { loadBundle } from '../src/policy/directory/directory.ts'
 import type { Store } from '../src/store/store.ts'
@@ -471,6 +472,30 @@ export class World {
     })
   }
 }
+
+/** Lets another gateway be quicker: it commits between what a verb has read and its commit. */
+export class Overtaking {
+  /** Done once, before the next commit reaches the store. */
+  before: (() => Promise<unknown>) | undefined
+
+  readonly wrapStore = (store: Store): Store =>
+    overriding(store, {
+      commit: async (...args) => {
+        const quicker = this.before
+        this.before = undefined
+        await quicker?.()
+        return store.commit(...args)
+      },
+    })
+}
+
+/** Another gateway on the same store: nothing of what it does is known to the one of this world. */
+export const elsewhere = ({ app }: World): Deps => ({
+  ...app.deps,
+  freezes: new Map(),
+  keys: new Map(),
+  destinations: new Map(),
+})
 
 /** The store, with some methods replaced. */
 export function overriding(store: Store, methods: Partial<Store>): Store {

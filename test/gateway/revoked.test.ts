@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { revokeKey } from '../../src/gateway/keys.ts'
-import type { Store } from '../../src/store/store.ts'
 import {
   type Agent,
   approved,
+  elsewhere,
   held,
   newTask,
   openWorld,
-  overriding,
+  Overtaking,
   REVIEWED,
   type Reviewer,
   type World,
@@ -18,35 +18,15 @@ import {
 let world: World
 let bot: Agent
 let ann: Reviewer
-/** Done once, before the next commit reaches the store. */
-let beforeCommit: (() => Promise<void>) | undefined
-
-const overtaken = (store: Store): Store =>
-  overriding(store, {
-    commit: async (...args) => {
-      const quicker = beforeCommit
-      beforeCommit = undefined
-      await quicker?.()
-      return store.commit(...args)
-    },
-  })
+let overtaking: Overtaking
 
 beforeEach(async () => {
-  beforeCommit = undefined
-  world = await openWorld({ wrapStore: overtaken })
+  overtaking = new Overtaking()
+  world = await openWorld({ wrapStore: overtaking.wrapStore })
   bot = await world.agent()
   ann = await world.reviewer('ann')
 })
 afterEach(() => world.close())
-
-/** What another gateway does: this one has not heard of it. */
-function revokedElsewhere(kind: 'agent' | 'reviewer', id: string): () => Promise<void> {
-  return () => {
-    const { deps } = world.app
-    const stranger = { ...deps, freezes: new Map(), keys: new Map(), destinations: new Map() }
-    return revokeKey(stranger, { tenant: 'acme', kind, id })
-  }
-}
 
 type Act = () => Promise<{ readonly status: number }>
 type Verbs = Readonly<Record<string, () => Promise<Act>>>
@@ -121,9 +101,9 @@ describe.each([
     const act = await verbs[name]?.()
     let status: number | undefined
     const records = await world.evidenceOf(async () => {
-      beforeCommit = revokedElsewhere(kind, id)
+      overtaking.before = () => revokeKey(elsewhere(world), { tenant: 'acme', kind, id })
       status = (await act?.())?.status
-      expect(beforeCommit).toBeUndefined()
+      expect(overtaking.before).toBeUndefined()
     })
     expect(records.map(({ record }) => record.type)).toEqual(['key.revoked'])
     expect(status).toBe(401)

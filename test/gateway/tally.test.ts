@@ -1,11 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { freeze } from '../../src/gateway/freeze.ts'
 import {
   type Agent,
   edited,
+  elsewhere,
   held,
   type Held,
   MINUTE,
   openWorld,
+  Overtaking,
   type Reviewer,
   type World,
 } from '../gateway-fixture.ts'
@@ -17,10 +20,12 @@ const DAN_OF_THE_BOARD = edited('directory.yaml', DAN, DAN.replace('[audit]', '[
 
 let world: World
 let bot: Agent
+let overtaking: Overtaking
 let people: Record<'ann' | 'ben' | 'cat' | 'dan', Reviewer>
 
 beforeEach(async () => {
-  world = await openWorld({ files: DAN_OF_THE_BOARD })
+  overtaking = new Overtaking()
+  world = await openWorld({ files: DAN_OF_THE_BOARD, wrapStore: overtaking.wrapStore })
   bot = await world.agent()
   const [ann, ben, cat, dan] = await Promise.all(
     ['ann', 'ben', 'cat', 'dan'].map((name) => world.reviewer(name)),
@@ -99,6 +104,14 @@ describe('an escalation that fills the last seat', () => {
     const { thread } = await voted()
     world.clock.advance(60 * MINUTE)
     expect((await bot.poll({ thread_id: thread })).body.message).toMatch(/^expired: /)
+  })
+
+  it('not what another instance freezes in the same moment', async () => {
+    const { thread } = await voted()
+    world.clock.advance(30 * MINUTE)
+    const scope = { tenant: 'acme', agent: 'bot', reason: 'odd' }
+    overtaking.before = () => freeze(elsewhere(world), { actor: { kind: 'admin', id: 'admin' } }, scope)
+    expect((await bot.poll({ thread_id: thread })).body.message).toBe('frozen: odd')
   })
 
   it('not what a freeze has ended', async () => {

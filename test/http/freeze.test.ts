@@ -2,17 +2,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { FreezeList, Frozen } from '../../src/contract/freeze.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { freeze, unfreeze } from '../../src/gateway/freeze.ts'
-import type { Store } from '../../src/store/store.ts'
 import {
   type Agent,
   type Answer,
   approved,
   breakRecord,
+  elsewhere,
   held,
   HOUR,
   newTask,
   openWorld,
-  overriding,
+  Overtaking,
   type Reviewer,
   type World,
 } from '../gateway-fixture.ts'
@@ -23,30 +23,17 @@ let world: World
 let bot: Agent
 let other: Agent
 let ann: Reviewer
-/** Done once, before the next commit reaches the store. */
-let beforeCommit: (() => Promise<unknown>) | undefined
-
-/** Lets another instance be quicker: it commits between what a verb has read and its commit. */
-function overtaken(store: Store): Store {
-  return overriding(store, {
-    commit: async (...args) => {
-      const quicker = beforeCommit
-      beforeCommit = undefined
-      await quicker?.()
-      return store.commit(...args)
-    },
-  })
-}
+const overtaking = new Overtaking()
 
 beforeAll(async () => {
-  world = await openWorld({ wrapStore: overtaken })
+  world = await openWorld({ wrapStore: overtaking.wrapStore })
   bot = await world.agent()
   other = await world.agent('other')
   ann = await world.reviewer('ann')
 })
 afterAll(() => world.close())
 afterEach(async () => {
-  beforeCommit = undefined
+  overtaking.before = undefined
   const { body } = await world.admin<FreezeList>('GET', 'freezes?tenant=acme')
   for (const { agent, tool } of body.freezes)
     expect((await act('unfreeze', { agent, tool, reason: 'the test is over' })).status).toBe(204)
@@ -61,11 +48,9 @@ const proofOf = ({ task, token, payload }: { task: string; token: string; payloa
   request_payload: payload,
 })
 const admin = { kind: 'admin', id: 'admin' } as const
-/** What another instance does: nothing of it is known to this one. */
-async function elsewhere(what: typeof freeze | typeof unfreeze, scope: object): Promise<void> {
-  const { deps } = world.app
-  const stranger = { ...deps, freezes: new Map(), keys: new Map(), destinations: new Map() }
-  await what(stranger, { actor: admin }, { tenant: 'acme', reason: REASON, ...scope })
+/** What another instance does. */
+async function actElsewhere(what: typeof freeze | typeof unfreeze, scope: object): Promise<void> {
+  await what(elsewhere(world), { actor: admin }, { tenant: 'acme', reason: REASON, ...scope })
 }
 
 describe('POST /api/admin/freeze', () => {
@@ -315,47 +300,47 @@ describe('what is under way', () => {
 
 describe('on another instance', () => {
   it('a call that is overtaken by a freeze is rejected', async () => {
-    beforeCommit = () => elsewhere(freeze, { agent: 'bot' })
+    overtaking.before = () => actElsewhere(freeze, { agent: 'bot' })
     const { body } = await bot.submit(newTask(), { tool_name: 't', payload: {} })
     expect(body).toMatchObject({ status: 'reject', message: `frozen: ${REASON}` })
   })
 
   it('a redemption that is overtaken by a freeze is refused, also when it was lifted at once', async () => {
     const one = await approved(bot, ann)
-    beforeCommit = async () => {
-      await elsewhere(freeze, { tool: 'pay' })
-      await elsewhere(unfreeze, { tool: 'pay' })
+    overtaking.before = async () => {
+      await actElsewhere(freeze, { tool: 'pay' })
+      await actElsewhere(unfreeze, { tool: 'pay' })
     }
     expect((await bot.validate(proofOf(one))).body).toEqual({ valid: false, reason: 'invalid' })
   })
 
   it('a claim that is overtaken is refused', async () => {
     const { thread } = await held(bot)
-    beforeCommit = () => elsewhere(freeze, { agent: 'bot' })
+    overtaking.before = () => actElsewhere(freeze, { agent: 'bot' })
     const { problem } = await ann.call('POST', `threads/${thread}/claim`, { body: {} })
     expect(problem.code).toBe('not_pending')
   })
 
   it('a vote, a revision and the hand-out of a token that are overtaken come to nothing', async () => {
     const voted = await held(bot)
-    beforeCommit = () => elsewhere(freeze, { agent: 'bot' })
+    overtaking.before = () => actElsewhere(freeze, { agent: 'bot' })
     expect((await ann.approve(voted.thread)).problem.code).toBe('not_pending')
-    await elsewhere(unfreeze, { agent: 'bot' })
+    await actElsewhere(unfreeze, { agent: 'bot' })
     const revised = await held(bot)
-    beforeCommit = () => elsewhere(freeze, { agent: 'bot' })
+    overtaking.before = () => actElsewhere(freeze, { agent: 'bot' })
     const revision = await bot.revise(revised.task, revised.thread, { request_payload: { amount: 600 } })
     expect(revision.problem.code).toBe('not_pending')
-    await elsewhere(unfreeze, { agent: 'bot' })
+    await actElsewhere(unfreeze, { agent: 'bot' })
     const granted = await held(bot)
     await ann.approve(granted.thread)
-    beforeCommit = () => elsewhere(freeze, { agent: 'bot' })
+    overtaking.before = () => actElsewhere(freeze, { agent: 'bot' })
     expect((await bot.poll({ thread_id: granted.thread })).body.status).toBe('rejected')
   })
 
   it('a call that is rejected here for a freeze lifted elsewhere is judged again', async () => {
     await act('freeze', { agent: 'bot' })
     await bot.submit(newTask(), { tool_name: 't', payload: {} })
-    await elsewhere(unfreeze, { agent: 'bot' })
+    await actElsewhere(unfreeze, { agent: 'bot' })
     expect((await bot.submit(newTask(), { tool_name: 't', payload: {} })).body.status).toBe('allow')
   })
 })
@@ -382,7 +367,7 @@ describe('a stored answer', () => {
     const task = newTask()
     const ask = () => bot.submit(task, { tool_name: 't', payload: {} }, { 'idempotency-key': 'k3' })
     expect((await ask()).body.status).toBe('allow')
-    beforeCommit = () => elsewhere(freeze, {})
+    overtaking.before = () => actElsewhere(freeze, {})
     expect((await ask()).body.status).toBe('reject')
   })
 })
