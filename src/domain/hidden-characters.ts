@@ -136,7 +136,6 @@ const NAMES: Readonly<Record<number, string>> = {
   0x3164: 'Hangul filler',
   0xfeff: 'byte order mark',
   0xfffc: 'object replacement',
-  0xe0020: 'tag space',
   0xe007f: 'end of tags',
 }
 

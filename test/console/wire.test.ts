@@ -63,6 +63,7 @@ describe('an answer of the gateway', () => {
     })
     const page = new EventTarget()
     startAttention(page)
+    page.dispatchEvent(new Event('click'))
     const askAfter = async (ms: number, method = 'GET'): Promise<void> => {
       vi.setSystemTime(Date.now() + ms)
       await call(method, 'review/counts')

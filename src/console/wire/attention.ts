@@ -3,15 +3,15 @@ const SIGNS = ['keydown', 'pointerdown', 'click', 'input', 'wheel']
 /** What is asked so soon after one of them may follow from it. */
 const FOLLOWS_MS = 60_000
 
-let last = -Infinity
+/** Opening the page is a sign, too. */
+let last = Date.now()
 
-/** Begins to look for signs that somebody is there; opening the page is one. */
+/** Begins to look for signs that somebody is there. */
 export function startAttention(page: EventTarget): void {
   const seen = (): void => {
     last = Date.now()
   }
-  seen()
-  for (const sign of SIGNS) page.addEventListener(sign, seen, { capture: true, passive: true })
+  for (const sign of SIGNS) page.addEventListener(sign, seen, true)
 }
 
 /** Whether what is asked now may be asked by a person. What the page asks by itself, after news of the stream, must not keep a session alive. */
