@@ -58,19 +58,8 @@ export async function timesInRedis(
   config: Config,
   partition: string,
 ): Promise<{ readonly seen: number; readonly now: number }> {
-  const [{ connectRedis }, { keysOf }] = await Promise.all([
-    import('./store/redis/redis.ts'),
-    import('./store/redis/keys.ts'),
-  ])
-  const { topology } = await connectRedis(redisOptions(config))
-  try {
-    const { head } = keysOf(partition)
-    const peer = topology.peerOf(head)
-    const seen = Number((await peer?.connection()?.sendCommand(['HGET', head, 't'])) ?? 0)
-    return { seen, now: performance.now() + (peer?.clockOffset() ?? Infinity) }
-  } finally {
-    topology.close()
-  }
+  const { timesOf } = await import('./store/redis/times.ts')
+  return timesOf(redisOptions(config), partition)
 }
 
 function redisOptions(config: Config): RedisOptions {

@@ -144,8 +144,8 @@ function decisionsRoute(app: FastifyInstance, http: HttpDeps): void {
       seconds === 0 ? undefined : http.waits.holdPoll(request, seconds, `${caller.tenant}/${caller.id}`)
     if (wait === undefined)
       return answer(reply, await poll(gatewayFor(request, http), caller, target, { callerGone }))
-    http.gate.park(reply.raw)
     try {
+      http.gate.park(reply.raw)
       const decision = await poll(gatewayFor(request, http), caller, target, { callerGone, wait })
       reply.header('preference-applied', `wait=${seconds}`)
       return answer(reply, decision)

@@ -43,6 +43,15 @@ rules:
 `,
 }
 
+const NO_PEEKING_AFTER_READING = {
+  'rules/tainted.yaml': `tool: peek
+rules:
+  - id: peek-clean
+    reject: Not after reading.
+    when: { task.tools: { some: fetch } }
+`,
+}
+
 let world: World
 let bot: Agent
 let ann: Reviewer
@@ -145,10 +154,7 @@ describe('the history of an agent', () => {
 
 describe('a revision', () => {
   it('is judged on what the task did since the call was held', async () => {
-    await world.changePolicies({
-      'rules/tainted.yaml':
-        'tool: peek\nrules:\n  - id: peek-clean\n    reject: Not after reading.\n    when: { task.tools: { some: fetch } }\n',
-    })
+    await world.changePolicies(NO_PEEKING_AFTER_READING)
     const task = newTask()
     const { thread } = await held(bot, { tool_name: 'peek', payload: {} }, task)
     const revise = async (revision_id: string): Promise<string | undefined> => {
@@ -186,10 +192,7 @@ describe('an approval', () => {
       await ann.approve(thread)
       threads.push(thread)
     }
-    await world.changePolicies({
-      'rules/tainted.yaml':
-        'tool: peek\nrules:\n  - id: peek-clean\n    reject: Not after reading.\n    when: { task.tools: { some: fetch } }\n',
-    })
+    await world.changePolicies(NO_PEEKING_AFTER_READING)
     const answers = await Promise.all(threads.map((thread_id) => bot.poll({ thread_id })))
     expect(answers.map(({ body }) => body.status)).toEqual(['approved', 'rejected'])
     expect(answers[1]?.body.message).toMatch(/^policy_changed: /)
