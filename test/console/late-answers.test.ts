@@ -89,6 +89,26 @@ describe('a stream that never opens', () => {
   })
 })
 
+describe('what the page asks after news', () => {
+  it('keeps no session when nobody has touched it for a minute, and does when somebody has', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    await page.clock.install()
+    await page.reload()
+    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    await page.getByText('Live').waitFor()
+    const unattended = async (): Promise<string | null> => {
+      const counted = page.waitForRequest('**/review/counts')
+      await held(bot)
+      return (await counted).headerValue('countersign-unattended')
+    }
+    expect(await unattended()).toBe(null)
+    await page.clock.fastForward(60_000)
+    expect(await unattended()).toBe('1')
+    await page.keyboard.press('j')
+    expect(await unattended()).toBe(null)
+  })
+})
+
 describe('keys that somebody types into a comment stay there', () => {
   it('when the answer to the comment before comes: they would be shortcuts, and one of them approves', async () => {
     const one = await held(bot)
