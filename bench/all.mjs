@@ -6,6 +6,7 @@ for (const name of [
   'http',
   'collections',
   'overload',
+  'waits',
   'policy',
   'reload',
   'memory',

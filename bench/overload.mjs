@@ -117,7 +117,7 @@ const goals = {
 }
 for (const [goal, met] of Object.entries(goals)) console.log(`${goal}: ${met ? 'met' : 'NOT MET'}`)
 await gateway.stop()
-await redis?.dispose()
+await redis?.stop()
 
 function sum(counts) {
   return Object.values(counts).reduce((all, count) => all + count, 0)

@@ -6,7 +6,6 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly store: string
-  /** These and those below are for Redis only. */
   readonly storeUsername?: string
   readonly storePassword?: string
   readonly sentinelPassword?: string
@@ -40,7 +39,7 @@ export interface Config {
   /** A session of the console ends when nothing was asked for so long, and in the end whatever happens; ms. */
   readonly sessionIdle: number
   readonly sessionLifetime: number
-  /** The identity provider of the console; those below are for it only. */
+  /** The identity provider of the console. */
   readonly oidcIssuer?: string
   readonly oidcClientId?: string
   readonly oidcClientSecret?: string
@@ -68,8 +67,13 @@ export interface Setting {
   readonly secret?: boolean
   /** A variable that others have agreed on; it counts when ours is not set. */
   readonly standard?: string
+  /** Where alone it says anything; absent: everywhere. */
+  readonly countsWith?: Counterpart
   readonly help: string
 }
+
+/** What some settings are for. */
+export type Counterpart = 'redis' | 'embedded' | 'oidc'
 
 export const ADMIN_KEY_CHARS = 32
 const PORT = { type: 'integer', minimum: 0, maximum: 65_535 } as const
@@ -84,12 +88,30 @@ export const SETTINGS: readonly Setting[] = [
     default: 'file:./data',
     help: 'where state lives: file:<directory> or redis://host:port',
   },
-  { key: 'storeUsername', type: 'string', help: 'user of Redis, when not in the address' },
-  { key: 'storePassword', type: 'string', secret: true, help: 'password of Redis, when not in the address' },
-  { key: 'sentinelPassword', type: 'string', secret: true, help: 'password of the sentinels' },
+  {
+    key: 'storeUsername',
+    type: 'string',
+    countsWith: 'redis',
+    help: 'user of Redis, when not in the address',
+  },
+  {
+    key: 'storePassword',
+    type: 'string',
+    countsWith: 'redis',
+    secret: true,
+    help: 'password of Redis, when not in the address',
+  },
+  {
+    key: 'sentinelPassword',
+    type: 'string',
+    countsWith: 'redis',
+    secret: true,
+    help: 'password of the sentinels',
+  },
   {
     key: 'storeReplicas',
     type: 'integer',
+    countsWith: 'redis',
     default: 0,
     minimum: 0,
     maximum: 16,
@@ -98,12 +120,14 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'durability',
     type: 'string',
+    countsWith: 'redis',
     oneOf: ['async'],
     help: 'async: accept a Redis that may lose the last seconds',
   },
   {
     key: 'storeAccept',
     type: 'string',
+    countsWith: 'redis',
     help: `unsafe settings of Redis accepted by name: ${ACCEPTABLE.join(', ')}`,
   },
   { key: 'policies', type: 'string', default: './policies', help: 'directory of the policy bundle' },
@@ -160,6 +184,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'storeMinFree',
     type: 'integer',
+    countsWith: 'embedded',
     default: 64 * 1024 * 1024,
     minimum: 0,
     help: 'free disk space in bytes below which writes are refused',
@@ -202,32 +227,42 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'oidcClientSecret',
     type: 'string',
+    countsWith: 'oidc',
     secret: true,
     help: 'secret of the client; absent for a public client',
   },
   {
     key: 'oidcScopes',
     type: 'string',
+    countsWith: 'oidc',
     default: 'openid email profile',
     help: 'scopes asked for, separated by spaces',
   },
   {
     key: 'oidcReviewerClaim',
     type: 'string',
+    countsWith: 'oidc',
     default: 'email',
     help: 'claim that names the reviewer: email is compared with the email in directory.yaml, others with the id',
   },
   {
     key: 'oidcGroupsClaim',
     type: 'string',
+    countsWith: 'oidc',
     help: 'claim that lists the groups of a reviewer, in place of directory.yaml',
   },
   {
     key: 'oidcTenant',
     type: 'string',
+    countsWith: 'oidc',
     help: 'tenant of all who sign in; absent: the one that knows the reviewer',
   },
-  { key: 'oidcLabel', type: 'string', help: 'text of the button; absent: the host of the identity provider' },
+  {
+    key: 'oidcLabel',
+    type: 'string',
+    countsWith: 'oidc',
+    help: 'text of the button; absent: the host of the identity provider',
+  },
 ]
 
 /** Something about the configuration that must be mended before the gateway starts. */

@@ -4,6 +4,7 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Config, ConfigError, type Setting, SETTINGS } from './config-settings.ts'
 import { checkSignIn } from './config-sign-in.ts'
+import { type IdleSetting, idleIn } from './config-idle.ts'
 import { flagSlip, instead, strangersIn } from './config-strangers.ts'
 import { signingKeyInPem, type SigningKey } from './domain/checkpoint.ts'
 import { isRedisAddress, parseRedisAddress, REDIS_FORMS, withoutPassword } from './store/redis/address.ts'
@@ -25,6 +26,8 @@ export interface LoadedConfig {
   readonly files: readonly NamedFile[]
   /** Variables that begin with `COUNTERSIGN_`, and mean nothing to a gateway. */
   readonly strangers: readonly string[]
+  /** Settings that were made, and say nothing beside the others. */
+  readonly idle: readonly IdleSetting[]
 }
 
 export interface NamedFile {
@@ -54,7 +57,7 @@ export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources
   for (const setting of SETTINGS) {
     const [raw, origin] = pick(setting, flags, env, file)
     origins[setting.key] = origin
-    if (raw !== undefined) values[setting.key] = checked(setting, raw, labelOf(setting, origin, place))
+    if (raw !== undefined) values[setting.key] = checked(setting, raw, labelOf(setting.key, origin, place))
   }
   const config = values as unknown as Config
   refuseUnsafe(config, env)
@@ -64,6 +67,7 @@ export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources
     positionals,
     files: namedFiles(place, env, file),
     strangers,
+    idle: idleIn(config, ({ key }) => labelOf(key, origins[key] ?? 'default', place)),
   }
 }
 
@@ -145,9 +149,9 @@ function textProblem({ oneOf, minLength = 1, sentInHeader }: Setting, raw: unkno
 
 const HEADER_VALUE = /^[!-~][\t -~]*[!-~]$/
 
-function labelOf(setting: Setting, origin: Origin, place = FILE): string {
-  if (origin === 'flag') return `--${kebab(setting.key)}`
-  return origin === 'environment' ? variableOf(setting.key) : `${snake(setting.key)} in ${place}`
+function labelOf(key: string, origin: Origin, place = FILE): string {
+  if (origin === 'flag') return `--${kebab(key)}`
+  return origin === 'environment' ? variableOf(key) : `${snake(key)} in ${place}`
 }
 
 function parseFlags(args: readonly string[]): { flags: Record<string, string>; positionals: string[] } {

@@ -53,11 +53,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   hook: ['contract', 'make-directory.ts', 'sdk'],
   console: ['contract', 'domain'],
   'config-settings.ts': ['contract', 'store/redis/settings.ts'],
+  'config-idle.ts': ['config-settings.ts'],
   'config-sign-in.ts': ['domain', 'config-settings.ts'],
   'config-strangers.ts': ['policy', 'config-settings.ts'],
   'config.ts': [
     'domain',
     'config-settings.ts',
+    'config-idle.ts',
     'config-strangers.ts',
     'config-sign-in.ts',
     'store/redis/address.ts',

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { App } from '../app.ts'
-import { type Config, isEmbedded, storePath } from '../config.ts'
+import { type Config, isEmbedded, type LoadedConfig, storePath } from '../config.ts'
 import { issueKey } from '../gateway/keys.ts'
 import { DEMO_FILE, type DemoCredentials, readDemoCredentials, writeDemoCredentials } from './credentials.ts'
 import { CliFailure, usage } from './failure.ts'
-import { readSettings, showAdminKey, startOrExplain, untilAskedToStop, warnOfStrangers } from './serve.ts'
+import { readSettings, showAdminKey, startOrExplain, untilAskedToStop, warnOfSettings } from './serve.ts'
 
 const TENANT = 'acme'
 const AGENT = 'demo-agent'
@@ -19,10 +19,11 @@ export const QUICKSTART_USAGE = `countersign quickstart [--policies DIR] [--stor
 
 /** `npm start`: a gateway with the starter policies and demo credentials in a file that only the owner can read. */
 export async function quickstart(args: readonly string[]): Promise<void> {
-  const { config, strangers } = readSettings(args, QUICKSTART_USAGE)
+  const loaded = readSettings(args, QUICKSTART_USAGE)
+  const { config } = loaded
   if (!isEmbedded(config))
     throw usage('the demo keeps its keys beside the embedded store', 'for Redis use `countersign serve`')
-  const { app, welcome } = await begin(config, strangers)
+  const { app, welcome } = await begin(loaded)
   console.log(welcome)
   const quiet = linksOnEnter(app)
   await untilAskedToStop()
@@ -32,12 +33,13 @@ export async function quickstart(args: readonly string[]): Promise<void> {
 }
 
 /** What fails on the way has the admin key shown all the same: no later start knows it. */
-async function begin(config: Config, strangers: readonly string[]): Promise<{ app: App; welcome: string }> {
+async function begin(loaded: LoadedConfig): Promise<{ app: App; welcome: string }> {
+  const { config } = loaded
   let newAdminKey: string | undefined
   try {
     const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
     const { app, log } = await startOrExplain(config, logLevel, (key) => (newAdminKey = key))
-    warnOfStrangers(log, strangers)
+    warnOfSettings(log, loaded)
     const places = { directory: storePath(config), policies: config.policies }
     const credentials = await demoCredentials(app, places)
     const shown = { ...credentials, link: await signInLink(app), newAdminKey }

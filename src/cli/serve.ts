@@ -16,10 +16,11 @@ const SHUTDOWN_MS = 9_500
 
 /** `countersign serve`: state, policies and metrics as configured; logs as JSON lines on stdout. */
 export async function serve(args: readonly string[]): Promise<void> {
-  const { config, strangers } = readSettings(args, SERVE_USAGE)
+  const loaded = readSettings(args, SERVE_USAGE)
+  const { config } = loaded
   const asked = untilAskedToStop()
   const { app, log } = await startOrExplain(config, config.logLevel, showAdminKey)
-  warnOfStrangers(log, strangers)
+  warnOfSettings(log, loaded)
   log.info(
     {
       url: app.url,
@@ -66,10 +67,15 @@ export interface Started {
   readonly log: Logger
 }
 
-/** A later version may know them, or somebody else: they do not end the start, and are not passed over unseen. */
-export function warnOfStrangers(log: Pick<Logger, 'warn'>, variables: readonly string[]): void {
+/** What was said and does not count. A later version may know it, or the next start: it does not end this one, and is not passed over unseen. */
+export function warnOfSettings(
+  log: Pick<Logger, 'warn'>,
+  { strangers: variables, idle }: Pick<LoadedConfig, 'strangers' | 'idle'>,
+): void {
   if (variables.length > 0)
     log.warn({ variables }, 'variables that begin as ours do and are no settings are ignored')
+  for (const { name, counts } of idle)
+    log.warn({ setting: name }, `a setting is ignored: it counts only ${counts}`)
 }
 
 /** The store keeps its hash only, so what is not shown now is never seen again. */

@@ -40,6 +40,8 @@ export interface Wait {
   readonly ms: number
   /** Aborts when the caller is gone or the gateway shuts down. */
   readonly signal: AbortSignal
+  /** How many requests wait at this instance now, this one among them. */
+  waiting(): number
 }
 
 /**
@@ -140,8 +142,10 @@ function notFound(): GatewayError {
   return new GatewayError('not_found', 'no decision of this agent under this identifier')
 }
 
-/** Longest time between two looks while waiting: a wake-up may be missed. */
+/** Longest time between two looks while waiting: a wake-up may be missed, and none tells of a revoked key or a changed directory. */
 const LOOK_AGAIN_MS = 1_000
+/** Of all who wait at an instance together, in a second: with more of them each looks less often, and what happens to a thread still wakes its own at once. */
+const LOOKS_PER_SECOND = 500
 
 /**
  * Resolves when the thread is no longer pending, its deadline passed, or the wait is over. A key revoked meanwhile ends it too.
@@ -156,15 +160,16 @@ async function settled(
 ): Promise<void> {
   const until = deps.store.now() + wait.ms
   while (!wait.signal.aborted) {
-    const left = until - deps.store.now()
-    if (left <= 0) return
+    if (deps.store.now() >= until) return
     const thread_id = await located()
-    const round = within(wait.signal, Math.min(left, LOOK_AGAIN_MS))
+    const round = within(wait.signal)
     try {
       const woken = deps.store
         .watch(caller.tenant, round.signal, { type: 'thread', id: thread_id })
         .catch(() => undefined)
-      if (!(await isWaiting(deps, caller, thread_id))) return
+      const deadline = await waitsUntil(deps, caller, thread_id)
+      if (deadline === undefined) return
+      round.endIn(Math.min(lookAgainMs(wait), Math.min(until, deadline) - deps.store.now()))
       await woken
     } finally {
       round.end()
@@ -172,27 +177,35 @@ async function settled(
   }
 }
 
-async function isWaiting(deps: Deps, caller: Caller, thread_id: string): Promise<boolean> {
+const lookAgainMs = (wait: Wait): number =>
+  Math.max(LOOK_AGAIN_MS, (wait.waiting() / LOOKS_PER_SECOND) * 1_000)
+
+/** The deadline of a thread that waits for people; undefined when it does no longer. */
+async function waitsUntil(deps: Deps, caller: Caller, thread_id: string): Promise<number | undefined> {
   await keyInForce(deps, caller)
   const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
   const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
-  if (frozenMessage(freezes, thread) !== undefined) return false
-  if ((await storeCall(() => filledNow(deps, thread))) !== undefined) return false
-  return thread.status === 'pending_review' && deps.store.now() < (thread.deadline ?? Infinity)
+  if (frozenMessage(freezes, thread) !== undefined) return undefined
+  if ((await storeCall(() => filledNow(deps, thread))) !== undefined) return undefined
+  const { status, deadline = Infinity } = thread
+  return status === 'pending_review' && deps.store.now() < deadline ? deadline : undefined
 }
 
 /**
- * A signal that aborts with `parent`, after `ms`, or when it is ended. Not AbortSignal.any with AbortSignal.timeout: Node forgets a timeout that only
+ * A signal that aborts with `parent`, after a time, or when it is ended. Not AbortSignal.any with AbortSignal.timeout: Node forgets a timeout that only
  * such a signal knows when it collects garbage, and the wait would never end.
  */
-function within(parent: AbortSignal, ms: number): { readonly signal: AbortSignal; end(): void } {
+function within(parent: AbortSignal): { readonly signal: AbortSignal; endIn(ms: number): void; end(): void } {
   const controller = new AbortController()
   const abort = (): void => controller.abort()
-  const timer = setTimeout(abort, ms)
+  let timer: NodeJS.Timeout | undefined
   parent.addEventListener('abort', abort, { once: true })
   if (parent.aborted) abort()
   return {
     signal: controller.signal,
+    endIn(ms) {
+      timer = setTimeout(abort, ms)
+    },
     end() {
       clearTimeout(timer)
       parent.removeEventListener('abort', abort)

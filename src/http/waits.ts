@@ -39,6 +39,7 @@ export function createWaits(): Waits {
     return {
       ms: seconds * 1_000,
       signal: controller.signal,
+      waiting: () => open.size,
       release: () => {
         if (open.delete(controller)) released()
         socket.off('close', leave)

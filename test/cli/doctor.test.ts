@@ -113,6 +113,13 @@ describe('countersign doctor, without a gateway', () => {
     ])
   })
 
+  it('names settings that say nothing beside the others', async () => {
+    const env = { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY, COUNTERSIGN_STORE_REPLICAS: '2' }
+    const ignored =
+      /^warning +config +COUNTERSIGN_STORE_REPLICAS is ignored: it counts only with a store on Redis -> /
+    expect(await wrong([], env)).toEqual([0, [expect.stringMatching(ignored)]])
+  })
+
   it('opens the store, and says how durable it is', async () => {
     const { gateway } = await running()
     gateway.hangUp()

@@ -29,7 +29,7 @@ export function lookAtNode({
   return ok('node', `Node.js ${node}`)
 }
 
-export function lookAtConfig({ origins, strangers }: LoadedConfig): Finding[] {
+export function lookAtConfig({ origins, strangers, idle }: LoadedConfig): Finding[] {
   const from = (origin: string): number => Object.values(origins).filter((one) => one === origin).length
   const set = `${from('flag')} by flag, ${from('environment')} by environment, ${from('file')} by file`
   const ignored = strangers.map((name) =>
@@ -39,7 +39,10 @@ export function lookAtConfig({ origins, strangers }: LoadedConfig): Finding[] {
       'take it away, or look in `countersign config` for what was meant',
     ),
   )
-  return [ok('config', `settings: ${set}; \`countersign config\` prints them`), ...ignored]
+  const without = idle.map(({ name, counts }) =>
+    warning('config', `${name} is ignored: it counts only ${counts}`, 'take it away, or set what it is for'),
+  )
+  return [ok('config', `settings: ${set}; \`countersign config\` prints them`), ...ignored, ...without]
 }
 
 /** Settings that are allowed, and do not go together, or not with production. */
