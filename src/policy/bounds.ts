@@ -1,6 +1,8 @@
 /** The limits of a policy bundle, with their units. Printed in docs/policy-language.md. */
 
 export const MAX_FILE_BYTES = 256 * 1024
+/** directory.yaml names everybody there is, and cannot be split. */
+export const MAX_DIRECTORY_BYTES = 1024 * 1024
 export const MAX_BUNDLE_BYTES = 4 * 1024 * 1024
 export const MAX_FILES = 5_000
 /** Of countersign.lock: a digest and a path for each file. */
@@ -10,6 +12,7 @@ export const MAX_FOLDER_DEPTH = 4
 
 export const MAX_YAML_DEPTH = 32
 export const MAX_YAML_NODES = 20_000
+export const MAX_DIRECTORY_NODES = 200_000
 
 export const MAX_SCHEMA_BYTES = 64 * 1024
 export const MAX_SCHEMA_NODES = 5_000

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { MAX_FILE_BYTES } from '../bounds.ts'
+import { fileBounds } from '../file-bounds.ts'
 import { checkDirectory } from './directory.ts'
 import type { CaseIr } from './case.ts'
 import { checkGroupNames, checkLevelPairs, checkLevelQuorums, checkRuleQuorums } from './quorum.ts'
@@ -90,13 +90,14 @@ export function revisionOf(sorted: readonly BundleText[]): string {
   return hash.digest('hex')
 }
 
-function isTooLarge(reader: Reader, { text }: BundleText): boolean {
+function isTooLarge(reader: Reader, { path, text }: BundleText): boolean {
   const bytes = Buffer.byteLength(text)
-  if (bytes <= MAX_FILE_BYTES) return false
+  const most = fileBounds(path).bytes
+  if (bytes <= most) return false
   reader.report(
     'file-too-large',
     { mark: { start: 0, end: 1 } },
-    `the file has ${bytes} bytes, more than ${MAX_FILE_BYTES}`,
+    `the file has ${bytes} bytes, more than ${most}`,
   )
   return true
 }

@@ -1,5 +1,5 @@
 import { joinRequirements, maxRisk, type Risk, RISKS, type ReviewRequirement } from '../../domain/decision.ts'
-import { quorum } from '../../domain/quorum.ts'
+import { groupsEver, quorum } from '../../domain/quorum.ts'
 import type { CheckedRouting, GroupUse } from './routing.ts'
 import type { CheckedRuleFile } from './rules.ts'
 import type { RoutingIr, RuleIr } from '../ir.ts'
@@ -40,8 +40,8 @@ export function checkLevelQuorums(reader: Reader, routing: CheckedRouting, direc
         reader.report('level-understaffed', at, `${needs}, but tenant \`${name}\` has ${members}`)
         continue
       }
-      const requirement = routing.routing.levels[level]
-      const agent = [...tenant.agents.values()].find((one) => !isReachable(requirement, tenant, one))
+      const canBeFilled = fillable(routing.routing.levels[level], tenant)
+      const agent = [...tenant.agents.values()].find((one) => !canBeFilled(one))
       if (agent) reportOwners(reader, at, { needs, name, agent })
     }
   }
@@ -98,9 +98,9 @@ function findUnreachablePair(
   const levels = [routing.levels[low], routing.levels[high]] as const
   const both = joinRequirements(...levels)
   for (const [name, tenant] of staffed(directory)) {
+    const [single, together] = [levels.map((level) => fillable(level, tenant)), fillable(both, tenant)]
     for (const agent of agentsOf(tenant, tools)) {
-      const single = levels.every((level) => isReachable(level, tenant, agent))
-      if (!single || isReachable(both, tenant, agent)) continue
+      if (!single.every((canBeFilled) => canBeFilled(agent)) || together(agent)) continue
       return agent === undefined ? `in tenant \`${name}\`` : `for agent \`${agent.id}\` of tenant \`${name}\``
     }
   }
@@ -123,13 +123,41 @@ function reportOwners(
   reader.report('level-understaffed', at, message, hint)
 }
 
-/** Could everybody who may vote on the agent's calls together, in the end, fill every seat? */
-function isReachable(requirement: ReviewRequirement, tenant: Tenant, agent: AgentEntry | undefined): boolean {
-  const people: readonly ReviewerEntry[] = [...tenant.reviewers.values()].filter(
-    (person) => !(agent?.preventSelfReview === true && agent.owners.includes(person.id)),
-  )
-  return quorum(requirement, people, Number.POSITIVE_INFINITY).met
+/** Whether everybody who may vote on an agent's calls together could, in the end, fill every seat. */
+export type Fillable = (agent: AgentEntry | undefined) => boolean
+
+/** For all agents of a tenant: people who can sit on the same seats are alike, and no more of them are looked at than seats can take and owners leave. */
+export function fillable(requirement: ReviewRequirement, tenant: Tenant): Fillable {
+  const alike = alikeFor(groupsEver(requirement), tenant)
+  const seats = requirement.seats.reduce((sum, { approvals }) => sum + approvals, 0)
+  const known = new Map<string, boolean>()
+  return (agent) => {
+    const owners = agent?.preventSelfReview === true ? agent.owners : []
+    const key = owners.join('\n')
+    const found = known.get(key) ?? quorum(requirement, enough(alike, seats, owners), Infinity).met
+    known.set(key, found)
+    return found
+  }
 }
+
+/** The reviewers by those of the groups that they are in; who is in none of them is left out. */
+function alikeFor(groups: readonly string[], { reviewers }: Tenant): readonly (readonly ReviewerEntry[])[] {
+  const alike = new Map<string, ReviewerEntry[]>()
+  for (const person of reviewers.values()) {
+    const seats = groups.filter((group) => person.groups.includes(group)).join('\n')
+    const others = alike.get(seats)
+    if (others) others.push(person)
+    else if (seats !== '') alike.set(seats, [person])
+  }
+  return [...alike.values()]
+}
+
+const enough = (
+  alike: readonly (readonly ReviewerEntry[])[],
+  seats: number,
+  owners: readonly string[],
+): readonly ReviewerEntry[] =>
+  alike.flatMap((people) => people.slice(0, seats + owners.length).filter(({ id }) => !owners.includes(id)))
 
 /**
  * The people that a rule asks for must be there as well, beside those of the level it leads to: everybody takes one seat only.
@@ -167,9 +195,9 @@ function findUnreachable(
     const together = joinRequirements(level, reviewers)
     const reached = contracts.filter((tool) => maxRisk(tool.risk, rule.risk ?? RISKS[0]) === risk)
     for (const [name, tenant] of staffed(directory)) {
+      const [alone, beside] = [fillable(level, tenant), fillable(together, tenant)]
       for (const agent of agentsOf(tenant, reached)) {
-        const own = isReachable(level, tenant, agent)
-        if (!own || isReachable(together, tenant, agent)) continue
+        if (!alone(agent) || beside(agent)) continue
         const who = agent === undefined ? '' : `for agent \`${agent.id}\` `
         return `rule \`${rule.id}\` needs ${asked} beside the people of level ${risk}, but nobody ${who}in tenant \`${name}\` can fill every seat`
       }

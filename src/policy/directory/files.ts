@@ -1,8 +1,9 @@
 import { constants, type BigIntStats, type Dirent } from 'node:fs'
 import { lstat, open, readdir, readlink, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
-import { MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_FOLDER_DEPTH, MAX_LOCK_BYTES } from '../bounds.ts'
+import { MAX_BUNDLE_BYTES, MAX_FILES, MAX_FOLDER_DEPTH, MAX_LOCK_BYTES } from '../bounds.ts'
 import type { Diagnostic, DiagnosticCode } from '../diagnostics.ts'
+import { fileBounds } from '../file-bounds.ts'
 import { LOCK_FILE } from './lock.ts'
 import { fileDiagnostic } from '../yaml/source.ts'
 
@@ -176,7 +177,7 @@ async function listFolder(listing: MutableListing, folder: Omit<Entry, 'entry'>)
 const AT_ONCE = 32
 
 async function listFile(listing: MutableListing, path: string, real: string): Promise<void> {
-  const file = await statFile(listing, { path, real, maxBytes: MAX_FILE_BYTES })
+  const file = await statFile(listing, { path, real, maxBytes: fileBounds(path).bytes })
   if (file) listing.files.push(file)
 }
 

@@ -1,6 +1,7 @@
 import { CST, Lexer } from 'yaml'
-import { MAX_YAML_DEPTH, MAX_YAML_NODES } from '../bounds.ts'
+import { MAX_YAML_DEPTH } from '../bounds.ts'
 import type { DiagnosticCode } from '../diagnostics.ts'
+import { fileBounds } from '../file-bounds.ts'
 import type { Findings, Source } from './source.ts'
 import { findHidden, nameOf } from '../text.ts'
 
@@ -27,6 +28,7 @@ interface Scan {
   readonly findings: Findings
   offset: number
   nodes: number
+  readonly mostNodes: number
   documents: number
   /** After `---` or `...`: another document, or text after the end. */
   ended: boolean
@@ -51,6 +53,7 @@ export function scanTokens(source: Source, findings: Findings): readonly string[
     findings,
     offset: 0,
     nodes: 0,
+    mostNodes: fileBounds(source.path).nodes,
     documents: 0,
     ended: false,
     content: false,
@@ -113,8 +116,8 @@ function scanToken(scan: Scan, type: string, lexeme: string): boolean {
   if (type !== 'comment' && !isAnnouncement(type, lexeme)) checkHidden(scan, lexeme)
   checkDocuments(scan, type)
   if (NODE_TOKENS.has(type)) scan.nodes++
-  if (scan.nodes > MAX_YAML_NODES) {
-    return refuse(scan, 'yaml-nodes', `the file has more than ${MAX_YAML_NODES} parts`, 1)
+  if (scan.nodes > scan.mostNodes) {
+    return refuse(scan, 'yaml-nodes', `the file has more than ${scan.mostNodes} parts`, 1)
   }
   if (depthAfter(scan, type) > MAX_YAML_DEPTH) {
     return refuse(scan, 'yaml-depth', `the nesting is deeper than ${MAX_YAML_DEPTH}`, 1)

@@ -179,9 +179,29 @@ describe('loading a bundle', () => {
     expect(codes(await loadBundle(dir)).every((code) => code.endsWith('unexpected-file'))).toBe(true)
   })
 
+  it('takes a directory of thousands, which cannot be split as other files can', async () => {
+    const people = (count: number): string =>
+      Array.from(
+        { length: count },
+        (_, n) => `      r${n}: { name: R ${n}, email: r${n}@acme.example, groups: [leads, on-call] }\n`,
+      ).join('')
+    const known = bundle()['directory.yaml'] ?? ''
+    const thousands = known.replace(/( +reviewers:\n)/, (line) => line + people(4_000))
+    expect(codes(await loadBundle(dirWith(bundle({ 'directory.yaml': thousands }))))).toEqual(['ok'])
+    const parts = known.replace(
+      /( +reviewers:\n)/,
+      (line) => `${line}      r: { name: R, groups: [${'x, '.repeat(200_000)}x] }\n`,
+    )
+    expect(codes(await loadBundle(dirWith(bundle({ 'directory.yaml': parts }))))).toEqual([
+      'directory.yaml yaml-nodes',
+    ])
+  })
+
   it('bounds the size before it reads', async () => {
     const dir = dirWith(bundle({ 'rules/big.yaml': `# ${'x'.repeat(300_000)}` }))
     expect(codes(await loadBundle(dir))).toEqual(['rules/big.yaml file-too-large'])
+    const crowded = dirWith(bundle({ 'directory.yaml': `# ${'x'.repeat(1_100_000)}` }))
+    expect(codes(await loadBundle(crowded))).toEqual(['directory.yaml file-too-large'])
     const many = dirWith(
       bundle(
         Object.fromEntries(

@@ -1,0 +1,14 @@
+import { MAX_DIRECTORY_BYTES, MAX_DIRECTORY_NODES, MAX_FILE_BYTES, MAX_YAML_NODES } from './bounds.ts'
+
+/** How large a file of a bundle may be. */
+export interface FileBounds {
+  readonly bytes: number
+  /** Parts of its YAML: keys, values, lists and maps. */
+  readonly nodes: number
+}
+
+const OF_ANY: FileBounds = { bytes: MAX_FILE_BYTES, nodes: MAX_YAML_NODES }
+const OF_DIRECTORY: FileBounds = { bytes: MAX_DIRECTORY_BYTES, nodes: MAX_DIRECTORY_NODES }
+
+/** @param path in the bundle */
+export const fileBounds = (path: string): FileBounds => (path === 'directory.yaml' ? OF_DIRECTORY : OF_ANY)
