@@ -5,7 +5,7 @@ import { createSenders } from './senders.ts'
 /** One request that is being held, until it is released. */
 export type Held = Wait & { release(): void }
 
-/** Requests that are being held: each ends when its caller goes, and all end when the gateway closes. */
+/** Requests that are being held: each ends when its caller goes, a poll by its time at the latest, and all end when the gateway closes. */
 export interface Waits {
   /**
    * A poll of `sender` is held for so long, at the most. Undefined when so many are held, or so many of this sender, that another one is not: a preference is
@@ -28,19 +28,23 @@ export function createWaits(): Waits {
   let polls = 0
   let ended = false
 
-  function hold(request: FastifyRequest, seconds: number, released: () => void): Held {
+  /** The caller waits by its own clock: that of the store may pass more slowly while it comes back to its server's. */
+  function hold(request: FastifyRequest, seconds: number | undefined, released: () => void): Held {
     const { socket } = request.raw
     const controller = new AbortController()
     const leave = (): void => controller.abort()
+    const ms = (seconds ?? 0) * 1_000
+    const timer = seconds === undefined ? undefined : setTimeout(leave, ms).unref()
     open.add(controller)
     socket.once('close', leave)
     // gone already, while its credential was looked at: nothing will say so again
     if (ended || socket.destroyed) leave()
     return {
-      ms: seconds * 1_000,
+      ms,
       signal: controller.signal,
       waiting: () => open.size,
       release: () => {
+        clearTimeout(timer)
         if (open.delete(controller)) released()
         socket.off('close', leave)
       },
@@ -56,7 +60,7 @@ export function createWaits(): Waits {
         senders.free(sender, 0)
       })
     },
-    holdStream: (request) => hold(request, 0, () => undefined),
+    holdStream: (request) => hold(request, undefined, () => undefined),
     held: () => ({ polls, streams: open.size - polls }),
     endAll() {
       ended = true

@@ -34,3 +34,23 @@ export function createClock(floor: number, sources: ClockSources = systemClock):
     },
   }
 }
+
+/** How fast it runs while it is ahead. */
+const PACE_AHEAD = 0.5
+
+/**
+ * A clock that follows the one of a server. While that is behind, because it was set or slewed back or another server took over, this one runs at half pace until they
+ * are the same again: it never goes backwards (S12), nothing that waits hangs, and gateways that share a server do not stay apart for as long as they run.
+ */
+export function createFollower(sources: ClockSources): Clock {
+  let current = sources.wall()
+  let read = sources.monotonic()
+  return {
+    now() {
+      const monotonic = sources.monotonic()
+      current = Math.max(sources.wall(), current + (monotonic - read) * PACE_AHEAD)
+      read = monotonic
+      return Math.floor(current)
+    },
+  }
+}

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { FastifyRequest } from 'fastify'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createWaits, type Held } from '../../src/http/waits.ts'
 
 /** As much of a request as a wait looks at: whether its connection is still there. */
@@ -37,6 +37,22 @@ describe('the polls that are held', () => {
     expect(waits.held()).toEqual({ polls: 1, streams: 1 })
     stream.release()
     expect(waits.held()).toEqual({ polls: 1, streams: 0 })
+  })
+
+  it('end after their time, however slowly that of the store passes; streams do not', () => {
+    vi.useFakeTimers()
+    try {
+      const waits = createWaits()
+      const [held, released] = crowd(waits, 'acme/agent', 2)
+      const stream = waits.holdStream(request())
+      released?.release()
+      vi.advanceTimersByTime(49_999)
+      expect(held?.signal.aborted).toBe(false)
+      vi.advanceTimersByTime(1)
+      expect([held, released, stream].map((one) => one?.signal.aborted)).toEqual([true, false, false])
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('all end with the gateway, and those that come after it at once', () => {

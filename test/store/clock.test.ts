@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createClock } from '../../src/store/clock.ts'
+import { createClock, createFollower } from '../../src/store/clock.ts'
 
 /** A wall clock that is set by hand and a monotonic one that is wound by hand. */
 function clocks(wall: number) {
@@ -65,6 +65,43 @@ describe('the store clock (S12)', () => {
       pass(1)
       expect(clock.now()).toBeGreaterThanOrEqual(last)
       last = clock.now()
+    }
+  })
+})
+
+describe('a clock that follows a server', () => {
+  it("is the server's, and takes a jump forward", () => {
+    const { time, sources, pass } = clocks(1_000)
+    const clock = createFollower(sources)
+    pass(1.75)
+    expect(clock.now()).toBe(1_001)
+    time.wall += HOUR
+    expect(clock.now()).toBe(1_001 + HOUR)
+  })
+
+  it('goes on at half pace while the server is behind, until they are the same again', () => {
+    const { time, sources, pass } = clocks(10 * HOUR)
+    const clock = createFollower(sources)
+    time.wall -= HOUR
+    expect(clock.now()).toBe(10 * HOUR)
+    pass(HOUR)
+    expect(clock.now()).toBe(10 * HOUR + HOUR / 2)
+    pass(HOUR)
+    expect(clock.now()).toBe(11 * HOUR)
+    pass(HOUR)
+    expect(clock.now()).toBe(12 * HOUR)
+  })
+
+  it('does not get ahead of a server whose seconds are longer than ours, nor goes back', () => {
+    const { time, sources } = clocks(0)
+    const clock = createFollower(sources)
+    let last = clock.now()
+    for (let i = 0; i < 10_000; i++) {
+      time.monotonic += 1_000
+      time.wall += 1_000 - Math.round(Math.sin(i * i) * 40 + 41)
+      expect(clock.now()).toBeGreaterThanOrEqual(last)
+      last = clock.now()
+      expect(last - time.wall).toBeLessThan(1)
     }
   })
 })

@@ -9,7 +9,6 @@ import {
   checkRange,
   checkRecordName,
 } from '../check.ts'
-import { createClock } from '../clock.ts'
 import type { Clock, ClockSources } from '../clock.ts'
 import { type RedisAddress } from './address.ts'
 import { type Answer, type Calls, createCalls, scriptArguments } from './calls.ts'
@@ -18,6 +17,7 @@ import { commitArguments, readCommitReply } from './commit.ts'
 import { encodeMember, FORMAT, FORMAT_KEY, keysOf, RESTORING_KEY } from './keys.ts'
 import { readEntries, readRecord, readWindow } from './replies.ts'
 import { type Script, SCRIPTS } from './scripts.ts'
+import { createServerClock } from './server-clock.ts'
 import { durabilityOf, inOneSentence, problemsOf, roomOf, type Wanted } from './settings.ts'
 import { createTopology, type Topology } from './topology.ts'
 import { createWaking, type Waking } from './waking.ts'
@@ -152,7 +152,6 @@ class RedisStore implements Store {
   readonly #clock: Clock
   readonly #callMs: number
   readonly #ownTime: boolean
-  #lastOffset = Date.now() - performance.now()
   #closed = false
   /** Commits; each ends by its deadline. */
   #underWay = 0
@@ -169,10 +168,7 @@ class RedisStore implements Store {
     this.#calls = createCalls(topology)
     this.#confirmations = replicas > 0 ? createConfirmations(replicas, Math.ceil(callMs / 2)) : undefined
     this.#ownTime = clock !== undefined
-    this.#clock = createClock(
-      0,
-      clock ?? { wall: () => performance.now() + this.#offset(), monotonic: () => performance.now() },
-    )
+    this.#clock = createServerClock(topology, clock)
     this.#waking = createWaking({
       topology,
       version: (partition, record) => this.#version(partition, record),
@@ -321,17 +317,6 @@ class RedisStore implements Store {
     this.#waking.close()
     if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#drained = resolve))
     this.#topology.close()
-  }
-
-  /** The latest of the servers' clocks: expiring early is the safe side. A request asks several times. */
-  #offset(): number {
-    let latest: number | undefined
-    for (const peer of this.#topology.peers()) {
-      const offset = peer.clockOffset()
-      if (offset !== undefined && (latest === undefined || offset > latest)) latest = offset
-    }
-    if (latest !== undefined) this.#lastOffset = latest
-    return this.#lastOffset
   }
 
   #refuseWhenClosed(): void {
