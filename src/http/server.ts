@@ -27,6 +27,8 @@ export const TIMEOUTS = {
 } as const
 
 const PATH_PART_CHARS = 256
+/** Their pages reckon by `Date` what is left until a deadline, which is a time of the store: the clock of this machine may be another. */
+const FOR_PEOPLE = /^\/api\/(?:review|admin)\//
 
 /** The HTTP server: every plane in its own scope with its own credential, one answer shape for every refusal. */
 export function createServer(http: HttpDeps, health: Health): FastifyInstance {
@@ -61,12 +63,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   })
   app.setErrorHandler(answerProblem)
   app.setNotFoundHandler(answerNotFound)
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.header('cache-control', 'no-store')
-    const refusal = acceptance.refusalOf(request.raw)
-    if (refusal) reply.header('connection', 'close')
-    done(refusal)
-  })
+  beginAnswers(app, http, acceptance)
   app.decorateRequest('problem')
   rememberOrigins(app, http)
   drainWhileClosing(app, () => http.waits.endAll())
@@ -92,6 +89,21 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   const document = Buffer.from(http.schemas.document)
   app.get('/openapi.json', (_, reply) => reply.type('application/json').send(document))
   return app
+}
+
+/** What stands in each answer, and what is refused before anybody looks at it. */
+function beginAnswers(
+  app: FastifyInstance,
+  http: HttpDeps,
+  acceptance: ReturnType<typeof acceptRequests>,
+): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('cache-control', 'no-store')
+    if (FOR_PEOPLE.test(request.url)) reply.header('date', new Date(http.gateway.store.now()).toUTCString())
+    const refusal = acceptance.refusalOf(request.raw)
+    if (refusal) reply.header('connection', 'close')
+    done(refusal)
+  })
 }
 
 /** Unique for each instance and start, and never one that somebody else chose. */

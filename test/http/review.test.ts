@@ -34,6 +34,13 @@ afterAll(() => world.close())
 const NO_THREAD = 'thr_00000000000000000000000000'
 
 describe('GET me', () => {
+  it('200 with the time of the store, which deadlines are of, whatever the clock of this machine says', async () => {
+    const { status, headers } = await by('ann').call('GET', 'me')
+    expect([status, Date.parse(headers.get('date') ?? '')]).toEqual([200, world.clock.now])
+    const refused = await world.admin('GET', 'webhooks/none/deliveries')
+    expect([refused.status, Date.parse(refused.headers.get('date') ?? '')]).toEqual([404, world.clock.now])
+  })
+
   it('200 with who I am, my groups, my roles and whose threads are not mine to decide', async () => {
     const { status, body } = await by('ann').call('GET', 'me')
     expect(status).toBe(200)
