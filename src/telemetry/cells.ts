@@ -87,7 +87,9 @@ export class HistogramCell implements Cell {
     this.#counts = [...bounds, Infinity].map(() => 0)
   }
 
-  add(value: number, exemplar?: Exemplar): void {
+  /** All that is observed are spans of time: one that begins by the clock of another gateway may come out below 0, and a sum never goes down. */
+  add(span: number, exemplar?: Exemplar): void {
+    const value = Math.max(0, span)
     const bounds = this.#bounds
     let at = 0
     while (at < bounds.length && value > (bounds[at] as number)) at += 1

@@ -182,6 +182,16 @@ describe('the metrics', () => {
     }
   })
 
+  it('a span of time between the clocks of two gateways is never below 0: a sum that goes down passes for a restart', async () => {
+    const metrics = open()
+    const tried = { result: 'delivered', code: '2xx', seconds: 0.1 } as const
+    metrics.observeDelivery({ ...tried, lagMs: 2_000 })
+    metrics.observeDelivery({ ...tried, lagMs: -1_500 })
+    const text = await textOf(metrics)
+    expect(text).toContain('countersign_webhook_lag_seconds_sum 2\n')
+    expect(text).toContain('countersign_webhook_lag_seconds_count 2\n')
+  })
+
   it('a good load names the bundle in force and ends staleness', async () => {
     const metrics = open()
     metrics.observeLoad({ ok: false, atSeconds: 5 })
