@@ -27,7 +27,7 @@ export function assembleMetrics(
     knowsTool: (name) => policies.current()?.tools.has(name) === true,
     now: () => store.now(),
     durability: () => store.durability,
-    roomBytes: async () => (await store.health()).roomBytes,
+    storeHealth: () => store.health(),
     ...asked,
     census: cached(() => census(deps()), {
       everyMs: CENSUS_EVERY_MS,

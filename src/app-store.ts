@@ -53,13 +53,13 @@ export async function countReplicas(
   return found
 }
 
-/** The latest time that a partition in Redis has seen, and what its server's clock says now; ms since 1970. @throws as openStore */
+/** How far ahead of their server's clock partitions in Redis are. @throws as openStore */
 export async function timesInRedis(
   config: Config,
-  partition: string,
-): Promise<{ readonly seen: number; readonly now: number }> {
+  partitions: readonly string[],
+): Promise<readonly { readonly partition: string; readonly ms: number }[]> {
   const { timesOf } = await import('./store/redis/times.ts')
-  return timesOf(redisOptions(config), partition)
+  return timesOf(redisOptions(config), partitions)
 }
 
 function redisOptions(config: Config): RedisOptions {

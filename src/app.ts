@@ -37,6 +37,7 @@ import type { BundleChild } from './policy/directory/start.ts'
 import type { LoadResult } from './policy/load.ts'
 import { createPayloadChecks } from './policy/input-schema/payload.ts'
 import type { Store } from './store/store.ts'
+import { behindNotes } from './telemetry/behind.ts'
 import { listenForOperators, type MetricsListener } from './telemetry/listener.ts'
 import { logEvidence } from './telemetry/log.ts'
 import type { Metrics, MetricSources } from './telemetry/metrics.ts'
@@ -201,6 +202,7 @@ interface DepsParts extends Adapters {
 function depsOf(config: Config, parts: DepsParts): Deps {
   const { store, policies, random, nextCommitId, commitments, metrics, webhooks, checkpoints, log } = parts
   const { site } = parts
+  const noteBehind = behindNotes(log)
   return {
     store,
     policies,
@@ -222,6 +224,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     storeDeadlineMs: config.storeDeadline,
     observe: (observation) => {
       metrics.observe(observation)
+      if (observation.kind === 'commit') noteBehind(observation)
       if (observation.kind !== 'evidence') return
       const { record, origin } = observation
       checkpoints.noted(record)
@@ -342,14 +345,21 @@ function healthOf(deps: Deps): { health: Health; close: () => void } {
   let closing = false
   const health: Health = {
     ready: async () => {
-      const { ready, reason } = await deps.store.health()
+      const { ready, reason, behindMs } = await deps.store.health()
       const policies =
         deps.policies.current() === undefined ? 'no valid bundle was loaded yet' : staleness(deps)
-      const store = ready ? 'ready' : (reason ?? 'not ready')
+      const store = ready ? readyText(behindMs) : (reason ?? 'not ready')
       return { ready: ready && !closing && deps.policies.current() !== undefined, store, policies }
     },
   }
   return { health, close: () => (closing = true) }
+}
+
+/** Whoever asks need not know which tenants there are. */
+function readyText(behindMs: number | undefined): string {
+  if (behindMs === undefined) return 'ready'
+  const seconds = (behindMs / 1_000).toFixed(1)
+  return `ready, but its clock is ${seconds} s behind the last write of a tenant: commits of that tenant are refused until it has caught up`
 }
 
 function staleness(deps: Deps): string {

@@ -277,9 +277,12 @@ export const OVERVIEW: Board = {
         {
           title: 'Clock of the store against Prometheus',
           description:
-            'Deadlines and tokens go by the clock of the store. Beyond a few seconds one of the two is wrong.',
+            'Deadlines and tokens go by the clock of the store. Beyond a few seconds one of the two is wrong. Where it is behind what a tenant has seen, commits of that tenant are refused.',
           unit: 's',
-          queries: [[`timestamp(${gauge('clock')}) - ${gauge('clock')}`, '{{instance}}']],
+          queries: [
+            [`timestamp(${gauge('clock')}) - ${gauge('clock')}`, '{{instance}}'],
+            [`${gauge('storeBehind')} > 0`, '{{instance}}: behind what a tenant has seen'],
+          ],
         },
         {
           title: 'Observations without a series of their own',

@@ -81,6 +81,7 @@ export type Observation =
   /** A commit has ended: applied, refused (`result`) or failed (`error`). */
   | {
       readonly kind: 'commit'
+      readonly tenant: string
       readonly seconds: number
       readonly result?: CommitResult
       readonly error?: unknown

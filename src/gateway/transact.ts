@@ -1,7 +1,7 @@
 import { GatewayError } from '../contract/errors.ts'
 import { leafHash } from '../domain/digest.ts'
 import type { Commit, CommitResult, Guard, RecordGuard, Write } from '../store/store.ts'
-import { StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
+import { behindText, StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { encodeEvidence, type EvidenceRecord } from './evidence.ts'
 import { enqueue, type Enqueued, type Notice } from './outbox.ts'
@@ -161,10 +161,10 @@ async function apply<T>(
     result = await deps.store.commit(tenant, commit)
   } catch (error) {
     deps.deliverer.drop(outbox.leased)
-    deps.observe({ kind: 'commit', seconds: (performance.now() - start) / 1000, error })
+    deps.observe({ kind: 'commit', tenant, seconds: (performance.now() - start) / 1000, error })
     throw error
   }
-  deps.observe({ kind: 'commit', seconds: (performance.now() - start) / 1000, result })
+  deps.observe({ kind: 'commit', tenant, seconds: (performance.now() - start) / 1000, result })
   if (result.ok) {
     plan.landed?.()
     deliver(deps, tenant, outbox)
@@ -188,7 +188,9 @@ async function failedGuards(
   result: CommitResult & { readonly ok: false },
 ): Promise<readonly Guard[]> {
   if (result.reason === 'late') {
-    if (deps.store.now() < before) throw storeUnavailable()
+    const { behindMs } = result
+    if (deps.store.now() < before)
+      throw storeUnavailable(behindMs && new StoreUnavailable(behindText(tenant, behindMs)))
     return []
   }
   const positions = new Set(result.failed)

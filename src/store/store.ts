@@ -52,6 +52,8 @@ export interface Store {
   /**
    * Entries with score <= `now`, oldest first; each is moved to score `now + lease` atomically (S07).
    * They are returned with the score they had (when they fell due); their lease ends at `now + lease`.
+   *
+   * @throws StoreUnavailable also where the store's clock is so far behind what the partition has seen that nobody could say how the work ended
    */
   claimDue(partition: string, index: string, claim: Claim): Promise<IndexEntry[]>
   health(): Promise<StoreHealth>
@@ -169,7 +171,8 @@ export type CommitResult =
   | { readonly ok: true; readonly numbers: readonly number[] }
   /** `failed` are positions in `guards`, ascending (S03). */
   | { readonly ok: false; readonly reason: 'guard'; readonly failed: readonly number[] }
-  | { readonly ok: false; readonly reason: 'late' }
+  /** `behindMs` where it is late only by what the partition has seen: so far the store's clock is behind that. */
+  | { readonly ok: false; readonly reason: 'late'; readonly behindMs?: number }
 
 export interface Claim {
   readonly now: number
@@ -181,6 +184,8 @@ export interface StoreHealth {
   readonly ready: boolean
   /** One sentence for the operator when not ready. */
   readonly reason?: string
+  /** How far the store's clock is behind what some partition has seen, ms: commits to that are late until it has caught up. Absent where none is. */
+  readonly behindMs?: number
   /** Bytes that can still be written until writes are refused for want of room; absent where nobody knows. */
   readonly roomBytes?: number
 }
@@ -193,4 +198,9 @@ export class StoreUnavailable extends Error {
 /** The commit may or may not have been executed: the caller must answer "unknown", never success. */
 export class StoreIndeterminate extends Error {
   override readonly name = 'StoreIndeterminate'
+}
+
+/** For whoever looks for the reason. */
+export function behindText(partition: string, behindMs: number): string {
+  return `the store's clock is ${(behindMs / 1_000).toFixed(1)} s behind the last write of \`${partition}\`, whose commits come too late until it has caught up`
 }

@@ -14,8 +14,8 @@ export interface Readings {
   /** Since when a record waits for its checkpoint, ms. */
   checkpointLagMs(): number
   isReady(): Promise<boolean>
-  /** Bytes that the store still has room for; undefined where nobody knows. */
-  roomBytes(): Promise<number | undefined>
+  /** Bytes that the store still has room for, undefined where nobody knows; and how far its clock is behind what it has seen, ms. */
+  storeHealth(): Promise<{ readonly roomBytes?: number; readonly behindMs?: number }>
   census(): Promise<Census>
 }
 
@@ -56,10 +56,11 @@ async function takeReadings(instruments: Instruments, readings: Readings): Promi
   instruments.set('checkpointLag', {}, readings.checkpointLagMs() / 1000)
   instruments.set('clock', {}, readings.now() / 1000)
   instruments.setAll('storeInfo', [[{ durability: readings.durability() }, 1]])
-  const room = readings.roomBytes().catch(() => undefined)
+  const asked = readings.storeHealth().catch(() => undefined)
   const isReady = await inTime(readings.isReady().catch(() => false))
   instruments.set('ready', {}, isReady === true ? 1 : 0)
-  const roomBytes = await inTime(room)
+  const { roomBytes, behindMs = 0 } = (await inTime(asked)) ?? {}
+  instruments.set('storeBehind', {}, behindMs / 1000)
   instruments.setAll('storeRoom', roomBytes === undefined ? [] : [[{}, roomBytes]])
 }
 

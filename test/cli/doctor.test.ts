@@ -20,7 +20,7 @@ import { authorityFinding } from '../../src/cli/doctor/files.ts'
 import { lookAtCombinations, lookAtNode } from '../../src/cli/doctor/settings.ts'
 import { clockFinding, dateFinding } from '../../src/cli/doctor/store.ts'
 import { loadConfig } from '../../src/config.ts'
-import { SYSTEM } from '../../src/gateway/records.ts'
+import { SYSTEM, TENANTS_INDEX } from '../../src/gateway/records.ts'
 import { keysOf } from '../../src/store/redis/keys.ts'
 import { startProcess } from '../crash.ts'
 import { type Gateway, startGateway, STARTER_POLICIES } from '../fault/gateway.ts'
@@ -390,6 +390,19 @@ describe('countersign doctor, beside a gateway that runs', () => {
     ])
   })
 
+  it('finds that its store is ready, but behind what a tenant has seen', async () => {
+    const store = 'ready, but its clock is 90.0 s behind the last write of a tenant: commits are refused'
+    const answer = JSON.stringify({ ready: true, store, policies: 'ready' })
+    const port = await listening(createServer((_, response) => void response.end(answer)))
+    const [code, lines] = await wrong(['--port', String(port)])
+    expect([code, lines[0]]).toEqual([
+      3,
+      expect.stringMatching(
+        /^error +gateway +runs at .*: store: ready, but its clock is 90\.0 s behind .* -> set the clock/,
+      ),
+    ])
+  })
+
   it('finds that it is not ready, and why', async () => {
     writeFileSync(at('policies', 'routing.yaml'), 'nonsense: true\n')
     const gateway = await startGateway({ directory, policies: at('policies'), ready: false })
@@ -456,9 +469,23 @@ describe('countersign doctor, on Redis', () => {
       3,
       [
         expect.stringMatching(
-          /^error +clock +the clock of Redis is 3\d{3}\.\d s behind the last write: .* 503 -> /,
+          /^error +clock +the clock of Redis is 3\d{3}\.\d s behind the last write of `_system`: .* 503 -> /,
         ),
       ],
+    ])
+  })
+
+  it('finds that also where only tenants have seen a later time', async () => {
+    const behind = await startRedis()
+    servers.push(behind)
+    const tenants = keysOf(SYSTEM).index(TENANTS_INDEX)
+    for (const [i, tenant] of ['acme', 'globex', 'initech'].entries()) {
+      await behind.ask('ZADD', tenants, '0', tenant)
+      await behind.ask('HSET', keysOf(tenant).head, 't', String(Date.now() + i * 3_600_000))
+    }
+    expect(await wrong(['--store', behind.url])).toEqual([
+      3,
+      [expect.stringMatching(/ 7[12]\d{2}\.\d s behind the last write of `initech` and 1 more: .* 503 -> /)],
     ])
   })
 

@@ -26,7 +26,7 @@ function open(differing: Partial<MetricSources> = {}): Metrics & { readonly full
     knowsTool: (name) => name !== 'made.up',
     now: () => 1_700_000_000_000,
     durability: () => 'fsync',
-    roomBytes: () => Promise.resolve(1_000_000),
+    storeHealth: () => Promise.resolve({ roomBytes: 1_000_000, behindMs: 1_500 }),
     traffic: () => ({ requests: 4, connections: 3, polls: 2, streams: 1 }),
     checkpointLagMs: () => 1_500,
     isReady: () => Promise.resolve(true),
@@ -139,8 +139,13 @@ describe('the metrics', () => {
     metrics.observe({ kind: 'replayed', decision: 'review' })
     metrics.observe({ kind: 'voted', decision: 'approve', lookedMs: 1_500, thread_id: 'thr_1' })
     metrics.observe({ kind: 'sign_in_failed', via: 'link', problem: 'refused' })
-    metrics.observe({ kind: 'commit', seconds: 0.01, error: new StoreIndeterminate('x') })
-    metrics.observe({ kind: 'commit', seconds: 0.01, result: { ok: false, reason: 'guard', failed: [0] } })
+    metrics.observe({ kind: 'commit', tenant: 'acme', seconds: 0.01, error: new StoreIndeterminate('x') })
+    metrics.observe({
+      kind: 'commit',
+      tenant: 'acme',
+      seconds: 0.01,
+      result: { ok: false, reason: 'guard', failed: [0] },
+    })
     metrics.observeDelivery({ result: 'delivered', code: '2xx', seconds: 0.1, lagMs: 200 })
     metrics.observeDelivery({ result: 'retry', code: 'of another planet', seconds: 0.1 })
     metrics.observeHttp({ method: 'POST', route: '/r', status: 429, seconds: 0.1, problem: 'rate_limited' })
@@ -229,13 +234,14 @@ describe('the metrics', () => {
       'countersign_store_info{durability="fsync"} 1',
       'countersign_checkpoint_lag_seconds 1.5',
       'countersign_store_room_bytes 1000000',
+      'countersign_store_behind_seconds 1.5',
     ])
       expect(text).toContain(`${line}\n`)
   })
 
   it('a store that cannot answer does not break the scrape', async () => {
     const down = (): Promise<never> => Promise.reject(new Error('down'))
-    const text = await textOf(open({ census: down, isReady: down, roomBytes: down }))
+    const text = await textOf(open({ census: down, isReady: down, storeHealth: down }))
     expect(text).not.toContain('countersign_store_room_bytes 1')
     expect(text).toContain('countersign_build_info')
     expect(text).toContain('countersign_ready 0\n')

@@ -6,6 +6,8 @@ import { error, type Finding, ok, warning } from './finding.ts'
 import { dateFinding } from './store.ts'
 
 const ASK_MS = 3_000
+const SET_CLOCK =
+  'set the clock of Redis right (NTP); where it is right now and was wrong before, wait until it has caught up'
 
 /** Who answers where a gateway with this configuration listens. */
 export interface RunningGateway {
@@ -50,6 +52,7 @@ export async function askGateway(config: Config): Promise<RunningGateway | undef
 function readinessFinding(url: string, { ready, store, policies }: Readiness): Finding {
   const said = `store: ${store}; policies: ${policies}`
   if (!ready) return error('gateway', `runs at ${url} and is not ready: ${said}`, 'its log has the reason')
+  if (store !== 'ready') return error('gateway', `runs at ${url}: store: ${store}`, SET_CLOCK)
   return policies === 'ready'
     ? ok('gateway', `runs at ${url} and is ready`)
     : warning('gateway', `runs at ${url}: ${said}`, 'run `countersign check` on the policies')

@@ -42,12 +42,21 @@ export function commitArguments(partition: string, commit: Commit, options: Comm
   return { keys: keys.all, args }
 }
 
-export function readCommitReply(reply: unknown, events: number): CommitReply {
-  const [status, , ...rest] = reply as [string, number, ...unknown[]]
-  if (status === 'late') return { ok: false, reason: 'late' }
+/** `now` is the caller's time. */
+export function readCommitReply(reply: unknown, { deadline, events }: Commit, now: number): CommitReply {
+  const [status, time, ...rest] = reply as [string, number, ...unknown[]]
+  if (status === 'late') {
+    const clock = Number(rest[0])
+    const behindMs = clock > deadline ? 0 : time - Math.max(clock, now)
+    return { ok: false, reason: 'late', ...(behindMs > 0 ? { behindMs } : {}) }
+  }
   if (status === 'guard') return { ok: false, reason: 'guard', failed: rest.map(Number) }
   const first = Number(rest[0])
-  return { ok: true, numbers: Array.from({ length: events }, (_, i) => first + i), epoch: String(rest[1]) }
+  return {
+    ok: true,
+    numbers: Array.from({ length: events.length }, (_, i) => first + i),
+    epoch: String(rest[1]),
+  }
 }
 
 /** Keys by the position that the script knows them by, each once. */

@@ -1,4 +1,5 @@
 import { amountIn } from '../../domain/limit-window.ts'
+import { type Behind, createBehind } from '../behind.ts'
 import {
   checkClaim,
   checkCommit,
@@ -60,6 +61,8 @@ const NOBODY = {
 
 /** An answer that left the server in time may still be on its way. */
 const GRACE_MS = 50
+/** What a partition has seen just now may be so far ahead of what is known here of its server's time. */
+const LAG_MS = 1_000
 
 /** The settings of the server do not let the store keep its promises. */
 export class UnsafeRedis extends Error {
@@ -152,6 +155,7 @@ class RedisStore implements Store {
   readonly #clock: Clock
   readonly #callMs: number
   readonly #ownTime: boolean
+  readonly #behind: Behind
   #closed = false
   /** Commits; each ends by its deadline. */
   #underWay = 0
@@ -169,6 +173,7 @@ class RedisStore implements Store {
     this.#confirmations = replicas > 0 ? createConfirmations(replicas, Math.ceil(callMs / 2)) : undefined
     this.#ownTime = clock !== undefined
     this.#clock = createServerClock(topology, clock)
+    this.#behind = createBehind(this.#clock)
     this.#waking = createWaking({
       topology,
       version: (partition, record) => this.#version(partition, record),
@@ -207,7 +212,7 @@ class RedisStore implements Store {
         reverse ? '1' : '0',
         String(limit),
       ]
-      const entries = readEntries(await this.#script(SCRIPTS.behind, key, behind, true))
+      const entries = readEntries(await this.#script(SCRIPTS.behind, [key], behind, true))
       return reverse ? entries.reverse() : entries
     }
     const ends = reverse ? [max, min, 'BYSCORE', 'REV'] : [min, max, 'BYSCORE']
@@ -246,7 +251,7 @@ class RedisStore implements Store {
 
   async epoch(partition: string): Promise<string> {
     checkPartition(partition)
-    return String(await this.#script(SCRIPTS.epoch, keysOf(partition).head, [], true))
+    return String(await this.#script(SCRIPTS.epoch, [keysOf(partition).head], [], true))
   }
 
   async watch(partition: string, signal: AbortSignal, record?: RecordName): Promise<void> {
@@ -287,7 +292,8 @@ class RedisStore implements Store {
       ms: end - performance.now(),
       reads: false,
     })
-    const result = readCommitReply(answer.reply, commit.events.length)
+    const result = readCommitReply(answer.reply, commit, this.now())
+    this.#behind.committed(partition, result)
     if (!result.ok) return result
     await this.#confirm(answer, keys[0] as string, result.epoch, end)
     this.#waking.landed(partition, writtenRecords(commit))
@@ -298,8 +304,11 @@ class RedisStore implements Store {
     checkPartition(partition)
     checkClaim(index, { now, lease, limit })
     if (limit === 0) return this.#open([])
-    const args = [String(now), String(now + lease), String(limit)]
-    return readEntries(await this.#script(SCRIPTS.claim, keysOf(partition).index(index), args, false))
+    const keys = keysOf(partition)
+    const args = [now, now + lease, limit, this.now() + Math.max(lease, LAG_MS)].map(String)
+    const reply = await this.#script(SCRIPTS.claim, [keys.index(index), keys.head], args, false)
+    const [entries, seen] = reply as [unknown, number?]
+    return seen === undefined ? readEntries(entries) : this.#behind.refuse(partition, seen)
   }
 
   async health(): Promise<StoreHealth> {
@@ -307,7 +316,7 @@ class RedisStore implements Store {
     const peers = this.#topology.peers()
     // where one node of a cluster is away, the tenants on the others must not be
     if (peers.some((peer) => peer.reason() === undefined))
-      return { ready: true, ...roomOf(peers.map((peer) => peer.facts())) }
+      return { ready: true, ...roomOf(peers.map((peer) => peer.facts())), ...this.#behind.health() }
     return { ready: false, reason: peers[0]?.reason() ?? 'no server is known' }
   }
 
@@ -333,9 +342,14 @@ class RedisStore implements Store {
     return (await this.#calls.run({ key, args, ms: this.#callMs, reads: true })).reply
   }
 
-  async #script(script: Script, key: string, args: readonly string[], reads: boolean): Promise<unknown> {
+  async #script(
+    script: Script,
+    keys: readonly [string, ...string[]],
+    args: readonly string[],
+    reads: boolean,
+  ): Promise<unknown> {
     this.#refuseWhenClosed()
-    const call = { key, args: scriptArguments(script, [key], args), script, ms: this.#callMs, reads }
+    const call = { key: keys[0], args: scriptArguments(script, keys, args), script, ms: this.#callMs, reads }
     return (await this.#calls.run(call)).reply
   }
 

@@ -39,7 +39,7 @@ end
  *   events  e body
  * A message that cannot be published is lost, not the commit: callers look again.
  *
- * Returns  {'late', time} | {'guard', time, position...} from 0 | {'ok', time, first number or 0, epoch or ''}
+ * Returns  {'late', time, the time but for what the partition has seen} | {'guard', time, position...} from 0 | {'ok', time, first number or 0, epoch or ''}
  *
  * A limit's window is the ring of src/domain/limit-window.ts, said once more; test/store/redis/window.test.ts holds the two together.
  */
@@ -52,8 +52,9 @@ if now == nil then
   local t = call('TIME')
   now = t[1] * 1000 + math.floor(t[2] / 1000)
 end
+local clock = now
 now = math.max(now, num(seen[1] or '0'))
-if now > num(ARGV[1]) then return {'late', now} end
+if now > num(ARGV[1]) then return {'late', now, clock} end
 local cid = ARGV[2]
 
 local revisions = {}
@@ -247,14 +248,17 @@ return call('ZRANGE', key, from, to - 1, 'WITHSCORES')
 `
 
 /**
- * Gives out what is due and moves it behind its lease (S07).
+ * Gives out what is due and moves it behind its lease (S07). Not where what the partition has seen is later than a lease that begins now would end: each commit of whoever
+ * got it would be late, and it would be given out again and again.
  *
- * KEYS  1 index.  ARGV  1 now, 2 end of the lease, 3 limit.  Returns  member, score, member, score, ...
+ * KEYS  1 index, 2 head.  ARGV  1 now, 2 end of the lease, 3 limit, 4 the latest time to have been seen.  Returns  {entries} | {false, time}
  */
 const CLAIM = `${WRITES}
+local seen = tonumber(redis.call('HGET', KEYS[2], 't') or '0')
+if seen > tonumber(ARGV[4]) then return {false, seen} end
 local due = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, ARGV[3], 'WITHSCORES')
 for i = 1, #due, 2 do redis.call('ZADD', KEYS[1], 'XX', ARGV[2], due[i]) end
-return due
+return {due}
 `
 
 /** KEYS  1 head.  Returns the partition's epoch (S19). */

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { WebhookSecret } from '../../src/contract/webhook.ts'
+import { parseRedisAddress } from '../../src/store/redis/address.ts'
+import { keysOf } from '../../src/store/redis/keys.ts'
+import { openRedisStore } from '../../src/store/redis/redis.ts'
+import {
+  type Agent,
+  HOUR,
+  newTask,
+  openWorld,
+  overriding,
+  REVIEWED,
+  until,
+  type World,
+} from '../gateway-fixture.ts'
+import { type RedisServer, startRedis } from '../redis/server.ts'
+import { type Receiver, Receivers } from '../webhooks/receiver.ts'
+
+/** A gateway that is started after the clock of Redis was set back: what one tenant has seen lies ahead of it. */
+
+const receivers = new Receivers()
+let redis: RedisServer
+let world: World
+let receiver: Receiver
+let bot: Agent
+let other: Agent
+let hook: string
+/** Looks that were taken at the outbox. */
+let looks = 0
+
+beforeAll(async () => {
+  redis = await startRedis()
+  receiver = await receivers.open()
+  world = await openWorld({
+    openStore: () => openRedisStore({ address: parseRedisAddress(redis.url) }),
+    config: { webhooksAllow: `127.0.0.1/32:${receiver.port}` },
+    webhooks: { everyMs: 20, ca: receivers.ca },
+    timerEveryMs: 20,
+    wrapStore: (store) =>
+      overriding(store, {
+        claimDue(partition, index, claim) {
+          if (index.startsWith('outbox/')) looks += 1
+          return store.claimDue(partition, index, claim)
+        },
+      }),
+  })
+  bot = await world.agent()
+  other = await world.agent('bot', 'globex')
+  const { body } = await world.admin<WebhookSecret>('POST', 'webhooks', {
+    body: { tenant: 'acme', url: receiver.url },
+  })
+  hook = body.id
+})
+afterAll(async () => {
+  await world.close()
+  await receivers.dispose()
+  await redis.dispose()
+})
+
+const seen = (time: number): Promise<string> => redis.ask('HSET', 'cs:{acme}:h', 't', String(time))
+const said = (text: string): Record<string, unknown>[] =>
+  world.logged
+    .filter((line) => line.includes(text))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+const readiness = async (): Promise<{ status: number; store: string }> => {
+  const answer = await fetch(`${world.url}/readyz`)
+  return { status: answer.status, ...((await answer.json()) as { store: string }) }
+}
+const metric = async (name: string): Promise<number> => {
+  const text = await (await fetch(world.app.metricsUrl)).text()
+  return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1])
+}
+/** The delivery that waits is due. */
+const makeDue = (): Promise<string> =>
+  redis.ask(
+    'EVAL',
+    `for _, m in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', KEYS[1], 1, m) end`,
+    '1',
+    keysOf('acme').index(`outbox/${hook}`),
+  )
+const noted = async (): Promise<boolean> => {
+  const { body } = await world.admin<{ deliveries: { attempts: number }[] }>(
+    'GET',
+    `webhooks/${hook}/deliveries`,
+  )
+  return (body.deliveries[0]?.attempts ?? 0) > 0
+}
+
+it('says why each commit of that tenant is refused, sends nothing that it could not note, and goes on for all others', async () => {
+  receiver.answer = (_, response) => void response.writeHead(500).end()
+  await bot.submit(newTask(), { tool_name: 'pay', payload: REVIEWED })
+  await until(noted)
+  expect((await readiness()).store).toBe('ready')
+  await seen(world.app.deps.store.now() + HOUR)
+  await makeDue()
+  const before = looks
+  await until(() => looks > before + 2)
+  expect(receiver.got).toHaveLength(1)
+
+  for (let i = 0; i < 3; i++) {
+    const { status, problem } = await bot.submit(newTask(), { tool_name: 't', payload: {} })
+    expect([status, problem.code]).toEqual([503, 'store_unavailable'])
+  }
+  expect((await other.submit(newTask(), { tool_name: 't', payload: {} })).status).toBe(200)
+  const reason =
+    /^the store's clock is 3\d{3}\.\d s behind the last write of `acme`, whose commits come too late until it has caught up$/
+  expect(said('the store cannot answer now')).toMatchObject(
+    Array.from({ length: 3 }, () => ({ reason: expect.stringMatching(reason) })),
+  )
+  expect(said("the store's clock is behind")).toMatchObject([
+    { level: 'error', tenant: 'acme', behind_seconds: expect.any(Number) },
+  ])
+  const { status, store } = await readiness()
+  expect([status, store]).toEqual([
+    200,
+    expect.stringMatching(
+      /^ready, but its clock is 3\d{3}\.\d s behind the last write of a tenant: commits /,
+    ),
+  ])
+  expect(await metric('countersign_store_behind_seconds')).toBeGreaterThan(3_000)
+
+  await seen(world.app.deps.store.now())
+  await until(async () => (await bot.submit(newTask(), { tool_name: 't', payload: {} })).status === 200)
+  expect((await readiness()).store).toBe('ready')
+  expect(await metric('countersign_store_behind_seconds')).toBe(0)
+  const tries = (): number => receiver.got.filter(({ body }) => body.id === receiver.got[0]?.body.id).length
+  await until(() => tries() === 2)
+})
