@@ -27,8 +27,11 @@ export const TIMEOUTS = {
 } as const
 
 const PATH_PART_CHARS = 256
-/** Their pages reckon by `Date` what is left until a deadline, which is a time of the store: the clock of this machine may be another. */
-const FOR_PEOPLE = /^\/api\/(?:review|admin)\//
+/**
+ * Pages for people reckon by `Date` what is left until a deadline, which is a time of the store, and the doctor holds it against the clock of the machine: that may be
+ * another.
+ */
+const FOR_PEOPLE = /^\/(?:api\/(?:review|admin)\/|readyz$)/
 
 /** The HTTP server: every plane in its own scope with its own credential, one answer shape for every refusal. */
 export function createServer(http: HttpDeps, health: Health): FastifyInstance {

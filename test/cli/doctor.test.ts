@@ -21,6 +21,7 @@ import { lookAtCombinations, lookAtNode } from '../../src/cli/doctor/settings.ts
 import { clockFinding, dateFinding } from '../../src/cli/doctor/store.ts'
 import { loadConfig } from '../../src/config.ts'
 import { SYSTEM, TENANTS_INDEX } from '../../src/gateway/records.ts'
+import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { keysOf } from '../../src/store/redis/keys.ts'
 import { startProcess } from '../crash.ts'
 import { type Gateway, startGateway, STARTER_POLICIES } from '../fault/gateway.ts'
@@ -347,6 +348,28 @@ describe('countersign doctor, beside a gateway that runs', () => {
     expect(out).toMatch(/^ok +clock +within 3 s of the gateway$/m)
     expect(out).toMatch(FINE)
     expect(code).toBe(0)
+  })
+
+  it('finds that its store stayed ahead of a clock that was wrong before', async () => {
+    const clock = { wall: () => Date.now() + 3_600_000, monotonic: () => performance.now() }
+    const store = await openEmbeddedStore({ path: at('data'), minFreeBytes: 0, clock })
+    await store.commit(SYSTEM, {
+      commitId: 'c1',
+      deadline: Infinity,
+      guards: [],
+      writes: [{ op: 'index', index: 'i', member: 'm', to: 1 }],
+      events: [],
+    })
+    await store.close()
+    const { port } = await running()
+    expect(await wrong(['--port', port], { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })).toEqual([
+      3,
+      [
+        expect.stringMatching(
+          /^error +clock +the clock of this machine is 3\d{3}\.\d s behind that of the gateway/,
+        ),
+      ],
+    ])
   })
 
   it('finds that it is not ready, that another bundle is in force, and that its admin key is another', async () => {

@@ -19,8 +19,10 @@ afterAll(() => world.close())
 describe('GET livez and readyz', () => {
   it('200 without a credential', async () => {
     expect((await call(`${world.url}/livez`, 'GET')).body).toEqual({ live: true })
-    const { status, body } = await call(`${world.url}/readyz`, 'GET')
+    const { status, body, headers } = await call(`${world.url}/readyz`, 'GET')
     expect([status, body]).toEqual([200, { ready: true, store: 'ready', policies: 'ready' }])
+    // the doctor holds it against the clock of the machine
+    expect(Date.parse(headers.get('date') ?? '')).toBe(world.clock.now)
   })
 
   it.each([
