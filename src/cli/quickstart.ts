@@ -6,7 +6,14 @@ import { type Config, isEmbedded, type LoadedConfig, storePath } from '../config
 import { issueKey } from '../gateway/keys.ts'
 import { DEMO_FILE, type DemoCredentials, readDemoCredentials, writeDemoCredentials } from './credentials.ts'
 import { CliFailure, usage } from './failure.ts'
-import { readSettings, showAdminKey, startOrExplain, untilAskedToStop, warnOfSettings } from './serve.ts'
+import {
+  readSettings,
+  showAdminKey,
+  startOrExplain,
+  untilAskedToStop,
+  warnOfClock,
+  warnOfSettings,
+} from './serve.ts'
 
 const TENANT = 'acme'
 const AGENT = 'demo-agent'
@@ -40,6 +47,7 @@ async function begin(loaded: LoadedConfig): Promise<{ app: App; welcome: string 
     const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
     const { app, log } = await startOrExplain(config, logLevel, (key) => (newAdminKey = key))
     warnOfSettings(log, loaded)
+    warnOfClock(log, app.deps.store.now() - Date.now())
     const places = { directory: storePath(config), policies: config.policies }
     const credentials = await demoCredentials(app, places)
     const shown = { ...credentials, link: await signInLink(app), newAdminKey }

@@ -31,6 +31,7 @@ export async function serve(args: readonly string[]): Promise<void> {
     },
     'listening',
   )
+  warnOfClock(log, app.deps.store.now() - Date.now())
   const readiness = await app.health.ready()
   if (!readiness.ready) log.warn(readiness, 'not ready: every evaluation is rejected until this is mended')
   await asked
@@ -76,6 +77,19 @@ export function warnOfSettings(
     log.warn({ variables }, 'variables that begin as ours do and are no settings are ignored')
   for (const { name, counts } of idle)
     log.warn({ setting: name }, `a setting is ignored: it counts only ${counts}`)
+}
+
+/** As from which the alert on it is raised (deploy/prometheus/alerts.yaml). */
+const CLOCKS_APART_MS = 5_000
+
+/** Deadlines go by the one, signatures of webhooks by the other. */
+export function warnOfClock(log: Pick<Logger, 'warn'>, aheadMs: number): void {
+  if (Math.abs(aheadMs) <= CLOCKS_APART_MS) return
+  const told = aheadMs > 0 ? "the store's clock is ahead of" : "the store's clock is behind"
+  log.warn(
+    { apart_seconds: Math.abs(aheadMs) / 1_000 },
+    `${told} that of this machine: one of the two is wrong, or was`,
+  )
 }
 
 /** The store keeps its hash only, so what is not shown now is never seen again. */

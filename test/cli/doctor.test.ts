@@ -361,7 +361,10 @@ describe('countersign doctor, beside a gateway that runs', () => {
       events: [],
     })
     await store.close()
-    const { port } = await running()
+    const { gateway, port } = await running()
+    const line = await gateway.process.lineWhere((text) => text.includes("the store's clock is ahead of"))
+    const { level, apart_seconds } = JSON.parse(line) as { level: string; apart_seconds: number }
+    expect([level, Math.round(apart_seconds / 60)]).toEqual(['warn', 60])
     expect(await wrong(['--port', port], { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY })).toEqual([
       3,
       [
