@@ -1,5 +1,6 @@
 import { createClient } from '@redis/client'
 import type { Host } from './address.ts'
+import { createOffset } from './offset.ts'
 import { SCRIPTS } from './scripts.ts'
 import {
   CONFIG_NAMES,
@@ -63,7 +64,6 @@ const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
 /** Settings may be changed while the server runs. */
 const PROBE_EVERY_MS = 10_000
-const OFFSET_SAMPLES = 8
 /** The slot of a key or channel went to another node, or is on its way. */
 export const ELSEWHERE = /^(MOVED|ASK) /
 
@@ -144,8 +144,7 @@ class RedisPeer implements Peer {
   #subscriber: Promise<Connection> | undefined
   #facts: ServerFacts | undefined
   #reason: string | undefined = 'not connected yet'
-  #offsets: number[] = []
-  #offset: number | undefined
+  readonly #offset = createOffset()
   #failures = 0
   #probedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
@@ -173,7 +172,7 @@ class RedisPeer implements Peer {
   }
 
   clockOffset(): number | undefined {
-    return this.#offset
+    return this.#offset.best()
   }
 
   waiter(): Promise<Connection> {
@@ -235,8 +234,7 @@ class RedisPeer implements Peer {
     this.#main = undefined
     this.#waiter = undefined
     this.#subscriber = undefined
-    this.#offsets = []
-    this.#offset = undefined
+    this.#offset.forget()
     this.#state(reason)
     main?.destroy()
     for (const one of aside) void one?.then((connection) => connection.destroy()).catch(() => undefined)
@@ -290,13 +288,10 @@ class RedisPeer implements Peer {
     }
   }
 
-  /** The server's time was read before its answer came, so what is kept is never ahead of the server (S08, S12). */
   async #beat(main: Connection): Promise<void> {
     const [seconds, micros] = (await within(main.sendCommand(['TIME']), SILENCE_MS)) as [string, string]
     if (main !== this.#main) return
-    this.#offsets.push(Number(seconds) * 1_000 + Number(micros) / 1_000 - performance.now())
-    if (this.#offsets.length > OFFSET_SAMPLES) this.#offsets.shift()
-    this.#offset = Math.max(...this.#offsets)
+    this.#offset.heard(Number(seconds) * 1_000 + Number(micros) / 1_000, performance.now())
   }
 
   #listening(): Promise<Connection> {
