@@ -8,6 +8,7 @@ import {
   MINUTE,
   newTask,
   openWorld,
+  Overtaking,
   type Reviewer,
   type World,
 } from '../gateway-fixture.ts'
@@ -62,10 +63,12 @@ limits:
 let world: World
 let bot: Agent
 let ann: Reviewer
+let overtaking: Overtaking
 
 beforeEach(async () => {
   const bundle = { 'directory.yaml': directory() }
-  world = await openWorld({ files: { ...LIMITED, ...bundle } })
+  overtaking = new Overtaking()
+  world = await openWorld({ files: { ...LIMITED, ...bundle }, wrapStore: overtaking.wrapStore })
   bot = await world.agent()
   ann = await world.reviewer('ann')
 })
@@ -221,6 +224,22 @@ describe('an approval', () => {
     expect(await spend(100, { agent: short })).toBe('allow')
     world.clock.advance(2 * HOUR)
     await world.due()
+    expect(await spend(1, { agent: short })).toBe('pending_review')
+  })
+
+  it('whose token expires is taken back once, also when a freeze ends it while the timer is about to', async () => {
+    const short = await world.agent('short')
+    const { thread } = await approved(short, ann, large)
+    world.clock.advance(MINUTE)
+    const freeze = { tenant: 'acme', tool: 'spend', reason: 'stop' }
+    overtaking.before = async () => {
+      await world.admin('POST', 'freeze', { body: freeze })
+      expect((await short.poll({ thread_id: thread })).body.message).toMatch(/^frozen: /)
+      await world.admin('POST', 'unfreeze', { body: freeze })
+    }
+    await world.due()
+    expect(overtaking.before).toBeUndefined()
+    for (let i = 0; i < 3; i++) expect(await spend(100, { agent: short })).toBe('allow')
     expect(await spend(1, { agent: short })).toBe('pending_review')
   })
 

@@ -109,3 +109,28 @@ describe.each([
     expect(status).toBe(401)
   })
 })
+
+/** They commit nothing that could guard the key, and this gateway has not heard of its end. */
+const OF_WORDS: Verbs = {
+  'a poll of what waits': async () => {
+    const { thread } = await held(bot)
+    return () => bot.poll({ thread_id: thread })
+  },
+  'a poll of what is decided': async () => {
+    const { thread } = await held(bot)
+    await ann.vote(thread, { decision: 'reject', revision: 1 })
+    return () => bot.poll({ thread_id: thread })
+  },
+  'a poll of what is not there': () => Promise.resolve(() => bot.poll({ task_id: newTask() })),
+  'a look at the tools': () => Promise.resolve(() => bot.resolve([])),
+  'a proof that is none': () => Promise.resolve(() => bot.validate({ signature: 'none' })),
+}
+
+describe('under a key of an agent that another gateway has revoked', () => {
+  it.each(Object.keys(OF_WORDS))('%s is refused with 401', async (name) => {
+    const act = await OF_WORDS[name]?.()
+    expect((await act?.())?.status).not.toBe(401)
+    await revokeKey(elsewhere(world), { tenant: 'acme', kind: 'agent', id: 'bot' })
+    expect((await act?.())?.status).toBe(401)
+  })
+})
