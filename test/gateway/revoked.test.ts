@@ -1,5 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { GatewayError } from '../../src/contract/errors.ts'
+import type { Caller } from '../../src/gateway/caller.ts'
+import { claim, release } from '../../src/gateway/claim.ts'
+import { comment } from '../../src/gateway/comment.ts'
+import type { Deps } from '../../src/gateway/deps.ts'
+import { identify } from '../../src/gateway/identify.ts'
 import { revokeKey } from '../../src/gateway/keys.ts'
+import { poll } from '../../src/gateway/poll.ts'
+import { record } from '../../src/gateway/record.ts'
+import { resolve } from '../../src/gateway/resolve.ts'
+import { validate } from '../../src/gateway/validate.ts'
+import { vote } from '../../src/gateway/vote.ts'
+import { BUNDLE } from '../bundle.ts'
 import {
   type Agent,
   approved,
@@ -27,6 +39,8 @@ beforeEach(async () => {
   ann = await world.reviewer('ann')
 })
 afterEach(() => world.close())
+
+const NO_THREAD = 'thr_00000000000000000000000000'
 
 type Act = () => Promise<{ readonly status: number }>
 type Verbs = Readonly<Record<string, () => Promise<Act>>>
@@ -132,5 +146,39 @@ describe('under a key of an agent that another gateway has revoked', () => {
     expect((await act?.())?.status).not.toBe(401)
     await revokeKey(elsewhere(world), { tenant: 'acme', kind: 'agent', id: 'bot' })
     expect((await act?.())?.status).toBe(401)
+  })
+})
+
+/** What is asked when the body is there; the credential came before. */
+const OF_AN_AGENT: Record<string, (deps: Deps, caller: Caller) => Promise<unknown>> = {
+  'a poll': (deps, caller) => poll(deps, caller, { task_id: 'none' }, { callerGone: () => false }),
+  'a redemption': (deps, caller) => validate(deps, caller, { signature: undefined }),
+  'an event': (deps, caller) => record(deps, caller, 'a', { event_type: 'x', event_summary: 'x' }),
+  'a look at the tools': (deps, caller) => resolve(deps, caller, []),
+}
+const OF_A_REVIEWER: typeof OF_AN_AGENT = {
+  'a vote': (deps, caller) =>
+    vote(deps, caller, { thread_id: NO_THREAD, vote: { decision: 'approve', revision: 1 } }),
+  'a comment': (deps, caller) => comment(deps, caller, { thread_id: NO_THREAD, text: 'Hm.' }),
+  'a claim': (deps, caller) => claim(deps, caller, { thread_id: NO_THREAD, takeOver: false }),
+  'a release': (deps, caller) => release(deps, caller, NO_THREAD),
+}
+
+describe.each([
+  { kind: 'agent', verbs: OF_AN_AGENT, entry: / +short: .*\n/, key: () => world.agent('short') },
+  { kind: 'reviewer', verbs: OF_A_REVIEWER, entry: / +nil: .*\n/, key: () => world.reviewer('nil') },
+] as const)('of $kind that has left the directory since the request began', ({ kind, verbs, entry, key }) => {
+  it(`${Object.keys(verbs).join(', ')}: each is refused before anything is said about it, and nothing is written`, async () => {
+    const { deps } = world.app
+    const caller = await identify(deps, kind, (await key()).key)
+    const directory = BUNDLE['directory.yaml']?.replace(entry, '') ?? ''
+    await world.changePolicies({ 'directory.yaml': directory })
+    const records = await world.evidenceOf(async () => {
+      for (const [name, act] of Object.entries(verbs)) {
+        const said = await act(deps, caller).catch((error: unknown) => (error as GatewayError).code)
+        expect([name, said]).toEqual([name, 'unauthenticated'])
+      }
+    })
+    expect(records).toEqual([])
   })
 })
