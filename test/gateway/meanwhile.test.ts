@@ -316,6 +316,15 @@ describe('webhooks', () => {
     expect(records.map(({ record }) => record.type)).toEqual(['webhook.delivered'])
   })
 
+  it('a delivery that is told of twice at once is settled once', async () => {
+    const one = await delivery()
+    const tries = [success, gone].map((tried) => ({ ...one, tried }))
+    const records = await world.evidenceOf(async () => {
+      expect(await recordTries(world.app.deps, 'acme', tries)).toEqual(['delivered', undefined])
+    })
+    expect(records.map(({ record }) => record.type)).toEqual(['webhook.delivered'])
+  })
+
   it('a delivery that is asked for again, while it is found to be settled, is made', async () => {
     const one = await delivery()
     const { deps } = world.app

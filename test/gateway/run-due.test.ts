@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { census } from '../../src/gateway/census.ts'
+import { INDEX } from '../../src/gateway/records.ts'
 import { runDue } from '../../src/gateway/run-due.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import {
@@ -70,6 +71,17 @@ describe('runDue', () => {
     expect(told.map(({ record }) => record.type)).toContain('review.expired')
   })
 
+  it('does what is due for other threads while one has a broken record, and says that it could not', async () => {
+    const [broken, whole] = [await held(bot), await held(bot)]
+    const mend = await breakRecord(world, 'thread', broken.thread)
+    world.clock.advance(8 * HOUR)
+    const expired = await world.evidenceOf(() => expect(runDue(world.app.deps)).rejects.toThrow())
+    expect(expired.map(({ record }) => [record.type, record.thread_id])).toEqual([
+      ['review.expired', whole.thread],
+    ])
+    await mend()
+  })
+
   it('does after a restart what came due meanwhile', async () => {
     await held(bot, LARGE)
     await world.stop()
@@ -78,6 +90,20 @@ describe('runDue', () => {
     await world.due()
     const types = (await world.evidence()).map(({ record }) => record.type)
     expect(types.filter((type) => type === 'review.expired')).toHaveLength(1)
+  })
+
+  it('puts back what it looked at too early, and touches nothing else', async () => {
+    const { thread } = await held(bot)
+    const { deps } = world.app
+    const { store } = deps
+    const places = await store.range('acme', INDEX.due, { limit: 10 })
+    const before = await store.get('acme', 'thread', thread)
+    const writes = [{ op: 'index', index: INDEX.due, member: thread, to: store.now() } as const]
+    const commit = { commitId: deps.nextCommitId(), deadline: Infinity, guards: [], writes, events: [] }
+    expect(await store.commit('acme', commit)).toMatchObject({ ok: true })
+    await world.due()
+    expect(await store.range('acme', INDEX.due, { limit: 10 })).toEqual(places)
+    expect(await store.get('acme', 'thread', thread)).toEqual(before)
   })
 
   it('leaves decided threads alone: nothing is due after a vote', async () => {

@@ -138,6 +138,12 @@ describe('what only reads', () => {
   it.each([
     ['from our page', { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' }, false],
     ['typed by hand', { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' }, false],
+    ['from our page, which says so itself', { origin: OURS, 'sec-fetch-site': 'same-origin' }, false],
+    [
+      'by the browser itself, ahead of its person',
+      { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'no-cors' },
+      false,
+    ],
     ['by a browser that says nothing', {}, false],
     ['by a link of another site', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }, false],
     ['by a script of another site', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' }, true],
