@@ -386,6 +386,15 @@ describe('POST votes', () => {
     }
   })
 
+  it('403 not_eligible says whom the thread needs, and that who asks is in no group', async () => {
+    const { thread } = await held(bot)
+    const { problem } = await (await world.reviewer('nil')).approve(thread)
+    expect([problem.code, problem.detail]).toEqual([
+      'not_eligible',
+      'this thread needs desk; you are in no group',
+    ])
+  })
+
   it('403 self_review for an owner, for every decision', async () => {
     const { thread } = await held(bot)
     for (const decision of ['approve', 'reject', 'request_changes']) {
