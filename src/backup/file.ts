@@ -7,16 +7,19 @@ import type { Sink, Written } from './write.ts'
 /**
  * Lets `write` fill a file that gets its name when it is whole and on disk: who finds the name finds a complete backup. For the owner's eyes
  * only, because of what is in it.
+ *
+ * @param signal ends it with its reason; nothing is left then
  */
 export async function writeFileWhole(
   path: string,
   write: (sink: Sink) => Promise<Written>,
+  signal?: AbortSignal,
 ): Promise<Written> {
   // not by the process id: in a container that is the same each time, and what a killed export has left would be in the way of all others
   const partial = join(dirname(path), `.${basename(path)}.${randomUUID()}`)
   const file = await open(partial, 'wx', 0o600)
   try {
-    const written = await write(new FileSink(file))
+    const written = await write(new FileSink(file, signal))
     await file.sync()
     await file.close()
     await rename(partial, path)
@@ -62,10 +65,12 @@ async function openNameless(): Promise<FileHandle> {
 
 class FileSink implements Sink {
   readonly #file: FileHandle
+  readonly #signal: AbortSignal | undefined
   #position = 0
 
-  constructor(file: FileHandle) {
+  constructor(file: FileHandle, signal?: AbortSignal) {
     this.#file = file
+    this.#signal = signal
   }
 
   position(): number {
@@ -73,6 +78,7 @@ class FileSink implements Sink {
   }
 
   async write(text: string): Promise<void> {
+    this.#signal?.throwIfAborted()
     const bytes = Buffer.from(text)
     for (let done = 0; done < bytes.length;) {
       const { bytesWritten } = await this.#file.write(bytes, done, bytes.length - done, this.#position)

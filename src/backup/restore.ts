@@ -12,17 +12,19 @@ export class LostInRestore extends Error {
  * Brings a backup back into an empty store: loads it, lets the store begin another epoch (S19), reads all of it again and compares. Only then anybody can
  * open the store; after a failure it is as empty as before.
  *
+ * @param signal ends it with its reason; who reads the source ends that
  * @throws DamagedBackup, LostInRestore, and what the store throws
  */
 export async function restoreBackup(
   source: AsyncIterable<Uint8Array>,
   restore: StoreRestore,
+  signal?: AbortSignal,
 ): Promise<readonly Totals[]> {
   let end: Item & { readonly item: 'end' }
   try {
     end = await load(source, restore)
     await restore.settle(end.time)
-    await compare(restore, end)
+    await compare(restore, end, signal)
   } catch (error) {
     await restore.abandon()
     throw error
@@ -48,8 +50,12 @@ async function load(
 }
 
 /** The same content is the same file: the store is written out once more, to nowhere, and has to end with the same line. */
-async function compare(restore: StoreRestore, { totals, footer }: Item & { item: 'end' }): Promise<void> {
-  const found = await footerOf(restore)
+async function compare(
+  restore: StoreRestore,
+  { totals, footer }: Item & { item: 'end' },
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const found = await footerOf(restore, signal)
   if (found.footer === footer) return
   const same = JSON.stringify(found.totals) === JSON.stringify(totals)
   throw new LostInRestore(

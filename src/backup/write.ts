@@ -55,9 +55,9 @@ export async function writeBackup(archive: StoreArchive, sink: Sink): Promise<Wr
 }
 
 /** Reads a store and forgets what it read: what its footer would be. */
-export async function footerOf(archive: StoreArchive): Promise<Written> {
+export async function footerOf(archive: StoreArchive, signal?: AbortSignal): Promise<Written> {
   const nowhere: Sink = {
-    write: () => Promise.resolve(),
+    write: async () => signal?.throwIfAborted(),
     position: () => 0,
     rewind: () => Promise.resolve(),
   }

@@ -1,4 +1,5 @@
 import { createReadStream, existsSync, statSync } from 'node:fs'
+import { addAbortSignal, type Readable } from 'node:stream'
 import { openArchive, openRestore, type RestoreOptions } from '../app-store.ts'
 import { writeFileWhole, writeNameless } from '../backup/file.ts'
 import type { Totals } from '../backup/format.ts'
@@ -6,6 +7,7 @@ import { restoreBackup, verifyBackup } from '../backup/restore.ts'
 import { writeBackup } from '../backup/write.ts'
 import { type Config, shownStore } from '../config.ts'
 import type { StoreArchive } from '../store/archive.ts'
+import { breakable } from './breakable.ts'
 import { CliFailure, usage } from './failure.ts'
 import { writeOut } from './output.ts'
 import { orExplain } from './store-failure.ts'
@@ -17,7 +19,9 @@ export async function exportStore(config: Config, file: string): Promise<void> {
   if (file === STANDARD) return exportToStandardOutput(config)
   if (existsSync(file)) throw usage(`\`${file}\` exists already`, 'name another file, or move it away')
   const { totals } = await orExplain('export the store', () =>
-    fromArchive(config, (archive) => writeFileWhole(file, (sink) => writeBackup(archive, sink))),
+    breakable('the export', (signal) =>
+      fromArchive(config, (archive) => writeFileWhole(file, (sink) => writeBackup(archive, sink), signal)),
+    ),
   )
   console.log(`wrote ${file}: ${counted(totals)}`)
   for (const line of listed(totals)) console.log(line)
@@ -49,11 +53,15 @@ async function fromArchive<T>(config: Config, use: (archive: StoreArchive) => Pr
 /** `countersign store restore FILE`. A file is read to its end before the store is touched; what comes by standard input cannot be. */
 export async function restoreStore(config: Config, file: string, options: RestoreOptions): Promise<void> {
   if (file !== STANDARD) requireFile(file)
-  const totals = await orExplain('restore', async () => {
-    if (file !== STANDARD) await verifyBackup(createReadStream(file))
-    const restore = await openRestore(config, options)
-    return restoreBackup(file === STANDARD ? process.stdin : createReadStream(file), restore)
-  })
+  const totals = await orExplain('restore', () =>
+    breakable('the restore', async (signal) => {
+      const read = (): Readable =>
+        addAbortSignal(signal, file === STANDARD ? process.stdin : createReadStream(file))
+      if (file !== STANDARD) await verifyBackup(read())
+      const restore = await openRestore(config, options)
+      return restoreBackup(read(), restore, signal)
+    }),
+  )
   console.log(`restored into ${shownStore(config)}, read back and compared: ${counted(totals)}`)
   for (const line of listed(totals)) console.log(line)
   console.log('every approval and token of before is void; threads that wait can still be decided')

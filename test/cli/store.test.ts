@@ -284,6 +284,35 @@ describe('a large store', () => {
     expect(code).toBe(1)
   })
 
+  it('that is broken off by a signal leaves nothing, neither of a backup nor of a store', async () => {
+    const [embedded, redis] = [places.embedded(), await places.redis()]
+    const brokenOff = async (args: readonly string[], begun: () => boolean | Promise<boolean>) => {
+      const child = startProcess(MAIN, ['store', ...args])
+      await until(begun)
+      const { code, errors } = await child.kill('SIGTERM')
+      return [code, errors]
+    }
+    const said = (what: string) =>
+      `countersign: the ${what} was broken off by SIGTERM: nothing of it is left\n`
+    const partial = (): string[] => readdirSync(directory).filter((name) => name.includes('half'))
+    const building = (): string[] =>
+      existsSync(embedded.path) ? readdirSync(embedded.path).filter((name) => !name.startsWith('lock')) : []
+    expect(
+      await brokenOff(['export', at('half'), '--store', large.address], () => partial().length > 0),
+    ).toEqual([1, said('export')])
+    expect(partial()).toEqual([])
+    expect(
+      await brokenOff(['restore', at('large'), '--store', embedded.address], () => building().length > 0),
+    ).toEqual([1, said('restore')])
+    expect(building()).toEqual([])
+    const begun = async (): Promise<boolean> => (await redis.ask('EXISTS', 'cs:{p}:e')) === '1'
+    expect(await brokenOff(['restore', at('large'), '--store', redis.address], begun)).toEqual([
+      1,
+      said('restore'),
+    ])
+    expect(await redis.ask('DBSIZE')).toBe('0')
+  })
+
   it('that is being restored when the process is killed is as good as none', async () => {
     const [embedded, redis] = [places.embedded(), await places.redis()]
     const killed = async (address: string, begun: () => boolean | Promise<boolean>): Promise<void> => {

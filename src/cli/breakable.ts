@@ -1,0 +1,25 @@
+import { CliFailure } from './failure.ts'
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/**
+ * Lets a command that takes its time end by a signal as by any failure: what it has half done, it takes back. A second signal ends it at once.
+ *
+ * @param what as `the export`
+ * @throws CliFailure when it was broken off, and what `run` throws
+ */
+export async function breakable<T>(what: string, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController()
+  const stop = (name: string): void => {
+    controller.abort(new CliFailure(`${what} was broken off by ${name}: nothing of it is left`))
+  }
+  for (const name of SIGNALS) process.once(name, stop)
+  try {
+    return await run(controller.signal)
+  } catch (error) {
+    // what reads a stream to its end has not heard why that ended
+    throw (error as Error).name === 'AbortError' ? controller.signal.reason : error
+  } finally {
+    for (const name of SIGNALS) process.off(name, stop)
+  }
+}
