@@ -217,6 +217,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     commitmentSecret: commitments,
     destinations: new Map(),
     freezes: new Map(),
+    sweeps: new Map(),
     epochs: new Map(),
     deliverer: webhooks.deliverer,
     threadUrl: (thread) => threadUrl(site(), thread),

@@ -493,6 +493,7 @@ export class Overtaking {
 export const elsewhere = ({ app }: World): Deps => ({
   ...app.deps,
   freezes: new Map(),
+  sweeps: new Map(),
   keys: new Map(),
   destinations: new Map(),
 })

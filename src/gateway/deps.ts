@@ -6,7 +6,7 @@ import type { Diagnostic } from '../policy/diagnostics.ts'
 import type { CommitResult, Store } from '../store/store.ts'
 import type { EvidenceRecord } from './evidence.ts'
 import type { Deliverer } from './deliverer.ts'
-import type { KnownDestinations, KnownFreezes, Noted } from './known.ts'
+import type { KnownDestinations, KnownFreezes, Noted, Sweep } from './known.ts'
 import type { Caller } from './caller.ts'
 import type { Origin } from './origin.ts'
 
@@ -32,6 +32,8 @@ export interface Deps {
   readonly destinations: Map<string, KnownDestinations>
   /** Freezes by tenant. A stale entry is harmless: every commit that lets an agent act guards it. */
   readonly freezes: Map<string, KnownFreezes>
+  /** Of freezes, by tenant, while they are under way. Losing one costs time: it begins again. */
+  readonly sweeps: Map<string, Sweep>
   /** Epochs of the store by tenant. A stale entry is harmless: every commit that rests on one guards it. */
   readonly epochs: Map<string, string>
   readonly deliverer: Deliverer

@@ -1,6 +1,7 @@
 import type { Freezes } from '../domain/freeze.ts'
 import type { Destination } from '../domain/webhook.ts'
-import type { Version } from './records.ts'
+import type { IndexEntry } from '../store/store.ts'
+import type { INDEX, Version } from './records.ts'
 
 /* What an instance keeps in memory of a tenant. It may be stale: every commit that rests on it guards it. */
 
@@ -24,4 +25,13 @@ export interface Noted {
   readonly at: number
   /** The store's: in another one it may have forgotten it (S19). */
   readonly epoch: string
+}
+
+/** How far what a freeze has hit was looked for. Only this instance knows: another one begins anew. */
+export interface Sweep {
+  /** The freezes it is for. */
+  readonly of: Version | undefined
+  readonly index: typeof INDEX.due | typeof INDEX.purge
+  /** Behind this entry it goes on. */
+  readonly after?: IndexEntry
 }

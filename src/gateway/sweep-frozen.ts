@@ -1,28 +1,69 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../contract/defined.ts'
 import type { IndexEntry } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { freezeGuard, freezesNow, frozenEnd } from './freezes.ts'
-import { ALL_FREEZES, neverPurge, readPurged } from './purge.ts'
+import type { KnownFreezes, Sweep } from './known.ts'
+import { ALL_FREEZES, neverPurge, purgeAt, readPurged } from './purge.ts'
 import { INDEX, read, unlessBroken } from './records.ts'
 import { type Plan, transact } from './transact.ts'
 
-const PAGE = 200
+/** Entries that one round looks at: the other tenants wait for it. */
+const PER_ROUND = 500
+/** Of these so many at once: their commits share a write to the disk. */
+const TOGETHER = 50
+const ORDER = [INDEX.due, INDEX.purge] as const
 
 /**
  * Ends what a freeze hit: everything that the timer watches over, and approvals with a token that nobody redeemed. Each in a commit of its own; what
- * another instance or a verb has ended meanwhile is left alone. Interrupted, it begins again.
+ * another instance or a verb has ended meanwhile is left alone. A part of it at a time, the timer comes back while there is more; interrupted, or
+ * overtaken by another freeze, it begins again.
  */
 export async function sweepFrozen(deps: Deps, tenant: string): Promise<Plan<void>> {
   const known = await freezesNow(deps, tenant)
-  await eachMember(deps, tenant, INDEX.due, (thread) => endThread(deps, tenant, thread))
-  await eachMember(deps, tenant, INDEX.purge, async (member) => {
-    const { type, id } = readPurged(member)
-    const token = type === 'token' ? await read(deps.store, tenant, 'token', id) : undefined
-    if (token === undefined || token.value.used_at !== undefined) return
-    if (deps.store.now() < token.value.expires_at) await endThread(deps, tenant, token.value.thread_id)
-  })
-  return { answer: undefined, guards: [freezeGuard(known)], writes: [neverPurge('freeze', ALL_FREEZES)] }
+  let sweep: Sweep | undefined = begun(deps.sweeps.get(tenant), known)
+  for (let looked = 0; sweep !== undefined && looked < PER_ROUND; looked += TOGETHER) {
+    sweep = await sweepPage(deps, tenant, sweep)
+    if (sweep === undefined) deps.sweeps.delete(tenant)
+    else deps.sweeps.set(tenant, sweep)
+  }
+  const entry =
+    sweep === undefined ? neverPurge('freeze', ALL_FREEZES) : purgeAt('freeze', ALL_FREEZES, deps.store.now())
+  return { answer: undefined, guards: [freezeGuard(known)], writes: [entry] }
+}
+
+function begun(sweep: Sweep | undefined, { record }: KnownFreezes): Sweep {
+  const isSame = sweep?.of?.revision === record?.revision && sweep?.of?.commitId === record?.commitId
+  return sweep !== undefined && isSame ? sweep : { of: record, index: INDEX.due }
+}
+
+/**
+ * Entries move and go while the list is read: one that came back is looked at again, and none is passed by that stands still.
+ *
+ * @returns where it goes on; undefined at the end
+ */
+async function sweepPage(deps: Deps, tenant: string, sweep: Sweep): Promise<Sweep | undefined> {
+  const { of, index, after } = sweep
+  const page = await deps.store.range(tenant, index, { ...defined({ after }), limit: TOGETHER })
+  await allOf(page, ({ member }) => endIfFrozen(deps, tenant, index, member))
+  const last = page.at(-1)
+  if (last !== undefined && page.length === TOGETHER) return { of, index, after: last }
+  const next = ORDER[ORDER.indexOf(index) + 1]
+  return next && { of, index: next }
+}
+
+/** @throws what failed first, when all had their turn */
+async function allOf(page: readonly IndexEntry[], act: (entry: IndexEntry) => Promise<void>): Promise<void> {
+  const settled = await Promise.allSettled(page.map(act))
+  const failed = settled.find((one) => one.status === 'rejected')
+  if (failed) throw failed.reason
+}
+
+async function endIfFrozen(deps: Deps, tenant: string, index: Sweep['index'], member: string): Promise<void> {
+  if (index === INDEX.due) return endThread(deps, tenant, member)
+  const { type, id } = readPurged(member)
+  const token = type === 'token' ? await read(deps.store, tenant, 'token', id) : undefined
+  if (token === undefined || token.value.used_at !== undefined) return
+  if (deps.store.now() < token.value.expires_at) await endThread(deps, tenant, token.value.thread_id)
 }
 
 async function endThread(deps: Deps, tenant: string, thread_id: string): Promise<void> {
@@ -34,20 +75,4 @@ async function endThread(deps: Deps, tenant: string, thread_id: string): Promise
     const plan = thread && frozenEnd(deps, thread, known)
     return { ...plan, answer: undefined }
   })
-}
-
-/** Entries move and go while the list is read: one that came back is looked at again, and none is passed by that stands still. */
-async function eachMember(
-  deps: Deps,
-  tenant: string,
-  index: string,
-  visit: (member: string) => Promise<void>,
-): Promise<void> {
-  for (let after: IndexEntry | undefined; ;) {
-    const page = await deps.store.range(tenant, index, { ...defined({ after }), limit: PAGE })
-    for (const { member } of page) await visit(member)
-    after = page.at(-1)
-    if (page.length < PAGE) return
-    await nextTurn()
-  }
 }

@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { freeze } from '../../src/gateway/freeze.ts'
+import { INDEX } from '../../src/gateway/records.ts'
+import { runDue } from '../../src/gateway/run-due.ts'
+import { type Agent, held, MINUTE, openWorld, overriding, type World } from '../gateway-fixture.ts'
+
+/** What a freeze ends by itself, where the timer watches over much else. */
+
+let world: World
+let bot: Agent
+let other: Agent
+/** How often a thread was read. */
+let looks: number
+
+beforeEach(async () => {
+  looks = 0
+  world = await openWorld({
+    wrapStore: (store) =>
+      overriding(store, {
+        get: (tenant, type, id) => {
+          if (type === 'thread') looks += 1
+          return store.get(tenant, type, id)
+        },
+      }),
+  })
+  bot = await world.agent()
+  other = await world.agent('other')
+})
+afterEach(() => world.close())
+
+/** As many as a tenant may have that are none of the frozen agent's. */
+const MANY = 1_200
+const LARGE = { payload: { amount: 20_000 } }
+
+/** Entries in front of those that fall due later. */
+async function crowd(at: number): Promise<void> {
+  const { deps } = world.app
+  const writes = Array.from({ length: MANY }, (_, i) => {
+    return { op: 'index', index: INDEX.due, member: `thr_${i}`, to: at } as const
+  })
+  const commit = { commitId: deps.nextCommitId(), deadline: Infinity, guards: [], writes, events: [] }
+  expect(await deps.store.commit('acme', commit)).toMatchObject({ ok: true })
+}
+
+const frozen = (agent: string): Promise<unknown> =>
+  freeze(
+    world.app.deps,
+    { actor: { kind: 'admin', id: 'admin' } },
+    { tenant: 'acme', agent, reason: 'it talks to strangers' },
+  )
+const status = async (thread: string): Promise<unknown> => {
+  const record = await world.app.deps.store.get('acme', 'thread', thread)
+  return (JSON.parse(record?.body ?? '{}') as { status: unknown }).status
+}
+
+describe('a sweep', () => {
+  it('takes a part of what there is in a round, so that other tenants have their turn, and looks at nothing twice', async () => {
+    const { deps } = world.app
+    await crowd(deps.store.now() + 14 * MINUTE)
+    const { thread } = await held(bot, LARGE)
+    await frozen('bot')
+    looks = 0
+    let rounds = 0
+    let most = 0
+    for (let before = 0, done = 1; done > 0; before = looks) {
+      done = await runDue(deps)
+      most = Math.max(most, looks - before)
+      rounds += 1
+    }
+    expect(await status(thread)).toBe('rejected')
+    expect(most).toBeLessThanOrEqual(500)
+    expect(rounds).toBeGreaterThan(2)
+    expect(looks).toBeLessThan(MANY + 10)
+  })
+
+  it('begins again when something else is frozen meanwhile', async () => {
+    const { deps } = world.app
+    const early = await held(other, LARGE)
+    await crowd(deps.store.now() + 16 * MINUTE)
+    world.clock.advance(5 * MINUTE)
+    const late = await held(bot, LARGE)
+    await frozen('bot')
+    await runDue(deps)
+    expect(await status(late.thread)).toBe('pending_review')
+    await frozen('other')
+    await world.due()
+    expect([await status(early.thread), await status(late.thread)]).toEqual(['rejected', 'rejected'])
+  })
+
+  it('ends all of it when another gateway has begun', async () => {
+    const { deps } = world.app
+    await crowd(deps.store.now() + 14 * MINUTE)
+    const { thread } = await held(bot, LARGE)
+    await frozen('bot')
+    await runDue({ ...deps, sweeps: new Map() })
+    await world.due()
+    expect(await status(thread)).toBe('rejected')
+  })
+})
