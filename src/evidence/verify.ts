@@ -84,6 +84,8 @@ class EvidenceCheck {
   #isWhole = true
   readonly #tenant: string | undefined
   readonly #checkpoints: readonly Checkpoint[]
+  /** By how many records they cover: of years there are thousands, and each record is held against them. */
+  readonly #signedAt = new Map<number, Checkpoint[]>()
   /** Leaf hashes that receipts name, by the number of the record. */
   readonly #receipts = new Map<number, string[]>()
   readonly #fresh: { readonly since: number; readonly until: number }
@@ -112,6 +114,8 @@ class EvidenceCheck {
         this.#fault('signature', `checkpoint ${i + 1} ${unsigned(note, verifierKeys)}`)
       return checkpoint ?? []
     })
+    for (const one of this.#checkpoints)
+      this.#signedAt.set(one.size, [...(this.#signedAt.get(one.size) ?? []), one])
     for (const text of receipts) this.#keep(text)
     this.#compareEachOther()
     this.#compare()
@@ -195,8 +199,7 @@ class EvidenceCheck {
 
   #compare(): void {
     const { size } = this.#tree
-    for (const checkpoint of this.#checkpoints) {
-      if (checkpoint.size !== size) continue
+    for (const checkpoint of this.#signedAt.get(size) ?? []) {
       if (rootOf(this.#tree) === checkpoint.root) this.#fits(checkpoint)
       else
         this.#fault(
