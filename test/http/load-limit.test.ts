@@ -88,11 +88,19 @@ describe('the limit', () => {
     expect(nextLimit(400, busy, GOALS)).toBe(200)
     expect(nextLimit(400, { turnMs: 0, servedMs: 1_000, most: 400 }, GOALS)).toBe(386)
     expect(nextLimit(400, { ...busy, turnMs: 13 }, GOALS)).toBe(400)
+    expect(nextLimit(400, { turnMs: 1, servedMs: 450, most: 400 }, GOALS)).toBe(400)
     expect(nextLimit(400, { ...busy, turnMs: 1 }, GOALS)).toBe(480)
   })
 
   it('a limit that was never reached shrinks from what was in use: it is of use at once', () => {
     expect(nextLimit(MOST, { turnMs: 18.75, servedMs: 0, most: 200 }, GOALS)).toBe(160)
+  })
+})
+
+describe('a look', () => {
+  it('shrinks the limit from where it is when more are under way, let in before it shrank, and to half of it at most', () => {
+    expect(nextLimit(300, { turnMs: 30, servedMs: 0, most: 500 }, GOALS)).toBe(150)
+    expect(nextLimit(500, { turnMs: 150, servedMs: 0, most: 500 }, GOALS)).toBe(250)
   })
 })
 

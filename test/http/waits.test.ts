@@ -55,6 +55,18 @@ describe('the polls that are held', () => {
     }
   })
 
+  it('end when their caller goes, and at once when that one has gone already; who is answered is listened to no more', () => {
+    const waits = createWaits()
+    const [left, gone, answered] = [request(), request(), request()]
+    const held = waits.holdPoll(left, 50, 'acme/agent')
+    left.raw.socket.emit('close')
+    gone.raw.socket.destroyed = true
+    const late = waits.holdStream(gone)
+    expect([held?.signal.aborted, late.signal.aborted]).toEqual([true, true])
+    waits.holdPoll(answered, 50, 'acme/agent')?.release()
+    expect(answered.raw.socket.listenerCount('close')).toBe(0)
+  })
+
   it('all end with the gateway, and those that come after it at once', () => {
     const waits = createWaits()
     const [before] = crowd(waits, 'acme/agent', 1)
