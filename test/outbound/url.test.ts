@@ -61,6 +61,32 @@ describe('the URL of a destination', () => {
     ['a name that collides', 'https://relay.mail/'],
   ])('may not hold %s: %s', (_, url) => expect(accepted(url)).toBe(false))
 
+  const long = (chars: number): string =>
+    `${'a'.repeat(50)}.`
+      .repeat(5)
+      .slice(0, chars - 5)
+      .concat('.test')
+
+  it.each([
+    ['', 'it must have 1 to 2048 characters'],
+    [`https://pub.test/${'a'.repeat(2_032)}`, 'it must have 1 to 2048 characters'],
+    ['http://pub.test/', 'it must begin with https:// and a host'],
+    ['https://@pub.test/', 'it must not hold a user or a password'],
+    ['https://pub%2etest/', 'its host must not be percent-encoded'],
+    ['https://pub.test/x#y', 'it must not have a fragment'],
+    ['https://pub.test/x#', 'it must not have a fragment'],
+    ['https://pub.test/%00', 'it holds a NUL'],
+    ['https://pub.test/?a=%00', 'it holds a NUL'],
+    [`https://${long(254)}/`, 'its host is not a name'],
+  ])('is refused with the reason that mends it: %s', (url, reason) =>
+    expect(checkUrl(url, [])).toEqual({ ok: false, reason }),
+  )
+
+  it('may be as long as is said, and so may the name in it', () => {
+    expect(accepted(`https://pub.test/${'a'.repeat(2_031)}`)).toBe(true)
+    expect(accepted(`https://${long(253)}/`)).toBe(true)
+  })
+
   it('may be one whose name or redirects only the connection can judge', () => {
     const later = entries.filter(
       ({ stage }) => stage === 'dns' || stage === 'connect' || stage === 'redirect',
@@ -96,6 +122,10 @@ describe('an origin that the operator has named', () => {
       'https://a.sso.internal:8443/',
       `${named}\\x`,
       'https://u@sso.internal:8443/',
+      'https://@sso.internal:8443/',
+      'https://sso%2einternal:8443/',
+      `${named}/x#y`,
+      `${named}/%00`,
     ])
       expect([url, checkUrl(url, [], named).ok]).toEqual([url, false])
     for (const address of ['10.1.2.3', '127.0.0.1', '::1', 'fd00::1', '8.8.8.8'])
