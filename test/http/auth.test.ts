@@ -10,6 +10,7 @@ import {
   type Reviewer,
   type World,
 } from '../gateway-fixture.ts'
+import { exchange } from './socket.ts'
 
 /** Authentication of the three planes (agent-api-contract.md section 5, design.md sections 3 and 4). */
 
@@ -178,6 +179,11 @@ describe('the admin key', () => {
         const headers = authorization === undefined ? {} : { authorization }
         const { status } = await call(`${world.url}/api/admin/${path}`, method, { headers })
         expect([authorization, status]).toEqual([authorization, 401])
+      }
+      const key = `Authorization: Bearer ${ADMIN_KEY}\r\n`
+      for (const other of [key, 'Authorization: Bearer x\r\n']) {
+        const twice = `${method} /api/admin/${path} HTTP/1.1\r\nHost: x\r\n${key}${other}\r\n`
+        expect((await exchange(world.url, [twice])).status).toBe(401)
       }
     })
     expect(records).toEqual([])

@@ -25,6 +25,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 import { Listener } from '../stream-listener.ts'
+import { exchange } from './socket.ts'
 
 /** Signing in to the console: one-time links, sessions, cookies, and how they end (design.md section 5). */
 
@@ -338,6 +339,10 @@ describe('a session', () => {
     expect((await both('Bearer nonsense')).status).toBe(401)
     expect((await both('Bearer')).status).toBe(401)
     expect((await both('Basic YTpi')).body.reviewer).toBe('ann')
+    const [basic, key] = ['Authorization: Basic YTpi\r\n', `Authorization: Bearer ${ben.key}\r\n`]
+    const cookie = `Cookie: ${ann.credentials()['cookie']}\r\n`
+    const twice = `GET /api/review/me HTTP/1.1\r\nHost: x\r\n${cookie}${basic}${key}\r\n`
+    expect((await exchange(world.url, [twice])).status).toBe(401)
   })
 
   it('200 for what a reviewer with the admin role may do, and 403 for issuing credentials', async () => {
