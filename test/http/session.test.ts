@@ -143,6 +143,8 @@ describe('POST /api/review/session', () => {
     [400, 'without a link', { body: {} }],
     [400, 'with more than a link', { body: { link: 'x', more: 1 } }],
     [400, 'with what is not JSON', { raw: 'link' }],
+    [400, 'with a link that stands twice', { raw: '{"link": "x", "link": "y"}' }],
+    [415, 'as text', { raw: '{"link": "x"}', headers: { 'content-type': 'text/plain' } }],
     [415, 'as a form', { raw: 'link=x', headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
     [413, 'with more than a body may hold', { raw: `{"link": "${'x'.repeat(300_000)}"}` }],
   ])('%i %s', async (status, _, options) => {
