@@ -388,7 +388,7 @@ describe('POST votes', () => {
 
   it('403 not_eligible says whom the thread needs, and that who asks is in no group', async () => {
     const { thread } = await held(bot)
-    const { problem } = await (await world.reviewer('nil')).approve(thread)
+    const { problem } = await by('nil').approve(thread)
     expect([problem.code, problem.detail]).toEqual([
       'not_eligible',
       'this thread needs desk; you are in no group',
