@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LIMITS } from '../../src/contract/limits.ts'
 import type { SignInOptions } from '../../src/contract/session.ts'
 import { composeCredential, hashCredential } from '../../src/domain/credential.ts'
 import { INDEX } from '../../src/gateway/records.ts'
@@ -678,6 +679,32 @@ describe('GET /api/review/session', () => {
     expect(await ask({ ...ann.credentials(), 'sec-fetch-site': 'cross-site' })).toEqual({ signed_in: false })
     const { key } = await world.reviewer('ann')
     expect(await ask({ authorization: `Bearer ${key}` })).toEqual({ signed_in: true })
+  })
+})
+
+describe('while the store is away', () => {
+  it('503 says so: nobody is told to be signed out, and no link that is one counts as a failed sign-in', async () => {
+    let away = false
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        get: (...args) => (away ? Promise.reject(new StoreUnavailable('away')) : store.get(...args)),
+      })
+    await inOwnWorld({ wrapStore }, async (own) => {
+      const [ann, link] = [await own.signIn('ann'), await own.link('ann')]
+      const failed = async (): Promise<string | undefined> => {
+        const metrics = await (await fetch(own.app.metricsUrl)).text()
+        return /^countersign_sign_ins_total{via="link",result="refused"} (\d+)$/m.exec(metrics)?.[1]
+      }
+      away = true
+      expect((await ann.call('GET', 'session')).problem.code).toBe('store_unavailable')
+      for (let i = 0; i <= LIMITS.SIGN_INS_PER_MINUTE; i++)
+        expect((await own.openSession(link)).problem.code).toBe('store_unavailable')
+      expect(await failed()).toBe('0')
+      away = false
+      expect((await own.openSession('nonsense')).status).toBe(401)
+      expect(await failed()).toBe('1')
+      expect((await own.openSession(link)).status).toBe(200)
+    })
   })
 })
 
