@@ -486,9 +486,16 @@ describe('groups of a claim', () => {
     ['none', undefined],
     ['an object', { desk: true }],
     ['no text', ['\ud800']],
+    ['a name that is longer than 256 characters', ['x'.repeat(257)]],
   ])('are none when the provider sends %s', async (_, groups) => {
     const browser = await signedIn(groups)
     expect((await meOf(browser, made.world)).body.groups).toEqual([])
+  })
+
+  it('are a thousand at the most, and those with names of 256 characters count', async () => {
+    const all = Array.from({ length: 1_001 }, (_, i) => `${'x'.repeat(252)}${1_000 + i}`)
+    const browser = await signedIn(all.toReversed())
+    expect((await meOf(browser, made.world)).body.groups).toEqual(all.slice(0, 1_000))
   })
 
   it('are not all told to somebody who may not vote, of whom the provider knows hundreds', async () => {
@@ -589,7 +596,16 @@ describe('a provider in trouble', () => {
       ])
       expect(browser.cookies.has(FLOW)).toBe(false)
       expect((await call(`${made.world.url}/livez`, 'GET')).status).toBe(200)
-      expect(made.world.logged.join('')).toContain(issuer)
+      const line = made.world.logged.find((text) => text.includes('single sign-on failed')) ?? ''
+      expect(JSON.parse(line)).toMatchObject({
+        level: 'warn',
+        request: expect.any(String),
+        problem: 'provider',
+        reason: expect.stringContaining(issuer),
+        causes: expect.arrayContaining([expect.stringMatching(/ECONNREFUSED/)]),
+      })
+      const metrics = await (await fetch(made.world.app.metricsUrl)).text()
+      expect(metrics).toContain('countersign_sign_ins_total{via="oidc",result="provider"} 1')
     } finally {
       await made.world.close()
     }
@@ -629,6 +645,39 @@ describe('a provider in trouble', () => {
       )
     } finally {
       server.close()
+      await own.close()
+    }
+  })
+
+  it('that never says who somebody is keeps nobody else out, however many come back from it', async () => {
+    const asked: unknown[] = []
+    const silent = createServer(({ url }, response) => {
+      if (url !== '/.well-known/openid-configuration') return void asked.push(response)
+      const paths = { authorization_endpoint: '/auth', token_endpoint: '/token', jwks_uri: '/jwks' }
+      const named = Object.entries(paths).map(([name, path]) => [name, issuer + path])
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ issuer, ...Object.fromEntries(named) }))
+    })
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const issuer = `http://127.0.0.1:${(silent.address() as { port: number }).port}`
+    const own = await openWorld({ config: { publicUrl: SITE, oidcIssuer: issuer, oidcClientId: CLIENT_ID } })
+    const comeBack = async (): Promise<number> => {
+      const browser = new Browser()
+      const start = await browser.ask(`${own.url}/api/review/oidc/start`)
+      const { searchParams } = new URL(start.headers.get('location') ?? '')
+      const back = `${own.url}/api/review/oidc/callback?code=x&state=${searchParams.get('state')}`
+      return (await browser.ask(back)).status
+    }
+    try {
+      const ann = await own.reviewer('ann')
+      const all = Array.from({ length: 80 }, comeBack)
+      await until(() => asked.length === all.length)
+      expect((await ann.call('GET', 'me')).status).toBe(200)
+      silent.closeAllConnections()
+      expect(new Set(await Promise.all(all))).toEqual(new Set([303]))
+    } finally {
+      silent.closeAllConnections()
+      silent.close()
       await own.close()
     }
   })
