@@ -457,6 +457,19 @@ describe('a session ends', () => {
       expect((await world.admin('POST', path)).status).toBe(404)
   })
 
+  it('204 when an administrator ends those of somebody who has left the directory, 404 when none is left', async () => {
+    await inOwnWorld({}, async (own) => {
+      await own.signIn('nil')
+      const text = BUNDLE['directory.yaml'] ?? ''
+      await own.changePolicies({ 'directory.yaml': text.replace(/ +nil: .*\n/, '') })
+      const records = await own.evidenceOf(async () => {
+        expect((await own.admin('DELETE', 'reviewers/acme/nil/sessions')).status).toBe(204)
+        expect((await own.admin('DELETE', 'reviewers/acme/nil/sessions')).status).toBe(404)
+      })
+      expect(said(records)).toEqual([['session.ended', 'ended_by_admin']])
+    })
+  })
+
   it('401 when nothing was asked for half an hour, and not while it is in use', async () => {
     await inOwnWorld({}, async (own) => {
       const ann = await own.signIn('ann')
