@@ -456,6 +456,26 @@ describe('a connection that is kept', () => {
     await vi.waitFor(() => expect(sockets.size).toBe(0), PATIENT)
   })
 
+  it('serves no try once it is a minute old: its name may lead elsewhere by then', async () => {
+    const now = performance.now.bind(performance)
+    let later = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + later)
+    try {
+      const { port, connections } = await keeping((socket) => {
+        later += 60_000
+        socket.write(ok(200))
+      })
+      const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+      for (let tries = 1; tries <= 20; tries++) {
+        const answer = await outbound.post(`https://127.0.0.1:${port}/`, { ...sending, deadlineMs: 120_000 })
+        expect([answer, connections()]).toEqual([answered(200), tries])
+      }
+      outbound.close()
+    } finally {
+      clock.mockRestore()
+    }
+  })
+
   it('that the receiver has closed meanwhile is no failure: the try goes over a new one', async () => {
     const { port, connections } = await keeping((socket, count) => {
       if (count === 1) socket.write(ok(200))
