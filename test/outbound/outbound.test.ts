@@ -211,7 +211,7 @@ describe('a receiver that answers', () => {
       (socket) => (socket.write(`${HEAD}5;a=`), pour(socket, Buffer.alloc(65_536, 97))),
     ],
     ['has a chunk of no size', (socket) => void socket.write(`${HEAD}-1\r\n`)],
-    ['says 103 three times before', (socket) => void socket.write(`${EARLY.repeat(3)}${ok(200)}`)],
+    ['says 103 sixteen times before', (socket) => void socket.write(`${EARLY.repeat(16)}${ok(200)}`)],
     ['says more than one answer', (socket) => void socket.write(`${ok(200)}${ok(500)}`)],
     [
       'packs fifty megabytes into a few',
@@ -254,6 +254,7 @@ describe('a receiver that does not', () => {
       ),
     ],
     ['says 100 for ever', (socket) => pour(socket, 'HTTP/1.1 100 Continue\r\n\r\n')],
+    ['says 103 seventeen times', answer(`${EARLY.repeat(17)}${ok(200)}`), 'protocol'],
     ['says 103 for ever', (socket) => pour(socket, EARLY)],
     ['says 102 for ever', (socket) => pour(socket, 'HTTP/1.1 102 Processing\r\n\r\n')],
     ['has a reason of a megabyte', answer(`HTTP/1.1 200 ${'a'.repeat(1e6)}`)],
@@ -275,6 +276,7 @@ describe('a receiver that does not', () => {
     [
       'switches to another protocol',
       (socket) => void socket.write('HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
+      'protocol',
     ],
   ]
   it.each(hopeless)('because it %s fails in time', async (_, behave, code) => {
