@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -552,6 +553,27 @@ describe('a try', () => {
     expect(sent).toEqual({ kind: 'failed', code: 'stopped' })
     const again = await outbound.post(`https://127.0.0.1:${port}/`, sending)
     expect(again).toEqual({ kind: 'failed', code: 'stopped' })
+  })
+
+  it('leaves nothing behind at the signal that stops all of them, however it ends', async () => {
+    const { signal } = new AbortController()
+    const receivers = [
+      answer(ok(200)),
+      (socket: Socket) => void socket.destroy(),
+      answer('HTTP/1.1 000 X\r\n\r\n'),
+    ]
+    for (const behave of receivers) {
+      const { port } = await receiver(behave)
+      const outbound = createOutbound({ allowed: parseAllowed(`127.0.0.1/32:${port}`), ca })
+      await outbound.post(`https://127.0.0.1:${port}/`, {
+        headers: {},
+        body: '',
+        deadlineMs: DEADLINE_MS,
+        signal,
+      })
+      expect(getEventListeners(signal, 'abort')).toEqual([])
+      outbound.close()
+    }
   })
 
   it('sends the body as it stands, with its length and the headers given', async () => {

@@ -249,6 +249,19 @@ describe('a fault', () => {
     reads: [],
   })
 
+  it.each([
+    [undefined, 'medium'],
+    ['low', 'medium'],
+    ['critical', 'critical'],
+  ] as const)(
+    'of a call that claims risk %s has risk %s, and that of the tool for the policy',
+    async (claimed, risk) => {
+      const broken = program(() => Promise.reject(new Error('broken')))
+      const claim = claimed === undefined ? {} : { riskLevel: claimed }
+      expect(await evaluate(broken, tables, call({}, claim))).toMatchObject({ risk, policyRisk: 'medium' })
+    },
+  )
+
   it('of the engine is a reject', async () => {
     const broken = program(() => Promise.reject(new Error('broken')))
     expect(await evaluate(broken, tables, call({}))).toMatchObject({
