@@ -4,8 +4,8 @@ import { describe, expect, it, vi } from 'vitest'
 import { createWaits, type Held } from '../../src/http/waits.ts'
 
 /** As much of a request as a wait looks at: whether its connection is still there. */
-const request = (): FastifyRequest =>
-  ({ raw: { socket: Object.assign(new EventEmitter(), { destroyed: false }) } }) as never
+const request = (destroyed = false): FastifyRequest =>
+  ({ raw: { socket: Object.assign(new EventEmitter(), { destroyed }) } }) as never
 
 const crowd = (waits: ReturnType<typeof createWaits>, sender: string, count: number): Held[] =>
   Array.from({ length: count }, () => waits.holdPoll(request(), 50, sender)).filter(
@@ -57,10 +57,9 @@ describe('the polls that are held', () => {
 
   it('end when their caller goes, and at once when that one has gone already; who is answered is listened to no more', () => {
     const waits = createWaits()
-    const [left, gone, answered] = [request(), request(), request()]
+    const [left, gone, answered] = [request(), request(true), request()]
     const held = waits.holdPoll(left, 50, 'acme/agent')
     left.raw.socket.emit('close')
-    gone.raw.socket.destroyed = true
     const late = waits.holdStream(gone)
     expect([held?.signal.aborted, late.signal.aborted]).toEqual([true, true])
     waits.holdPoll(answered, 50, 'acme/agent')?.release()
