@@ -25,6 +25,8 @@ let receiver: Receiver
 let hook: WebhookSecret
 /** Looks that were taken at the outbox. */
 let looks: number
+/** The store cannot say what waits. */
+let away: boolean
 /** Takes the place of the commits to come that enqueue something. */
 let instead: ((commit: () => Promise<CommitResult>) => Promise<CommitResult>) | undefined
 
@@ -35,6 +37,7 @@ const watched = (store: Store): Store =>
   overriding(store, {
     claimDue(partition, index, claim) {
       if (index.startsWith('outbox/')) looks += 1
+      if (away) return Promise.reject(new StoreUnavailable('away'))
       return store.claimDue(partition, index, claim)
     },
     commit(partition, commit) {
@@ -46,6 +49,7 @@ const watched = (store: Store): Store =>
 beforeEach(async () => {
   receiver = await receivers.open()
   instead = undefined
+  away = false
   world = await openWorld({
     config: { webhooksAllow: `127.0.0.1/32:${receiver.port}` },
     webhooks: { everyMs: NEVER_MS, deadlineMs: TRY_MS, ca: receivers.ca },
@@ -91,6 +95,19 @@ describe('a delivery', () => {
       .update(raw)
       .digest('hex')
     expect(headers['x-guard-signature']).toBe(`sha256=${signature}`)
+  })
+
+  it('is made after a look at which the store was away: that has taken no connection', async () => {
+    away = true
+    const before = looks
+    world.app.deps.deliverer.wake('acme')
+    await until(() => looks > before)
+    away = false
+    await allow()
+    await until(() => {
+      world.app.deps.deliverer.wake('acme')
+      return receiver.got.length >= 2
+    })
   })
 
   it('is made by the gateway that decided, without a look at the outbox', async () => {
