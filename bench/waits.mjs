@@ -10,6 +10,8 @@ import { load, requestBytes } from './load.mjs'
 import { startRedis } from './redis-server.mjs'
 
 const most = Number(process.argv[2] ?? 5_000)
+/** A gateway holds no more for one agent. */
+if (most > 7_500) throw new Error('at most 7,500 polls of one agent are held')
 const onRedis = process.argv[3] === 'redis'
 const SECONDS = 10
 const VOTES = 100

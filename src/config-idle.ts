@@ -1,4 +1,4 @@
-import { type Config, type Counterpart, type Setting, SETTINGS } from './config-settings.ts'
+import { type Config, type Counterpart, isEmbedded, type Setting, SETTINGS } from './config-settings.ts'
 
 /*
  * Settings that were made and say nothing beside the others: replicas that are to confirm what lies in a file on this machine, a tenant for a sign-in that there
@@ -28,8 +28,8 @@ export function idleIn(config: Config, nameOf: (setting: Setting) => string): Id
   })
 }
 
-function counterpartsOf({ store, oidcIssuer }: Config): Set<Counterpart> {
-  const there = new Set<Counterpart>([store.startsWith('file:') ? 'embedded' : 'redis'])
-  if (oidcIssuer !== undefined) there.add('oidc')
+function counterpartsOf(config: Config): Set<Counterpart> {
+  const there = new Set<Counterpart>([isEmbedded(config) ? 'embedded' : 'redis'])
+  if (config.oidcIssuer !== undefined) there.add('oidc')
   return there
 }

@@ -265,6 +265,9 @@ export const SETTINGS: readonly Setting[] = [
   },
 ]
 
+/** Else it is on Redis. */
+export const isEmbedded = ({ store }: Config): boolean => store.startsWith('file:')
+
 /** Something about the configuration that must be mended before the gateway starts. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'

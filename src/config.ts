@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Config, ConfigError, type Setting, SETTINGS } from './config-settings.ts'
+import { type Config, ConfigError, isEmbedded, type Setting, SETTINGS } from './config-settings.ts'
 import { checkSignIn } from './config-sign-in.ts'
 import { type IdleSetting, idleIn } from './config-idle.ts'
 import { flagSlip, instead, strangersIn } from './config-strangers.ts'
@@ -11,7 +11,14 @@ import { isRedisAddress, parseRedisAddress, REDIS_FORMS, withoutPassword } from 
 import { type Allowed, parseAllowed } from './outbound/address.ts'
 import { ACCEPTABLE, type Acceptable } from './store/redis/settings.ts'
 
-export { ADMIN_KEY_CHARS, type Config, ConfigError, type Setting, SETTINGS } from './config-settings.ts'
+export {
+  ADMIN_KEY_CHARS,
+  type Config,
+  ConfigError,
+  isEmbedded,
+  type Setting,
+  SETTINGS,
+} from './config-settings.ts'
 
 /** Where settings come from: flags > environment > countersign.yaml > defaults (design.md section 11). The only reader of process.env. */
 
@@ -232,7 +239,7 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
     redisAddressOf(config)
     return
   }
-  if (!config.store.startsWith('file:')) {
+  if (!isEmbedded(config)) {
     // its scheme only: what is no address may be anything, a password that lacks an @ too
     const scheme = /^[a-z][\w+.-]*:/i.exec(config.store)?.[0]
     throw new ConfigError(
@@ -310,8 +317,6 @@ export function acceptedOf({ storeAccept = '' }: Config): Acceptable[] {
 
 /** Where the store is, as it may be shown. */
 export const shownStore = (config: Config): string => withoutPassword(config.store)
-
-export const isEmbedded = (config: Config): boolean => config.store.startsWith('file:')
 
 /** The directory of the embedded store. */
 export function storePath(config: Config): string {

@@ -17,8 +17,9 @@ export async function breakable<T>(what: string, run: (signal: AbortSignal) => P
   try {
     return await run(controller.signal)
   } catch (error) {
-    // what reads a stream to its end has not heard why that ended
-    throw (error as Error).name === 'AbortError' ? controller.signal.reason : error
+    // who reads a stream to its end has not heard why that ended
+    const isUnaware = controller.signal.aborted && (error as Error).name === 'AbortError'
+    throw isUnaware ? controller.signal.reason : error
   } finally {
     for (const name of SIGNALS) process.off(name, stop)
   }

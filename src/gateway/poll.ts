@@ -38,7 +38,7 @@ export interface Reader {
 export interface Wait {
   /** How long to hold the request while the thread is pending_review, ms. */
   readonly ms: number
-  /** Aborts when the caller is gone or the gateway shuts down. */
+  /** Aborts when the caller is gone, the time is over by the clock of this machine, or the gateway shuts down. */
   readonly signal: AbortSignal
   /** How many requests wait at this instance now, this one among them. */
   waiting(): number
