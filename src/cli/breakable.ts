@@ -6,14 +6,19 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
  * Lets a command that takes its time end by a signal as by any failure: what it has half done, it takes back. A second signal ends it at once.
  *
  * @param what as `the export`
+ * @param signals whoever hears them; in a process with others, all of those would hear one that is made up
  * @throws CliFailure when it was broken off, and what `run` throws
  */
-export async function breakable<T>(what: string, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function breakable<T>(
+  what: string,
+  run: (signal: AbortSignal) => Promise<T>,
+  signals: Pick<NodeJS.EventEmitter, 'once' | 'off'> = process,
+): Promise<T> {
   const controller = new AbortController()
   const stop = (name: string): void => {
     controller.abort(new CliFailure(`${what} was broken off by ${name}: nothing of it is left`))
   }
-  for (const name of SIGNALS) process.once(name, stop)
+  for (const name of SIGNALS) signals.once(name, stop)
   try {
     return await run(controller.signal)
   } catch (error) {
@@ -21,6 +26,6 @@ export async function breakable<T>(what: string, run: (signal: AbortSignal) => P
     const isUnaware = controller.signal.aborted && (error as Error).name === 'AbortError'
     throw isUnaware ? controller.signal.reason : error
   } finally {
-    for (const name of SIGNALS) process.off(name, stop)
+    for (const name of SIGNALS) signals.off(name, stop)
   }
 }

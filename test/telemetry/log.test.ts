@@ -1,10 +1,11 @@
-import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { constants, createReadStream, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { boundedOutput, createLog, logEvidence } from '../../src/telemetry/log.ts'
+import { execFileSync } from '../sync-child.ts'
 
 function capture(level: string): { log: ReturnType<typeof createLog>; text: () => string } {
   let text = ''
@@ -26,7 +27,8 @@ describe('the log', () => {
     // open for both: nobody has to read yet
     const fd = openSync(pipe, constants.O_RDWR)
     const most = 256 * 1024
-    const log = createLog('info', boundedOutput(fd, most))
+    const output = boundedOutput(fd, most)
+    const log = createLog('info', output)
     const line = 'x'.repeat(1_000)
     for (let i = 0; i < 10_000; i++) log.info(line)
 
@@ -40,6 +42,10 @@ describe('the log', () => {
       })
     })
     await told
+    // a reader of a pipe that somebody may still write to waits for ever, and this process for it
+    const closed = once(reader, 'close')
+    ;(output as unknown as { end(): void }).end()
+    await closed
     const lines = text
       .trimEnd()
       .split('\n')
