@@ -13,6 +13,8 @@ export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--
 
 /** Longest time from the signal on before the process ends anyway, ms. */
 const SHUTDOWN_MS = 9_500
+/** Longest time for the last lines of the log when all else is closed, ms: perhaps nobody reads them. */
+const LAST_LINES_MS = 1_000
 
 /** `countersign serve`: state, policies and metrics as configured; logs as JSON lines on stdout. */
 export async function serve(args: readonly string[]): Promise<void> {
@@ -38,6 +40,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   log.info('shutting down')
   await app.close()
   log.info('stopped')
+  endAfter(LAST_LINES_MS)
 }
 
 export function readConfig(args: readonly string[]): LoadedConfig {
@@ -126,9 +129,14 @@ export async function startOrExplain(
 export function untilAskedToStop(): Promise<void> {
   return new Promise((resolve) => {
     const stop = (): void => {
-      setTimeout(() => process.exit(EXIT.unexpected), SHUTDOWN_MS).unref()
+      endAfter(SHUTDOWN_MS)
       resolve()
     }
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
   })
+}
+
+/** Ends this process unless it has ended by itself. Not with `process.exit`, which waits for whatever is being written, for ever where nobody reads it. */
+function endAfter(ms: number): void {
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), ms).unref()
 }
