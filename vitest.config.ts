@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { OverdueReporter } from './test/overdue/overdue.ts'
 import { PlainSummary } from './test/reporter.ts'
 
 /** Everything that speaks to a whole gateway runs on each store. */
@@ -10,6 +11,8 @@ const WORKERS = Math.min(4, Math.max(2, availableParallelism()))
 
 /** Of what never ends, not of what is slow. */
 const PATIENCE_MS = 180_000
+/** Of a whole file, where the longest takes a minute. A soak takes what it takes. */
+const FILE_MS = process.env['COUNTERSIGN_SOAK'] === undefined ? 15 * 60_000 : 6 * 3_600_000
 
 export default defineConfig({
   test: {
@@ -17,7 +20,7 @@ export default defineConfig({
     setupFiles: ['test/seed.ts'],
     // files of one worker share what they import: to load it for each anew took a third of the time
     isolate: false,
-    reporters: ['default', new PlainSummary()],
+    reporters: ['default', new PlainSummary(), new OverdueReporter({ fileMs: FILE_MS })],
     maxWorkers: WORKERS,
     testTimeout: PATIENCE_MS,
     hookTimeout: PATIENCE_MS,

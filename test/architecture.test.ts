@@ -249,6 +249,17 @@ describe('the house rules', () => {
     expect(found).toEqual([])
   })
 
+  it('a test waits with everything stopped for no child process that has no time limit', () => {
+    const tests = fileURLToPath(new URL('.', import.meta.url))
+    const starters = readdirSync(tests, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.startsWith('architecture'))
+      .filter((file) => {
+        const text = readFileSync(join(tests, file), 'utf8')
+        return /Sync\b[^}]*\} from 'node:child_process'|\* as \w+ from 'node:child_process'/.test(text)
+      })
+    expect(starters).toEqual(['sync-child.ts'])
+  })
+
   it('no file is longer than the limit', () => {
     const long = files.filter((file) => readFileSync(join(root, file), 'utf8').split('\n').length > MAX_LINES)
     expect(long).toEqual([])

@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { spawnSync } from './sync-child.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 

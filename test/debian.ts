@@ -1,10 +1,12 @@
-import { spawnSync } from 'node:child_process'
+import { spawnSync } from './sync-child.ts'
 
 /** Looks for a program, also where administrators' programs are. */
 const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`
 
 /** How long a test file should let its set-up take when it may have to install something, ms. */
 export const INSTALL_MS = 300_000
+/** For one package, s; whoever asks meanwhile waits for it. */
+const ONE_PACKAGE_S = 240
 
 /*
  * $1 the program, $2 its package. Nothing that is installed may start a service: policy-rc.d says so to Debian's scripts, and is gone
@@ -15,6 +17,7 @@ set -eu
 command -v "$1" >/dev/null && exit 0
 if [ ! -e /usr/sbin/policy-rc.d ]; then
   trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+  trap 'exit 1' TERM
   printf '#!/bin/sh\\nexit 101\\n' >/usr/sbin/policy-rc.d
   chmod 0755 /usr/sbin/policy-rc.d
 fi
@@ -30,12 +33,13 @@ command -v "$1" >/dev/null
 export function ensureProgram(program: string, fromPackage: string): void {
   if (has(program)) return
   const env = { ...process.env, PATH, DEBIAN_FRONTEND: 'noninteractive' }
-  const args = ['/tmp/countersign-apt.lock', 'sh', '-c', INSTALL, 'sh', program, fromPackage]
-  const { status, stdout, stderr, error } = spawnSync('flock', args, { env, encoding: 'utf8' })
+  const bounded = ['timeout', '--kill-after=5', String(ONE_PACKAGE_S), 'sh', '-c', INSTALL, 'sh']
+  const args = ['/tmp/countersign-apt.lock', ...bounded, program, fromPackage]
+  const { status, stdout, stderr, error } = spawnSync('flock', args, { env, timeout: 2 * INSTALL_MS })
   if (status === 0) return
   const said = error?.message ?? `${stdout}${stderr}`
   throw new Error(
-    `\`${program}\` is needed and \`apt-get install ${fromPackage}\` failed; install it and try again:\n${said}`,
+    `\`${program}\` is needed and \`apt-get install ${fromPackage}\` failed, or was not done in ${ONE_PACKAGE_S} s; install it and try again:\n${said}`,
   )
 }
 
@@ -55,7 +59,6 @@ export function run(
   { cwd, env = {}, input = '' }: { cwd?: string; env?: Record<string, string>; input?: string } = {},
 ): Ran {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
-    encoding: 'utf8',
     env: { ...process.env, PATH, ...env },
     input,
     ...(cwd === undefined ? {} : { cwd }),

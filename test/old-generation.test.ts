@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { execFileSync } from './sync-child.ts'
 
 /** Each shape that grows leaves 110 bytes and more (docs/decisions/0021); what warms up late leaves some dozens. */
 const AT_MOST = 150
@@ -11,9 +11,7 @@ it('an allowed and a held call leave next to nothing that only a full collection
   // so much room that no collection but our own takes place in the old generation
   const flags = ['--expose-gc', '--initial-heap-size=512']
   const said = execFileSync(process.execPath, [...flags, program, policies], {
-    encoding: 'utf8',
     env: {},
-    timeout: 60_000,
   })
   const { allowed, held } = JSON.parse(said) as { allowed: number; held: number }
   expect(allowed).toBeLessThan(AT_MOST)

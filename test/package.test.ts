@@ -1,4 +1,3 @@
-import { execFileSync, spawnSync } from 'node:child_process'
 import {
   mkdirSync,
   mkdtempSync,
@@ -13,6 +12,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { execFileSync, spawnSync } from './sync-child.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
@@ -26,7 +26,6 @@ beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'cs-package-'))
   const packed = execFileSync('npm', ['pack', '--json', '--pack-destination', directory], {
     cwd: root,
-    encoding: 'utf8',
   })
   files = (JSON.parse(packed) as { files: { path: string }[] }[])[0]?.files.map(({ path }) => path) ?? []
   mkdirSync(join(directory, 'node_modules/countersign'), { recursive: true })
@@ -99,7 +98,6 @@ describe('the package', () => {
     const script = "import * as sdk from 'countersign/sdk'; console.log(Object.keys(sdk).sort().join())"
     const out = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
       cwd: directory,
-      encoding: 'utf8',
     })
     expect(out.trim().split(',')).toEqual(
       expect.arrayContaining(['CountersignError', 'NotExecuted', 'createClient', 'createGate']),
@@ -117,7 +115,6 @@ import { ${main} } from 'countersign/${name}'
 console.log(typeof ${main})`
     const out = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
       cwd: directory,
-      encoding: 'utf8',
     })
     expect(out.trim()).toBe('function')
   })
@@ -139,7 +136,7 @@ export const wrong: number = gate.client.poll({ thread_id: 'x' })
 `
     writeFileSync(join(directory, 'consumer.ts'), source)
     const args = [TSC, ...STRICT, '--skipLibCheck', 'false', 'consumer.ts']
-    execFileSync(process.execPath, args, { cwd: directory, encoding: 'utf8' })
+    execFileSync(process.execPath, args, { cwd: directory })
   })
 
   it('compiles the TypeScript of the documents, in what stands around it', () => {
@@ -180,7 +177,7 @@ declare const balance: import('ai').Tool<{ to: string }, string>
       return name
     })
     const args = [TSC, ...STRICT, '--skipLibCheck', ...names]
-    const { status, stdout } = spawnSync(process.execPath, args, { cwd: directory, encoding: 'utf8' })
+    const { status, stdout } = spawnSync(process.execPath, args, { cwd: directory })
     expect([status, stdout]).toEqual([0, ''])
   })
 })

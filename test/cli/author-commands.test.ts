@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 import { hasHidden } from '../../src/policy/text.ts'
 import { runCli } from './run.ts'
+import { spawnSync } from '../sync-child.ts'
 
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
 let directory: string
@@ -200,7 +200,6 @@ describe('countersign init', () => {
     expect(text).not.toMatch(/\.\/\S+\.tgz/)
     const { status, stderr } = spawnSync('/bin/bash', ['--norc', '-c', install], {
       env: {},
-      encoding: 'utf8',
     })
     expect(status).not.toBe(0)
     expect(stderr).toContain('set the variable COUNTERSIGN_PACKAGE of this repository')

@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCli } from './run.ts'
+import { execFileSync } from '../sync-child.ts'
 
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
 const LOOSENED = 'ledger.transfer LOOSENS reject/low -> review/low when payload.amount_cents in {1000001..}'

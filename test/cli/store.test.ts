@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +11,7 @@ import { playHistory } from '../gateway/random-history.ts'
 import { commitOf } from '../store/commit-of.ts'
 import { Places } from '../store/places.ts'
 import { runCli, runUnread } from './run.ts'
+import { execFileSync } from '../sync-child.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { stages } from './dockerfile.ts'
 import { read } from './files.ts'
+import { execFileSync } from '../sync-child.ts'
 
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
 const flagsIn = (text = ''): string[] => text.match(/--[a-z0-9-]+-size=\d+/g) ?? []
@@ -22,7 +22,7 @@ describe('what Node is told', () => {
 
   it('is what Node takes, on its command line and from NODE_OPTIONS', () => {
     const says = (flags: readonly string[], env: Record<string, string>): string =>
-      execFileSync(process.execPath, [...flags, '-p', '"started"'], { env, encoding: 'utf8' }).trim()
+      execFileSync(process.execPath, [...flags, '-p', '"started"'], { env }).trim()
     expect(says(documented, {})).toBe('started')
     const options = /`NODE_OPTIONS=(\S+)`/.exec(operations)?.[1] ?? ''
     expect(documented).toContain(options)

@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -8,6 +8,7 @@ import { until } from '../fault/gateway.ts'
 import { healthCommand, isSentToBuilder, type Instruction, stages } from './dockerfile.ts'
 import { at, lines, read, ROOT, temporaryDirectory } from './files.ts'
 import { freePort } from '../ports.ts'
+import { execFileSync, spawnSync } from '../sync-child.ts'
 
 /*
  * What the Dockerfile does, done without an engine: its COPY and RUN instructions, in its order, in two directories that stand for the
@@ -29,9 +30,7 @@ function contextFiles(): string[] {
   const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
     cwd: ROOT,
   })
-  return lines(listed.toString()).filter(
-    (path) => isSentToBuilder(path.split('/')[0] ?? '') && existsSync(at(path)),
-  )
+  return lines(listed).filter((path) => isSentToBuilder(path.split('/')[0] ?? '') && existsSync(at(path)))
 }
 
 function perform(
@@ -57,14 +56,19 @@ function copy(args: readonly string[], directory: string, root: string): void {
   }
 }
 
+/** Everything was installed here a moment ago: what npm still has is not asked for again, and a registry that does not answer is left. */
+const FROM_CACHE = { npm_config_prefer_offline: 'true', npm_config_fetch_timeout: '60000' }
+/** For one instruction. */
+const BUILD_MS = 240_000
+
 function inShell(command: string, cwd: string): void {
   const { PATH = '', HOME = '/' } = process.env
-  const { status, stdout, stderr } = spawnSync('sh', ['-c', command], {
+  const { status, stdout, stderr, error } = spawnSync('sh', ['-c', command], {
     cwd,
-    env: { PATH, HOME },
-    encoding: 'utf8',
+    env: { PATH, HOME, ...FROM_CACHE },
+    timeout: BUILD_MS,
   })
-  if (status !== 0) throw new Error(`\`${command}\` failed:\n${stdout}${stderr}`)
+  if (status !== 0) throw new Error(`\`${command}\` failed: ${error?.message ?? ''}\n${stdout}${stderr}`)
 }
 
 beforeAll(async () => {

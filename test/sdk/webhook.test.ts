@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
@@ -6,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { verifyWebhook, WebhookRefused } from '../../src/sdk/index.ts'
 import { composeSecret, sign } from '../../src/webhooks/signature.ts'
 import { ensureProgram } from '../debian.ts'
+import { execFileSync } from '../sync-child.ts'
 
 const secret = composeSecret(randomBytes(32))
 const now = 1_790_000_000
@@ -124,7 +124,7 @@ describe('the receiver in Python that docs/webhooks.md shows', () => {
       "    print('refused')",
     ].join('\n')
     const input = JSON.stringify({ secret: known, headers, body: text, now: at })
-    return execFileSync('python3', ['-c', main], { input, encoding: 'utf8' }).trim()
+    return execFileSync('python3', ['-c', main], { input }).trim()
   }
 
   it('accepts what is ours, and refuses what is changed, old or somebody else’s', () => {

@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureProgram } from '../debian.ts'
+import { execFileSync } from '../sync-child.ts'
 
 /** An authority of our own, and certificates by it: files in a new directory, which the caller removes. */
 export function makeAuthority(): { readonly directory: string; issue(name: string, options: Issued): void } {

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -14,6 +14,7 @@ import type { LoadResult } from '../../../src/policy/load.ts'
 import { threadMs } from '../../growth.ts'
 import { priorities } from '../../priorities.ts'
 import { bundle, call, rules, tempDir, until, writeFiles, type Files } from '../support.ts'
+import { spawnSync } from '../../sync-child.ts'
 
 const CHILD = new URL('../../../dist/policy/directory/bundle-child.js', import.meta.url)
 const allowing = (id: string): string => rules(`  - { id: ${id}, allow: A. }\n`)

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +7,7 @@ import { loadBundle, readBundle } from '../../../src/policy/directory/directory.
 import type { LoadResult } from '../../../src/policy/load.ts'
 import { LOCK_FILE, printLock, verifyLock, type Digest } from '../../../src/policy/directory/lock.ts'
 import { bundle, rules, tempDir, writeFiles, type Files } from '../support.ts'
+import { spawnSync } from '../../sync-child.ts'
 
 const SOAK = process.env['COUNTERSIGN_SOAK'] === '1'
 const POLICIES = fileURLToPath(new URL('../../../policies', import.meta.url))
@@ -113,7 +113,7 @@ describe('a bundle with a manifest', () => {
 
   it('has a manifest that sha256sum can check', () => {
     const dir = dirWith(locked(bundle()))
-    const { status, stdout } = spawnSync('sha256sum', ['-c', LOCK_FILE], { cwd: dir, encoding: 'utf8' })
+    const { status, stdout } = spawnSync('sha256sum', ['-c', LOCK_FILE], { cwd: dir })
     expect([status, stdout.trimEnd().split('\n').length]).toEqual([0, 4])
   })
 })

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import {
   copyFileSync,
   mkdirSync,
@@ -29,6 +28,7 @@ import type { ClockSources } from '../../../src/store/clock.ts'
 import type { EmbeddedOptions, EmbeddedStore } from '../../../src/store/embedded/embedded.ts'
 import type { Model, Operation } from '../../linearizable.ts'
 import type { OpenedStore } from '../conformance.ts'
+import { spawnSync } from '../../sync-child.ts'
 
 const WRITER = fileURLToPath(new URL('writer.mjs', import.meta.url))
 const INTRUDER = fileURLToPath(new URL('intruder.mjs', import.meta.url))

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { ensureProgram } from '../../debian.ts'
 import { freePort } from '../../ports.ts'
 import { type RedisServer, startRedis } from '../../redis/server.ts'
 import { commitOf } from '../commit-of.ts'
+import { execFileSync } from '../../sync-child.ts'
 
 const root = new URL('../../../', import.meta.url).pathname
 

@@ -1,0 +1,121 @@
+import type { Reporter, TestCase, TestModule } from 'vitest/node'
+import { descendants, type Process, signalled } from '../processes.ts'
+
+/**
+ * Ends a run in which a test file hangs, and says where. A test that waits for ever is ended by its own time limit; one that does not give way is not,
+ * nor is a worker that waits in native code, or for a thread of its own at its end: the run would never end, and nobody would know why.
+ */
+
+/** What is known of a file that was begun and has not ended. */
+interface Open {
+  readonly file: string
+  readonly since: number
+  running: string | undefined
+  last: string | undefined
+  readonly failures: string[]
+}
+
+export interface Limits {
+  /** Longest time of one file, ms. */
+  readonly fileMs: number
+  readonly now: () => number
+}
+
+/** Files under way, and what to say of those that take too long. */
+export class Overdue {
+  readonly #open = new Map<string, Open>()
+  readonly #limits: Limits
+
+  constructor(limits: Limits) {
+    this.#limits = limits
+  }
+
+  begun(id: string, file: string): void {
+    this.#open.set(id, { file, since: this.#limits.now(), running: undefined, last: undefined, failures: [] })
+  }
+
+  testBegun(id: string, name: string): void {
+    const open = this.#open.get(id)
+    if (open) open.running = name
+  }
+
+  testEnded(id: string, name: string, failure?: string): void {
+    const open = this.#open.get(id)
+    if (open === undefined) return
+    open.last = name
+    if (open.running === name) open.running = undefined
+    if (failure !== undefined) open.failures.push(`${name}: ${failure}`)
+  }
+
+  ended(id: string): void {
+    this.#open.delete(id)
+  }
+
+  /** One paragraph for each file that takes too long; empty while none does. */
+  report(): readonly string[] {
+    const { fileMs, now } = this.#limits
+    return [...this.#open.values()]
+      .filter(({ since }) => now() - since > fileMs)
+      .map(({ file, since, running, last, failures }) =>
+        [
+          `${file} has not ended in ${Math.round((now() - since) / 1_000)} s.`,
+          `  running: ${running ?? 'no test that is known of'}`,
+          `  ended last: ${last ?? 'none'}`,
+          ...failures.map((failure) => `  failed: ${failure}`),
+        ].join('\n'),
+      )
+  }
+}
+
+/** Vitest's reporter for it. */
+export class OverdueReporter implements Reporter {
+  readonly #overdue: Overdue
+  readonly #everyMs: number
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(limits: Omit<Limits, 'now'>) {
+    this.#overdue = new Overdue({ ...limits, now: () => performance.now() })
+    this.#everyMs = Math.ceil(limits.fileMs / 20)
+  }
+
+  onTestRunStart(): void {
+    this.#timer = setInterval(() => this.#look(), this.#everyMs)
+  }
+
+  onTestRunEnd(): void {
+    clearInterval(this.#timer)
+  }
+
+  onTestModuleQueued({ id, relativeModuleId, project }: TestModule): void {
+    this.#overdue.begun(id, `${project.name} ${relativeModuleId}`)
+  }
+
+  onTestModuleEnd({ id }: TestModule): void {
+    this.#overdue.ended(id)
+  }
+
+  onTestCaseReady({ module, fullName }: TestCase): void {
+    this.#overdue.testBegun(module.id, fullName)
+  }
+
+  onTestCaseResult(test: TestCase): void {
+    const { state, errors } = test.result()
+    this.#overdue.testEnded(
+      test.module.id,
+      test.fullName,
+      state === 'failed' ? (errors[0]?.message ?? 'without a word') : undefined,
+    )
+  }
+
+  #look(): void {
+    const report = this.#overdue.report()
+    if (report.length === 0) return
+    const below = descendants(process.pid)
+    console.error(['', ...report, '', 'Processes of this run:', ...below.map(described)].join('\n'))
+    for (const { id } of below.toReversed()) signalled(id, 'SIGKILL')
+    process.exit(1)
+  }
+}
+
+const described = ({ id, parent, state, waitsIn, seconds, command }: Process): string =>
+  `  ${id} (of ${parent}) ${state} ${waitsIn}, ${seconds.toFixed(0)} s of processor time: ${command.slice(0, 300)}`
