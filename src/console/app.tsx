@@ -8,6 +8,7 @@ import { loadProblem, me, startSession } from './session/session.ts'
 import { SignInPage } from './session/sign-in.tsx'
 import { LiveRegion } from './shell/announce.tsx'
 import { Header } from './shell/header.tsx'
+import { Missed } from './shell/missed.tsx'
 import { notify } from './shell/notify.ts'
 import { Later } from './shell/later.tsx'
 import { ProblemNote } from './wire/problem.tsx'
@@ -50,6 +51,7 @@ function SignedIn() {
       </a>
       <Header me={who} />
       <main id="main" tabIndex={-1}>
+        <Missed />
         <Current />
       </main>
       <LiveRegion />

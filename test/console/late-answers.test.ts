@@ -75,6 +75,20 @@ const late = (page: Page, address: string | RegExp): Promise<Late> =>
 const lost = (page: Page, address: string): Promise<Late> =>
   heldBack(page, address, (route) => Promise.resolve(() => route.abort('connectionreset')))
 
+/** The next question to an address is refused when it is told to. */
+const refused = (page: Page, address: string): Promise<Late> => {
+  const problem = {
+    type: 'about:blank',
+    title: 'Busy',
+    status: 503,
+    code: 'overloaded',
+    detail: 'Try again.',
+  }
+  return heldBack(page, address, (route) =>
+    Promise.resolve(() => route.fulfill({ status: 503, json: problem })),
+  )
+}
+
 describe('a stream that never opens', () => {
   it('is a lost one: the page says so and reads again', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
@@ -369,5 +383,55 @@ describe('who is signed in', () => {
     await other.route('**/review/me', (route) => route.abort())
     await other.getByRole('button', { name: 'Sign in with this link' }).click()
     await page.getByRole('button', { name: 'Ben Bay' }).waitFor()
+  })
+})
+
+describe('what is refused when somebody looks at something else already', () => {
+  it('a freeze is said on the page, until it is put away', async () => {
+    await visit(ann, console_.world, 'queue')
+    await visit(ann, console_.world, 'agents')
+    const answer = await refused(ann, '**/admin/freeze')
+    await button(ann, 'Freeze a tool').click()
+    await ann.getByLabel('Tool', { exact: true }).fill('dig')
+    await ann.getByLabel('Why').fill('odd')
+    await button(ann, 'Freeze').click()
+    await answer.asked
+    await ann.keyboard.press('Escape')
+    await answer.arrive()
+    await ann.getByRole('alert').getByText('Freeze dig: Busy.').waitFor()
+    await button(ann, 'OK').click()
+    expect(await ann.getByText('Freeze dig').count()).toBe(0)
+  })
+
+  it('a vote is said on whatever page that is', async () => {
+    const one = await held(bot)
+    await console_.show(ann, one)
+    const answer = await refused(ann, '**/votes')
+    await ann.keyboard.press('r')
+    await ann.getByRole('dialog', { name: 'Reject this call?' }).waitFor()
+    await ann.keyboard.press('x')
+    await answer.asked
+    await visit(ann, console_.world, 'queue')
+    await answer.arrive()
+    await ann.getByRole('alert').getByText('pay, revision 1: Busy.').waitFor()
+    await button(ann, 'OK').click()
+  })
+
+  it('is not told whoever signs in there next', async () => {
+    const page = await console_.signedIn({ reviewer: 'ann' })
+    const one = await held(bot)
+    await console_.show(page, one)
+    const answer = await refused(page, '**/votes')
+    await page.keyboard.press('r')
+    await page.getByRole('dialog', { name: 'Reject this call?' }).waitFor()
+    await page.keyboard.press('x')
+    await answer.asked
+    await visit(page, console_.world, 'queue')
+    await answer.arrive()
+    await page.getByText('pay, revision 1: Busy.').waitFor()
+    await page.goto(`${console_.world.url}/console/#/sign-in/${await console_.world.link('ben')}`)
+    await button(page, 'Sign in with this link').click()
+    await page.getByRole('heading', { name: 'Queue' }).waitFor()
+    expect(await page.getByText('pay, revision 1').count()).toBe(0)
   })
 })

@@ -1,8 +1,9 @@
-import { useSignal } from '../signal.ts'
+import { type Signal, useSignal } from '../signal.ts'
 import type { FreezeView } from '../../contract/freeze.ts'
 import { me } from '../session/session.ts'
 import { Dialog } from '../shell/dialog.tsx'
 import { announce } from '../shell/announce.tsx'
+import { tellMissed, useLeft } from '../shell/missed.tsx'
 import { call, isUnknown, type Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
 
@@ -32,6 +33,7 @@ export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
   const tool = useSignal(scope.tool ?? '')
   const refused = useSignal<Refusal | undefined>(undefined)
   const busy = useSignal(false)
+  const left = useLeft()
   const verb = act === 'freeze' ? 'Freeze' : 'Unfreeze'
   const asksTool = scope.tool === ''
   const send = async (event: SubmitEvent): Promise<void> => {
@@ -43,6 +45,10 @@ export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
     const answer = await call<{ readonly known: boolean } | undefined>('POST', `admin/${act}`, { body })
     busy.value = false
     refused.value = answer.problem
+    if (answer.problem && left.current) {
+      tellMissed(`${verb} ${nameOf(named)}`, answer.problem)
+      leave()
+    }
     if (!answer.ok) return
     announce(`${nameOf(named)}: done.`)
     close(true, answer.body?.known === false ? nameOf(named) : undefined)
@@ -64,16 +70,7 @@ export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
             />
           </label>
         )}
-        <label>
-          Why (the agent and reviewers will read it)
-          <textarea
-            required
-            value={reason.value}
-            onInput={(event) => {
-              reason.value = event.currentTarget.value
-            }}
-          />
-        </label>
+        <Why reason={reason} />
         {refused.value && <ProblemNote problem={refused.value} />}
         <div class="acts">
           <button type="button" onClick={leave}>
@@ -85,3 +82,16 @@ export function FreezeDialog({ act, scope, close }: FreezeDialogProps) {
     </Dialog>
   )
 }
+
+const Why = ({ reason }: { readonly reason: Signal<string> }) => (
+  <label>
+    Why (the agent and reviewers will read it)
+    <textarea
+      required
+      value={reason.value}
+      onInput={(event) => {
+        reason.value = event.currentTarget.value
+      }}
+    />
+  </label>
+)

@@ -1,5 +1,6 @@
 import type { Revealed, ThreadView, VoteDecision } from '../../contract/reviewer.ts'
 import { announce } from '../shell/announce.tsx'
+import { tellMissed } from '../shell/missed.tsx'
 import { call, isUnknown, type Outcome, type Refusal } from '../wire/call.ts'
 import type { ThreadState } from './thread-state.ts'
 
@@ -69,6 +70,8 @@ async function act(
 
 async function afterRefusal(thread: ThreadState, problem: Refusal): Promise<void> {
   if (problem.status === 401) return
+  const { tool_name, revision } = thread.view.value ?? {}
+  if (thread.left) return tellMissed(`${tool_name}, revision ${revision}`, problem)
   await thread.load()
   thread.notice.value =
     problem.status === 412

@@ -25,16 +25,7 @@ import { createDeciding } from './deciding.ts'
 export function ThreadPage({ id }: { readonly id: string }) {
   const thread = useMemo(() => createThread(id), [id])
   const deciding = useMemo(() => createDeciding(thread), [thread])
-  useEffect(() => {
-    leaveFrom(id)
-    void thread.load()
-    return listen({
-      changed: (change) => {
-        if (change.thread.thread_id === id) void thread.load()
-      },
-      stale: () => void thread.load(),
-    })
-  }, [thread])
+  useReading(thread, id)
   useLayoutEffect(
     () =>
       handleKeys({
@@ -79,6 +70,24 @@ export function ThreadPage({ id }: { readonly id: string }) {
       <ActionBar thread={thread} deciding={deciding} view={view} />
     </article>
   )
+}
+
+/** Reads the thread, and again whenever something happens to it, while it is open. */
+function useReading(thread: ThreadState, id: string): void {
+  useEffect(() => {
+    leaveFrom(id)
+    void thread.load()
+    const deaf = listen({
+      changed: (change) => {
+        if (change.thread.thread_id === id) void thread.load()
+      },
+      stale: () => void thread.load(),
+    })
+    return () => {
+      deaf()
+      thread.left = true
+    }
+  }, [thread])
 }
 
 interface MissingProps {

@@ -41,6 +41,8 @@ export function createThread(id: string) {
     diffFrom,
     notice: signal<Notice | undefined>(undefined),
     sending: signal(false),
+    /** Nobody looks at it any more. */
+    left: false,
     comment: draftOf(id),
     ...readingOf(view),
     take,

@@ -5,6 +5,7 @@ import { List, keepingPlace } from '../list/list.tsx'
 import { createList } from '../list/list-state.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../route.ts'
 import { refine } from '../router.ts'
+import { tellMissed, useLeft } from '../shell/missed.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { call, type Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
@@ -38,9 +39,11 @@ export function Destination({ id, state }: DestinationProps) {
   }
   const both = async (): Promise<void> => void (await Promise.all([load(), keepingPlace(read)]))
   const look = useFollowing(both)
+  const left = useLeft()
   useEffect(() => void read(), [state])
   const act: Act = async (below, body, say) => {
     const answer = await call<never>('POST', `${path}/${below}`, body && { body })
+    if (left.current) return answer.problem && tellMissed(below, answer.problem)
     refused.value = answer.problem
     said.value = answer.ok ? say(answer.body) : ''
     await both()

@@ -3,8 +3,15 @@ import { AgentText } from '../text/agent-text.tsx'
 import type { Refusal } from './call.ts'
 import { listen } from './stream.ts'
 
+interface ProblemNoteProps {
+  readonly problem: Refusal
+  readonly retry?: () => void
+  /** Puts it away. */
+  readonly seen?: () => void
+}
+
 /** A refusal, in its own words. What can be tried again is tried when the connection is back: the note would be wrong by then. */
-export function ProblemNote({ problem, retry }: { problem: Refusal; retry?: () => void }) {
+export function ProblemNote({ problem, retry, seen }: ProblemNoteProps) {
   useEffect(() => retry && listen({ stale: retry }), [retry])
   return (
     <div class="note bad" role="alert">
@@ -19,6 +26,7 @@ export function ProblemNote({ problem, retry }: { problem: Refusal; retry?: () =
         </ul>
       )}
       {retry && <button onClick={retry}>Try again</button>}
+      {seen && <button onClick={seen}>OK</button>}
     </div>
   )
 }
