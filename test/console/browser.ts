@@ -49,6 +49,8 @@ export class Console {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
     context.setDefaultTimeout(PATIENCE_MS)
+    // what is asked in the moment in which the last route goes is never answered, so one stays
+    await context.route('**/nobody-asks-for-this', (route) => route.abort())
     this.#contexts.push(context)
     const page = await context.newPage()
     this.#watch(page)
