@@ -100,6 +100,10 @@ export function showAdminKey(key: string): void {
   console.error(`admin key (shown once, keep it): ${key}`)
 }
 
+function sayUnwritten({ message }: Error): void {
+  console.error(`countersign: the log cannot be written, and is kept until it can: ${message}`)
+}
+
 /** The policies are read and checked on another core while the modules of the gateway load on this one. */
 export async function startOrExplain(
   config: Config,
@@ -109,11 +113,11 @@ export async function startOrExplain(
   let bundleChild: BundleChild | undefined
   try {
     bundleChild = startBundleChild(config.policies)
-    const [{ startApp }, { createLog }] = await Promise.all([
+    const [{ startApp }, { createLog, standardOutput }] = await Promise.all([
       import('../app.ts'),
       import('../telemetry/log.ts'),
     ])
-    const log = createLog(logLevel)
+    const log = createLog(logLevel, standardOutput(sayUnwritten))
     const parts = { log, bundleChild, webhooks: { inThread: true }, onNewAdminKey }
     return { app: await startApp(config, parts), log }
   } catch (error) {

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { EvidenceRecord } from '../gateway/evidence.ts'
 import type { Origin } from '../gateway/origin.ts'
+import { LogOutput } from './log-output.ts'
 
 /** Members that may hold a secret, wherever a log line might carry them. */
 const REDACTED = [
@@ -27,7 +28,7 @@ const REDACTED = [
 /** Characters that wait while nobody reads the log. What comes beyond them is dropped and counted: a gateway without memory decides nothing. */
 const MOST_WAITING = 16 * 1024 * 1024
 
-export function createLog(level: string, destination: DestinationStream = boundedOutput(1)): Logger {
+export function createLog(level: string, destination: DestinationStream = standardOutput()): Logger {
   const options = {
     level,
     base: null,
@@ -40,9 +41,19 @@ export function createLog(level: string, destination: DestinationStream = bounde
   return log
 }
 
-/** Lines are written beside the event loop, those that queue up meanwhile together; what waits at an orderly exit is flushed. */
-export function boundedOutput(fd: number, mostWaiting = MOST_WAITING): DestinationStream & EventEmitter {
-  return pino.destination({ dest: fd, sync: false, maxLength: mostWaiting })
+/**
+ * What waits at the end of the process is still written. One that is stuck in a write cannot end by itself, whatever its exit code was to be.
+ *
+ * @param onFault is told when the log cannot be written any more, once until it can
+ */
+export function standardOutput(onFault: (error: Error) => void = () => undefined): LogOutput {
+  const output = new LogOutput(1, MOST_WAITING)
+  output.on('fault', onFault)
+  process.once('exit', () => {
+    if (output.isStuck()) process.kill(process.pid, 'SIGKILL')
+    output.flush()
+  })
+  return output
 }
 
 function sayDropped(log: Pick<Logger, 'warn'>, output: EventEmitter): void {

@@ -30,10 +30,29 @@ describe('a gateway whose log nobody reads any more', () => {
 
     const gateway = startProcess(MAIN, settings, { through })
     await until(async () => (await fetch(`http://127.0.0.1:${port}/livez`)).ok)
-    expect(await gateway.kill('SIGTERM')).toMatchObject({ signal: 'SIGKILL' })
+    expect(await gateway.kill('SIGTERM')).toMatchObject({ code: 0 })
 
     const next = startProcess(MAIN, settings)
     await next.lineWhere((line) => line.includes('listening'))
     expect(await next.kill('SIGTERM')).toMatchObject({ code: 0 })
+  })
+})
+
+describe('a gateway whose log cannot be written', () => {
+  it('says so once, answers all the same, and ends as it should', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'cs-unread-'))
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+    const port = String(await freePort())
+    const store = ['--store', `file:${join(directory, 'store')}`]
+    const settings = ['serve', ...store, '--policies', STARTER, '--port', port, '--metrics-port', '0']
+    const through = ['sh', '-c', 'exec "$@" >/dev/full', 'sh']
+
+    const gateway = startProcess(MAIN, settings, { through })
+    // one that hangs is deaf to all else
+    onTestFinished(() => void gateway.kill('SIGKILL'))
+    await until(async () => (await fetch(`http://127.0.0.1:${port}/livez`)).ok)
+    const { code, errors } = await gateway.kill('SIGTERM')
+    expect(code).toBe(0)
+    expect(errors.match(/the log cannot be written, and is kept until it can: ENOSPC/g)).toHaveLength(1)
   })
 })

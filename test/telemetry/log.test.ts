@@ -1,10 +1,20 @@
 import { once } from 'node:events'
-import { constants, createReadStream, mkdtempSync, openSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { boundedOutput, createLog, logEvidence } from '../../src/telemetry/log.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createLog, logEvidence } from '../../src/telemetry/log.ts'
+import { LogOutput } from '../../src/telemetry/log-output.ts'
 import { execFileSync } from '../sync-child.ts'
 
 function capture(level: string): { log: ReturnType<typeof createLog>; text: () => string } {
@@ -18,16 +28,68 @@ function capture(level: string): { log: ReturnType<typeof createLog>; text: () =
   return { log: createLog(level, sink), text: () => text }
 }
 
+function namedPipe(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'cs-log-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  const pipe = join(directory, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  return pipe
+}
+
 describe('the log', () => {
-  it('that nobody reads keeps so much and no more, and says how many lines are missing', async () => {
+  it('is written on when somebody reads it again, with everything that was said meanwhile', async () => {
+    const pipe = namedPipe()
+    const first = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+    const fd = openSync(pipe, 'w')
+    const output = new LogOutput(fd, 1_000)
+    closeSync(first)
+    const fault = once(output, 'fault')
+    const lines = ['one\n', 'two\n', 'three\n']
+    for (const line of lines) output.write(line)
+    expect(await fault).toMatchObject([{ code: 'EPIPE' }])
+    const next = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+    onTestFinished(() => closeSync(next))
+    await once(output, 'drain')
+    closeSync(fd)
+    const text = Buffer.alloc(100)
+    expect(text.toString('utf8', 0, readSync(next, text))).toBe(lines.join(''))
+  })
+
+  it('whose disk is full is nobody’s trouble, says once that it fails, and ends with the process', async () => {
+    const fd = openSync('/dev/full', 'w')
+    onTestFinished(() => closeSync(fd))
+    const output = new LogOutput(fd, 10)
+    const faults: unknown[] = []
+    let dropped = 0
+    output.on('fault', (error) => faults.push(error)).on('drop', () => (dropped += 1))
+    for (const line of ['one\n', 'two\n', 'three\n']) output.write(line)
+    await vi.waitFor(() => expect(faults).toHaveLength(1))
+    expect(faults).toMatchObject([{ code: 'ENOSPC' }])
+    expect(dropped).toBe(1)
+    expect(output.isStuck()).toBe(false)
+    output.flush()
+  })
+
+  it('writes what waits at the end of the process, each line once', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'cs-log-'))
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-    const pipe = join(directory, 'pipe')
-    execFileSync('mkfifo', [pipe])
+    const file = join(directory, 'log')
+    const fd = openSync(file, 'a')
+    onTestFinished(() => closeSync(fd))
+    const output = new LogOutput(fd, 1_000)
+    for (const line of ['one\n', 'two\n', 'three\n']) output.write(line)
+    const drained = once(output, 'drain')
+    output.flush()
+    await drained
+    expect(readFileSync(file, 'utf8').split('\n').sort()).toEqual(['', 'one', 'three', 'two'])
+  })
+
+  it('that nobody reads keeps so much and no more, and says how many lines are missing', async () => {
+    const pipe = namedPipe()
     // open for both: nobody has to read yet
     const fd = openSync(pipe, constants.O_RDWR)
     const most = 256 * 1024
-    const output = boundedOutput(fd, most)
+    const output = new LogOutput(fd, most)
     const log = createLog('info', output)
     const line = 'x'.repeat(1_000)
     for (let i = 0; i < 10_000; i++) log.info(line)
@@ -44,7 +106,7 @@ describe('the log', () => {
     await told
     // a reader of a pipe that somebody may still write to waits for ever, and this process for it
     const closed = once(reader, 'close')
-    ;(output as unknown as { end(): void }).end()
+    closeSync(fd)
     await closed
     const lines = text
       .trimEnd()

@@ -1,0 +1,113 @@
+import { EventEmitter } from 'node:events'
+import { write, writeSync } from 'node:fs'
+
+/** Lines that are written together, characters. */
+const TOGETHER = 16 * 1024
+/** Between two tries while the log cannot be written, ms. */
+const RETRY_MS = 100
+/** A write that takes longer waits for a reader who may never come, ms. */
+const STUCK_MS = 1_000
+/** Longest time for a slow reader at the end of a process, ms. */
+const LAST_LINES_MS = 1_000
+const LAST_TRIES_MS = 10
+
+/**
+ * Lines on their way to a file descriptor, written beside the event loop, in order. What cannot be written, because the disk is full, the terminal is gone
+ * or nobody holds the other end of a pipe, is kept and tried again: nothing that goes wrong here is anybody else's trouble.
+ *
+ * Events: `drop` for each line for which there was no room, `drain` when everything is written, `fault` with the error when writing begins to fail.
+ */
+export class LogOutput extends EventEmitter {
+  readonly #fd: number
+  readonly #most: number
+  #chunks: string[] = []
+  /** Of the first chunk, what is still to be written. */
+  #rest: Uint8Array | undefined
+  #waiting = 0
+  /** When the write that is under way began. */
+  #since: number | undefined
+  /** Until the next try. */
+  #pause: NodeJS.Timeout | undefined
+  #failing = false
+
+  /** @param most characters that wait; what comes beyond them is dropped */
+  constructor(fd: number, most: number) {
+    super()
+    this.#fd = fd
+    this.#most = most
+  }
+
+  write(line: string): void {
+    if (this.#waiting + line.length > this.#most) {
+      this.emit('drop')
+      return
+    }
+    const last = this.#chunks.length - 1
+    const open = this.#chunks[last]
+    // the first one may be under way
+    if (last > 0 && open !== undefined && open.length + line.length <= TOGETHER)
+      this.#chunks[last] = open + line
+    else this.#chunks.push(line)
+    this.#waiting += line.length
+    if (this.#since === undefined && this.#pause === undefined) this.#send()
+  }
+
+  /** Whether a write has been under way for so long that the end of the process would wait for it for ever. */
+  isStuck(): boolean {
+    return this.#since !== undefined && performance.now() - this.#since > STUCK_MS
+  }
+
+  /** Writes what waits, at the end of a process. What nobody takes within a second is lost. */
+  flush(): void {
+    clearTimeout(this.#pause)
+    // the system has what is under way
+    const isBetween = this.#since === undefined
+    const waiting = this.#chunks.splice(isBetween ? 0 : 1)
+    const rest = isBetween ? this.#rest : undefined
+    if (rest !== undefined) waiting.shift()
+    const end = performance.now() + LAST_LINES_MS
+    let left = Buffer.concat([rest ?? Buffer.of(), Buffer.from(waiting.join(''))])
+    while (left.length > 0 && performance.now() < end) left = left.subarray(writtenNow(this.#fd, left))
+  }
+
+  #send(): void {
+    this.#pause = undefined
+    const rest = (this.#rest ??= Buffer.from(this.#chunks[0] ?? ''))
+    this.#since = performance.now()
+    write(this.#fd, rest, (error, written) => {
+      this.#since = undefined
+      if (error) this.#failed(error)
+      else this.#wrote(rest.subarray(written))
+    })
+  }
+
+  #wrote(rest: Uint8Array): void {
+    this.#failing = false
+    this.#rest = rest
+    if (rest.length === 0) {
+      this.#rest = undefined
+      this.#waiting -= this.#chunks.shift()?.length ?? 0
+    }
+    if (this.#chunks.length > 0) this.#send()
+    else this.emit('drain')
+  }
+
+  #failed(error: NodeJS.ErrnoException): void {
+    this.#pause = setTimeout(() => this.#send(), RETRY_MS).unref()
+    // a pipe that is full, and does not block
+    if (this.#failing || error.code === 'EAGAIN') return
+    this.#failing = true
+    this.emit('fault', error)
+  }
+}
+
+/** How many bytes were taken: all of them, too, when nobody ever will. */
+function writtenNow(fd: number, bytes: Uint8Array): number {
+  try {
+    return writeSync(fd, bytes)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return bytes.length
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LAST_TRIES_MS)
+    return 0
+  }
+}
