@@ -90,7 +90,9 @@ async function stand({ proxy, server, left }: Sides, command: readonly string[])
     proxy.clientEnded()
     server.stop()
   }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, leave)
+  // clients close our input or send a signal, then another, and soon the one that nobody hears: the server would be left
+  const told = (): void => (left.signal.aborted ? server.insist() : leave())
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, told)
   // its input may be held open by others when it is gone
   process.stdout.once('error', leave)
   // what is no line ends the client's part, as its end does

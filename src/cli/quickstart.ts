@@ -30,10 +30,11 @@ export async function quickstart(args: readonly string[]): Promise<void> {
   const { config } = loaded
   if (!isEmbedded(config))
     throw usage('the demo keeps its keys beside the embedded store', 'for Redis use `countersign serve`')
+  const asked = untilAskedToStop()
   const { app, welcome } = await begin(loaded)
   console.log(welcome)
   const quiet = linksOnEnter(app)
-  await untilAskedToStop()
+  await asked
   quiet()
   console.log('\nstopping; everything that was answered is on disk')
   await app.close()

@@ -11,6 +11,8 @@ export interface ServerProcess {
    * reads or says nothing any more, though it goes on.
    */
   stop(): void
+  /** Takes the next of these steps at once: whoever waits for us has less patience. */
+  insist(): void
   /** Its exit code when it has ended and everything that it said was heard; 1 when a signal ended it. Rejects when it could not be started, and with LongLine. */
   readonly ended: Promise<number>
 }
@@ -47,14 +49,19 @@ export function startServer(
   const listen = async (): Promise<void> => {
     for await (const { bytes } of linesOf(child.stdout, LONGEST_LINE_BYTES)) await heard(bytes)
   }
-  let stopping = false
+  const steps = [() => child.stdin.end(), () => child.kill('SIGTERM'), () => child.kill('SIGKILL'), leave]
+  let taken = 0
+  let patience: NodeJS.Timeout | undefined
+  const insist = (): void => {
+    if (over) return
+    clearTimeout(patience)
+    steps[taken]?.()
+    taken += 1
+    if (taken < steps.length) patience = setTimeout(insist, PATIENCE_MS)
+  }
+  child.once('close', () => clearTimeout(patience))
   const stop = (): void => {
-    if (over || stopping) return
-    stopping = true
-    child.stdin.end()
-    const steps = [() => child.kill('SIGTERM'), () => child.kill('SIGKILL'), leave]
-    const insist = steps.map((step, i) => setTimeout(step, PATIENCE_MS * (i + 1)))
-    child.once('close', () => insist.forEach(clearTimeout))
+    if (taken === 0) insist()
   }
   // most are gone by then, and `ended` tells of it: one that goes on would leave everybody waiting for its answers
   child.stdin.on('error', stop)
@@ -67,6 +74,7 @@ export function startServer(
   return {
     write: (line) => void child.stdin.write(line),
     stop,
+    insist,
     ended: Promise.all([exited, listening]).then(([code]) => code),
   }
 }

@@ -268,4 +268,12 @@ describe('a gateway that is asked to stop while it starts', () => {
     const { code, lines } = await gateway.kill(signal)
     expect([code, JSON.parse(lines.at(-1) ?? '{}')]).toEqual([0, expect.objectContaining({ msg: 'stopped' })])
   })
+
+  it('so does the one of `npm start`', async () => {
+    const flags = ['--port', '0', '--metrics-port', '0', '--policies', STARTER]
+    const gateway = startProcess(MAIN, ['quickstart', '--store', at('stopped-early'), ...flags])
+    await until(() => Promise.resolve(existsSync(join(directory, 'stopped-early'))))
+    const { code, lines } = await gateway.kill('SIGTERM')
+    expect([code, lines.at(-1)]).toEqual([0, 'stopping; everything that was answered is on disk'])
+  })
 })

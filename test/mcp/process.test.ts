@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { LONGEST_LINE_BYTES } from '../../src/mcp/server-process.ts'
 import { runCli } from '../cli/run.ts'
 import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
@@ -183,6 +183,35 @@ describe('the command', () => {
     // what is said to nobody shows that nobody is there
     ask({ id: 2, method: 'no/method' })
     expect([await ended, done()]).toEqual([[0, null], []])
+  })
+
+  it.each([
+    ['SIGHUP', 'SIGTERM'],
+    ['SIGINT', 'SIGTERM'],
+    ['SIGTERM', 'SIGTERM'],
+  ] as const)('sent %s and then %s, hands it on: no server is left', async (first, second) => {
+    // as many do, it goes on when its input has ended
+    const says = (what: string): string => `process.stderr.write("${what}\\n")`
+    const server = `process.stdin.on("end", () => ${says('eof')}).resume()
+      setInterval(() => {}, 1000); ${says('up')}; process.on("SIGTERM", () => { ${says('told')}; process.exit(0) })`
+    const proxy = spawn(process.execPath, [MAIN, 'mcp', '--', process.execPath, '-e', server], {
+      cwd: directory,
+      env: env(),
+      stdio: ['pipe', 'ignore', 'pipe'],
+    })
+    onTestFinished(() => void proxy.kill('SIGKILL'))
+    const ended = once(proxy, 'exit')
+    const said: string[] = []
+    const until = async (line: string): Promise<void> => {
+      while (!said.join('').includes(line)) await once(proxy.stderr, 'data')
+    }
+    proxy.stderr.setEncoding('utf8').on('data', (text: string) => said.push(text))
+    await until('up')
+    proxy.kill(first)
+    await until('eof')
+    proxy.kill(second)
+    await until('told')
+    expect(await ended).toEqual([0, null])
   })
 
   it('does not start a server without a key', async () => {
