@@ -7,6 +7,7 @@ import { parseDuration } from '../policy/text.ts'
 import { createGate, type Gate } from '../sdk/index.ts'
 import { reachAsAgent } from './credentials.ts'
 import { CliFailure, usage } from './failure.ts'
+import { endAfterLastWords } from './last-words.ts'
 import { visible } from './visible.ts'
 
 export const MCP_USAGE = `countersign mcp [--url URL] [--prefix TEXT] [--task ID] [--max-wait 50s] -- COMMAND [ARGUMENT...]
@@ -91,7 +92,12 @@ async function stand({ proxy, server, left }: Sides, command: readonly string[])
     server.stop()
   }
   // clients close our input or send a signal, then another, and soon the one that nobody hears: the server would be left
-  const told = (): void => (left.signal.aborted ? server.insist() : leave())
+  let wasTold = false
+  const told = (): void => {
+    wasTold = true
+    if (left.signal.aborted) server.insist()
+    else leave()
+  }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, told)
   // its input may be held open by others when it is gone
   process.stdout.once('error', leave)
@@ -110,5 +116,6 @@ async function stand({ proxy, server, left }: Sides, command: readonly string[])
       process.stdin.destroy()
     })
   await Promise.all(underWay)
+  if (wasTold) endAfterLastWords()
   return code
 }

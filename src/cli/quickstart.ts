@@ -6,6 +6,7 @@ import { type Config, isEmbedded, type LoadedConfig, storePath } from '../config
 import { issueKey } from '../gateway/keys.ts'
 import { DEMO_FILE, type DemoCredentials, readDemoCredentials, writeDemoCredentials } from './credentials.ts'
 import { CliFailure, usage } from './failure.ts'
+import { endAfterLastWords } from './last-words.ts'
 import {
   readSettings,
   showAdminKey,
@@ -38,6 +39,7 @@ export async function quickstart(args: readonly string[]): Promise<void> {
   quiet()
   console.log('\nstopping; everything that was answered is on disk')
   await app.close()
+  endAfterLastWords()
 }
 
 /** What fails on the way has the admin key shown all the same: no later start knows it. */

@@ -5,6 +5,7 @@ import type { App } from '../app.ts'
 import { type Config, ConfigError, loadConfig, type LoadedConfig, shownStore } from '../config.ts'
 import { type BundleChild, startBundleChild } from '../policy/directory/start.ts'
 import { CliFailure, EXIT, plainly, refuseMore } from './failure.ts'
+import { endAfterLastWords } from './last-words.ts'
 import { startFailure } from './start-failure.ts'
 
 export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--store file:DIR|redis://HOST] [--policies DIR] ...
@@ -13,8 +14,6 @@ export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--
 
 /** Longest time from the signal on before the process ends anyway, ms. */
 const SHUTDOWN_MS = 9_500
-/** Longest time for the last lines of the log when all else is closed, ms: perhaps nobody reads them. */
-const LAST_LINES_MS = 1_000
 
 /** `countersign serve`: state, policies and metrics as configured; logs as JSON lines on stdout. */
 export async function serve(args: readonly string[]): Promise<void> {
@@ -40,7 +39,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   log.info('shutting down')
   await app.close()
   log.info('stopped')
-  endAfter(LAST_LINES_MS)
+  endAfterLastWords()
 }
 
 export function readConfig(args: readonly string[]): LoadedConfig {
@@ -122,6 +121,7 @@ export async function startOrExplain(
     return { app: await startApp(config, parts), log }
   } catch (error) {
     await bundleChild?.end()
+    endAfterLastWords()
     throw startFailure(config, error)
   }
 }
@@ -133,14 +133,10 @@ export async function startOrExplain(
 export function untilAskedToStop(): Promise<void> {
   return new Promise((resolve) => {
     const stop = (): void => {
-      endAfter(SHUTDOWN_MS)
+      // not with `process.exit`, which waits for whatever the system is doing for us
+      setTimeout(() => process.kill(process.pid, 'SIGKILL'), SHUTDOWN_MS).unref()
       resolve()
     }
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
   })
-}
-
-/** Ends this process unless it has ended by itself. Not with `process.exit`, which waits for whatever is being written, for ever where nobody reads it. */
-function endAfter(ms: number): void {
-  setTimeout(() => process.kill(process.pid, 'SIGKILL'), ms).unref()
 }

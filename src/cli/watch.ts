@@ -1,6 +1,7 @@
 import { prepareDirectory } from '../policy/directory/directory.ts'
 import { type BundleWatch, watchBundle } from '../policy/directory/watch.ts'
 import type { LoadResult, PreparedBundle } from '../policy/load.ts'
+import { endAfterLastWords } from './last-words.ts'
 
 /** What is to be said of a bundle as it lies there. */
 export interface View {
@@ -51,5 +52,6 @@ export async function untilInterrupted(watch: Watching): Promise<void> {
     await Promise.race([interrupted, watch.fault])
   } finally {
     await watch.close()
+    endAfterLastWords()
   }
 }

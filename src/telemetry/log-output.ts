@@ -6,7 +6,7 @@ const TOGETHER = 16 * 1024
 /** Between two tries while the log cannot be written, ms. */
 const RETRY_MS = 100
 /** A write that takes longer waits for a reader who may never come, ms. */
-const STUCK_MS = 1_000
+const STUCK_MS = 500
 /** Longest time for a slow reader at the end of a process, ms. */
 const LAST_LINES_MS = 1_000
 const LAST_TRIES_MS = 10

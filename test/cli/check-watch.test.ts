@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { openSync } from 'node:fs'
+import { existsSync, openSync } from 'node:fs'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { startProcess } from '../crash.ts'
+import { throughFullPipe } from '../full-pipe.ts'
 import { until } from '../gateway-fixture.ts'
 import { runCli, runUnread } from './run.ts'
 
@@ -51,6 +53,15 @@ it('`test --watch` ends, and says why, when its report cannot be written', async
 
 it('`check --watch` ends when nobody reads what it says, with what it found', async () => {
   expect(await runUnread(['check', directory, '--watch'], { cwd: tmpdir() })).toEqual({ code: 3, err: '' })
+})
+
+it('`test --watch` whose output waits for a reader ends when it is asked to', async () => {
+  const report = join(directory, 'report.xml')
+  const args = ['test', STARTER, '--watch', '--junit', report]
+  const child = startProcess(MAIN, args, { through: throughFullPipe() })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await until(() => existsSync(report))
+  expect(await child.kill('SIGTERM')).toMatchObject({ code: 0 })
 })
 
 it.skipIf(process.platform !== 'linux')(

@@ -1,58 +1,50 @@
-import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { startProcess } from '../crash.ts'
 import { until } from '../fault/gateway.ts'
+import { throughFullPipe } from '../full-pipe.ts'
 import { freePort } from '../ports.ts'
-import { execFileSync } from '../sync-child.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/bin/main.js', import.meta.url))
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
 
-describe('a gateway whose log nobody reads any more', () => {
-  it('ends when it is asked to, after everything is closed, and the next one has its store', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'cs-unread-'))
-    onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-    const pipe = join(directory, 'pipe')
-    execFileSync('mkfifo', [pipe])
-    // open for both: it has a reader, who reads nothing
-    const reader = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
-    onTestFinished(() => closeSync(reader))
-    expect(() => {
-      for (;;) writeSync(reader, 'x'.repeat(4_096))
-    }).toThrow('EAGAIN')
-    const port = String(await freePort())
-    const store = ['--store', `file:${join(directory, 'store')}`]
-    const settings = ['serve', ...store, '--policies', STARTER, '--port', port, '--metrics-port', '0']
-    const through = ['sh', '-c', 'pipe=$1; shift; exec "$@" >"$pipe"', 'sh', pipe]
+async function settings(): Promise<{ port: string; flags: string[] }> {
+  const directory = mkdtempSync(join(tmpdir(), 'cs-unread-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  const port = String(await freePort())
+  const store = ['--store', `file:${join(directory, 'store')}`]
+  return { port, flags: [...store, '--policies', STARTER, '--port', port, '--metrics-port', '0'] }
+}
 
-    const gateway = startProcess(MAIN, settings, { through })
-    await until(async () => (await fetch(`http://127.0.0.1:${port}/livez`)).ok)
-    expect(await gateway.kill('SIGTERM')).toMatchObject({ code: 0 })
+const answers = (port: string): Promise<void> =>
+  until(async () => (await fetch(`http://127.0.0.1:${port}/livez`)).ok)
 
-    const next = startProcess(MAIN, settings)
-    await next.lineWhere((line) => line.includes('listening'))
-    expect(await next.kill('SIGTERM')).toMatchObject({ code: 0 })
-  })
-})
-
-describe('a gateway whose log cannot be written', () => {
-  it('says so once, answers all the same, and ends as it should', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'cs-unread-'))
-    onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-    const port = String(await freePort())
-    const store = ['--store', `file:${join(directory, 'store')}`]
-    const settings = ['serve', ...store, '--policies', STARTER, '--port', port, '--metrics-port', '0']
-    const through = ['sh', '-c', 'exec "$@" >/dev/full', 'sh']
-
-    const gateway = startProcess(MAIN, settings, { through })
+it.each(['serve', 'quickstart'])(
+  '%s whose output nobody reads any more ends when it is asked to, after everything is closed, and the next one has its store',
+  async (command) => {
+    const { port, flags } = await settings()
+    const gateway = startProcess(MAIN, [command, ...flags], { through: throughFullPipe() })
     // one that hangs is deaf to all else
     onTestFinished(() => void gateway.kill('SIGKILL'))
-    await until(async () => (await fetch(`http://127.0.0.1:${port}/livez`)).ok)
-    const { code, errors } = await gateway.kill('SIGTERM')
-    expect(code).toBe(0)
-    expect(errors.match(/the log cannot be written, and is kept until it can: ENOSPC/g)).toHaveLength(1)
-  })
+    await answers(port)
+    expect(await gateway.kill('SIGTERM')).toMatchObject({ code: 0 })
+
+    const next = startProcess(MAIN, ['serve', ...flags])
+    await next.lineWhere((line) => line.includes('listening'))
+    expect(await next.kill('SIGTERM')).toMatchObject({ code: 0 })
+  },
+)
+
+it('a gateway whose log cannot be written says so once, answers all the same, and ends as it should', async () => {
+  const { port, flags } = await settings()
+  const through = ['sh', '-c', 'exec "$@" >/dev/full', 'sh']
+  const gateway = startProcess(MAIN, ['serve', ...flags], { through })
+  onTestFinished(() => void gateway.kill('SIGKILL'))
+  await answers(port)
+  const { code, errors } = await gateway.kill('SIGTERM')
+  expect(code).toBe(0)
+  expect(errors.match(/the log cannot be written, and is kept until it can: ENOSPC/g)).toHaveLength(1)
 })

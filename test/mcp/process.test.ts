@@ -214,6 +214,17 @@ describe('the command', () => {
     expect(await ended).toEqual([0, null])
   })
 
+  it('ends when it is told to, though its client reads nothing of what the server has said', async () => {
+    const says = `process.stderr.write("up"); for (;;) require("node:fs").writeSync(1, '{"jsonrpc":"2.0","method":"x"}\\n')`
+    const command = [MAIN, 'mcp', '--', process.execPath, '-e', says]
+    const proxy = spawn(process.execPath, command, { cwd: directory, env: env(), stdio: 'pipe' })
+    onTestFinished(() => void proxy.kill('SIGKILL'))
+    const ended = once(proxy, 'exit')
+    await once(proxy.stderr, 'data')
+    proxy.kill('SIGTERM')
+    expect(await ended).toEqual([1, null])
+  })
+
   it('does not start a server without a key', async () => {
     const { code, err } = await run(['--', 'touch', 'started'], { env: { COUNTERSIGN_URL: world.url } })
     expect([code, err.includes('COUNTERSIGN_AGENT_KEY')]).toEqual([2, true])
