@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -37,7 +37,7 @@ async function answers(url: string): Promise<boolean> {
 }
 
 async function privateGateway(): Promise<DemoGateway> {
-  const directory = await mkdtemp(join(tmpdir(), 'countersign-demo-'))
+  const directory = temporaryDirectory()
   const args = [
     '--port',
     '0',
@@ -62,9 +62,19 @@ async function privateGateway(): Promise<DemoGateway> {
   }
   return {
     credentials,
-    close: async () => {
-      await app.close()
-      await rm(directory, { recursive: true, force: true })
-    },
+    close: () => app.close(),
   }
+}
+
+/** For a gateway of which nothing is left, however the demo ends. */
+function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'countersign-demo-'))
+  const remove = (): void => rmSync(directory, { recursive: true, force: true })
+  process.once('exit', remove)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => {
+      remove()
+      process.kill(process.pid, signal)
+    })
+  return directory
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -10,6 +10,18 @@ it('the demo plays its whole story by itself and exits 0', async () => {
   const { code, lines, errors } = await demo.ended
   expect([code, errors]).toEqual([0, ''])
   expect(lines.join('\n')).toMatch(/used/)
+})
+
+it('a demo that is broken off leaves nothing of its gateway behind', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'cs-demo-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const through = ['sh', '-c', `TMPDIR=${directory} exec "$@"`, 'sh']
+  const demo = startProcess(MAIN, ['demo', '--auto', '--url', 'http://127.0.0.1:1'], { through })
+  await demo.lineWhere(() => true)
+  const own = (): string[] => readdirSync(directory).filter((name) => name.startsWith('countersign-demo-'))
+  const before = own()
+  const { signal } = await demo.kill('SIGINT')
+  expect([before.length, signal, own()]).toEqual([1, 'SIGINT', []])
 })
 
 interface Demo {
