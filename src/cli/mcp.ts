@@ -76,7 +76,7 @@ interface Sides {
 }
 
 /** Until one side is gone; then the other one goes, too. */
-async function stand({ proxy, server, left }: Sides, command: readonly string[]): Promise<number> {
+function stand({ proxy, server, left }: Sides, command: readonly string[]): Promise<number> {
   const underWay = new Set<Promise<void>>()
   const listen = async (): Promise<void> => {
     for await (const { bytes } of linesOf(process.stdin, LONGEST_LINE_BYTES)) {
@@ -91,14 +91,6 @@ async function stand({ proxy, server, left }: Sides, command: readonly string[])
     proxy.clientEnded()
     server.stop()
   }
-  // clients close our input or send a signal, then another, and soon the one that nobody hears: the server would be left
-  let wasTold = false
-  const told = (): void => {
-    wasTold = true
-    if (left.signal.aborted) server.insist()
-    else leave()
-  }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, told)
   // its input may be held open by others when it is gone
   process.stdout.once('error', leave)
   // what is no line ends the client's part, as its end does
@@ -106,7 +98,7 @@ async function stand({ proxy, server, left }: Sides, command: readonly string[])
     if (cause instanceof LongLine) note(`no more is read of the client: ${cause.message}`)
     leave()
   })
-  const code = await server.ended
+  const standing = server.ended
     .catch((cause: unknown) => {
       const became = cause instanceof LongLine ? 'was stopped' : 'cannot be run'
       throw new CliFailure(`\`${command[0] ?? ''}\` ${became}: ${(cause as Error).message}`, { cause })
@@ -115,7 +107,16 @@ async function stand({ proxy, server, left }: Sides, command: readonly string[])
       proxy.serverEnded()
       process.stdin.destroy()
     })
-  await Promise.all(underWay)
-  if (wasTold) endAfterLastWords()
-  return code
+    .then(async (code) => {
+      await Promise.all(underWay)
+      return code
+    })
+  // clients close our input or send a signal, then another, and soon the one that nobody hears: the server would be left
+  const told = (): void => {
+    if (left.signal.aborted) server.insist()
+    else leave()
+    void standing.then(endAfterLastWords, endAfterLastWords)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, told)
+  return standing
 }
