@@ -7,7 +7,7 @@ import type { Guard } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { closingMessage, endOfReview } from './ending.ts'
 import type { KnownFreezes } from './known.ts'
-import { read, unchanged, type Versioned } from './records.ts'
+import { readAgain, unchanged, type Versioned } from './records.ts'
 import type { Plan } from './transact.ts'
 
 /*
@@ -22,9 +22,11 @@ export function freezesOf(deps: Deps, tenant: string): KnownFreezes | Promise<Kn
   return deps.freezes.get(tenant) ?? freezesNow(deps, tenant)
 }
 
-/** Read afresh: for answers that commit nothing. */
+/** Read afresh: for answers that commit nothing. Every poll does, and the record may hold a thousand names with their reasons. */
 export async function freezesNow(deps: Deps, tenant: string): Promise<KnownFreezes> {
-  const record = await read(deps.store, tenant, 'freezes', FREEZES)
+  const known = deps.freezes.get(tenant)
+  const record = await readAgain(deps.store, tenant, ['freezes', FREEZES], known?.record)
+  if (known !== undefined && known.record === record) return known
   const fresh = { freezes: record?.value ?? NEVER_FROZEN, record }
   deps.freezes.set(tenant, fresh)
   return fresh

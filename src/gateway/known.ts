@@ -1,7 +1,7 @@
 import type { Freezes } from '../domain/freeze.ts'
 import type { Destination } from '../domain/webhook.ts'
 import type { IndexEntry } from '../store/store.ts'
-import type { INDEX, Version } from './records.ts'
+import type { INDEX, Version, Versioned } from './records.ts'
 
 /* What an instance keeps in memory of a tenant. It may be stale: every commit that rests on it guards it. */
 
@@ -9,7 +9,7 @@ import type { INDEX, Version } from './records.ts'
 export interface KnownFreezes {
   readonly freezes: Freezes
   /** The record; undefined when there is none. */
-  readonly record: Version | undefined
+  readonly record: Versioned<Freezes> | undefined
 }
 
 /** The destinations of a tenant, as they were last read. */

@@ -9,7 +9,7 @@ import type { ApprovalToken } from '../domain/token.ts'
 import type { Destination } from '../domain/webhook.ts'
 import type { FiredRule, History } from '../policy/snapshot.ts'
 import type { ReviewRequirement, Risk } from '../domain/decision.ts'
-import type { Guard, Store, Write } from '../store/store.ts'
+import type { Guard, Store, StoredRecord, Write } from '../store/store.ts'
 import type { TraceContext } from './origin.ts'
 
 /** Every kind of record that a tenant's partition holds, by its type in the store. */
@@ -161,9 +161,24 @@ export async function read<K extends RecordType>(
   id: string,
 ): Promise<Versioned<Records[K]> | undefined> {
   const record = await store.get(tenant, type, id)
-  if (record === undefined) return undefined
-  const { body, revision, commitId } = record
+  return record && parsed<K>(record)
+}
+
+function parsed<K extends RecordType>({ body, revision, commitId }: StoredRecord): Versioned<Records[K]> {
   return { value: JSON.parse(body) as Records[K], revision, commitId }
+}
+
+/** The same, of what is read often and changes seldom: as long as the store has what is known already, its text is not looked into. */
+export async function readAgain<K extends RecordType>(
+  store: Store,
+  tenant: string,
+  [type, id]: readonly [K, string],
+  known: Versioned<Records[K]> | undefined,
+): Promise<Versioned<Records[K]> | undefined> {
+  const record = await store.get(tenant, type, id)
+  if (record === undefined) return undefined
+  const isKnown = known?.revision === record.revision && known.commitId === record.commitId
+  return isKnown ? known : parsed<K>(record)
 }
 
 /** For those who look at many records: what is wrong with one must not hide the others. A store that cannot be asked is no broken record. */
