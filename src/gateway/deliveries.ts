@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../contract/defined.ts'
 import { GatewayError } from '../contract/errors.ts'
 import type { DeliveriesQuery, DeliveryList, DeliveryView, RedeliverRange } from '../contract/webhook.ts'
@@ -14,8 +15,14 @@ import { type Plan, storeCall, transact } from './transact.ts'
 
 const PAGE = 25
 const SCAN = 1_000
-/** Deliveries that are asked for again in one commit: of thousands each by itself, whoever asks would not hear the end of it. */
+/** Deliveries that are read in one turn of the event loop: each may hold a whole payload. */
+const CHUNK = 25
+/**
+ * Deliveries that are asked for again in one commit: of thousands each by itself, whoever asks would not hear the end of it. And characters of what they send: more
+ * than a few payloads hold up whatever else is committed, and a commit takes 16 Mi.
+ */
 const TOGETHER = 50
+const UNITS_TOGETHER = 1024 * 1024
 
 /** Deliveries of a destination, newest first. @throws GatewayError `not_found`, `invalid_request` for a cursor that is not ours */
 export async function listDeliveries(
@@ -30,7 +37,7 @@ export async function listDeliveries(
   const answer = (): DeliveryList => ({ deliveries, ...(unreadable.length === 0 ? {} : { unreadable }) })
   let after = query.cursor === undefined ? undefined : decodeCursor(query.cursor, DELIVERY_ID)
   for (let looked = 0; looked < SCAN;) {
-    const bounds = { reverse: true, limit: limit + 1, ...(after === undefined ? {} : { after }) }
+    const bounds = { reverse: true, limit: CHUNK, ...(after === undefined ? {} : { after }) }
     const entries = await storeCall(() => deps.store.range(tenant, INDEX.deliveries(id), bounds))
     const records = await storeCall(() => recordsAt(deps, tenant, entries))
     for (const [i, entry] of entries.entries()) {
@@ -42,7 +49,8 @@ export async function listDeliveries(
       after = entry
     }
     looked += entries.length
-    if (entries.length <= limit) return answer()
+    if (entries.length < CHUNK) return answer()
+    await nextTurn()
   }
   return { ...answer(), next_cursor: encodeCursor(after) }
 }
@@ -76,16 +84,36 @@ export async function redeliverRange(
     const bounds = { ...span, limit: TOGETHER, ...(after === undefined ? {} : { after }) }
     const entries = await storeCall(() => deps.store.range(tenant, INDEX.deliveries(id), bounds))
     const records = await storeCall(() => recordsAt(deps, tenant, entries))
-    const isWanted = (record: (typeof records)[number]): boolean =>
-      record !== undefined && record !== 'broken' && record.state === state
-    const wanted = entries.filter((_, i) => isWanted(records[i])).map(({ member }) => member)
+    const wanted = entries.flatMap(({ member }, i) => {
+      const record = records[i]
+      const isWanted = record !== undefined && record !== 'broken' && record.state === state
+      return isWanted ? [{ member, units: record.body.length }] : []
+    })
     // the timer may forget one meanwhile
-    if (wanted.length > 0) count += await again(deps, acting, wanted)
+    for (const part of partsOf(wanted)) {
+      count += await again(deps, acting, part)
+      await nextTurn()
+    }
     after = entries.at(-1)
     if (entries.length < TOGETHER) break
   }
   deps.deliverer.wake(tenant)
   return count
+}
+
+/** As many as one commit may take, and one at the least. */
+function partsOf(wanted: readonly { readonly member: string; readonly units: number }[]): string[][] {
+  const parts: string[][] = []
+  let room = 0
+  for (const { member, units } of wanted) {
+    if (units > room || parts.length === 0) {
+      parts.push([])
+      room = UNITS_TOGETHER
+    }
+    parts.at(-1)?.push(member)
+    room -= units
+  }
+  return parts
 }
 
 /** In one commit. Answers how many of them there are. */

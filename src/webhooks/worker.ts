@@ -201,10 +201,14 @@ class OutboxWorker implements Worker {
     this.#tries.add(trying)
   }
 
-  async #record({ tenant, destination, id }: Item, { sent, seconds, createdAt }: Posted): Promise<void> {
+  async #record(
+    { tenant, destination, id }: Item,
+    { sent, seconds, createdAt, units }: Posted,
+  ): Promise<void> {
     const { store } = this.#deps
     const tried = triedBy(sent, this.#options.wall())
-    const state = await this.#outcomes.record(tenant, { id, destination: destination.id, tried })
+    const made = { id, destination: destination.id, tried }
+    const state = await this.#outcomes.record(tenant, made, units)
     if (state === undefined) return
     const result = state === 'waiting' ? 'retry' : state
     const lag = state === 'delivered' ? { lagMs: store.now() - createdAt } : {}
@@ -232,6 +236,8 @@ interface Posted {
   readonly sent: Sent
   readonly seconds: number
   readonly createdAt: number
+  /** Of the body, in characters. */
+  readonly units: number
 }
 
 /** Undefined when there was nothing to do, or the gateway stops or stood still: then it is made again. */
@@ -267,7 +273,7 @@ async function post(
   if (sent.kind === 'failed' && sent.code === 'stopped') return undefined
   const failed = triedBy(sent, wall()).result !== 'success'
   span.end(failed ? { code: codeOf(sent), ours: false } : undefined)
-  return { sent, seconds: (performance.now() - start) / 1_000, createdAt }
+  return { sent, seconds: (performance.now() - start) / 1_000, createdAt, units: body.length }
 }
 
 /** What an answer means: 2xx is delivered; 410 is goodbye; everything else, redirects too, is tried again. `now` is by the clock of the receiver. */
