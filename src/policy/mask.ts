@@ -24,11 +24,10 @@ export function maskPayload(
       return tag(value)
     }
     if (open.length === 0 || value === null || typeof value !== 'object') return value
+    const further = byStep(open, at.length)
     const within = (step: string | number): JsonValue => {
-      const next = [...at, step]
-      const rest = open.filter((steps) => steps[at.length] === step)
       const child = (value as { readonly [step: string | number]: JsonValue })[step] as JsonValue
-      return mask(child, next, rest)
+      return mask(child, [...at, step], further.get(step) ?? [])
     }
     if (Array.isArray(value)) return value.map((_, i) => within(i))
     // a member may be named `__proto__`: fromEntries defines it as it stands
@@ -39,6 +38,19 @@ export function maskPayload(
 }
 
 type Steps = readonly (string | number)[]
+
+/** Paths by their step at a depth: a payload may have ten thousand members, and each of them be sensitive. */
+function byStep(paths: readonly Steps[], depth: number): ReadonlyMap<string | number, readonly Steps[]> {
+  const found = new Map<string | number, Steps[]>()
+  for (const steps of paths) {
+    const step = steps[depth]
+    if (step === undefined) continue
+    const same = found.get(step)
+    if (same === undefined) found.set(step, [steps])
+    else same.push(steps)
+  }
+  return found
+}
 
 function stepsOf(field: string): Steps[] {
   const parsed = parseField(field)

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
 import { canonicalJson } from '../../src/domain/digest.ts'
 import { maskPayload } from '../../src/policy/mask.ts'
+import { cpuMs } from '../growth.ts'
 
 const tag = (value: JsonValue): string => `<${canonicalJson(value)}>`
 const mask = (payload: JsonObject, sensitive?: readonly string[]) => maskPayload(payload, sensitive, tag)
@@ -22,6 +23,12 @@ describe('masking', () => {
       payload: { ...payload, card: '<{"cvc":123,"number":"4"}>' },
       masked: ['/card'],
     })
+  })
+
+  it('is soon done with a hundred thousand members, each of them sensitive: to look at each for each would take minutes', () => {
+    const many = 100_000
+    const payload = Object.fromEntries(Array.from({ length: many }, (_, i) => [`m${i}`, i]))
+    expect(cpuMs(() => expect(mask(payload).masked).toHaveLength(many))).toBeLessThan(10_000)
   })
 
   it('replaces everything when nobody can tell what is sensitive', () => {
