@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../contract/defined.ts'
 import type { ThreadView } from '../contract/reviewer.ts'
 import type { Quorum } from '../domain/quorum.ts'
@@ -41,7 +42,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
   const tenant = snapshot?.directory.tenants.get(thread.tenant)
   const [freezes, revisions, comments, earlier, limits, evidence] = await Promise.all([
     freezesOf(deps, thread.tenant),
-    revisionsOf(deps, thread),
+    revisionsOf(deps, caller, thread),
     commentsOf(deps, thread, tenant),
     earlierCalls(deps, thread),
     limitStates(deps, snapshot, thread),
@@ -50,22 +51,22 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
   const current = revisions.at(-1)
   if (current === undefined) throw new TypeError('a thread without its revision')
   const tool = snapshot?.tools.get(thread.tool)
-  const shown = payloadFor(deps, caller, thread, current)
+  const { record, shown } = current
   return {
     ...summaryOf(deps, snapshot, { caller, thread, freezes }),
-    ...(current.claims as object),
-    ...defined({ action_hash: digestsOf(current, shown).action_hash }),
+    ...(record.claims as object),
+    ...defined({ action_hash: digestsOf(record, shown).action_hash }),
     ...shown,
-    warnings: warningsIn(current, shown),
-    digest: current.digest,
-    rules: current.fired.map((rule) => ({ ...rule })),
-    policy_revision: current.policy_revision,
+    warnings: warningsIn(record, shown),
+    digest: record.digest,
+    rules: record.fired.map((rule) => ({ ...rule })),
+    policy_revision: record.policy_revision,
     policy_risk: thread.policy_risk,
     ...(tool === undefined ? {} : { tool_description: tool.description }),
     ...(tool?.reversibility === undefined ? {} : { reversibility: tool.reversibility }),
     labels: [...(tool?.labels ?? [])],
     sensitive: [...(tool?.sensitive ?? [])],
-    revisions: revisions.map((one) => revisionView(one, payloadFor(deps, caller, thread, one))),
+    revisions: revisions.map(({ record: one, shown: theirs }) => revisionView(one, theirs)),
     votes: thread.votes.map((one) => voteView(thread, tenant, one)),
     seats: quorumOf(deps, tenant, thread).seats.map(seatView),
     ...votersOf(deps, tenant, { caller, thread, freezes }),
@@ -79,10 +80,27 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
   }
 }
 
-async function revisionsOf(deps: Deps, thread: Thread): Promise<RevisionRecord[]> {
-  const numbers = Array.from({ length: thread.revision }, (_, i) => revisionId(thread.thread_id, i + 1))
-  const records = await Promise.all(numbers.map((id) => read(deps.store, thread.tenant, 'revision', id)))
-  return records.flatMap((record) => (record === undefined ? [] : [record.value]))
+interface ShownRevision {
+  readonly record: RevisionRecord
+  readonly shown: ReturnType<typeof payloadFor>
+}
+
+/** Of so many revisions whatever is asked of others waits: each may hold a whole request body. */
+const TOGETHER = 2
+
+async function revisionsOf(deps: Deps, caller: Caller, thread: Thread): Promise<ShownRevision[]> {
+  const { tenant, thread_id, revision: last } = thread
+  const found: ShownRevision[] = []
+  for (let first = 1; first <= last; first += TOGETHER) {
+    if (first > 1) await nextTurn()
+    const ids = Array.from({ length: Math.min(TOGETHER, last - first + 1) }, (_, i) =>
+      revisionId(thread_id, first + i),
+    )
+    const records = await Promise.all(ids.map((id) => read(deps.store, tenant, 'revision', id)))
+    for (const one of records)
+      if (one) found.push({ record: one.value, shown: payloadFor(deps, caller, thread, one.value) })
+  }
+  return found
 }
 
 /** What the action is and looks like, as the caller may see it. */
