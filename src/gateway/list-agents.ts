@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../contract/defined.ts'
 import type { AgentList, AgentView } from '../contract/reviewer.ts'
 import type { AgentEntry, Tenant } from '../policy/snapshot.ts'
@@ -17,7 +18,7 @@ export async function listAgents(deps: Deps, caller: Caller): Promise<AgentList>
   const tenant = snapshot?.directory.tenants.get(caller.tenant)
   const agents = [...(tenant?.agents.values() ?? [])]
   const { freezes } = await listFreezes(deps, caller.tenant)
-  const issued = await storeCall(() => Promise.all(agents.map(({ id }) => issuedAt(deps, caller.tenant, id))))
+  const issued = await storeCall(() => keysIssued(deps, caller.tenant, agents))
   return { agents: agents.map((agent, i) => agentView(tenant, agent, issued[i])), freezes }
 }
 
@@ -35,6 +36,23 @@ function agentView(tenant: Tenant | undefined, agent: AgentEntry, issued: number
       key_issued_at: issued === undefined ? undefined : isoTime(issued),
     }),
   }
+}
+
+/** Agents whose keys are looked for in one turn of the event loop: a tenant may have thousands. */
+const TOGETHER = 200
+
+async function keysIssued(
+  deps: Deps,
+  tenant: string,
+  agents: readonly AgentEntry[],
+): Promise<(number | undefined)[]> {
+  const issued: (number | undefined)[] = []
+  while (issued.length < agents.length) {
+    if (issued.length > 0) await nextTurn()
+    const some = agents.slice(issued.length, issued.length + TOGETHER)
+    issued.push(...(await Promise.all(some.map(({ id }) => issuedAt(deps, tenant, id)))))
+  }
+  return issued
 }
 
 async function issuedAt(deps: Deps, tenant: string, agent: string): Promise<number | undefined> {
