@@ -266,6 +266,6 @@ function nameOf(partition: string, kind: string, id: string): string {
 }
 
 /** One string for two. */
-function indexName(partition: string, name: string): string {
+export function indexName(partition: string, name: string): string {
   return `${partition.length},${partition}${name}`
 }
