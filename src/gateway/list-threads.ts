@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ThreadList, ThreadsQuery, ThreadSummary } from '../contract/reviewer.ts'
 import { HOLDER_NAME, TASK_ID, THREAD_ID } from '../domain/id.ts'
 import { claimOf, type Thread } from '../domain/thread.ts'
@@ -14,7 +15,7 @@ import { storeCall } from './transact.ts'
 const PAGE = 25
 /** Most records one page looks at: a rare filter answers with a short page and a cursor, never with a long wait. */
 const SCAN = 1_000
-/** Most records that are read at once. */
+/** Most records that are read at once, in one turn of the event loop. */
 const CHUNK = 200
 
 /**
@@ -51,6 +52,7 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
       return { ...answerOf(page), ...cursorOf(page) }
     looked += entries.length
     if (entries.length < size) return answerOf(page)
+    await nextTurn()
   }
   return { ...answerOf(page), ...cursorOf(page) }
 }
