@@ -88,20 +88,45 @@ async function* inMemory(run: readonly Sortable[]): AsyncGenerator<Sortable> {
   yield* run
 }
 
-/** Of all runs the least, again and again; there are few runs, so they are simply looked through. */
+/** A run, and the first of its keys that was not yet taken. */
+interface Head {
+  readonly run: AsyncIterator<Sortable>
+  readonly first: Sortable
+}
+
+/** Of all runs the least, again and again: of ten million keys there are four hundred runs, so the least is kept on top of a heap. */
 async function* merged(runs: readonly AsyncIterator<Sortable>[]): AsyncGenerator<Sortable> {
-  const heads = await Promise.all(runs.map((run) => run.next()))
-  for (;;) {
-    let least = -1
-    for (const [i, head] of heads.entries()) {
-      if (head.done) continue
-      const best = heads[least]
-      if (best === undefined || best.done || compare(head.value, best.value) < 0) least = i
-    }
-    const head = heads[least]
-    const run = runs[least]
-    if (head === undefined || head.done || run === undefined) return
-    yield head.value
-    heads[least] = await run.next()
+  const heads = await Promise.all(runs.map(headOf))
+  const heap = heads.filter((head) => head !== undefined)
+  heap.sort((a, b) => compare(a.first, b.first))
+  for (let least = heap[0]; least !== undefined; least = heap[0]) {
+    yield least.first
+    const next = (await headOf(least.run)) ?? heap.pop()
+    if (next === undefined || heap.length === 0) return
+    sink(heap, next)
   }
+}
+
+async function headOf(run: AsyncIterator<Sortable>): Promise<Head | undefined> {
+  const { done, value } = await run.next()
+  return done === true ? undefined : { run, first: value as Sortable }
+}
+
+/** Puts it in the place of the top, and lets it sink to where nothing below it is less. */
+function sink(heap: Head[], head: Head): void {
+  let at = 0
+  for (;;) {
+    const child = lesserChild(heap, at)
+    const below = heap[child]
+    if (below === undefined || compare(head.first, below.first) <= 0) break
+    heap[at] = below
+    at = child
+  }
+  heap[at] = head
+}
+
+function lesserChild(heap: readonly Head[], at: number): number {
+  const left = 2 * at + 1
+  const [one, other] = [heap[left], heap[left + 1]]
+  return one !== undefined && other !== undefined && compare(other.first, one.first) < 0 ? left + 1 : left
 }

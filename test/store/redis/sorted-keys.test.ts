@@ -20,6 +20,30 @@ describe('sorted keys', () => {
       { numRuns: 150 },
     )
   })
+
+  it('are compared no more often where there are many runs: each key with few of them', async () => {
+    const comparedAmong = async (runs: number): Promise<number> => {
+      const [runKeys, keys] = [20, runs * 20]
+      const pages = Array.from({ length: runs }, (_, run) =>
+        Array.from({ length: runKeys }, (_, i) => String((run + i * runs) % keys).padStart(8, '0')),
+      )
+      let looks = 0
+      const partsOf = (key: string): readonly string[] =>
+        ({
+          get 0() {
+            looks += 1
+            return key
+          },
+          length: 1,
+        }) as unknown as readonly string[]
+      let found = 0
+      for await (const _ of sortedKeys(each(pages), partsOf, runKeys)) found += 1
+      expect(found).toBe(keys)
+      return looks / keys
+    }
+    const [few, many] = [await comparedAmong(8), await comparedAmong(256)]
+    expect(many / few).toBeLessThan(4)
+  })
 })
 
 async function* each(pages: readonly string[][]): AsyncGenerator<string[]> {
