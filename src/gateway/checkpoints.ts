@@ -7,6 +7,7 @@ import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
 import type { Write } from '../store/store.ts'
 import type { Deps } from './deps.ts'
 import { isoTime } from './evidence.ts'
+import { FIRST_PAGE, pageBehind } from './pace.ts'
 import { type CheckpointRecord, INDEX, put, read, remove, unchanged } from './records.ts'
 import { type Plan, readConfirmed, transact } from './transact.ts'
 
@@ -19,7 +20,7 @@ export interface LogIdentity {
 }
 
 const HEAD = 'head'
-/** Records hashed in one turn of the event loop. A record may hold a whole request body. */
+/** Records hashed in one turn of the event loop, at the most. */
 const PAGE = 100
 /** Records of one checkpoint: under load there would be more and more. */
 const MOST_RECORDS = 10_000
@@ -72,13 +73,15 @@ export async function makeCheckpoint(deps: Deps, identity: LogIdentity, tenant: 
 
 async function extended(deps: Deps, tenant: string, tree: MerkleTree): Promise<MerkleTree> {
   await holdsLast(deps, tenant, tree.size)
+  let page = FIRST_PAGE
   for (let now = tree; ;) {
-    const events = await deps.store.events(tenant, now.size, PAGE)
+    const events = await deps.store.events(tenant, now.size, page)
     now = grown(
       now,
       events.map(({ body }) => leafHash(body)),
     )
-    if (events.length < PAGE || now.size - tree.size >= MOST_RECORDS) return now
+    if (events.length < page || now.size - tree.size >= MOST_RECORDS) return now
+    page = pageBehind(page, events, PAGE)
     await nextTurn()
   }
 }
