@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RISKS } from '../domain/decision.ts'
 import { type FreezeKind, frozenNow, kindOf } from '../domain/freeze.ts'
 import type { Snapshot } from '../policy/snapshot.ts'
@@ -27,6 +28,16 @@ export interface Census {
 /** Threads that are read to see whom they wait for. */
 const LOOKED_AT = 200
 
+/** Tenants that are looked at in one turn of the event loop: there may be thousands, and a census is made for each scrape. */
+const TENANTS_TOGETHER = 50
+
+async function* inTurns(tenants: readonly string[]): AsyncGenerator<string> {
+  for (const [i, tenant] of tenants.entries()) {
+    if (i > 0 && i % TENANTS_TOGETHER === 0) await nextTurn()
+    yield tenant
+  }
+}
+
 /** Counts index entries where they are: beside the few threads that wait longest nothing is read, whatever waits. */
 export async function census(deps: Deps): Promise<Census> {
   const tenants = await listTenants(deps)
@@ -48,7 +59,7 @@ async function waitingThreads(
   const now = deps.store.now()
   const pending = new Map(RISKS.map((risk) => [risk as string, { count: 0, oldestAgeMs: 0 }]))
   const oldest: Waiting[] = []
-  for (const tenant of tenants) {
+  for await (const tenant of inTurns(tenants)) {
     for (const risk of RISKS) {
       const index = INDEX.pending(risk)
       const found = await deps.store.range(tenant, index, { limit: LOOKED_AT })
@@ -95,7 +106,7 @@ async function waitingDeliveries(deps: Deps): Promise<Pick<Census, 'deliveries' 
   const now = deps.store.now()
   let deliveries = 0
   let overdueMs = 0
-  for (const tenant of await webhookTenants(deps))
+  for await (const tenant of inTurns(await webhookTenants(deps)))
     for (const destination of await destinations(deps, tenant)) {
       const index = INDEX.outbox(destination.id)
       deliveries += await deps.store.count(tenant, index)
@@ -115,7 +126,7 @@ async function dueAt(deps: Deps, tenant: string, index: string): Promise<number>
 /** Read from the store and not from memory: the gateway that counts may not have been asked for the tenant since. */
 async function frozenScopes(deps: Deps, tenants: readonly string[]): Promise<Census['frozen']> {
   const frozen = new Map<FreezeKind, number>()
-  for (const tenant of tenants) {
+  for await (const tenant of inTurns(tenants)) {
     const record = await read(deps.store, tenant, 'freezes', FREEZES)
     for (const freeze of record === undefined ? [] : frozenNow(record.value)) {
       const kind = kindOf(freeze)
