@@ -47,7 +47,8 @@ async function everythingDies(id: string): Promise<void> {
   await until(async () => {
     const { body } = await world.admin<DeliveryList>('GET', `webhooks/${id}/deliveries`)
     const tries = body.deliveries.flatMap(({ next_at }) => (next_at === undefined ? [] : Date.parse(next_at)))
-    world.clock.now = Math.max(world.clock.now, ...tries)
+    // to the next one only: with tries that were passed by it may take five days, and who fails for so long is paused
+    if (tries.length > 0) world.clock.now = Math.max(world.clock.now, Math.min(...tries))
     return body.deliveries.every(({ state }) => state === 'dead')
   })
 }
