@@ -16,6 +16,7 @@ import type { LogIdentity } from './gateway/checkpoints.ts'
 import type { Deps } from './gateway/deps.ts'
 import { issueLink, type Person } from './gateway/login-links.ts'
 import { createLoadNotes, type LoadNotes } from './gateway/load-notes.ts'
+import { createOutboxRoom } from './gateway/outbox-room.ts'
 import { ownSecrets } from './gateway/secrets.ts'
 import { startTimer, type Timer } from './gateway/timer.ts'
 import type { WebhookPorts } from './http/deps.ts'
@@ -218,6 +219,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     destinations: new Map(),
     freezes: new Map(),
     sweeps: new Map(),
+    outboxRoom: createOutboxRoom(),
     epochs: new Map(),
     deliverer: webhooks.deliverer,
     threadUrl: (thread) => threadUrl(site(), thread),

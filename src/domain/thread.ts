@@ -161,9 +161,9 @@ export function isExpired(thread: Thread, now: number): boolean {
   return transition(thread.status, 'expire') !== undefined && thread.approval?.collected_at === undefined
 }
 
-/** Reminders and escalations of the current revision that have come due and were not announced yet. */
-export function dueAnnouncements(thread: Thread, now: number): Announcement[] {
-  return upcomingAnnouncements(thread).filter((one) => now >= one.at)
+/** The first reminder or escalation of the current revision that has come due and was not announced yet. */
+export function dueAnnouncement(thread: Thread, now: number): Announcement | undefined {
+  return upcomingAnnouncements(thread).find((one) => now >= one.at)
 }
 
 export interface Announcement {

@@ -8,6 +8,7 @@ import type { EvidenceRecord } from './evidence.ts'
 import type { Deliverer } from './deliverer.ts'
 import type { KnownDestinations, KnownFreezes, Noted, Sweep } from './known.ts'
 import type { Caller } from './caller.ts'
+import type { OutboxRoom } from './outbox-room.ts'
 import type { Origin } from './origin.ts'
 
 /** What every verb needs. No verb reaches for a clock, a random source or a policy by itself. */
@@ -37,6 +38,8 @@ export interface Deps {
   /** Epochs of the store by tenant. A stale entry is harmless: every commit that rests on one guards it. */
   readonly epochs: Map<string, string>
   readonly deliverer: Deliverer
+  /** For what destinations are told in full, in characters of all that is under way. */
+  readonly outboxRoom: OutboxRoom
   /** Where people look at a thread: a page of the console. */
   threadUrl(thread: string): string
   /** Longest time one store call may take, ms. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { WebhookBody, WebhookChatBody } from '../contract/webhook.ts'
 import { defined } from '../contract/defined.ts'
 import type { JsonObject } from '../contract/json.ts'
@@ -65,6 +66,9 @@ export function threadNotice(
 
 export const DESTINATIONS = 'all'
 
+/** Characters that all destinations of one commit are told together; with more it waits for room. */
+const LARGE = 128 * 1024
+
 async function destinationsOf(deps: Deps, tenant: string): Promise<KnownDestinations> {
   const known = deps.destinations.get(tenant)
   if (known !== undefined) return known
@@ -80,6 +84,8 @@ export interface Enqueued {
   readonly leased: readonly Leased[]
   /** Some are for whoever finds them. */
   readonly waiting: boolean
+  /** It is large: gives back the room that it takes until the commit is over. */
+  readonly leave?: () => void
 }
 
 const NOTHING: Enqueued = { guards: [], writes: [], leased: [], waiting: false }
@@ -98,21 +104,22 @@ export function enqueue(
 
 async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]): Promise<Enqueued> {
   const known = await destinationsOf(deps, tenant)
-  const told = notices.flatMap((notice) =>
-    known.list
-      .filter((one) => isToldOf(one, notice.body.type))
-      .map((destination) => ({ notice, destination })),
-  )
-  const unsent = await Promise.all(told.map((one) => deliveryOf(deps, tenant, one)))
-  const leases = unsent.map(({ destination }) =>
-    destination.paused === undefined ? deps.deliverer.lease(destination.id) : undefined,
-  )
-  return {
-    guards: guardsOf(known),
-    writes: unsent.flatMap((one, i) => deliveryWrites(one, leases[i])),
-    leased: unsent.filter((_, i) => leases[i] !== undefined),
-    waiting: leases.includes(undefined),
-  }
+  const told = await Promise.all(notices.map((notice) => toldOf(deps, tenant, { notice, list: known.list })))
+  const size = told.reduce((sum, { destinations, texts }) => sum + destinations.length * texts.full.length, 0)
+  const leave = size > LARGE ? await deps.outboxRoom.take(size) : undefined
+  const [writes, leased]: [Write[], Leased[]] = [[], []]
+  let waiting = false
+  for (const { notice, destinations, texts } of told)
+    for (const destination of destinations) {
+      const one = deliveryOf(deps, tenant, { notice, destination, texts })
+      const lease = destination.paused === undefined ? deps.deliverer.lease(destination.id) : undefined
+      writes.push(...deliveryWrites(one, lease))
+      if (lease === undefined) waiting = true
+      else leased.push(one)
+      // the texts of all destinations together take longer than others should wait
+      if (leave !== undefined) await nextTurn()
+    }
+  return { guards: guardsOf(known), writes, leased, waiting, ...defined({ leave }) }
 }
 
 const guardsOf = (known: KnownDestinations): Guard[] => [
@@ -123,47 +130,73 @@ const guardsOf = (known: KnownDestinations): Guard[] => [
 export async function enqueueOne(
   deps: Deps,
   tenant: string,
-  one: { readonly notice: Notice; readonly destination: Destination },
+  { notice, destination }: { readonly notice: Notice; readonly destination: Destination },
 ): Promise<Pick<Enqueued, 'guards' | 'writes'>> {
   const known = await destinationsOf(deps, tenant)
-  return { guards: guardsOf(known), writes: deliveryWrites(await deliveryOf(deps, tenant, one)) }
+  const texts = await textsOf(deps, tenant, { notice, destinations: [destination] })
+  return {
+    guards: guardsOf(known),
+    writes: deliveryWrites(deliveryOf(deps, tenant, { notice, destination, texts })),
+  }
 }
 
-async function deliveryOf(
+/** What a notice reads, but for what each delivery has of its own: made once, for a payload may be large. */
+interface Texts {
+  readonly thin: string
+  /** Empty where nobody is told in full. */
+  readonly full: string
+}
+
+interface Told {
+  readonly notice: Notice
+  readonly destinations: readonly Destination[]
+  readonly texts: Texts
+}
+
+async function toldOf(
   deps: Deps,
   tenant: string,
-  { notice, destination }: { readonly notice: Notice; readonly destination: Destination },
-): Promise<Leased> {
+  { notice, list }: { readonly notice: Notice; readonly list: readonly Destination[] },
+): Promise<Told> {
+  const destinations = list.filter((one) => isToldOf(one, notice.body.type))
+  return { notice, destinations, texts: await textsOf(deps, tenant, { notice, destinations }) }
+}
+
+async function textsOf(
+  deps: Deps,
+  tenant: string,
+  { notice, destinations }: Omit<Told, 'texts'>,
+): Promise<Texts> {
+  const common = { timestamp: isoTime(notice.at), ...notice.body }
+  const thin = JSON.stringify(common)
+  if (!destinations.some(isToldInFull)) return { thin, full: '' }
+  const payload = await payloadOf(deps, tenant, notice)
+  return { thin, full: JSON.stringify({ ...common, ...defined({ payload }) }) }
+}
+
+const isToldInFull = ({ format, payload }: Destination): boolean => !isChat(format) && payload === 'full'
+
+function deliveryOf(
+  deps: Deps,
+  tenant: string,
+  { notice, destination, texts }: Omit<Told, 'destinations'> & { readonly destination: Destination },
+): Leased {
   const id = `whd_${tenant}_${deps.nextId()}`
   const { body, trace } = notice
+  const text = isToldInFull(destination) ? texts.full : texts.thin
   const record: DeliveryRecord = {
     destination: destination.id,
     type: body.type,
     ...defined({ thread_id: body.thread_id }),
-    body: JSON.stringify(
-      isChat(destination.format)
-        ? chatBody(deps, body, destination.format)
-        : await eventBody(deps, tenant, { notice, destination, id }),
-    ),
+    body: isChat(destination.format)
+      ? JSON.stringify(chatBody(deps, body, destination.format))
+      : `{"id":${JSON.stringify(id)},${text.slice(1)}`,
     created_at: deps.store.now(),
     state: 'waiting',
     attempts: 0,
     ...defined({ trace }),
   }
   return { tenant, destination, id, record }
-}
-
-async function eventBody(
-  deps: Deps,
-  tenant: string,
-  {
-    notice,
-    destination,
-    id,
-  }: { readonly notice: Notice; readonly destination: Destination; readonly id: string },
-): Promise<WebhookBody> {
-  const payload = destination.payload === 'full' ? await payloadOf(deps, tenant, { notice, id }) : undefined
-  return { id, timestamp: isoTime(notice.at), ...notice.body, ...defined({ payload }) }
 }
 
 function chatBody(deps: Deps, body: Notice['body'], format: ChatFormat): WebhookChatBody | CardMessage {
@@ -181,15 +214,11 @@ function deliveryWrites({ destination, id, record }: Leased, until = record.crea
 }
 
 /** What was proposed, its sensitive values hidden; those of a thread as the console hides them. */
-async function payloadOf(
-  deps: Deps,
-  tenant: string,
-  { notice, id }: { readonly notice: Notice; readonly id: string },
-): Promise<JsonObject | undefined> {
+async function payloadOf(deps: Deps, tenant: string, notice: Notice): Promise<JsonObject | undefined> {
   const { thread_id, tool_name } = notice.body
   const payload = notice.payload ?? (await proposedPayload(deps, tenant, notice.body))
   if (payload === undefined || tool_name === undefined) return undefined
-  return hideSensitive(deps, thread_id ?? id, { tool: tool_name, payload }).payload
+  return hideSensitive(deps, thread_id ?? deps.nextId(), { tool: tool_name, payload }).payload
 }
 
 async function proposedPayload(

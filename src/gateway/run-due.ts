@@ -1,10 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LIMITS } from '../contract/limits.ts'
-import { dueAnnouncements, type Thread } from '../domain/thread.ts'
+import { dueAnnouncement, type Thread } from '../domain/thread.ts'
 import type { ApprovalToken } from '../domain/token.ts'
 import type { Write } from '../store/store.ts'
 import { forgetDelivery, forgetDestination } from './attempt.ts'
 import type { Deps } from './deps.ts'
-import { aboutThread, type EvidenceRecord, isoTime } from './evidence.ts'
+import { aboutThread, isoTime } from './evidence.ts'
 import { freezesNow } from './freezes.ts'
 import { forgetWindow, release, withoutCharges } from './limits.ts'
 import { overtaken } from './overtaken.ts'
@@ -19,6 +20,8 @@ import { type Plan, storeCall, transact } from './transact.ts'
 /** An item is given to one worker at a time; if that worker dies, another takes it over after the lease. */
 const LEASE_MS = 5_000
 const BATCH = 100
+/** Each may have a large payload to read, and others wait for a turn of the event loop. */
+const BEGUN_IN_A_TURN = 10
 
 /**
  * One round of everything that happens by time alone: expiry, reminders, escalations, the end of sessions and of what a freeze has hit, and forgetting what is
@@ -51,9 +54,15 @@ async function runIndex(deps: Deps, tenant: string, index: string, handle: Handl
   const claimed = await storeCall(() =>
     deps.store.claimDue(tenant, index, { now, lease: LEASE_MS, limit: BATCH }),
   )
-  const settled = await Promise.allSettled(
-    claimed.map(({ member }) => transact(deps, tenant, () => handle(deps, tenant, member))),
-  )
+  const begun: Promise<unknown>[] = []
+  for (const [i, { member }] of claimed.entries()) {
+    if (i > 0 && i % BEGUN_IN_A_TURN === 0) await nextTurn()
+    const work = transact(deps, tenant, () => handle(deps, tenant, member))
+    // told below, when the others had their turn
+    work.catch(() => undefined)
+    begun.push(work)
+  }
+  const settled = await Promise.allSettled(begun)
   const failed = settled.find((one) => one.status === 'rejected')
   if (failed) throw failed.reason
   return claimed.length
@@ -75,29 +84,39 @@ async function dueThread(deps: Deps, tenant: string, member: string): Promise<Pl
   return { answer: undefined, guards: [unchanged('thread', member, thread)], writes: [entry] }
 }
 
-function announce(deps: Deps, thread: Versioned<Thread>): Plan<Thread> | undefined {
+/** One at a time: each is told to all destinations, and more than one may be more than a commit holds. What else is due follows in the next round. */
+function announce(deps: Deps, found: Versioned<Thread>): Plan<Thread> | undefined {
+  const { value: thread } = found
   const now = deps.store.now()
-  const due = dueAnnouncements(thread.value, now)
-  if (due.length === 0) return undefined
-  const announced = [...thread.value.announced, ...due.map((one) => one.key)]
-  const written = writeThread(thread.value, { ...thread.value, announced }, { at: now })
+  const due = dueAnnouncement(thread, now)
+  if (due === undefined) return undefined
+  const { thread_id: member, requirement } = thread
+  const written = writeThread(thread, { ...thread, announced: [...thread.announced, due.key] }, { at: now })
+  const { due_at } = written.thread
+  // the entry is leased to us: what is due at the same moment would wait until that ends
+  const again: Write[] =
+    due_at === thread.due_at && due_at !== undefined
+      ? [{ op: 'index', index: INDEX.due, member, to: due_at }]
+      : []
   return {
     answer: written.thread,
-    guards: [unchanged('thread', thread.value.thread_id, thread)],
-    writes: written.writes,
+    guards: [unchanged('thread', member, found)],
+    writes: [...written.writes, ...again],
     notices: written.notices,
-    evidence: due.map((one): EvidenceRecord => ({
-      type: one.kind === 'reminder' ? 'review.reminded' : 'review.escalated',
-      ...aboutThread(thread.value),
-      at: isoTime(now),
-      actor: { kind: 'gateway', id: 'timer' },
-      details: {
-        risk: thread.value.risk,
-        due_at: isoTime(one.at),
-        groups: thread.value.requirement.seats.map((seat) => seat.group),
-        ...(one.group === undefined ? {} : { to: one.group }),
+    evidence: [
+      {
+        type: due.kind === 'reminder' ? 'review.reminded' : 'review.escalated',
+        ...aboutThread(thread),
+        at: isoTime(now),
+        actor: { kind: 'gateway', id: 'timer' },
+        details: {
+          risk: thread.risk,
+          due_at: isoTime(due.at),
+          groups: requirement.seats.map((seat) => seat.group),
+          ...(due.group === undefined ? {} : { to: due.group }),
+        },
       },
-    })),
+    ],
   }
 }
 

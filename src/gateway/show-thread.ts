@@ -204,7 +204,7 @@ function stateOf(approval: NonNullable<Thread['approval']>): NonNullable<ThreadV
 
 /** Most commits of one thread that its page lists, the latest: what ended it never falls off the page. */
 const EVIDENCE_COMMITS = 200
-/** Read at a time: few commits have more, such as that of the timer which announces all that came due while no gateway ran. */
+/** Read at a time: few commits have more, such as those in which earlier versions announced all that had come due. */
 const RECORDS_PER_COMMIT = 4
 
 async function evidenceOf(deps: Deps, thread: Thread): Promise<ThreadView['evidence']> {

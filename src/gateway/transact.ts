@@ -150,10 +150,26 @@ async function apply<T>(
   plan: Plan<T>,
   begun: number,
 ): Promise<Committed<T> | Outdated> {
-  const { evidence = [], before = Infinity } = plan
   if (isIdle(plan)) return atOnce(plan)
   const told = enqueue(deps, tenant, plan.notices ?? [])
   const outbox = told instanceof Promise ? await told : told
+  const landing = land(deps, tenant, { plan, outbox, begun })
+  return outbox.leave === undefined ? landing : landing.finally(outbox.leave)
+}
+
+interface Landing<T> {
+  readonly plan: Plan<T>
+  readonly outbox: Enqueued
+  /** When the attempt began, ms since 1970. */
+  readonly begun: number
+}
+
+async function land<T>(
+  deps: Deps,
+  tenant: string,
+  { plan, outbox, begun }: Landing<T>,
+): Promise<Committed<T> | Outdated> {
+  const { evidence = [], before = Infinity } = plan
   const commit = commitOf(deps, plan, outbox, begun)
   const start = performance.now()
   let result: CommitResult

@@ -5,7 +5,7 @@ import {
   changedAt,
   claimOf,
   currentVotes,
-  dueAnnouncements,
+  dueAnnouncement,
   isExpired,
   isUsed,
   nextDue,
@@ -149,20 +149,24 @@ describe('time', () => {
     expect(isExpired(endless, Number.MAX_SAFE_INTEGER)).toBe(false)
   })
 
-  it('announces reminders and escalations once each, in order, while people are asked', () => {
-    const due = (now: number, change: Partial<Thread> = {}) =>
-      dueAnnouncements(thread(change), now).map(({ key, kind, at, group }) => [key, kind, at, group])
-    expect(due(HOUR - 1)).toEqual([])
-    expect(due(HOUR)).toEqual([['remind:3600000', 'reminder', HOUR, undefined]])
-    expect(due(2 * HOUR)).toEqual([
-      ['remind:3600000', 'reminder', HOUR, undefined],
-      ['escalate:a:b:7200000', 'escalation', 2 * HOUR, 'b'],
-    ])
-    expect(due(2 * HOUR, { announced: ['remind:3600000', 'escalate:a:b:7200000'] })).toEqual([])
-    for (const status of ['approved', 'rejected', 'changes_requested'] as const) {
-      expect(due(2 * HOUR, { status })).toEqual([])
+  it('announces reminders and escalations once each, one at a time, in order, while people are asked', () => {
+    const due = (now: number, change: Partial<Thread> = {}) => {
+      const { key, kind, at, group } = dueAnnouncement(thread(change), now) ?? {}
+      return [key, kind, at, group]
     }
-    expect(due(2 * HOUR, { submitted_at: HOUR })).toHaveLength(1)
+    const nothing = [undefined, undefined, undefined, undefined]
+    const first = 'remind:3600000'
+    const second = 'escalate:a:b:7200000'
+    expect(due(HOUR - 1)).toEqual(nothing)
+    expect(due(HOUR)).toEqual([first, 'reminder', HOUR, undefined])
+    expect(due(2 * HOUR)).toEqual([first, 'reminder', HOUR, undefined])
+    expect(due(2 * HOUR, { announced: [first] })).toEqual([second, 'escalation', 2 * HOUR, 'b'])
+    expect(due(2 * HOUR - 1, { announced: [first] })).toEqual(nothing)
+    expect(due(2 * HOUR, { announced: [first, second] })).toEqual(nothing)
+    for (const status of ['approved', 'rejected', 'changes_requested'] as const) {
+      expect(due(2 * HOUR, { status })).toEqual(nothing)
+    }
+    expect(due(2 * HOUR, { submitted_at: HOUR, announced: [first] })).toEqual(nothing)
   })
 
   it('announces what comes at the same moment by name, so that every instance does it in one order', () => {
@@ -187,7 +191,8 @@ describe('time', () => {
     fc.assert(
       fc.property(threads, (one) => {
         const next = nextDue(one)
-        const happens = (now: number): boolean => isExpired(one, now) || dueAnnouncements(one, now).length > 0
+        const happens = (now: number): boolean =>
+          isExpired(one, now) || dueAnnouncement(one, now) !== undefined
         if (next === undefined) {
           expect(happens(Number.MAX_SAFE_INTEGER)).toBe(false)
           return

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
+import { INDEX } from '../../src/gateway/records.ts'
 import {
   type Agent,
   approved,
@@ -152,16 +153,21 @@ describe('GET threads/{id}', () => {
     ])
   })
 
-  it('200 lists all records of one commit: what came due while nobody looked is announced together', async () => {
-    const often = ['board', 'audit', 'desk', 'board'].map(
-      (group, i) => `{ after: ${20 + i}m, group: ${group} }`,
-    )
-    const own = await openWorld({
-      files: edited('routing.yaml', '{ after: 30m, group: board }', `[${often.join(', ')}]`),
-    })
+  it('200 lists all records of one commit: earlier versions announced at once all that had come due', async () => {
+    const own = await openWorld({ tampered: true })
     const { thread } = await held(await own.agent(), { payload: { amount: 20_000 } })
-    own.clock.advance(50 * MINUTE)
-    await own.due()
+    const pending = (await own.allEvidence()).find(({ record }) => record.thread_id === thread)?.record
+    const announced = Array.from({ length: 9 }, () =>
+      JSON.stringify({ ...pending, type: 'review.escalated', actor: { kind: 'gateway', id: 'timer' } }),
+    )
+    const { deps } = own.app
+    await deps.store.commit('acme', {
+      commitId: deps.nextCommitId(),
+      deadline: Infinity,
+      guards: [],
+      writes: [{ op: 'mark', index: INDEX.evidence(thread) }],
+      events: announced,
+    })
     const { body } = await (await own.reviewer('ann')).show(thread)
     expect(body.evidence.map(({ number, type }) => [number, type])).toEqual(
       (await own.allEvidence())
@@ -170,8 +176,7 @@ describe('GET threads/{id}', () => {
     )
     expect(body.evidence.map(({ type }) => type)).toEqual([
       'review.pending',
-      'review.reminded',
-      ...Array.from({ length: 4 }, () => 'review.escalated'),
+      ...Array.from({ length: 9 }, () => 'review.escalated'),
     ])
     await own.close()
   })

@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LIMITS } from '../../src/contract/limits.ts'
+import type { WebhookSecret } from '../../src/contract/webhook.ts'
+import { INDEX } from '../../src/gateway/records.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
+import { edited, held, MINUTE, newTask, openWorld, overriding, type World } from '../gateway-fixture.ts'
+
+/** What all destinations are told in full, which is what a commit has most of. */
+
+/** Each needs two characters in the request, two more in the body of a delivery, and four in its record. */
+const QUOTES = '"'.repeat(LIMITS.STRING_BYTES - 1_000)
+const LARGEST = { a: QUOTES, b: QUOTES }
+
+const DUE = 'remind_after: 15m, escalate: { after: 15m, group: board }'
+
+let world: World
+/** Of large commits: how many are under way, and the most that were. */
+let [underWay, most] = [0, 0]
+let failing = false
+const hooks: string[] = []
+
+beforeEach(async () => {
+  world = await openWorld({
+    config: { webhooksAllow: '127.0.0.1/32:8443' },
+    files: edited('routing.yaml', 'expires: 8h', `expires: 8h, ${DUE}`),
+    wrapStore: (store) =>
+      overriding(store, {
+        commit: async (...args) => {
+          const [, { writes }] = args
+          const large = writes.some((write) => write.op === 'put' && write.type === 'delivery')
+          if (!large) return store.commit(...args)
+          if (failing) throw new StoreUnavailable('no space left')
+          underWay += 1
+          most = Math.max(most, underWay)
+          return store.commit(...args).finally(() => (underWay -= 1))
+        },
+      }),
+  })
+  most = 0
+  const body = { tenant: 'acme', url: 'https://127.0.0.1:8443/', payload: 'full' }
+  hooks.length = 0
+  for (let i = 0; i < LIMITS.WEBHOOKS; i++) {
+    const { id } = (await world.admin<WebhookSecret>('POST', 'webhooks', { body })).body
+    expect((await world.admin('POST', `webhooks/${id}/pause`)).status).toBe(200)
+    hooks.push(id)
+  }
+})
+afterEach(() => world.close())
+
+describe('as many destinations as there may be', () => {
+  it('are told in full of a large thread, and of all that comes due at once', async () => {
+    const { thread } = await held(await world.agent(), { tool_name: 'hold', payload: LARGEST })
+    world.clock.advance(15 * MINUTE)
+    const due = await world.evidenceOf(() => world.due())
+    expect(due.map(({ record }) => [record.type, record.thread_id])).toEqual([
+      ['review.escalated', thread],
+      ['review.reminded', thread],
+    ])
+    const { store } = world.app.deps
+    for (const hook of hooks)
+      expect(await store.range('acme', INDEX.outbox(hook), { limit: 10 })).toHaveLength(3)
+  })
+
+  it('are told of large threads one after another: all at once would be a gigabyte', async () => {
+    const agent = await world.agent()
+    const threads = [1, 2, 3, 4, 5, 6].map(() => held(agent, { tool_name: 'hold', payload: LARGEST }))
+    expect(await Promise.all(threads)).toHaveLength(6)
+    expect([most, underWay]).toEqual([1, 0])
+  })
+
+  it('are told of small threads at the same time', async () => {
+    const agent = await world.agent()
+    await Promise.all([1, 2, 3, 4, 5, 6].map(() => held(agent)))
+    expect(most).toBeGreaterThan(1)
+  })
+
+  it('find room again behind commits that failed', async () => {
+    const agent = await world.agent()
+    const large = { tool_name: 'hold', payload: LARGEST }
+    failing = true
+    for (const round of [1, 2, 3])
+      expect([round, (await agent.submit(newTask(), large)).status]).toEqual([round, 503])
+    failing = false
+    await held(agent, large)
+  })
+})
