@@ -1,6 +1,5 @@
 import { CliFailure } from './failure.ts'
-
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+import { STOP_SIGNALS } from './stop-signals.ts'
 
 /**
  * Lets a command that takes its time end by a signal as by any failure: what it has half done, it takes back. A second signal ends it at once.
@@ -18,7 +17,7 @@ export async function breakable<T>(
   const stop = (name: string): void => {
     controller.abort(new CliFailure(`${what} was broken off by ${name}: nothing of it is left`))
   }
-  for (const name of SIGNALS) signals.once(name, stop)
+  for (const name of STOP_SIGNALS) signals.once(name, stop)
   try {
     return await run(controller.signal)
   } catch (error) {
@@ -26,6 +25,6 @@ export async function breakable<T>(
     const isUnaware = controller.signal.aborted && (error as Error).name === 'AbortError'
     throw isUnaware ? controller.signal.reason : error
   } finally {
-    for (const name of SIGNALS) signals.off(name, stop)
+    for (const name of STOP_SIGNALS) signals.off(name, stop)
   }
 }

@@ -8,6 +8,7 @@ import { issueKey } from '../gateway/keys.ts'
 import { createLog } from '../telemetry/log.ts'
 import { type DemoCredentials, readDemoCredentials } from './credentials.ts'
 import { usage } from './failure.ts'
+import { STOP_SIGNALS } from './stop-signals.ts'
 
 export interface DemoGateway {
   readonly credentials: DemoCredentials
@@ -71,7 +72,7 @@ function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'countersign-demo-'))
   const remove = (): void => rmSync(directory, { recursive: true, force: true })
   process.once('exit', remove)
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  for (const signal of STOP_SIGNALS)
     process.once(signal, () => {
       remove()
       process.kill(process.pid, signal)

@@ -11,6 +11,7 @@ import { createGate, NotExecuted } from '../sdk/index.ts'
 import { told } from '../sdk/told.ts'
 import { reachAsAgent } from './credentials.ts'
 import { CliFailure, EXIT, refuseMore, usage } from './failure.ts'
+import { STOP_SIGNALS } from './stop-signals.ts'
 import { visible } from './visible.ts'
 
 export const HOOK_USAGE = `countersign hook claude-code|codex|gemini [--url URL] [--prefix TEXT] [--max-wait 50s] [--grant] [--state DIR]
@@ -123,7 +124,7 @@ function unfinishedOf({ state }: Options): Unfinished {
 /** Aborts when this run is over for whoever started it: by a signal, or because it is gone. */
 function watched(): AbortController {
   const stop = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  for (const signal of STOP_SIGNALS)
     process.on(signal, () => stop.abort(new Error(`the hook was told to end (${signal})`)))
   // a shell that is killed does not tell us; an approval that comes later is for a call that is still to be made
   const parent = process.ppid

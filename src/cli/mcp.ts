@@ -8,6 +8,7 @@ import { createGate, type Gate } from '../sdk/index.ts'
 import { reachAsAgent } from './credentials.ts'
 import { CliFailure, usage } from './failure.ts'
 import { endAfterLastWords } from './last-words.ts'
+import { STOP_SIGNALS } from './stop-signals.ts'
 import { visible } from './visible.ts'
 
 export const MCP_USAGE = `countersign mcp [--url URL] [--prefix TEXT] [--task ID] [--max-wait 50s] -- COMMAND [ARGUMENT...]
@@ -117,6 +118,6 @@ function stand({ proxy, server, left }: Sides, command: readonly string[]): Prom
     else leave()
     void standing.then(endAfterLastWords, endAfterLastWords)
   }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, told)
+  for (const signal of STOP_SIGNALS) process.on(signal, told)
   return standing
 }

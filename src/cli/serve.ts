@@ -7,10 +7,11 @@ import { type BundleChild, startBundleChild } from '../policy/directory/start.ts
 import { CliFailure, EXIT, plainly, refuseMore } from './failure.ts'
 import { endAfterLastWords } from './last-words.ts'
 import { startFailure } from './start-failure.ts'
+import { STOP_SIGNALS } from './stop-signals.ts'
 
 export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--store file:DIR|redis://HOST] [--policies DIR] ...
 
-  Runs the gateway until SIGTERM or SIGINT. \`countersign config\` lists every setting with its value and origin.`
+  Runs the gateway until SIGTERM, SIGINT or SIGHUP. \`countersign config\` lists every setting with its value and origin.`
 
 /** Longest time from the signal on before the process ends anyway, ms. */
 const SHUTDOWN_MS = 9_500
@@ -133,10 +134,12 @@ export async function startOrExplain(
 export function untilAskedToStop(): Promise<void> {
   return new Promise((resolve) => {
     const stop = (): void => {
+      // a second one ends it at once
+      for (const signal of STOP_SIGNALS) process.off(signal, stop)
       // not with `process.exit`, which waits for whatever the system is doing for us
       setTimeout(() => process.kill(process.pid, 'SIGKILL'), SHUTDOWN_MS).unref()
       resolve()
     }
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
+    for (const signal of STOP_SIGNALS) process.on(signal, stop)
   })
 }

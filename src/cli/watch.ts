@@ -2,6 +2,7 @@ import { prepareDirectory } from '../policy/directory/directory.ts'
 import { type BundleWatch, watchBundle } from '../policy/directory/watch.ts'
 import type { LoadResult, PreparedBundle } from '../policy/load.ts'
 import { endAfterLastWords } from './last-words.ts'
+import { STOP_SIGNALS } from './stop-signals.ts'
 
 /** What is to be said of a bundle as it lies there. */
 export interface View {
@@ -45,7 +46,7 @@ function rejectable(): { readonly promise: Promise<never>; readonly reject: (cau
 /** Until Ctrl-C, or until nobody reads what is said any more. @throws what kept a view from being shown */
 export async function untilInterrupted(watch: Watching): Promise<void> {
   const interrupted = new Promise<void>((resolve) => {
-    process.once('SIGINT', resolve).once('SIGTERM', resolve)
+    for (const signal of STOP_SIGNALS) process.once(signal, () => resolve())
     process.stdout.once('error', () => resolve())
   })
   try {
