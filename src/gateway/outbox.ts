@@ -106,7 +106,7 @@ async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]
   const known = await destinationsOf(deps, tenant)
   const told = await Promise.all(notices.map((notice) => toldOf(deps, tenant, { notice, list: known.list })))
   const size = told.reduce((sum, { destinations, texts }) => sum + destinations.length * texts.full.length, 0)
-  const leave = size > LARGE ? await deps.outboxRoom.take(size) : undefined
+  const leave = size > LARGE ? await deps.outboxRoom.take(tenant, size) : undefined
   const [writes, leased]: [Write[], Leased[]] = [[], []]
   let waiting = false
   for (const { notice, destinations, texts } of told)

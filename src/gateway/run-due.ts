@@ -32,12 +32,13 @@ const BEGUN_IN_A_TURN = 10
  * @throws what failed first, when all tenants had their turn: what is wrong with one, or with where it is kept, stops no other
  */
 export async function runDue(deps: Deps): Promise<number> {
+  const own = inLineOfItsOwn(deps)
   let done = 0
   const failures: unknown[] = []
   for (const tenant of await listTenants(deps)) {
     for (const [index, handle] of DUE) {
       try {
-        done += await runIndex(deps, tenant, index, handle)
+        done += await runIndex(own, tenant, index, handle)
       } catch (error) {
         failures.push(error)
       }
@@ -45,6 +46,12 @@ export async function runDue(deps: Deps): Promise<number> {
   }
   if (failures.length > 0) throw failures[0]
   return done
+}
+
+/** All that has come due may take long to be told, and agents and people wait for their answers. */
+function inLineOfItsOwn(deps: Deps): Deps {
+  const { outboxRoom } = deps
+  return { ...deps, outboxRoom: { take: (line, size) => outboxRoom.take(`due/${line}`, size) } }
 }
 
 type Handler = (deps: Deps, tenant: string, member: string) => Promise<Plan<void>>

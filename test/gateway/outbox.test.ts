@@ -1,9 +1,19 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
 import { INDEX } from '../../src/gateway/records.ts'
+import { runDue } from '../../src/gateway/run-due.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
-import { edited, held, MINUTE, newTask, openWorld, overriding, type World } from '../gateway-fixture.ts'
+import {
+  edited,
+  type Held,
+  held,
+  MINUTE,
+  newTask,
+  openWorld,
+  overriding,
+  type World,
+} from '../gateway-fixture.ts'
 
 /** What all destinations are told in full, which is what a commit has most of. */
 
@@ -17,6 +27,10 @@ let world: World
 /** Of large commits: how many are under way, and the most that were. */
 let [underWay, most] = [0, 0]
 let failing = false
+/** What large commits wait for. */
+let gate = Promise.resolve()
+/** The threads that large commits are about, in their order. */
+let order: string[] = []
 const hooks: string[] = []
 
 beforeEach(async () => {
@@ -32,11 +46,16 @@ beforeEach(async () => {
           if (failing) throw new StoreUnavailable('no space left')
           underWay += 1
           most = Math.max(most, underWay)
+          order.push(
+            ...writes.flatMap((write) => (write.op === 'put' && write.type === 'thread' ? [write.id] : [])),
+          )
+          await gate
           return store.commit(...args).finally(() => (underWay -= 1))
         },
       }),
   })
   most = 0
+  gate = Promise.resolve()
   const body = { tenant: 'acme', url: 'https://127.0.0.1:8443/', payload: 'full' }
   hooks.length = 0
   for (let i = 0; i < LIMITS.WEBHOOKS; i++) {
@@ -66,6 +85,28 @@ describe('as many destinations as there may be', () => {
     const threads = [1, 2, 3, 4, 5, 6].map(() => held(agent, { tool_name: 'hold', payload: LARGEST }))
     expect(await Promise.all(threads)).toHaveLength(6)
     expect([most, underWay]).toEqual([1, 0])
+  })
+
+  it('do not keep an agent waiting for all that has come due', async () => {
+    const agent = await world.agent()
+    const large = { tool_name: 'hold', payload: LARGEST }
+    const due: Held[] = []
+    for (let i = 0; i < 4; i++) due.push(await held(agent, large))
+    world.clock.advance(15 * MINUTE)
+    let open = (): void => undefined
+    gate = new Promise((resolve) => (open = resolve))
+    order = []
+    const taking = vi.spyOn(world.app.deps.outboxRoom, 'take')
+    const round = runDue(world.app.deps)
+    await vi.waitFor(() => expect(taking).toHaveBeenCalledTimes(4))
+    const asking = held(agent, large)
+    await vi.waitFor(() => expect(taking).toHaveBeenCalledTimes(5))
+    open()
+    const { thread } = await asking
+    await round
+    expect(order).toHaveLength(due.length + 1)
+    // behind the one that is under way and the one whose turn it is
+    expect(order.indexOf(thread)).toBe(2)
   })
 
   it('are told of small threads at the same time', async () => {
