@@ -386,6 +386,12 @@ describe('who is signed in', () => {
   })
 })
 
+async function reject(page: Page): Promise<void> {
+  await page.keyboard.press('r')
+  await page.getByRole('dialog', { name: 'Reject this call?' }).waitFor()
+  await page.keyboard.press('x')
+}
+
 describe('what is refused when somebody looks at something else already', () => {
   it('a freeze is said on the page, until it is put away', async () => {
     await visit(ann, console_.world, 'queue')
@@ -407,12 +413,42 @@ describe('what is refused when somebody looks at something else already', () => 
     const one = await held(bot)
     await console_.show(ann, one)
     const answer = await refused(ann, '**/votes')
-    await ann.keyboard.press('r')
-    await ann.getByRole('dialog', { name: 'Reject this call?' }).waitFor()
-    await ann.keyboard.press('x')
+    await reject(ann)
     await answer.asked
     await visit(ann, console_.world, 'queue')
     await answer.arrive()
+    await ann.getByRole('alert').getByText('pay, revision 1: Busy.').waitFor()
+    await button(ann, 'OK').click()
+  })
+
+  it('each of several votes is said', async () => {
+    for (const one of [await held(bot), await held(bot)]) {
+      await console_.show(ann, one)
+      const answer = await refused(ann, '**/votes')
+      await reject(ann)
+      await answer.asked
+      await visit(ann, console_.world, 'queue')
+      await answer.arrive()
+    }
+    const said = ann.getByRole('alert').getByText('pay, revision 1: Busy.')
+    expect(await said.count()).toBe(2)
+    await button(ann, 'OK').first().click()
+    expect(await said.count()).toBe(1)
+    await button(ann, 'OK').click()
+    expect(await said.count()).toBe(0)
+  })
+
+  it('a vote is said also when its page is left while it reads what is true', async () => {
+    const one = await held(bot)
+    await console_.show(ann, one)
+    const answer = await refused(ann, '**/votes')
+    await reject(ann)
+    await answer.asked
+    const reading = await late(ann, new RegExp(`/threads/${one.thread}$`))
+    await answer.arrive()
+    await reading.asked
+    await visit(ann, console_.world, 'queue')
+    await reading.arrive()
     await ann.getByRole('alert').getByText('pay, revision 1: Busy.').waitFor()
     await button(ann, 'OK').click()
   })
@@ -422,9 +458,7 @@ describe('what is refused when somebody looks at something else already', () => 
     const one = await held(bot)
     await console_.show(page, one)
     const answer = await refused(page, '**/votes')
-    await page.keyboard.press('r')
-    await page.getByRole('dialog', { name: 'Reject this call?' }).waitFor()
-    await page.keyboard.press('x')
+    await reject(page)
     await answer.asked
     await visit(page, console_.world, 'queue')
     await answer.arrive()

@@ -3,22 +3,23 @@ import { signal } from '../signal.ts'
 import type { Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
 
-const missed = signal<Refusal | undefined>(undefined)
+const missed = signal<readonly Refusal[]>([])
 
 /** Says, on whatever page is shown by now, that an act was refused whose page or dialog was left: nobody may take for done what was not. */
 export function tellMissed(what: string, problem: Refusal): void {
   // who is signed out is told that
-  if (problem.status !== 401) missed.value = { ...problem, title: `${what}: ${problem.title}` }
+  if (problem.status !== 401)
+    missed.value = [...missed.value, { ...problem, title: `${what}: ${problem.title}` }]
 }
 
-const forget = (): void => {
-  missed.value = undefined
+const forget = (one?: Refusal): void => {
+  missed.value = one ? missed.value.filter((other) => other !== one) : []
 }
 
 export function Missed() {
   // the next to sign in here may be somebody else
   useEffect(() => forget, [])
-  return missed.value ? <ProblemNote problem={missed.value} seen={forget} /> : null
+  return missed.value.map((one) => <ProblemNote key={one} problem={one} seen={() => forget(one)} />)
 }
 
 /** Whether the component is gone. */

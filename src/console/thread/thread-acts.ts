@@ -70,9 +70,10 @@ async function act(
 
 async function afterRefusal(thread: ThreadState, problem: Refusal): Promise<void> {
   if (problem.status === 401) return
+  if (!thread.left) await thread.load()
   const { tool_name, revision } = thread.view.value ?? {}
+  // perhaps while that was read
   if (thread.left) return tellMissed(`${tool_name}, revision ${revision}`, problem)
-  await thread.load()
   thread.notice.value =
     problem.status === 412
       ? { kind: 'revised' }
