@@ -11,13 +11,17 @@ import { STOP_SIGNALS } from './stop-signals.ts'
 export async function breakable<T>(
   what: string,
   run: (signal: AbortSignal) => Promise<T>,
-  signals: Pick<NodeJS.EventEmitter, 'once' | 'off'> = process,
+  signals: Pick<NodeJS.EventEmitter, 'on' | 'off'> = process,
 ): Promise<T> {
   const controller = new AbortController()
+  const leave = (): void => {
+    for (const name of STOP_SIGNALS) signals.off(name, stop)
+  }
   const stop = (name: string): void => {
+    leave()
     controller.abort(new CliFailure(`${what} was broken off by ${name}: nothing of it is left`))
   }
-  for (const name of STOP_SIGNALS) signals.once(name, stop)
+  for (const name of STOP_SIGNALS) signals.on(name, stop)
   try {
     return await run(controller.signal)
   } catch (error) {
@@ -25,6 +29,6 @@ export async function breakable<T>(
     const isUnaware = controller.signal.aborted && (error as Error).name === 'AbortError'
     throw isUnaware ? controller.signal.reason : error
   } finally {
-    for (const name of STOP_SIGNALS) signals.off(name, stop)
+    leave()
   }
 }

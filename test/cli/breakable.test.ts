@@ -19,6 +19,19 @@ describe('a command that a signal can break off', () => {
     )
   })
 
+  it('leaves a second signal, of whatever name, to end it at once', async () => {
+    let deaf: boolean[] = []
+    await breakable(
+      'the export',
+      async (signal) => {
+        await reading(signal).catch(() => undefined)
+        deaf = ['SIGINT', 'SIGTERM', 'SIGHUP'].map((name) => signals.listenerCount(name) === 0)
+      },
+      signals,
+    )
+    expect(deaf).toEqual([true, true, true])
+  })
+
   it('says what went wrong by itself, whatever that is called', async () => {
     await expect(breakable('the export', () => Promise.reject(aborted()), signals)).rejects.toThrow(
       'a stream was closed',

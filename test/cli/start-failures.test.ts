@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import {
   chmodSync,
   chownSync,
@@ -6,14 +5,13 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readFileSync,
   rmSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { type AddressInfo, createServer, type Server } from 'node:net'
-import { constants, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -262,12 +260,6 @@ describe('a gateway that does not start', () => {
   })
 })
 
-/** The system tells by a mask which signals a process listens to (proc_pid_status(5)). */
-function listens(pid: number, signal: 'SIGHUP'): boolean {
-  const mask = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-  return ((BigInt(`0x${mask}`) >> BigInt(constants.signals[signal] - 1)) & 1n) === 1n
-}
-
 describe('a gateway that is asked to stop while it starts', () => {
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s ends it as it ends one that runs', async (signal) => {
     const flags = ['--port', '0', '--metrics-port', '0', '--policies', STARTER]
@@ -275,20 +267,6 @@ describe('a gateway that is asked to stop while it starts', () => {
     await until(() => Promise.resolve(existsSync(join(directory, signal))))
     const { code, lines } = await gateway.kill(signal)
     expect([code, JSON.parse(lines.at(-1) ?? '{}')]).toEqual([0, expect.objectContaining({ msg: 'stopped' })])
-  })
-
-  it('a second signal ends at once one whose store never answers, whichever it is', async () => {
-    const silent = createServer().listen(0, '127.0.0.1')
-    await once(silent, 'listening')
-    const store = `redis://127.0.0.1:${(silent.address() as AddressInfo).port}`
-    const flags = ['--port', '0', '--metrics-port', '0', '--policies', STARTER]
-    const gateway = startProcess(MAIN, ['serve', '--store', store, ...flags])
-    await once(silent, 'connection')
-    const ended = gateway.kill('SIGTERM')
-    await until(() => Promise.resolve(!listens(gateway.pid, 'SIGHUP')))
-    expect(await gateway.kill('SIGHUP')).toMatchObject({ code: null, signal: 'SIGHUP' })
-    await ended
-    silent.close()
   })
 
   it('so does the one of `npm start`', async () => {
