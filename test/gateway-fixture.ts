@@ -23,7 +23,7 @@ import { runDue } from '../src/gateway/run-due.ts'
 import type { Deps } from '../src/gateway/deps.ts'
 import { listTenants } from '../src/gateway/tenants.ts'
 import { loadBundle } from '../src/policy/directory/directory.ts'
-import type { Store } from '../src/store/store.ts'
+import type { Commit, Store } from '../src/store/store.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import { BUNDLE } from './bundle.ts'
 import { checkDocumented } from './documented.ts'
@@ -475,19 +475,23 @@ export class World {
 
 /** Lets another gateway be quicker: it commits between what a verb has read and its commit. */
 export class Overtaking {
-  /** Done once, before the next commit reaches the store. */
+  /** Done once, before the next commit of a verb reaches the store. */
   before: (() => Promise<unknown>) | undefined
 
   readonly wrapStore = (store: Store): Store =>
     overriding(store, {
-      commit: async (...args) => {
-        const quicker = this.before
-        this.before = undefined
+      commit: async (partition, commit) => {
+        const quicker = isCheckpoint(commit) ? undefined : this.before
+        if (quicker) this.before = undefined
         await quicker?.()
-        return store.commit(...args)
+        return store.commit(partition, commit)
       },
     })
 }
+
+/** That of the evidence which a gateway finds when it starts comes at any time. */
+export const isCheckpoint = ({ writes }: Commit): boolean =>
+  writes.some((write) => write.op === 'put' && write.type === 'checkpoint')
 
 /** Another gateway on the same store: nothing of what it does is known to the one of this world. */
 export const elsewhere = ({ app }: World): Deps => ({

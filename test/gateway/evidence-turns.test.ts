@@ -19,9 +19,10 @@ beforeEach(async () => {
     tampered: true,
     wrapStore: (store) =>
       overriding(store, {
-        events: async (...args) => {
-          const found = await store.events(...args)
-          for (const _ of found) turns.count()
+        events: async (tenant, ...range) => {
+          const found = await store.events(tenant, ...range)
+          // not of `_system`, which is signed when the gateway starts
+          if (tenant === 'acme') for (const _ of found) turns.count()
           return found
         },
       }),
