@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createLog, logEvidence } from '../../src/telemetry/log.ts'
 import { LogOutput } from '../../src/telemetry/log-output.ts'
 import { execFileSync } from '../sync-child.ts'
@@ -63,7 +63,7 @@ describe('the log', () => {
     let dropped = 0
     output.on('fault', (error) => faults.push(error)).on('drop', () => (dropped += 1))
     for (const line of ['one\n', 'two\n', 'three\n']) output.write(line)
-    await vi.waitFor(() => expect(faults).toHaveLength(1))
+    await expect.poll(() => faults.length).toBe(1)
     expect(faults).toMatchObject([{ code: 'ENOSPC' }])
     expect(dropped).toBe(1)
     expect(output.isStuck()).toBe(false)
