@@ -20,8 +20,8 @@ import { type Plan, storeCall, transact } from './transact.ts'
 /** An item is given to one worker at a time; if that worker dies, another takes it over after the lease. */
 const LEASE_MS = 5_000
 const BATCH = 100
-/** Each may have a large payload to read, and others wait for a turn of the event loop. */
-const BEGUN_IN_A_TURN = 10
+/** Of these so many at once: commits share a write to the disk, but each may have a large payload to read, and others wait for a turn of the event loop. */
+const TOGETHER = 16
 
 /**
  * One round of everything that happens by time alone: expiry, reminders, escalations, the end of sessions and of what a freeze has hit, and forgetting what is
@@ -29,16 +29,18 @@ const BEGUN_IN_A_TURN = 10
  * State is in the store, so a restart loses nothing: what came due meanwhile is done in the first round.
  * Returns how many items it dealt with; a full batch means there may be more.
  *
+ * @param stop ends the round behind what is under way; the rest is for the next one, here or elsewhere
  * @throws what failed first, when all tenants had their turn: what is wrong with one, or with where it is kept, stops no other
  */
-export async function runDue(deps: Deps): Promise<number> {
+export async function runDue(deps: Deps, stop?: AbortSignal): Promise<number> {
   const own = inLineOfItsOwn(deps)
   let done = 0
   const failures: unknown[] = []
   for (const tenant of await listTenants(deps)) {
-    for (const [index, handle] of DUE) {
+    for (const due of DUE) {
+      if (stop?.aborted) return done
       try {
-        done += await runIndex(own, tenant, index, handle)
+        done += await runIndex(own, tenant, due, stop)
       } catch (error) {
         failures.push(error)
       }
@@ -56,26 +58,35 @@ function inLineOfItsOwn(deps: Deps): Deps {
 
 type Handler = (deps: Deps, tenant: string, member: string) => Promise<Plan<void>>
 
-async function runIndex(deps: Deps, tenant: string, index: string, handle: Handler): Promise<number> {
+async function runIndex(
+  deps: Deps,
+  tenant: string,
+  [index, handle]: Due,
+  stop: AbortSignal | undefined,
+): Promise<number> {
   const now = deps.store.now()
   const claimed = await storeCall(() =>
     deps.store.claimDue(tenant, index, { now, lease: LEASE_MS, limit: BATCH }),
   )
-  const begun: Promise<unknown>[] = []
-  for (const [i, { member }] of claimed.entries()) {
-    if (i > 0 && i % BEGUN_IN_A_TURN === 0) await nextTurn()
-    const work = transact(deps, tenant, () => handle(deps, tenant, member))
-    // told below, when the others had their turn
-    work.catch(() => undefined)
-    begun.push(work)
+  const waiting = claimed.values()
+  const failures: unknown[] = []
+  const work = async (): Promise<void> => {
+    for (const { member } of waiting) {
+      await nextTurn()
+      if (stop?.aborted) return
+      await transact(deps, tenant, () => handle(deps, tenant, member)).catch((error: unknown) =>
+        failures.push(error),
+      )
+    }
   }
-  const settled = await Promise.allSettled(begun)
-  const failed = settled.find((one) => one.status === 'rejected')
-  if (failed) throw failed.reason
+  await Promise.all(Array.from({ length: TOGETHER }, work))
+  if (failures.length > 0) throw failures[0]
   return claimed.length
 }
 
-const DUE: readonly (readonly [index: string, handle: Handler])[] = [
+type Due = readonly [index: string, handle: Handler]
+
+const DUE: readonly Due[] = [
   [INDEX.due, dueThread],
   [INDEX.purge, purge],
 ]

@@ -3,7 +3,7 @@ import { runDue } from './run-due.ts'
 
 /** Rounds of `runDue`, one after another, until closed. */
 export interface Timer {
-  /** Resolves when the round that is running is over. */
+  /** Resolves when what the round that is running has begun is over. */
   close(): Promise<void>
 }
 
@@ -17,12 +17,12 @@ export interface TimerOptions {
 }
 
 export function startTimer(deps: Deps, { everyMs, onError, onDone }: TimerOptions): Timer {
-  let closed = false
+  const stop = new AbortController()
   let timer: NodeJS.Timeout | undefined
   let running = Promise.resolve()
   const attempt = async (): Promise<number> => {
     try {
-      const done = await runDue(deps)
+      const done = await runDue(deps, stop.signal)
       onDone?.()
       return done
     } catch (error) {
@@ -32,7 +32,7 @@ export function startTimer(deps: Deps, { everyMs, onError, onDone }: TimerOption
   }
   const round = async (): Promise<void> => {
     const done = await attempt()
-    if (!closed) timer = setTimeout(start, done > 0 ? 0 : everyMs)
+    if (!stop.signal.aborted) timer = setTimeout(start, done > 0 ? 0 : everyMs)
   }
   const start = (): void => {
     running = round()
@@ -40,7 +40,7 @@ export function startTimer(deps: Deps, { everyMs, onError, onDone }: TimerOption
   start()
   return {
     close: async () => {
-      closed = true
+      stop.abort()
       clearTimeout(timer)
       await running
     },

@@ -13,6 +13,7 @@ import {
   MINUTE,
   newTask,
   openWorld,
+  Overtaking,
   overriding,
   REVIEWED,
   type Reviewer,
@@ -163,6 +164,24 @@ describe('runDue', () => {
       )
     world.clock.advance(MINUTE)
     expect((await dueTypes()).filter((type) => type === 'review.expired')).toHaveLength(130)
+  })
+
+  it('is stopped behind what is under way, and the rest comes when its lease ends', async () => {
+    const stop = new AbortController()
+    const overtaking = new Overtaking()
+    const own = await openWorld({ wrapStore: overtaking.wrapStore })
+    const agent = await own.agent()
+    for (let i = 0; i < 40; i++) await held(agent, { tool_name: 'brief', payload: {} })
+    own.clock.advance(MINUTE)
+    const ended = await own.evidenceOf(() => {
+      overtaking.before = async () => stop.abort()
+      return runDue(own.app.deps, stop.signal)
+    })
+    expect(ended.length).toBeGreaterThan(0)
+    expect(ended.length).toBeLessThan(40)
+    own.clock.advance(MINUTE)
+    expect(await own.evidenceOf(() => own.due())).toHaveLength(40 - ended.length)
+    await own.close()
   })
 
   it('does the work of every tenant', async () => {
