@@ -36,7 +36,10 @@ export interface OutboundThreadOptions extends Omit<OutboundOptions, 'named'> {
 /** More than this defeats what bounds an answer: the thread ends, and another begins. */
 const HEAP = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
 const STOPPED: Sent = { kind: 'failed', code: 'stopped' }
-/** A thread that has not answered so long after a deadline is stuck, and ended. */
+/**
+ * A thread that has not answered so long after a deadline is stuck, and ended. The time begins when the deadline is noticed: where the whole process stood still,
+ * what the thread has answered meanwhile is heard only after the timers.
+ */
 const STUCK_MS = 2_000
 const DIED: Sent = { kind: 'failed', code: 'connection' }
 
@@ -90,7 +93,9 @@ class DeliveryThread {
         this.#settle(id, STOPPED)
       }
       signal?.addEventListener('abort', stop, { once: true })
-      const stuck = setTimeout(() => this.#end(worker), sending.deadlineMs + STUCK_MS)
+      let stuck = setTimeout(() => {
+        stuck = setTimeout(() => this.#end(worker), STUCK_MS)
+      }, sending.deadlineMs)
       this.#underWay.set(id, (sent) => {
         clearTimeout(stuck)
         signal?.removeEventListener('abort', stop)
