@@ -96,6 +96,8 @@ export async function redeliverRange(
     }
     after = entries.at(-1)
     if (entries.length < TOGETHER) break
+    // also where none of them was asked for
+    await nextTurn()
   }
   deps.deliverer.wake(tenant)
   return count

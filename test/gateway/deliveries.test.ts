@@ -79,6 +79,15 @@ describe('many deliveries', () => {
     expect(turns.most()).toBeLessThanOrEqual(25)
   })
 
+  it('are looked through a few at a time where none of them is asked for again, too', async () => {
+    await given(130, '{}')
+    turns.begin()
+    const body = { since: new Date(0).toISOString(), state: 'delivered' }
+    const { status, text } = await world.admin('POST', `webhooks/${hook}/redeliver`, { body })
+    expect([status, text]).toEqual([200, '{"count":0}'])
+    expect(turns.most()).toBeLessThanOrEqual(50)
+  })
+
   it('are paged through to the end, whatever the size of a page', async () => {
     await given(53, '{}')
     for (const limit of ['1', '25', '26', '53', '100']) {
