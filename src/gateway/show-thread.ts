@@ -204,18 +204,28 @@ function stateOf(approval: NonNullable<Thread['approval']>): NonNullable<ThreadV
 
 /** Most commits of one thread that its page lists, the latest: what ended it never falls off the page. */
 const EVIDENCE_COMMITS = 200
-/** Read at a time: few commits have more, such as those in which earlier versions announced all that had come due. */
-const RECORDS_PER_COMMIT = 4
+/** Read at a time: most commits have one or two. The one behind them shows where they end, and is somebody else's, who may have put a whole request body into it. */
+const RECORDS_PER_COMMIT = 2
+/** Commits that are read in one turn of the event loop, and asked of the store at once: others wait meanwhile. */
+const COMMITS_TOGETHER = 10
 
 async function evidenceOf(deps: Deps, thread: Thread): Promise<ThreadView['evidence']> {
   const { tenant, thread_id } = thread
   const latest = { reverse: true, limit: EVIDENCE_COMMITS }
   const marks = (await deps.store.range(tenant, INDEX.evidence(thread_id), latest)).reverse()
-  const commits = await Promise.all(marks.map((mark) => recordsOf(deps, tenant, mark)))
-  return commits.flat().map((event) => {
-    const { type, at, actor } = JSON.parse(event.body) as EvidenceRecord
-    return { number: event.number, type, at, actor: `${actor.kind}:${actor.id}` }
-  })
+  const found: ThreadView['evidence'][number][] = []
+  for (let first = 0; first < marks.length; first += COMMITS_TOGETHER) {
+    if (first > 0) await nextTurn()
+    const some = marks.slice(first, first + COMMITS_TOGETHER)
+    const commits = await Promise.all(some.map((mark) => recordsOf(deps, tenant, mark)))
+    found.push(...commits.flat().map(evidenceView))
+  }
+  return found
+}
+
+function evidenceView({ number, body }: StoredEvent): ThreadView['evidence'][number] {
+  const { type, at, actor } = JSON.parse(body) as EvidenceRecord
+  return { number, type, at, actor: `${actor.kind}:${actor.id}` }
 }
 
 /** All records of the commit that the mark is of. */

@@ -5,6 +5,8 @@ import { countTurns } from '../turns.ts'
 
 let world: World
 const turns = countTurns()
+const recordTurns = countTurns()
+const MANY = 100
 
 beforeEach(async () => {
   world = await openWorld({
@@ -13,6 +15,11 @@ beforeEach(async () => {
         get: (tenant, type, id) => {
           if (type === 'revision') turns.count()
           return store.get(tenant, type, id)
+        },
+        events: (tenant, after, limit) => {
+          // what signs evidence reads many at once
+          if (limit < MANY) for (let i = 0; i < limit; i++) recordTurns.count()
+          return store.events(tenant, after, limit)
         },
       }),
   })
@@ -32,4 +39,21 @@ it('a thread of many revisions is shown whole, and read a few revisions at a tim
   expect(amounts).toEqual(Array.from({ length: LIMITS.REVISIONS }, (_, i) => (i === 0 ? 500 : 501 + i)))
   expect(body.payload).toEqual({ amount: 520 })
   expect(turns.most()).toBeLessThanOrEqual(2)
+})
+
+it('all of its evidence is shown, and little is read in a turn: what stands beside it may be whole requests of others', async () => {
+  const [bot, ann] = [await world.agent(), await world.reviewer('ann')]
+  const { thread } = await held(bot)
+  const numbers: (number | undefined)[] = []
+  for (let i = 0; i < 45; i++) {
+    await bot.submit(`other-${i}`, { tool_name: 't' })
+    const body = { comment: `comment ${i}` }
+    expect((await ann.call('POST', `threads/${thread}/comments`, { body })).status).toBe(201)
+    numbers.push((await ann.show(thread)).body.evidence.at(-1)?.number)
+  }
+  recordTurns.begin()
+  const { evidence } = (await ann.show(thread)).body
+  expect(evidence.slice(1).map(({ number }) => number)).toEqual(numbers)
+  expect(evidence.slice(1).every(({ type }) => type === 'thread.commented')).toBe(true)
+  expect(recordTurns.most()).toBeLessThanOrEqual(20)
 })
