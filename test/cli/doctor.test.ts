@@ -552,6 +552,7 @@ describe('what the doctor thinks of', () => {
       'error',
     ])
     expect(clockFinding('Redis', 1e12 + 20_000, 1e12).what).toContain('20.0 s behind that of Redis')
+    expect(clockFinding('Redis', 1e12 - 20_000, 1e12).what).toContain('20.0 s ahead of that of Redis')
   })
 
   it('certificates', () => {

@@ -102,7 +102,7 @@ interface Apart {
 
 function judge(whose: string, { apart, isBehind, fuzzMs }: Apart): Finding {
   const seconds = (apart / 1_000).toFixed(1)
-  const said = `the clock of this machine is ${seconds} s ${isBehind ? 'behind' : 'before'} that of ${whose}`
+  const said = `the clock of this machine is ${seconds} s ${isBehind ? 'behind' : 'ahead of'} that of ${whose}`
   if (apart >= CLOCK_ERROR_MS) return error('clock', said, 'set the clocks right (NTP)')
   if (apart > CLOCK_WARNING_MS) return warning('clock', said, 'set the clocks right (NTP)')
   return ok('clock', `within ${(CLOCK_WARNING_MS + fuzzMs) / 1_000} s of ${whose}`)
