@@ -1,3 +1,4 @@
+import { defined } from '../contract/defined.ts'
 import type { FieldError, Problem } from '../contract/errors.ts'
 import { CliFailure, usage } from './failure.ts'
 import { visible } from './visible.ts'
@@ -8,7 +9,8 @@ import { visible } from './visible.ts'
  */
 export interface Api {
   get<T>(path: string, holds: string & keyof T): Promise<T>
-  post<T>(path: string, holds: string & keyof T, body?: object): Promise<T>
+  /** `timeoutMs`: for what takes long. */
+  post<T>(path: string, holds: string & keyof T, body?: object, timeoutMs?: number): Promise<T>
   /** For what has no answer but that it was done. */
   act(path: string, body?: object): Promise<void>
   delete(path: string): Promise<void>
@@ -43,7 +45,7 @@ export function createApi(url: string, key: string): Api {
       ...(body ? { body: JSON.stringify(body) } : {}),
     }
     const response = await fetch(`${base}${path}`, init).catch((cause: unknown) => {
-      throw silent(url, timeoutMs, cause)
+      throw silent(url, { method, timeoutMs }, cause)
     })
     if (!response.ok) throw await refusal(response, url)
     return response
@@ -60,8 +62,8 @@ export function createApi(url: string, key: string): Api {
   }
   return {
     get: async <T>(path: string, holds: string) => read<T>(await call('GET', path), holds),
-    post: async <T>(path: string, holds: string, body?: object) =>
-      read<T>(await call('POST', path, { body }), holds),
+    post: async <T>(path: string, holds: string, body?: object, timeoutMs?: number) =>
+      read<T>(await call('POST', path, { body, ...defined({ timeoutMs }) }), holds),
     act: (path, body) => act('POST', path, body),
     delete: (path) => act('DELETE', path),
     stream: async (path) => {
@@ -98,14 +100,24 @@ function checkedKey(key: string): string {
   return key.trim()
 }
 
-/** Nobody is there, or nobody whom this machine trusts: the one is mended at the gateway, the other here. */
-function silent(url: string, timeoutMs: number, error: unknown): CliFailure {
+interface Unanswered {
+  readonly method: string
+  readonly timeoutMs: number
+}
+
+/** Nobody is there, or nobody whom this machine trusts: the one is mended at the gateway, the other here. Or it takes its time: then it is not known what it does. */
+function silent(url: string, { method, timeoutMs }: Unanswered, error: unknown): CliFailure {
   const { code, message, name } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
-  const why = name === 'TimeoutError' ? `within ${timeoutMs / 1_000} s` : `(${code ?? message})`
-  const hint = /CERT|SIGNATURE/.test(code ?? '')
-    ? 'its certificate is not accepted here: NODE_EXTRA_CA_CERTS names a file with the authority that signed it'
-    : 'start it with `countersign serve`, or name another with --url or COUNTERSIGN_URL'
-  return new CliFailure(`no answer from the gateway at ${url} ${why}`, { hint, cause: error })
+  const isLate = name === 'TimeoutError'
+  const why = isLate ? `within ${timeoutMs / 1_000} s` : `(${code ?? message})`
+  const failed = (hint: string): CliFailure =>
+    new CliFailure(`no answer from the gateway at ${url} ${why}`, { hint, cause: error })
+  if (isLate && method !== 'GET') return failed('it may be done all the same: look before you ask again')
+  return failed(
+    /CERT|SIGNATURE/.test(code ?? '')
+      ? 'its certificate is not accepted here: NODE_EXTRA_CA_CERTS names a file with the authority that signed it'
+      : 'start it with `countersign serve`, or name another with --url or COUNTERSIGN_URL',
+  )
 }
 
 function textOf(response: Response, url: string): Promise<string> {

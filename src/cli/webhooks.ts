@@ -184,6 +184,9 @@ async function pagesOf(api: Api, path: string, query: URLSearchParams): Promise<
   return { ...answer(), ...(next_cursor === undefined ? {} : { next_cursor }) }
 }
 
+/** For hundreds of thousands; the gateway ends a connection on which nothing was said for longer. */
+const REDELIVERY_MS = 60_000
+
 async function redeliver({ api, values, named: [id, delivery] }: Asked): Promise<Answer> {
   if (delivery !== undefined) {
     if (values.since ?? values.until ?? values.state)
@@ -194,6 +197,6 @@ async function redeliver({ api, values, named: [id, delivery] }: Asked): Promise
   const { since, until, state } = values
   if (since === undefined) throw usage('name a delivery, or a time with --since', WEBHOOKS_USAGE)
   const body = { since, ...(until && { until }), ...(state && { state }) }
-  const json = await api.post<Redelivered>(pathOf(id, '/redeliver'), 'count', body)
+  const json = await api.post<Redelivered>(pathOf(id, '/redeliver'), 'count', body, REDELIVERY_MS)
   return { json, text: `${json.count} to be delivered again` }
 }

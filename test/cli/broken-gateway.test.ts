@@ -61,6 +61,31 @@ describe('a command line before more than it shows', () => {
   })
 })
 
+describe('a command line that waits in vain', () => {
+  /** Time passes a hundred times as fast for whoever waits for an answer. */
+  const HASTE = `--import data:text/javascript,${encodeURIComponent(
+    'const real = AbortSignal.timeout; AbortSignal.timeout = (ms) => real.call(AbortSignal, ms / 100)',
+  )}`
+  const waiting = async (...args: string[]): Promise<CliRun> => {
+    const url = await answering(() => undefined)
+    const env = { COUNTERSIGN_URL: url, COUNTERSIGN_ADMIN_KEY: KEY, NODE_OPTIONS: HASTE }
+    return runCli(args, { cwd: directory, env })
+  }
+
+  it('says that what it asked for may be done all the same, not that nobody is there', async () => {
+    const { code, out, err } = await waiting('webhooks', 'pause', 'whk_acme_1')
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toMatch(/^countersign: no answer from the gateway at http:\S+ within 15 s\n/)
+    expect(err).toContain('it may be done all the same: look before you ask again')
+    expect(err).not.toContain('countersign serve')
+  })
+
+  it('waits longer for thousands of deliveries that are asked for again', async () => {
+    const { err } = await waiting('webhooks', 'redeliver', 'whk_acme_1', '--since', '2026-01-01T00:00:00Z')
+    expect(err).toMatch(/^countersign: no answer from the gateway at http:\S+ within 60 s\n/)
+  })
+})
+
 describe('a command line that has a path in the address of the gateway', () => {
   it.each(['/countersign', '/countersign/'])(
     'asks below it, because a proxy may want it: %s',
