@@ -46,8 +46,7 @@ export type FeedMessage = { readonly place: Place } & (
 const LOOK_AGAIN_MS = 1_000
 /** What comes within this time is read together. */
 const GATHER_MS = 20
-const BATCH = 500
-/** Of what a reader missed, so much is told at a time: a record may hold a whole request body, and others wait meanwhile. */
+/** Records that are read at a time, of what a reader missed, or this gateway where it stood still: each may hold a whole request body, and others wait meanwhile. */
 const PAGE = 50
 /** Whoever missed more records starts afresh. */
 const CATCH_UP = 10_000
@@ -181,7 +180,7 @@ function startTail(deps: Deps, tenant: string, from: Place): Tail {
     while (!stop.signal.aborted) {
       const { woken, cancel } = waking(deps.store, tenant, stop.signal)
       try {
-        const events = await following(deps.store, tenant, last, BATCH)
+        const events = await following(deps.store, tenant, last, PAGE)
         if (events === undefined) {
           last = await lastPlace(deps.store, tenant)
           for (const member of members) deliver(member, 'lost')
@@ -190,7 +189,8 @@ function startTail(deps: Deps, tenant: string, from: Place): Tail {
         const changes = await changesIn(deps, tenant, events)
         last = events.at(-1) ?? last
         if (changes.length > 0) for (const member of members) deliver(member, changes)
-        if (events.length > 0) await pause(GATHER_MS)
+        if (events.length === PAGE) await nextTurn()
+        else if (events.length > 0) await pause(GATHER_MS)
         else await woken
       } finally {
         cancel()

@@ -112,6 +112,34 @@ describe('GET stream', () => {
     await own.close()
   })
 
+  it('200 tells what came while its gateway stood still in small parts, too', async () => {
+    let known = Infinity
+    const limits: number[] = []
+    const wrapStore = (store: Store): Store =>
+      overriding(store, {
+        events: async (partition, after, limit) => {
+          // whoever looks for what comes next sees the last one again
+          if (partition === 'acme' && after === known - 1) limits.push(limit)
+          const found = await store.events(partition, after, limit)
+          return partition === 'acme' ? found.filter(({ number }) => number <= known) : found
+        },
+      })
+    const own = await openWorld({ wrapStore })
+    const [agent, reader] = [await own.agent(), await own.reviewer('ann')]
+    const { thread } = await held(agent)
+    const listener = await Listener.open(reader)
+    await listener.first('hello')
+    known = (await own.allEvidence()).length
+    for (let i = 0; i < 120; i++) await reader.call('POST', `threads/${thread}/claim`, { body: {} })
+    limits.length = 0
+    await until(() => limits.length > 0)
+    expect(Math.max(...limits)).toBeLessThanOrEqual(51)
+    known = Infinity
+    await until(() => listener.about(thread).length === 120)
+    listener.close()
+    await own.close()
+  })
+
   it('200 says nothing of calls that were decided at once, and nothing of other tenants', async () => {
     const listener = await Listener.open(ann)
     await listener.first('hello')
