@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 /** Too little to be told from what a collection takes, ms. */
 const LEAST_MS = 4
 const TRIES = 3
+const MOST_TRIES = 20
 
 /** Processor time of this process, ms: what else the machine does is not in it. */
 export function cpuMs(work: () => unknown): number {
@@ -19,16 +20,20 @@ export function threadMs(): number {
 }
 
 /**
- * How many times as much `work` takes for four times its size: about 4 when it is linear, 16 when it is quadratic. The least of some tries, because collections and
- * compilers only add.
+ * How many times as much `work` takes for four times its size: about 4 when it is linear, 16 when it is quadratic. Of the least of some tries, because collections,
+ * compilers and neighbours of the processor's caches only add; of more of them where that looks like too much.
  *
  * @param size to begin with; grows until the work can be measured
  */
 export function growth(work: (size: number) => unknown, size: number): number {
-  const least = (of: number): number =>
-    Math.min(...Array.from({ length: TRIES }, () => cpuMs(() => work(of))))
-  while (least(size) < LEAST_MS) size *= 2
-  return least(4 * size) / least(size)
+  const time = (of: number): number => cpuMs(() => work(of))
+  while (Math.min(time(size), time(size), time(size)) < LEAST_MS) size *= 2
+  let [once, fourTimes] = [Infinity, Infinity]
+  for (let tries = 1; tries <= TRIES || (tries <= MOST_TRIES && fourTimes >= LINEAR * once); tries++) {
+    once = Math.min(once, time(size))
+    fourTimes = Math.min(fourTimes, time(4 * size))
+  }
+  return fourTimes / once
 }
 
 /** Between what is linear and what is quadratic. */

@@ -151,9 +151,6 @@ function decidingIds({ deciding, unmatched, cap }: Why): readonly string[] {
 }
 
 function compose({ run, deciding, unmatched, cap }: Why): string {
-  const [only] = deciding
-  if (deciding.length === 1 && only && !only.fired.unknown && !unmatched && cap === undefined)
-    return only.fired.reason
   const parts = deciding.map((hit) =>
     hit.fired.unknown ? `${hit.fired.reason} (${describeUnchecked(hit, run)})` : hit.fired.reason,
   )

@@ -194,13 +194,14 @@ describe('a decision', () => {
   it('of an unmatched call is what routing says, with the levels', async () => {
     const quiet = '  - { id: a, allow: A., when: { payload.amount: 1 } }\n'
     const refused = await (await withRules(quiet)).decide(call({ amount: 2 }))
-    expect(refused).toMatchObject({ verdict: 'reject', by: ['unmatched'] })
+    const message = 'No rule covers this call.'
+    expect(refused).toMatchObject({ verdict: 'reject', by: ['unmatched'], message })
     const files = bundle({
       'routing.yaml': ROUTING.replace('unmatched: reject', 'unmatched: review'),
       'rules/pay.yaml': rules(quiet),
     })
     const asked = await (await snapshotOf(files)).decide(call({ amount: 2 }))
-    expect(asked).toMatchObject({ verdict: 'review', by: ['unmatched'] })
+    expect(asked).toMatchObject({ verdict: 'review', by: ['unmatched'], message })
     expect(asked.requirement?.seats[0]?.group).toBe('on-call')
   })
 
@@ -214,7 +215,7 @@ describe('a decision', () => {
     const both = await withRules('  - id: a\n    reject: No.\n    when: { payload.amount: { over: 5 } }\n')
     const { by, message } = await both.decide(call({}))
     expect(by).toEqual(['a', 'unmatched'])
-    expect(message).toContain('No. (could not check payload.amount: missing)')
+    expect(message).toBe('No. (could not check payload.amount: missing) No rule covers this call.')
   })
 
   it("is not matched by a review rule of a tools: ['*'] file, but by its allow and reject rules", async () => {
