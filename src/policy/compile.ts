@@ -1,5 +1,4 @@
-import { joinRequirements, RISKS } from '../domain/decision.ts'
-import { evaluate, refuse, type Tables } from './evaluate.ts'
+import { evaluate, refuse } from './evaluate.ts'
 import { explainOutcome, type Explanation } from './explain.ts'
 import type { BundleIr, RoutingIr, ToolIr } from './ir.ts'
 import { type LimitFacts, limitFacts } from './limits.ts'
@@ -32,7 +31,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
   const { head } = ir
   const tools = new Map(ir.tools.map((tool) => [tool.contract.name, tool]))
   const contracts = new Map(ir.tools.map(({ contract }) => [contract.name, contract]))
-  const tables = createTables(head.routing)
+  const tables = { routing: head.routing, clock: createClock(head.routing.timezone) }
   const programOf = createPrograms(ir, tools)
   const permits = createPermits(head.directory, contracts)
   checks.keep(new Set(ir.tools.map(({ contract }) => contract.revision)))
@@ -90,18 +89,6 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
 }
 
 const NO_NEEDS: HistoryNeeds = { task: false, agent: false }
-
-function createTables(routing: RoutingIr): Tables {
-  const requirements = new Map(
-    RISKS.map((policyRisk) => [
-      policyRisk,
-      new Map(
-        RISKS.map((risk) => [risk, joinRequirements(routing.levels[policyRisk], routing.levels[risk])]),
-      ),
-    ]),
-  )
-  return { routing, requirements, clock: createClock(routing.timezone) }
-}
 
 /** The programs of the bundle's tools, each compiled once, when it is first asked for. */
 function createPrograms(

@@ -19,8 +19,6 @@ import { traceNode } from './trace.ts'
 /** What a decision needs beside the tool's program. */
 export interface Tables {
   readonly routing: RoutingIr
-  /** levels[policy risk] AND levels[risk], prepared for every pair. */
-  readonly requirements: ReadonlyMap<Risk, ReadonlyMap<Risk, ReviewRequirement>>
   readonly clock: (at: number) => LocalTime
 }
 
@@ -87,7 +85,7 @@ function conclude(program: Program, tables: Tables, { run, limits }: Ran): Outco
     ...(hits.every(isEnforced) ? {} : { shadow: shadowOf(run, tables.routing) }),
   }
   return verdict === 'review'
-    ? { requirement: requirementOf(tables, outcome, deciding), ...outcome }
+    ? { requirement: requirementOf(tables.routing, outcome, deciding), ...outcome }
     : outcome
 }
 
@@ -177,13 +175,11 @@ function collectCauses(trace: Trace, causes: Set<string>): void {
 
 /** levels[policy risk] AND levels[risk] AND the reviewers of every deciding rule. */
 function requirementOf(
-  tables: Tables,
+  { levels }: RoutingIr,
   { policyRisk, risk }: Outcome,
   deciding: readonly Hit[],
 ): ReviewRequirement {
-  let requirement =
-    tables.requirements.get(policyRisk)?.get(risk) ??
-    joinRequirements(tables.routing.levels[policyRisk], tables.routing.levels[risk])
+  let requirement = joinRequirements(levels[policyRisk], levels[risk])
   for (const { rule } of deciding)
     if (rule.reviewers) requirement = joinRequirements(requirement, rule.reviewers)
   return requirement

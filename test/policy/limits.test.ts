@@ -63,6 +63,15 @@ describe('what a call uses of a limit', () => {
     expect(limits).toMatchObject([{ amount, limit: name }])
   })
 
+  it('stands among the rules of its bundle, with its place', async () => {
+    const { rules: all } = await snapshotOf(limit(DAILY))
+    const [mode, file] = ['enforced', 'rules/pay.yaml']
+    expect(all).toEqual([
+      { id: 'open', verdict: 'allow', mode, file, line: 3 },
+      { id: 'daily', verdict: 'review', mode, file, line: 6 },
+    ])
+  })
+
   it('by a field is a counter for each value, which does not show it', async () => {
     const files = limit('{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.iban }')
     const names = await Promise.all(

@@ -2,6 +2,8 @@ import { RE2JS } from 're2js'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { JsonObject } from '../../../src/contract/json.ts'
 import { createPayloadChecks } from '../../../src/policy/input-schema/payload.ts'
+import { prepareBundle } from '../../../src/policy/load.ts'
+import type { ToolContract } from '../../../src/policy/snapshot.ts'
 import { bundle, call, CONTRACT, diagnose, snapshotOf } from '../support.ts'
 import { growth, LINEAR } from '../../growth.ts'
 
@@ -131,6 +133,28 @@ describe('checking a payload', () => {
     expect(checks.of('r1', property({ type: 'integer' }))).toBe(one)
     expect(checks.of('r3', property({ type: 'string' }))).not.toBe(other)
     expect(checks.of('r3', property({ type: 'string' }))({ x: 1 })).toHaveLength(1)
+  })
+
+  it('keeps nothing of a bundle that another one has replaced', async () => {
+    const checks = createPayloadChecks()
+    const load = async (longest: number): Promise<ToolContract | undefined> => {
+      const contract = CONTRACT.replace(
+        'note: { type: string }',
+        `note: { type: string, maxLength: ${longest} }`,
+      )
+      const texts = Object.entries(bundle({ 'tools/pay.yaml': contract }))
+      const loaded = await prepareBundle(
+        texts.map(([path, text]) => ({ path, text })),
+        { checks },
+      )
+      return loaded.ok ? loaded.snapshot.tools.get('pay') : undefined
+    }
+    const { revision, inputSchema } = (await load(10)) as ToolContract
+    const before = checks.of(revision, inputSchema)
+    await load(10)
+    expect(checks.of(revision, inputSchema)).toBe(before)
+    await load(20)
+    expect(checks.of(revision, inputSchema)).not.toBe(before)
   })
 
   it('compiles an unchanged contract once, and forgets a changed one', async () => {
