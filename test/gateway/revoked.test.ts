@@ -9,6 +9,7 @@ import { revokeKey } from '../../src/gateway/keys.ts'
 import { poll } from '../../src/gateway/poll.ts'
 import { record } from '../../src/gateway/record.ts'
 import { resolve } from '../../src/gateway/resolve.ts'
+import { submit } from '../../src/gateway/submit.ts'
 import { validate } from '../../src/gateway/validate.ts'
 import { vote } from '../../src/gateway/vote.ts'
 import { BUNDLE } from '../bundle.ts'
@@ -136,8 +137,17 @@ const OF_WORDS: Verbs = {
     return () => bot.poll({ thread_id: thread })
   },
   'a poll of what is not there': () => Promise.resolve(() => bot.poll({ task_id: newTask() })),
+  'an allow, asked for again': again('t', {}),
+  'a rejection, asked for again': again('pay', { amount: 1_000_000 }),
+  'a wait for people, asked for again': again('pay', REVIEWED),
   'a look at the tools': () => Promise.resolve(() => bot.resolve([])),
   'a proof that is none': () => Promise.resolve(() => bot.validate({ signature: 'none' })),
+}
+
+/** Under one Idempotency-Key, so that the first answer is given again. */
+function again(tool_name: string, payload: object): () => Promise<Act> {
+  const task = newTask()
+  return () => Promise.resolve(() => bot.submit(task, { tool_name, payload }, { 'idempotency-key': 'k' }))
 }
 
 describe('under a key of an agent that another gateway has revoked', () => {
@@ -154,6 +164,7 @@ const OF_AN_AGENT: Record<string, (deps: Deps, caller: Caller) => Promise<unknow
   'a poll': (deps, caller) => poll(deps, caller, { task_id: 'none' }, { callerGone: () => false }),
   'a redemption': (deps, caller) => validate(deps, caller, { signature: undefined }),
   'an event': (deps, caller) => record(deps, caller, 'a', { event_type: 'x', event_summary: 'x' }),
+  'a call': (deps, caller) => submit(deps, caller, { taskId: 'a', request: { tool_name: 't' } }),
   'a look at the tools': (deps, caller) => resolve(deps, caller, []),
 }
 const OF_A_REVIEWER: typeof OF_AN_AGENT = {
@@ -163,6 +174,16 @@ const OF_A_REVIEWER: typeof OF_AN_AGENT = {
   'a claim': (deps, caller) => claim(deps, caller, { thread_id: NO_THREAD, takeOver: false }),
   'a release': (deps, caller) => release(deps, caller, NO_THREAD),
 }
+
+it('an agent that has left the directory since the request began is not given an earlier answer again', async () => {
+  const { deps } = world.app
+  const caller = await identify(deps, 'agent', (await world.agent('short')).key)
+  const asking = { taskId: 'a', request: { tool_name: 'pay', payload: REVIEWED }, idempotencyKey: 'k' }
+  expect((await submit(deps, caller, asking)).answer.status).toBe('pending_review')
+  const directory = BUNDLE['directory.yaml']?.replace(/ +short: .*\n/, '') ?? ''
+  await world.changePolicies({ 'directory.yaml': directory })
+  await expect(submit(deps, caller, asking)).rejects.toMatchObject({ code: 'unauthenticated' })
+})
 
 describe.each([
   { kind: 'agent', verbs: OF_AN_AGENT, entry: / +short: .*\n/, key: () => world.agent('short') },
