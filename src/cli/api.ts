@@ -105,19 +105,27 @@ interface Unanswered {
   readonly timeoutMs: number
 }
 
-/** Nobody is there, or nobody whom this machine trusts: the one is mended at the gateway, the other here. Or it takes its time: then it is not known what it does. */
+/** Nothing was sent, for there was no connection. What has no code fetch itself would not ask. */
+const UNREACHED =
+  /^(|ECONNREFUSED|ENOTFOUND|EAI_\w+|E(HOST|NET)UNREACH|UND_ERR_CONNECT_TIMEOUT|EPROTO|ERR_SSL_\w+)$/
+const DISTRUSTED = /CERT|SIGNATURE/
+
+/** Nobody is there, or nobody whom this machine trusts: the one is mended at the gateway, the other here. Otherwise nobody knows what became of it. */
 function silent(url: string, { method, timeoutMs }: Unanswered, error: unknown): CliFailure {
-  const { code, message, name } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
-  const isLate = name === 'TimeoutError'
-  const why = isLate ? `within ${timeoutMs / 1_000} s` : `(${code ?? message})`
-  const failed = (hint: string): CliFailure =>
-    new CliFailure(`no answer from the gateway at ${url} ${why}`, { hint, cause: error })
-  if (isLate && method !== 'GET') return failed('it may be done all the same: look before you ask again')
-  return failed(
-    /CERT|SIGNATURE/.test(code ?? '')
-      ? 'its certificate is not accepted here: NODE_EXTRA_CA_CERTS names a file with the authority that signed it'
-      : 'start it with `countersign serve`, or name another with --url or COUNTERSIGN_URL',
-  )
+  const { code = '', message, name } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
+  const why = name === 'TimeoutError' ? `within ${timeoutMs / 1_000} s` : `(${code || message})`
+  return new CliFailure(`no answer from the gateway at ${url} ${why}`, {
+    hint: hintFor(method, code),
+    cause: error,
+  })
+}
+
+function hintFor(method: string, code: string): string {
+  if (DISTRUSTED.test(code))
+    return 'its certificate is not accepted here: NODE_EXTRA_CA_CERTS names a file with the authority that signed it'
+  if (method !== 'GET' && !UNREACHED.test(code))
+    return 'it may be done all the same: look before you ask again'
+  return 'start it with `countersign serve`, or name another with --url or COUNTERSIGN_URL'
 }
 
 function textOf(response: Response, url: string): Promise<string> {

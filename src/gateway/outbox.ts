@@ -106,7 +106,23 @@ async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]
   const known = await destinationsOf(deps, tenant)
   const told = await Promise.all(notices.map((notice) => toldOf(deps, tenant, { notice, list: known.list })))
   const size = told.reduce((sum, { destinations, texts }) => sum + destinations.length * texts.full.length, 0)
-  const leave = size > LARGE ? await deps.outboxRoom.take(tenant, size) : undefined
+  if (size <= LARGE) return { guards: guardsOf(known), ...(await written(deps, tenant, told)) }
+  const leave = await deps.outboxRoom.take(tenant, size)
+  try {
+    return { guards: guardsOf(known), leave, ...(await written(deps, tenant, told, nextTurn)) }
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
+
+/** @param between so much text takes longer than others should wait */
+async function written(
+  deps: Deps,
+  tenant: string,
+  told: readonly Told[],
+  between?: () => Promise<void>,
+): Promise<Pick<Enqueued, 'writes' | 'leased' | 'waiting'>> {
   const [writes, leased]: [Write[], Leased[]] = [[], []]
   let waiting = false
   for (const { notice, destinations, texts } of told)
@@ -116,10 +132,9 @@ async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]
       writes.push(...deliveryWrites(one, lease))
       if (lease === undefined) waiting = true
       else leased.push(one)
-      // the texts of all destinations together take longer than others should wait
-      if (leave !== undefined) await nextTurn()
+      if (between !== undefined) await between()
     }
-  return { guards: guardsOf(known), writes, leased, waiting, ...defined({ leave }) }
+  return { writes, leased, waiting }
 }
 
 const guardsOf = (known: KnownDestinations): Guard[] => [

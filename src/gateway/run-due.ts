@@ -38,7 +38,7 @@ export async function runDue(deps: Deps, stop?: AbortSignal): Promise<number> {
   const failures: unknown[] = []
   for (const tenant of await listTenants(deps)) {
     for (const due of DUE) {
-      if (stop?.aborted) return done
+      if (stop?.aborted) break
       try {
         done += await runIndex(own, tenant, due, stop)
       } catch (error) {

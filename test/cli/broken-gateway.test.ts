@@ -80,6 +80,19 @@ describe('a command line that waits in vain', () => {
     expect(err).not.toContain('countersign serve')
   })
 
+  it('says so of a connection that breaks, but not of a question, nor where nobody is there', async () => {
+    const url = await answering((request) => request.socket.destroy())
+    const isSaid = async (...args: string[]): Promise<boolean> => {
+      const { code, err } = await run(url, 'webhooks', ...args)
+      expect([code, err]).toEqual([1, expect.stringContaining('no answer from the gateway')])
+      return err.includes('it may be done all the same')
+    }
+    expect(await isSaid('pause', 'whk_acme_1')).toBe(true)
+    expect(await isSaid('show', 'whk_acme_1')).toBe(false)
+    await new Promise((resolve) => server?.close(resolve))
+    expect(await isSaid('pause', 'whk_acme_1')).toBe(false)
+  })
+
   it('waits longer for thousands of deliveries that are asked for again', async () => {
     const { err } = await waiting('webhooks', 'redeliver', 'whk_acme_1', '--since', '2026-01-01T00:00:00Z')
     expect(err).toMatch(/^countersign: no answer from the gateway at http:\S+ within 60 s\n/)

@@ -89,6 +89,16 @@ const refused = (page: Page, address: string): Promise<Late> => {
   )
 }
 
+/** A vote that is refused when its page was left for the queue. */
+async function refusedElsewhere(page: Page): Promise<void> {
+  await console_.show(page, await held(bot))
+  const answer = await refused(page, '**/votes')
+  await reject(page)
+  await answer.asked
+  await visit(page, console_.world, 'queue')
+  await answer.arrive()
+}
+
 describe('a stream that never opens', () => {
   it('is a lost one: the page says so and reads again', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
@@ -410,32 +420,20 @@ describe('what is refused when somebody looks at something else already', () => 
   })
 
   it('a vote is said on whatever page that is', async () => {
-    const one = await held(bot)
-    await console_.show(ann, one)
-    const answer = await refused(ann, '**/votes')
-    await reject(ann)
-    await answer.asked
-    await visit(ann, console_.world, 'queue')
-    await answer.arrive()
+    await refusedElsewhere(ann)
     await ann.getByRole('alert').getByText('pay, revision 1: Busy.').waitFor()
     await button(ann, 'OK').click()
   })
 
   it('each of several votes is said', async () => {
-    for (const one of [await held(bot), await held(bot)]) {
-      await console_.show(ann, one)
-      const answer = await refused(ann, '**/votes')
-      await reject(ann)
-      await answer.asked
-      await visit(ann, console_.world, 'queue')
-      await answer.arrive()
-    }
+    await refusedElsewhere(ann)
+    await refusedElsewhere(ann)
     const said = ann.getByRole('alert').getByText('pay, revision 1: Busy.')
-    expect(await said.count()).toBe(2)
-    await button(ann, 'OK').first().click()
-    expect(await said.count()).toBe(1)
-    await button(ann, 'OK').click()
-    expect(await said.count()).toBe(0)
+    await said.nth(1).waitFor()
+    for (const left of [1, 0]) {
+      await button(ann, 'OK').first().click()
+      await expect.poll(() => said.count()).toBe(left)
+    }
   })
 
   it('a vote is said also when its page is left while it reads what is true', async () => {
@@ -455,13 +453,7 @@ describe('what is refused when somebody looks at something else already', () => 
 
   it('is not told whoever signs in there next', async () => {
     const page = await console_.signedIn({ reviewer: 'ann' })
-    const one = await held(bot)
-    await console_.show(page, one)
-    const answer = await refused(page, '**/votes')
-    await reject(page)
-    await answer.asked
-    await visit(page, console_.world, 'queue')
-    await answer.arrive()
+    await refusedElsewhere(page)
     await page.getByText('pay, revision 1: Busy.').waitFor()
     await page.goto(`${console_.world.url}/console/#/sign-in/${await console_.world.link('ben')}`)
     await button(page, 'Sign in with this link').click()

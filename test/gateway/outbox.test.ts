@@ -125,6 +125,22 @@ describe('as many destinations as there may be', () => {
     await Promise.all(threads)
   })
 
+  it('find room again behind a fault of ours', async () => {
+    const agent = await world.agent()
+    const large = { tool_name: 'hold', payload: LARGEST }
+    const { deps } = world.app
+    const taking = vi.spyOn(deps.outboxRoom, 'take')
+    const nextId = deps.nextId.bind(deps)
+    const faulty = vi.spyOn(deps, 'nextId').mockImplementation(() => {
+      if (taking.mock.calls.length > 0) throw new Error('odd')
+      return nextId()
+    })
+    expect((await agent.submit(newTask(), large)).status).toBe(500)
+    expect(taking).toHaveBeenCalledOnce()
+    faulty.mockRestore()
+    await held(agent, large)
+  })
+
   it('find room again behind commits that failed', async () => {
     const agent = await world.agent()
     const large = { tool_name: 'hold', payload: LARGEST }
