@@ -57,7 +57,29 @@ const ACTORS: Readonly<Record<EvidenceType, readonly Kind[]>> = {
   'evidence.read': ADMINISTRATOR,
 }
 
+/** Part of the gateway that does it: neither it nor the admin key has another name, least of all that of a person. */
+const PARTS: Readonly<Partial<Record<EvidenceType, readonly string[]>>> = {
+  'review.approved': ['quorum'],
+  'review.rejected': ['policy'],
+  'review.expired': ['timer'],
+  'review.frozen': ['freeze'],
+  'review.reminded': ['timer'],
+  'review.escalated': ['timer'],
+  'approval.released': ['timer'],
+  'webhook.paused': ['webhooks'],
+  'webhook.delivered': ['webhooks'],
+  'webhook.given_up': ['webhooks'],
+  'session.ended': ['timer', 'sign-in'],
+  'policy.loaded': ['policies'],
+  'policy.failed': ['policies'],
+}
+
 /** @throws BrokenLaw */
-export function holdsActor({ type, actor: { kind } }: ToldRecord): void {
+export function holdsActor({ type, actor: { kind, id } }: ToldRecord): void {
   holds(ACTORS[type].includes(kind), `no ${kind} does that`)
+  holds(kind !== 'admin' || id === 'admin', 'the admin key has no other name')
+  holds(
+    kind !== 'gateway' || PARTS[type]?.includes(id) === true,
+    `no part of the gateway named \`${id}\` does that`,
+  )
 }

@@ -1,6 +1,7 @@
 import { SYSTEM } from '../domain/evidence.ts'
 import { type FreezeScope, withFreeze, withoutFreeze } from '../domain/freeze.ts'
 import { groupsEver } from '../domain/quorum.ts'
+import type { SessionEnd } from '../domain/session.ts'
 import { holds, listOf, momentOf, textOf, type ToldRecord } from './record.ts'
 import type { ToldPerson, ToldRequirement } from './requirement.ts'
 import { holdsDrawn, SLACK_MS, type Told, type ToldSession, type Vouched } from './told.ts'
@@ -57,12 +58,35 @@ export function sessionOpened(told: Told, { actor, at, details }: ToldRecord): v
   count(told, session, { change: 1, until: expires_at })
 }
 
-export function sessionEnded(told: Told, { details }: ToldRecord): void {
+export function sessionEnded(told: Told, record: ToldRecord): void {
+  const { details } = record
   const hash = textOf(details['session_hash'], 'session_hash')
   const session = told.sessions.get(hash)
-  holds(session !== undefined && session.reviewer === details['reviewer'], 'no such session was open')
+  const { reviewer, via } = details
+  holds(session !== undefined && session.reviewer === reviewer, 'no such session was open')
+  holds(session.via === via, 'it was opened by another way')
+  holdsEnd(record)
   told.sessions.delete(hash)
   count(told, session, { change: -1, until: 0 })
+}
+
+/** Who ends a session, by why it ends. Another sign-in in the same browser may be of somebody else, and of another tenant. */
+const ENDS: Readonly<Record<SessionEnd, readonly string[]>> = {
+  idle: ['gateway:timer'],
+  expired: ['gateway:timer'],
+  removed: ['gateway:timer'],
+  changed: ['gateway:timer'],
+  signed_out: ['reviewer'],
+  replaced: ['reviewer', 'gateway:sign-in'],
+  ended_by_admin: ['admin'],
+}
+
+function holdsEnd({ actor: { kind, id }, details: { reason, reviewer } }: ToldRecord): void {
+  const known = typeof reason === 'string' && Object.hasOwn(ENDS, reason)
+  holds(known, `no session ends as ${JSON.stringify(reason)}`)
+  const who = kind === 'gateway' ? `gateway:${id}` : kind
+  holds(ENDS[reason as SessionEnd].includes(who), `\`${id}\` ends no session as \`${reason}\``)
+  holds(reason !== 'signed_out' || id === reviewer, `\`${id}\` signs nobody else out`)
 }
 
 /** As JSON, because a name in a file may hold anything. */

@@ -1,8 +1,9 @@
-import { maxRisk, type Risk, RISKS, VERDICTS } from '../domain/decision.ts'
+import { maxRisk, type Risk, RISKS, type Verdict, VERDICTS } from '../domain/decision.ts'
 import { BY_FREEZE, NO_BUNDLE } from '../domain/evidence.ts'
 import { freezeOf } from '../domain/freeze.ts'
 import { transition } from '../domain/thread.ts'
 import { holdsVouched } from './laws-access.ts'
+import { holdsVerdict } from './laws-verdict.ts'
 import { holds, listOf, momentOf, objectOf, textOf, type ToldRecord } from './record.ts'
 import {
   givingWayTo,
@@ -33,15 +34,14 @@ import {
  */
 
 export function decisionAllowed(told: Told, record: ToldRecord): void {
-  decidedAtOnce(record, 'allow')
-  holdsRoom(record)
+  decidedAtOnce(told, record, 'allow')
   holds(record.details['fault'] === undefined, 'the rules engine had failed')
   holds(!isFrozen(told, record), 'its agent, tool or tenant was frozen')
   told.allowed += 1
 }
 
 export function decisionRejected(told: Told, record: ToldRecord): void {
-  decidedAtOnce(record, 'reject')
+  decidedAtOnce(told, record, 'reject')
   const { by, policy } = record.details
   // a rule may have that name, too, but a freeze does not ask policy
   const because = listOf(by, 'by').includes(BY_FREEZE) && policy === NO_BUNDLE
@@ -53,7 +53,7 @@ export function decisionRejected(told: Told, record: ToldRecord): void {
 }
 
 export function reviewPending(told: Told, record: ToldRecord): void {
-  decided(record, 'review')
+  decided(told, record, 'review')
   holds(!isFrozen(told, record), 'its agent, tool or tenant was frozen')
   const id = textOf(record.thread, 'thread_id')
   holds(!told.threads.has(id), 'its thread was opened before')
@@ -64,6 +64,7 @@ export function reviewPending(told: Told, record: ToldRecord): void {
     tool: textOf(record.tool, 'tool'),
     freeze_epoch: told.freezes.epoch,
     hashed: record.details['action_hash'] !== undefined,
+    opened_at: record.at,
     status: 'pending_review',
     seen: [],
     happened: [],
@@ -78,44 +79,44 @@ export function reviewRevised(told: Told, record: ToldRecord): void {
   holdsInTime(thread, record)
   const hashed = record.details['action_hash'] !== undefined
   holds(hashed === thread.hashed, 'its thread takes revisions with an action hash or without one, not both')
-  const { verdict } = record.details
-  holds(
-    VERDICTS.some((one) => one === verdict),
-    `its verdict is ${JSON.stringify(verdict)}`,
-  )
+  const verdict = VERDICTS.find((one) => one === record.details['verdict'])
+  holds(verdict !== undefined, `its verdict is ${JSON.stringify(record.details['verdict'])}`)
   textOf(record.details['policy'], 'policy')
+  holdsVerdict(told, record, verdict)
   const rejected = verdict === 'reject'
   const { votes: voted } = thread
   move(thread, rejected ? 'revise_rejected' : 'revise')
   const next = revisionOf(record)
   holdsTighter(thread.requirement, next.requirement)
   holds(maxRisk(thread.risk, next.risk) === next.risk, 'its risk is lower than before')
+  holds(maxRisk(riskIn(record.details, 'policy_risk'), next.risk) === next.risk, 'policy said more risk')
   thread.seen = [...thread.seen, ...voted.slice(0, 1).map(({ digest }) => digest)]
   Object.assign(thread, next)
   if (rejected) told.due = { type: 'review.rejected', thread: id }
 }
 
-function decidedAtOnce(record: ToldRecord, verdict: string): void {
-  decided(record, verdict)
+function decidedAtOnce(told: Told, record: ToldRecord, verdict: Verdict): void {
+  decided(told, record, verdict)
   holds(record.thread === undefined, 'a call that is decided at once belongs to no thread')
 }
 
-function decided({ details, task, tool }: ToldRecord, verdict: string): void {
+function decided(told: Told, record: ToldRecord, verdict: Verdict): void {
+  const { details, task, tool } = record
   textOf(task, 'task_id')
   textOf(tool, 'tool')
   textOf(details['policy'], 'policy')
   holds(verdict === 'reject' || details['policy'] !== NO_BUNDLE, 'no policy was in force')
-  holds(maxRisk(riskIn(details), riskIn(details, 'policy_risk')) === details['risk'], 'policy said more risk')
+  holdsClaim(details)
   holds(details['verdict'] === verdict, `its verdict is ${JSON.stringify(details['verdict'])}`)
+  holdsVerdict(told, record, verdict)
 }
 
-/** A limit without room asks people or rejects, unless it is only tried (`shadow`). */
-function holdsRoom({ details }: ToldRecord): void {
-  const rules = listOf(details['rules'] ?? [], 'rules')
-  for (const use of listOf(details['limits'] ?? [], 'limits')) {
-    const { id = '', over } = objectOf(use, 'a limit')
-    holds(over !== true || !rules.includes(id), `there was no room in the limit ${JSON.stringify(id)}`)
-  }
+/** The risk is what policy says, or what the agent claims where that is more. */
+function holdsClaim(details: ToldRecord['details']): void {
+  const [risk, said] = [riskIn(details), riskIn(details, 'policy_risk')]
+  holds(maxRisk(risk, said) === risk, 'policy said more risk')
+  const claimed = details['claimed_risk'] === undefined ? said : riskIn(details, 'claimed_risk')
+  holds(maxRisk(said, claimed) === risk, 'nobody said that risk')
 }
 
 function isFrozen({ freezes }: Told, { actor, tool = '' }: ToldRecord): boolean {
@@ -139,6 +140,11 @@ function riskIn(details: ToldRecord['details'], name = 'risk'): Risk {
 /** What becomes of a thread is told with its risk. */
 function holdsRisk({ risk }: ToldThread, { details }: ToldRecord): void {
   holds(details['risk'] === risk, `its thread was of ${risk} risk`)
+}
+
+/** How long people took is told, and follows. */
+function holdsWaited({ at, details }: ToldRecord, since: number): void {
+  holds(details['waited_ms'] === at - since, `it waited ${at - since} ms by then`)
 }
 
 const ENDED_BY: Readonly<Record<string, 'review.rejected' | 'review.changes_requested' | undefined>> = {
@@ -202,6 +208,7 @@ function holdsVoters(thread: ToldThread, record: ToldRecord): void {
   const voters = listOf(details['voters'], 'voters')
   const same = JSON.stringify(voters) === JSON.stringify(votes.map(({ reviewer }) => reviewer))
   holdsRisk(thread, record)
+  holdsWaited(record, thread.submitted_at)
   holds(same, 'its voters are not those who voted on this revision')
   holds(details['digest'] === votes[0]?.digest, 'it is not what the voters saw')
 }
@@ -225,16 +232,20 @@ export function changesRequested(told: Told, record: ToldRecord): void {
   move(thread, 'vote_changes')
 }
 
-function holdsVote({ last }: Told, { actor, thread }: ToldRecord, decision: string): void {
-  const voted = last?.type === 'vote.cast' && last.thread === thread && last.actor.id === actor.id
+function holdsVote({ last }: Told, { actor, at, thread }: ToldRecord, decision: string): void {
+  const { kind, id } = actor
+  const isVote = last?.type === 'vote.cast' && last.thread === thread
+  const isSame = kind === 'reviewer' && last?.actor.id === id && last.at === at
   holds(
-    voted && last.details['decision'] === decision,
+    isVote && isSame && last.details['decision'] === decision,
     'the vote that it follows from does not stand before it',
   )
 }
 
-function holdsDue({ last }: Told, { thread, actor }: ToldRecord): void {
-  const follows = last?.thread === thread && last?.details['verdict'] === 'reject' && actor.kind === 'gateway'
+function holdsDue({ last }: Told, { thread, actor, at, details }: ToldRecord): void {
+  const isNext = last?.thread === thread && last?.at === at && actor.kind === 'gateway'
+  const isSame = JSON.stringify(last?.details['by']) === JSON.stringify(details['by'])
+  const follows = isNext && isSame && last?.details['verdict'] === 'reject'
   holds(follows, 'the revision that policy rejected does not stand before it')
 }
 
@@ -256,6 +267,7 @@ function endable(told: Told, record: ToldRecord): ToldThread {
   const thread = currentThread(told, record)
   const { status, approval } = thread
   holdsRisk(thread, record)
+  holdsWaited(record, thread.opened_at)
   holds(record.details['was'] === status, `its thread was ${status} by then`)
   holds(transition(status, 'freeze') !== undefined && approval?.redeemed === undefined, 'its thread was over')
   return thread
@@ -268,6 +280,8 @@ export function reviewAnnounced(told: Told, record: ToldRecord): void {
   const { at, details, type } = record
   holds(status === 'pending_review', `its thread was ${status} by then`)
   holdsRisk(thread, record)
+  const groups = JSON.stringify(requirement.seats.map(({ group }) => group))
+  holds(JSON.stringify(details['groups']) === groups, 'its groups are not those that are asked')
   const due = momentOf(details['due_at'], 'due_at')
   holds(at + SLACK_MS >= due, 'it was not due')
   const to = type === 'review.escalated' ? textOf(details['to'], 'to') : undefined
@@ -297,7 +311,15 @@ function claimable(told: Told, record: ToldRecord): ToldThread {
   return thread
 }
 
-/** Comments and reveals: at any time, about a revision that there was. */
-export function threadNoted(told: Told, record: ToldRecord): void {
+/** At any time, about a revision that there was. */
+export function threadCommented(told: Told, record: ToldRecord): void {
+  threadOf(told, record)
+}
+
+/** The same, and of a revision that there was. */
+export function payloadRevealed(told: Told, record: ToldRecord): void {
+  const { revealed_revision: revision } = record.details
+  holds(Number.isSafeInteger(revision), 'its `revealed_revision` is no number')
+  threadOf(told, { ...record, revision: revision as number })
   threadOf(told, record)
 }

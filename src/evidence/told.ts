@@ -1,4 +1,4 @@
-import type { Risk } from '../domain/decision.ts'
+import type { Risk, Verdict } from '../domain/decision.ts'
 import { type Freezes, freezeSince, NEVER_FROZEN } from '../domain/freeze.ts'
 import { type ThreadStatus, type ThreadTrigger, transition } from '../domain/thread.ts'
 import { holds, textOf, type ToldRecord } from './record.ts'
@@ -23,6 +23,8 @@ export interface Told {
   readonly drawn: Set<string>
   /** Threads of which a record broke a law, because later ones rest on it; and who acted without a credential, as `agent:bot`. Each is told once. */
   readonly broken: Set<string>
+  /** Verdicts of rules and limits, as their decisions told them, by bundle and id. */
+  readonly ruled: Map<string, Verdict>
   freezes: Freezes
   /** The record before this one. */
   last?: ToldRecord
@@ -75,6 +77,8 @@ export interface ToldThread {
   readonly freeze_epoch: number
   /** Opened with an action hash: every revision has one. */
   readonly hashed: boolean
+  /** ms since 1970. */
+  readonly opened_at: number
   status: ThreadStatus
   risk: Risk
   revision: number
@@ -125,6 +129,7 @@ export function nothingTold(): Told {
     settled: new Map(),
     drawn: new Set(),
     broken: new Set(),
+    ruled: new Map(),
     freezes: NEVER_FROZEN,
     allowed: 0,
     rejected: 0,

@@ -41,23 +41,35 @@ export const keyOf = (holder: 'agent' | 'reviewer', id: string, more: JsonObject
   return record('key.issued', { ...plain, by: 'admin:admin', details })
 }
 
+/** What a decision says of itself: a rule has one verdict. */
+const judged = (verdict: string, by = ['r']): JsonObject => ({
+  verdict,
+  by,
+  rules: by,
+  policy: 'bundle',
+  payload_digest: 'p',
+})
+/** Of what the records of THREAD begin with. */
+const waited = ({ at: seconds = 1 }: Parts): JsonObject => ({ waited_ms: (seconds - 1) * 1_000 })
+
 /** One approval, by whoever, within a minute. */
 export const ASKED = { expires_ms: 60_000, seats: [{ approvals: 1, escalate: [], group: 'desk' }] }
 export const pending = (requirement: JsonValue = ASKED, parts: Parts = {}): JsonObject =>
-  record('review.pending', {
-    ...parts,
-    details: { verdict: 'review', by: ['r'], policy: 'bundle', requirement, ...parts.details },
-  })
+  record('review.pending', { ...parts, details: { ...judged('review'), requirement, ...parts.details } })
 export const revised = (requirement: JsonValue = ASKED, parts: Parts = {}): JsonObject =>
   record('review.revised', {
     revision: 2,
     ...parts,
-    details: { verdict: 'review', by: ['r'], policy: 'bundle', requirement, ...parts.details },
+    details: { ...judged('review'), requirement, ...parts.details },
   })
 export const voted = (by: string, decision = 'approve', parts: Parts = {}): JsonObject =>
   record('vote.cast', { by, ...parts, details: { decision, digest: 'd', via: 'key', ...parts.details } })
 export const approved = (by: string, voters: string[], parts: Parts = {}): JsonObject =>
-  record('review.approved', { by, ...parts, details: { voters, digest: 'd', ...parts.details } })
+  record('review.approved', {
+    by,
+    ...parts,
+    details: { voters, digest: 'd', ...waited(parts), ...parts.details },
+  })
 export const minted = (parts: Parts = {}): JsonObject =>
   record('token.minted', {
     ...parts,
@@ -73,12 +85,12 @@ export const freeze = (
   type: 'started' | 'ended' = 'started',
 ): JsonObject =>
   record(`freeze.${type}`, { ...plain, by: 'admin:admin', details: { ...scope, reason: 'odd', epoch } })
-export const decided = (verdict: 'allow' | 'reject', by = ['r'], parts: Parts = {}): JsonObject =>
+export const decided = (verdict: 'allow' | 'reject', by = [`${verdict}s`], parts: Parts = {}): JsonObject =>
   record(verdict === 'allow' ? 'decision.allowed' : 'decision.rejected', {
     thread_id: undefined,
     revision: undefined,
     ...parts,
-    details: { verdict, by, policy: 'bundle', ...parts.details },
+    details: { ...judged(verdict, by), ...parts.details },
   })
 export const reported = (text: string): JsonObject =>
   record('agent.event', { ...plain, task_id: 'task', details: { text } })

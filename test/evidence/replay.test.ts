@@ -51,18 +51,25 @@ const SIGNED_IN = { ...ASKED, interactive: true }
 const plain = { task_id: undefined, thread_id: undefined, revision: undefined, tool: undefined }
 
 const rejectedBy = (by: string, details: JsonObject = {}): JsonObject =>
-  record('review.rejected', { by, details: { voters: ['ann'], digest: 'd', ...details } })
+  record('review.rejected', { by, details: { voters: ['ann'], digest: 'd', waited_ms: 0, ...details } })
 const changes = (by: string, details: JsonObject = {}): JsonObject =>
-  record('review.changes_requested', { by, details: { voters: ['ann'], digest: 'd', ...details } })
+  record('review.changes_requested', {
+    by,
+    details: { voters: ['ann'], digest: 'd', waited_ms: 0, ...details },
+  })
 const expired = (was: string, seconds: number = SECONDS.late): JsonObject =>
-  record('review.expired', { by: TIMER, at: seconds, details: { was } })
+  record('review.expired', { by: TIMER, at: seconds, details: { was, waited_ms: (seconds - 1) * 1_000 } })
 const frozen = (was: string): JsonObject =>
-  record('review.frozen', { by: 'gateway:freeze', details: { was } })
+  record('review.frozen', { by: 'gateway:freeze', details: { was, waited_ms: 0 } })
 const reminded = (seconds = 1): JsonObject =>
-  record('review.reminded', { by: TIMER, details: { due_at: at(seconds) } })
+  record('review.reminded', { by: TIMER, details: { due_at: at(seconds), groups: ['desk'] } })
 /** Ten seconds after the request, unless said otherwise. */
 const escalated = (to: string, seconds = 11): JsonObject =>
-  record('review.escalated', { by: TIMER, at: seconds, details: { due_at: at(seconds), to } })
+  record('review.escalated', {
+    by: TIMER,
+    at: seconds,
+    details: { due_at: at(seconds), groups: ['desk'], to },
+  })
 /** Whose groups an identity provider vouches for. */
 const signedInOf = (groups: string[], by = ANN): JsonObject =>
   opened(`sso of ${by}`, { via: 'oidc', groups }, by)
@@ -87,8 +94,12 @@ const opened = (hash: string, details: JsonObject = { via: 'link', link_hash: 'l
     by,
     details: { session_hash: hash, expires_at: at(3_600), ...details },
   })
-const ended = (hash: string, reviewer = 'ann', by = TIMER): JsonObject =>
-  record('session.ended', { ...plain, by, details: { session_hash: hash, reviewer } })
+const ended = (hash: string, details: JsonObject = {}, by = TIMER): JsonObject =>
+  record('session.ended', {
+    ...plain,
+    by,
+    details: { session_hash: hash, reviewer: 'ann', via: 'oidc', reason: 'idle', ...details },
+  })
 const keyGone = (holder: string, id: string, key_hash = `key of ${id}`): JsonObject =>
   record('key.revoked', { ...plain, by: 'admin:admin', details: { holder, id, key_hash } })
 const webhook = (
@@ -107,11 +118,15 @@ const delivered = (
     by: 'gateway:webhooks',
     details: { webhook: 'w', delivery, event, attempts: 1, result: '200', ...details },
   })
-const used = (rules: string[]): Parameters<typeof decided>[2] => ({
-  details: { rules, limits: [{ amount: 1, id: 'many', over: true }] },
+const used = (details: JsonObject): Parameters<typeof decided>[2] => ({
+  details: { limits: [{ amount: 1, id: 'many', over: true }], ...details },
 })
 /** No policy was asked. */
-const FROZEN = decided('reject', ['frozen'], { details: { policy: 'none' } })
+const FROZEN = decided('reject', ['frozen'], { details: { policy: 'none', rules: [] } })
+/** By a rule that had not fired before. */
+const REJECTED_REVISION = revised(ASKED, { details: { verdict: 'reject', by: ['q'], rules: ['q'] } })
+const HIGH = { risk: 'high', policy_risk: 'high' }
+const COMMITTED = { payload_digest: undefined as never, nonce: 'n' }
 const SSO = { details: { via: 'oidc' } }
 
 describe('every type of record', () => {
@@ -154,8 +169,8 @@ describe('what can have happened', () => {
       'revised, and rejected by policy',
       [
         pending(),
-        revised(ASKED, { details: { verdict: 'reject' } }),
-        record('review.rejected', { by: 'gateway:policy', revision: 2 }),
+        REJECTED_REVISION,
+        record('review.rejected', { by: 'gateway:policy', revision: 2, details: { by: ['q'] } }),
       ],
     ],
     ['expired while it waited', [pending(), reminded(), expired('pending_review')]],
@@ -190,7 +205,7 @@ describe('what can have happened', () => {
         pending(SIGNED_IN),
         voted(ANN, 'approve', SSO),
         approved(ANN, ['ann']),
-        ended('s', 'ann', ANN),
+        ended('s', { via: 'link', reason: 'signed_out' }, ANN),
         ended('o'),
       ],
     ],
@@ -201,11 +216,7 @@ describe('what can have happened', () => {
         opened('o', { via: 'oidc' }),
         link('l', 'ben'),
         opened('s', undefined, BEN),
-        record('session.ended', {
-          ...plain,
-          by: BEN,
-          details: { session_hash: 'o', reviewer: 'ann', via: 'oidc', reason: 'replaced' },
-        }),
+        ended('o', { reason: 'replaced' }, BEN),
       ],
     ],
     [
@@ -236,7 +247,7 @@ describe('what can have happened', () => {
         changes(ANN),
         revised(),
         freeze(1),
-        record('review.frozen', { by: 'gateway:freeze', revision: 2, details: { was: 'pending_review' } }),
+        { ...frozen('pending_review'), revision: 2 },
         delivered('d4', 'review.rejected'),
         delivered('d3', 'review.changes_requested'),
         webhook('redelivered', { id: 'w', delivery: 'd1' }),
@@ -258,8 +269,11 @@ describe('what can have happened', () => {
         delivered('d3', 'review.rejected', { thread_id: 'other' }),
       ],
     ],
-    ['a call that a limit on trial would have stopped', [decided('allow', ['r'], used(['r']))]],
-    ['a call beyond a limit', [decided('reject', ['many'], used(['many']))]],
+    [
+      'a call that a limit on trial would have stopped',
+      [decided('allow', ['a'], used({ shadow: ['many'] }))],
+    ],
+    ['a call beyond a limit', [decided('reject', ['many'], used({}))]],
     [
       'a claim that somebody took over, and gave back',
       [
@@ -276,7 +290,7 @@ describe('what can have happened', () => {
         opened('s', { via: 'oidc' }),
         pending(SIGNED_IN, { at: 3_599 }),
         voted(ANN, 'approve', { ...SSO, at: 3_602 }),
-        approved(ANN, ['ann'], { at: 3_602 }),
+        approved(ANN, ['ann'], { at: 3_602, details: { waited_ms: 3_000 } }),
       ],
     ],
     [
@@ -300,7 +314,11 @@ describe('what can have happened', () => {
         pending(),
         reminded(),
         revised(ASKED, { details: { risk: 'high' } }),
-        record('review.reminded', { by: TIMER, revision: 2, details: { due_at: at(1), risk: 'high' } }),
+        record('review.reminded', {
+          by: TIMER,
+          revision: 2,
+          details: { due_at: at(1), groups: ['desk'], risk: 'high' },
+        }),
       ],
     ],
     [
@@ -315,6 +333,35 @@ describe('what can have happened', () => {
         revised(BOTH),
         votedOf(['legal'], { revision: 2 }),
         voted(BEN, 'approve', { revision: 2 }),
+      ],
+    ],
+    [
+      'a rule that allows, up to some risk, and one of that name in another bundle',
+      [
+        decided('allow', ['a']),
+        pending(ASKED, { details: { by: ['a', 'allow_up_to'], rules: ['a'] } }),
+        decided('reject', ['a'], { details: { policy: 'other bundle' } }),
+        decided('reject', ['q', 'unmatched'], { details: { rules: ['a', 'q'] } }),
+        decided('allow', ['unmatched'], { details: { rules: [] } }),
+        decided('reject', ['unknown_tool'], { details: { rules: [] } }),
+      ],
+    ],
+    [
+      'a rule of the name of what is above some risk',
+      [
+        pending(ASKED, { details: { by: ['allow_up_to'], rules: ['allow_up_to'] } }),
+        pending(ASKED, {
+          thread_id: 'other',
+          details: { by: ['allow_up_to', 'b'], rules: ['allow_up_to', 'b'] },
+        }),
+      ],
+    ],
+    [
+      'a call with what is sensitive, of the risk that the agent claims',
+      [
+        decided('allow', ['a'], {
+          details: { ...COMMITTED, payload_commitment: 'c', risk: 'high', claimed_risk: 'high' },
+        }),
       ],
     ],
   ])('%s', (_, records) => {
@@ -337,10 +384,10 @@ describe('what cannot have happened', () => {
     ['a proof redeemed twice', AGAIN(4), 'its token had been redeemed'],
     [
       'another verdict',
-      [decided('allow', [], { details: { verdict: 'reject' } })],
+      [decided('allow', ['a'], { details: { verdict: 'reject' } })],
       'its verdict is "reject"',
     ],
-    ['a call by a person', [decided('allow', ['r'], { by: ANN })], 'no reviewer does that'],
+    ['a call by a person', [decided('allow', ['a'], { by: ANN })], 'no reviewer does that'],
     [
       'a thread that begins in the middle',
       [pending(ASKED, { revision: 2 })],
@@ -348,12 +395,12 @@ describe('what cannot have happened', () => {
     ],
     [
       'an allow of a failed engine',
-      [decided('allow', [], { details: { fault: 'engine_error' } })],
+      [decided('allow', ['a'], { details: { fault: 'engine_error' } })],
       'the rules engine had failed',
     ],
     [
       'an allow beyond a limit',
-      [decided('allow', ['r'], used(['r', 'many']))],
+      [decided('allow', ['a'], used({ rules: ['a', 'many'] }))],
       'there was no room in the limit "many"',
     ],
     [
@@ -381,34 +428,34 @@ describe('what cannot have happened', () => {
       [pending(), voted(ANN, 'request_changes'), changes(ANN, { voters: ['ben'] })],
       'its voters are not those who voted on this revision',
     ],
-    ['a call without risk', [decided('allow', ['r'], { details: { risk: 'none' } })], 'its `risk` is "none"'],
+    ['a call without risk', [decided('allow', ['a'], { details: { risk: 'none' } })], 'its `risk` is "none"'],
     [
       'a call of less risk than policy said',
-      [decided('allow', ['r'], { details: { policy_risk: 'high' } })],
+      [decided('allow', ['a'], { details: { policy_risk: 'high' } })],
       'policy said more risk',
     ],
     [
       'a revision of less risk',
-      [pending(ASKED, { details: { risk: 'high' } }), revised()],
+      [pending(ASKED, { details: HIGH }), revised()],
       'its risk is lower than before',
     ],
     [
       'an approval of another risk',
-      [pending(ASKED, { details: { risk: 'high' } }), voted(ANN), approved(ANN, ['ann'])],
+      [pending(ASKED, { details: HIGH }), voted(ANN), approved(ANN, ['ann'])],
       'its thread was of high risk',
     ],
     [
       'a rejection by policy of another risk',
       [
         pending(),
-        revised(ASKED, { details: { verdict: 'reject', risk: 'high' } }),
-        record('review.rejected', { by: 'gateway:policy', revision: 2 }),
+        revised(ASKED, { details: { verdict: 'reject', by: ['q'], rules: ['q'], risk: 'high' } }),
+        record('review.rejected', { by: 'gateway:policy', revision: 2, details: { by: ['q'] } }),
       ],
       'its thread was of high risk',
     ],
     [
       'an end of another risk',
-      [pending(ASKED, { details: { risk: 'high' } }), expired('pending_review')],
+      [pending(ASKED, { details: HIGH }), expired('pending_review')],
       'its thread was of high risk',
     ],
     ['a reminder that is said twice', [pending(), reminded(), reminded()], 'it was said before'],
@@ -450,7 +497,7 @@ describe('what cannot have happened', () => {
     ],
     [
       'a call decided at once that belongs to a thread',
-      [decided('allow', ['r'], { thread_id: THREAD })],
+      [decided('allow', ['a'], { thread_id: THREAD })],
       'a call that is decided at once belongs to no thread',
     ],
     [
@@ -828,7 +875,7 @@ describe('what cannot have happened', () => {
     ],
     [
       'a time long before another',
-      [decided('allow', ['r'], { at: 400 }), decided('allow')],
+      [decided('allow', ['a'], { at: 400 }), decided('allow')],
       `a record before it is of ${at(400)}`,
     ],
     [
@@ -838,13 +885,13 @@ describe('what cannot have happened', () => {
     ],
     [
       'a call without a tool, which no freeze of a tool would stop',
-      [freeze(1, { tool: 'pay' }), decided('allow', ['r'], { tool: undefined })],
+      [freeze(1, { tool: 'pay' }), decided('allow', ['a'], { tool: undefined })],
       'its `tool` is no text',
     ],
-    ['a call of no task', [decided('allow', ['r'], { task_id: undefined })], 'its `task_id` is no text'],
+    ['a call of no task', [decided('allow', ['a'], { task_id: undefined })], 'its `task_id` is no text'],
     [
       'a call that no bundle is named for',
-      [decided('allow', ['r'], { details: { policy: undefined as never } })],
+      [decided('allow', ['a'], { details: { policy: undefined as never } })],
       'its `policy` is no text',
     ],
     [
@@ -949,6 +996,156 @@ describe('what cannot have happened', () => {
     ['nobody', [{ ...decided('allow'), actor: { kind: 'x', id: 'x' } }], 'nobody is its actor'],
     ['half a revision', [{ ...pending(), revision: 1.5 }], 'its revision is no number'],
     ['a name that is none', [{ ...decided('allow'), tenant: 1 }], 'its `tenant` is no text'],
+    [
+      'an allow by a rule that did not fire',
+      [decided('allow', ['a'], { details: { rules: ['b'] } })],
+      '"a" had not fired',
+    ],
+    [
+      'an allow by what only rejects',
+      [decided('allow', ['unknown_tool'], { details: { rules: [] } })],
+      '"unknown_tool" had not fired',
+    ],
+    [
+      'an allow above the risk up to which calls are allowed',
+      [decided('allow', ['a', 'allow_up_to'], { details: { rules: ['a'] } })],
+      '"allow_up_to" had not fired',
+    ],
+    ['an allow by nothing', [decided('allow', [])], 'nothing decided it'],
+    [
+      'an allow beside a rule that did not allow',
+      [decided('allow', ['a'], { details: { rules: ['a', 'q'] } })],
+      'the rule "q" fired, and did not decide',
+    ],
+    [
+      'a review for its risk beside a rule that did not allow',
+      [pending(ASKED, { details: { by: ['a', 'allow_up_to'], rules: ['a', 'q'] } })],
+      'the rule "q" fired, and did not decide',
+    ],
+    [
+      'an allow by a rule that rejects',
+      [decided('reject', ['q']), decided('allow', ['q'])],
+      'the rule "q" of this bundle said `reject` before',
+    ],
+    [
+      'a revision by a rule that allows',
+      [decided('allow', ['r']), pending(ASKED, { details: { by: ['s'], rules: ['s'] } }), revised()],
+      'the rule "r" of this bundle said `allow` before',
+    ],
+    [
+      'a review although a rule fired that rejects',
+      [decided('reject', ['q']), pending(ASKED, { details: { rules: ['q', 'r'] } })],
+      'the rule "q" of this bundle said `reject` before, and it fired',
+    ],
+    [
+      'a limit without room that did not fire',
+      [decided('allow', ['a'], used({}))],
+      'whether there was room in the limit "many" is told in two ways',
+    ],
+    [
+      'a limit with room that fired',
+      [decided('reject', ['many'], { details: { limits: [{ amount: 1, id: 'many' }] } })],
+      'whether there was room in the limit "many" is told in two ways',
+    ],
+    [
+      'a call of a risk that nobody said',
+      [decided('allow', ['a'], { details: { risk: 'high', claimed_risk: 'medium' } })],
+      'nobody said that risk',
+    ],
+    [
+      'a revision of less risk than policy said',
+      [pending(), revised(ASKED, { details: { policy_risk: 'high' } })],
+      'policy said more risk',
+    ],
+    [
+      'a call for nobody knows what',
+      [decided('allow', ['a'], { details: { payload_digest: undefined as never } })],
+      'its `payload_digest` is no text',
+    ],
+    [
+      'a call for two things',
+      [decided('allow', ['a'], { details: { payload_commitment: 'c' } })],
+      'its payload stands there twice',
+    ],
+    [
+      'a commitment that nobody can open',
+      [decided('allow', ['a'], { details: { ...COMMITTED, payload_commitment: 'c', nonce: '' } })],
+      'its `nonce` is no text',
+    ],
+    [
+      'an approval after another time',
+      [pending(), voted(ANN), approved(ANN, ['ann'], { details: { waited_ms: 60_000 } })],
+      'it waited 0 ms by then',
+    ],
+    [
+      'an end after another time',
+      [pending(), { ...expired('pending_review'), at: at(63) }],
+      'it waited 62000 ms by then',
+    ],
+    [
+      'an approval at another time than its vote',
+      [pending(), voted(ANN, 'approve', { at: 2 }), approved(ANN, ['ann'])],
+      'the vote that it follows from does not stand before it',
+    ],
+    [
+      'a rejection by a person that the gateway is said to be',
+      [
+        keyOf('reviewer', 'policy'),
+        pending(),
+        voted('reviewer:policy', 'reject'),
+        rejectedBy('gateway:policy', { voters: ['policy'] }),
+      ],
+      'the vote that it follows from does not stand before it',
+    ],
+    [
+      'a rejection by policy for another reason',
+      [
+        pending(),
+        REJECTED_REVISION,
+        record('review.rejected', { by: 'gateway:policy', revision: 2, details: { by: ['r'] } }),
+      ],
+      'the revision that policy rejected does not stand before it',
+    ],
+    [
+      'a person in the place of the gateway',
+      [pending(), { ...expired('pending_review'), actor: { kind: 'gateway', id: 'ann' } }],
+      'no part of the gateway named `ann` does that',
+    ],
+    [
+      'a person in the place of the admin key',
+      [{ ...freeze(1), actor: { kind: 'admin', id: 'ann' } }],
+      'the admin key has no other name',
+    ],
+    [
+      'a reminder of those who are not asked',
+      [pending(), record('review.reminded', { by: TIMER, details: { due_at: at(1), groups: ['leads'] } })],
+      'its groups are not those that are asked',
+    ],
+    [
+      'a look at a revision that never was',
+      [pending(), desk('payload.revealed', { details: { via: 'key', revealed_revision: 2 } })],
+      'its thread has no revision 2',
+    ],
+    [
+      'the end of a session that was opened by another way',
+      [opened('o', { via: 'oidc' }), ended('o', { via: 'link' })],
+      'it was opened by another way',
+    ],
+    [
+      'the end of a session for no reason',
+      [opened('o', { via: 'oidc' }), ended('o', { reason: 'constructor' })],
+      'no session ends as "constructor"',
+    ],
+    [
+      'a session that an administrator is said to have ended',
+      [opened('o', { via: 'oidc' }), ended('o', { reason: 'ended_by_admin' })],
+      '`timer` ends no session as `ended_by_admin`',
+    ],
+    [
+      'a person signed out by another one',
+      [opened('o', { via: 'oidc' }), ended('o', { reason: 'signed_out' }, BEN)],
+      '`ben` signs nobody else out',
+    ],
     ['reasons that are none', [decided('reject', [], { details: { by: null } })], 'its `by` is no list'],
   ])('%s', (_, records, fault) => {
     expect(first(records)).toBe(fault)
@@ -996,7 +1193,7 @@ describe('what cannot have happened', () => {
     expect(faultsIn(cut)).toEqual([
       '`review.rejected` of other is due here: it is written together with the record before',
     ])
-    const future = [...KEYS, decided('allow', ['r'], { at: 4_000 }), ...REDEEMED]
+    const future = [...KEYS, decided('allow', ['a'], { at: 4_000 }), ...REDEEMED]
     expect(faultsIn(future)).toEqual([`a record before it is of ${at(4_000)}`])
   })
 
