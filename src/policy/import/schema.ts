@@ -20,6 +20,8 @@ export interface SchemaImport {
   readonly defs: Map<string, JsonValue>
   /** The new names, by the references. */
   readonly names: Map<string, string>
+  /** The new names, and the last number that was put behind each. */
+  readonly taken: Map<string, number>
   /** What was referred to, in the order in which it was met. */
   readonly referred: Referred[]
   readonly losses: Losses
@@ -48,7 +50,8 @@ export function createSchemaImport(
   notes: ImportNote[],
 ): SchemaImport {
   const losses = { pointers: [], schemas: new WeakSet(), maps: new WeakSet(), places: new WeakMap() }
-  return { root, rootPointer, notes, defs: new Map(), names: new Map(), referred: [], losses }
+  const maps = { defs: new Map(), names: new Map(), taken: new Map() }
+  return { root, rootPointer, notes, ...maps, referred: [], losses }
 }
 
 /** Imports what was referred to, and what that refers to. */
@@ -220,7 +223,10 @@ function uniqueName(task: SchemaImport, ref: string): string {
   const last = ref === '#' ? 'root' : (ref.split('/').at(-1) ?? '')
   const base = last.replaceAll(/[^A-Za-z0-9_.-]/g, '_') || 'schema'
   let name = base
-  for (let n = 2; task.referred.some((one) => one.name === name); n++) name = `${base}_${n}`
+  let number = task.taken.get(base) ?? 0
+  while (task.taken.has(name)) name = `${base}_${++number}`
+  task.taken.set(base, number)
+  task.taken.set(name, 1)
   return name
 }
 

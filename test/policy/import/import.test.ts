@@ -6,6 +6,7 @@ import type { ImportResult } from '../../../src/policy/import/contract.ts'
 import { importMcp } from '../../../src/policy/import/mcp.ts'
 import { importOpenApi } from '../../../src/policy/import/openapi.ts'
 import type { ToolContract } from '../../../src/policy/snapshot.ts'
+import { growth, LINEAR } from '../../growth.ts'
 import { bundle, diagnose, snapshotOf } from '../support.ts'
 
 const options = { prefix: '' }
@@ -395,6 +396,23 @@ describe('importing from OpenAPI', () => {
 })
 
 describe('whatever is imported', () => {
+  it('has a name for each of what is referred to by the same word, in time that grows as the document does', () => {
+    const schemaOf = (count: number): object => {
+      const each = Array.from({ length: count }, (_, index) => `d${index}`)
+      const members = (value: (name: string) => object): object =>
+        Object.fromEntries(each.map((name) => [name, value(name)]))
+      return {
+        type: 'object',
+        properties: members((name) => ({ $ref: `#/$defs/${name}/items` })),
+        $defs: members(() => ({ items: { type: 'string' } })),
+      }
+    }
+    const look = (count: number): unknown =>
+      mcp({ tools: [{ name: 't', description: 'd', inputSchema: schemaOf(count) }] })
+    expect(JSON.stringify(look(3))).toContain('#/$defs/items_3')
+    expect(growth(look, 500)).toBeLessThan(LINEAR)
+  })
+
   it('checks: no document makes a file that the gateway would refuse', async () => {
     const word = fc.constantFrom(
       'type',
