@@ -1,11 +1,21 @@
 import type { JsonObject } from '../../contract/json.ts'
+import { acceptanceOf, wholeAcceptanceOf } from './acceptance.ts'
 import { MISSING } from '../fields.ts'
 import type { Call } from '../snapshot.ts'
 import { classify, type Dimension, type Fit, type Value } from './dimension.ts'
 import { boundsOf } from './numbers.ts'
 import { addTest, createPlace, placeAt, type Place } from './place.ts'
 import type { Leaf, Side } from './side.ts'
-import { compileFits, partBelow, wholePart, propertiesOf, requiredOf, type Part } from './subschema.ts'
+import {
+  compileFits,
+  LIST_COUPLING,
+  OBJECT_COUPLING,
+  partBelow,
+  type Part,
+  propertiesOf,
+  requiredOf,
+  wholePart,
+} from './subschema.ts'
 import { literalsOf, uniqueBy, valuesFor } from './values.ts'
 
 type Sides = readonly [Side, Side]
@@ -23,7 +33,13 @@ export function payloadNames(sides: Sides): readonly string[] {
 }
 
 function textOf(part: Part, name: string): string {
-  return JSON.stringify([partBelow(part, name).schema, requiredOf(part).includes(name)])
+  return JSON.stringify([acceptanceOf(partBelow(part, name)), requiredOf(part).includes(name)])
+}
+
+/** Why contracts may differ where no field of theirs does. */
+export function wholeDoubts(sides: Sides): readonly string[] {
+  const [before = '', after = before] = wholeParts(sides).map(wholeAcceptanceOf)
+  return before === after ? [] : ['the contracts differ in what they say beside their fields']
 }
 
 /** The whole input_schema of each side that has the tool. */
@@ -37,7 +53,7 @@ export function payloadDimension(
   { sides, base }: { readonly sides: Sides; readonly base: Call },
 ): Dimension {
   const below = wholeParts(sides).map((part) => partBelow(part, name))
-  const distinct = uniqueBy(below, ({ schema }) => JSON.stringify(schema))
+  const distinct = uniqueBy(below, acceptanceOf)
   const root = wantedOf(name, leaves)
   const { values, exact } = valuesFor(root, distinct)
   const shown = `payload.${name}`
@@ -77,9 +93,12 @@ function wantedOf(name: string, leaves: readonly Leaf[]): Place {
   return root.steps.get(name) ?? createPlace()
 }
 
+/** Says more of objects and lists than what they are, and how long: of that there are not all examples. */
 function isDeep({ schema }: Part): boolean {
-  return typeof schema === 'object' && ('properties' in schema || 'items' in schema)
+  return typeof schema === 'object' && DEEP.some((keyword) => keyword in schema)
 }
+
+const DEEP = ['properties', 'required', 'additionalProperties', 'items', ...OBJECT_COUPLING, ...LIST_COUPLING]
 
 function withMember(payload: JsonObject, name: string, value: Value): JsonObject {
   if (value !== MISSING) return { ...payload, [name]: value }

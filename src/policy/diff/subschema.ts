@@ -28,14 +28,14 @@ function partOf(root: JsonObject, schema: JsonValue | undefined): Part {
 
 /** Keywords that let one member of an object decide about another, or that say in several places what a value must be. */
 const COUPLING = ['allOf', 'anyOf', 'oneOf', 'not', 'if', '$ref', 'dependentRequired', 'dependentSchemas']
-const OBJECT_COUPLING = [
+export const OBJECT_COUPLING = [
   'minProperties',
   'maxProperties',
   'propertyNames',
   'patternProperties',
   'unevaluatedProperties',
 ]
-const LIST_COUPLING = [
+export const LIST_COUPLING = [
   'prefixItems',
   'uniqueItems',
   'contains',

@@ -15,7 +15,7 @@ import {
   type Direction,
   type Result,
 } from './outcome.ts'
-import { wholeParts } from './payload-dimension.ts'
+import { payloadNames, wholeDoubts, wholeParts } from './payload-dimension.ts'
 import { planOf } from './plan.ts'
 import { sampleOf } from './sample.ts'
 import { samplePaths } from './sampling.ts'
@@ -88,13 +88,24 @@ export async function analyzeTool(bundles: readonly [Bundle, Bundle], tool: stri
     new Map(),
     dimensions.all.map(({ classes }) => classes.length),
   )
-  // Where nothing differs in what is asked, no value can make a difference.
-  const all = diagram?.root.kind === 'same' ? [] : [...doubtsOf(dimensions), ...doubts]
+  // Where nothing differs in what is asked, no value can make a difference but one that only one contract accepts.
+  const isSame = diagram?.root.kind === 'same'
+  const all = [
+    ...doubtsOf(isSame ? disputedIn(dimensions, sides) : dimensions.all),
+    ...wholeDoubts(sides),
+    ...doubts,
+  ]
   return { tool, presence, dimensions: dimensions.all, found, cells, doubts: all }
 }
 
-function doubtsOf({ all }: Dimensions): readonly string[] {
-  return all.flatMap(({ doubts }) => doubts)
+function doubtsOf(dimensions: readonly Dimension[]): readonly string[] {
+  return dimensions.flatMap(({ doubts }) => doubts)
+}
+
+/** Those about which the contracts disagree. */
+function disputedIn({ all }: Dimensions, sides: Sides): readonly Dimension[] {
+  const names = new Set(payloadNames(sides).map((name) => `payload.${name}`))
+  return all.filter(({ name }) => names.has(name))
 }
 
 /** The call that all examples are variations of: a payload that fits, as agent `test`, on a Monday at noon before every `until`. */

@@ -156,6 +156,65 @@ describe('contracts that differ', () => {
   })
 })
 
+describe('contracts that differ where no example shows it', () => {
+  const s = 's: { type: string }'
+  const definitions = (most: number): string => `, $defs: { short: { type: string, maxLength: ${most} } }`
+  it.each([
+    [
+      'an object below a field',
+      object(`{ ${s}, o: { type: object, properties: { in: { type: string } } } }`),
+      object(`{ ${s}, o: { type: object, properties: { in: { enum: [x] }, n: { type: integer } } } }`),
+    ],
+    [
+      'other members of an object',
+      object(`{ ${s}, o: { type: object, additionalProperties: { type: string } } }`),
+      object(`{ ${s}, o: { type: object, additionalProperties: { type: integer } } }`),
+    ],
+    [
+      'a list that holds nothing twice',
+      object(`{ ${s}, l: { type: array } }`),
+      object(`{ ${s}, l: { type: array, uniqueItems: true } }`),
+    ],
+    [
+      'a definition that a list refers to',
+      object(`{ ${s}, l: { type: array, items: { $ref: "#/$defs/short" } } }`, definitions(9)),
+      object(`{ ${s}, l: { type: array, items: { $ref: "#/$defs/short" } } }`, definitions(3)),
+    ],
+    ['how many fields there are', object(`{ ${s} }`), object(`{ ${s} }`, ', minProperties: 1')],
+    [
+      'fields that need one another',
+      object(`{ ${s} }`),
+      object(`{ ${s} }`, ', dependentRequired: { s: [t] }'),
+    ],
+    [
+      'a definition that all of it refers to',
+      object(`{ ${s} }`, `${definitions(9)}, propertyNames: { $ref: "#/$defs/short" }`),
+      object(`{ ${s} }`, `${definitions(1)}, propertyNames: { $ref: "#/$defs/short" }`),
+    ],
+  ])('are not called complete: %s', async (_, before, after) => {
+    const rule = allowWhen('payload.s: x')
+    const { complete } = await diffBundles(await load(before, rule), await load(after, rule))
+    expect(complete).toBe(false)
+  })
+
+  it.each([
+    ['a', 'b'],
+    ['b', 'a'],
+  ])('are complete where only words about it differ: %s -> %s', async (before, after) => {
+    const described = (text: string): string =>
+      object(
+        `{ ${s}, description: { type: string, format: email, description: ${text} }, l: { type: array, items: { title: ${text} } } }`,
+        `, title: ${text}, minProperties: 1`,
+      )
+    const rule = allowWhen('payload.s: x')
+    const bundles = [await load(described(before), rule), await load(described(after), rule)] as const
+    expect(await diffBundles(...bundles)).toMatchObject({
+      complete: true,
+      tools: [{ changes: [], doubts: [] }],
+    })
+  })
+})
+
 describe('more kinds of calls than can be gone through', () => {
   it('are sampled, the same way each time, and said to be', async () => {
     const names = (letter: string): string[] => Array.from({ length: 20 }, (_, i) => `${letter}${i + 10}`)

@@ -1,0 +1,53 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { SCHEMA_KEYWORDS } from '../input-schema/check.ts'
+import { isObject, type Part } from './subschema.ts'
+
+/** What says nothing about which values fit. A default has its part in a rule's own question. */
+const WORDS: readonly string[] = [
+  '$schema',
+  '$comment',
+  'title',
+  'description',
+  'default',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+]
+const DEFINITIONS: readonly string[] = ['$defs', 'definitions']
+/** What is looked at field by field. */
+const BY_FIELD: readonly string[] = ['type', 'properties', 'required', 'additionalProperties']
+
+/** Equal only for parts that accept the same: the schema without words about it, and what it refers to. */
+export function acceptanceOf({ root, schema }: Part): string {
+  const told = without(schema, DEFINITIONS)
+  const refers = JSON.stringify(told).includes('"$ref"')
+  return JSON.stringify([told, ...(refers ? DEFINITIONS.map((name) => definitionsIn(root[name])) : [])])
+}
+
+/** The same of what a contract says beside its fields. */
+export function wholeAcceptanceOf({ root, schema }: Part): string {
+  if (!isObject(schema)) return ''
+  const beside = Object.entries(schema).filter(([keyword]) => !BY_FIELD.includes(keyword))
+  return acceptanceOf({ root, schema: Object.fromEntries(beside), exact: true })
+}
+
+function definitionsIn(schemas: JsonValue | undefined): JsonValue {
+  return isObject(schemas) ? mapped(schemas, (one) => without(one)) : null
+}
+
+function without(schema: JsonValue, more: readonly string[] = []): JsonValue {
+  if (!isObject(schema)) return schema
+  const entries = Object.entries(schema).filter(([keyword]) => ![...WORDS, ...more].includes(keyword))
+  return Object.fromEntries(entries.map(([keyword, value]) => [keyword, inKeyword(keyword, value)]))
+}
+
+function inKeyword(keyword: string, value: JsonValue): JsonValue {
+  const kind = SCHEMA_KEYWORDS.get(keyword)
+  if (kind === 'schema') return without(value)
+  if (kind === 'schemas') return (value as readonly JsonValue[]).map((one) => without(one))
+  return kind === 'schemaMap' && isObject(value) ? mapped(value, (one) => without(one)) : value
+}
+
+const mapped = (schemas: JsonObject, by: (one: JsonValue) => JsonValue): JsonObject =>
+  Object.fromEntries(Object.entries(schemas).map(([name, one]) => [name, by(one)]))
