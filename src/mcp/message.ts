@@ -34,6 +34,8 @@ export interface Refusal {
   readonly why: string
   /** Of whom the id is: who answers counts from zero, too. */
   readonly asker: 'client' | 'server'
+  /** The call that the client gave up, in what is refused. */
+  readonly cancelled?: Id
 }
 
 export const PARSE_ERROR = -32_700
@@ -65,20 +67,33 @@ export function readClient(line: Uint8Array): FromClient {
   const { method } = message
   if (method === CALL) return readCall(id, line)
   if ('method' in message && !isOtherMethod(method)) return refuse(id, INVALID_REQUEST, 'this is no method')
-  if (isAltered(message))
-    return refuseMessage(message, 'a number beyond 2^53-1 would reach the server as another one')
-  const cancelled = method === CANCELLED ? idOf(objectIn(message['params'])['requestId']) : undefined
+  return readPassing(message)
+}
+
+/** What runs no tool: it goes on, unless it would reach the server as something else. */
+function readPassing(message: JsonObject): FromClient {
+  const cancelled =
+    message['method'] === CANCELLED ? idOf(objectIn(message['params'])['requestId']) : undefined
+  const altering = whatAlters(message)
+  // who gives up is heard, whether or not the server can be told
+  if (altering !== undefined)
+    return { ...refuseMessage(message, altering), ...(cancelled === undefined ? {} : { cancelled }) }
   return cancelled === undefined ? { kind: 'relay', message } : { kind: 'cancel', id: cancelled, message }
 }
 
-/** Whether a number in it may not have survived its reading. Without recursion, because JSON.parse goes deeper than our stack does. */
-function isAltered(message: JsonObject): boolean {
-  const left: JsonValue[] = [message]
-  for (let one = left.pop(); one !== undefined; one = left.pop()) {
-    if (typeof one === 'number' && Math.abs(one) > Number.MAX_SAFE_INTEGER) return true
-    if (typeof one === 'object' && one !== null) for (const member of Object.values(one)) left.push(member)
+/** Deeper than anything that somebody means. JSON.parse goes deeper than JSON.stringify does, up to Node 24, and than our stack does. */
+const DEPTH = 500
+
+/** Why it would not reach the server as it is: what goes there is written anew. A level at a time, for the sake of the stack. */
+function whatAlters(message: JsonObject): string | undefined {
+  let level: JsonValue[] = [message]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEPTH) return 'a message is nested too deeply'
+    if (level.some((one) => typeof one === 'number' && Math.abs(one) > Number.MAX_SAFE_INTEGER))
+      return 'a number beyond 2^53-1 would reach the server as another one'
+    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []))
   }
-  return false
+  return undefined
 }
 
 /**
@@ -113,7 +128,7 @@ function refuse(id: Id | null | undefined, code: number, why: string): Refusal {
 }
 
 /** Of an answer, the server hears: an error with this id would be the answer to another request for the client. */
-export function refuseMessage(message: JsonObject, why: string): Refusal {
+function refuseMessage(message: JsonObject, why: string): Refusal {
   const asker = 'method' in message ? 'client' : 'server'
   return { ...refuse(idOf(message['id']), INVALID_REQUEST, why), asker }
 }

@@ -17,7 +17,6 @@ import {
   readClient,
   readServer,
   type Refusal,
-  refuseMessage,
   SERVER_ENDED,
   type ServerAnswer,
   type ServerProgress,
@@ -109,6 +108,7 @@ async function handle(proxy: State, wanted: FromClient): Promise<void> {
     case 'cancel':
       return cancel(proxy, wanted.id, wanted.message)
     case 'refuse':
+      if (wanted.cancelled !== undefined) giveUp(proxy, wanted.cancelled)
       return refuse(proxy, wanted)
     case 'relay':
       return relay(proxy, wanted.message)
@@ -117,18 +117,7 @@ async function handle(proxy: State, wanted: FromClient): Promise<void> {
 
 function relay(proxy: State, message: JsonObject): void {
   proxy.client = clientNameIn(message) ?? proxy.client
-  passOn(proxy, message)
-}
-
-/** What JSON.parse read, JSON.stringify cannot always write: it goes as deep as its stack does. */
-function passOn(proxy: State, message: JsonObject): void {
-  let line: Uint8Array
-  try {
-    line = lineOf(message)
-  } catch {
-    return refuse(proxy, refuseMessage(message, 'a message is nested too deeply'))
-  }
-  proxy.toServer(line)
+  proxy.toServer(lineOf(message))
 }
 
 function refuse({ toClient, toServer, note }: State, { id, code, why, asker }: Refusal): void {
@@ -142,8 +131,13 @@ function refuse({ toClient, toServer, note }: State, { id, code, why, asker }: R
 /** The server knows nothing of what is held; that runs no more. */
 function cancel(proxy: State, id: Id, message: JsonObject): void {
   const one = proxy.underWay.get(id)
+  if (one === undefined || one.sent !== undefined) proxy.toServer(lineOf(message))
+  giveUp(proxy, id)
+}
+
+function giveUp({ underWay }: State, id: Id): void {
+  const one = underWay.get(id)
   one?.abort.abort()
-  if (one === undefined || one.sent !== undefined) passOn(proxy, message)
   one?.sent?.fail(new Error('the client gave up'))
 }
 

@@ -380,14 +380,30 @@ describe('a client', () => {
     expect(server).toHaveLength(1)
   })
 
-  it('is told of what cannot be written again, and the next message goes on', async () => {
-    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
-    await proxy.fromClient(Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":${deep}}}`))
-    const cancelling = `{"method":"notifications/cancelled","params":{"requestId":1,"x":${deep}}}`
+  it('is told of what is nested too deeply, whatever this Node could write, and the next message goes on', async () => {
+    const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`
+    const ping = (id: number, depth: number): Buffer =>
+      Buffer.from(`{"jsonrpc":"2.0","id":${id},"method":"ping","params":{"x":${nested(depth)}}}`)
+    await proxy.fromClient(ping(1, 200_000))
+    await proxy.fromClient(ping(2, 500))
+    await proxy.fromClient(ping(3, 499))
+    const cancelling = `{"method":"notifications/cancelled","params":{"requestId":1,"x":${nested(200_000)}}}`
     await proxy.fromClient(Buffer.from(cancelling))
-    await proxy.fromClient(bytes({ jsonrpc: '2.0', id: 2, method: 'ping' }))
-    expect(client).toMatchObject([{ id: 1, error: { code: -32_600 } }])
-    expect(server).toMatchObject([{ id: 2 }])
+    expect(client).toMatchObject([1, 2].map((id) => ({ id, error: { code: -32_600 } })))
+    expect(server).toMatchObject([{ id: 3 }])
+  })
+
+  it('that gives a call up is heard, though the server cannot be told in the same words', async () => {
+    const done = proxy.fromClient(callOf(1, 'hold', { n: 11 }, WATCHED))
+    const thread = await told()
+    const deep = `${'['.repeat(600)}${']'.repeat(600)}`
+    const params = `{"requestId":1,"x":${deep}}`
+    await proxy.fromClient(
+      Buffer.from(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}`),
+    )
+    await done
+    await ann.approve(thread)
+    expect(server).toEqual([])
   })
 
   it('whose answer is refused is not told, as if it were of its own request: the server is', async () => {
