@@ -78,13 +78,14 @@ export class Console {
     page.on('popup', () => this.misdeeds.push('a window opened'))
   }
 
-  /** A reviewer in front of the queue, signed in by a one-time link. */
+  /** A reviewer in front of the queue, signed in by a one-time link: what comes from now on is news. */
   async signedIn({ reviewer, ...look }: Visit): Promise<Page> {
     const page = await this.open(look)
     await page.goto(`${this.world.url}/console/#/sign-in/${await this.world.link(reviewer)}`)
     await page.getByRole('button', { name: 'Sign in with this link' }).click()
     await page.getByRole('heading', { name: 'Queue' }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
+    await page.locator('section[aria-label="Waiting threads"][aria-busy="false"]').waitFor()
     return page
   }
 
