@@ -9,6 +9,7 @@ import { revokeKey } from '../../src/gateway/keys.ts'
 import { poll } from '../../src/gateway/poll.ts'
 import { record } from '../../src/gateway/record.ts'
 import { resolve } from '../../src/gateway/resolve.ts'
+import { revise } from '../../src/gateway/revise.ts'
 import { submit } from '../../src/gateway/submit.ts'
 import { validate } from '../../src/gateway/validate.ts'
 import { vote } from '../../src/gateway/vote.ts'
@@ -53,6 +54,8 @@ const OF_AGENTS: Verbs = {
   'a call that policy allows': submitting('t', {}),
   'a call that policy holds': submitting('pay', REVIEWED),
   'a call that policy rejects': submitting('pay', { amount: 1_000_000 }),
+  'a call under an Idempotency-Key': () =>
+    Promise.resolve(() => bot.submit(newTask(), { tool_name: 't', payload: {} }, { 'idempotency-key': 'k' })),
   'a call of what is frozen': async () => {
     const body = { tenant: 'acme', tool: 't', reason: 'odd' }
     expect((await world.admin('POST', 'freeze', { body })).status).toBe(200)
@@ -164,6 +167,12 @@ const OF_AN_AGENT: Record<string, (deps: Deps, caller: Caller) => Promise<unknow
   'a poll': (deps, caller) => poll(deps, caller, { task_id: 'none' }, { callerGone: () => false }),
   'a redemption': (deps, caller) => validate(deps, caller, { signature: undefined }),
   'an event': (deps, caller) => record(deps, caller, 'a', { event_type: 'x', event_summary: 'x' }),
+  'a revision': (deps, caller) =>
+    revise(deps, caller, {
+      taskId: 'a',
+      thread_id: NO_THREAD,
+      revision: { revision_id: 'r1', tool_name: 't', subject: 'Again.', request_payload: {} },
+    }),
   'a call': (deps, caller) => submit(deps, caller, { taskId: 'a', request: { tool_name: 't' } }),
   'a look at the tools': (deps, caller) => resolve(deps, caller, []),
 }

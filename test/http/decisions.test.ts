@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Agent,
+  approved,
   edited,
   HASH,
   held,
@@ -573,6 +574,22 @@ describe('GET decisions, asking policy and people again', () => {
       )
       expect((await agent.poll({ thread_id: nightly.thread })).body.message).toMatch(/^policy_changed: /)
       expect((await agent.poll({ thread_id: daily.thread })).body.status).toBe('approved')
+    }))
+
+  it('200 approved still when policy or people change after the proof was redeemed: what ran was approved', () =>
+    withOwn(async (own) => {
+      const agent = await own.agent()
+      const { task, thread, token, payload } = await approved(agent, await own.reviewer('ann'))
+      const proof = { task_id: task, signature: token, request_payload: payload }
+      expect((await agent.validate(proof)).body.valid).toBe(true)
+      await own.changePolicies({
+        ...edited('rules/pay.yaml', 'over: 100000 }', 'at_least: 500 }'),
+        ...edited('directory.yaml', 'groups: [desk, leads, board], roles', 'groups: [], roles'),
+      })
+      const records = await own.evidenceOf(async () => {
+        expect((await agent.poll({ thread_id: thread })).body.status).toBe('approved')
+      })
+      expect(records).toEqual([])
     }))
 
   it('200 approved when policy changed and does not reject it', () =>

@@ -278,6 +278,23 @@ describe('POST votes', () => {
     expect(body.seats).toEqual([{ group: 'desk', approvals: 1, filled_by: ['ben'], escalated_to: [] }])
   })
 
+  it('200 and evidence of the vote: by whom, through what, on which revision, and with the words', async () => {
+    const { thread } = await held(bot, { payload: { amount: 60_000 } })
+    const { digest } = (await by('ann').show(thread)).body
+    const records = await world.evidenceOf(() =>
+      by('ben').vote(thread, { decision: 'approve', revision: 1, comment: 'Asked the customer.' }),
+    )
+    expect(records.map(({ record }) => record)).toMatchObject([
+      {
+        type: 'vote.cast',
+        actor: { kind: 'reviewer', id: 'ben' },
+        thread_id: thread,
+        revision: 1,
+        details: { decision: 'approve', digest, via: 'key', comment: 'Asked the customer.' },
+      },
+    ])
+  })
+
   it('200 approved only by two distinct people where two are asked for', async () => {
     const { thread } = await held(bot, { payload: { amount: 60_000 } })
     expect((await by('ann').approve(thread)).body.approvals).toEqual({ given: 1, required: 2 })

@@ -21,6 +21,7 @@ input_schema:
     tags: { type: array, items: { type: string } }
     meta: { type: object }
     who: { type: [string, array] }
+    account: { type: [integer, boolean, string] }
 `
 const limit = (text: string, more = ''): Files =>
   bundle({
@@ -89,6 +90,24 @@ describe('what a call uses of a limit', () => {
     )
     expect(names[0]).toBe(names[1])
     expect(names[0]).not.toBe(names[2])
+  })
+
+  it('by a field is a counter for each number and each truth value too, apart from the text that looks alike', async () => {
+    const files = limit('{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.account }')
+    const uses = await Promise.all(
+      [1, 2, '1', true, 'true', 1].map(async (account) => (await decide(files, { account })).limits),
+    )
+    expect(uses.flat()).toHaveLength(6)
+    const names = uses.map((one) => one?.[0]?.limit)
+    expect(new Set(names).size).toBe(5)
+    expect(names[5]).toBe(names[0])
+  })
+
+  it('of nothing is nothing: it is measured', async () => {
+    expect(await decide(limit(DAILY), { amount: 0 })).toMatchObject({
+      verdict: 'allow',
+      limits: [{ amount: 0 }],
+    })
   })
 
   it('applies to every tool of the file, under one name', async () => {
@@ -172,6 +191,18 @@ describe('a limit that cannot be measured', () => {
     expect(outcome.fired).toMatchObject([{ id: 'daily', unknown: true }, { id: 'open' }])
   })
 
+  it.each([-1, 1.5, 2 ** 53, '40', true])(
+    'fires for an amount that no counter can hold: %j',
+    async (amount) => {
+      const outcome = await decide(limit(DAILY), { amount })
+      expect(outcome).toMatchObject({
+        verdict: 'review',
+        message: 'Too much in a day. (could not check payload.amount: unreadable)',
+        limits: [],
+      })
+    },
+  )
+
   it('fires when nobody knows whose it is', async () => {
     const files = limit('{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.to }')
     expect(await decide(files, {})).toMatchObject({
@@ -185,6 +216,13 @@ describe('a limit that cannot be measured', () => {
     expect(await decide(nothing, {})).toMatchObject({ verdict: 'allow', limits: [] })
     const seven = limit(DAILY, 'missing_means: { payload.amount: 7 }\n')
     expect(await decide(seven, {})).toMatchObject({ verdict: 'allow', limits: [{ amount: 7 }] })
+  })
+
+  it('is out of play where a missing name of its counter means nothing', async () => {
+    const text = '{ id: l, reject: R., count: calls, at_most: 1, within: 1h, per: payload.to }'
+    const nothing = limit(text, 'missing_means: { payload.to: nothing }\n')
+    expect(await decide(nothing, {})).toMatchObject({ verdict: 'allow', by: ['open'], limits: [] })
+    expect(await decide(nothing, { to: 'a' })).toMatchObject({ limits: [{ amount: 1 }] })
   })
 })
 
