@@ -43,6 +43,7 @@ const MAX_FLIGHT_CHARACTERS = 8 * 1024 * 1024
 const MAX_WAITING = 100_000
 /** A flight that takes longer makes the store unready. */
 const STUCK_MS = 5_000
+const HEARING_MS = 100
 /** Deadlines are looked at no later than this after the wall clock has jumped. */
 const LONGEST_TIMER_MS = 1_000
 
@@ -66,6 +67,9 @@ interface Air {
   readonly passengers: readonly Passenger[]
   readonly since: number
   readonly ended: Promise<void>
+  /** Set when it was seen to take too long; `stuck` when it still did after a moment in which we listened. */
+  overdue?: NodeJS.Timeout
+  stuck?: boolean
 }
 
 export function createRunway(ports: RunwayPorts): Runway {
@@ -98,9 +102,16 @@ class GroupCommit implements Runway {
   refusal(): string | undefined {
     if (this.#closed) return 'the store is closed'
     if (this.#failure !== undefined) return this.#failure
-    if (this.#air !== undefined && performance.now() - this.#air.since > STUCK_MS)
-      return `the disk has not confirmed a write for ${STUCK_MS} ms`
+    if (this.#isStuck()) return `the disk has not confirmed a write for ${STUCK_MS} ms`
     return this.#ports.disk.refusal()
+  }
+
+  /** Where this process stood still, the disk may have confirmed long ago: it is heard before it is blamed. */
+  #isStuck(): boolean {
+    const air = this.#air
+    if (air === undefined || performance.now() - air.since <= STUCK_MS) return false
+    air.overdue ??= setTimeout(() => (air.stuck = true), HEARING_MS).unref()
+    return air.stuck === true
   }
 
   async close(): Promise<void> {
@@ -232,7 +243,8 @@ class GroupCommit implements Runway {
     clearTimeout(this.#timer)
     this.#timerAt = deadline
     const wait = Math.min(Math.max(deadline + 1 - this.#ports.clock.now(), 0), LONGEST_TIMER_MS)
-    this.#timer = setTimeout(() => this.#expire(), wait)
+    // a flight that landed while this process stood still is heard first
+    this.#timer = setTimeout(() => setImmediate(() => this.#expire()), wait)
     this.#timer.unref()
   }
 

@@ -1,5 +1,6 @@
 import type { Connection, Peer } from './peer.ts'
 import type { Script } from './scripts.ts'
+import { afterSilence } from './silence.ts'
 import { parseRedirection } from './slots.ts'
 import type { Topology } from './topology.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../store.ts'
@@ -122,7 +123,7 @@ function sent(peer: Peer | undefined, call: Call, ms: number): Promise<unknown> 
 /** Not an async function, and one timer: this is the hot path. */
 function raced(connection: Connection, call: Call, ms: number): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(silence(call)), Math.max(ms, 0))
+    const timer = afterSilence(() => reject(silence(call)), Math.max(ms, 0))
     const done = (reply: unknown): void => {
       connection.heardAt = performance.now()
       clearTimeout(timer)

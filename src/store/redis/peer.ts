@@ -11,6 +11,7 @@ import {
   readFacts,
   type Wanted,
 } from './settings.ts'
+import { SILENCE_MS, within } from './silence.ts'
 
 /*
  * One Redis server, kept connected. A server that stops answering is as good as gone: it is dropped after `SILENCE_MS`, which ends all
@@ -59,7 +60,6 @@ export interface Peer {
 
 const CONNECT_MS = 1_000
 const HEARTBEAT_MS = 250
-export const SILENCE_MS = 1_000
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
 /** Settings may be changed while the server runs. */
@@ -82,7 +82,8 @@ export async function connect(
     socket: {
       host,
       port,
-      connectTimeout: CONNECT_MS,
+      // ours is shorter, and counts no time in which we did not listen
+      connectTimeout: 4 * CONNECT_MS,
       reconnectStrategy: false,
       ...(options.tls ? { tls: true as const } : {}),
     },
@@ -118,19 +119,6 @@ export async function connect(
       if (client.isOpen) client.destroy()
       end()
     },
-  }
-}
-
-/** Rejects when `work` is not done in `ms`; what it does later is of no interest then. */
-export async function within<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
-  })
-  try {
-    return await Promise.race([work, silence])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -19,6 +19,7 @@ import { encodeMember, FORMAT, FORMAT_KEY, keysOf, RESTORING_KEY } from './keys.
 import { readEntries, readRecord, readWindow } from './replies.ts'
 import { type Script, SCRIPTS } from './scripts.ts'
 import { createServerClock } from './server-clock.ts'
+import { afterSilence } from './silence.ts'
 import { durabilityOf, inOneSentence, problemsOf, roomOf, type Wanted } from './settings.ts'
 import { createTopology, type Topology } from './topology.ts'
 import { createWaking, type Waking } from './waking.ts'
@@ -358,7 +359,7 @@ class RedisStore implements Store {
     if (this.#confirmations === undefined) return
     let timer: NodeJS.Timeout | undefined
     const tooLate = new Promise<boolean>((resolve) => {
-      timer = setTimeout(resolve, Math.max(0, end - performance.now()), false)
+      timer = afterSilence(() => resolve(false), Math.max(0, end - performance.now()))
     })
     const confirmed = await Promise.race([this.#confirmations.confirmed(peer, headKey, epoch), tooLate])
     clearTimeout(timer)

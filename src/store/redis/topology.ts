@@ -1,5 +1,6 @@
 import { type Host, type RedisAddress } from './address.ts'
-import { type Connection, connect, createPeer, type Peer, SILENCE_MS, within } from './peer.ts'
+import { type Connection, connect, createPeer, type Peer } from './peer.ts'
+import { SILENCE_MS, within } from './silence.ts'
 import { createSentinels, type Sentinels } from './sentinels.ts'
 import { parseSlots, type Slots, slotOf } from './slots.ts'
 import type { Wanted } from './settings.ts'

@@ -1,10 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { encodeCommit } from '../../../src/store/embedded/flight.ts'
 import { createRunway } from '../../../src/store/embedded/runway.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../../../src/store/store.ts'
 import type { Flight } from '../../../src/store/embedded/flight.ts'
 import type { CommitResult } from '../../../src/store/store.ts'
+import { standStill } from '../../stand-still.ts'
 
 /*
  * The group commit over a disk that is played by the test: each flight stays in the air until the test lands it.
@@ -68,6 +69,7 @@ const note = (reason: unknown): void => void unhandled.push(reason)
 beforeAll(() => void process.on('unhandledRejection', note))
 afterAll(() => void process.off('unhandledRejection', note))
 afterEach(async () => {
+  vi.useRealTimers()
   await turn()
   expect(unhandled).toEqual([])
 })
@@ -193,6 +195,38 @@ describe('the group commit', () => {
     flights[0]?.land(false)
     await expect(inTheAir).rejects.toBeInstanceOf(StoreUnavailable)
     await expect(commit()).rejects.toThrow(/another process/)
+  })
+
+  it('refuses while the disk has not confirmed a write for five seconds, and goes on when it has', async () => {
+    const { commit, flights, runway } = airport()
+    vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] })
+    const inTheAir = commit()
+    await turn()
+    vi.advanceTimersByTime(5_000)
+    expect(runway.refusal()).toBeUndefined()
+    vi.advanceTimersByTime(1)
+    // it may have confirmed while this process stood still
+    expect(runway.refusal()).toBeUndefined()
+    vi.advanceTimersByTime(100)
+    expect(runway.refusal()).toBe('the disk has not confirmed a write for 5000 ms')
+    await expect(commit()).rejects.toBeInstanceOf(StoreUnavailable)
+    flights[0]?.land(true)
+    expect(await inTheAir).toMatchObject({ ok: true })
+    expect(runway.refusal()).toBeUndefined()
+  })
+
+  it('S09 hears what has landed while this process stood still, before it calls a commit indeterminate', async () => {
+    const { commit, flights, advance } = airport()
+    const call = commit(1_010)
+    await turn()
+    // the disk's answer is there, behind the timer, when we go on
+    const { port1, port2 } = new MessageChannel()
+    port1.once('message', () => flights[0]?.land(true))
+    port2.postMessage('landed')
+    advance(20)
+    standStill(50)
+    expect(await call).toEqual({ ok: true, numbers: [1] })
+    port1.close()
   })
 
   it('S13 close refuses what waits and lets what is in the air arrive', async () => {

@@ -1,0 +1,31 @@
+/*
+ * Whether a server says nothing, or we did not listen: a gateway that stood still for a moment (a pause of its machine, or of its own) finds the answers in the
+ * socket, behind the timers that are due by then.
+ */
+
+/** A server that says nothing for so long is as good as gone, ms. */
+export const SILENCE_MS = 1_000
+/** A pause of ours counts as no more than one of these parts. */
+const PARTS = 4
+
+/** Rejects when `work` is not done in `ms` in which we listened; what it does later is of no interest then. */
+export async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const silence = new Promise<never>((_, reject) => {
+    const listen = (parts: number): void => {
+      if (parts === 0) return reject(new Error(`no answer within ${ms} ms`))
+      timer = setTimeout(() => listen(parts - 1), ms / PARTS)
+    }
+    listen(PARTS)
+  })
+  try {
+    return await Promise.race([work, silence])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Calls `act` after `ms`, when what has come until then was read. */
+export function afterSilence(act: () => void, ms: number): NodeJS.Timeout {
+  return setTimeout(() => setImmediate(act), ms)
+}
