@@ -522,9 +522,9 @@ export function overriding(store: Store, methods: Partial<Store>): Store {
   }
 }
 
-/** Waits for something that is sure to come, looking often; ten seconds are a failure. */
+/** Waits for something that is sure to come, looking often; half a minute is a failure. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 2_000; tries++) {
+  for (let tries = 0; tries < 6_000; tries++) {
     if (await condition()) return
     await pause(5)
   }

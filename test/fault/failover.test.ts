@@ -32,6 +32,7 @@ let reviewers: Reviewer[]
 beforeAll(async () => {
   redis = await startSentinels({
     replicas: 2,
+    replacedAfterMs: 600,
     announced: async (port) => {
       const proxy = await startProxy(port)
       proxies.set(port, proxy)

@@ -78,20 +78,23 @@ it('ends a server that heeds neither the end of its input nor SIGTERM', async ()
 it.each([
   ['reads', ''],
   ['says', 'require("node:fs").closeSync(1);'],
-])('ends a server that %s no more, and goes on: what it is asked would never be answered', async (_, more) => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  const script = `${more} require("node:fs").closeSync(0); process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)`
-  const server = node(script)
-  let ended = false
-  void server.ended.then(() => (ended = true))
-  while (!ended) {
-    if (more === '') server.write(Buffer.from('is anybody there?\n'))
-    // whatever patience it is given runs out
-    vi.advanceTimersByTime(60_000)
-    await setImmediate()
-  }
-  expect(await server.ended).toBe(1)
-})
+])(
+  'ends a server that %s no more, and goes on: what it is asked would never be answered',
+  async (_, more) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const script = `${more} require("node:fs").closeSync(0); process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)`
+    const server = node(script)
+    let ended = false
+    void server.ended.then(() => (ended = true))
+    while (!ended) {
+      if (more === '') server.write(Buffer.from('is anybody there?\n'))
+      // whatever patience it is given runs out
+      vi.advanceTimersByTime(60_000)
+      await setImmediate()
+    }
+    expect(await server.ended).toBe(1)
+  },
+)
 
 it('does not wait for what a server leaves behind, which holds its output open', async () => {
   // a shell whose child goes on, as behind npx, and says so when the shell has ended

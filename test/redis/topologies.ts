@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type RedisServer, type RedisSettings, startRedis } from './server.ts'
+import { type RedisServer, startRedis } from './server.ts'
 
 /** Several servers that belong together; `dispose` ends all of them. */
 export interface Servers {
@@ -8,17 +8,22 @@ export interface Servers {
   dispose(): Promise<void>
 }
 
+/** A server that is silent for so long is replaced, ms: soon where a test is about that, and by no pause of a busy machine elsewhere. */
+interface Replacing {
+  readonly replacedAfterMs?: number
+}
+const NOT_REPLACED_MS = 20_000
+
 /** A cluster of primaries that share the slots evenly, and replicas of them in turn. */
 export async function startCluster(
   primaries = 3,
   replicas = 0,
-  settings: RedisSettings = {},
+  { replacedAfterMs = NOT_REPLACED_MS }: Replacing = {},
 ): Promise<Servers> {
   const config = {
     'cluster-enabled': 'yes',
-    'cluster-node-timeout': '1000',
+    'cluster-node-timeout': String(replacedAfterMs),
     'cluster-config-file': 'nodes.conf',
-    ...settings.config,
   }
   const servers = await Promise.all(
     Array.from({ length: primaries + replicas }, () => startRedis({ config })),
@@ -57,9 +62,7 @@ export interface Sentinels extends Servers {
   primary(): Promise<RedisServer>
 }
 
-const DOWN_AFTER_MS = 600
-
-export interface SentinelOptions {
+export interface SentinelOptions extends Replacing {
   readonly replicas?: number
   /** The port under which the others know a server, when that is not its own (a proxy). */
   readonly announced?: (port: number) => Promise<number>
@@ -70,6 +73,7 @@ export async function startSentinels({
   replicas = 1,
   announced,
   config = {},
+  replacedAfterMs = NOT_REPLACED_MS,
 }: SentinelOptions = {}): Promise<Sentinels> {
   const timing = {
     'repl-diskless-sync-delay': '0',
@@ -103,7 +107,7 @@ export async function startSentinels({
         sentinel: true,
         lines: [
           `sentinel monitor main 127.0.0.1 ${known[0]} 2`,
-          `sentinel down-after-milliseconds main ${DOWN_AFTER_MS}`,
+          `sentinel down-after-milliseconds main ${replacedAfterMs}`,
           'sentinel failover-timeout main 3000',
           'sentinel parallel-syncs main 1',
         ],

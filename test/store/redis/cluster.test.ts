@@ -3,7 +3,7 @@ import { parseRedisAddress } from '../../../src/store/redis/address.ts'
 import { keysOf } from '../../../src/store/redis/keys.ts'
 import { slotOf } from '../../../src/store/redis/slots.ts'
 import { openRedisStore } from '../../../src/store/redis/redis.ts'
-import { type Store, StoreIndeterminate } from '../../../src/store/store.ts'
+import { type Commit, type Store, StoreIndeterminate } from '../../../src/store/store.ts'
 import type { RedisServer } from '../../redis/server.ts'
 import { eventually, type Servers, startCluster } from '../../redis/topologies.ts'
 import { commitOf } from '../commit-of.ts'
@@ -70,11 +70,9 @@ describe('a slot that is being moved while replicas confirm', () => {
   it('is confirmed where its keys are, and holds up no other tenant of its node', async () => {
     const own = await startCluster(2, 2)
     onTestFinished(() => own.dispose())
-    const store = await openRedisStore({ address: parseRedisAddress(own.url), replicas: 1, callMs: 1_000 })
+    const store = await openRedisStore({ address: parseRedisAddress(own.url), replicas: 1 })
     const commit = (tenant: string): Promise<unknown> =>
-      store
-        .commit(tenant, commitOf(store, { deadline: store.now() + 900, events: ['e'] }))
-        .catch((error: unknown) => error)
+      store.commit(tenant, commitOf(store, { events: ['e'] })).catch((error: unknown) => error)
     const ok = { ok: true, numbers: [expect.any(Number)] }
     const nodeOf = (tenant: string): number => Math.floor(slotOf(keysOf(tenant).head) / 8_192)
     const neighbours = Array.from({ length: 99 }, (_, i) => `t${i}`).filter(
@@ -97,15 +95,17 @@ describe('a slot that is being moved while replicas confirm', () => {
 
 describe('a node of a cluster with replicas that is killed', () => {
   it('is replaced: what was confirmed is there, what was promised in the old epoch is not', async () => {
-    const own = await startCluster(3, 3)
+    const own = await startCluster(3, 3, { replacedAfterMs: 1_000 })
     onTestFinished(() => own.dispose())
     const store = await openRedisStore({ address: parseRedisAddress(own.url), replicas: 1, callMs: 1_000 })
-    const commit = (id: string): Promise<unknown> =>
+    const commit = (parts: Partial<Commit>): Promise<unknown> =>
       store
-        .commit('t', commitOf(store, { deadline: store.now() + 800, events: [id] }))
+        .commit('t', commitOf(store, { deadline: store.now() + 800, ...parts }))
         .catch((error: unknown) => error)
+    const commits = async (parts: Partial<Commit>): Promise<boolean> =>
+      ((await commit(parts)) as { ok?: boolean }).ok === true
     const confirmed: string[] = []
-    for (let i = 0; i < 50; i++) if (((await commit(`${i}`)) as { ok?: boolean }).ok) confirmed.push(`${i}`)
+    for (let i = 0; i < 50; i++) if (await commits({ events: [`${i}`] })) confirmed.push(`${i}`)
     const epoch = await store.epoch('t')
     const slot = slotOf(keysOf('t').head)
     const other = await openRedisStore({ address: parseRedisAddress(own.url), replicas: 1, callMs: 1_000 })
@@ -118,13 +118,14 @@ describe('a node of a cluster with replicas that is killed', () => {
     const owner = await ownerOf(slot, own.servers.slice(0, 3))
     await owner.kill()
     await eventually(async () => (await store.epoch('t')) !== epoch)
-    expect(await commit('alone')).toBeInstanceOf(StoreIndeterminate)
+    await eventually(async () => (await commit({ events: ['alone'] })) instanceof StoreIndeterminate)
+    expect(await commits({ events: ['alone'] })).toBe(false)
     await owner.start()
-    await eventually(async () => ((await commit('again')) as { ok?: boolean }).ok === true)
+    await eventually(() => commits({ events: ['again'] }))
     const bodies = new Set((await allEvents(store, 't')).map(({ body }) => body))
     expect(confirmed.filter((body) => !bodies.has(body))).toEqual([])
     const before = woken
-    await store.commit('t', commitOf(store, { writes: [{ op: 'put', ...record, body: 'x' }] }))
+    await eventually(() => commits({ writes: [{ op: 'put', ...record, body: 'x' }] }))
     await eventually(async () => woken > before)
     woken = 100
     await other.close()
