@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freeze } from '../../src/gateway/freeze.ts'
 import { INDEX } from '../../src/gateway/records.ts'
 import { runDue } from '../../src/gateway/run-due.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
 import { type Agent, held, MINUTE, openWorld, overriding, type World } from '../gateway-fixture.ts'
 
 /** What a freeze ends by itself, where the timer watches over much else. */
@@ -11,12 +12,20 @@ let bot: Agent
 let other: Agent
 /** How often a thread was read. */
 let looks: number
+/** A thread of which the store takes nothing. */
+let failing: string | undefined
 
 beforeEach(async () => {
   looks = 0
+  failing = undefined
   world = await openWorld({
     wrapStore: (store) =>
       overriding(store, {
+        commit: async (tenant, commit) => {
+          if (commit.writes.some((write) => write.op === 'put' && write.id === failing))
+            throw new StoreUnavailable('the disk is full')
+          return store.commit(tenant, commit)
+        },
         get: (tenant, type, id) => {
           if (type === 'thread') looks += 1
           return store.get(tenant, type, id)
@@ -85,6 +94,21 @@ describe('a sweep', () => {
     await frozen('other')
     await world.due()
     expect([await status(early.thread), await status(late.thread)]).toEqual(['rejected', 'rejected'])
+  })
+
+  it('comes back to what it could not end', async () => {
+    const { deps } = world.app
+    const { thread } = await held(bot, LARGE)
+    const spared = await held(bot, LARGE)
+    await frozen('bot')
+    failing = thread
+    await expect(runDue(deps)).rejects.toThrow('the store cannot answer now')
+    expect([await status(thread), await status(spared.thread)]).toEqual(['pending_review', 'rejected'])
+    failing = undefined
+    // as long as a round that did not end may be under way elsewhere
+    world.clock.advance(6_000)
+    await world.due()
+    expect(await status(thread)).toBe('rejected')
   })
 
   it('ends all of it when another gateway has begun', async () => {

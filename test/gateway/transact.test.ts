@@ -324,4 +324,20 @@ describe('what comes too late or cannot be judged', () => {
     expect((await revise()).status).toBe(201)
     expect((await bot.validate(proof)).body.valid).toBe(true)
   })
+
+  it('redeems nothing where no bundle was ever loaded, says so in evidence, and takes nothing away', async () => {
+    await open()
+    const proven = await approved(bot, ann)
+    const { policies } = world.app.deps
+    const none = vi.spyOn(policies, 'current').mockReturnValue(undefined)
+    const proof = { task_id: proven.task, signature: proven.token, request_payload: proven.payload }
+    const records = await world.evidenceOf(async () => {
+      expect((await bot.validate(proof)).body).toEqual({ valid: false, reason: 'invalid' })
+    })
+    none.mockRestore()
+    expect(records.map(({ record }) => [record.type, record.details?.['because']])).toEqual([
+      ['token.refused', 'no_policy'],
+    ])
+    expect((await bot.validate(proof)).body.valid).toBe(true)
+  })
 })
