@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type StartedProcess, startProcess } from '../crash.ts'
+import { stopwatch } from '../stopwatch.ts'
 
 /*
  * A real gateway: `serve` of dist/ in its own process, on free ports of the loopback, with its state in a temporary directory.
@@ -55,7 +56,7 @@ export interface GatewayOptions {
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { directory, policies = STARTER_POLICIES, args = [], ready = true, through = [] } = options
-  const started = performance.now()
+  const tookMs = stopwatch()
   const ports = ['--port', '0', '--metrics-port', '0']
   const child = startProcess(
     MAIN,
@@ -67,7 +68,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const agent = new Agent({ keepAlive: true, maxSockets: 128 })
   const ask = (one: Ask): Promise<Answer> => send(url, agent, one)
   if (ready) await until(async () => (await ask({ path: '/readyz' })).status === 200)
-  const readyMs = performance.now() - started
+  const readyMs = tookMs()
   const admin = (method: string, path: string, body?: object): Promise<Answer> =>
     ask({ method, path: `/api/admin${path}`, key: ADMIN_KEY, ...(body && { body }) })
   return {
@@ -126,9 +127,9 @@ function send(
 
 /** Asks again until it is so; the deadline only turns a test that would hang into one that fails. */
 export async function until(isSo: () => Promise<boolean>, deadlineMs = 20_000): Promise<void> {
-  const end = performance.now() + deadlineMs
+  const tookMs = stopwatch()
   while (!(await isSo().catch(() => false))) {
-    if (performance.now() > end) throw new Error(`it was not so within ${deadlineMs} ms`)
+    if (tookMs() > deadlineMs) throw new Error(`it was not so within ${deadlineMs} ms`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

@@ -17,6 +17,7 @@ import {
 import { type OneWay, startOneWay } from '../redis/one-way.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
 import { eventually } from '../redis/topologies.ts'
+import { stopwatch } from '../stopwatch.ts'
 
 /** What operators, slow scripts and a full memory do to a Redis, under the load of three gateways. */
 const ROUNDS = process.env['COUNTERSIGN_SOAK'] === undefined ? 1 : 10
@@ -112,9 +113,9 @@ const wrong: string[] = []
 const seen = new Set<string>()
 
 async function noted<T>(what: string, call: Promise<Answer<T>>): Promise<T | undefined> {
-  const start = performance.now()
+  const tookMs = stopwatch()
   const { status, headers, body, problem } = await call
-  const took = Math.round(performance.now() - start)
+  const took = Math.round(tookMs())
   if (took > LONGEST_MS) wrong.push(`${what} took ${took} ms`)
   seen.add(status === 200 ? what : problem.code)
   if (status !== 200 && status !== 503) wrong.push(`${what}: ${status} ${problem.code}`)

@@ -9,6 +9,7 @@ import { parseAllowed } from '../../src/outbound/address.ts'
 import { createOutbound } from '../../src/outbound/outbound.ts'
 import { RECEIVED_BYTES } from '../../src/outbound/received.ts'
 import { makeAuthority } from '../webhooks/certificates.ts'
+import { stopwatch } from '../stopwatch.ts'
 
 /** What costs bytes and time although it says nothing that counts: a receiver has plenty of it. */
 
@@ -97,9 +98,9 @@ describe('a receiver that pours what nobody counts', () => {
     ],
   ] as const)('as %s is cut off before the deadline', async (_, text, code, secure) => {
     const port = await receiver((socket) => pour(socket, text), secure)
-    const start = performance.now()
+    const tookMs = stopwatch()
     expect(await guarded(port).post(`https://127.0.0.1:${port}/`, sending)).toEqual({ kind: 'failed', code })
-    expect(performance.now() - start).toBeLessThan(DEADLINE_MS)
+    expect(tookMs()).toBeLessThan(DEADLINE_MS)
     await vi.waitFor(() => expect(sockets.size).toBe(0), PATIENT)
     expect(written).toBeLessThan(WRITTEN_BYTES)
   })
@@ -123,10 +124,10 @@ describe('a receiver that pours what nobody counts', () => {
       socket.write(CHUNKED)
       pour(socket, '0')
     })
-    const start = performance.now()
+    const tookMs = stopwatch()
     const fetching = guarded(port).fetch(`https://127.0.0.1:${port}/`, { method: 'GET', ...sending })
     await expect(fetching).rejects.toBeInstanceOf(TypeError)
-    expect(performance.now() - start).toBeLessThan(DEADLINE_MS)
+    expect(tookMs()).toBeLessThan(DEADLINE_MS)
     await vi.waitFor(() => expect(sockets.size).toBe(0), PATIENT)
   })
 })
@@ -141,12 +142,12 @@ describe('a receiver that says its status just before the deadline', () => {
         socket.once('close', () => clearInterval(dripping))
       }, 1_500)
     })
-    const start = performance.now()
+    const tookMs = stopwatch()
     const outbound = guarded(port)
     expect(await outbound.post(`https://127.0.0.1:${port}/`, { ...sending, deadlineMs })).toEqual(OK_200)
     expect(sockets.size).toBe(1)
     await vi.waitFor(() => expect(sockets.size).toBe(0), { ...PATIENT, interval: 10 })
-    expect(performance.now() - start).toBeLessThan(2 * deadlineMs)
+    expect(tookMs()).toBeLessThan(2 * deadlineMs)
     outbound.close()
   })
 })
