@@ -1,6 +1,6 @@
 /**
  * Runs tests as a machine does that has other work: as many busy loops beside them as there are cores, and all of their processes
- * stopped together for 60 to 500 ms about once a second, as a hypervisor does. A test that then fails counts on time.
+ * stopped together for 60 ms to 2 s about once a second, as a hypervisor does. A test that then fails counts on time.
  *
  *     npm run test:busy -- --project embedded test/http
  *
@@ -12,7 +12,7 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-const PAUSES_MS = [60, 120, 250, 500, 60, 250, 120, 60]
+const PAUSES_MS = [60, 120, 250, 500, 60, 2_000, 120, 60, 1_000]
 const BETWEEN_MS = [300, 1_500, 700, 1_100, 450]
 
 const VITEST = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url))

@@ -49,7 +49,7 @@ describe('a test file that takes too long', () => {
   it('ends the run, also when it does not give way, and nothing of it runs on', async () => {
     const { status, stderr } = runOf('stuck.ts')
     expect(status).toBe(1)
-    expect(stderr).toContain('stuck.ts has not ended in 5 s.')
+    expect(stderr).toMatch(/stuck\.ts has not ended in \d+ s\./)
     expect(stderr).toContain('failed: fails at first: expected 1 to be 2')
     expect(await killedWorker(stderr)).toContain(' R 0, ')
   })
