@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { afterSilence } from '../silence.ts'
 import { STORE_LIMITS, StoreIndeterminate, StoreUnavailable } from '../store.ts'
 import { createFlight, planClaim, planCommit } from './flight.ts'
 import type { CommitTask, Flight, StateBefore } from './flight.ts'
@@ -243,8 +244,7 @@ class GroupCommit implements Runway {
     clearTimeout(this.#timer)
     this.#timerAt = deadline
     const wait = Math.min(Math.max(deadline + 1 - this.#ports.clock.now(), 0), LONGEST_TIMER_MS)
-    // a flight that landed while this process stood still is heard first
-    this.#timer = setTimeout(() => setImmediate(() => this.#expire()), wait)
+    this.#timer = afterSilence(() => this.#expire(), wait)
     this.#timer.unref()
   }
 

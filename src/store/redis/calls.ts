@@ -1,8 +1,8 @@
 import type { Connection, Peer } from './peer.ts'
 import type { Script } from './scripts.ts'
-import { afterSilence } from './silence.ts'
 import { parseRedirection } from './slots.ts'
 import type { Topology } from './topology.ts'
+import { afterSilence } from '../silence.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../store.ts'
 
 /*

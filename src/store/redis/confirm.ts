@@ -1,6 +1,6 @@
-import { type Connection, ELSEWHERE, type Peer } from './peer.ts'
+import { type Connection, ELSEWHERE, type Peer, SILENCE_MS } from './peer.ts'
 import { SCRIPTS } from './scripts.ts'
-import { SILENCE_MS, within } from './silence.ts'
+import { within } from '../silence.ts'
 
 /*
  * Replicas confirm what was written (WAIT). A WAIT holds up its connection, so it has one of its own, and all commits that landed

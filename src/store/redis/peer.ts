@@ -11,7 +11,7 @@ import {
   readFacts,
   type Wanted,
 } from './settings.ts'
-import { SILENCE_MS, within } from './silence.ts'
+import { within } from '../silence.ts'
 
 /*
  * One Redis server, kept connected. A server that stops answering is as good as gone: it is dropped after `SILENCE_MS`, which ends all
@@ -60,6 +60,7 @@ export interface Peer {
 
 const CONNECT_MS = 1_000
 const HEARTBEAT_MS = 250
+export const SILENCE_MS = 1_000
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
 /** Settings may be changed while the server runs. */

@@ -19,10 +19,10 @@ import { encodeMember, FORMAT, FORMAT_KEY, keysOf, RESTORING_KEY } from './keys.
 import { readEntries, readRecord, readWindow } from './replies.ts'
 import { type Script, SCRIPTS } from './scripts.ts'
 import { createServerClock } from './server-clock.ts'
-import { afterSilence } from './silence.ts'
 import { durabilityOf, inOneSentence, problemsOf, roomOf, type Wanted } from './settings.ts'
 import { createTopology, type Topology } from './topology.ts'
 import { createWaking, type Waking } from './waking.ts'
+import { afterSilence } from '../silence.ts'
 import { STORE_LIMITS, StoreIndeterminate, StoreUnavailable } from '../store.ts'
 import type {
   Claim,

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../../src/store/redis/address.ts'
 import { openRedisStore, type RedisOptions, UnsafeRedis } from '../../../src/store/redis/redis.ts'
 import { type Store, StoreIndeterminate, StoreUnavailable } from '../../../src/store/store.ts'
-import { within } from '../../../src/store/redis/silence.ts'
+import { within } from '../../../src/store/silence.ts'
 import { type RedisServer, type RedisSettings, startRedis } from '../../redis/server.ts'
 import { eventually } from '../../redis/topologies.ts'
 import { standStill } from '../../stand-still.ts'
@@ -57,14 +57,18 @@ async function timed<T>(work: Promise<T>): Promise<{ answer: T; late: boolean }>
 describe('a gateway that stands still longer than its calls may take', () => {
   it('hears what was answered meanwhile', async () => {
     const server = await serve()
-    const store = await open(server)
+    const store = await open(server, { callMs: 1_500 })
     await put(store, 'before')
     server.signal('SIGSTOP')
-    const calls = [put(store, 'a'), store.get('t', 'thread', 'b'), store.range('t', 'due', { limit: 1 })]
+    const calls = [
+      put(store, 'a', 1_500),
+      store.get('t', 'thread', 'b'),
+      store.range('t', 'due', { limit: 1 }),
+    ]
     // until they are in the socket
     for (let turns = 0; turns < 10; turns++) await turn()
     server.signal('SIGCONT')
-    standStill(700)
+    standStill(2_000)
     expect(await Promise.all(calls)).toEqual([{ ok: true, numbers: [2] }, undefined, []])
   })
 

@@ -1,10 +1,8 @@
 /*
- * Whether a server says nothing, or we did not listen: a gateway that stood still for a moment (a pause of its machine, or of its own) finds the answers in the
- * socket, behind the timers that are due by then.
+ * Whether a server or a disk says nothing, or we did not listen: a gateway that stood still for a moment (a pause of its machine, or of its own) finds the
+ * answers behind the timers that are due by then.
  */
 
-/** A server that says nothing for so long is as good as gone, ms. */
-export const SILENCE_MS = 1_000
 /** A pause of ours counts as no more than one of these parts. */
 const PARTS = 4
 
