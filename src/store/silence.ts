@@ -11,8 +11,9 @@ export async function within<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const silence = new Promise<never>((_, reject) => {
     const listen = (parts: number): void => {
-      if (parts === 0) return reject(new Error(`no answer within ${ms} ms`))
-      timer = setTimeout(() => listen(parts - 1), ms / PARTS)
+      // what has come until then is read first
+      if (parts === 0) setImmediate(() => reject(new Error(`no answer within ${ms} ms`)))
+      else timer = setTimeout(() => listen(parts - 1), ms / PARTS)
     }
     listen(PARTS)
   })

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { parseRedisAddress } from '../../../src/store/redis/address.ts'
 import { openRedisStore, type RedisOptions, UnsafeRedis } from '../../../src/store/redis/redis.ts'
 import { type Store, StoreIndeterminate, StoreUnavailable } from '../../../src/store/store.ts'
@@ -16,6 +16,7 @@ const PATIENCE_MS = 1_000
 
 const endings: (() => Promise<void>)[] = []
 afterEach(async () => {
+  vi.useRealTimers()
   for (const end of endings.splice(0).reverse()) await end()
 })
 
@@ -81,6 +82,22 @@ describe('a gateway that stands still longer than its calls may take', () => {
     const { port1, port2 } = new MessageChannel()
     port1.once('message', answer)
     port2.postMessage('here')
+    expect(await heard).toBe('here')
+    port1.close()
+  })
+
+  it('hears at the very end of its patience what has come before', async () => {
+    let answer: (text: string) => void = () => undefined
+    const asked = new Promise<string>((resolve) => (answer = resolve))
+    const { port1, port2 } = new MessageChannel()
+    port1.once('message', answer)
+    const { setTimeout: later } = globalThis
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const heard = within(asked, 400)
+    // where timers run, before anything is read
+    await new Promise((resolve) => later(resolve, 1))
+    port2.postMessage('here')
+    vi.advanceTimersByTime(400)
     expect(await heard).toBe('here')
     port1.close()
   })
