@@ -6,7 +6,7 @@ import { PlainSummary } from './test/reporter.ts'
 /** Everything that speaks to a whole gateway runs on each store. */
 const ON_EACH_STORE = ['test/http/**/*.test.ts', 'test/gateway/**/*.test.ts', 'test/sdk/call-id.test.ts']
 
-/** No test may count on time, so files may run beside each other (`npm run test:busy` looks for those that do). Three on two cores, because many wait; browsers and clusters take their memory. */
+/** No test may count on time, so files may run beside each other. Three on two cores, because many wait; browsers and clusters take their memory. */
 const WORKERS = Math.min(4, Math.max(3, availableParallelism()))
 
 /** Of what never ends, not of what is slow. */
