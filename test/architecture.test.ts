@@ -249,6 +249,14 @@ describe('the house rules', () => {
     expect(found).toEqual([])
   })
 
+  it('only src/domain/normal-form.ts normalises text: it bounds what that costs', () => {
+    // what node:path calls so is about paths
+    const calls = /(?<!\bposix)\s*\??\.\s*normalize\b|\[\s*['"`]normalize/
+    expect(files.filter((file) => calls.test(code(file)))).toEqual(['domain/normal-form.ts'])
+    expect(calls.test("text.normalize('NFC')") && calls.test('text?.normalize()')).toBe(true)
+    expect(calls.test('posix.normalize(path)')).toBe(false)
+  })
+
   it('a test waits with everything stopped for no child process that has no time limit', () => {
     const tests = fileURLToPath(new URL('.', import.meta.url))
     const starters = readdirSync(tests, { recursive: true, encoding: 'utf8' })

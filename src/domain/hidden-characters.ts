@@ -1,22 +1,24 @@
+import { longMarkRuns } from './normal-form.ts'
+
 /**
  * Characters that a reader does not see, or that change what is seen around them. Some of them belong to how a living
  * script or an emoji is written: those are left alone where they are at home, and nowhere else.
  */
 
-/** A run of one hidden character, to be drawn as a box. */
+/** A run of one hidden character, or of more marks than a letter can have, to be drawn as a box. */
 export interface HiddenCharacter {
-  /** Such as `U+202E`. */
+  /** Of the first character, such as `U+202E`. */
   readonly code: string
   readonly name: string
   readonly kind: HiddenKind
   readonly count: number
 }
 
-export type HiddenKind = 'direction' | 'control' | 'invisible' | 'space' | 'unknown'
+export type HiddenKind = 'direction' | 'control' | 'invisible' | 'space' | 'unknown' | 'stacked'
 
 export interface Segment {
   readonly text: string
-  /** The text is a run of this character: show a box in its place. */
+  /** The text is this run: show a box in its place. */
   readonly hidden?: HiddenCharacter
 }
 
@@ -89,9 +91,29 @@ function tags(ascii: string): string {
   return Array.from(ascii, (one) => `\\u{e00${one.charCodeAt(0).toString(16)}}`).join('')
 }
 
-/** The text in pieces: as it is, and hidden characters, equal ones that follow each other as one. */
+/**
+ * The text in pieces: as it is, and hidden characters, equal ones that follow each other as one. Marks in a run that has no normal form are one
+ * box: a browser that draws them would take as long over them as a comparison.
+ */
 export function segmentsOf(text: string): Segment[] {
   if (PLAIN.test(text)) return [{ text }]
+  const segments: Segment[] = []
+  let done = 0
+  for (const { start, end } of longMarkRuns(text)) {
+    if (start > done) segments.push(...hiddenIn(text.slice(done, start)))
+    segments.push(stackOf(text.slice(start, end)))
+    done = end
+  }
+  if (done < text.length || text === '') segments.push(...hiddenIn(text.slice(done)))
+  return segments
+}
+
+function stackOf(run: string): Segment {
+  const count = Array.from(run).length
+  return { text: run, hidden: { code: codeOf(run), name: 'stacked marks', kind: 'stacked', count } }
+}
+
+function hiddenIn(text: string): Segment[] {
   const segments: Segment[] = []
   let done = 0
   for (const { 0: run, 1: character, index } of text.matchAll(HIDDEN)) {

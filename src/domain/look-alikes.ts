@@ -1,4 +1,5 @@
 /** Text that reads as other text: letters, digits and signs of one script that look like those of another. */
+import { toNfc } from './normal-form.ts'
 
 /** Scripts with letters that pass for Latin ones, and for each other's. Mixed in one word they deceive. */
 const DECEPTIVE = scriptTests(
@@ -185,7 +186,7 @@ function passesUnlessAtHome(text: string): boolean {
 }
 
 export function isDecomposed(text: string): boolean {
-  return [...text.matchAll(DECOMPOSED)].some(([cluster]) => cluster.normalize('NFC') !== cluster)
+  return [...text.matchAll(DECOMPOSED)].some(([cluster]) => toNfc(cluster) !== cluster)
 }
 
 /** Regional indicators are letters; only flags of countries are more than that (v flag: newer than the language level of this program). */

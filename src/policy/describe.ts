@@ -1,3 +1,4 @@
+import { isComparable } from '../domain/normal-form.ts'
 import { MISSING, UNREADABLE } from './fields.ts'
 import type { Applied } from './functions.ts'
 import type { TestIr } from './ir.ts'
@@ -17,6 +18,7 @@ export function describeTest(test: TestIr): string {
 export function describeUnknown(test: TestIr, value: Applied): string {
   if (value === MISSING) return 'missing'
   if (value === UNREADABLE) return 'unreadable'
+  if (typeof value === 'string' && !isComparable(value)) return 'too many marks on one letter'
   if ('test' in test) return test.op === 'not' ? describeUnknown(test.test, value) : describeList(value)
   if ('value' in test) return 'not a number'
   return 'values' in test && test.op !== 'is' && test.op !== 'contains' ? 'not text' : 'of another type'

@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import type { JsonValue } from '../contract/json.ts'
+import { isComparable } from '../domain/normal-form.ts'
 import { MISSING, UNREADABLE, type Reading } from './fields.ts'
 import type { FunctionName } from './ir.ts'
 import { sqlVerbs } from './sql.ts'
@@ -23,7 +24,7 @@ export function applyFunction(name: FunctionName, value: Reading): Applied {
 }
 
 function applyToText(name: FunctionName, value: JsonValue): string | readonly string[] | undefined {
-  if (typeof value !== 'string') return undefined
+  if (typeof value !== 'string' || !isComparable(value)) return undefined
   return name === 'sql_verbs' ? sqlVerbs(value) : TEXT_FUNCTIONS[name](value)
 }
 

@@ -1,4 +1,5 @@
 import { canonicalJson, sha256 } from '../domain/digest.ts'
+import { toNfc } from '../domain/normal-form.ts'
 import { NOTHING, valueOfLeaf, type LeafNode } from './conditions.ts'
 import { fieldText, MISSING } from './fields.ts'
 import type { Applied } from './functions.ts'
@@ -7,7 +8,6 @@ import type { Facts } from './facts.ts'
 import type { CompiledLimit, Hit, Run } from './run.ts'
 import { isSensitive } from './sensitive.ts'
 import type { Call, LimitUse, Outcome } from './snapshot.ts'
-import { toNfc } from './text.ts'
 
 /** The leaves that read what a limit counts and by what it counts. */
 export interface LimitLeaves {
@@ -112,8 +112,9 @@ function scopeOf({ ir, per }: CompiledLimit, facts: Facts): string | undefined |
   if (value === NOTHING) return NOTHING
   const scalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
   if (!scalar) return undefined
-  // Two texts that a test takes for the same are the same to a limit.
-  return sha256(canonicalJson([fieldText(ir.per), typeof value === 'string' ? toNfc(value) : value]))
+  // Two texts that a test takes for the same are the same to a limit; one that no test can compare has no counter.
+  const member = typeof value === 'string' ? toNfc(value) : value
+  return member === undefined ? undefined : sha256(canonicalJson([fieldText(ir.per), member]))
 }
 
 /**

@@ -1,11 +1,12 @@
+import { toNfc } from '../domain/normal-form.ts'
 import { MISSING, UNREADABLE } from './fields.ts'
 import { SEVERAL_UNREADABLE, type Applied, type AppliedElement } from './functions.ts'
 import type { ListTest, NumberTest, Scalar, TestIr, TextTest } from './ir.ts'
-import { allOf, anyOf, FALSE, not, TRUE, truthOf, UNKNOWN, type Truth } from './kleene.ts'
+import { allOf, anyOf, not, truthOf, UNKNOWN, type Truth } from './kleene.ts'
 import { compilePattern } from './patterns.ts'
-import { compileGlob, toNfc } from './text.ts'
+import { compileGlob } from './text.ts'
 
-/** A compiled test. Total: a value of the wrong type is UNKNOWN, never an exception. */
+/** A compiled test. Total: a value of the wrong type, or text that has no normal form, is UNKNOWN, never an exception. */
 export type Test = (value: Applied) => Truth
 
 /** Compiles a test of section 3. */
@@ -47,7 +48,7 @@ function compileIs(values: readonly Scalar[]): Test {
   const numbers = values.some((value) => typeof value === 'number')
   const booleans = values.some((value) => typeof value === 'boolean')
   return (value) => {
-    if (typeof value === 'string') return texts ? truthOf(members.has(toNfc(value))) : UNKNOWN
+    if (typeof value === 'string') return texts ? judge(value, (text) => members.has(text)) : UNKNOWN
     if (typeof value === 'number')
       return numbers && Number.isFinite(value) ? truthOf(members.has(value)) : UNKNOWN
     return typeof value === 'boolean' && booleans ? truthOf(members.has(value)) : UNKNOWN
@@ -61,8 +62,7 @@ function compileContains(values: readonly Scalar[]): Test {
   return (value) => {
     if (typeof value !== 'string') return member(value)
     if (texts.length === 0) return UNKNOWN
-    const text = toNfc(value)
-    return truthOf(texts.some((part) => text.includes(part)))
+    return judge(value, (text) => texts.some((part) => text.includes(part)))
   }
 }
 
@@ -83,10 +83,14 @@ function compileText(op: TextTest, values: readonly string[]): Test {
   const matchers = values.map(TEXT_TESTS[op])
   return (value) => {
     if (typeof value !== 'string') return UNKNOWN
-    const text = toNfc(value)
-    for (const matches of matchers) if (matches(text)) return TRUE
-    return FALSE
+    return judge(value, (text) => matchers.some((matches) => matches(text)))
   }
+}
+
+/** What `holds` says of the text in NFC. */
+function judge(value: string, holds: (text: string) => boolean): Truth {
+  const text = toNfc(value)
+  return text === undefined ? UNKNOWN : truthOf(holds(text))
 }
 
 const TEXT_TESTS: Readonly<Record<TextTest, (wanted: string) => (text: string) => boolean>> = {

@@ -57,13 +57,6 @@ export function nameOf(text: string, offset = 0): string {
   return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`
 }
 
-const MAY_COMPOSE = /[\u0300-\uffff]/
-
-/** The text in NFC. Characters below U+0300 are in NFC already, so ordinary text costs one scan and no copy. */
-export function toNfc(text: string): string {
-  return MAY_COMPOSE.test(text) ? text.normalize('NFC') : text
-}
-
 const DAY_MS = 86_400_000
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { findHidden } from '../../src/policy/text.ts'
-import { bundle, call, CONTRACT, diagnose, rules, withRules } from './support.ts'
+import { bundle, call, CONTRACT, diagnose, rules, snapshotOf, withRules } from './support.ts'
 
 interface Entry {
   readonly id: string
@@ -78,6 +78,8 @@ const own: readonly (readonly [string, string, string])[] = [
   ['an escaped bidirectional override', allow('{ payload.note: "a\\u202eb" }'), 'hidden-character'],
   ['a byte order mark', `\ufeff${allow('{ payload.note: a }')}`, 'hidden-character'],
   ['a lone surrogate', allow('{ payload.note: "\\ud800" }'), 'hidden-character'],
+  ['more marks than a letter can have', allow(`{ payload.note: a${'\u0301\u0323'.repeat(33)} }`), 'not-nfc'],
+  ['such marks in a key', allow(`{ payload.note: { a${'\u0345\u0334'.repeat(9_000)}: x } }`), 'not-nfc'],
   ['a decomposed letter', allow('{ payload.note: re\u0301ad }'), 'not-nfc'],
   ['a Cyrillic letter in a Latin word', allow('{ payload.note: p\u0430ypal }'), 'look-alike'],
   ['the same by an escape', allow('{ payload.note: "p\\u0430ypal" }'), 'look-alike'],
@@ -343,5 +345,45 @@ describe('the same attacks in the real grammar', () => {
       bundle({ 'rules/pay.yaml': allow(`{ payload.note: { matches: '${pattern}' } }`) }),
     )
     expect(found).toEqual([])
+  })
+})
+
+describe('text with more marks on a letter than anybody compares', () => {
+  const STACK = `a${'\u0345\u0334'.repeat(16_000)}`
+  const TESTS = [
+    '{ payload.note: b }',
+    '{ payload.note: { not: b } }',
+    '{ payload.note: { starts_with: a } }',
+    '{ payload.note: { ends_with: a } }',
+    "{ payload.note: { like: 'a*' } }",
+    "{ payload.note: { matches: '^a' } }",
+    '{ payload.note: { contains: a } }',
+    '{ payload.to: { some: { starts_with: a } } }',
+    '{ payload.to: { contains: a } }',
+    "{ path(payload.note): '/a' }",
+    '{ not: { host(payload.note): a.io } }',
+    '{ not: { sql_verbs(payload.note): { some: delete } } }',
+  ]
+
+  it.each(TESTS)('allows nothing, and fires what guards: %s', async (when) => {
+    const snapshot = await withRules(
+      `  - id: open\n    allow: Open.\n    when: ${when}\n  - id: guard\n    reject: No.\n    when: ${when}\n`,
+    )
+    for (const note of [STACK, `/${STACK}`, `https://${STACK}.io/`, `select 1 -- ${STACK}`]) {
+      const { verdict, by, message } = await snapshot.decide(call({ note, to: [note] }))
+      expect([verdict, by], note.slice(0, 20)).toEqual(['reject', ['guard', 'unmatched']])
+      expect(message).toContain('could not check')
+    }
+  })
+
+  it('has no counter of a limit', async () => {
+    const limit =
+      'limits:\n  - { id: l, review: Much., count: calls, at_most: 9, within: 1h, per: payload.note }\n'
+    const text = rules('  - id: open\n    allow: Open.\n')
+    const snapshot = await snapshotOf(bundle({ 'rules/pay.yaml': `${text}${limit}` }))
+    expect((await snapshot.decide(call({ note: 'a' }))).verdict).toBe('allow')
+    const { verdict, limits, message } = await snapshot.decide(call({ note: STACK }))
+    expect([verdict, limits]).toEqual(['review', []])
+    expect(message).toBe('Much. (could not check payload.note: unreadable)')
   })
 })

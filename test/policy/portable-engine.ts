@@ -96,6 +96,8 @@ const MARKS = new Map<unknown, symbol>([
 
 // ---- judging: 1 true, 0 unknown, -1 false ----
 
+/** Text with more marks in a row than may be compared. */
+const hasStack = (text: string): boolean => /[\p{M}\uff9e\uff9f]{65}/u.test(text)
 const yes = (truth: boolean): Truth => (truth ? 1 : -1)
 const opposite = (truth: Truth): Truth => (0 - truth) as Truth
 const COMPARE: Record<string, (a: number, b: number) => boolean> = {
@@ -124,7 +126,7 @@ function judge(test: Test, value: Value): Truth {
     return typeof value === 'number'
       ? yes((COMPARE[op] as never as (a: number, b: number) => boolean)(value, test.value as number))
       : 0
-  if (typeof value === 'string') return judgeText(test, value.normalize('NFC'))
+  if (typeof value === 'string') return hasStack(value) ? 0 : judgeText(test, value.normalize('NFC'))
   if (!Array.isArray(value)) return 0
   if (op === 'contains') return some(value, (item) => judgeIs(test.values ?? [], item))
   return judgeList(test, value)
@@ -133,6 +135,7 @@ function judge(test: Test, value: Value): Truth {
 function judgeIs(values: readonly JsonValue[], value: Value): Truth {
   if (!['string', 'number', 'boolean'].includes(typeof value)) return 0
   if (!values.some((one) => typeof one === typeof value)) return 0
+  if (typeof value === 'string' && hasStack(value)) return 0
   return yes(values.includes(typeof value === 'string' ? value.normalize('NFC') : (value as JsonValue)))
 }
 

@@ -29,6 +29,8 @@ ${['ann', 'bob', 'cat', 'dan', 'eve', 'dana'].map((name) => `      ${name}: { ${
 `
 
 const words = fc.constantFrom('a', 'b', 'ab', 'A', 'e\u0301'.normalize('NFC'))
+/** One that no test can compare. */
+const STACK = `a${'\u0345\u0334'.repeat(33)}`
 const numbers = fc.integer({ min: 0, max: 3 })
 /** Texts that a function can give: a literal that it never gives is an error. */
 const hosts = fc.constantFrom('a.io', 'b.io', 'acme.com')
@@ -203,6 +205,7 @@ const texts = fc.oneof(
   words,
   fc.constantFrom(
     'e\u0301',
+    STACK,
     'x@acme.com',
     'X <x@acme.com>',
     'https://acme.io/a',

@@ -1,3 +1,4 @@
+import { toNfc } from '../../domain/normal-form.ts'
 import { hasHidden } from '../text.ts'
 import type { Machine, State } from './machines.ts'
 
@@ -79,7 +80,7 @@ function choose(low: number, high: number): number | undefined {
   if (plain !== undefined) return plain
   for (let character = low; character <= Math.min(high, low + MAX_TRIED); character++) {
     const text = String.fromCodePoint(character)
-    if (!hasHidden(text) && text.normalize('NFC') === text && !/\s/.test(text)) return character
+    if (!hasHidden(text) && toNfc(text) === text && !/\s/.test(text)) return character
   }
   return low >= 0xd800 && low <= 0xdfff ? undefined : low
 }

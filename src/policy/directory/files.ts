@@ -1,6 +1,7 @@
 import { constants, type BigIntStats, type Dirent } from 'node:fs'
 import { lstat, open, readdir, readlink, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
+import { normalForm } from '../../domain/normal-form.ts'
 import { MAX_BUNDLE_BYTES, MAX_FILES, MAX_FOLDER_DEPTH, MAX_LOCK_BYTES } from '../bounds.ts'
 import type { Diagnostic, DiagnosticCode } from '../diagnostics.ts'
 import { fileBounds } from '../file-bounds.ts'
@@ -146,7 +147,7 @@ async function listNamed(
 
 /** As people read it: `pay.yaml` with a blank at its end, or with a dot of another alphabet. */
 function visibleName(name: string): string {
-  return name.normalize('NFKC').replace(/[\s\p{C}]+$/u, '')
+  return (normalForm(name, 'NFKC') ?? name).replace(/[\s\p{C}]+$/u, '')
 }
 
 async function listFolder(listing: MutableListing, folder: Omit<Entry, 'entry'>): Promise<void> {

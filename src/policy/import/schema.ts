@@ -1,9 +1,10 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { toNfc } from '../../domain/normal-form.ts'
 import { compilePattern } from '../patterns.ts'
 import { SCHEMA_KEYWORDS, type KeywordKind } from '../input-schema/check.ts'
 import { misfitOfDefault } from '../input-schema/contradictions.ts'
 import { SCHEMA_FORMATS } from '../input-schema/formats.ts'
-import { showHidden } from '../text.ts'
+import { showForeign, showHidden } from '../text.ts'
 
 /** Something of a foreign description that a contract cannot say, and where it stood (JSON Pointer). What is dropped makes the contract laxer. */
 export interface ImportNote {
@@ -272,9 +273,12 @@ function isSound(value: JsonValue): boolean {
   )
 }
 
-/** The text in normal form C, with every hidden character written out: a description must not hide anything from its reader. */
+/**
+ * The text in normal form C, with every hidden character written out: a description must not hide anything from its reader. Text that has no
+ * normal form is written out as a whole.
+ */
 export function readable(text: string): string {
-  return showHidden(text.normalize('NFC'))
+  return showHidden(toNfc(text) ?? showForeign(text))
 }
 
 function drop(task: SchemaImport, pointer: string, message: string): [] {

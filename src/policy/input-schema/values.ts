@@ -1,9 +1,9 @@
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { toNfc } from '../../domain/normal-form.ts'
 import { compilePattern } from '../patterns.ts'
 import { isSchema, refTarget } from './part.ts'
 import { childOf } from './child.ts'
-import { toNfc } from '../text.ts'
 import {
   ANY_READING,
   ANY_VALUE,
@@ -162,7 +162,7 @@ function elementOf(visit: Visit, schema: JsonObject): Values {
 /** Exactly these values; of lists and objects only that they are some. */
 export function literalValues(values: readonly JsonValue[]): Values {
   const numbers = values.filter((value) => typeof value === 'number')
-  const among = values.filter((value) => typeof value === 'string').map(toNfc)
+  const among = values.filter((value) => typeof value === 'string').map((text) => toNfc(text) ?? text)
   const lists = values.filter((value) => Array.isArray(value)) as readonly (readonly JsonValue[])[]
   return {
     ...NO_VALUES,

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../contract/json.ts'
+import { MOST_MARKS, toNfc } from '../../domain/normal-form.ts'
 import {
   Composer,
   isMap,
@@ -148,7 +149,10 @@ function checkText({ source, findings }: Reading, text: string, mark: Mark): voi
   const at = findHidden(text)
   if (at >= 0)
     findings.add('hidden-character', { source, mark }, `hidden character ${nameOf(text, at)} in text`)
-  if (text.normalize('NFC') !== text) {
+  const normal = toNfc(text)
+  if (normal === undefined) {
+    findings.add('not-nfc', { source, mark }, `the text has more than ${MOST_MARKS} combining marks in a row`)
+  } else if (normal !== text) {
     findings.add(
       'not-nfc',
       { source, mark },

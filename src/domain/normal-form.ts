@@ -1,0 +1,51 @@
+/**
+ * Unicode normal forms, for the whole program: nothing else calls `normalize` (test/architecture.test.ts). Normalising puts the combining
+ * marks behind a letter into an order, and the cost of that is quadratic in their number: 16,000 of them stop the process for a long time. So
+ * a text with more than 64 of them in a row has no normal form here, and nobody compares it.
+ */
+
+/** Most combining marks on one base. No living script comes near: the longest names of Tibetan seeds have some ten. */
+export const MOST_MARKS = 64
+
+/**
+ * Whatever has a combining class, or is made into such by a normal form. The first are marks by their category; the halfwidth voiced
+ * sound marks of Japanese are letters that NFKC turns into marks.
+ */
+const MARKS = /[\p{M}\uff9e\uff9f]+/gu
+/** Below U+0300 every character is its own NFC and no mark, so ordinary text costs one scan and no copy. */
+const MAY_COMPOSE = /[\u0300-\uffff]/
+
+/** A run of more marks than a text may have on one base, as offsets in the text. */
+export interface MarkRun {
+  readonly start: number
+  readonly end: number
+}
+
+/** Linear in the text. */
+export function* longMarkRuns(text: string): Generator<MarkRun> {
+  if (!MAY_COMPOSE.test(text)) return
+  for (const { 0: run, index } of text.matchAll(MARKS))
+    if (isLong(run)) yield { start: index, end: index + run.length }
+}
+
+function isLong(run: string): boolean {
+  if (run.length <= MOST_MARKS) return false
+  // a code point has two units at most
+  return run.length > 2 * MOST_MARKS || Array.from(run).length > MOST_MARKS
+}
+
+/** Whether the text can be normalised, and so be compared. */
+export function isComparable(text: string): boolean {
+  return longMarkRuns(text).next().done === true
+}
+
+/** The text in NFC; undefined when it has too many marks on one base. */
+export function toNfc(text: string): string | undefined {
+  if (!MAY_COMPOSE.test(text)) return text
+  return normalForm(text, 'NFC')
+}
+
+/** The text in a normal form; undefined when it has too many marks on one base. */
+export function normalForm(text: string, form: 'NFC' | 'NFKC'): string | undefined {
+  return isComparable(text) ? text.normalize(form) : undefined
+}
