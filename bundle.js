@@ -16,8 +16,8 @@ const moduleOf = (name) => resolve('node_modules', name, 'build/esm/index.js')
  */
 await build({
   input: {
-    main: 'dist/cli/main.js',
-    'bundle-child': 'dist/policy/directory/bundle-child.js',
+    main: 'dist/main.js',
+    'bundle-child': 'dist/policy/bundle/bundle-child.js',
     'delivery-thread': 'dist/outbound/delivery-thread.js',
   },
   platform: 'node',

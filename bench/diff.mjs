@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { diffBundles } from '../dist/policy/diff/diff.js'
-import { prepareDirectory } from '../dist/policy/directory/directory.js'
+import { prepareDirectory } from '../dist/policy/bundle/directory.js'
 import { median } from './gateway.mjs'
 import { writeBundle } from './policies.mjs'
 

@@ -5,9 +5,9 @@
  */
 import { writeFileSync } from 'node:fs'
 import { startApp } from '../dist/app.js'
-import { loadConfig } from '../dist/config.js'
-import { createLog } from '../dist/telemetry/log.js'
-import { createMetrics } from '../dist/telemetry/metrics.js'
+import { loadConfig } from '../dist/settings/config.js'
+import { createLog } from '../dist/telemetry/log/log.js'
+import { createMetrics } from '../dist/telemetry/count/metrics.js'
 
 const [mode, report, ...args] = process.argv.slice(2)
 const SLICE_ANSWERS = 300

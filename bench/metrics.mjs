@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { createMetrics } from '../dist/telemetry/metrics.js'
+import { createMetrics } from '../dist/telemetry/count/metrics.js'
 import { cpuOf, median, pinThisProcess, startGateway } from './gateway.mjs'
 import { load, requestBytes } from './load.mjs'
 

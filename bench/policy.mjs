@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadBundle } from '../dist/policy/directory/directory.js'
+import { loadBundle } from '../dist/policy/bundle/directory.js'
 import { median } from './gateway.mjs'
 import { writeBundle } from './policies.mjs'
 

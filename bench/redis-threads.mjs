@@ -3,11 +3,11 @@
  * opened by the gateway's own code in this process, without HTTP; every thread belongs to a task of its own, which costs most.
  */
 import { startApp } from '../dist/app.js'
-import { loadConfig } from '../dist/config.js'
-import { identify } from '../dist/gateway/identify.js'
-import { issueKey } from '../dist/gateway/keys.js'
-import { submit } from '../dist/gateway/submit.js'
-import { createLog } from '../dist/telemetry/log.js'
+import { loadConfig } from '../dist/settings/config.js'
+import { identify } from '../dist/gateway/auth/identify.js'
+import { issueKey } from '../dist/gateway/auth/keys.js'
+import { submit } from '../dist/gateway/agent/submit.js'
+import { createLog } from '../dist/telemetry/log/log.js'
 import { cpuOf, median, STARTER_POLICIES, startGateway } from './gateway.mjs'
 import { load, requestBytes } from './load.mjs'
 import { ASYNC, startRedis } from './redis-server.mjs'

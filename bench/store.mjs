@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { open } from 'lmdb'
-import { openEmbeddedStore } from '../dist/store/embedded/embedded.js'
+import { openEmbeddedStore } from '../dist/store/embedded/store.js'
 
 const [seconds = 3, callers = 64, rounds = 3] = process.argv.slice(2).map(Number)
 

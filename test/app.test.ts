@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { startApp } from '../src/app.ts'
-import { loadConfig } from '../src/config.ts'
-import type { BundleChild } from '../src/policy/directory/start.ts'
-import { createLog } from '../src/telemetry/log.ts'
+import { loadConfig } from '../src/settings/config.ts'
+import type { BundleChild } from '../src/policy/bundle/start.ts'
+import { createLog } from '../src/telemetry/log/log.ts'
 import { freePort } from './ports.ts'
 
 it('a gateway that ends does not wait for the load that is under way', async () => {

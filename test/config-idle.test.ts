@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig } from '../src/settings/config.ts'
 import { startGateway } from './fault/gateway.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'cs-idle-'))

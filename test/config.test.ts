@@ -13,7 +13,7 @@ import {
   redisAddressOf,
   SETTINGS,
   storePath,
-} from '../src/config.ts'
+} from '../src/settings/config.ts'
 import { LIMITS } from '../src/contract/limits.ts'
 import { withoutPassword } from '../src/store/redis/address.ts'
 

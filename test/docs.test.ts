@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parseDocument } from 'yaml'
-import { kebab, SETTINGS } from '../src/config.ts'
+import { kebab, SETTINGS } from '../src/settings/config.ts'
 import { runCli } from './cli/run.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { linesOf } from '../src/lines.ts'
+import { linesOf } from '../src/system/lines.ts'
 import { inPieces } from './backup/file-of.ts'
 
 describe('lines', () => {

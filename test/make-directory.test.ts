@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeDirectory } from '../src/make-directory.ts'
+import { makeDirectory } from '../src/system/make-directory.ts'
 
 let home: string
 

@@ -1,7 +1,7 @@
 import type { ClockSources } from '../src/store/clock.ts'
-import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
+import { openEmbeddedStore } from '../src/store/embedded/store.ts'
 import { parseRedisAddress } from '../src/store/redis/address.ts'
-import { openRedisStore } from '../src/store/redis/redis.ts'
+import { openRedisStore } from '../src/store/redis/store.ts'
 import type { Store } from '../src/store/store.ts'
 import { type RedisServer, startRedis } from './redis/server.ts'
 

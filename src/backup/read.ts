@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Line, linesOf, LongLine } from '../lines.ts'
+import { type Line, linesOf, LongLine } from '../system/lines.ts'
 import { createLawCheck, type LawCheck } from '../store/archive-laws.ts'
 import { compareText, type Fault, type StoredEntry } from '../store/archive.ts'
 import {

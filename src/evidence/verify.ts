@@ -1,7 +1,7 @@
 import type { JsonObject } from '../contract/json.ts'
 import { type Checkpoint, readVerifierKey } from '../domain/checkpoint.ts'
 import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'
-import { linesOf, LongLine } from '../lines.ts'
+import { linesOf, LongLine } from '../system/lines.ts'
 import { type ExportLine, readExportLine } from './export-line.ts'
 import { openByAny, tenantOf, unsigned } from './keys.ts'
 import { OUT_OF_ORDER_MS, Replay, type Story } from './replay.ts'

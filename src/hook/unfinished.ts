@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LIMITS } from '../contract/limits.ts'
-import { makeDirectory } from '../make-directory.ts'
+import { makeDirectory } from '../system/make-directory.ts'
 
 /**
  * Calls that nobody has decided, from one run of the hook to the next: a model that calls again, as it is told to, must not ask people twice. A file for each, empty,

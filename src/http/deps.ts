@@ -1,14 +1,14 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { ErrorCode } from '../contract/errors.ts'
-import type { LogIdentity } from '../gateway/checkpoints.ts'
-import type { Deps } from '../gateway/deps.ts'
-import type { Span, TraceContext } from '../gateway/origin.ts'
+import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
+import type { Deps } from '../gateway/core/deps.ts'
+import type { Span, TraceContext } from '../gateway/core/trace-context.ts'
 import type { Gate } from './gate.ts'
-import type { Rates } from './rates.ts'
-import type { Schemas } from './schemas.ts'
-import type { SingleSignOn } from '../gateway/sign-in-by-provider.ts'
-import type { Site } from './site.ts'
-import type { Waits } from './waits.ts'
+import type { Rates } from './rate-limit.ts'
+import type { Schemas } from './validation.ts'
+import type { SingleSignOn } from '../gateway/auth/sign-in-by-provider.ts'
+import type { Site } from './access/same-origin.ts'
+import type { Waits } from './long-polls.ts'
 
 /** What the routes need beside the verbs. */
 export interface HttpDeps {

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError, problemOf } from '../contract/errors.ts'
-import { lineOf, REQUEST_HEADER } from './origin.ts'
+import { lineOf, REQUEST_HEADER } from './tracing.ts'
 
 /** Everything that is thrown becomes one `application/problem+json` answer (RFC 9457). The cause goes to the log only. */
 export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {

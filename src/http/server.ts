@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import Fastify, { LogController, type FastifyInstance } from 'fastify'
-import { verifierKeys } from '../gateway/checkpoints.ts'
-import { acceptRequests } from './acceptable.ts'
-import { adminRoutes } from './admin.ts'
-import { agentRoutes } from './agent.ts'
-import { BUILT_CONSOLE, consoleRoutes } from './console.ts'
+import { verifierKeys } from '../gateway/jobs/checkpoints.ts'
+import { acceptRequests } from './wire/wire-guard.ts'
+import { adminRoutes } from './operations/admin.ts'
+import { agentRoutes } from './operations/agent.ts'
+import { BUILT_CONSOLE, consoleRoutes } from './operations/console-assets.ts'
 import type { HttpDeps } from './deps.ts'
-import { drainWhileClosing, gatedServer } from './draining.ts'
-import { healthRoutes, type Health } from './health.ts'
-import { answerMalformed } from './malformed.ts'
-import { rememberOrigins } from './origin.ts'
+import { drainWhileClosing, gatedServer } from './wire/shutdown.ts'
+import { healthRoutes, type Health } from './operations/health.ts'
+import { answerMalformed } from './wire/parse-errors.ts'
+import { rememberOrigins } from './tracing.ts'
 import { answerNotFound, answerProblem } from './problem.ts'
-import { reviewerRoutes } from './reviewer.ts'
-import { sessionRoutes } from './session.ts'
-import { singleSignOnRoutes } from './single-sign-on.ts'
-import { watchTraffic } from './traffic.ts'
+import { reviewerRoutes } from './operations/review.ts'
+import { sessionRoutes } from './operations/session.ts'
+import { singleSignOnRoutes } from './operations/single-sign-on.ts'
+import { watchTraffic } from './request-metrics.ts'
 
 /** How long a client may take (ms), so that nobody holds a connection for nothing. */
 export const TIMEOUTS = {
@@ -54,7 +54,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     http: {
       headersTimeout: TIMEOUTS.HEADERS_MS,
       connectionsCheckingInterval: TIMEOUTS.CHECK_EVERY_MS,
-      // src/http/acceptable.ts looks at it: Node's own refusal would not be a problem document.
+      // src/http/wire/wire-guard.ts looks at it: Node's own refusal would not be a problem document.
       requireHostHeader: false,
     },
     routerOptions: { maxParamLength: PATH_PART_CHARS },

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
-import { linesOf } from '../lines.ts'
+import { linesOf } from '../system/lines.ts'
 
 /** An MCP server that talks over its standard streams. */
 export interface ServerProcess {

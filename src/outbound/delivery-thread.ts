@@ -1,5 +1,5 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
-import { giveWay } from '../give-way.ts'
+import { giveWay } from '../system/lower-priority.ts'
 import { parseAllowed } from './address.ts'
 import { createOutbound } from './outbound.ts'
 import type { Asked, Done, ThreadData } from './outbound-thread.ts'

@@ -1,7 +1,7 @@
 import type * as OpenId from 'openid-client'
 import { SignInError, type SignInProblem } from '../contract/sign-in-problems.ts'
 import type { Outbound } from '../outbound/outbound.ts'
-import type { Flow, Identity, IdentityProvider } from '../gateway/identity-provider.ts'
+import type { Flow, Identity, IdentityProvider } from '../gateway/auth/identity-provider.ts'
 
 export interface OidcSettings {
   readonly issuer: string

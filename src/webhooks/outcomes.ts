@@ -1,5 +1,5 @@
-import { type Made, recordTries } from '../gateway/attempt.ts'
-import type { Deps } from '../gateway/deps.ts'
+import { type Made, recordTries } from '../gateway/webhooks/delivery-attempts.ts'
+import type { Deps } from '../gateway/core/deps.ts'
 
 type State = Awaited<ReturnType<typeof recordTries>>[number]
 

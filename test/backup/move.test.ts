@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { checkStore } from '../../src/gateway/check/store.ts'
+import { checkStore } from '../../src/gateway/integrity/store.ts'
 import { Agent, approved, held, HOUR, openWorld, Reviewer, type World } from '../gateway-fixture.ts'
 import { type Place, Places } from '../store/places.ts'
 import { backupOf, restoreFrom } from './file-of.ts'

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { breakable } from '../../src/cli/breakable.ts'
+import { breakable } from '../../src/cli/terminal/cancellable.ts'
 
 const signals = new EventEmitter()
 const aborted = (): Error => Object.assign(new Error('a stream was closed'), { name: 'AbortError' })

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/contract/json.ts'
 import { canonicalJson, leafHash } from '../../src/domain/digest.ts'
-import type { SuiteReport } from '../../src/policy/suite-report.ts'
+import type { SuiteReport } from '../../src/policy/tests/report.ts'
 import { runCli } from './run.ts'
 
 const STARTER = fileURLToPath(new URL('../../policies', import.meta.url))
@@ -376,7 +376,7 @@ describe('the command line', () => {
   it('answers --help of every command with its usage', async () => {
     const { out } = await inDirectory('--help')
     const names = [...out.matchAll(/^ {2}(\w+) /gm)].map((match) => match[1] ?? '')
-    const source = readFileSync(new URL('../../src/cli/main.ts', import.meta.url), 'utf8')
+    const source = readFileSync(new URL('../../src/main.ts', import.meta.url), 'utf8')
     expect(names).toEqual([...source.matchAll(/^ {2}(\w+): \{$/gm)].map((match) => match[1]))
     expect(names).toContain('serve')
     const answers = await Promise.all(names.map((name) => inDirectory(name, '--help')))

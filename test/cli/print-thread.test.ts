@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { printThreadList } from '../../src/cli/print-thread.ts'
+import { printThreadList } from '../../src/cli/client/print-thread.ts'
 import type { Me } from '../../src/contract/session.ts'
 
 const ann = { reviewer: 'ann', name: 'Ann Ash', groups: ['desk'] } as unknown as Me

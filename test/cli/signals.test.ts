@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { startProcess } from '../crash.ts'
 
-const SERVE = new URL('../../dist/cli/serve.js', import.meta.url)
+const SERVE = new URL('../../dist/cli/operate/serve.js', import.meta.url)
 
 /** Says when it listens for signals, and when it was asked to stop; then it goes on. */
 const SCRIPT = `import { untilAskedToStop } from '${SERVE.href}'

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { SETTINGS } from '../../src/config.ts'
+import { SETTINGS } from '../../src/settings/config.ts'
 import { ensureProgram, INSTALL_MS, run } from '../debian.ts'
 import { stages } from './dockerfile.ts'
 import { at, lines, type Loose, read, temporaryDirectory, yaml } from './files.ts'

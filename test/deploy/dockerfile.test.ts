@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { SETTINGS } from '../../src/config.ts'
+import { SETTINGS } from '../../src/settings/config.ts'
 import { isSentToBuilder, stages } from './dockerfile.ts'
 import { at, lines, read } from './files.ts'
 

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { SETTINGS } from '../../src/config.ts'
-import { DRAINING } from '../../src/http/draining.ts'
+import { SETTINGS } from '../../src/settings/config.ts'
+import { DRAINING } from '../../src/http/wire/shutdown.ts'
 import { runCli } from '../cli/run.ts'
 import { run } from '../debian.ts'
 import { at, type Loose, read, ROOT, temporaryDirectory, yaml, yamlDocuments } from './files.ts'
@@ -204,7 +204,9 @@ describe('the gateways', () => {
   })
 
   it('are probed where they answer', () => {
-    const routes = [...read('src/http/health.ts').matchAll(/app\.get\('([^']+)'/g)].map((match) => match[1])
+    const routes = [...read('src/http/operations/health.ts').matchAll(/app\.get\('([^']+)'/g)].map(
+      (match) => match[1],
+    )
     const { startupProbe, livenessProbe, readinessProbe, ports } = gateway
     const paths = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe.httpGet.path as string)
     expect(paths).toEqual(['/livez', '/livez', '/readyz'])

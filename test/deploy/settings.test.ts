@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { kebab, SETTINGS } from '../../src/config.ts'
+import { kebab, SETTINGS } from '../../src/settings/config.ts'
 import { deploymentFiles, read, yamlDocuments } from './files.ts'
 
 const variableOf = (key: string): string => `COUNTERSIGN_${kebab(key).replaceAll('-', '_').toUpperCase()}`

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
-import { warningsIn } from '../../src/gateway/show-warnings.ts'
+import { warningsIn } from '../../src/gateway/review/text-warnings.ts'
 import { textsIn, warningsOf } from '../../src/domain/text-warnings.ts'
 
 const RIGHT_TO_LEFT = '\u202e'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { DeliveryList, WebhookList } from '../../src/contract/webhook.ts'
 import { parseRedisAddress } from '../../src/store/redis/address.ts'
-import { openRedisStore, type RedisOptions } from '../../src/store/redis/redis.ts'
+import { openRedisStore, type RedisOptions } from '../../src/store/redis/store.ts'
 import { BUNDLE } from '../bundle.ts'
 import {
   Agent,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../src/store/redis/address.ts'
-import { openRedisStore } from '../../src/store/redis/redis.ts'
+import { openRedisStore } from '../../src/store/redis/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { faultsOf } from '../evidence/replayed.ts'
 import { Agent, openWorld, Reviewer, REVIEWED, type World } from '../gateway-fixture.ts'

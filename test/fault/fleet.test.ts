@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../src/store/redis/address.ts'
-import { openRedisStore } from '../../src/store/redis/redis.ts'
+import { openRedisStore } from '../../src/store/redis/store.ts'
 import { openWorld, type World } from '../gateway-fixture.ts'
 import { Game } from '../gateway/contract-game.ts'
 import { BUNDLES } from '../gateway/contract-policy.ts'

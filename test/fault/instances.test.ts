@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../src/store/redis/address.ts'
-import { openRedisStore } from '../../src/store/redis/redis.ts'
+import { openRedisStore } from '../../src/store/redis/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   Agent,
@@ -27,7 +27,7 @@ const TOKENS = Number(process.env['COUNTERSIGN_TOKENS'] ?? (SOAK ? 10_000 : 150)
 const RACERS = 64
 const INSTANCES = 4
 const DEADLINE_MS = 1_000
-/** How often a waiting poll looks by itself (src/gateway/poll.ts). */
+/** How often a waiting poll looks by itself (src/gateway/agent/read-decision.ts). */
 const SAFETY_NET_MS = 1_000
 
 let redis: RedisServer

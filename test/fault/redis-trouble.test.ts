@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { checkStore } from '../../src/gateway/check/store.ts'
+import { checkStore } from '../../src/gateway/integrity/store.ts'
 import { parseRedisAddress } from '../../src/store/redis/address.ts'
 import { openRedisArchive } from '../../src/store/redis/archive.ts'
-import { openRedisStore } from '../../src/store/redis/redis.ts'
+import { openRedisStore } from '../../src/store/redis/store.ts'
 import {
   Agent,
   type Answer,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../src/store/redis/address.ts'
-import { openRedisStore } from '../../src/store/redis/redis.ts'
+import { openRedisStore } from '../../src/store/redis/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Answer, held, openWorld, sessionIn, SignedIn, type World } from '../gateway-fixture.ts'
 import { Browser, CLIENT_ID, CLIENT_SECRET, startProvider, type TestProvider } from '../identity-provider.ts'

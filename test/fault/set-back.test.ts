@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
 import { parseRedisAddress } from '../../src/store/redis/address.ts'
 import { keysOf } from '../../src/store/redis/keys.ts'
-import { openRedisStore } from '../../src/store/redis/redis.ts'
+import { openRedisStore } from '../../src/store/redis/store.ts'
 import {
   type Agent,
   HOUR,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../src/store/redis/address.ts'
 import { keysOf } from '../../src/store/redis/keys.ts'
-import { openRedisStore } from '../../src/store/redis/redis.ts'
+import { openRedisStore } from '../../src/store/redis/store.ts'
 import { slotOf } from '../../src/store/redis/slots.ts'
 import { Agent, type Answer, newTask, openWorld, Reviewer, REVIEWED, type World } from '../gateway-fixture.ts'
 import type { RedisServer } from '../redis/server.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Thread, Vote } from '../../src/domain/thread.ts'
-import { approversOf } from '../../src/gateway/approval.ts'
-import type { AgentEntry, ReviewerEntry, Tenant } from '../../src/policy/snapshot.ts'
+import { approversOf } from '../../src/gateway/review/approval.ts'
+import type { AgentEntry, ReviewerEntry, Tenant } from '../../src/policy/evaluate/snapshot.ts'
 
 const reviewer = (id: string, ...groups: string[]): [string, ReviewerEntry] => [
   id,

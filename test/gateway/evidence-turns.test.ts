@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { signingKeyOf } from '../../src/domain/checkpoint.ts'
-import { makeCheckpoint } from '../../src/gateway/checkpoints.ts'
-import { exportEvidence } from '../../src/gateway/export-evidence.ts'
+import { makeCheckpoint } from '../../src/gateway/jobs/checkpoints.ts'
+import { exportEvidence } from '../../src/gateway/admin/export-evidence.ts'
 import { openWorld, overriding, type World } from '../gateway-fixture.ts'
 import { countTurns } from '../turns.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { freeze, unfreeze } from '../../src/gateway/freeze.ts'
+import { freeze, unfreeze } from '../../src/gateway/admin/freeze.ts'
 import type { StoredRecord } from '../../src/store/store.ts'
 import { elsewhere, held, openWorld, overriding, type World } from '../gateway-fixture.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { identify } from '../../src/gateway/identify.ts'
-import { validate } from '../../src/gateway/validate.ts'
+import { identify } from '../../src/gateway/auth/identify.ts'
+import { validate } from '../../src/gateway/agent/redeem.ts'
 import {
   type Agent,
   approved,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Deps } from '../../src/gateway/deps.ts'
-import { createLoadNotes } from '../../src/gateway/load-notes.ts'
+import type { Deps } from '../../src/gateway/core/deps.ts'
+import { createLoadNotes } from '../../src/gateway/admin/policy-load-queue.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 
 /** A store that fails as often as it is told, and remembers what it was given. */

@@ -3,10 +3,10 @@ import type { FreezeList } from '../../src/contract/freeze.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
 import type { DeliveryList, WebhookList, WebhookSecret } from '../../src/contract/webhook.ts'
 import { hashCredential } from '../../src/domain/credential.ts'
-import { deliveryToMake, recordTries } from '../../src/gateway/attempt.ts'
-import type { Deps } from '../../src/gateway/deps.ts'
-import { freeze } from '../../src/gateway/freeze.ts'
-import { INDEX } from '../../src/gateway/records.ts'
+import { deliveryToMake, recordTries } from '../../src/gateway/webhooks/delivery-attempts.ts'
+import type { Deps } from '../../src/gateway/core/deps.ts'
+import { freeze } from '../../src/gateway/admin/freeze.ts'
+import { INDEX } from '../../src/gateway/core/records.ts'
 import {
   type Agent,
   approved,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { createOutboxRoom } from '../../src/gateway/outbox-room.ts'
+import { createOutboxRoom } from '../../src/gateway/webhooks/byte-semaphore.ts'
 
 describe('the room of the outbox', () => {
   it('is there at once for what fits', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { freeze } from '../../src/gateway/freeze.ts'
-import { INDEX } from '../../src/gateway/records.ts'
-import { runDue } from '../../src/gateway/run-due.ts'
+import { freeze } from '../../src/gateway/admin/freeze.ts'
+import { INDEX } from '../../src/gateway/core/records.ts'
+import { runDue } from '../../src/gateway/jobs/scheduler.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { type Agent, held, MINUTE, openWorld, overriding, type World } from '../gateway-fixture.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { freeze } from '../../src/gateway/freeze.ts'
+import { freeze } from '../../src/gateway/admin/freeze.ts'
 import {
   type Agent,
   edited,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { INDEX, SYSTEM, TENANTS_INDEX } from '../../src/gateway/records.ts'
-import { listTenants, webhookTenants } from '../../src/gateway/tenants.ts'
+import { INDEX, SYSTEM, TENANTS_INDEX } from '../../src/gateway/core/records.ts'
+import { listTenants, webhookTenants } from '../../src/gateway/core/tenants.ts'
 import { openWorld } from '../gateway-fixture.ts'
 
 it('leaves no tenant out, however many there are: for one that is not known nothing would ever end', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { maskPayload } from '../../src/policy/mask.ts'
+import { maskPayload } from '../../src/policy/evaluate/mask.ts'
 import type { EvidenceLine } from '../gateway-fixture.ts'
 import type { Got } from '../webhooks/receiver.ts'
 

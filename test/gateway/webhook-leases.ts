@@ -1,4 +1,4 @@
-import { SYSTEM } from '../../src/gateway/records.ts'
+import { SYSTEM } from '../../src/gateway/core/records.ts'
 import { type Commit, type Store, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
 import { overriding } from '../gateway-fixture.ts'
 

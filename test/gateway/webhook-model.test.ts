@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkStore } from '../../src/gateway/check/store.ts'
+import { checkStore } from '../../src/gateway/integrity/store.ts'
 import { Places } from '../store/places.ts'
 import { type Receiver, Receivers } from '../webhooks/receiver.ts'
 import { Board, TENANTS } from './webhook-board.ts'

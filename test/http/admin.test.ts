@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { IssuedKey, PoliciesView } from '../../src/contract/admin.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { hashCredential } from '../../src/domain/credential.ts'
-import type { Explanation } from '../../src/policy/explain.ts'
-import { loadBundle } from '../../src/policy/directory/directory.ts'
+import type { Explanation } from '../../src/policy/evaluate/explain.ts'
+import { loadBundle } from '../../src/policy/bundle/directory.ts'
 import {
   Agent,
   approved,

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CheckpointList, VerifierKeys } from '../../src/contract/checkpoint.ts'
 import { openCheckpoint } from '../../src/domain/checkpoint.ts'
 import { verifyEvidence } from '../../src/evidence/verify.ts'
-import { makeCheckpoint } from '../../src/gateway/checkpoints.ts'
-import { ownSecrets } from '../../src/gateway/secrets.ts'
+import { makeCheckpoint } from '../../src/gateway/jobs/checkpoints.ts'
+import { ownSecrets } from '../../src/gateway/core/own-secrets.ts'
 import {
   type Agent,
   type Answer,

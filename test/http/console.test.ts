@@ -2,7 +2,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import Fastify from 'fastify'
-import { consoleRoutes } from '../../src/http/console.ts'
+import { consoleRoutes } from '../../src/http/operations/console-assets.ts'
 import { openWorld, type World } from '../gateway-fixture.ts'
 
 /** The console's files. Read with node:http: fetch undoes encodings by itself. */

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { FreezeList, Frozen } from '../../src/contract/freeze.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
-import { freeze, unfreeze } from '../../src/gateway/freeze.ts'
+import { freeze, unfreeze } from '../../src/gateway/admin/freeze.ts'
 import {
   type Agent,
   type Answer,

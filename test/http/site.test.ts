@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import type { FastifyRequest } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { isLoopback, keepsCookies, linkUrl, refuseForeign, type Site, siteOf } from '../../src/http/site.ts'
+import {
+  isLoopback,
+  keepsCookies,
+  linkUrl,
+  refuseForeign,
+  type Site,
+  siteOf,
+} from '../../src/http/access/same-origin.ts'
 
 const SITE: Site = siteOf('https://countersign.example', '127.0.0.1', 8787)
 

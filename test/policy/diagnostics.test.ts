@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { DIAGNOSTIC_CODES, printDiagnostics, printDiagnosticsJson } from '../../src/policy/diagnostics.ts'
+import {
+  DIAGNOSTIC_CODES,
+  printDiagnostics,
+  printDiagnosticsJson,
+} from '../../src/policy/report/diagnostics.ts'
 import { contract, directory, pay, routing, runCases, schema, when, type Case } from './cases.ts'
 import { bundle, CONTRACT, diagnose, rules } from './support.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { printExplanation } from '../../src/policy/explain.ts'
+import { printExplanation } from '../../src/policy/evaluate/explain.ts'
 import type { JsonObject } from '../../src/contract/json.ts'
 import { bundle, call, CONTRACT, NOON, ROUTING, rules, snapshotOf, withRules } from './support.ts'
 

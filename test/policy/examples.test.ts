@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { prepareDirectory } from '../../src/policy/directory/directory.ts'
+import { prepareDirectory } from '../../src/policy/bundle/directory.ts'
 import { NOON } from './support.ts'
 
 /** The recipes of docs/cookbook.md: each a bundle that checks without a warning and whose tests fire every rule and limit. */

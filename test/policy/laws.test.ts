@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
 import { RISKS, VERDICTS, type Risk, type Verdict } from '../../src/domain/decision.ts'
-import type { CompiledSnapshot } from '../../src/policy/compile.ts'
-import type { Outcome } from '../../src/policy/snapshot.ts'
+import type { CompiledSnapshot } from '../../src/policy/evaluate/compile.ts'
+import type { Outcome } from '../../src/policy/evaluate/snapshot.ts'
 import {
   filesOf,
   payloads,

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
 import { canonicalJson } from '../../src/domain/digest.ts'
-import { maskPayload } from '../../src/policy/mask.ts'
+import { maskPayload } from '../../src/policy/evaluate/mask.ts'
 import { growth, LINEAR } from '../growth.ts'
 
 const tag = (value: JsonValue): string => `<${canonicalJson(value)}>`

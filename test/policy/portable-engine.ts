@@ -9,10 +9,10 @@ import {
   type Risk,
   type Verdict,
 } from '../../src/domain/decision.ts'
-import { applyFunction, SEVERAL_UNREADABLE } from '../../src/policy/functions.ts'
-import { MISSING, UNREADABLE } from '../../src/policy/fields.ts'
-import type { FunctionName } from '../../src/policy/ir.ts'
-import type { PortableBundle, PortableTool } from '../../src/policy/portable.ts'
+import { applyFunction, SEVERAL_UNREADABLE } from '../../src/policy/language/functions.ts'
+import { MISSING, UNREADABLE } from '../../src/policy/language/fields.ts'
+import type { FunctionName } from '../../src/policy/language/rule.ts'
+import type { PortableBundle, PortableTool } from '../../src/policy/evaluate/portable.ts'
 
 /**
  * Runs portable rules on plain json-rules-engine, written from docs/portable-rules.md: the oracle of the differential test. It shares the

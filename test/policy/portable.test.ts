@@ -5,12 +5,16 @@ import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import type { JsonObject } from '../../src/contract/json.ts'
 import { defined } from '../../src/contract/defined.ts'
-import { printDiagnostics } from '../../src/policy/diagnostics.ts'
-import { prepareDirectory } from '../../src/policy/directory/directory.ts'
-import { prepareBundle, type PreparedBundle } from '../../src/policy/load.ts'
-import { portableBundle, type PortableBundle, type PortableCondition } from '../../src/policy/portable.ts'
-import { NO_HISTORY, type Call, type Outcome, type ToolContract } from '../../src/policy/snapshot.ts'
-import { createClock } from '../../src/policy/time.ts'
+import { printDiagnostics } from '../../src/policy/report/diagnostics.ts'
+import { prepareDirectory } from '../../src/policy/bundle/directory.ts'
+import { prepareBundle, type PreparedBundle } from '../../src/policy/bundle/load.ts'
+import {
+  portableBundle,
+  type PortableBundle,
+  type PortableCondition,
+} from '../../src/policy/evaluate/portable.ts'
+import { NO_HISTORY, type Call, type Outcome, type ToolContract } from '../../src/policy/evaluate/snapshot.ts'
+import { createClock } from '../../src/policy/language/time.ts'
 import { portableRunner } from './portable-engine.ts'
 import { LANGUAGE_TOOL, languageBundles, languageCalls } from './random-language.ts'
 import { bundle, call, rules, type Files } from './support.ts'

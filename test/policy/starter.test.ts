@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
-import * as bounds from '../../src/policy/bounds.ts'
-import { printDiagnostics } from '../../src/policy/diagnostics.ts'
-import { prepareDirectory } from '../../src/policy/directory/directory.ts'
-import type { PreparedBundle } from '../../src/policy/load.ts'
+import * as bounds from '../../src/policy/language/bounds.ts'
+import { printDiagnostics } from '../../src/policy/report/diagnostics.ts'
+import { prepareDirectory } from '../../src/policy/bundle/directory.ts'
+import type { PreparedBundle } from '../../src/policy/bundle/load.ts'
 import { NOON } from './support.ts'
 
 const policies = fileURLToPath(new URL('../../policies', import.meta.url))

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { watchSuite } from '../../src/cli/test.ts'
-import { prepareBundle } from '../../src/policy/load.ts'
-import { printJunit, printSuite, reportSuite, type SuiteReport } from '../../src/policy/suite-report.ts'
+import { watchSuite } from '../../src/cli/author/test.ts'
+import { prepareBundle } from '../../src/policy/bundle/load.ts'
+import { printJunit, printSuite, reportSuite, type SuiteReport } from '../../src/policy/tests/report.ts'
 import { bundle, rules, tempDir, writeFiles, type Files } from './support.ts'
 
 const RULES = `  - id: small

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { JsonObject } from '../../src/contract/json.ts'
-import type { CompiledSnapshot } from '../../src/policy/compile.ts'
-import { printDiagnostics, type Diagnostic } from '../../src/policy/diagnostics.ts'
-import { prepareBundle } from '../../src/policy/load.ts'
-import type { Call } from '../../src/policy/snapshot.ts'
+import type { CompiledSnapshot } from '../../src/policy/evaluate/compile.ts'
+import { printDiagnostics, type Diagnostic } from '../../src/policy/report/diagnostics.ts'
+import { prepareBundle } from '../../src/policy/bundle/load.ts'
+import type { Call } from '../../src/policy/evaluate/snapshot.ts'
 
 /** Files of a bundle by path. */
 export type Files = Readonly<Record<string, string>>

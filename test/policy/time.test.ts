@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { endOfDate, instantOf, parseDate } from '../../src/policy/time.ts'
+import { endOfDate, instantOf, parseDate } from '../../src/policy/language/time.ts'
 
 /** Zones whose clocks change at midnight, before and behind UTC, and some that change at other hours. */
 const ZONES = [

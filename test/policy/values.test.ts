@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
-import { MISSING, UNREADABLE, walk, type Reading } from '../../src/policy/fields.ts'
-import { createPayloadChecks } from '../../src/policy/input-schema/payload.ts'
-import { schemaValues } from '../../src/policy/input-schema/values.ts'
-import { fitsLength, inRange, type Values } from '../../src/policy/values.ts'
+import { MISSING, UNREADABLE, walk, type Reading } from '../../src/policy/language/fields.ts'
+import { createPayloadChecks } from '../../src/policy/schema/payload.ts'
+import { schemaValues } from '../../src/policy/schema/values.ts'
+import { fitsLength, inRange, type Values } from '../../src/policy/language/possible.ts'
 
 /** What the type check and the analysis rest on: whatever a valid payload holds is among the values of its path. */
 const number = fc.integer({ min: -2, max: 4 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { behindNotes } from '../../src/telemetry/behind.ts'
+import { behindNotes } from '../../src/telemetry/log/clock-lag.ts'
 
 it('commits that are late by what their tenant has seen are told for each tenant once a minute, and no others', () => {
   const told: unknown[] = []

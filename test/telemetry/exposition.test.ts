@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { createExposition, type Family, formatFor } from '../../src/telemetry/exposition.ts'
-import { listenForOperators } from '../../src/telemetry/listener.ts'
+import { createExposition, type Family, formatFor } from '../../src/telemetry/count/exposition.ts'
+import { listenForOperators } from '../../src/telemetry/metrics-listener.ts'
 
 describe('what a scraper gets', () => {
   const PROMETHEUS_2 =

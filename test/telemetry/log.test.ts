@@ -13,8 +13,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createLog, logEvidence } from '../../src/telemetry/log.ts'
-import { LogOutput } from '../../src/telemetry/log-output.ts'
+import { createLog, logEvidence } from '../../src/telemetry/log/log.ts'
+import { LogOutput } from '../../src/telemetry/log/log-output.ts'
 import { execFileSync } from '../sync-child.ts'
 
 function capture(level: string): { log: ReturnType<typeof createLog>; text: () => string } {

@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { Census } from '../../src/gateway/census.ts'
-import type { EvidenceRecord } from '../../src/gateway/evidence.ts'
+import type { Census } from '../../src/gateway/jobs/backlog.ts'
+import type { EvidenceRecord } from '../../src/gateway/core/event-record.ts'
 import { StoreIndeterminate } from '../../src/store/store.ts'
-import type { LoadedBundle } from '../../src/telemetry/count-load.ts'
-import { OTHER } from '../../src/telemetry/labels.ts'
-import { createMetrics, type Metrics, type MetricSources } from '../../src/telemetry/metrics.ts'
-import { MAX_SAMPLES, METRICS, NODE_SAMPLES } from '../../src/telemetry/table.ts'
+import type { LoadedBundle } from '../../src/telemetry/count/count-load.ts'
+import { OTHER } from '../../src/telemetry/metrics/labels.ts'
+import { createMetrics, type Metrics, type MetricSources } from '../../src/telemetry/count/metrics.ts'
+import { MAX_SAMPLES, METRICS, NODE_SAMPLES } from '../../src/telemetry/metrics/table.ts'
 import { ensureProgram, INSTALL_MS, run } from '../debian.ts'
 
 const CENSUS: Census = {

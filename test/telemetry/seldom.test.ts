@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { seldom } from '../../src/telemetry/seldom.ts'
+import { seldom } from '../../src/telemetry/log/throttle.ts'
 
 describe('what fails again and again', () => {
   let now = 0

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Commit, type Store, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
-import { observeStore, type StoreCall } from '../../src/telemetry/store-calls.ts'
+import { observeStore, type StoreCall } from '../../src/telemetry/count/store-calls.ts'
 
 /** A store of which only what is given exists. */
 function observed(store: Partial<Store>): { store: Store; calls: () => Omit<StoreCall, 'seconds'>[] } {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../../src/contract/errors.ts'
-import { timerNotes } from '../../src/telemetry/timer-notes.ts'
+import { timerNotes } from '../../src/telemetry/log/timer-log.ts'
 
 describe('what the log says of the timer', () => {
   const said: unknown[] = []

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { WebhookSecret } from '../../src/contract/webhook.ts'
-import { type DeliveryRecord, INDEX, put } from '../../src/gateway/records.ts'
+import { type DeliveryRecord, INDEX, put } from '../../src/gateway/core/records.ts'
 import { STORE_LIMITS } from '../../src/store/store.ts'
 import { createOutcomes } from '../../src/webhooks/outcomes.ts'
 import { openWorld, overriding, type World } from '../gateway-fixture.ts'

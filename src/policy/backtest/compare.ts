@@ -1,7 +1,7 @@
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
 import { canonicalJson } from '../../domain/digest.ts'
 import type { JsonValue } from '../../contract/json.ts'
-import type { CompiledSnapshot } from '../compile.ts'
+import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import { compareResults, describeRequirement, type Result } from '../diff/outcome.ts'
 import type { Decided, Export } from './records.ts'
 import { createReplay, type Judgement, type Replay } from './replay.ts'

@@ -1,12 +1,12 @@
 import type { Risk, Verdict } from '../../domain/decision.ts'
-import { truthOfLeaf, type ConditionNode } from '../conditions.ts'
-import { rulingOf, verdictOf } from '../evaluate.ts'
-import type { FieldIr, RoutingIr } from '../ir.ts'
-import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../kleene.ts'
-import { isOver } from '../plan.ts'
-import type { Program } from '../program.ts'
-import type { Facts } from '../facts.ts'
-import type { CompiledLimit, CompiledRule, Hit } from '../run.ts'
+import { truthOfLeaf, type ConditionNode } from '../evaluate/conditions.ts'
+import { rulingOf, verdictOf } from '../evaluate/evaluate.ts'
+import type { FieldIr, RoutingIr } from '../language/rule.ts'
+import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
+import { isOver } from '../evaluate/plan.ts'
+import type { Program } from '../evaluate/program.ts'
+import type { Facts } from '../language/facts.ts'
+import type { CompiledLimit, CompiledRule, Hit } from '../evaluate/run.ts'
 
 /** Everything that a call may have come to, as far as its evidence tells. */
 export interface Possible {

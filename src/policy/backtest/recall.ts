@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { isFieldProblem, MISSING, parseField, walk } from '../fields.ts'
-import type { FieldIr } from '../ir.ts'
-import type { Call } from '../snapshot.ts'
+import { isFieldProblem, MISSING, parseField, walk } from '../language/fields.ts'
+import type { FieldIr } from '../language/rule.ts'
+import type { Call } from '../evaluate/snapshot.ts'
 import type { Decided } from './records.ts'
 
 /** A call as far as its evidence tells, and which fields it does not tell. */

@@ -6,12 +6,12 @@ import {
   type Risk,
   type Verdict,
 } from '../../domain/decision.ts'
-import type { CompiledSnapshot } from '../compile.ts'
-import { schemaDefaults } from '../input-schema/defaults.ts'
-import type { FieldIr } from '../ir.ts'
-import type { Program } from '../program.ts'
-import type { CompiledLimit } from '../run.ts'
-import type { Call, LimitUse, Outcome } from '../snapshot.ts'
+import type { CompiledSnapshot } from '../evaluate/compile.ts'
+import { schemaDefaults } from '../schema/defaults.ts'
+import type { FieldIr } from '../language/rule.ts'
+import type { Program } from '../evaluate/program.ts'
+import type { CompiledLimit } from '../evaluate/run.ts'
+import type { Call, LimitUse, Outcome } from '../evaluate/snapshot.ts'
 import { createMemory, type Memory, type Who } from './memory.ts'
 import { possibleOutcomes, type LimitState } from './possible.ts'
 import { recall } from './recall.ts'

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { VERDICTS, type Risk, type Verdict } from '../../domain/decision.ts'
-import { didYouMean } from '../nearest.ts'
+import { didYouMean } from '../language/nearest.ts'
 import { toJson, type Doc, type DocMap } from '../yaml/parse.ts'
 import {
   defined,
@@ -16,10 +16,10 @@ import {
   TENANT_NAME,
   type Reader,
 } from '../yaml/shape.ts'
-import type { History } from '../snapshot.ts'
+import type { History } from '../evaluate/snapshot.ts'
 import type { Mark } from '../yaml/source.ts'
-import { showForeign } from '../text.ts'
-import { parseDate, WEEKDAYS, type LocalTime } from '../time.ts'
+import { showForeign } from '../language/text.ts'
+import { parseDate, WEEKDAYS, type LocalTime } from '../language/time.ts'
 
 /** An inline test (section 3 `test case`): one call and what must come of it. */
 export interface CaseIr {

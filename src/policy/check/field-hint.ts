@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts'
-import { isFieldProblem, parseField, type FieldProblem } from '../fields.ts'
-import { nearest } from '../nearest.ts'
-import { propertyNames, sameValueParts } from '../input-schema/part.ts'
+import { isFieldProblem, parseField, type FieldProblem } from '../language/fields.ts'
+import { nearest } from '../language/nearest.ts'
+import { propertyNames, sameValueParts } from '../schema/part.ts'
 
 /** The hint for what is no FIELD: a field of the payload, where one of the contracts declares it. */
 export function hintForField(

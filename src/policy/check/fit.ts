@@ -1,9 +1,9 @@
 import { fitLiteral, fitNumber, fitPart, type Fitting, type Problem } from './literal.ts'
-import type { NumberTest, Scalar, TextTest } from '../ir.ts'
+import type { NumberTest, Scalar, TextTest } from '../language/rule.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import type { Mark } from '../yaml/source.ts'
-import { hasReadable, NO_VALUES } from '../values.ts'
-import { describeKinds } from '../values-text.ts'
+import { hasReadable, NO_VALUES } from '../language/possible.ts'
+import { describeKinds } from '../language/possible-words.ts'
 
 /** A test that a field of one contract cannot answer as its author expects, and where it stands. */
 export interface Misfit extends Problem {

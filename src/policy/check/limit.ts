@@ -3,11 +3,11 @@ import type { MatchContext } from './match.ts'
 import { checkPayloadField, reportFieldProblem } from './path.ts'
 import { checkFunction } from './types.ts'
 import { checkId, checkReason, type RuleContext } from './rule.ts'
-import { fieldText, isFieldProblem, parseField } from '../fields.ts'
-import type { FieldIr, FieldRoot, LimitIr } from '../ir.ts'
-import { didYouMean } from '../nearest.ts'
+import { fieldText, isFieldProblem, parseField } from '../language/fields.ts'
+import type { FieldIr, FieldRoot, LimitIr } from '../language/rule.ts'
+import { didYouMean } from '../language/nearest.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'
-import { schemaAt } from '../input-schema/defaults.ts'
+import { schemaAt } from '../schema/defaults.ts'
 import {
   defined,
   given,
@@ -20,8 +20,8 @@ import {
   type Reader,
 } from '../yaml/shape.ts'
 import { lineOf } from '../yaml/source.ts'
-import { hasReadable } from '../values.ts'
-import { describeKinds } from '../values-text.ts'
+import { hasReadable } from '../language/possible.ts'
+import { describeKinds } from '../language/possible-words.ts'
 
 const VERDICTS = ['review', 'reject'] as const
 const MEASURES = ['count', 'sum'] as const

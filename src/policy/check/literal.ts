@@ -1,10 +1,10 @@
-import type { DiagnosticCode } from '../diagnostics.ts'
-import { isMultiple } from '../input-schema/multiple.ts'
-import type { NumberTest, Scalar, TextTest } from '../ir.ts'
-import { nearest } from '../nearest.ts'
-import { compileTest } from '../tests.ts'
-import { fitsLength, inRange, lengthOf, type Numbers, type Texts, type Values } from '../values.ts'
-import { describeAmong, describeKinds, describeLength, describeRange } from '../values-text.ts'
+import type { DiagnosticCode } from '../report/diagnostics.ts'
+import { isMultiple } from '../schema/multiple.ts'
+import type { NumberTest, Scalar, TextTest } from '../language/rule.ts'
+import { nearest } from '../language/nearest.ts'
+import { compileTest } from '../language/operators.ts'
+import { fitsLength, inRange, lengthOf, type Numbers, type Texts, type Values } from '../language/possible.ts'
+import { describeAmong, describeKinds, describeLength, describeRange } from '../language/possible-words.ts'
 
 /** The field as messages name it, what it can hold, and the lists of routing.yaml. */
 export interface Fitting {

@@ -3,13 +3,13 @@ import { checkPayloadField, reportFieldProblem, type PathContext } from './path.
 import { toolsInHistory, type ToolUse } from './tool-names.ts'
 import { checkTest, type TestContext } from './test.ts'
 import { REVERSIBILITIES } from './tool.ts'
-import { isFieldProblem, parseField } from '../fields.ts'
-import type { FieldRoot, NodeIr, Scalar, TestIr } from '../ir.ts'
-import { didYouMean } from '../nearest.ts'
+import { isFieldProblem, parseField } from '../language/fields.ts'
+import type { FieldRoot, NodeIr, Scalar, TestIr } from '../language/rule.ts'
+import { didYouMean } from '../language/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import { readList, readMap, type Reader } from '../yaml/shape.ts'
-import { asksPresence } from '../tests.ts'
-import { WEEKDAYS } from '../time.ts'
+import { asksPresence } from '../language/operators.ts'
+import { WEEKDAYS } from '../language/time.ts'
 
 /** What a match may refer to. */
 export interface MatchContext extends TestContext, PathContext {

@@ -1,10 +1,10 @@
 import type { JsonValue } from '../../contract/json.ts'
-import { MAX_TOOL_PATTERNS_PROGRAM } from '../bounds.ts'
+import { MAX_TOOL_PATTERNS_PROGRAM } from '../language/bounds.ts'
 import type { CheckedRuleFile } from './rules.ts'
 import type { CheckedTool } from './tool.ts'
-import type { NodeIr, RuleFileIr, TestIr } from '../ir.ts'
-import { compilePattern } from '../patterns.ts'
-import { isSchema } from '../input-schema/part.ts'
+import type { NodeIr, RuleFileIr, TestIr } from '../language/rule.ts'
+import { compilePattern } from '../language/patterns.ts'
+import { isSchema } from '../schema/part.ts'
 
 /**
  * The gateway compiles the patterns of a tool, those of its contract and those of its rules, on its first call, and answers nobody else

@@ -2,12 +2,12 @@ import { joinRequirements, maxRisk, type Risk, RISKS, type ReviewRequirement } f
 import { groupsEver, quorum } from '../../domain/quorum.ts'
 import type { CheckedRouting, GroupUse } from './routing.ts'
 import type { CheckedRuleFile } from './rules.ts'
-import type { RoutingIr, RuleIr } from '../ir.ts'
-import { didYouMean } from '../nearest.ts'
+import type { RoutingIr, RuleIr } from '../language/rule.ts'
+import { didYouMean } from '../language/nearest.ts'
 import type { Doc } from '../yaml/parse.ts'
 import type { Reader } from '../yaml/shape.ts'
-import type { AgentEntry, Directory, ReviewerEntry, Tenant, ToolContract } from '../snapshot.ts'
-import { compileGlob } from '../text.ts'
+import type { AgentEntry, Directory, ReviewerEntry, Tenant, ToolContract } from '../evaluate/snapshot.ts'
+import { compileGlob } from '../language/text.ts'
 
 /** Every group that is named must be somebody's. A directory without reviewers says nothing about groups. */
 export function checkGroupNames(reader: Reader, uses: readonly GroupUse[], directory: Directory): void {

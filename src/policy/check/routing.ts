@@ -1,6 +1,6 @@
 import { RISKS, type Escalation, type ReviewRequirement, type Risk } from '../../domain/decision.ts'
-import { MAX_APPROVALS } from '../bounds.ts'
-import type { RoutingIr, Scalar } from '../ir.ts'
+import { MAX_APPROVALS } from '../language/bounds.ts'
+import type { RoutingIr, Scalar } from '../language/rule.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'
 import {
   checkName,
@@ -18,7 +18,7 @@ import {
   wrongType,
   type Reader,
 } from '../yaml/shape.ts'
-import { isTimeZone } from '../time.ts'
+import { isTimeZone } from '../language/time.ts'
 
 /** routing.yaml, checked. `groups` are the groups it names, with their places, for the check against the directory. */
 export interface CheckedRouting {

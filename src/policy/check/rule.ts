@@ -1,9 +1,9 @@
 import { riskAbove, VERDICTS, type Risk, type Verdict } from '../../domain/decision.ts'
-import { MAX_REASON_CHARACTERS } from '../bounds.ts'
+import { MAX_REASON_CHARACTERS } from '../language/bounds.ts'
 import { checkMatch, type MatchContext } from './match.ts'
 import { checkReviewers, type GroupUse } from './routing.ts'
-import type { FieldValues } from '../field-values.ts'
-import type { RuleIr, Scalar } from '../ir.ts'
+import type { FieldValues } from '../language/possible-fields.ts'
+import type { RuleIr, Scalar } from '../language/rule.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'
 import {
   defined,
@@ -17,9 +17,9 @@ import {
   RULE_ID,
   type Reader,
 } from '../yaml/shape.ts'
-import type { ToolContract } from '../snapshot.ts'
+import type { ToolContract } from '../evaluate/snapshot.ts'
 import { lineOf } from '../yaml/source.ts'
-import { endOfDate, parseDate } from '../time.ts'
+import { endOfDate, parseDate } from '../language/time.ts'
 
 /** What rule files refer to. */
 export interface World {

@@ -7,9 +7,9 @@ import { readLiteral, type GroupUse } from './routing.ts'
 import { reportReserved, RESERVED } from './test.ts'
 import type { ToolUse } from './tool-names.ts'
 import { checkMeaning } from './types.ts'
-import { isFieldProblem, parseField } from '../fields.ts'
-import type { LimitIr, MissingMeans, RuleFileIr, RuleIr, Scalar } from '../ir.ts'
-import { didYouMean } from '../nearest.ts'
+import { isFieldProblem, parseField } from '../language/fields.ts'
+import type { LimitIr, MissingMeans, RuleFileIr, RuleIr, Scalar } from '../language/rule.ts'
+import { didYouMean } from '../language/nearest.ts'
 import type { Doc, DocEntry, DocMap } from '../yaml/parse.ts'
 import {
   given,
@@ -22,8 +22,8 @@ import {
   TOOL_GLOB,
   type Reader,
 } from '../yaml/shape.ts'
-import type { ToolContract } from '../snapshot.ts'
-import { compileGlob, showForeign } from '../text.ts'
+import type { ToolContract } from '../evaluate/snapshot.ts'
+import { compileGlob, showForeign } from '../language/text.ts'
 
 export interface CheckedRuleFile {
   readonly file: RuleFileIr

@@ -1,8 +1,8 @@
 import { readScalar } from './routing.ts'
-import type { NumberTest, Scalar, TestIr, TextTest } from '../ir.ts'
-import { didYouMean } from '../nearest.ts'
+import type { NumberTest, Scalar, TestIr, TextTest } from '../language/rule.ts'
+import { didYouMean } from '../language/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
-import { compilePattern, fitsEveryText, hasBareDot } from '../patterns.ts'
+import { compilePattern, fitsEveryText, hasBareDot } from '../language/patterns.ts'
 import { wrongType, type Reader } from '../yaml/shape.ts'
 
 /** What a test may refer to, and where it stands. */

@@ -1,8 +1,8 @@
-import type { FieldIr } from '../ir.ts'
-import { didYouMean } from '../nearest.ts'
+import type { FieldIr } from '../language/rule.ts'
+import { didYouMean } from '../language/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import type { Reader } from '../yaml/shape.ts'
-import { compileGlob, showForeign } from '../text.ts'
+import { compileGlob, showForeign } from '../language/text.ts'
 
 /** A tool that a file names where one without a contract is no error: it may be gone, or yet to come. */
 export interface ToolUse {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../contract/json.ts'
 import { hintForField } from './field-hint.ts'
-import { isFieldProblem, parseField } from '../fields.ts'
+import { isFieldProblem, parseField } from '../language/fields.ts'
 import { toJson, type Doc, type DocMap } from '../yaml/parse.ts'
-import { checkSchema } from '../input-schema/check.ts'
+import { checkSchema } from '../schema/check.ts'
 import {
   defined,
   given,
@@ -18,7 +18,7 @@ import {
   WORD,
   type Reader,
 } from '../yaml/shape.ts'
-import type { ToolContract } from '../snapshot.ts'
+import type { ToolContract } from '../evaluate/snapshot.ts'
 
 export const REVERSIBILITIES = ['read_only', 'reversible', 'external', 'irreversible'] as const
 

@@ -1,12 +1,12 @@
 import { fitTest, literalOf, type Misfit } from './fit.ts'
 import { toolsWith, type PathContext } from './path.ts'
-import { fieldText } from '../fields.ts'
+import { fieldText } from '../language/fields.ts'
 import { fitLiteral, type Fitting } from './literal.ts'
-import type { FieldIr, FieldRoot, Scalar } from '../ir.ts'
+import type { FieldIr, FieldRoot, Scalar } from '../language/rule.ts'
 import type { Doc } from '../yaml/parse.ts'
 import type { Mark } from '../yaml/source.ts'
-import { hasReadable, type Values } from '../values.ts'
-import { describeKinds } from '../values-text.ts'
+import { hasReadable, type Values } from '../language/possible.ts'
+import { describeKinds } from '../language/possible-words.ts'
 
 interface TypeContext extends PathContext {
   readonly lists: ReadonlyMap<string, readonly Scalar[]>

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ToolContract } from '../snapshot.ts'
+import type { ToolContract } from '../evaluate/snapshot.ts'
 import { partBelow, wholePart, propertiesOf, requiredOf, type Part } from './subschema.ts'
 
 /** What two contracts of a tool say differently, one line each. What it does to decisions is found by asking, not read off here. */

@@ -1,6 +1,6 @@
-import { describeTest } from '../describe.ts'
-import { fieldText, MISSING } from '../fields.ts'
-import { FALSE, TRUE, UNKNOWN, type Truth } from '../kleene.ts'
+import { describeTest } from '../language/words.ts'
+import { fieldText, MISSING } from '../language/fields.ts'
+import { FALSE, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { Dimension, ValueClass } from './dimension.ts'
 import type { Leaf } from './side.ts'
 

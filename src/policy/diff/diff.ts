@@ -1,4 +1,4 @@
-import type { BundleIr, LimitIr } from '../ir.ts'
+import type { BundleIr, LimitIr } from '../language/rule.ts'
 import { contractNotes } from './contracts.ts'
 import { diffDirectories, type DirectoryChange } from './directories.ts'
 import { diffHistory, type HistoryChange } from './history.ts'

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../contract/json.ts'
-import type { MISSING } from '../fields.ts'
-import type { Truth } from '../kleene.ts'
-import type { Call } from '../snapshot.ts'
+import type { MISSING } from '../language/fields.ts'
+import type { Truth } from '../language/truth.ts'
+import type { Call } from '../evaluate/snapshot.ts'
 import type { Leaf } from './side.ts'
 
 /** Something about a call that may be one way or another, independently of its other dimensions. */

@@ -1,4 +1,4 @@
-import type { AgentEntry, Directory, ReviewerEntry } from '../snapshot.ts'
+import type { AgentEntry, Directory, ReviewerEntry } from '../evaluate/snapshot.ts'
 import { duration, type Direction } from './outcome.ts'
 
 /** A change of who may do what, one line: it bears on every tool, so it is read off the directories. */

@@ -1,4 +1,4 @@
-import { instantOf } from '../time.ts'
+import { instantOf } from '../language/time.ts'
 
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS

@@ -1,6 +1,6 @@
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
-import { fieldText } from '../fields.ts'
-import type { BundleIr, LimitIr, RuleFileIr, ToolIr } from '../ir.ts'
+import { fieldText } from '../language/fields.ts'
+import type { BundleIr, LimitIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import { duration, type Direction } from './outcome.ts'
 import { diffStandIns } from './stand-ins.ts'
 

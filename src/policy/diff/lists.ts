@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../contract/json.ts'
-import { applyFunction, type Applied } from '../functions.ts'
-import { UNREADABLE } from '../fields.ts'
-import { compileTest } from '../tests.ts'
+import { applyFunction, type Applied } from '../language/functions.ts'
+import { UNREADABLE } from '../language/fields.ts'
+import { compileTest } from '../language/operators.ts'
 import type { Place, PlaceTest } from './place.ts'
 
 /** Examples. */

@@ -1,4 +1,4 @@
-import type { FieldIr, FunctionName, Scalar, TestIr } from '../ir.ts'
+import type { FieldIr, FunctionName, Scalar, TestIr } from '../language/rule.ts'
 import { beginning, ending, exactly, holding, likeGlob, type Glob } from './machines.ts'
 
 /** One place in the data of a call, with everything that the tests of both bundles look for in it. */

@@ -1,5 +1,5 @@
-import { schemaDefaults } from '../input-schema/defaults.ts'
-import type { FieldIr, LimitIr, RuleFileIr, ToolIr } from '../ir.ts'
+import { schemaDefaults } from '../schema/defaults.ts'
+import type { FieldIr, LimitIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import type { Direction } from './outcome.ts'
 import { requiredOf, wholePart } from './subschema.ts'
 

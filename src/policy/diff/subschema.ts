@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { createPayloadChecks } from '../input-schema/payload.ts'
+import { createPayloadChecks } from '../schema/payload.ts'
 
 /** The part of a contract's input_schema that one place of the payload must fit: a schema, or true (anything) or false (nothing). */
 export interface Part {

@@ -1,4 +1,4 @@
-import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../kleene.ts'
+import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 
 /** A condition of which some answers are known, by number. The numbers 0, 1 and 2 are the truths themselves. */
 export type Term = number

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../contract/json.ts'
-import { MISSING } from '../fields.ts'
-import type { TestIr } from '../ir.ts'
+import { MISSING } from '../language/fields.ts'
+import type { TestIr } from '../language/rule.ts'
 import type { Box } from './boxes.ts'
 import type { Dimension, Value } from './dimension.ts'
 import { describeByTests } from './cubes.ts'

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { ANYTHING, TEXT, TEXTS, TRUSTED_SHAPES, type PayloadPath, type Shape } from './shapes.ts'
 import { testSchema, type TestSchemas } from './tests.ts'
-import { FIELD_ROOTS, FUNCTION_NAMES } from '../fields.ts'
+import { FIELD_ROOTS, FUNCTION_NAMES } from '../language/fields.ts'
 
 interface FieldSchemas {
   readonly properties: Record<string, JsonObject>

@@ -1,13 +1,13 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
-import { MAX_APPROVALS, MAX_REASON_CHARACTERS } from '../bounds.ts'
+import { MAX_APPROVALS, MAX_REASON_CHARACTERS } from '../language/bounds.ts'
 import { ANYTHING, payloadPaths, type PayloadPath } from './shapes.ts'
 import { createDefinitions, type TestSchemas } from './tests.ts'
 import { matchSchema, missingMeansSchema } from './match.ts'
 import { embedSchema } from './payload.ts'
 import { RULE_ID } from '../yaml/shape.ts'
-import type { ToolContract } from '../snapshot.ts'
-import { WEEKDAYS } from '../time.ts'
+import type { ToolContract } from '../evaluate/snapshot.ts'
+import { WEEKDAYS } from '../language/time.ts'
 
 /** What the schemas are made from: everything that a rule may name. */
 export interface EditorWorld {

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import type { Scalar } from '../ir.ts'
+import type { Scalar } from '../language/rule.ts'
 import { REVERSIBILITIES } from '../check/tool.ts'
-import { WEEKDAYS } from '../time.ts'
+import { WEEKDAYS } from '../language/time.ts'
 
 /** What a field can hold, as far as a contract says it. */
 export interface Shape {

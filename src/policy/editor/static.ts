@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { RISKS } from '../../domain/decision.ts'
-import { MAX_APPROVALS } from '../bounds.ts'
+import { MAX_APPROVALS } from '../language/bounds.ts'
 import { REVERSIBILITIES } from '../check/tool.ts'
 import { DURATION } from './rules.ts'
-import { SCHEMA_FORMATS } from '../input-schema/formats.ts'
-import { SCHEMA_KEYWORDS, type KeywordKind } from '../input-schema/check.ts'
+import { SCHEMA_FORMATS } from '../schema/formats.ts'
+import { SCHEMA_KEYWORDS, type KeywordKind } from '../schema/check.ts'
 import { PERSON_NAME, TENANT_NAME, TOOL_GLOB, TOOL_NAME, WORD, type NamePattern } from '../yaml/shape.ts'
 
 /** The schemas of the files that no contract changes. */

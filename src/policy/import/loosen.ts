@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { SCHEMA_KEYWORDS } from '../input-schema/check.ts'
+import { SCHEMA_KEYWORDS } from '../schema/check.ts'
 import { isObject, type SchemaImport } from './schema.ts'
 
 /*

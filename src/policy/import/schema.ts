@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { toNfc } from '../../domain/normal-form.ts'
-import { compilePattern } from '../patterns.ts'
-import { SCHEMA_KEYWORDS, type KeywordKind } from '../input-schema/check.ts'
-import { misfitOfDefault } from '../input-schema/contradictions.ts'
-import { SCHEMA_FORMATS } from '../input-schema/formats.ts'
-import { showForeign, showHidden } from '../text.ts'
+import { compilePattern } from '../language/patterns.ts'
+import { SCHEMA_KEYWORDS, type KeywordKind } from '../schema/check.ts'
+import { misfitOfDefault } from '../schema/contradictions.ts'
+import { SCHEMA_FORMATS } from '../schema/formats.ts'
+import { showForeign, showHidden } from '../language/text.ts'
 
 /** Something of a foreign description that a contract cannot say, and where it stood (JSON Pointer). What is dropped makes the contract laxer. */
 export interface ImportNote {

@@ -1,9 +1,9 @@
 import type { JsonValue } from '../../contract/json.ts'
-import { UNREADABLE } from '../fields.ts'
-import type { Applied } from '../functions.ts'
-import type { TestIr } from '../ir.ts'
-import { allOf, anyOf, FALSE, not, TRUE, truthOf, UNKNOWN, type Truth } from '../kleene.ts'
-import { compileTest, type Test } from '../tests.ts'
+import { UNREADABLE } from '../language/fields.ts'
+import type { Applied } from '../language/functions.ts'
+import type { TestIr } from '../language/rule.ts'
+import { allOf, anyOf, FALSE, not, TRUE, truthOf, UNKNOWN, type Truth } from '../language/truth.ts'
+import { compileTest, type Test } from '../language/operators.ts'
 import type { TextAtom } from './text.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Scalar, TestIr } from '../ir.ts'
+import type { Scalar, TestIr } from '../language/rule.ts'
 import {
   exact,
   memberTest,
@@ -9,7 +9,14 @@ import {
   type ListCell,
 } from './cell.ts'
 import { atomSets, collectAtoms } from './text.ts'
-import { inRange, numberBetween, type Lists, type Numbers, type Texts, type Values } from '../values.ts'
+import {
+  inRange,
+  numberBetween,
+  type Lists,
+  type Numbers,
+  type Texts,
+  type Values,
+} from '../language/possible.ts'
 
 /** Entries of a list come from more different cells than this: too many lists. */
 const MAX_ENTRY_CELLS = 5

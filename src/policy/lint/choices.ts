@@ -1,13 +1,13 @@
-import { unconstrained, type FieldValues } from '../field-values.ts'
-import { MISSING } from '../fields.ts'
-import type { Applied } from '../functions.ts'
-import type { FieldIr, TestIr } from '../ir.ts'
-import { UNKNOWN, type Truth } from '../kleene.ts'
+import { unconstrained, type FieldValues } from '../language/possible-fields.ts'
+import { MISSING } from '../language/fields.ts'
+import type { Applied } from '../language/functions.ts'
+import type { FieldIr, TestIr } from '../language/rule.ts'
+import { UNKNOWN, type Truth } from '../language/truth.ts'
 import type { Cell, CellTruth, ExactCell } from './cell.ts'
 import { cellsOf } from './cells.ts'
 import { truthWhenMissing, type Slot } from './formula.ts'
-import type { ToolContract } from '../snapshot.ts'
-import type { Values } from '../values.ts'
+import type { ToolContract } from '../evaluate/snapshot.ts'
+import type { Values } from '../language/possible.ts'
 
 /** A field that some tests read, and every way they can come out together. */
 export interface Variable {

@@ -1,12 +1,12 @@
 import type { JsonValue } from '../../contract/json.ts'
-import { MISSING, UNREADABLE, walk, type Reading } from '../fields.ts'
-import { applyFunction } from '../functions.ts'
-import type { FieldIr, NodeIr, RuleFileIr, RuleIr, TestIr } from '../ir.ts'
-import { allOf, anyOf, FALSE, not, TRUE, type Truth } from '../kleene.ts'
+import { MISSING, UNREADABLE, walk, type Reading } from '../language/fields.ts'
+import { applyFunction } from '../language/functions.ts'
+import type { FieldIr, NodeIr, RuleFileIr, RuleIr, TestIr } from '../language/rule.ts'
+import { allOf, anyOf, FALSE, not, TRUE, type Truth } from '../language/truth.ts'
 import type { CellTruth } from './cell.ts'
-import { schemaDefaults } from '../input-schema/defaults.ts'
-import type { ToolContract } from '../snapshot.ts'
-import { asksPresence } from '../tests.ts'
+import { schemaDefaults } from '../schema/defaults.ts'
+import type { ToolContract } from '../evaluate/snapshot.ts'
+import { asksPresence } from '../language/operators.ts'
 
 /** `when AND NOT unless` of one rule for one tool, over numbered tests. */
 export type Formula =

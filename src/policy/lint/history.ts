@@ -1,4 +1,4 @@
-import type { FieldIr, FieldRoot, NodeIr, RuleIr } from '../ir.ts'
+import type { FieldIr, FieldRoot, NodeIr, RuleIr } from '../language/rule.ts'
 
 /** What an agent sheds by choosing another task id (policy-language.md section 3). */
 const TASK_HISTORY: readonly FieldRoot[] = ['task.tools', 'task.labels']

@@ -1,7 +1,7 @@
 import type { CheckedRuleFile } from '../check/rules.ts'
 import { createToolReport, type ToolUse } from '../check/tool-names.ts'
 import type { CheckedTool } from '../check/tool.ts'
-import type { FieldValues } from '../field-values.ts'
+import type { FieldValues } from '../language/possible-fields.ts'
 import { beaterOf, type Judged } from './beaten.ts'
 import { createCellTruth } from './cell.ts'
 import { createKnownChoices, type ChoiceContext } from './choices.ts'
@@ -11,7 +11,7 @@ import { reportRule } from './report.ts'
 import { factsOf } from './rule.ts'
 import { addFacts, createStanding, type Standing } from './standing.ts'
 import type { Reader } from '../yaml/shape.ts'
-import type { ToolContract } from '../snapshot.ts'
+import type { ToolContract } from '../evaluate/snapshot.ts'
 
 /** A bundle without errors. */
 export interface LintedBundle {

@@ -1,7 +1,7 @@
 import { schemasAt } from '../check/path.ts'
 import type { RuleFormula } from './formula.ts'
 import type { RuleFacts } from './rule.ts'
-import type { ToolContract } from '../snapshot.ts'
+import type { ToolContract } from '../evaluate/snapshot.ts'
 
 /** Keywords by which a field may be required in some payloads only. */
 const CONDITIONAL = ['if', 'not', 'anyOf', 'oneOf', 'dependentRequired', 'dependentSchemas', 'minProperties']

@@ -1,4 +1,4 @@
-import type { RuleIr } from '../ir.ts'
+import type { RuleIr } from '../language/rule.ts'
 import { fieldsOf } from './history.ts'
 import type { Standing } from './standing.ts'
 import type { Doc } from '../yaml/parse.ts'

@@ -1,6 +1,6 @@
-import { MISSING } from '../fields.ts'
-import type { RuleIr } from '../ir.ts'
-import { FALSE, TRUE, UNKNOWN } from '../kleene.ts'
+import { MISSING } from '../language/fields.ts'
+import type { RuleIr } from '../language/rule.ts'
+import { FALSE, TRUE, UNKNOWN } from '../language/truth.ts'
 import { combine, variablesOf, type Choice, type ChoiceContext, type Variable } from './choices.ts'
 import { fires, truthOfFormula, type RuleFormula } from './formula.ts'
 

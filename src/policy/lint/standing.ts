@@ -1,8 +1,8 @@
-import type { RuleIr } from '../ir.ts'
+import type { RuleIr } from '../language/rule.ts'
 import type { RuleFormula } from './formula.ts'
 import { undecidedFields } from './optional.ts'
 import type { RuleFacts } from './rule.ts'
-import type { ToolContract } from '../snapshot.ts'
+import type { ToolContract } from '../evaluate/snapshot.ts'
 
 /** What is known of a rule over all tools it applies to. A claim holds only when it holds for each. */
 export interface Standing {

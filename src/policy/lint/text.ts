@@ -1,4 +1,4 @@
-import type { Scalar, TestIr } from '../ir.ts'
+import type { Scalar, TestIr } from '../language/rule.ts'
 
 /** Something that a text test asks of a text: `starts_with /etc`, or a glob or pattern that is not looked into. */
 export interface TextAtom {

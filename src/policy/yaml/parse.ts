@@ -13,13 +13,13 @@ import {
   type ParsedNode,
   type Scalar,
 } from 'yaml'
-import { MAX_YAML_DEPTH } from '../bounds.ts'
+import { MAX_YAML_DEPTH } from '../language/bounds.ts'
 import type { Doc, DocEntry } from './doc.ts'
 import { parsePlain } from './plain.ts'
 import { warnOfLookAlikes } from './look-alikes.ts'
 import type { Findings, Mark, Source } from './source.ts'
 import { scanTokens } from './scan.ts'
-import { findHidden, nameOf } from '../text.ts'
+import { findHidden, nameOf } from '../language/text.ts'
 
 export type { Doc, DocBoolean, DocEntry, DocList, DocMap, DocNull, DocNumber, DocText } from './doc.ts'
 

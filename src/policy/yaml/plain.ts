@@ -1,5 +1,5 @@
 import { toNfc } from '../../domain/normal-form.ts'
-import { MAX_YAML_NODES } from '../bounds.ts'
+import { MAX_YAML_NODES } from '../language/bounds.ts'
 import type { Doc, DocEntry, DocList, DocMap } from './doc.ts'
 import {
   BLOCK_WORDS,
@@ -11,7 +11,7 @@ import {
   VALUE_FOLLOWS,
   type Reading,
 } from './plain-value.ts'
-import { hasHidden } from '../text.ts'
+import { hasHidden } from '../language/text.ts'
 
 /**
  * Reads the YAML that policy files are written in: blocks of keys and dashes, lists and maps in brackets on one line, words, whole numbers,

@@ -1,9 +1,9 @@
 import { CST, Lexer } from 'yaml'
-import { MAX_YAML_DEPTH } from '../bounds.ts'
-import type { DiagnosticCode } from '../diagnostics.ts'
-import { fileBounds } from '../file-bounds.ts'
+import { MAX_YAML_DEPTH } from '../language/bounds.ts'
+import type { DiagnosticCode } from '../report/diagnostics.ts'
+import { fileBounds } from '../language/file-bounds.ts'
 import type { Findings, Source } from './source.ts'
-import { findHidden, nameOf } from '../text.ts'
+import { findHidden, nameOf } from '../language/text.ts'
 
 /** What no policy may contain, by token. */
 const REFUSED: Readonly<Record<string, readonly [DiagnosticCode, string]>> = {

@@ -1,10 +1,10 @@
 import { RISKS, type Risk } from '../../domain/decision.ts'
-import { MAX_DURATION_MS } from '../bounds.ts'
-import { didYouMean } from '../nearest.ts'
-import type { DiagnosticCode } from '../diagnostics.ts'
+import { MAX_DURATION_MS } from '../language/bounds.ts'
+import { didYouMean } from '../language/nearest.ts'
+import type { DiagnosticCode } from '../report/diagnostics.ts'
 import type { Doc, DocEntry, DocMap } from './parse.ts'
 import type { Findings, Mark, Source } from './source.ts'
-import { parseDuration, showForeign } from '../text.ts'
+import { parseDuration, showForeign } from '../language/text.ts'
 
 /** Where the findings about one file go. Every `read...` below reports what is wrong and answers undefined. */
 export interface Reader {

@@ -1,5 +1,10 @@
-import { DIAGNOSTIC_CODES, sortDiagnostics, type Diagnostic, type DiagnosticCode } from '../diagnostics.ts'
-import { hasHidden, nameOf, showHidden } from '../text.ts'
+import {
+  DIAGNOSTIC_CODES,
+  sortDiagnostics,
+  type Diagnostic,
+  type DiagnosticCode,
+} from '../report/diagnostics.ts'
+import { hasHidden, nameOf, showHidden } from '../language/text.ts'
 
 /** Part of a source, as UTF-16 offsets. */
 export interface Mark {

@@ -18,7 +18,7 @@ import {
   writeMarker,
 } from './files.ts'
 import { type DirectoryLock, lockDirectory } from './lock.ts'
-import { orFailureCause } from './runway.ts'
+import { orFailureCause } from './group-commit.ts'
 import {
   type Database,
   openDatabase,
@@ -26,7 +26,7 @@ import {
   writeEntry,
   writeFirstStamp,
   writeLastNumber,
-} from './tables.ts'
+} from './lmdb.ts'
 
 export interface EmbeddedPlace {
   /** The data directory. */

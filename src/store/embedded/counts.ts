@@ -1,4 +1,4 @@
-import { type Flight, indexName } from './flight.ts'
+import { type Flight, indexName } from './batch.ts'
 
 /** How many entries indexes hold. LMDB counts by walking over all of them, while nothing else runs: a million take an eighth of a second. */
 export interface Counts {

@@ -1,7 +1,7 @@
 import { decodeWindow } from '../../domain/limit-window.ts'
 import { compareText, type DumpEntry, type StoredEntry } from '../archive.ts'
 import { TAG, allIn, entryKey, justBehind, keep, readEventNumber, readNames, readWholeEntry } from './keys.ts'
-import { type Database, readLastNumber, readScore, split } from './tables.ts'
+import { type Database, readLastNumber, readScore, split } from './lmdb.ts'
 
 /*
  * Everything in a partition of an embedded store that nobody else has open (the lock): so reading it in pages is reading it at one moment.

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { makeDirectory } from '../../make-directory.ts'
+import { makeDirectory } from '../../system/make-directory.ts'
 
 /*
  * The files of a data directory: `store.mdb` (LMDB's data), `store.mdb-lock` (LMDB's readers), `store.json` (written once the store

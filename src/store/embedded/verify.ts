@@ -1,5 +1,5 @@
-import { readEventNumbers, readFinalEvent, readLastNumber, readPartitions } from './tables.ts'
-import type { Database } from './tables.ts'
+import { readEventNumbers, readFinalEvent, readLastNumber, readPartitions } from './lmdb.ts'
+import type { Database } from './lmdb.ts'
 
 /*
  * Evidence that evidence is complete: numbers 1, 2, 3, ... without a gap (S06), up to the number that was last given out.

@@ -1,8 +1,8 @@
 import { compareText, type DumpEntry, type StoreArchive, StoreMoved, WrongPlace } from '../archive.ts'
-import { connectRedis, type RedisOptions, refuseForeign } from './redis.ts'
+import { connectRedis, type RedisOptions, refuseForeign } from './store.ts'
 import { dumpPartition, keysLike } from './dump.ts'
 import { HEADS_PATTERN, keysOf, readKey } from './keys.ts'
-import type { Connection, Peer } from './peer.ts'
+import type { Connection, Peer } from './connection.ts'
 import type { Topology } from './topology.ts'
 import { StoreUnavailable } from '../store.ts'
 

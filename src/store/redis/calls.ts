@@ -1,8 +1,8 @@
-import type { Connection, Peer } from './peer.ts'
+import type { Connection, Peer } from './connection.ts'
 import type { Script } from './scripts.ts'
 import { parseRedirection } from './slots.ts'
 import type { Topology } from './topology.ts'
-import { afterSilence } from '../silence.ts'
+import { afterSilence } from '../patience.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../store.ts'
 
 /*

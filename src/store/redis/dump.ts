@@ -9,7 +9,7 @@ import {
   partitionPattern,
   readKey,
 } from './keys.ts'
-import type { Connection } from './peer.ts'
+import type { Connection } from './connection.ts'
 import { sortedKeys } from './sorted-keys.ts'
 
 /*

@@ -1,6 +1,6 @@
 import type { Host, RedisAddress } from './address.ts'
-import { type Connection, connect, SILENCE_MS } from './peer.ts'
-import { within } from '../silence.ts'
+import { type Connection, connect, SILENCE_MS } from './connection.ts'
+import { within } from '../patience.ts'
 
 /** Those who know who the primary is (https://redis.io/docs/latest/develop/reference/sentinel-clients/). */
 export interface Sentinels {

@@ -1,5 +1,5 @@
 import { keysOf } from './keys.ts'
-import { connectRedis, type RedisOptions } from './redis.ts'
+import { connectRedis, type RedisOptions } from './store.ts'
 
 /** How far the latest time that a partition has seen is ahead of what the clock of its server says now, ms; below 0 where it is not. */
 export interface Ahead {

@@ -1,9 +1,9 @@
 import { type Host, type RedisAddress } from './address.ts'
-import { type Connection, connect, createPeer, type Peer, SILENCE_MS } from './peer.ts'
+import { type Connection, connect, createPeer, type Peer, SILENCE_MS } from './connection.ts'
 import { createSentinels, type Sentinels } from './sentinels.ts'
 import { parseSlots, type Slots, slotOf } from './slots.ts'
 import type { Wanted } from './settings.ts'
-import { within } from '../silence.ts'
+import { within } from '../patience.ts'
 
 /** Which server holds which keys, and the connections to these servers. */
 export interface Topology {

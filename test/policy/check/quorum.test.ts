@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { quorum } from '../../../src/domain/quorum.ts'
 import { fillable } from '../../../src/policy/check/quorum.ts'
-import type { AgentEntry, ReviewerEntry, Tenant } from '../../../src/policy/snapshot.ts'
+import type { AgentEntry, ReviewerEntry, Tenant } from '../../../src/policy/evaluate/snapshot.ts'
 import { people, requirement } from '../../domain/arbitraries.ts'
 
 /** What seats can be filled for an agent is found without looking at everybody: the answer is that of everybody. */

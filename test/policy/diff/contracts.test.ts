@@ -3,8 +3,8 @@ import { diffBundles } from '../../../src/policy/diff/diff.ts'
 import { printDiff } from '../../../src/policy/diff/print.ts'
 import { analyzeTool, type Change } from '../../../src/policy/diff/tool.ts'
 import type { Bundle } from '../../../src/policy/diff/side.ts'
-import { printDiagnostics } from '../../../src/policy/diagnostics.ts'
-import { prepareBundle } from '../../../src/policy/load.ts'
+import { printDiagnostics } from '../../../src/policy/report/diagnostics.ts'
+import { prepareBundle } from '../../../src/policy/bundle/load.ts'
 import { bundle, rules } from '../support.ts'
 
 const contract = (schema: string): string => `tool: pay\ndescription: d\nrisk: low\ninput_schema: ${schema}\n`

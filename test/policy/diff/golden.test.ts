@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { printDiagnostics } from '../../../src/policy/diagnostics.ts'
+import { printDiagnostics } from '../../../src/policy/report/diagnostics.ts'
 import { diffBundles } from '../../../src/policy/diff/diff.ts'
 import { printDiff } from '../../../src/policy/diff/print.ts'
 import type { Bundle } from '../../../src/policy/diff/side.ts'
-import { prepareBundle } from '../../../src/policy/load.ts'
+import { prepareBundle } from '../../../src/policy/bundle/load.ts'
 import type { Files } from '../support.ts'
 
 const STARTER = fileURLToPath(new URL('../../../policies', import.meta.url))

@@ -3,8 +3,8 @@ import { diffBundles, type BundleDiff } from '../../../src/policy/diff/diff.ts'
 import { changes, loosens } from '../../../src/policy/diff/gate.ts'
 import { printMarkdown } from '../../../src/policy/diff/markdown.ts'
 import { printDiff } from '../../../src/policy/diff/print.ts'
-import { prepareBundle } from '../../../src/policy/load.ts'
-import { printDiagnostics } from '../../../src/policy/diagnostics.ts'
+import { prepareBundle } from '../../../src/policy/bundle/load.ts'
+import { printDiagnostics } from '../../../src/policy/report/diagnostics.ts'
 import { bundle, DIRECTORY, rules, type Files } from '../support.ts'
 
 /** Limits and history in `countersign diff`. */

@@ -4,8 +4,8 @@ import { globMachine, likeGlob } from '../../../src/policy/diff/machines.ts'
 import { patternMachine } from '../../../src/policy/diff/pattern-machine.ts'
 import { textsOfLength } from '../../../src/policy/diff/long-texts.ts'
 import { searchTexts } from '../../../src/policy/diff/texts.ts'
-import { compilePattern } from '../../../src/policy/patterns.ts'
-import { compileGlob } from '../../../src/policy/text.ts'
+import { compilePattern } from '../../../src/policy/language/patterns.ts'
+import { compileGlob } from '../../../src/policy/language/text.ts'
 
 const PATTERNS = [
   '^a+$',

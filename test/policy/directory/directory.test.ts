@@ -5,18 +5,18 @@ import { createServer } from 'node:net'
 import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Diagnostic } from '../../../src/policy/diagnostics.ts'
-import { loadBundle } from '../../../src/policy/directory/directory.ts'
-import { loadBundleInChild } from '../../../src/policy/directory/host.ts'
-import { startBundleChild } from '../../../src/policy/directory/start.ts'
-import { watchBundle, type BundleWatch, type WatchOptions } from '../../../src/policy/directory/watch.ts'
-import type { LoadResult } from '../../../src/policy/load.ts'
+import type { Diagnostic } from '../../../src/policy/report/diagnostics.ts'
+import { loadBundle } from '../../../src/policy/bundle/directory.ts'
+import { loadBundleInChild } from '../../../src/policy/bundle/host.ts'
+import { startBundleChild } from '../../../src/policy/bundle/start.ts'
+import { watchBundle, type BundleWatch, type WatchOptions } from '../../../src/policy/bundle/watch.ts'
+import type { LoadResult } from '../../../src/policy/bundle/load.ts'
 import { threadMs } from '../../growth.ts'
 import { priorities } from '../../priorities.ts'
 import { bundle, call, rules, tempDir, until, writeFiles, type Files } from '../support.ts'
 import { spawnSync } from '../../sync-child.ts'
 
-const CHILD = new URL('../../../dist/policy/directory/bundle-child.js', import.meta.url)
+const CHILD = new URL('../../../dist/policy/bundle/bundle-child.js', import.meta.url)
 const allowing = (id: string): string => rules(`  - { id: ${id}, allow: A. }\n`)
 
 function dirWith(files: Files): string {
@@ -349,7 +349,7 @@ describe('the child process', () => {
   })
 
   it.skipIf(process.platform !== 'linux')('says so when no file descriptor is left for it', async () => {
-    const host = new URL('../../../dist/policy/directory/host.js', import.meta.url)
+    const host = new URL('../../../dist/policy/bundle/host.js', import.meta.url)
     const full = `
       const { openSync } = await import('node:fs')
       const { loadBundleInChild } = await import(${JSON.stringify(host.href)})
@@ -403,7 +403,7 @@ describe('the child process', () => {
   })
 
   it('does not outlive the gateway, however that ends', async () => {
-    const start = new URL('../../../dist/policy/directory/start.js', import.meta.url)
+    const start = new URL('../../../dist/policy/bundle/start.js', import.meta.url)
     const gateway = spawn(process.execPath, [
       '--input-type=module',
       '--eval',

@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { loadBundle, readBundle } from '../../../src/policy/directory/directory.ts'
-import type { LoadResult } from '../../../src/policy/load.ts'
-import { LOCK_FILE, printLock, verifyLock, type Digest } from '../../../src/policy/directory/lock.ts'
+import { loadBundle, readBundle } from '../../../src/policy/bundle/directory.ts'
+import type { LoadResult } from '../../../src/policy/bundle/load.ts'
+import { LOCK_FILE, printLock, verifyLock, type Digest } from '../../../src/policy/bundle/lock.ts'
 import { bundle, rules, tempDir, writeFiles, type Files } from '../support.ts'
 import { spawnSync } from '../../sync-child.ts'
 

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { createHash } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { readBundle, type ReadOptions, type ReadResult } from '../../../src/policy/directory/directory.ts'
-import { LOCK_FILE, printLock } from '../../../src/policy/directory/lock.ts'
+import { readBundle, type ReadOptions, type ReadResult } from '../../../src/policy/bundle/directory.ts'
+import { LOCK_FILE, printLock } from '../../../src/policy/bundle/lock.ts'
 import { bundle, rules, tempDir, writeFiles, type Files } from '../support.ts'
 
 /** A bundle is read while another thread changes it, in every way that deployments do: what is read is always one version. */

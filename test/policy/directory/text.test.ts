@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeText } from '../../../src/policy/directory/text.ts'
+import { decodeText } from '../../../src/policy/bundle/text.ts'
 import { growth, LINEAR } from '../../growth.ts'
 
 const bytes = (...parts: readonly (string | readonly number[])[]): Uint8Array =>

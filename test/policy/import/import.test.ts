@@ -5,7 +5,7 @@ import type { JsonValue } from '../../../src/contract/json.ts'
 import type { ImportResult } from '../../../src/policy/import/contract.ts'
 import { importMcp } from '../../../src/policy/import/mcp.ts'
 import { importOpenApi } from '../../../src/policy/import/openapi.ts'
-import type { ToolContract } from '../../../src/policy/snapshot.ts'
+import type { ToolContract } from '../../../src/policy/evaluate/snapshot.ts'
 import { growth, LINEAR } from '../../growth.ts'
 import { bundle, diagnose, snapshotOf } from '../support.ts'
 

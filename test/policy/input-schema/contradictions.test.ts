@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { importMcp } from '../../../src/policy/import/mcp.ts'
-import { contradictionsOf } from '../../../src/policy/input-schema/contradictions.ts'
+import { contradictionsOf } from '../../../src/policy/schema/contradictions.ts'
 import { contract, runCases, runFine, schema, type Case } from '../cases.ts'
 import { growth, LINEAR } from '../../growth.ts'
 

@@ -1,9 +1,9 @@
 import { WriteStream } from 'node:tty'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { wantsColor } from '../../../src/cli/check.ts'
-import { printDiagnosticsGithub } from '../../../src/policy/diagnostics-github.ts'
-import { printDiagnosticsSarif } from '../../../src/policy/diagnostics-sarif.ts'
-import { printDiagnostics, type Diagnostic } from '../../../src/policy/diagnostics.ts'
+import { wantsColor } from '../../../src/cli/author/check.ts'
+import { printDiagnosticsGithub } from '../../../src/policy/report/github.ts'
+import { printDiagnosticsSarif } from '../../../src/policy/report/sarif.ts'
+import { printDiagnostics, type Diagnostic } from '../../../src/policy/report/diagnostics.ts'
 import { pay } from '../cases.ts'
 import { bundle, diagnose } from '../support.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { commonStep, isMultiple, nextMultiple } from '../../../src/policy/input-schema/multiple.ts'
+import { commonStep, isMultiple, nextMultiple } from '../../../src/policy/schema/multiple.ts'
 
 /** `multipleOf` of a contract, in decimal. */
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Diagnostic } from '../../../src/policy/diagnostics.ts'
-import { prepareBundle } from '../../../src/policy/load.ts'
+import type { Diagnostic } from '../../../src/policy/report/diagnostics.ts'
+import { prepareBundle } from '../../../src/policy/bundle/load.ts'
 import { bundle, rules } from '../support.ts'
 
 /** The routing of these bundles is in Berlin, where the first of April 2027 begins an hour or two before that of UTC. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { FieldIr, NodeIr } from '../../../src/policy/ir.ts'
+import type { FieldIr, NodeIr } from '../../../src/policy/language/rule.ts'
 import { isTaskScoped } from '../../../src/policy/lint/history.ts'
 import { directory, pay, runCases, runFine, type Case } from '../cases.ts'
 import { bundle, CONTRACT, diagnose, diagnoseAll, DIRECTORY, ROUTING, rules } from '../support.ts'

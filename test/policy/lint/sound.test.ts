@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject, JsonValue } from '../../../src/contract/json.ts'
 import { RISKS, VERDICTS } from '../../../src/domain/decision.ts'
-import { prepareBundle } from '../../../src/policy/load.ts'
-import type { CompiledSnapshot } from '../../../src/policy/compile.ts'
-import type { Diagnostic } from '../../../src/policy/diagnostics.ts'
+import { prepareBundle } from '../../../src/policy/bundle/load.ts'
+import type { CompiledSnapshot } from '../../../src/policy/evaluate/compile.ts'
+import type { Diagnostic } from '../../../src/policy/report/diagnostics.ts'
 import { bundle, NOON } from '../support.ts'
 
 /**

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { createCounts } from '../../../src/store/embedded/counts.ts'
-import { openEmbeddedStore } from '../../../src/store/embedded/embedded.ts'
-import { indexName, type MemberState } from '../../../src/store/embedded/flight.ts'
+import { openEmbeddedStore } from '../../../src/store/embedded/store.ts'
+import { indexName, type MemberState } from '../../../src/store/embedded/batch.ts'
 import type { Write } from '../../../src/store/store.ts'
 
 /** How many entries an index has is known without a walk over all of them. */

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { encodeCommit } from '../../../src/store/embedded/flight.ts'
-import { createRunway } from '../../../src/store/embedded/runway.ts'
+import { encodeCommit } from '../../../src/store/embedded/batch.ts'
+import { createRunway } from '../../../src/store/embedded/group-commit.ts'
 import { StoreIndeterminate, StoreUnavailable } from '../../../src/store/store.ts'
-import type { Flight } from '../../../src/store/embedded/flight.ts'
+import type { Flight } from '../../../src/store/embedded/batch.ts'
 import type { CommitResult } from '../../../src/store/store.ts'
 import { standStill } from '../../stand-still.ts'
 

@@ -6,7 +6,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { openEmbeddedStore } from '../../../dist/store/embedded/embedded.js'
+import { openEmbeddedStore } from '../../../dist/store/embedded/store.js'
 
 const [path, tag, filler] = process.argv.slice(2)
 const recovers = filler !== undefined

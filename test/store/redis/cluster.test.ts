@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { parseRedisAddress } from '../../../src/store/redis/address.ts'
 import { keysOf } from '../../../src/store/redis/keys.ts'
 import { slotOf } from '../../../src/store/redis/slots.ts'
-import { openRedisStore } from '../../../src/store/redis/redis.ts'
+import { openRedisStore } from '../../../src/store/redis/store.ts'
 import { type Commit, type Store, StoreIndeterminate } from '../../../src/store/store.ts'
 import type { RedisServer } from '../../redis/server.ts'
 import { eventually, type Servers, startCluster } from '../../redis/topologies.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createOffset, OFFSET_SAMPLES } from '../../../src/store/redis/offset.ts'
+import { createOffset, OFFSET_SAMPLES } from '../../../src/store/redis/clock-offset.ts'
 
 it('is that of the fastest answer of the last minute, and never ahead of the server', () => {
   const offset = createOffset()

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../../src/store/redis/address.ts'
 import { openRedisArchive } from '../../../src/store/redis/archive.ts'
-import { openRedisStore } from '../../../src/store/redis/redis.ts'
+import { openRedisStore } from '../../../src/store/redis/store.ts'
 import { openRedisRestore } from '../../../src/store/redis/restore.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type RedisServer, startRedis } from '../../redis/server.ts'

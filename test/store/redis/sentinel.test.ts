@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 import { parseRedisAddress } from '../../../src/store/redis/address.ts'
-import { openRedisStore } from '../../../src/store/redis/redis.ts'
+import { openRedisStore } from '../../../src/store/redis/store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type Sentinels, startSentinels } from '../../redis/topologies.ts'
 import { openedEmpty } from '../../redis/opened.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Peer } from '../../../src/store/redis/peer.ts'
+import type { Peer } from '../../../src/store/redis/connection.ts'
 import { createServerClock } from '../../../src/store/redis/server-clock.ts'
 import type { Topology } from '../../../src/store/redis/topology.ts'
 

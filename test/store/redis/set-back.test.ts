@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../../src/store/redis/address.ts'
-import { openRedisStore } from '../../../src/store/redis/redis.ts'
+import { openRedisStore } from '../../../src/store/redis/store.ts'
 import { type CommitResult, type Store, StoreUnavailable } from '../../../src/store/store.ts'
 import { type RedisServer, startRedis } from '../../redis/server.ts'
 import { commitOf } from '../commit-of.ts'

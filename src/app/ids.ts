@@ -1,0 +1,43 @@
+import { randomFillSync } from 'node:crypto'
+import { successor, timeOrderedId } from '../domain/id.ts'
+
+/** Where the gateway's ids and secrets come from. */
+
+const ID_RANDOM_BYTES = 10
+
+/** Random bytes are fetched from the system in blocks; none is given out twice. */
+const RANDOM_BLOCK_BYTES = 4_096
+
+export function randomSource(): (bytes: number) => Uint8Array {
+  const block = new Uint8Array(RANDOM_BLOCK_BYTES)
+  let used = block.length
+  return (bytes) => {
+    if (used + bytes > block.length) {
+      randomFillSync(block)
+      used = 0
+    }
+    const taken = block.slice(used, used + bytes)
+    block.fill(0, used, used + bytes)
+    used += bytes
+    return taken
+  }
+}
+
+/** Unique per process by 96 random bits, and per commit by a counter. */
+export function commitIds(random: (bytes: number) => Uint8Array): () => string {
+  const instance = Buffer.from(random(12)).toString('base64url')
+  let count = 0
+  return () => `${instance}.${(count++).toString(36)}`
+}
+
+/** Ids in the order in which they were asked for, also within one millisecond: the newest thread of a task is the last one. */
+export function orderedIds(now: () => number, random: (bytes: number) => Uint8Array): () => string {
+  let last = Number.NEGATIVE_INFINITY
+  let tail: Uint8Array = new Uint8Array(ID_RANDOM_BYTES)
+  return () => {
+    const time = now()
+    tail = time === last ? successor(tail) : random(ID_RANDOM_BYTES)
+    last = time
+    return timeOrderedId(time, tail)
+  }
+}

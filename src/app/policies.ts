@@ -1,0 +1,59 @@
+import type { Logger } from 'pino'
+import type { Config } from '../settings/config.ts'
+import type { LoadNotes } from '../gateway/admin/policy-load-queue.ts'
+import type { LoadReport, PolicyFeed } from '../policy/bundle/feed.ts'
+import type { Metrics } from '../telemetry/count/metrics.ts'
+
+/** Who is told of loads of the bundle. */
+export interface LoadListeners {
+  readonly loads: Pick<LoadNotes, 'add'>
+  readonly metrics: Pick<Metrics, 'observeLoad'>
+  readonly policies: Pick<PolicyFeed, 'current'>
+  readonly log: Pick<Logger, 'info' | 'error'>
+}
+
+/** Of one failed load, what log and evidence say at the most. */
+const MOST_ERRORS = 20
+
+/**
+ * Every load is counted. The log and evidence are told of each that put a bundle in force, and of a failed one when what is wrong is not what was wrong
+ * before: a directory that cannot be read is tried again every few seconds, for as long as that lasts.
+ */
+export function noteLoads(
+  { policies: directory }: Pick<Config, 'policies'>,
+  { loads, metrics, policies, log }: LoadListeners,
+): (report: LoadReport) => void {
+  let wrong: string | undefined
+  return (report) => {
+    const { ok, revision, diagnostics } = report
+    const snapshot = policies.current()
+    metrics.observeLoad({ ok, atSeconds: report.at / 1000, bundle: snapshot })
+    const named = revision === undefined ? {} : { revision }
+    if (ok) {
+      wrong = undefined
+      log.info({ revision, warnings: diagnostics.length }, 'policies loaded')
+      const facts = snapshot ? { files: snapshot.files.length, rules: snapshot.ruleCount } : {}
+      const label = snapshot?.commit === undefined ? {} : { commit: snapshot.commit }
+      loads.add({ ok, ...named, ...label, ...facts })
+      return
+    }
+    const places = placesOf(report)
+    const now = JSON.stringify([revision, places])
+    if (now === wrong) return
+    wrong = now
+    const errors = places.slice(0, MOST_ERRORS)
+    log.error({ revision, policies: directory, errors }, `policies not loaded: ${inForceStill(snapshot)}`)
+    loads.add({ ok, ...named, errors })
+  }
+}
+
+function placesOf({ diagnostics }: LoadReport): string[] {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error')
+  return errors.map(
+    ({ file, line, column, code, message }) => `${file}:${line}:${column} ${code}: ${message}`,
+  )
+}
+
+function inForceStill(snapshot: object | undefined): string {
+  return snapshot ? 'the last good bundle stays in force' : 'none is in force, and every call is rejected'
+}

@@ -1,0 +1,30 @@
+import { allowedOf, type Config } from '../settings/config.ts'
+import type { SingleSignOn } from '../gateway/auth/sign-in-by-provider.ts'
+import { createOutbound } from '../outbound/outbound.ts'
+import { openIdProvider } from '../sign-in/oidc.ts'
+
+/** The identity provider that the configuration names. */
+export function singleSignOnOf(config: Config): { singleSignOn?: SingleSignOn } {
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcReviewerClaim: reviewerClaim } = config
+  if (issuer === undefined || clientId === undefined) return {}
+  const { oidcClientSecret, oidcGroupsClaim, oidcLabel, oidcTenant } = config
+  const provider = openIdProvider({
+    outbound: createOutbound({ allowed: allowedOf(config), named: new URL(issuer).origin }),
+    issuer,
+    clientId,
+    scopes: config.oidcScopes,
+    claims: [
+      reviewerClaim,
+      ...(reviewerClaim === 'email' ? ['email_verified'] : []),
+      ...(oidcGroupsClaim === undefined ? [] : [oidcGroupsClaim]),
+    ],
+    ...(oidcClientSecret === undefined ? {} : { clientSecret: oidcClientSecret }),
+    ...(oidcLabel === undefined ? {} : { label: oidcLabel }),
+  })
+  const matching = {
+    reviewerClaim,
+    ...(oidcGroupsClaim === undefined ? {} : { groupsClaim: oidcGroupsClaim }),
+    ...(oidcTenant === undefined ? {} : { tenant: oidcTenant }),
+  }
+  return { singleSignOn: { provider, matching } }
+}

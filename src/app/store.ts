@@ -1,0 +1,75 @@
+import { acceptedOf, type Config, isEmbedded, redisAddressOf, storePath } from '../settings/config.ts'
+import type { StoreArchive, StoreRestore } from '../store/archive.ts'
+import { openEmbeddedStore } from '../store/embedded/store.ts'
+import type { RedisOptions } from '../store/redis/store.ts'
+import type { Store } from '../store/store.ts'
+
+/*
+ * The store that the configuration names: to work with, to read as a whole, or to fill from a backup. The adapter for Redis, and what
+ * only the maintenance commands need, is read when it is asked for: it would cost every start.
+ */
+
+export async function openStore(config: Config): Promise<Store> {
+  if (isEmbedded(config))
+    return openEmbeddedStore({ path: storePath(config), minFreeBytes: config.storeMinFree })
+  const { openRedisStore } = await import('../store/redis/store.ts')
+  return openRedisStore(redisOptions(config))
+}
+
+export async function openArchive(config: Config): Promise<StoreArchive> {
+  if (isEmbedded(config)) {
+    const { openEmbeddedArchive } = await import('../store/embedded/archive.ts')
+    return openEmbeddedArchive({ path: storePath(config) })
+  }
+  const { openRedisArchive } = await import('../store/redis/archive.ts')
+  return openRedisArchive(redisOptions(config))
+}
+
+export interface RestoreOptions {
+  /** Drops what a restore left in Redis that was broken off. */
+  readonly restart: boolean
+}
+
+export async function openRestore(config: Config, { restart }: RestoreOptions): Promise<StoreRestore> {
+  if (isEmbedded(config)) {
+    const { openEmbeddedRestore } = await import('../store/embedded/archive.ts')
+    return openEmbeddedRestore({ path: storePath(config) })
+  }
+  const { openRedisRestore } = await import('../store/redis/restore.ts')
+  return openRedisRestore({ ...redisOptions(config), restart })
+}
+
+/** How many replicas each server of Redis has, connected or on their way. @throws as openStore */
+export async function countReplicas(
+  config: Config,
+): Promise<{ readonly server: string; readonly replicas: number }[]> {
+  const { connectRedis } = await import('../store/redis/store.ts')
+  const { topology } = await connectRedis(redisOptions(config))
+  const found = topology.peers().map((peer) => {
+    const { host, port } = peer.host
+    return { server: `${host}:${port}`, replicas: peer.facts()?.replicas ?? 0 }
+  })
+  topology.close()
+  return found
+}
+
+/** How far ahead of their server's clock partitions in Redis are. @throws as openStore */
+export async function timesInRedis(
+  config: Config,
+  partitions: readonly string[],
+): Promise<readonly { readonly partition: string; readonly ms: number }[]> {
+  const { timesOf } = await import('../store/redis/times.ts')
+  return timesOf(redisOptions(config), partitions)
+}
+
+function redisOptions(config: Config): RedisOptions {
+  const { sentinelPassword, durability } = config
+  return {
+    address: redisAddressOf(config),
+    replicas: config.storeReplicas,
+    accept: acceptedOf(config),
+    callMs: config.storeDeadline,
+    ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
+    ...(durability === undefined ? {} : { durability }),
+  }
+}

@@ -1,0 +1,172 @@
+import { isAbsolute, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { stateHome } from '../../settings/config.ts'
+import { readCall } from '../../hook/call.ts'
+import { type Harness, HARNESSES, type HarnessName } from '../../hook/harness.ts'
+import { inputOf } from '../../hook/input.ts'
+import { permit } from '../../hook/permit.ts'
+import { openUnfinished, type Unfinished } from '../../hook/unfinished.ts'
+import { parseDuration } from '../../policy/language/text.ts'
+import { createGate, NotExecuted } from '../../sdk/index.ts'
+import { told } from '../../sdk/told.ts'
+import { reachAsAgent } from '../client/credentials.ts'
+import { CliFailure, EXIT, refuseMore, usage } from '../terminal/failure.ts'
+import { STOP_SIGNALS } from '../terminal/signals.ts'
+import { visible } from '../terminal/visible-text.ts'
+
+export const HOOK_USAGE = `countersign hook claude-code|codex|gemini [--url URL] [--prefix TEXT] [--max-wait 50s] [--grant] [--state DIR]
+countersign hook claude-code|codex|gemini [the same options] --settings
+
+  What a coding agent calls before it uses a tool: reads the call on standard input, asks the gateway, and ends with exit code 2 and the reason
+  on standard error for whatever is not allowed or approved, whatever goes wrong included. What is allowed ends with 0 and says nothing: the
+  agent's own permission rules still count. --grant says allow, which spares them (claude-code only).
+  Needs COUNTERSIGN_AGENT_KEY. --prefix stands in front of every name of a tool. After --max-wait without a decision the model is told to call
+  again, and goes on where it was; what is needed for that is kept in --state (default $XDG_STATE_HOME/countersign/hooks).
+  --settings prints what to put into the settings of the agent.`
+
+/** A harness says all at once. */
+const INPUT_MS = 10_000
+const LONGEST_INPUT_BYTES = 1024 * 1024
+/** Beyond the wait for people, for everything else that is asked of the gateway. */
+const ANSWER_MS = 10_000
+/** For what does not end when it is told to. */
+const LAST_MS = 2_000
+/** From the last moment at which we may answer to the one at which the harness must not wait any longer. */
+const MARGIN_MS = 8_000
+const PARENT_CHECK_MS = 1_000
+/** A call that waits longer is no call of the same day. */
+const LONGEST_WAIT_MS = 24 * 3_600_000
+const REASON_CHARS = 4_000
+
+/** `countersign hook`: whether a coding agent may use a tool (docs/hooks.md). It ends the process, with 0 for yes and 2 for everything else. */
+export async function hook(args: readonly string[]): Promise<void> {
+  if (args.includes('--settings')) return printSettings(args)
+  if (process.stdin.isTTY) throw usage('a call is read on standard input, which is a terminal', HOOK_USAGE)
+  const stop = watched()
+  // nobody may be left to hear the reason
+  process.stderr.on('error', () => undefined)
+  process.once('uncaughtException', (error) => void deny(error))
+  stop.signal.addEventListener('abort', () => setTimeout(() => void deny(stop.signal.reason), LAST_MS))
+  try {
+    const reading = setTimeout(() => stop.abort(new Error('the harness did not end its input')), INPUT_MS)
+    // before anything is refused: who cannot write to a hook may run the tool
+    const input = await inputOf(process.stdin, LONGEST_INPUT_BYTES, stop.signal)
+    clearTimeout(reading)
+    await decide(optionsOf(args), input, stop)
+  } catch (error) {
+    await deny(error instanceof NotExecuted && error.outcome === 'aborted' ? stop.signal.reason : error)
+  }
+}
+
+interface Options {
+  readonly harness: Harness
+  readonly url: string | undefined
+  readonly prefix: string
+  readonly maxWaitMs: number
+  readonly grant: boolean
+  readonly state: string | undefined
+}
+
+/** @throws CliFailure, and what parseArgs throws */
+function optionsOf(args: readonly string[]): Options {
+  const options = {
+    url: { type: 'string' },
+    prefix: { type: 'string', default: '' },
+    'max-wait': { type: 'string', default: '50s' },
+    grant: { type: 'boolean', default: false },
+    state: { type: 'string' },
+    settings: { type: 'boolean' },
+  } as const
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  refuseMore(positionals, 1, HOOK_USAGE)
+  const { url, prefix, grant, state } = values
+  const harness = harnessOf(positionals[0])
+  const maxWaitMs = parseDuration(values['max-wait']) ?? Infinity
+  if (maxWaitMs > LONGEST_WAIT_MS)
+    throw usage(`--max-wait is a duration like 50s or 10m, at most 24h, not \`${values['max-wait']}\``)
+  // one below the working directory the agent could write to, and choose there which calls are the same
+  if (state !== undefined && !isAbsolute(state)) throw usage(`--state is an absolute path, not \`${state}\``)
+  if (grant && harness.grant === undefined) throw usage(`--grant: ${harness.name} takes no such answer`)
+  return { harness, url, prefix, maxWaitMs, grant, state }
+}
+
+function harnessOf(name: string | undefined): Harness {
+  const names = Object.keys(HARNESSES) as HarnessName[]
+  const found = names.find((one) => one === name)
+  if (found === undefined) throw usage(`say which agent calls: ${names.join(' or ')}`, HOOK_USAGE)
+  return HARNESSES[found]
+}
+
+/** Ends the process when the call may run. @throws NotExecuted and whatever else, when it may not */
+async function decide(options: Options, input: Uint8Array, stop: AbortController): Promise<void> {
+  const { harness, url, prefix, maxWaitMs, grant } = options
+  const call = await readCall(input, harness)
+  const gate = createGate(reachAsAgent(url))
+  const late = new Error(
+    'the gateway did not answer in time. Call the tool again with exactly the same arguments',
+  )
+  setTimeout(() => stop.abort(late), maxWaitMs + ANSWER_MS)
+  const { signal } = stop
+  const unfinished = unfinishedOf(options)
+  await permit({ gate, unfinished, harness: harness.name, prefix, maxWaitMs, signal }, call)
+  if (grant) await written(process.stdout, JSON.stringify(harness.grant))
+  process.exit(EXIT.ok)
+}
+
+function unfinishedOf({ state }: Options): Unfinished {
+  return openUnfinished({
+    directory: () => state ?? join(stateHome(), 'countersign', 'hooks'),
+    now: Date.now(),
+    note: (text) => console.error(visible(`countersign: ${text}`)),
+  })
+}
+
+/** Aborts when this run is over for whoever started it: by a signal, or because it is gone. */
+function watched(): AbortController {
+  const stop = new AbortController()
+  for (const signal of STOP_SIGNALS)
+    process.on(signal, () => stop.abort(new Error(`the hook was told to end (${signal})`)))
+  // a shell that is killed does not tell us; an approval that comes later is for a call that is still to be made
+  const parent = process.ppid
+  setInterval(() => {
+    if (process.ppid !== parent) stop.abort(new Error('whoever asked is gone'))
+  }, PARENT_CHECK_MS)
+  return stop
+}
+
+/** Ends the process: the call must not run. */
+async function deny(error: unknown): Promise<void> {
+  setTimeout(() => process.exit(EXIT.usage), LAST_MS)
+  await written(process.stderr, `${reasonOf(error).slice(0, REASON_CHARS)}\n`).catch(() => undefined)
+  process.exit(EXIT.usage)
+}
+
+/** For the model, and for people who look at why nothing works. */
+function reasonOf(error: unknown): string {
+  if (error instanceof NotExecuted) return told(error)
+  const text = `Not executed: ${error instanceof Error ? error.message : String(error)}`
+  return error instanceof CliFailure && error.hint !== undefined ? `${text}\n${error.hint}` : text
+}
+
+/** @throws when nobody reads it */
+function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(text, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+/**
+ * The shell makes a block of what we cannot: a command that is not there, or one that was killed. All that has no meaning in it is quoted.
+ */
+function printSettings(args: readonly string[]): void {
+  const { harness, maxWaitMs } = optionsOf(args)
+  const own = args.filter((arg) => arg !== '--settings').map(quoted)
+  const timeoutMs = INPUT_MS + maxWaitMs + ANSWER_MS + LAST_MS + MARGIN_MS
+  const command = `countersign hook ${own.join(' ')} || ${harness.otherwise}`
+  console.log(JSON.stringify(harness.settings(command, timeoutMs / 1_000), null, 2))
+  process.exitCode = EXIT.ok
+}
+
+function quoted(arg: string): string {
+  return /^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,123 @@
+import { parseArgs } from 'node:util'
+import { foreignEnvironment } from '../../settings/config.ts'
+import { linesOf, LongLine } from '../../system/lines.ts'
+import { createProxy, type Proxy } from '../../mcp/proxy.ts'
+import { LONGEST_LINE_BYTES, room, type ServerProcess, startServer } from '../../mcp/server-process.ts'
+import { parseDuration } from '../../policy/language/text.ts'
+import { createGate, type Gate } from '../../sdk/index.ts'
+import { reachAsAgent } from '../client/credentials.ts'
+import { CliFailure, usage } from '../terminal/failure.ts'
+import { endAfterLastWords } from '../terminal/last-words.ts'
+import { STOP_SIGNALS } from '../terminal/signals.ts'
+import { visible } from '../terminal/visible-text.ts'
+
+export const MCP_USAGE = `countersign mcp [--url URL] [--prefix TEXT] [--task ID] [--max-wait 50s] -- COMMAND [ARGUMENT...]
+
+  Starts an MCP server and stands before it: put it where your client starts the server. Every tools/call is decided by the gateway; what
+  is allowed or approved goes to the server with exactly the arguments that were, all else is answered with the reason.
+  Needs COUNTERSIGN_AGENT_KEY, which the server does not get to see. --prefix stands in front of every name of a tool, as in
+  \`countersign import mcp --prefix\`. --task groups the calls; a new one for each start when absent. After --max-wait
+  without a decision the model is told to call again, and goes on where it was.`
+
+const PROGRESS_MS = 10_000
+
+/** `countersign mcp -- COMMAND`: an MCP server whose tools run only as far as the gateway lets them (docs/agent-side.md#mcp). */
+export async function mcp(args: readonly string[]): Promise<void> {
+  const options = {
+    url: { type: 'string' },
+    prefix: { type: 'string', default: '' },
+    task: { type: 'string' },
+    'max-wait': { type: 'string', default: '50s' },
+  } as const
+  const end = args.indexOf('--')
+  const command = end < 0 ? [] : args.slice(end + 1)
+  if (command.length === 0) throw usage('say which server to start, after --', MCP_USAGE)
+  const { values } = parseArgs({ args: args.slice(0, end), options })
+  const maxWaitMs = parseDuration(values['max-wait'])
+  if (maxWaitMs === undefined)
+    throw usage(`--max-wait is a duration like 50s or 10m, not \`${values['max-wait']}\``)
+  const gate = gateOf(values)
+  // a server may speak before it is asked
+  let proxy: Proxy | undefined
+  const left = new AbortController()
+  const server = startServer(command, foreignEnvironment(), (line) => {
+    proxy?.fromServer(line)
+    return room(process.stdout, left.signal)
+  })
+  proxy = createProxy({
+    gate,
+    prefix: values.prefix,
+    maxWaitMs,
+    progressEveryMs: PROGRESS_MS,
+    toServer: (line) => server.write(line),
+    toClient: (line) => void process.stdout.write(line),
+    note,
+  })
+  process.exitCode = await stand({ proxy, server, left }, command)
+}
+
+function note(text: string): void {
+  console.error(visible(`countersign: ${text}`))
+}
+
+function gateOf({ url, task }: { url?: string | undefined; task?: string | undefined }): Gate {
+  try {
+    return createGate({ ...reachAsAgent(url), taskId: task ?? `mcp-${crypto.randomUUID()}` })
+  } catch (cause) {
+    if (cause instanceof TypeError) throw usage(cause.message)
+    throw cause
+  }
+}
+
+interface Sides {
+  readonly proxy: Proxy
+  readonly server: ServerProcess
+  /** Aborts when the client is gone. */
+  readonly left: AbortController
+}
+
+/** Until one side is gone; then the other one goes, too. */
+function stand({ proxy, server, left }: Sides, command: readonly string[]): Promise<number> {
+  const underWay = new Set<Promise<void>>()
+  const listen = async (): Promise<void> => {
+    for await (const { bytes } of linesOf(process.stdin, LONGEST_LINE_BYTES)) {
+      if (bytes.length === 0) continue
+      const handled = proxy.fromClient(bytes)
+      underWay.add(handled)
+      void handled.finally(() => underWay.delete(handled))
+    }
+  }
+  const leave = (): void => {
+    left.abort()
+    proxy.clientEnded()
+    server.stop()
+  }
+  // its input may be held open by others when it is gone
+  process.stdout.once('error', leave)
+  // what is no line ends the client's part, as its end does
+  void listen().then(leave, (cause: unknown) => {
+    if (cause instanceof LongLine) note(`no more is read of the client: ${cause.message}`)
+    leave()
+  })
+  const standing = server.ended
+    .catch((cause: unknown) => {
+      const became = cause instanceof LongLine ? 'was stopped' : 'cannot be run'
+      throw new CliFailure(`\`${command[0] ?? ''}\` ${became}: ${(cause as Error).message}`, { cause })
+    })
+    .finally(() => {
+      proxy.serverEnded()
+      process.stdin.destroy()
+    })
+    .then(async (code) => {
+      await Promise.all(underWay)
+      return code
+    })
+  // clients close our input or send a signal, then another, and soon the one that nobody hears: the server would be left
+  const told = (): void => {
+    if (left.signal.aborted) server.insist()
+    else leave()
+    void standing.then(endAfterLastWords, endAfterLastWords)
+  }
+  for (const signal of STOP_SIGNALS) process.on(signal, told)
+  return standing
+}

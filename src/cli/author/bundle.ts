@@ -1,0 +1,16 @@
+import { printDiagnostics } from '../../policy/report/diagnostics.ts'
+import { prepareDirectory } from '../../policy/bundle/directory.ts'
+import type { PreparedBundle } from '../../policy/bundle/load.ts'
+import { DEFAULT_POLICIES } from './check.ts'
+import { EXIT } from '../terminal/failure.ts'
+
+export type SoundBundle = Extract<PreparedBundle, { ok: true }>
+
+/** The bundle of a directory. When it would not be loaded its findings go to standard error, the exit code is 3, and there is none. */
+export async function openBundle(dir: string = DEFAULT_POLICIES): Promise<SoundBundle | undefined> {
+  const bundle = await prepareDirectory(dir)
+  if (bundle.ok) return bundle
+  console.error(printDiagnostics(bundle.diagnostics))
+  process.exitCode = EXIT.doesNotCheck
+  return undefined
+}

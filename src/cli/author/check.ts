@@ -1,0 +1,92 @@
+import { relative, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { printDiagnostics, printDiagnosticsJson, type Diagnostic } from '../../policy/report/diagnostics.ts'
+import { printDiagnosticsGithub } from '../../policy/report/github.ts'
+import { printDiagnosticsSarif } from '../../policy/report/sarif.ts'
+import { prepareDirectory } from '../../policy/bundle/directory.ts'
+import type { PreparedBundle } from '../../policy/bundle/load.ts'
+import { packageVersion } from '../../system/package.ts'
+import { EXIT, refuseMore, usage } from '../terminal/failure.ts'
+import { untilInterrupted, type View, watchPrepared } from './watch.ts'
+
+export const DEFAULT_POLICIES = './policies'
+
+export const CHECK_USAGE = `countersign check [DIR] [--format text|json|github|sarif] [--watch]
+
+  Every finding in the policy bundle at once. Exits 3 when the bundle would not be loaded; warnings alone exit 0.
+  github writes workflow annotations, sarif a SARIF 2.1.0 log; both name files as seen from the working directory.
+  text is in colour on a terminal, unless NO_COLOR is set. --watch checks again whenever a file of the bundle changes, until it is interrupted.`
+
+/** Where findings go: a terminal that shows colours, or anything else. */
+interface Output {
+  readonly isTTY?: boolean
+  hasColors?(): boolean
+}
+
+type Format = (bundle: PreparedBundle, found: readonly Diagnostic[], root: string) => string
+
+const FORMATS: Readonly<Record<string, Format>> = {
+  text: (bundle, found) => {
+    const printed = printDiagnostics(found, { color: wantsColor(process.stdout) })
+    return `${printed === '' ? '' : `${printed}\n`}${verdictOn(bundle)}\n`
+  },
+  json: (_, found) => printDiagnosticsJson(found),
+  github: (bundle, found, root) => `${printDiagnosticsGithub(found, root)}${verdictOn(bundle)}\n`,
+  sarif: (_, found, root) => printDiagnosticsSarif(found, { root, version: packageVersion() }),
+}
+
+/** `countersign check [DIR]`: every finding at once, sorted by place. Exit 3 when the bundle would not be loaded. */
+export async function check(args: readonly string[]): Promise<void> {
+  const options = {
+    format: { type: 'string', default: 'text' },
+    watch: { type: 'boolean', default: false },
+  } as const
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  refuseMore(positionals, 1, CHECK_USAGE)
+  const format = Object.hasOwn(FORMATS, values.format) ? FORMATS[values.format] : undefined
+  if (format === undefined)
+    throw usage(`unknown format \`${values.format}\``, `one of ${Object.keys(FORMATS).join(', ')}`)
+  const directory = positionals[0] ?? DEFAULT_POLICIES
+  const viewOf = (bundle: PreparedBundle): View => {
+    const text = format(bundle, foundIn(bundle), fromHere(directory))
+    return { text, show: () => say(text, bundle) }
+  }
+  if (values.watch) await untilInterrupted(watchPrepared(directory, viewOf))
+  else await viewOf(await prepareDirectory(directory)).show()
+}
+
+function foundIn(bundle: PreparedBundle): readonly Diagnostic[] {
+  return bundle.ok ? bundle.snapshot.diagnostics : bundle.diagnostics
+}
+
+function say(text: string, { ok }: PreparedBundle): void {
+  process.stdout.write(text)
+  process.exitCode = ok ? EXIT.ok : EXIT.doesNotCheck
+}
+
+/** True on a terminal with colours. Node answers no when NO_COLOR is set. */
+export function wantsColor(output: Output): boolean {
+  return output.isTTY === true && output.hasColors?.() === true
+}
+
+/** The directory as seen from the working directory, with forward slashes; empty for the working directory itself. */
+function fromHere(directory: string): string {
+  return relative('', resolve(directory)).replaceAll('\\', '/')
+}
+
+function verdictOn(bundle: PreparedBundle): string {
+  if (!bundle.ok) {
+    const errors = bundle.diagnostics.filter((one) => one.severity === 'error').length
+    return `${count(errors, 'error')}: this bundle would not be loaded`
+  }
+  const { tools, rules, revision, diagnostics } = bundle.snapshot
+  const found = [
+    count(tools.size, 'tool'),
+    count(rules.length, 'rule'),
+    `${count(bundle.results.length, 'test')} passed`,
+    count(diagnostics.length, 'warning'),
+  ]
+  return `fine: ${found.join(', ')}, revision ${revision.slice(0, 12)}`
+}
+
+const count = (number: number, thing: string): string => `${number} ${thing}${number === 1 ? '' : 's'}`

@@ -1,0 +1,83 @@
+import { stat } from 'node:fs/promises'
+import { type Diagnostic, printDiagnostics } from '../../policy/report/diagnostics.ts'
+import { prepareDirectory } from '../../policy/bundle/directory.ts'
+import { prepareRevision, type GitProblem } from '../../policy/bundle/git.ts'
+import type { PreparedBundle } from '../../policy/bundle/load.ts'
+import { DEFAULT_POLICIES } from './check.ts'
+import { CliFailure, EXIT, usage } from '../terminal/failure.ts'
+
+type Sound = Extract<PreparedBundle, { ok: true }>
+
+/**
+ * The bundles OLD and NEW of `diff` and `backtest`, each a directory or a git revision. Undefined when one would not be loaded: that is
+ * said by `say`, and the exit code set.
+ */
+export async function loadTwo(
+  before: string,
+  after: string,
+  say: (text: string) => void,
+): Promise<readonly [Sound, Sound] | undefined> {
+  const soundOr = async (name: string, other: string): Promise<Sound | undefined> => {
+    const bundle = await load(name, other)
+    return bundle.ok ? bundle : refuse(name, bundle.diagnostics, say)
+  }
+  const old = await soundOr(before, after)
+  const current = old && (await soundOr(after, before))
+  return old && current && [old, current]
+}
+
+/** Where findings go that are no answer: to where people read, but not among JSON. */
+export const sayBeside = (format: string): ((text: string) => void) =>
+  format === 'json' ? (text) => console.error(text) : (text) => console.log(text)
+
+function refuse(name: string, found: readonly Diagnostic[], say: (text: string) => void): undefined {
+  say(`\`${name}\` would not be loaded:\n${printDiagnostics(found)}`)
+  process.exitCode = EXIT.doesNotCheck
+  return undefined
+}
+
+async function load(name: string, other: string): Promise<PreparedBundle> {
+  if (await isDirectory(name)) return prepareDirectory(name)
+  const { revision, dir } = await revisionOf(name, other)
+  const read = await prepareRevision(revision, dir, process.cwd())
+  if (!read.ok) throw describe(read.problem, { name, revision, dir })
+  return read.bundle.ok ? withCommit(read.bundle, read.commit) : read.bundle
+}
+
+function withCommit(bundle: Extract<PreparedBundle, { ok: true }>, commit: string): PreparedBundle {
+  const { ir } = bundle
+  return { ...bundle, ir: { ...ir, head: { ...ir.head, commit } } }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+}
+
+/** `REVISION:PATH` as git means it; of a bare revision the directory that the other argument names. */
+async function revisionOf(
+  name: string,
+  other: string,
+): Promise<{ readonly revision: string; readonly dir: string }> {
+  const colon = name.indexOf(':')
+  if (colon >= 0) return { revision: name.slice(0, colon), dir: name.slice(colon + 1) }
+  const dir = (await isDirectory(other)) ? other : DEFAULT_POLICIES
+  return { revision: name, dir: dir.startsWith('../') || dir.startsWith('../../') ? dir : `./${dir}` }
+}
+
+function describe(
+  problem: GitProblem,
+  { name, revision, dir }: { readonly name: string; readonly revision: string; readonly dir: string },
+): CliFailure {
+  if (problem === 'no-git')
+    return new CliFailure(
+      `\`${name}\` is no directory, and git, which would know it as a revision, is not installed`,
+    )
+  if (problem === 'no-revision') return usage(`\`${name}\` is neither a directory nor a git revision`)
+  if (problem === 'no-directory') return usage(`revision \`${revision}\` has no directory \`${dir}\``)
+  if (problem === 'has-links')
+    return new CliFailure(`\`${name}\` holds links, which are followed in a directory only`)
+  return new CliFailure(`git could not read \`${name}\``)
+}

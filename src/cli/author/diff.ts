@@ -1,0 +1,46 @@
+import { parseArgs } from 'node:util'
+import { diffBundles, type BundleDiff } from '../../policy/diff/diff.ts'
+import { printMarkdown } from '../../policy/diff/markdown.ts'
+import { printDiff } from '../../policy/diff/print.ts'
+import { loosens, changes } from '../../policy/diff/gate.ts'
+import { DEFAULT_POLICIES } from './check.ts'
+import { EXIT, refuseMore, usage } from '../terminal/failure.ts'
+import { loadTwo, sayBeside } from './compare-bundles.ts'
+import { jsonOf, visible } from '../terminal/visible-text.ts'
+
+export const DIFF_USAGE = `countersign diff OLD [NEW] [--fail-on loosens|changes] [--format text|json|markdown]
+
+  What the bundle NEW (./policies unless said) decides otherwise than OLD. Each is a directory or a git revision:
+  main~1 (the other argument, or ./policies, is the directory in it) or origin/main:policies.
+  Exits 5 with --fail-on loosens when anything is loosened, or changed in a way that has no order;
+  with --fail-on changes when anything differs; 3 when a bundle would not be loaded.`
+
+const PRINTERS: Readonly<Record<string, (diff: BundleDiff) => string>> = {
+  text: (diff) => visible(printDiff(diff)),
+  json: (diff) => jsonOf(diff),
+  markdown: (diff) => visible(printMarkdown(diff)),
+}
+const GATES: Readonly<Record<string, (diff: BundleDiff) => boolean>> = { loosens, changes }
+
+/** `countersign diff OLD NEW`: the semantic difference of two bundles. Exit 5 when `--fail-on` says so. */
+export async function diff(args: readonly string[]): Promise<void> {
+  const options = { format: { type: 'string', default: 'text' }, 'fail-on': { type: 'string' } } as const
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  refuseMore(positionals, 2, DIFF_USAGE)
+  const [before, after = DEFAULT_POLICIES] = positionals
+  if (before === undefined) throw usage('name two bundles', DIFF_USAGE)
+  const print = choose(PRINTERS, values.format, '--format')
+  const fails = values['fail-on'] === undefined ? undefined : choose(GATES, values['fail-on'], '--fail-on')
+  const bundles = await loadTwo(before, after, sayBeside(values.format))
+  if (bundles === undefined) return
+  const found = await diffBundles(...bundles)
+  console.log(print(found))
+  if (fails?.(found) === true) process.exitCode = EXIT.changed
+}
+
+function choose<T>(known: Readonly<Record<string, T>>, name: string, flag: string): T {
+  const found = Object.hasOwn(known, name) ? known[name] : undefined
+  if (found === undefined)
+    throw usage(`\`${name}\` is not a value of ${flag}`, `one of ${Object.keys(known).join(', ')}`)
+  return found
+}

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import { parseRequest } from '../../contract/strict-json.ts'
+import type { ExplainRequest } from '../../policy/evaluate/explain-request.ts'
+import { showHidden } from '../../policy/language/text.ts'
+import { usage } from '../terminal/failure.ts'
+import { PACKAGE_ROOT } from '../../system/package.ts'
+
+/** The gateway holds `POST /api/admin/policies/explain` to this document: one request does for both. */
+const DOCUMENT = new URL('schemas/openapi.json', PACKAGE_ROOT)
+
+/** The request in a file, or of standard input. @throws CliFailure that names every member that does not fit */
+export async function readRequest(file: string): Promise<ExplainRequest> {
+  const request = parse(file, await contentOf(file))
+  const problems = problemsOf(request)
+  if (problems.length > 0) throw usage(`\`${file}\` is not a request to explain: ${problems.join('; ')}`)
+  return request as ExplainRequest
+}
+
+async function contentOf(file: string): Promise<Uint8Array> {
+  try {
+    return file === '-' ? await buffer(process.stdin) : await readFile(file)
+  } catch (cause) {
+    throw usage(`cannot read \`${file}\`: ${(cause as Error).message}`)
+  }
+}
+
+/** As the gateway reads a body: what it would refuse must not be explained as if it were decided. */
+function parse(file: string, content: Uint8Array): unknown {
+  try {
+    return parseRequest(content)
+  } catch (cause) {
+    const why = showHidden((cause as Error).message).replaceAll(/\s+/g, ' ')
+    throw usage(`\`${file}\` is not JSON as the gateway takes it: ${why}`)
+  }
+}
+
+function problemsOf(request: unknown): readonly string[] {
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    // callOfRequest reads the time, which is the only member with a format.
+    validateFormats: false,
+    meta: false,
+    validateSchema: false,
+    ownProperties: true,
+  })
+  ajv.addSchema(JSON.parse(readFileSync(DOCUMENT, 'utf8')) as object, 'api')
+  const fits = ajv.compile({ $ref: 'api#/components/schemas/ExplainRequest' })
+  return fits(request) ? [] : (fits.errors ?? []).map(describe)
+}
+
+/** Errors about a member that is missing or too many name that member. */
+function describe({ keyword, instancePath, params, message }: ErrorObject): string {
+  const { additionalProperty, missingProperty, allowedValues } = params as {
+    additionalProperty?: string
+    missingProperty?: string
+    allowedValues?: readonly unknown[]
+  }
+  const member = additionalProperty ?? missingProperty
+  const path = [...instancePath.split('/').slice(1), ...(member === undefined ? [] : [member])].join('.')
+  const name = path === '' ? 'it' : `\`${showHidden(path).replaceAll(/\s/g, ' ')}\``
+  if (keyword === 'additionalProperties') return `${name} is not a member of it`
+  if (keyword === 'required') return `${name} is missing`
+  if (keyword === 'enum') return `${name} must be one of ${allowedValues?.join(', ') ?? ''}`
+  if (keyword === 'pattern' && path === 'agent') return `${name} must be TENANT/AGENT`
+  return `${name} ${message ?? 'does not fit'}`
+}

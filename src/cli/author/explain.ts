@@ -1,0 +1,67 @@
+import { parseArgs } from 'node:util'
+import type { CompiledSnapshot } from '../../policy/evaluate/compile.ts'
+import { printDiagnostics } from '../../policy/report/diagnostics.ts'
+import { prepareDirectory } from '../../policy/bundle/directory.ts'
+import { explainOutcome, type Explanation, printExplanation } from '../../policy/evaluate/explain.ts'
+import {
+  callOfRequest,
+  type ExplainRequest,
+  strangersIn,
+  usedOf,
+} from '../../policy/evaluate/explain-request.ts'
+import { callUnder } from '../../policy/language/limits.ts'
+import { DEFAULT_POLICIES } from './check.ts'
+import { readRequest } from './explain-request.ts'
+import { EXIT, oneOf, refuseMore, usage } from '../terminal/failure.ts'
+import { sayBeside } from './compare-bundles.ts'
+import { jsonOf, visible } from '../terminal/visible-text.ts'
+
+export const EXPLAIN_USAGE = `countersign explain [DIR] REQUEST.json [--format text|json]
+
+  REQUEST.json is the body of an evaluation (- for standard input); beside it may stand
+  "agent" (TENANT/AGENT), "task" ({workflow, label, subject, tools, labels}), "agent_history" ({tools, labels}),
+  "used" ({LIMIT: amount}) and "time" (RFC 3339).
+  An "agent" that is not in the directory, or not permitted the tool, is rejected; without one the tool is taken to be permitted.`
+
+/** `countersign explain [DIR] REQUEST.json`: the decision, and for each rule what it read and why it fired or not. */
+export async function explain(args: readonly string[]): Promise<void> {
+  const options = {
+    format: { type: 'string', default: 'text' },
+    json: { type: 'boolean', default: false },
+  } as const
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  refuseMore(positionals, 2, EXPLAIN_USAGE)
+  // --json is how this was first said.
+  const format = values.json ? 'json' : oneOf(values.format, ['text', 'json'], '--format')
+  const [dir, file] = positionals.length > 1 ? positionals : [DEFAULT_POLICIES, positionals[0]]
+  if (file === undefined) throw usage('name a request', EXPLAIN_USAGE)
+  const bundle = await prepareDirectory(dir ?? DEFAULT_POLICIES)
+  if (!bundle.ok) {
+    sayBeside(format)(printDiagnostics(bundle.diagnostics))
+    process.exitCode = EXIT.doesNotCheck
+    return
+  }
+  const explanation = await explainIn(bundle.snapshot, await readRequest(file))
+  console.log(format === 'json' ? jsonOf(explanation) : visible(printExplanation(explanation)))
+}
+
+/** An agent that the request names is held to the directory before the payload is looked at, as by the gateway; no rule is asked then. */
+async function explainIn(snapshot: CompiledSnapshot, request: ExplainRequest): Promise<Explanation> {
+  const call = callOfRequest(request, Date.now())
+  if (call === undefined) throw usage('`time` must be a date and time as RFC 3339 has it')
+  if (request.agent !== undefined && !snapshot.mayUse(call.tenant, call.agent, call.tool))
+    return explainOutcome(snapshot.revision, await snapshot.decide(call), {})
+  const misfits = snapshot.checkPayload(call.tool, call.payload)
+  if (misfits.length > 0) {
+    const places = misfits.map(({ pointer, message }) => `${pointer === '' ? 'payload' : pointer} ${message}`)
+    throw usage(`the payload does not fit the contract of \`${call.tool}\`: ${places.join('; ')}`)
+  }
+  const strangers = strangersIn(request, snapshot)
+  if (strangers.length > 0) {
+    const names = strangers.map((id) => `\`${visible(id)}\``).join(', ')
+    const limits = snapshot.limitsOf(call.tool).map(({ id }) => id)
+    const hint = limits.length > 0 ? `it has ${limits.join(', ')}` : undefined
+    throw usage(`\`used\` names what is no limit of \`${call.tool}\`: ${names}`, hint)
+  }
+  return snapshot.explain(callUnder(call, await snapshot.judge(call), usedOf(request)))
+}

@@ -1,0 +1,83 @@
+import { access, chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { BundleText } from '../../policy/check/check.ts'
+import { printDiagnostics } from '../../policy/report/diagnostics.ts'
+import { readBundle } from '../../policy/bundle/directory.ts'
+import { formatFile } from '../../policy/yaml/format.ts'
+import { LOCK_FILE } from '../../policy/bundle/lock.ts'
+import { DEFAULT_POLICIES } from './check.ts'
+import { cannotWrite, EXIT, refuseMore } from '../terminal/failure.ts'
+import { onOneLine } from '../terminal/visible-text.ts'
+
+export const FMT_USAGE = `countersign fmt [DIR] [--check]
+
+  Puts the keys of every file in the order of the grammar and removes blanks at the end of lines. Comments move with what they are
+  about; what a file means never changes. --check writes nothing and exits 5 when a file would change. A file
+  that does not parse stays as it is: exit 3.`
+
+/** `countersign fmt [DIR]`: every file of the bundle in the order of the grammar. */
+export async function fmt(args: readonly string[]): Promise<void> {
+  const options = { check: { type: 'boolean', default: false } } as const
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  refuseMore(positionals, 1, FMT_USAGE)
+  const dir = positionals[0] ?? DEFAULT_POLICIES
+  const read = await readBundle(dir, { ignoreLock: true })
+  if (!read.ok) return refuse(printDiagnostics(read.diagnostics))
+  let changed = 0
+  for (const file of read.texts) {
+    const result = formatFile(file)
+    if (!result.ok) refuse(printDiagnostics(result.diagnostics))
+    else if (result.text !== file.text) {
+      changed++
+      if (!values.check) await replaceFile(dir, { path: file.path, text: result.text })
+      console.log(onOneLine(`${values.check ? 'would change' : 'changed'} ${file.path}`))
+    }
+  }
+  if (changed === 0) return
+  if (values.check) process.exitCode ??= EXIT.changed
+  else if (await hasLock(dir)) console.log(`${LOCK_FILE} says otherwise now: run \`countersign lock\``)
+}
+
+function hasLock(dir: string): Promise<boolean> {
+  return access(join(dir, LOCK_FILE)).then(
+    () => true,
+    () => false,
+  )
+}
+
+function refuse(findings: string): void {
+  console.error(findings)
+  process.exitCode = EXIT.doesNotCheck
+}
+
+/**
+ * In one step: who reads the directory meanwhile sees the old file or the new one. Names with a dot in front are no part of a bundle.
+ * Whoever could read the old file can read the new one, and nobody else.
+ */
+export async function replaceFile(dir: string, { path, text }: BundleText): Promise<void> {
+  try {
+    const target = await realpath(join(dir, path)).catch(() => join(dir, path))
+    const fresh = join(dirname(target), `.${basename(target)}.${process.pid}`)
+    try {
+      await writeLike(target, fresh, text)
+      await rename(fresh, target)
+    } catch (error) {
+      await rm(fresh, { force: true })
+      throw error
+    }
+  } catch (cause) {
+    throw cannotWrite(path, cause)
+  }
+}
+
+/** Writes `fresh` with the owner, as far as the system lets us, and the mode of `old`, when there is one. */
+async function writeLike(old: string, fresh: string, text: string): Promise<void> {
+  const like = await stat(old).catch(() => undefined)
+  if (like === undefined) return writeFile(fresh, text)
+  await writeFile(fresh, text, { mode: 0o600 })
+  await chown(fresh, like.uid, like.gid).catch(() => undefined)
+  await chmod(fresh, like.mode & MODE_BITS)
+}
+
+const MODE_BITS = 0o777

@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { printDiagnostics } from '../../policy/report/diagnostics.ts'
+import { readBundle } from '../../policy/bundle/directory.ts'
+import { LOCK_FILE, printLock } from '../../policy/bundle/lock.ts'
+import { DEFAULT_POLICIES } from './check.ts'
+import { EXIT, refuseMore } from '../terminal/failure.ts'
+import { replaceFile } from './fmt.ts'
+
+export const LOCK_USAGE = `countersign lock [DIR]
+
+  Writes DIR/${LOCK_FILE}: the SHA-256 of every policy file. Whenever it is there, every load (and check, test, ...) refuses the bundle
+  when a file is missing, too many, or another one. Run it again after every change that is meant.`
+
+/** `countersign lock [DIR]`: the manifest of the bundle as it is now. Exit 3 when the files cannot be read. */
+export async function lock(args: readonly string[]): Promise<void> {
+  const { positionals } = parseArgs({ args: [...args], options: {}, allowPositionals: true })
+  refuseMore(positionals, 1, LOCK_USAGE)
+  const dir = positionals[0] ?? DEFAULT_POLICIES
+  const read = await readBundle(dir, { ignoreLock: true })
+  if (!read.ok) {
+    console.error(printDiagnostics(read.diagnostics))
+    process.exitCode = EXIT.doesNotCheck
+    return
+  }
+  const files = read.texts.map(({ path, text }) => ({
+    path,
+    sha256: createHash('sha256').update(text).digest('hex'),
+  }))
+  await replaceFile(dir, { path: LOCK_FILE, text: printLock(files) })
+  console.log(`wrote ${join(dir, LOCK_FILE)}: ${files.length} files`)
+}

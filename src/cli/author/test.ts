@@ -1,0 +1,69 @@
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { printDiagnostics } from '../../policy/report/diagnostics.ts'
+import { prepareDirectory } from '../../policy/bundle/directory.ts'
+import {
+  printJunit,
+  printSuite,
+  reportSuite,
+  untestedRules,
+  type SuiteReport,
+} from '../../policy/tests/report.ts'
+import { DEFAULT_POLICIES } from './check.ts'
+import { cannotWrite, EXIT, oneOf, refuseMore, type ExitCode } from '../terminal/failure.ts'
+import { untilInterrupted, type Watching, watchPrepared } from './watch.ts'
+
+export const TEST_USAGE = `countersign test [DIR] [--allow-untested] [--format text|json] [--junit FILE] [--watch]
+
+  Runs the tests inside the rule files and counts, rule by rule, how many of them fire it. Exits 4 when a test fails, or when
+  a rule is fired by none and --allow-untested is not given. --junit writes the results as JUnit XML too. --watch runs
+  again whenever a file of the bundle changes, until it is interrupted.`
+
+const OPTIONS = {
+  'allow-untested': { type: 'boolean', default: false },
+  format: { type: 'string', default: 'text' },
+  junit: { type: 'string' },
+  watch: { type: 'boolean', default: false },
+} as const
+
+/** `countersign test [DIR]`: the tests inside the rule files, and how many of them fire each rule. Exit 4 when one fails. */
+export async function test(args: readonly string[]): Promise<void> {
+  const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  refuseMore(positionals, 1, TEST_USAGE)
+  const dir = positionals[0] ?? DEFAULT_POLICIES
+  const format = oneOf(values.format, ['text', 'json'], '--format')
+  const show = async (report: SuiteReport): Promise<void> => {
+    console.log(format === 'json' ? JSON.stringify(report, null, 2) : textOf(report))
+    if (values.junit !== undefined) await writeReport(values.junit, printJunit(report))
+    process.exitCode = exitOf(report, values['allow-untested'])
+  }
+  if (values.watch) return untilInterrupted(watchSuite(dir, show))
+  await show(reportSuite(await prepareDirectory(dir)))
+}
+
+/** Runs the tests of a bundle at once, and again after each change of its files. */
+export function watchSuite(dir: string, show: (report: SuiteReport) => Promise<void>): Watching {
+  return watchPrepared(dir, (bundle) => {
+    const report = reportSuite(bundle)
+    const text = JSON.stringify([report, bundle.ok && bundle.snapshot.revision])
+    return { text, show: () => show(report) }
+  })
+}
+
+function textOf(report: SuiteReport): string {
+  const found = report.ok ? '' : `${printDiagnostics(report.diagnostics)}\n`
+  // Nothing was run, so there is nothing to count.
+  return report.tests.length === 0 && !report.ok ? found.trimEnd() : `${found}${printSuite(report).trimEnd()}`
+}
+
+async function writeReport(file: string, text: string): Promise<void> {
+  await writeFile(file, text).catch((cause: unknown) => {
+    throw cannotWrite(file, cause)
+  })
+}
+
+function exitOf(report: SuiteReport, allowUntested: boolean): ExitCode {
+  if (report.failed > 0) return EXIT.testsFailed
+  if (!report.ok) return EXIT.doesNotCheck
+  return untestedRules(report).length > 0 && !allowUntested ? EXIT.testsFailed : EXIT.ok
+}

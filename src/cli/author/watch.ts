@@ -1,0 +1,58 @@
+import { prepareDirectory } from '../../policy/bundle/directory.ts'
+import { type BundleWatch, watchBundle } from '../../policy/bundle/watch.ts'
+import type { LoadResult, PreparedBundle } from '../../policy/bundle/load.ts'
+import { endAfterLastWords } from '../terminal/last-words.ts'
+import { STOP_SIGNALS } from '../terminal/signals.ts'
+
+/** What is to be said of a bundle as it lies there. */
+export interface View {
+  /** The same text is not said twice in a row: a directory that cannot be read is tried again and again. */
+  readonly text: string
+  readonly show: () => Promise<void> | void
+}
+
+export interface Watching extends BundleWatch {
+  /** Rejects with what kept a view from being shown. It is told to nobody else. */
+  readonly fault: Promise<never>
+}
+
+/** Looks at a bundle at once, and again after each change of its files. */
+export function watchPrepared(dir: string, viewOf: (bundle: PreparedBundle) => View): Watching {
+  const { promise: fault, reject } = rejectable()
+  let shown: string | undefined
+  const load = async (): Promise<LoadResult> => {
+    try {
+      const bundle = await prepareDirectory(dir)
+      const { text, show } = viewOf(bundle)
+      if (text !== shown) await show()
+      shown = text
+      return bundle
+    } catch (error) {
+      reject(error)
+      throw error
+    }
+  }
+  return { ...watchBundle(dir, { load, onLoaded: () => undefined, onFailed: () => undefined }), fault }
+}
+
+/** A promise that only others can reject; unheard until somebody waits for it. */
+function rejectable(): { readonly promise: Promise<never>; readonly reject: (cause: unknown) => void } {
+  let reject: (cause: unknown) => void = () => undefined
+  const promise = new Promise<never>((_, refuse) => (reject = refuse))
+  promise.catch(() => undefined)
+  return { promise, reject }
+}
+
+/** Until Ctrl-C, or until nobody reads what is said any more. @throws what kept a view from being shown */
+export async function untilInterrupted(watch: Watching): Promise<void> {
+  const interrupted = new Promise<void>((resolve) => {
+    for (const signal of STOP_SIGNALS) process.once(signal, () => resolve())
+    process.stdout.once('error', () => resolve())
+  })
+  try {
+    await Promise.race([interrupted, watch.fault])
+  } finally {
+    await watch.close()
+    endAfterLastWords()
+  }
+}

@@ -1,0 +1,195 @@
+import { defined } from '../../contract/defined.ts'
+import type { FieldError, Problem } from '../../contract/errors.ts'
+import { CliFailure, usage } from '../terminal/failure.ts'
+import { visible } from '../terminal/visible-text.ts'
+
+/**
+ * How the command line reaches a running gateway: its own public API. `holds` is a member that each such answer has: other programs answer 200 in JSON to whatever they
+ * are asked, and nothing was done then.
+ */
+export interface Api {
+  get<T>(path: string, holds: string & keyof T): Promise<T>
+  /** `timeoutMs`: for what takes long. */
+  post<T>(path: string, holds: string & keyof T, body?: object, timeoutMs?: number): Promise<T>
+  /** For what has no answer but that it was done. */
+  act(path: string, body?: object): Promise<void>
+  delete(path: string): Promise<void>
+  /** The answer as it comes: for NDJSON of any length. */
+  stream(path: string): Promise<AsyncIterable<Uint8Array>>
+}
+
+const NO_CONTENT = 204
+const NDJSON = /^application\/x-ndjson\b/
+const TIMEOUT_MS = 15_000
+/** For an export: as long as it takes to send a page. */
+const STREAM_TIMEOUT_MS = 600_000
+
+interface CallOptions {
+  readonly body?: object | undefined
+  readonly timeoutMs?: number
+}
+
+/** @throws CliFailure for an address that is none, also when it is used: for a refusal, and for no answer or one that the API does not give */
+export function createApi(url: string, key: string): Api {
+  const base = baseOf(url)
+  const call = async (method: string, path: string, { body, timeoutMs = TIMEOUT_MS }: CallOptions = {}) => {
+    const init: RequestInit = {
+      method,
+      headers: {
+        authorization: `Bearer ${checkedKey(key)}`,
+        ...(body ? { 'content-type': 'application/json' } : {}),
+      },
+      // a POST that follows one becomes a GET, and what it gets is no answer to what was asked
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    }
+    const response = await fetch(`${base}${path}`, init).catch((cause: unknown) => {
+      throw silent(url, { method, timeoutMs }, cause)
+    })
+    if (!response.ok) throw await refusal(response, url)
+    return response
+  }
+  const read = async <T>(response: Response, holds: string): Promise<T> => {
+    const answer = objectIn(await textOf(response, url))
+    if (answer === undefined || !Object.hasOwn(answer, holds)) throw foreign(response, url)
+    return answer as T
+  }
+  const act = async (method: string, path: string, body?: object): Promise<void> => {
+    const response = await call(method, path, { body })
+    // a key is not revoked because somebody says 200
+    if (response.status !== NO_CONTENT) throw foreign(response, url)
+  }
+  return {
+    get: async <T>(path: string, holds: string) => read<T>(await call('GET', path), holds),
+    post: async <T>(path: string, holds: string, body?: object, timeoutMs?: number) =>
+      read<T>(await call('POST', path, { body, ...defined({ timeoutMs }) }), holds),
+    act: (path, body) => act('POST', path, body),
+    delete: (path) => act('DELETE', path),
+    stream: async (path) => {
+      const response = await call('GET', path, { timeoutMs: STREAM_TIMEOUT_MS })
+      if (!NDJSON.test(response.headers.get('content-type') ?? '')) throw foreign(response, url)
+      return streamOf(response, url)
+    },
+  }
+}
+
+/**
+ * With its path, which a proxy may want: as the SDK and the Python client have it. Credentials in an address would be in every message about it; and fetch takes none.
+ */
+function baseOf(url: string): string {
+  const {
+    protocol = '',
+    username = '',
+    password = '',
+    search = '',
+    hash = '',
+  } = URL.canParse(url) ? new URL(url) : {}
+  if (!/^https?:$/.test(protocol) || `${username}${password}${search}${hash}` !== '')
+    throw usage(
+      'the address of the gateway is no http or https address, or holds credentials or a query',
+      'such as http://127.0.0.1:8787, in --url or COUNTERSIGN_URL',
+    )
+  return url.trim().replace(/\/+$/, '')
+}
+
+/** What fits in no header is shown by the error of fetch, and is not about the gateway. */
+function checkedKey(key: string): string {
+  if (!/^[\t -~]+$/.test(key.trim()))
+    throw usage('the key holds characters that no key holds', 'look at the variable that it comes from')
+  return key.trim()
+}
+
+interface Unanswered {
+  readonly method: string
+  readonly timeoutMs: number
+}
+
+/** Nothing was sent, for there was no connection. What has no code fetch itself would not ask. */
+const UNREACHED =
+  /^(|ECONNREFUSED|ENOTFOUND|EAI_\w+|E(HOST|NET)UNREACH|UND_ERR_CONNECT_TIMEOUT|EPROTO|ERR_SSL_\w+)$/
+const DISTRUSTED = /CERT|SIGNATURE/
+
+/** Nobody is there, or nobody whom this machine trusts: the one is mended at the gateway, the other here. Otherwise nobody knows what became of it. */
+function silent(url: string, { method, timeoutMs }: Unanswered, error: unknown): CliFailure {
+  const { code = '', message, name } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
+  const why = name === 'TimeoutError' ? `within ${timeoutMs / 1_000} s` : `(${code || message})`
+  return new CliFailure(`no answer from the gateway at ${url} ${why}`, {
+    hint: hintFor(method, code),
+    cause: error,
+  })
+}
+
+function hintFor(method: string, code: string): string {
+  if (DISTRUSTED.test(code))
+    return 'its certificate is not accepted here: NODE_EXTRA_CA_CERTS names a file with the authority that signed it'
+  if (method !== 'GET' && !UNREACHED.test(code))
+    return 'it may be done all the same: look before you ask again'
+  return 'start it with `countersign serve`, or name another with --url or COUNTERSIGN_URL'
+}
+
+function textOf(response: Response, url: string): Promise<string> {
+  return response.text().catch((cause: unknown) => {
+    throw brokenOff(url, cause)
+  })
+}
+
+const brokenOff = (url: string, cause: unknown, hint?: string): CliFailure =>
+  new CliFailure(`the answer of the gateway at ${url} broke off`, { cause, hint })
+
+/** Undefined for what is no JSON object. */
+function objectIn(text: string): object | undefined {
+  try {
+    const value = JSON.parse(text) as unknown
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const foreign = ({ status, headers }: Response, url: string): CliFailure => {
+  const location = headers.get('location')
+  const said = location === null ? `status ${status}` : `status ${status}, to ${visible(location)}`
+  return new CliFailure(`what answers at ${url} is no gateway, or stands before one: ${said}`, {
+    hint: 'name the gateway with --url or COUNTERSIGN_URL',
+  })
+}
+
+/** The members of a problem (RFC 9457) are taken for what they should be, and for nothing else. */
+async function refusal(response: Response, url: string): Promise<CliFailure> {
+  const problem = objectIn(await textOf(response, url)) as Partial<Record<keyof Problem, unknown>> | undefined
+  const { code, title = code, detail = title, errors = [] } = problem ?? {}
+  if (![code, title, detail].every(isText) || !Array.isArray(errors) || !errors.every(isPlace))
+    return foreign(response, url)
+  const [known, named, told] = [code, title, detail] as [string, string, string]
+  const places = errors.map(({ pointer, message }) => `  ${pointer} ${message}`)
+  // some refusals have nothing to say beyond their title
+  const said = told.toLowerCase() === named.toLowerCase() ? named : `${named}: ${told}`
+  const hint = HINTS.get(known)
+  return new CliFailure([said, ...places].join('\n'), { hint, code: known })
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+function isPlace(one: unknown): one is FieldError {
+  const { pointer, message } = (one ?? {}) as Partial<Record<keyof FieldError, unknown>>
+  return isText(pointer) && isText(message)
+}
+
+const HINTS: ReadonlyMap<string, string> = new Map([
+  ['unauthenticated', 'the key is missing, revoked, or of another kind (admin, reviewer, agent)'],
+  [
+    'sign_in_required',
+    'sign in to the console: an administrator prints a link with `countersign login-link TENANT/NAME`',
+  ],
+  ['stale_revision', 'the agent has revised its call: `countersign review show` it again'],
+])
+
+async function* streamOf({ body }: Response, url: string): AsyncGenerator<Uint8Array> {
+  try {
+    if (body !== null) for await (const chunk of body) yield chunk
+  } catch (cause) {
+    // What broke off must not pass for the whole.
+    throw brokenOff(url, cause, 'what was printed is not whole: throw it away, and try again')
+  }
+}

@@ -1,0 +1,57 @@
+import { parseArgs } from 'node:util'
+import type { LoginLink } from '../../contract/session.ts'
+import { type Api, createApi } from './api-client.ts'
+import { reachAsAdmin } from './credentials.ts'
+import { usage } from '../terminal/failure.ts'
+
+const OPTIONS = `  --url URL   the gateway (COUNTERSIGN_URL)
+  --json      print the API's answer
+
+Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.`
+
+export const LOGIN_LINK_USAGE = `countersign login-link TENANT/REVIEWER
+
+  Prints a link that signs the reviewer in to the console: once, within ten minutes. Whoever has it is the reviewer, so
+  hand it over as you would a password.
+
+${OPTIONS}`
+
+export const SIGN_OUT_USAGE = `countersign sign-out TENANT/REVIEWER
+
+  Ends all sessions of the reviewer at once, and the links nobody has used yet. A key stays: \`countersign keys revoke\`.
+
+${OPTIONS}`
+
+export async function loginLink(args: readonly string[]): Promise<void> {
+  const { api, path, name, json } = reach(args, LOGIN_LINK_USAGE)
+  const link = await api.post<LoginLink>(`${path}/login-link`, 'url')
+  if (json) return console.log(JSON.stringify(link, null, 2))
+  console.log(link.url)
+  console.error(`signs in ${name} once, until ${link.expires_at}. It is shown once.`)
+}
+
+export async function signOut(args: readonly string[]): Promise<void> {
+  const { api, path, name, json } = reach(args, SIGN_OUT_USAGE)
+  await api.delete(`${path}/sessions`)
+  console.log(json ? '{}' : `${name} is signed out everywhere`)
+}
+
+interface Reached {
+  readonly api: Api
+  /** Of the reviewer in the admin API. */
+  readonly path: string
+  readonly name: string
+  readonly json: boolean
+}
+
+function reach(args: readonly string[], help: string): Reached {
+  const options = { url: { type: 'string' }, json: { type: 'boolean', default: false } } as const
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  const [name = '', ...more] = positionals
+  const [tenant, id, rest] = name.split('/')
+  if (!tenant || !id || rest !== undefined || more.length > 0)
+    throw usage(`\`${positionals.join(' ')}\` is not TENANT/REVIEWER`, help)
+  const { url, key } = reachAsAdmin(values.url)
+  const path = `/api/admin/reviewers/${encodeURIComponent(tenant)}/${encodeURIComponent(id)}`
+  return { api: createApi(url, key), path, name, json: values.json }
+}

@@ -1,0 +1,111 @@
+import type { ThreadList, ThreadSummary, ThreadView } from '../../contract/reviewer.ts'
+import type { Me } from '../../contract/session.ts'
+import { setIn, visible } from '../terminal/visible-text.ts'
+
+/** Terminal views of threads. Whatever anybody wrote is printed with control and bidi characters made visible, and further in than what is said of it. */
+
+/** Said of a record that is broken. */
+export const UNREADABLE = 'cannot be read; `countersign store check` says more'
+
+export function printThreadList({ threads, next_cursor, unreadable = [] }: ThreadList, me: Me): string {
+  if (threads.length === 0 && unreadable.length === 0) return 'no thread waits for anybody'
+  const lines = threads.flatMap((thread) => [headline(thread), `  ${setIn(thread.message)}`])
+  const more =
+    next_cursor === undefined
+      ? []
+      : ['(there are more: choose by --status, --tool, --risk or --agent, or look into the console)']
+  const broken = unreadable.map((thread) => `${thread}  ${UNREADABLE}`)
+  return visible(
+    [...lines, ...broken, ...more, '', `you are ${me.name} (${me.groups.join(', ') || 'no group'})`].join(
+      '\n',
+    ),
+  )
+}
+
+function headline(thread: ThreadSummary): string {
+  const { given, required } = thread.approvals
+  const waits =
+    thread.status === 'pending_review'
+      ? `${given}/${required} approvals from ${[thread.groups.join(' + '), ...thread.escalated_to].join(' or ')}`
+      : thread.status
+  return `${thread.thread_id}  ${thread.risk.toUpperCase()}  ${thread.tool_name}  by ${thread.agent}  ${waits}${until(thread)}`
+}
+
+function until(thread: { status: string; deadline?: string }): string {
+  return thread.status === 'pending_review' && thread.deadline !== undefined
+    ? `, until ${thread.deadline}`
+    : ''
+}
+
+export function printThread(view: ThreadView): string {
+  const lines = [
+    `${view.thread_id}   ${view.status}, revision ${view.revision}${until(view)}`,
+    '',
+    `${view.tool_name}   ${setIn(view.tool_description ?? '')}`,
+    `by ${view.agent}, task ${setIn(view.task_id)}`,
+    '',
+    'What policy says',
+    `  risk ${view.risk} (policy alone: ${view.policy_risk})${view.reversibility === undefined ? '' : `, ${view.reversibility}`}`,
+    ...view.rules.map(
+      (rule) =>
+        `  ${rule.mode === 'shadow' ? '(shadow) ' : ''}${rule.id}  ${rule.reason}  ${rule.file}:${rule.line}`,
+    ),
+    '',
+    'What would run',
+    indent(JSON.stringify(view.payload, null, 2)),
+    '',
+    ...claims(view),
+    ...warnings(view),
+    ...votes(view),
+    'Who decides',
+    ...view.seats.map(
+      (seat) => `  ${seat.filled_by.length}/${seat.approvals} ${seat.group}${escalated(seat)}${by(seat)}`,
+    ),
+    `  can still vote: ${view.who_can_vote.map((one) => one.name).join(', ') || 'nobody'}`,
+    `  you: ${view.can_vote.allowed ? 'may vote' : (view.can_vote.reason ?? 'may not vote')}`,
+  ]
+  return visible(lines.join('\n'))
+}
+
+const by = (seat: ThreadView['seats'][number]): string =>
+  seat.filled_by.length > 0 ? ` (${seat.filled_by.join(', ')})` : ''
+const escalated = (seat: ThreadView['seats'][number]): string =>
+  seat.escalated_to.length > 0 ? ` or ${seat.escalated_to.join(', ')}` : ''
+
+function claims(view: ThreadView): string[] {
+  const { subject, preview, summary, workflow_name, task_label, risk_level } = view
+  const said = {
+    subject,
+    preview,
+    summary: summary?.join('\n'),
+    workflow: workflow_name,
+    label: task_label,
+    risk: risk_level,
+  }
+  const lines = Object.entries(said).flatMap(([name, text]) =>
+    text === undefined ? [] : [`  ${name}: ${setIn(text)}`],
+  )
+  return lines.length === 0 ? [] : ['What the agent claims', ...lines, '']
+}
+
+function warnings(view: ThreadView): string[] {
+  if (view.warnings.length === 0) return []
+  const lines = view.warnings.map(
+    ({ place, message, words }) => `  ${setIn(place)}: ${[message, ...words].join(' ')}`,
+  )
+  return ['Look twice', ...lines, '']
+}
+
+function votes(view: ThreadView): string[] {
+  if (view.votes.length === 0) return []
+  const lines = view.votes.map((vote) => {
+    const gone = vote.void ? ` (revision ${vote.revision}, void)` : ''
+    const comment = vote.comment === undefined ? '' : `: ${setIn(vote.comment)}`
+    return `  ${vote.name ?? vote.reviewer} ${vote.decision}${gone}${comment}`
+  })
+  return ['Votes', ...lines, '']
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, '  ')
+}

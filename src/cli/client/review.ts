@@ -1,0 +1,153 @@
+import { parseArgs } from 'node:util'
+import type { ThreadList, ThreadView } from '../../contract/reviewer.ts'
+import type { Me } from '../../contract/session.ts'
+import { type Api, createApi } from './api-client.ts'
+import { reachAsReviewer } from './credentials.ts'
+import { refuseMore, refuseOptions, usage, wholeNumber } from '../terminal/failure.ts'
+import { printThread, printThreadList } from './print-thread.ts'
+import { jsonOf } from '../terminal/visible-text.ts'
+
+export const REVIEW_USAGE = `countersign review <command>
+
+  list [--status STATUS] [--tool NAME] [--risk LEVEL] [--agent ID]   threads, waiting ones by default
+  show THREAD                                                         everything about one thread
+  approve THREAD [-m COMMENT]                                         vote; of a thread that was revised, on the --revision you looked at
+  reject THREAD [-m COMMENT]
+  request-changes THREAD -m COMMENT                                   the agent gets the comment and may revise
+
+  --revision N   vote only if the thread is at this revision
+  --url URL      the gateway (COUNTERSIGN_URL)
+  --json         print the API's answer
+
+Needs COUNTERSIGN_REVIEWER_KEY; right after \`npm start\` the demo reviewer's key is used.`
+
+const OPTIONS = {
+  status: { type: 'string', default: 'pending_review' },
+  tool: { type: 'string' },
+  risk: { type: 'string' },
+  agent: { type: 'string' },
+  message: { type: 'string', short: 'm' },
+  revision: { type: 'string' },
+  url: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const
+
+const FILTERS = ['status', 'tool', 'risk', 'agent'] as const
+
+const DECISIONS: Record<string, string> = {
+  approve: 'approve',
+  reject: 'reject',
+  'request-changes': 'request_changes',
+}
+
+/** `countersign review ...`: for people, until they open the console. */
+export async function review(args: readonly string[]): Promise<void> {
+  const { values, positionals, tokens } = parseArgs({
+    args: [...args],
+    options: OPTIONS,
+    allowPositionals: true,
+    tokens: true,
+  })
+  const [command = '', thread] = positionals
+  // one of two that were to be decided would go on waiting
+  refuseMore(positionals, command === 'list' ? 1 : 2, REVIEW_USAGE)
+  if (command === '') throw usage('name a command', REVIEW_USAGE)
+  refuseOptions(tokens, takenBy(command), REVIEW_USAGE)
+  if (command === 'list') return list(reviewApi(values.url), values)
+  const decision = Object.hasOwn(DECISIONS, command) ? DECISIONS[command] : undefined
+  if (decision === undefined && command !== 'show')
+    throw usage(`unknown command \`review ${command}\``, REVIEW_USAGE)
+  if (thread === undefined) throw usage(`name the thread to ${command}`, REVIEW_USAGE)
+  if (decision === undefined) return show(reviewApi(values.url), thread, values.json)
+  return vote(reviewApi(values.url), {
+    thread,
+    decision,
+    comment: values.message,
+    revision: values.revision === undefined ? undefined : wholeNumber(values.revision, '--revision'),
+    json: values.json,
+  })
+}
+
+function takenBy(command: string): readonly string[] {
+  if (command === 'list') return FILTERS
+  return command === 'show' ? [] : ['message', 'revision']
+}
+
+function reviewApi(url: string | undefined): Api {
+  const reach = reachAsReviewer(url)
+  return createApi(reach.url, reach.key)
+}
+
+async function list(api: Api, values: Record<string, string | boolean | undefined>): Promise<void> {
+  const query = new URLSearchParams({ limit: String(PAGE) })
+  for (const key of FILTERS) if (values[key]) query.set(key, String(values[key]))
+  const found = await pagesOf(api, query)
+  if (values['json']) console.log(jsonOf(found))
+  else console.log(printThreadList(found, await api.get<Me>('/api/review/me', 'reviewer')))
+}
+
+const PAGE = 100
+/** Nobody reads more in a terminal; with `next_cursor` in the answer, a program does. */
+const MOST_PAGES = 10
+
+async function pagesOf(api: Api, query: URLSearchParams): Promise<ThreadList> {
+  const threads: ThreadList['threads'] = []
+  const unreadable: string[] = []
+  let next_cursor: string | undefined
+  for (let page = 0; page < MOST_PAGES; page++) {
+    if (next_cursor !== undefined) query.set('cursor', next_cursor)
+    const answer = await api.get<ThreadList>(`/api/review/threads?${query.toString()}`, 'threads')
+    threads.push(...answer.threads)
+    unreadable.push(...(answer.unreadable ?? []))
+    next_cursor = answer.next_cursor
+    if (next_cursor === undefined) break
+  }
+  return {
+    threads,
+    ...(unreadable.length === 0 ? {} : { unreadable }),
+    ...(next_cursor === undefined ? {} : { next_cursor }),
+  }
+}
+
+async function show(api: Api, thread: string, json: boolean): Promise<void> {
+  const view = await api.get<ThreadView>(pathOf(thread), 'thread_id')
+  console.log(json ? jsonOf(view) : printThread(view))
+}
+
+interface Vote {
+  readonly thread: string
+  readonly decision: string
+  readonly comment: string | undefined
+  readonly revision: number | undefined
+  readonly json: boolean
+}
+
+/**
+ * Without --revision the vote is bound to the revision that is current now, and refused if it changes meanwhile. What was revised may be another thing than the one
+ * that was looked at, so whoever approves it says which.
+ */
+async function vote(api: Api, { thread, decision, comment, revision, json }: Vote): Promise<void> {
+  if (decision === 'request_changes' && comment === undefined) throw usage('say what to change: -m COMMENT')
+  const seen = await api.get<ThreadView>(pathOf(thread), 'thread_id')
+  if (decision === 'approve' && revision === undefined && seen.revision > 1)
+    throw usage(
+      `the agent has revised this call: it is at revision ${seen.revision} now`,
+      `look at it with \`countersign review show ${thread}\`, then approve it with --revision ${seen.revision}`,
+    )
+  const body = {
+    decision,
+    revision: revision ?? seen.revision,
+    ...(comment === undefined ? {} : { comment }),
+  }
+  const view = await api.post<ThreadView>(`${pathOf(thread)}/votes`, 'thread_id', body)
+  if (json) return console.log(jsonOf(view))
+  const missing = view.seats.filter((seat) => seat.filled_by.length < seat.approvals)
+  const still = missing.map((seat) => `${seat.approvals - seat.filled_by.length} of ${seat.group}`).join(', ')
+  console.log(
+    `${view.thread_id} is ${view.status}${view.status === 'pending_review' ? `: still needs ${still}` : ''}`,
+  )
+}
+
+function pathOf(thread: string): string {
+  return `/api/review/threads/${encodeURIComponent(thread)}`
+}

@@ -1,0 +1,202 @@
+import { parseArgs } from 'node:util'
+import { defined } from '../../contract/defined.ts'
+import type {
+  DeliveryList,
+  Redelivered,
+  WebhookList,
+  WebhookSecret,
+  WebhookView,
+} from '../../contract/webhook.ts'
+import { isChat } from '../../domain/webhook.ts'
+import { type Api, createApi } from './api-client.ts'
+import { reachAsAdmin } from './credentials.ts'
+import { refuseMore, refuseOptions, usage, wholeNumber } from '../terminal/failure.ts'
+import { UNREADABLE } from './print-thread.ts'
+import { jsonOf, visible } from '../terminal/visible-text.ts'
+
+export const WEBHOOKS_USAGE = `countersign webhooks <command>
+
+  create TENANT URL        [--event TYPE ...] [--payload full]   prints the secret, once
+  create TENANT URL        --format chat|teams [--event TYPE ...]   tells people what waits, in Slack and the like or Microsoft Teams
+  list TENANT
+  show ID
+  rotate ID                [--overlap-ms N]   a new secret; the old one signs beside it for a day
+  pause ID | resume ID | ping ID | delete ID
+  deliveries ID            [--state waiting|delivered|dead]
+  redeliver ID DELIVERY
+  redeliver ID --since TIME [--until TIME] [--state dead]
+
+  --url URL   the gateway (COUNTERSIGN_URL)
+  --json      print the API's answer
+
+Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.`
+
+const OPTIONS = {
+  url: { type: 'string' },
+  json: { type: 'boolean', default: false },
+  event: { type: 'string', multiple: true },
+  payload: { type: 'string' },
+  format: { type: 'string' },
+  'overlap-ms': { type: 'string' },
+  state: { type: 'string' },
+  since: { type: 'string' },
+  until: { type: 'string' },
+} as const
+
+type Values = ReturnType<typeof read>['values']
+
+function read(args: readonly string[]) {
+  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, tokens: true })
+}
+
+interface Asked {
+  readonly api: Api
+  readonly values: Values
+  /** What stands behind the command. */
+  readonly named: readonly string[]
+}
+
+/** Each prints one answer; the rest is text for people. */
+interface Answer {
+  readonly json: unknown
+  readonly text: string
+}
+
+const COMMANDS: Readonly<
+  Record<
+    string,
+    {
+      readonly names: number
+      /** So many may be named. */
+      readonly more?: number
+      readonly takes?: readonly string[]
+      readonly run: (asked: Asked) => Promise<Answer>
+    }
+  >
+> = {
+  create: { names: 2, takes: ['event', 'payload', 'format'], run: create },
+  list: { names: 1, run: list },
+  show: { names: 1, run: ({ api, named }) => view(api.get(pathOf(named[0]), 'state')) },
+  rotate: { names: 1, takes: ['overlap-ms'], run: rotate },
+  pause: { names: 1, run: (asked) => act(asked, 'pause') },
+  resume: { names: 1, run: (asked) => act(asked, 'resume') },
+  ping: { names: 1, run: (asked) => act(asked, 'ping') },
+  delete: { names: 1, run: remove },
+  deliveries: { names: 1, takes: ['state'], run: deliveries },
+  redeliver: { names: 1, more: 2, takes: ['since', 'until', 'state'], run: redeliver },
+}
+
+export async function webhooks(args: readonly string[]): Promise<void> {
+  const { values, positionals, tokens } = read(args)
+  const [name = '', ...named] = positionals
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (command === undefined || named.length < command.names)
+    throw usage('name what to do with which webhook', WEBHOOKS_USAGE)
+  // one of two that were to be deleted would go on
+  refuseMore(named, command.more ?? command.names, WEBHOOKS_USAGE)
+  refuseOptions(tokens, command.takes ?? [], WEBHOOKS_USAGE)
+  const reach = reachAsAdmin(values.url)
+  const { json, text } = await command.run({ api: createApi(reach.url, reach.key), values, named })
+  console.log(values.json ? jsonOf(json) : visible(text))
+}
+
+const pathOf = (id = '', rest = ''): string => `/api/admin/webhooks/${encodeURIComponent(id)}${rest}`
+
+async function create({ api, values, named: [tenant, url] }: Asked): Promise<Answer> {
+  const { event: events, payload, format } = values
+  const body = { tenant, url, ...defined({ events, payload, format }) }
+  const json = await api.post<WebhookSecret>('/api/admin/webhooks', 'secret', body)
+  // a chat looks at no signature
+  const secret = isChat(format) ? '' : `\n${json.secret}   the secret, shown once`
+  return { json, text: `${json.id}${secret}` }
+}
+
+async function list({ api, named: [tenant = ''] }: Asked): Promise<Answer> {
+  const json = await api.get<WebhookList>(
+    `/api/admin/webhooks?tenant=${encodeURIComponent(tenant)}`,
+    'webhooks',
+  )
+  return { json, text: json.webhooks.map(lineOf).join('\n') || 'no webhooks' }
+}
+
+async function view(asked: Promise<WebhookView>): Promise<Answer> {
+  const json = await asked
+  return { json, text: lineOf(json) }
+}
+
+const FORMS: Readonly<Record<WebhookView['format'], string>> = {
+  event: '',
+  chat: '  as text for a chat',
+  teams: '  as a card for Teams',
+}
+
+function lineOf({ id, url, state, waiting, events, format, failing_since }: WebhookView): string {
+  const failing = failing_since === undefined ? '' : `, failing since ${failing_since}`
+  return `${id}  ${state}${failing}  ${waiting} waiting  ${url}  ${events?.join(' ') ?? 'all events'}${FORMS[format]}`
+}
+
+const act = ({ api, named: [id] }: Asked, what: string): Promise<Answer> =>
+  view(api.post(pathOf(id, `/${what}`), 'state'))
+
+async function rotate({ api, values, named: [id] }: Asked): Promise<Answer> {
+  const overlap = values['overlap-ms']
+  const body = overlap === undefined ? {} : { overlap_ms: wholeNumber(overlap, '--overlap-ms') }
+  const json = await api.post<WebhookSecret>(pathOf(id, '/rotate-secret'), 'secret', body)
+  return { json, text: `${json.secret}   the new secret, shown once` }
+}
+
+async function remove({ api, named: [id] }: Asked): Promise<Answer> {
+  await api.delete(pathOf(id))
+  return { json: {}, text: `${id} is deleted, and what waited for it with it` }
+}
+
+async function deliveries({ api, values, named: [id] }: Asked): Promise<Answer> {
+  const query = new URLSearchParams({ limit: String(PAGE) })
+  if (values.state !== undefined) query.set('state', values.state)
+  const json = await pagesOf(api, pathOf(id, '/deliveries'), query)
+  const lines = json.deliveries.map(
+    (one) =>
+      `${one.id}  ${one.state}  ${one.attempts} tries  ${one.last?.result ?? ''}  ${one.type}  ${one.thread_id ?? ''}${one.next_at === undefined ? '' : `  next ${one.next_at}`}`,
+  )
+  lines.push(...(json.unreadable ?? []).map((id) => `${id}  ${UNREADABLE}`))
+  const none = json.next_cursor === undefined ? ['no deliveries'] : []
+  const more = json.next_cursor === undefined ? [] : ['(there are older ones: look into the console)']
+  return { json, text: [...(lines.length > 0 ? lines : none), ...more].join('\n') }
+}
+
+const PAGE = 100
+/** Nobody reads more in a terminal; with `next_cursor` in the answer, a program does. A page may be empty where only one state is asked for. */
+const MOST_PAGES = 10
+
+async function pagesOf(api: Api, path: string, query: URLSearchParams): Promise<DeliveryList> {
+  const all: DeliveryList['deliveries'] = []
+  const unreadable: string[] = []
+  const answer = (): DeliveryList => ({ deliveries: all, ...(unreadable.length === 0 ? {} : { unreadable }) })
+  let next_cursor: string | undefined
+  for (let page = 0; page < MOST_PAGES; page++) {
+    if (next_cursor !== undefined) query.set('cursor', next_cursor)
+    const found = await api.get<DeliveryList>(`${path}?${query.toString()}`, 'deliveries')
+    all.push(...found.deliveries)
+    unreadable.push(...(found.unreadable ?? []))
+    next_cursor = found.next_cursor
+    if (next_cursor === undefined) return answer()
+  }
+  return { ...answer(), ...(next_cursor === undefined ? {} : { next_cursor }) }
+}
+
+/** For hundreds of thousands; the gateway ends a connection on which nothing was said for longer. */
+const REDELIVERY_MS = 60_000
+
+async function redeliver({ api, values, named: [id, delivery] }: Asked): Promise<Answer> {
+  if (delivery !== undefined) {
+    if (values.since ?? values.until ?? values.state)
+      throw usage('name a delivery, or a time with --since, not both', WEBHOOKS_USAGE)
+    await api.act(pathOf(id, `/deliveries/${encodeURIComponent(delivery)}/redeliver`))
+    return { json: { count: 1 }, text: 'to be delivered again' }
+  }
+  const { since, until, state } = values
+  if (since === undefined) throw usage('name a delivery, or a time with --since', WEBHOOKS_USAGE)
+  const body = { since, ...(until && { until }), ...(state && { state }) }
+  const json = await api.post<Redelivered>(pathOf(id, '/redeliver'), 'count', body, REDELIVERY_MS)
+  return { json, text: `${json.count} to be delivered again` }
+}

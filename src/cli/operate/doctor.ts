@@ -1,0 +1,95 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Config, isEmbedded, type LoadedConfig, storePath } from '../../settings/config.ts'
+import { prepareDirectory } from '../../policy/bundle/directory.ts'
+import { lookAtCertificates } from './doctor/certificates.ts'
+import { lookAtFiles, newestOf } from './doctor/files.ts'
+import { error, type Finding, ok, warning } from './doctor/finding.ts'
+import { askGateway } from './doctor/gateway.ts'
+import { lookAtCombinations, lookAtConfig, lookAtNode, lookAtPorts } from './doctor/settings.ts'
+import { clockSanity, lookAtStore } from './doctor/store.ts'
+import { CliFailure, EXIT } from '../terminal/failure.ts'
+import { readSettings } from './serve.ts'
+
+export const DOCTOR_USAGE = `countersign doctor [--json] [the flags of countersign serve]
+
+  Looks at everything that a gateway with this configuration needs, beside one that runs or without one: settings, store and its durability,
+  clocks, policies, permissions, certificates, ports. One line for each finding, with what to do. Writes no record.
+  Exits 3 when something is wrong; warnings alone exit 0.`
+
+/** `countersign doctor`: what is wrong, before it goes wrong. */
+export async function doctor(args: readonly string[]): Promise<void> {
+  const findings = await examine(args.filter((arg) => arg !== '--json'))
+  const wrong = findings.filter(({ level }) => level === 'error').length
+  if (wrong > 0) process.exitCode = EXIT.doesNotCheck
+  if (args.includes('--json')) return console.log(JSON.stringify({ ok: wrong === 0, findings }, undefined, 2))
+  for (const finding of findings) console.log(lineOf(finding))
+  const doubtful = findings.filter(({ level }) => level === 'warning').length
+  console.log(
+    wrong === 0
+      ? `fine, ${counted(doubtful, 'warning')}`
+      : `${counted(wrong, 'error')}, ${counted(doubtful, 'warning')}`,
+  )
+}
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
+
+function lineOf({ level, check, what, todo }: Finding): string {
+  return `${level.padEnd(7)}  ${check.padEnd(12)}  ${what}${todo === undefined ? '' : ` -> ${todo}`}`
+}
+
+async function examine(args: readonly string[]): Promise<Finding[]> {
+  let loaded: LoadedConfig
+  try {
+    loaded = readSettings(args, DOCTOR_USAGE)
+  } catch (cause) {
+    if (!(cause instanceof CliFailure)) throw cause
+    return [
+      lookAtNode(process.versions),
+      error('config', cause.message, 'a gateway does not start like this'),
+    ]
+  }
+  const { config, files } = loaded
+  // before the store is opened, which makes its file as new as now
+  const newest = newestOf(filesOf(config))
+  const running = await askGateway(config)
+  return [
+    lookAtNode(process.versions),
+    ...lookAtConfig(loaded),
+    ...lookAtCombinations(config),
+    ...(running?.findings ?? [ok('gateway', 'none runs on this port')]),
+    ...(running === undefined ? await lookAtPorts(config) : []),
+    ...(await lookAtStore(config, running?.speaks === true)),
+    ...clockSanity(newest, Date.now()),
+    await lookAtPolicies(config.policies, running?.revision),
+    ...lookAtFiles(config, files),
+    ...(await lookAtCertificates(config)),
+  ]
+}
+
+/** Some that were surely written before now. */
+function filesOf(config: Config): string[] {
+  const data = isEmbedded(config) ? [join(storePath(config), 'store.mdb')] : []
+  return [fileURLToPath(import.meta.url), config.policies, ...data]
+}
+
+/** The bundle as it lies there, against the one in force. */
+async function lookAtPolicies(directory: string, inForce: string | undefined): Promise<Finding> {
+  const bundle = await prepareDirectory(directory)
+  const check = `\`countersign check ${directory}\` says where`
+  if (!bundle.ok) {
+    const errors = bundle.diagnostics.filter(({ severity }) => severity === 'error').length
+    return error('policies', `${directory} would not be loaded: ${counted(errors, 'error')}`, check)
+  }
+  const { snapshot } = bundle
+  const said = `${directory}: ${snapshot.tools.size} tools, ${snapshot.ruleCount} rules, revision ${snapshot.revision.slice(0, 12)}`
+  if (inForce !== undefined && inForce !== snapshot.revision)
+    return warning(
+      'policies',
+      `${said}, but ${inForce.slice(0, 12)} is in force`,
+      'wait for the next load, or look where the gateway was started',
+    )
+  if (snapshot.diagnostics.length > 0)
+    return warning('policies', `${said}: ${counted(snapshot.diagnostics.length, 'warning')}`, check)
+  return ok('policies', said)
+}

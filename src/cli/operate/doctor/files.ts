@@ -1,0 +1,167 @@
+import { accessSync, constants, readFileSync, realpathSync, statSync, type Stats } from 'node:fs'
+import { X509Certificate } from 'node:crypto'
+import { dirname, join, resolve } from 'node:path'
+import { type Config, isEmbedded, type NamedFile, storePath } from '../../../settings/config.ts'
+import { certificateFinding } from './certificates.ts'
+import { error, type Finding, ok, warning } from './finding.ts'
+
+const OTHERS = 0o007
+const OTHERS_WRITE = 0o002
+const OTHERS_ENTER = 0o001
+const GROUP_AND_OTHERS = 0o077
+
+/** Files and directories that hold secrets, or decide: who may read and write them. */
+export function lookAtFiles(config: Config, named: readonly NamedFile[]): Finding[] {
+  const findings = [
+    ...named.flatMap(lookAtNamed),
+    ...(isEmbedded(config) ? lookAtData(storePath(config)) : []),
+    ...lookAtPolicies(config.policies),
+  ]
+  return findings.length > 0 ? findings : [ok('files', 'nobody else can read secrets or write policies')]
+}
+
+function lookAtNamed({ path, by, holds }: NamedFile): Finding[] {
+  const facts = factsOf(path)
+  if (facts === undefined)
+    return [
+      error('files', `${path}, named by ${by}, cannot be read`, 'name a file that the gateway may read'),
+    ]
+  if (holds === 'authorities') return lookAtAuthorities(path)
+  return holds === 'secrets' && isOpenTo(facts, OTHERS) ? lookAtOpenSecret(path, by) : []
+}
+
+/** deploy/secrets.sh makes files that all may read in a directory that only one may enter, and compose mounts each of them by itself. */
+function lookAtOpenSecret(path: string, by: string): Finding[] {
+  const real = realpathSync(path)
+  if (!mayAllEnter(dirname(real))) return []
+  const what = `${path}, named by ${by}, holds a secret and is open to everybody`
+  return isMountedAlone(real)
+    ? [warning('files', `${what} here`, 'let its directory keep others out, where it is mounted from')]
+    : [error('files', what, `chmod o-rwx ${path}`)]
+}
+
+function mayAllEnter(directory: string): boolean {
+  const above = dirname(directory)
+  return isOpenTo(factsOf(directory), OTHERS_ENTER) && (above === directory || mayAllEnter(above))
+}
+
+const isMountedAlone = (path: string): boolean => factsOf(path)?.dev !== factsOf(dirname(path))?.dev
+
+function lookAtData(path: string): Finding[] {
+  const facts = factsOf(path)
+  if (facts === undefined) return mayBeMade(path)
+  const places = [path, join(path, 'store.mdb'), join(path, 'demo-credentials.json')]
+  const open = places.filter((place) => isOpenTo(factsOf(place), GROUP_AND_OTHERS))
+  return open.map((place) =>
+    error('files', `${place} holds the state of the gateway and is open to others`, `chmod go-rwx ${place}`),
+  )
+}
+
+/** The nearest directory above that is there decides. */
+function mayBeMade(path: string): Finding[] {
+  let above = dirname(resolve(path))
+  while (factsOf(above) === undefined && above !== dirname(above)) above = dirname(above)
+  return factsOf(above)?.isDirectory() === true && mayWrite(above)
+    ? []
+    : [
+        error(
+          'files',
+          `${path} is not there, and cannot be made in ${above}`,
+          'make it, for the user that runs the gateway',
+        ),
+      ]
+}
+
+function lookAtPolicies(path: string): Finding[] {
+  return isOpenTo(factsOf(path), OTHERS_WRITE)
+    ? [
+        error(
+          'files',
+          `everybody may write ${path}: whoever does decides what is allowed`,
+          `chmod o-w ${path}`,
+        ),
+      ]
+    : []
+}
+
+function lookAtAuthorities(path: string): Finding[] {
+  try {
+    const blocks = readFileSync(path, 'utf8').match(
+      /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g,
+    )
+    if (blocks === null)
+      return [
+        error('certificates', `${path} holds no certificate`, 'NODE_EXTRA_CA_CERTS names a file in PEM form'),
+      ]
+    return blocks
+      .map((text) => new X509Certificate(text))
+      .flatMap((authority) => lookAtAuthority(path, authority))
+  } catch {
+    return [
+      error(
+        'certificates',
+        `${path} cannot be read, or holds what is no certificate`,
+        'NODE_EXTRA_CA_CERTS names a file in PEM form',
+      ),
+    ]
+  }
+}
+
+function lookAtAuthority(path: string, authority: X509Certificate): Finding[] {
+  const found = authorityFinding(path, authority)
+  return found === undefined ? [] : [found]
+}
+
+/** A warning at the most: bundles of systems hold old ones, and what one of ours has signed is an error where it is used. */
+export function authorityFinding(
+  path: string,
+  { subject, validTo }: Pick<X509Certificate, 'subject' | 'validTo'>,
+  now = Date.now(),
+): Finding | undefined {
+  const name = `the authority ${subject.replaceAll('\n', ', ')} in ${path} (NODE_EXTRA_CA_CERTS)`
+  const found = certificateFinding(name, new Date(validTo), now)
+  return found.level === 'ok'
+    ? undefined
+    : warning('certificates', found.what, 'if something of yours is signed by it, renew it there')
+}
+
+/** Ours to open: another user's store is left alone, because what we make in it would be ours. */
+export function isOurs(path: string): boolean {
+  const owner = factsOf(path)?.uid
+  return owner === undefined || process.getuid === undefined || owner === process.getuid()
+}
+
+export const mayWrite = (path: string): boolean => whyUnwritable(path) === undefined
+
+/** What the system says, as `EACCES`; undefined where this user may write. */
+export function whyUnwritable(path: string): string | undefined {
+  try {
+    accessSync(path, constants.W_OK)
+    return undefined
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error)
+  }
+}
+
+const isOpenTo = (facts: Stats | undefined, who: number): boolean =>
+  facts !== undefined && (facts.mode & who) !== 0
+
+function factsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+/** When the newest of the files was changed, ms since 1970. */
+export function newestOf(paths: readonly string[]): number {
+  return Math.max(0, ...paths.map((path) => factsOf(path)?.mtimeMs ?? 0))
+}
+
+export const warnOfOwner = (path: string): Finding =>
+  warning(
+    'store',
+    `${path} belongs to another user; it was not opened`,
+    'run the doctor as the user that runs the gateway',
+  )

@@ -1,0 +1,113 @@
+import type { PoliciesView } from '../../../contract/admin.ts'
+import type { Config } from '../../../settings/config.ts'
+import { createApi } from '../../client/api-client.ts'
+import type { CliFailure } from '../../terminal/failure.ts'
+import { error, type Finding, ok, warning } from './finding.ts'
+import { dateFinding } from './store.ts'
+
+const ASK_MS = 3_000
+const SET_CLOCK =
+  'set the clock of Redis right (NTP); where it is right now and was wrong before, wait until it has caught up'
+
+/** Who answers where a gateway with this configuration listens. */
+export interface RunningGateway {
+  readonly findings: readonly Finding[]
+  /** It is a gateway, and speaks for its store. */
+  readonly speaks: boolean
+  /** Of the bundle in force. */
+  readonly revision?: string
+}
+
+interface Readiness {
+  readonly ready: boolean
+  readonly store: string
+  readonly policies: string
+}
+
+/** Undefined when none answers: then whoever looks at the ports finds who has them. */
+export async function askGateway(config: Config): Promise<RunningGateway | undefined> {
+  if (config.port === 0) return undefined
+  const url = `http://${addressOf(config.host)}:${config.port}`
+  const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(ASK_MS) }).catch(
+    (cause: unknown) => cause,
+  )
+  if (!(response instanceof Response))
+    return (response as Error).name === 'TimeoutError' ? silent(url) : undefined
+  const readiness = (await response.json().catch(() => undefined)) as Partial<Readiness> | undefined
+  if (typeof readiness?.ready !== 'boolean' || typeof readiness.store !== 'string')
+    return {
+      findings: [error('gateway', `something else answers at ${url}`, 'end it, or choose another port')],
+      speaks: false,
+    }
+  const date = Date.parse(response.headers.get('date') ?? '')
+  const clock = Number.isNaN(date) ? [] : [dateFinding('the gateway', date, Date.now())]
+  const { findings, revision } = await askForPolicies(config, url)
+  return {
+    findings: [readinessFinding(url, readiness as Readiness), ...clock, ...findings],
+    speaks: true,
+    ...(revision === undefined ? {} : { revision }),
+  }
+}
+
+function readinessFinding(url: string, { ready, store, policies }: Readiness): Finding {
+  const said = `store: ${store}; policies: ${policies}`
+  if (!ready) return error('gateway', `runs at ${url} and is not ready: ${said}`, 'its log has the reason')
+  if (store !== 'ready') return error('gateway', `runs at ${url}: store: ${store}`, SET_CLOCK)
+  return policies === 'ready'
+    ? ok('gateway', `runs at ${url} and is ready`)
+    : warning('gateway', `runs at ${url}: ${said}`, 'run `countersign check` on the policies')
+}
+
+async function askForPolicies(config: Config, url: string): Promise<Omit<RunningGateway, 'speaks'>> {
+  if (config.adminKey === undefined)
+    return {
+      findings: [
+        warning(
+          'gateway',
+          'the admin key is not in this configuration: policies were not asked for',
+          'set COUNTERSIGN_ADMIN_KEY',
+        ),
+      ],
+    }
+  try {
+    const { in_force, revision } = await createApi(url, config.adminKey).get<PoliciesView>(
+      '/api/admin/policies',
+      'in_force',
+    )
+    return { findings: [], ...(in_force && revision !== undefined ? { revision } : {}) }
+  } catch (cause) {
+    return { findings: [refusedFinding(cause as CliFailure)] }
+  }
+}
+
+function refusedFinding({ code, message }: CliFailure): Finding {
+  if (code === 'unauthenticated')
+    return error(
+      'gateway',
+      `it does not take the admin key of this configuration: ${message}`,
+      'look where it was started',
+    )
+  return warning(
+    'gateway',
+    `it did not say which policies are in force: ${message}`,
+    'its log has the reason',
+  )
+}
+
+/** A wildcard is no address to ask. */
+function addressOf(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+const silent = (url: string): RunningGateway => ({
+  speaks: false,
+  findings: [
+    error(
+      'gateway',
+      `no answer at ${url} within ${ASK_MS / 1_000} s`,
+      'look at the process that listens there, or at what drops the packets',
+    ),
+  ],
+})

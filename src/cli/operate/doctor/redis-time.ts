@@ -1,0 +1,37 @@
+import { openStore, timesInRedis } from '../../../app/store.ts'
+import type { Config } from '../../../settings/config.ts'
+import { SYSTEM, TENANTS_INDEX } from '../../../gateway/core/records.ts'
+import { error, type Finding } from './finding.ts'
+
+/** More of them need not be looked at to say that a clock is wrong. */
+const LOOKED_AT = 1_000
+
+/**
+ * Of a Redis that is otherwise well. Where its clock was set back, what it has seen lies ahead: a gateway that is started then reads and is ready, and each of its
+ * commits comes too late, of all tenants or of those that were busy while the clock was wrong.
+ */
+export async function lookAtRedisTime(config: Config): Promise<Finding[]> {
+  const partitions = [SYSTEM, ...(await tenantsIn(config))]
+  const ahead = (await timesInRedis(config, partitions))
+    .filter(({ ms }) => ms > config.storeDeadline)
+    .toSorted((a, b) => b.ms - a.ms)
+  const [first, ...others] = ahead
+  if (first === undefined) return []
+  const whose = `\`${first.partition}\`${others.length === 0 ? '' : ` and ${others.length} more`}`
+  return [
+    error(
+      'clock',
+      `the clock of Redis is ${(first.ms / 1_000).toFixed(1)} s behind the last write of ${whose}: gateways that were started since decide nothing there, every decision is 503`,
+      'set it right (NTP); where it is right now and was wrong before, they wait until it has caught up',
+    ),
+  ]
+}
+
+async function tenantsIn(config: Config): Promise<string[]> {
+  const store = await openStore(config)
+  try {
+    return (await store.range(SYSTEM, TENANTS_INDEX, { limit: LOOKED_AT })).map(({ member }) => member)
+  } finally {
+    await store.close()
+  }
+}

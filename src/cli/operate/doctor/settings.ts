@@ -1,0 +1,160 @@
+import { createServer } from 'node:net'
+import { type Config, isEmbedded, type LoadedConfig, redisAddressOf } from '../../../settings/config.ts'
+import { error, type Finding, ok, warning } from './finding.ts'
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/
+const OLDEST_NODE = [20, 19] as const
+/** Node's HTTP parser since 20.19.2. */
+const STRICT_PARSER = 9
+
+export const isLoopback = (host: string): boolean => LOOPBACK.test(host)
+
+export function lookAtNode({
+  node,
+  llhttp = '',
+}: {
+  readonly node: string
+  readonly llhttp?: string
+}): Finding {
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  const [oldest, least] = OLDEST_NODE
+  if (major < oldest || (major === oldest && minor < least))
+    return error('node', `Node.js ${node} is too old`, `install ${OLDEST_NODE.join('.')} or later`)
+  if (Number.parseInt(llhttp) < STRICT_PARSER)
+    return warning(
+      'node',
+      `Node.js ${node} reads chunks that RFC 9112 forbids (llhttp ${llhttp}), which a proxy may read otherwise`,
+      'install 20.19.2 or later',
+    )
+  return ok('node', `Node.js ${node}`)
+}
+
+export function lookAtConfig({ origins, strangers, idle }: LoadedConfig): Finding[] {
+  const from = (origin: string): number => Object.values(origins).filter((one) => one === origin).length
+  const set = `${from('flag')} by flag, ${from('environment')} by environment, ${from('file')} by file`
+  const ignored = strangers.map((name) =>
+    warning(
+      'config',
+      `${name} is no setting: it is ignored`,
+      'take it away, or look in `countersign config` for what was meant',
+    ),
+  )
+  const without = idle.map(({ name, counts }) =>
+    warning('config', `${name} is ignored: it counts only ${counts}`, 'take it away, or set what it is for'),
+  )
+  return [ok('config', `settings: ${set}; \`countersign config\` prints them`), ...ignored, ...without]
+}
+
+/** Settings that are allowed, and do not go together, or not with production. */
+export function lookAtCombinations(config: Config): Finding[] {
+  return [...lookAtAddress(config), ...lookAtStoreSettings(config), ...lookAtDevelopment(config)]
+}
+
+function lookAtAddress({ host, publicUrl, metricsHost }: Config): Finding[] {
+  const findings: Finding[] = []
+  const open = !isLoopback(host)
+  if (publicUrl === undefined && open)
+    findings.push(
+      warning(
+        'address',
+        `it listens on ${host} and public_url is not set: people can sign in from this machine only`,
+        'set COUNTERSIGN_PUBLIC_URL to the https address that people type',
+      ),
+    )
+  if (publicUrl?.startsWith('http:') === true && !isLoopback(new URL(publicUrl).hostname))
+    findings.push(
+      error(
+        'address',
+        'public_url is not https: browsers keep no session, and keys go over the wire in the clear',
+        'put TLS in front and set the https address',
+      ),
+    )
+  if (open)
+    findings.push(
+      warning(
+        'address',
+        `it listens on ${host} without TLS of its own`,
+        'let only a proxy with TLS reach it',
+      ),
+    )
+  if (!isLoopback(metricsHost))
+    findings.push(
+      warning(
+        'address',
+        `metrics are open on ${metricsHost}: they name tools and rules`,
+        'let only Prometheus reach that port',
+      ),
+    )
+  return findings
+}
+
+function lookAtStoreSettings(config: Config): Finding[] {
+  if (isEmbedded(config)) return []
+  const { tls, hosts } = redisAddressOf(config)
+  const findings: Finding[] = []
+  if (!tls && hosts.some(({ host }) => !isLoopback(host)))
+    findings.push(warning('store', 'Redis is on another machine and not encrypted', 'use rediss://'))
+  if (config.durability === 'async')
+    findings.push(
+      warning(
+        'store',
+        'durability=async: a power cut may lose the last seconds, of evidence and of what was redeemed',
+        'set appendfsync always, or let replicas confirm',
+      ),
+    )
+  if (config.storeAccept !== undefined)
+    findings.push(
+      warning('store', `store_accept=${config.storeAccept}`, 'mend the settings of Redis and take it away'),
+    )
+  return findings
+}
+
+function lookAtDevelopment({ webhooksAllow, logLevel, otlpEndpoint }: Config): Finding[] {
+  const findings: Finding[] = []
+  if (webhooksAllow !== undefined)
+    findings.push(
+      warning(
+        'webhooks',
+        `webhooks may go to ${webhooksAllow}, which is not public`,
+        'take COUNTERSIGN_WEBHOOKS_ALLOW away in production',
+      ),
+    )
+  if (['trace', 'debug'].includes(logLevel))
+    findings.push(warning('log', `log_level=${logLevel} logs every decision`, 'use info'))
+  if (otlpEndpoint?.startsWith('http:') === true && !isLoopback(new URL(otlpEndpoint).hostname))
+    findings.push(
+      warning(
+        'traces',
+        'spans go to another machine and are not encrypted',
+        'use an https address, or a collector on this machine',
+      ),
+    )
+  return findings
+}
+
+/** Of a gateway that does not run: nobody else may have its ports. */
+export async function lookAtPorts({ host, port, metricsHost, metricsPort }: Config): Promise<Finding[]> {
+  const ports = [
+    { name: 'port', host, port },
+    { name: 'metrics_port', host: metricsHost, port: metricsPort },
+  ]
+  const found = await Promise.all(ports.map((one) => lookAtPort(one)))
+  return found.flat()
+}
+
+function lookAtPort({ name, host, port }: { name: string; host: string; port: number }): Promise<Finding[]> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', ({ code, message }: NodeJS.ErrnoException) => {
+      const why = code === 'EADDRINUSE' ? 'somebody else has it' : message
+      resolve([
+        error(
+          'ports',
+          `${name} ${host}:${port}: ${why}`,
+          `end what listens there, or choose another ${name}`,
+        ),
+      ])
+    })
+    server.listen(port, host, () => server.close(() => resolve([])))
+  })
+}

@@ -1,0 +1,122 @@
+import { existsSync, lstatSync } from 'node:fs'
+import { openStore } from '../../../app/store.ts'
+import { type Config, isEmbedded, shownStore, storePath } from '../../../settings/config.ts'
+import { SYSTEM } from '../../../gateway/core/records.ts'
+import { redisAdvice } from '../redis-advice.ts'
+import { directoryAdvice, fileAdvice } from '../start-failure.ts'
+import { isOurs, warnOfOwner, whyUnwritable } from './files.ts'
+import { error, type Finding, ok, warning } from './finding.ts'
+import { lookAtRedisTime } from './redis-time.ts'
+import { lookAtReplicas } from './replicas.ts'
+
+const SLOW_MS = 50
+const CLOCK_WARNING_MS = 1_000
+const CLOCK_ERROR_MS = 10_000
+const DATE_FUZZ_MS = 2_000
+
+/** Opens the store as the gateway would: reachable, durable as configured, and taking writes. A gateway that runs holds the embedded one. */
+export async function lookAtStore(config: Config, isRunning: boolean): Promise<Finding[]> {
+  const name = shownStore(config)
+  if (isEmbedded(config)) {
+    if (isRunning) return [ok('store', `${name} is held by the gateway, which speaks for it`)]
+    const finding = unopened(storePath(config), name)
+    if (finding !== undefined) return [finding]
+  }
+  try {
+    const findings = await open(config, name)
+    if (isEmbedded(config)) return findings
+    return [...findings, ...(await lookAtRedisTime(config)), ...(await lookAtReplicas(config))]
+  } catch (cause) {
+    const message = (cause as Error).message.trim()
+    const advice = isEmbedded(config) ? fileAdvice(cause as Error) : redisAdvice(message)
+    const otherwise = 'docs/operations.md and docs/store.md say what a store needs'
+    return [error('store', `${name}: ${message}`, advice ?? otherwise)]
+  }
+}
+
+/** Why the directory is not to be opened; undefined when it is. */
+function unopened(path: string, name: string): Finding | undefined {
+  if (!existsSync(path))
+    return isLink(path)
+      ? error('store', `${path} is a link that leads nowhere`, directoryAdvice('ENOENT'))
+      : ok('store', `${name} is not there yet: the first start makes it`)
+  if (!isOurs(path)) return warnOfOwner(path)
+  const why = whyUnwritable(path)
+  return why === undefined
+    ? undefined
+    : error('store', `${path} cannot be written: ${why}`, directoryAdvice(why))
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink()
+  } catch {
+    return false
+  }
+}
+
+async function open(config: Config, name: string): Promise<Finding[]> {
+  const store = await openStore(config)
+  try {
+    const { ready, reason } = await store.health()
+    if (!ready)
+      return [
+        error(
+          'store',
+          `${name} is not ready: ${reason ?? 'no reason given'}`,
+          'mend it; until then every call is 503',
+        ),
+      ]
+    const start = performance.now()
+    await store.get(SYSTEM, 'secret', 'admin')
+    const tookMs = performance.now() - start
+    const clock = clockFinding(isEmbedded(config) ? 'the last write' : 'Redis', store.now(), Date.now())
+    const read = `${tookMs.toFixed(1)} ms for a read`
+    return [
+      tookMs > SLOW_MS
+        ? warning('store', `${name} answers slowly: ${read}`, 'bring it nearer: every decision waits for it')
+        : ok('store', `${name}: ready, durability ${store.durability}, ${read}`),
+      clock,
+    ]
+  } finally {
+    await store.close()
+  }
+}
+
+/** Ours against another clock. Time in the store never runs backwards: one that is behind waits for deadlines that are long over. */
+export function clockFinding(whose: string, theirs: number, ours: number): Finding {
+  return judge(whose, { apart: Math.abs(theirs - ours), isBehind: ours < theirs, fuzzMs: 0 })
+}
+
+/** A Date header counts seconds, and is made once a second. */
+export function dateFinding(whose: string, date: number, ours: number): Finding {
+  const apart = Math.max(0, Math.abs(date - ours) - DATE_FUZZ_MS)
+  return judge(whose, { apart, isBehind: ours < date, fuzzMs: DATE_FUZZ_MS })
+}
+
+interface Apart {
+  readonly apart: number
+  readonly isBehind: boolean
+  readonly fuzzMs: number
+}
+
+function judge(whose: string, { apart, isBehind, fuzzMs }: Apart): Finding {
+  const seconds = (apart / 1_000).toFixed(1)
+  const said = `the clock of this machine is ${seconds} s ${isBehind ? 'behind' : 'ahead of'} that of ${whose}`
+  if (apart >= CLOCK_ERROR_MS) return error('clock', said, 'set the clocks right (NTP)')
+  if (apart > CLOCK_WARNING_MS) return warning('clock', said, 'set the clocks right (NTP)')
+  return ok('clock', `within ${(CLOCK_WARNING_MS + fuzzMs) / 1_000} s of ${whose}`)
+}
+
+/** Without another clock: now cannot be before what was written already. */
+export function clockSanity(newestFileMs: number, ours: number): Finding[] {
+  return newestFileMs > ours + CLOCK_ERROR_MS
+    ? [
+        error(
+          'clock',
+          `files are newer than now (${new Date(ours).toISOString()})`,
+          'set the clock right (NTP)',
+        ),
+      ]
+    : []
+}

@@ -1,0 +1,42 @@
+import { NotProved, openProof, proveRecord } from '../../evidence/prove.ts'
+import { exported, keptText } from './evidence-files.ts'
+import { CliFailure, EXIT } from '../terminal/failure.ts'
+import { jsonOf, visible } from '../terminal/visible-text.ts'
+
+/** `countersign evidence prove`: prints a proof for one record, which needs none of the others. */
+export async function proveOne(
+  file: string,
+  {
+    number,
+    key,
+    checkpoint,
+  }: { readonly number: number; readonly key: readonly string[]; readonly checkpoint: string },
+): Promise<void> {
+  const wanted = { number, note: keptText(checkpoint), verifierKeys: keysIn(key) }
+  process.stdout.write(await proveRecord(exported(file), wanted).catch(refused))
+}
+
+/** `countersign evidence verify-proof`: the record, when the proof holds. Exits 3 when it does not. */
+export async function verifyProof(
+  file: string,
+  options: { readonly key: readonly string[]; readonly json: boolean },
+): Promise<void> {
+  const text = keptText(file)
+  const keys = keysIn(options.key)
+  const proved = await Promise.resolve()
+    .then(() => openProof(text, keys))
+    .catch(refused)
+  const { number, record, checkpoint } = proved
+  if (options.json) return console.log(jsonOf({ number, record: JSON.parse(record) as unknown, checkpoint }))
+  console.log(visible(record))
+  console.error(
+    `It is record ${number} of the ${checkpoint.size} of ${checkpoint.origin} that were signed at ${checkpoint.at}.`,
+  )
+}
+
+const keysIn = (files: readonly string[]): string[] => files.map((file) => keptText(file).trim())
+
+function refused(error: unknown): never {
+  if (!(error instanceof NotProved)) throw error
+  throw new CliFailure(error.message, { exit: EXIT.doesNotCheck, cause: error })
+}

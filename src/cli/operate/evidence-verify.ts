@@ -1,0 +1,41 @@
+import { type Proofs, verifyEvidence } from '../../evidence/verify.ts'
+import { parseDuration } from '../../policy/language/text.ts'
+import { exported, keptText } from './evidence-files.ts'
+import { EXIT, usage } from '../terminal/failure.ts'
+import { verdictText } from '../author/print-verdict.ts'
+import { jsonOf } from '../terminal/visible-text.ts'
+
+export interface VerifyOptions {
+  readonly key: readonly string[]
+  readonly checkpoint: readonly string[]
+  readonly receipt: readonly string[]
+  /** A duration, as `24h`. */
+  readonly within: string | undefined
+  readonly json: boolean
+}
+
+/** `countersign evidence verify`: says for each property whether it holds, and what none of them proves. Exits 3 when one does not. */
+export async function verifyExport(file: string, options: VerifyOptions): Promise<void> {
+  const now = Date.now()
+  const { checkpoint, receipt, within, json } = options
+  const verdict = await verifyEvidence(exported(file), {
+    notes: checkpoint.map(keptText),
+    verifierKeys: options.key.map((file) => keptText(file).trim()),
+    receipts: receipt,
+    ...(within === undefined ? {} : freshWithin(durationOf(within), now)),
+  })
+  const brought = { checkpoints: checkpoint.length, receipts: receipt.length, within, now }
+  console.log(json ? jsonOf(verdict) : verdictText(verdict, brought))
+  if (verdict.faults.length > 0) process.exitCode = EXIT.doesNotCheck
+}
+
+/** As far ahead of this clock as behind it: clocks differ, and one that is wrong is believed no further than what was asked for. */
+function freshWithin(ms: number, now: number): Required<Pick<Proofs, 'freshSince' | 'freshUntil'>> {
+  return { freshSince: Math.max(0, now - ms), freshUntil: now + ms }
+}
+
+function durationOf(text: string): number {
+  const ms = parseDuration(text)
+  if (ms === undefined) throw usage(`--within is a duration like 24h, not \`${text}\``)
+  return ms
+}

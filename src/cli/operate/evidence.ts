@@ -1,0 +1,165 @@
+import { parseArgs } from 'node:util'
+import type { CheckpointList } from '../../contract/checkpoint.ts'
+import { createApi } from '../client/api-client.ts'
+import { reachAsAdmin } from '../client/credentials.ts'
+import { proveOne, verifyProof } from './evidence-proof.ts'
+import { verifyExport } from './evidence-verify.ts'
+import { CliFailure, refuseMore, refuseOptions, usage, wholeNumber } from '../terminal/failure.ts'
+import { writeOut } from '../terminal/output.ts'
+import { escaped, jsonOf } from '../terminal/visible-text.ts'
+
+export const EVIDENCE_USAGE = `countersign evidence <command>
+
+  export --tenant TENANT [--after NUMBER]
+      Prints every evidence record of a tenant as NDJSON, in order; a terminal gets hidden characters as escapes. Tenant _system holds policy loads and reads of evidence.
+  checkpoint --tenant TENANT
+      Prints the newest signed checkpoint. Keep it where the gateway cannot write: a repository, a ticket, another machine.
+  key --tenant TENANT
+      Prints the key that checkpoints are verified with. Keep it, too, once, when the log is new.
+  verify FILE --key FILE ... [--checkpoint FILE ...] [--receipt NUMBER:HASH ...] [--within DURATION]
+      Checks an export, from record 1 on, against kept checkpoints and receipts, and lives through it again: every thread, vote, proof and freeze.
+      With --within, the newest checkpoint may be no older than that. Needs no gateway and no network.
+  prove FILE NUMBER --key FILE --checkpoint FILE
+      Prints a proof (C2SP tlog-proof) for one record of an export, to show it to somebody who must not see the others.
+  verify-proof FILE --key FILE
+      Checks such a proof, and prints the record. After a rotation of the key, name all of them: --key FILE --key FILE.
+
+  --url URL   the gateway (COUNTERSIGN_URL)
+  --json      print the answer as JSON
+
+What asks the gateway needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE. verify and verify-proof exit 3 when something is wrong.`
+
+const OPTIONS = {
+  tenant: { type: 'string' },
+  after: { type: 'string', default: '0' },
+  key: { type: 'string', multiple: true, default: [] as string[] },
+  checkpoint: { type: 'string', multiple: true, default: [] as string[] },
+  receipt: { type: 'string', multiple: true, default: [] as string[] },
+  within: { type: 'string' },
+  url: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const
+
+/** What needs no tenant says itself why. */
+const TAKEN: ReadonlyMap<string | undefined, readonly string[]> = new Map([
+  ['export', ['tenant', 'after']],
+  ['checkpoint', ['tenant']],
+  ['key', ['tenant']],
+  ['verify', ['key', 'checkpoint', 'receipt', 'within', 'tenant']],
+  ['prove', ['key', 'checkpoint', 'tenant']],
+  ['verify-proof', ['key', 'tenant']],
+])
+
+type Values = ReturnType<typeof parse>['values']
+
+function parse(args: readonly string[]) {
+  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, tokens: true })
+}
+
+const PAGE = 10_000
+
+export async function evidence(args: readonly string[]): Promise<void> {
+  const { values, positionals, tokens } = parse(args)
+  const [command, ...named] = positionals
+  refuseOptions(tokens, TAKEN.get(command) ?? Object.keys(OPTIONS), EVIDENCE_USAGE)
+  if (command === 'verify') return verify(named, values)
+  if (command === 'prove') return prove(named, values)
+  if (command === 'verify-proof') return verifyOneProof(named, values)
+  if (command === undefined) throw usage('name what to do with evidence', EVIDENCE_USAGE)
+  if (command !== 'export' && command !== 'checkpoint' && command !== 'key')
+    throw usage(`unknown command \`evidence ${command}\``, EVIDENCE_USAGE)
+  refuseMore(positionals, 1, EVIDENCE_USAGE)
+  if (values.tenant === undefined) throw usage('name a tenant, with --tenant', EVIDENCE_USAGE)
+  return command === 'export' ? exportAll(values.tenant, values) : newest(command, values.tenant, values)
+}
+
+async function exportAll(tenant: string, values: Values): Promise<void> {
+  const reach = reachAsAdmin(values.url)
+  const api = createApi(reach.url, reach.key)
+  const from = wholeNumber(values.after, '--after')
+  for (let after = from; ;) {
+    const query = new URLSearchParams({ tenant, after: String(after), limit: String(PAGE) })
+    const lines = await copyOut(await api.stream(`/api/admin/evidence?${query.toString()}`))
+    if (lines === 0 && after === from)
+      console.error(`there is no evidence of \`${tenant}\` after record ${after}: nothing was exported`)
+    if (lines < PAGE) return
+    after += lines
+  }
+}
+
+async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }: Values): Promise<void> {
+  const reach = reachAsAdmin(url)
+  const query = new URLSearchParams({ tenant, limit: '1' }).toString()
+  const answer = await createApi(reach.url, reach.key).get<CheckpointList>(
+    `/api/admin/checkpoints?${query}`,
+    'checkpoints',
+  )
+  if (json) return console.log(jsonOf(answer))
+  if (what === 'key') return console.log(answer.verifier_key)
+  const [checkpoint] = answer.checkpoints
+  if (checkpoint === undefined) throw new CliFailure(`no evidence of \`${tenant}\` has been signed yet`)
+  process.stdout.write(checkpoint.note)
+}
+
+function verify(named: readonly string[], values: Values): Promise<void> {
+  const [file] = named
+  if (file === undefined) throw usage('name one export', EVIDENCE_USAGE)
+  refuseMore(named, 1, EVIDENCE_USAGE)
+  const { checkpoint, receipt, within, json } = values
+  const key = keyFiles(values)
+  if (checkpoint.length + receipt.length === 0)
+    throw usage(
+      'bring a checkpoint or a receipt: without one there is nothing to check against',
+      EVIDENCE_USAGE,
+    )
+  return verifyExport(file, { key, checkpoint, receipt, within, json })
+}
+
+function prove(named: readonly string[], values: Values): Promise<void> {
+  const [file, number] = named
+  const [checkpoint, ...more] = values.checkpoint
+  if (file === undefined || number === undefined)
+    throw usage('name one export, and the number of a record', EVIDENCE_USAGE)
+  refuseMore(named, 2, EVIDENCE_USAGE)
+  if (!NUMBER.test(number)) throw usage(`\`${number}\` is no number of a record`, EVIDENCE_USAGE)
+  if (checkpoint === undefined || more.length > 0)
+    throw usage('bring the checkpoint that covers it, one', EVIDENCE_USAGE)
+  return proveOne(file, { number: Number(number), key: keyFiles(values), checkpoint })
+}
+
+function verifyOneProof(named: readonly string[], values: Values): Promise<void> {
+  const [file] = named
+  if (file === undefined) throw usage('name one proof', EVIDENCE_USAGE)
+  refuseMore(named, 1, EVIDENCE_USAGE)
+  return verifyProof(file, { key: keyFiles(values), json: values.json })
+}
+
+const NUMBER = /^[1-9][0-9]{0,14}$/
+
+function keyFiles({ key, tenant }: Values): readonly string[] {
+  if (tenant !== undefined)
+    throw usage('the key says whose evidence it is: --tenant is for what asks the gateway', EVIDENCE_USAGE)
+  if (key.length === 0) throw usage('name the file with the key, by --key', EVIDENCE_USAGE)
+  return key
+}
+
+const LINE_END = 0x0a
+
+/** Writes what comes, as it comes, and counts the lines. */
+async function copyOut(stream: AsyncIterable<Uint8Array>): Promise<number> {
+  let lines = 0
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of stream) {
+      for (const byte of chunk) if (byte === LINE_END) lines++
+      yield chunk
+    }
+  }
+  await writeOut(process.stdout.isTTY ? forTheEye(counted()) : counted())
+  return lines
+}
+
+/** What goes to a file is the record, byte for byte. A terminal would obey what stands in it. */
+async function* forTheEye(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder()
+  for await (const chunk of stream) yield Buffer.from(escaped(decoder.decode(chunk, { stream: true })))
+}

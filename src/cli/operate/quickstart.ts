@@ -1,0 +1,164 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { App } from '../../app.ts'
+import { type Config, isEmbedded, type LoadedConfig, storePath } from '../../settings/config.ts'
+import { issueKey } from '../../gateway/auth/keys.ts'
+import {
+  DEMO_FILE,
+  type DemoCredentials,
+  readDemoCredentials,
+  writeDemoCredentials,
+} from '../client/credentials.ts'
+import { CliFailure, usage } from '../terminal/failure.ts'
+import { endAfterLastWords } from '../terminal/last-words.ts'
+import {
+  readSettings,
+  showAdminKey,
+  startOrExplain,
+  untilAskedToStop,
+  warnOfClock,
+  warnOfSettings,
+} from './serve.ts'
+
+const TENANT = 'acme'
+const AGENT = 'demo-agent'
+/** Not the agent's owner: an owner could not decide on its calls. */
+const REVIEWER = 'alice'
+
+export const QUICKSTART_USAGE = `countersign quickstart [--policies DIR] [--store file:DIR] ...
+
+  Runs the gateway with demo credentials in a file that only the owner can read. Takes the settings of \`countersign serve\`.`
+
+/** `npm start`: a gateway with the starter policies and demo credentials in a file that only the owner can read. */
+export async function quickstart(args: readonly string[]): Promise<void> {
+  const loaded = readSettings(args, QUICKSTART_USAGE)
+  const { config } = loaded
+  if (!isEmbedded(config))
+    throw usage('the demo keeps its keys beside the embedded store', 'for Redis use `countersign serve`')
+  const asked = untilAskedToStop()
+  const { app, welcome } = await begin(loaded)
+  console.log(welcome)
+  const quiet = linksOnEnter(app)
+  await asked
+  quiet()
+  console.log('\nstopping; everything that was answered is on disk')
+  await app.close()
+  endAfterLastWords()
+}
+
+/** What fails on the way has the admin key shown all the same: no later start knows it. */
+async function begin(loaded: LoadedConfig): Promise<{ app: App; welcome: string }> {
+  const { config } = loaded
+  let newAdminKey: string | undefined
+  try {
+    const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
+    const { app, log } = await startOrExplain(config, logLevel, (key) => (newAdminKey = key))
+    warnOfSettings(log, loaded)
+    warnOfClock(log, app.deps.store.now() - Date.now())
+    const places = { directory: storePath(config), policies: config.policies }
+    const credentials = await demoCredentials(app, places)
+    const shown = { ...credentials, link: await signInLink(app), newAdminKey }
+    return { app, welcome: banner(config, app, shown) }
+  } catch (error) {
+    if (newAdminKey !== undefined) showAdminKey(newAdminKey)
+    throw error
+  }
+}
+
+interface Places {
+  readonly directory: string
+  readonly policies: string
+}
+
+async function demoCredentials(app: App, { directory, policies }: Places): Promise<DemoCredentials> {
+  const known = existsSync(join(directory, DEMO_FILE)) ? readDemoCredentials(directory) : undefined
+  if (known?.url === app.url) return known
+  if (app.deps.policies.current() === undefined) {
+    await app.close()
+    throw new CliFailure(`the policy bundle in \`${policies}\` does not load`, {
+      hint: existsSync(policies)
+        ? `run \`countersign check ${policies}\` to see why`
+        : 'it is not there: `countersign init` writes a starter bundle into ./policies',
+    })
+  }
+  const agent =
+    known?.agent_key ?? (await issueKey(app.deps, { tenant: TENANT, kind: 'agent', id: AGENT })).api_key
+  const reviewer =
+    known?.reviewer_key ??
+    (await issueKey(app.deps, { tenant: TENANT, kind: 'reviewer', id: REVIEWER })).api_key
+  const credentials = {
+    url: app.url,
+    tenant: TENANT,
+    agent: AGENT,
+    agent_key: agent,
+    reviewer: REVIEWER,
+    reviewer_key: reviewer,
+  }
+  writeDemoCredentials(directory, credentials)
+  return credentials
+}
+
+const signInLink = (app: App): Promise<string> => app.loginLink({ tenant: TENANT, id: REVIEWER })
+
+/** A link works once, and a first minute has more than one browser: Enter prints another. The answer ends that. */
+function linksOnEnter(app: App): () => void {
+  if (!process.stdin.isTTY) return () => undefined
+  const lines = createInterface({ input: process.stdin, terminal: false })
+  lines.on('line', () => {
+    signInLink(app).then(
+      (link) => console.log(`  ${link}\n`),
+      (error: unknown) => console.error(`  no link now: ${(error as Error).message}`),
+    )
+  })
+  return () => lines.close()
+}
+
+interface Shown extends DemoCredentials {
+  readonly link: string
+  readonly newAdminKey: string | undefined
+}
+
+function banner(config: Config, app: App, credentials: Shown): string {
+  const snapshot = app.deps.policies.current()
+  const tools = snapshot?.tools.size ?? 0
+  const rules = snapshot?.ruleCount ?? 0
+  const admin =
+    credentials.newAdminKey === undefined
+      ? []
+      : [
+          `  Admin key    ${credentials.newAdminKey}`,
+          '               shown this once; it issues everybody’s keys',
+        ]
+  return [
+    '',
+    `  Countersign is listening on ${app.url}`,
+    '',
+    `  Sign in as ${credentials.reviewer}, who decides what the demo agent may do:`,
+    '',
+    `    ${credentials.link}`,
+    '',
+    `  It works once, within ten minutes.${process.stdin.isTTY ? ' Enter prints another.' : ''}`,
+    '',
+    `  Policies     ${config.policies}: ${tools} tools, ${rules} rules, revision ${snapshot?.revision.slice(0, 12) ?? 'none'}; edit a file and it reloads`,
+    `  State        ${config.store}: every answer is on disk before it is given (fsync)`,
+    `  Metrics      ${app.metricsUrl}`,
+    ...admin,
+    `  Agent key    ${credentials.agent_key}`,
+    `               ${credentials.tenant}/${credentials.agent}, for this demo`,
+    `  Reviewer     ${credentials.tenant}/${credentials.reviewer}; both keys are in ${join(storePath(config), DEMO_FILE)} (mode 0600)`,
+    '',
+    '  Next, in a second terminal:',
+    '',
+    '    npm run demo                          an agent whose calls are allowed, rejected, and held for you',
+    '',
+    '  and when it waits, decide in the console, or in a third:',
+    '',
+    '    npx countersign review list           what waits, and for whom',
+    '    npx countersign review show THREAD    what would run, and why it was held',
+    '    npx countersign review approve THREAD',
+    '',
+    '  Ctrl-C stops the gateway.',
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,145 @@
+import { createRequire } from 'node:module'
+import type { Logger } from 'pino'
+import type * as Yaml from 'yaml'
+import type { App } from '../../app.ts'
+import { type Config, ConfigError, loadConfig, type LoadedConfig, shownStore } from '../../settings/config.ts'
+import { type BundleChild, startBundleChild } from '../../policy/bundle/start.ts'
+import { CliFailure, EXIT, plainly, refuseMore } from '../terminal/failure.ts'
+import { endAfterLastWords } from '../terminal/last-words.ts'
+import { startFailure } from './start-failure.ts'
+import { STOP_SIGNALS } from '../terminal/signals.ts'
+
+export const SERVE_USAGE = `countersign serve [--host ADDRESS] [--port PORT] [--store file:DIR|redis://HOST] [--policies DIR] ...
+
+  Runs the gateway until SIGTERM, SIGINT or SIGHUP. \`countersign config\` lists every setting with its value and origin.`
+
+/** Longest time from the signal on before the process ends anyway, ms. */
+const SHUTDOWN_MS = 9_500
+
+/** `countersign serve`: state, policies and metrics as configured; logs as JSON lines on stdout. */
+export async function serve(args: readonly string[]): Promise<void> {
+  const loaded = readSettings(args, SERVE_USAGE)
+  const { config } = loaded
+  const asked = untilAskedToStop()
+  const { app, log } = await startOrExplain(config, config.logLevel, showAdminKey)
+  warnOfSettings(log, loaded)
+  log.info(
+    {
+      url: app.url,
+      metrics: app.metricsUrl,
+      store: shownStore(config),
+      durability: app.deps.store.durability,
+      policies: config.policies,
+    },
+    'listening',
+  )
+  warnOfClock(log, app.deps.store.now() - Date.now())
+  const readiness = await app.health.ready()
+  if (!readiness.ready) log.warn(readiness, 'not ready: every evaluation is rejected until this is mended')
+  await asked
+  log.info('shutting down')
+  await app.close()
+  log.info('stopped')
+  endAfterLastWords()
+}
+
+export function readConfig(args: readonly string[]): LoadedConfig {
+  try {
+    return loadConfig({ args, parseYaml })
+  } catch (error) {
+    if (error instanceof ConfigError)
+      throw new CliFailure(plainly(error.message), { exit: EXIT.usage, cause: error })
+    throw error
+  }
+}
+
+/** For a command that takes settings and nothing else: a directory that was meant for one is not passed over. */
+export function readSettings(args: readonly string[], help: string): LoadedConfig {
+  const loaded = readConfig(args)
+  refuseMore(loaded.positionals, 0, help)
+  return loaded
+}
+
+/** Loads the parser only when there is a file to parse. */
+function parseYaml(text: string): unknown {
+  const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml
+  return parse(text) as unknown
+}
+
+export interface Started {
+  readonly app: App
+  readonly log: Logger
+}
+
+/** What was said and does not count. A later version may know it, or the next start: it does not end this one, and is not passed over unseen. */
+export function warnOfSettings(
+  log: Pick<Logger, 'warn'>,
+  { strangers: variables, idle }: Pick<LoadedConfig, 'strangers' | 'idle'>,
+): void {
+  if (variables.length > 0)
+    log.warn({ variables }, 'variables that begin as ours do and are no settings are ignored')
+  for (const { name, counts } of idle)
+    log.warn({ setting: name }, `a setting is ignored: it counts only ${counts}`)
+}
+
+/** As from which the alert on it is raised (deploy/prometheus/alerts.yaml). */
+const CLOCKS_APART_MS = 5_000
+
+/** Deadlines go by the one, signatures of webhooks by the other. */
+export function warnOfClock(log: Pick<Logger, 'warn'>, aheadMs: number): void {
+  if (Math.abs(aheadMs) <= CLOCKS_APART_MS) return
+  const told = aheadMs > 0 ? "the store's clock is ahead of" : "the store's clock is behind"
+  log.warn(
+    { apart_seconds: Math.abs(aheadMs) / 1_000 },
+    `${told} that of this machine: one of the two is wrong, or was`,
+  )
+}
+
+/** The store keeps its hash only, so what is not shown now is never seen again. */
+export function showAdminKey(key: string): void {
+  console.error(`admin key (shown once, keep it): ${key}`)
+}
+
+function sayUnwritten({ message }: Error): void {
+  console.error(`countersign: the log cannot be written, and is kept until it can: ${message}`)
+}
+
+/** The policies are read and checked on another core while the modules of the gateway load on this one. */
+export async function startOrExplain(
+  config: Config,
+  logLevel: string,
+  onNewAdminKey: (key: string) => void,
+): Promise<Started> {
+  let bundleChild: BundleChild | undefined
+  try {
+    bundleChild = startBundleChild(config.policies)
+    const [{ startApp }, { createLog, standardOutput }] = await Promise.all([
+      import('../../app.ts'),
+      import('../../telemetry/log/log.ts'),
+    ])
+    const log = createLog(logLevel, standardOutput(sayUnwritten))
+    const parts = { log, bundleChild, webhooks: { inThread: true }, onNewAdminKey }
+    return { app: await startApp(config, parts), log }
+  } catch (error) {
+    await bundleChild?.end()
+    endAfterLastWords()
+    throw startFailure(config, error)
+  }
+}
+
+/**
+ * Begins to listen for it at once: the first process of a container that does not is never told. A start, or a request, that never ends does not
+ * keep the process.
+ */
+export function untilAskedToStop(): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = (): void => {
+      // a second one ends it at once
+      for (const signal of STOP_SIGNALS) process.off(signal, stop)
+      // not with `process.exit`, which waits for whatever the system is doing for us
+      setTimeout(() => process.kill(process.pid, 'SIGKILL'), SHUTDOWN_MS).unref()
+      resolve()
+    }
+    for (const signal of STOP_SIGNALS) process.on(signal, stop)
+  })
+}

@@ -1,0 +1,58 @@
+import { dirname } from 'node:path'
+import type { Config } from '../../settings/config.ts'
+import { isEmbedded, shownStore } from '../../settings/config.ts'
+import { CliFailure } from '../terminal/failure.ts'
+import { redisAdvice } from './redis-advice.ts'
+
+interface Advice {
+  readonly fits: (error: NodeJS.ErrnoException) => boolean
+  readonly hint: (config: Config, error: Error) => string
+}
+
+/** What to do with a data directory that cannot be written, for what the system says of it. */
+export function directoryAdvice(said: string): string {
+  if (/is no directory$|ENOTDIR/.test(said)) return 'move away what is there'
+  if (said.includes('ENOENT')) return 'make it by hand; when it is a link, make or mount what it leads to'
+  return said.includes('EROFS')
+    ? 'its file system is read-only: mount it so that it can be written'
+    : 'give it to the user that runs the gateway'
+}
+
+/** What to do with a file of the store that somebody else made, as root who put a copy back by hand; undefined for any other trouble. */
+export function fileAdvice({ code, path = '' }: NodeJS.ErrnoException): string | undefined {
+  if (code !== 'EACCES' || !/\/store\.(?:json|mdb|mdb-lock)$/.test(path)) return undefined
+  return `give all that is in ${dirname(path)} to the user that runs the gateway`
+}
+
+const ADVICE: readonly Advice[] = [
+  {
+    fits: ({ code }) => code === 'EADDRINUSE',
+    hint: () => 'end what listens there, or choose another with --port or --metrics-port',
+  },
+  {
+    fits: ({ code, syscall }) =>
+      code === 'EADDRNOTAVAIL' || (code === 'ENOTFOUND' && syscall === 'getaddrinfo'),
+    hint: () => 'name an address of this machine with --host or --metrics-host',
+  },
+  {
+    fits: ({ code, syscall }) => code === 'EACCES' && syscall === 'listen',
+    hint: () => 'this user may not listen there: choose another with --port or --metrics-port',
+  },
+  {
+    fits: ({ message }) => message.includes('in use by another process'),
+    hint: (config) =>
+      `end the gateway that has ${shownStore(config)}, or give this one another place with --store`,
+  },
+  {
+    fits: ({ message }) => message.startsWith('the data directory'),
+    hint: (_, { message }) => `${directoryAdvice(message)}, or name another with --store file:DIRECTORY`,
+  },
+]
+
+/** What a gateway did not start for, and what to do where that can be said. */
+export function startFailure(config: Config, error: unknown): CliFailure {
+  const cause = error as NodeJS.ErrnoException
+  const redis = isEmbedded(config) ? undefined : redisAdvice(cause.message)
+  const hint = redis ?? fileAdvice(cause) ?? ADVICE.find(({ fits }) => fits(cause))?.hint(config, cause)
+  return new CliFailure(`cannot start: ${cause.message.trim()}`, { cause, hint })
+}

@@ -1,0 +1,95 @@
+import { createReadStream, existsSync, statSync } from 'node:fs'
+import { addAbortSignal, type Readable } from 'node:stream'
+import { openArchive, openRestore, type RestoreOptions } from '../../app/store.ts'
+import { writeFileWhole, writeNameless } from '../../backup/file.ts'
+import type { Totals } from '../../backup/format.ts'
+import { restoreBackup, verifyBackup } from '../../backup/restore.ts'
+import { writeBackup } from '../../backup/write.ts'
+import { type Config, shownStore } from '../../settings/config.ts'
+import type { StoreArchive } from '../../store/archive.ts'
+import { breakable } from '../terminal/cancellable.ts'
+import { CliFailure, usage } from '../terminal/failure.ts'
+import { writeOut } from '../terminal/output.ts'
+import { orExplain } from './store-failure.ts'
+
+const STANDARD = '-'
+
+/** `countersign store export FILE`. Standard output gets the backup only once it is whole. */
+export async function exportStore(config: Config, file: string): Promise<void> {
+  if (file === STANDARD) return exportToStandardOutput(config)
+  if (existsSync(file)) throw usage(`\`${file}\` exists already`, 'name another file, or move it away')
+  const { totals } = await orExplain('export the store', () =>
+    breakable('the export', (signal) =>
+      fromArchive(config, (archive) => writeFileWhole(file, (sink) => writeBackup(archive, sink), signal)),
+    ),
+  )
+  console.log(`wrote ${file}: ${counted(totals)}`)
+  for (const line of listed(totals)) console.log(line)
+}
+
+async function exportToStandardOutput(config: Config): Promise<void> {
+  let totals: readonly Totals[] = []
+  await orExplain('export the store', () =>
+    fromArchive(config, (archive) =>
+      writeOut(
+        writeNameless(async (sink) => {
+          totals = (await writeBackup(archive, sink)).totals
+        }),
+      ),
+    ),
+  )
+  console.error(`wrote ${counted(totals)}`)
+}
+
+async function fromArchive<T>(config: Config, use: (archive: StoreArchive) => Promise<T>): Promise<T> {
+  const archive = await openArchive(config)
+  try {
+    return await use(archive)
+  } finally {
+    await archive.close()
+  }
+}
+
+/** `countersign store restore FILE`. A file is read to its end before the store is touched; what comes by standard input cannot be. */
+export async function restoreStore(config: Config, file: string, options: RestoreOptions): Promise<void> {
+  if (file !== STANDARD) requireFile(file)
+  const totals = await orExplain('restore', () =>
+    breakable('the restore', async (signal) => {
+      const read = (): Readable =>
+        addAbortSignal(signal, file === STANDARD ? process.stdin : createReadStream(file))
+      if (file !== STANDARD) await verifyBackup(read())
+      const restore = await openRestore(config, options)
+      return restoreBackup(read(), restore, signal)
+    }),
+  )
+  console.log(`restored into ${shownStore(config)}, read back and compared: ${counted(totals)}`)
+  for (const line of listed(totals)) console.log(line)
+  console.log('every approval and token of before is void; threads that wait can still be decided')
+}
+
+/** It is read twice, and a pipe only once: the second time it would wait for ever for somebody to write. @throws CliFailure */
+function requireFile(file: string): void {
+  if (!existsSync(file)) throw new CliFailure(`there is no file \`${file}\``)
+  if (!statSync(file).isFile())
+    throw usage(
+      `\`${file}\` is no file that can be read twice`,
+      'a backup out of a pipe comes by standard input: -',
+    )
+}
+
+const MOST_LISTED = 20
+
+function listed(totals: readonly Totals[]): string[] {
+  const lines = totals
+    .slice(0, MOST_LISTED)
+    .map(
+      ({ partition, last, records, index, limits }) =>
+        `  ${JSON.stringify(partition).slice(1, -1)}: evidence 1 to ${last}, ${records} records, ${index} index entries, ${limits} limits`,
+    )
+  return totals.length > MOST_LISTED ? [...lines, `  ... and ${totals.length - MOST_LISTED} more`] : lines
+}
+
+function counted(totals: readonly Totals[]): string {
+  const sum = (kind: 'events' | 'records'): number => totals.reduce((all, one) => all + one[kind], 0)
+  return `${totals.length} partitions, ${sum('events')} evidence records, ${sum('records')} records`
+}

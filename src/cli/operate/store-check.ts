@@ -1,0 +1,39 @@
+import { openArchive } from '../../app/store.ts'
+import { type Config, shownStore } from '../../settings/config.ts'
+import { type CheckReport, checkStore } from '../../gateway/integrity/store.ts'
+import { EXIT } from '../terminal/failure.ts'
+import { orExplain } from './store-failure.ts'
+import { jsonOf, onOneLine } from '../terminal/visible-text.ts'
+
+/** `countersign store check`. Exit 3 when something was found. */
+export async function checkStoreOf(config: Config, format: 'text' | 'json'): Promise<void> {
+  const report = await orExplain('check the store', async () => {
+    const archive = await openArchive(config)
+    try {
+      return await checkStore(archive)
+    } finally {
+      await archive.close()
+    }
+  })
+  if (report.findings.length > 0) process.exitCode = EXIT.doesNotCheck
+  if (format === 'json') return console.log(jsonOf(asJson(report)))
+  for (const { law, partition, what } of report.findings)
+    console.log(onOneLine(`${law} ${partition}: ${what}`))
+  if (report.omitted > 0) console.log(`... and ${report.omitted} more`)
+  console.log(`${verdict(report)} in ${shownStore(config)}: ${counted(report)}`)
+}
+
+function asJson(report: CheckReport): object {
+  return { ok: report.findings.length === 0, ...report }
+}
+
+function verdict({ findings, omitted }: CheckReport): string {
+  const number = findings.length + omitted
+  if (number === 0) return 'fine: nothing found'
+  return `${number} ${number === 1 ? 'violation' : 'violations'} found`
+}
+
+function counted({ counts }: CheckReport): string {
+  const { partitions, events, records, index, limits } = counts
+  return `${partitions} partitions, ${events} evidence records, ${records} records, ${index} index entries, ${limits} limits`
+}

@@ -1,0 +1,37 @@
+import { type FieldError, GatewayError } from '../../contract/errors.ts'
+import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../../policy/language/bounds.ts'
+import type { Explanation } from '../../policy/evaluate/explain.ts'
+import {
+  callOfRequest,
+  type ExplainRequest,
+  strangersIn,
+  usedOf,
+} from '../../policy/evaluate/explain-request.ts'
+import { callUnder } from '../../policy/language/limits.ts'
+import type { Deps } from '../core/deps.ts'
+
+/** How the bundle in force decides a request, rule by rule (design.md section 6). Nothing is executed, counted or recorded. */
+export async function explainPolicies(deps: Deps, request: ExplainRequest): Promise<Explanation> {
+  const snapshot = deps.policies.current()
+  if (snapshot === undefined) throw new GatewayError('not_ready', 'no policy is in force')
+  const call = callOfRequest(request, deps.store.now())
+  if (call === undefined)
+    throw misfit([{ pointer: '/time', message: 'must be a date and time as RFC 3339 has it' }])
+  const strangers = strangersIn(request, snapshot)
+  if (strangers.length > 0) throw misfit(strangers.slice(0, MAX_PAYLOAD_PROBLEMS).map(strangeLimit))
+  const problems = snapshot.checkPayload(call.tool, call.payload)
+  if (problems.length === 0)
+    return snapshot.explain(callUnder(call, await snapshot.judge(call), usedOf(request)))
+  const detail = `the payload does not fit the contract of \`${call.tool}\``
+  const errors = problems.map(({ pointer, message }) => ({ pointer: `/payload${pointer}`, message }))
+  throw new GatewayError('invalid_policy_input', detail, { errors })
+}
+
+function strangeLimit(id: string): FieldError {
+  const name = id.slice(0, MAX_ECHOED_NAME).replaceAll('~', '~0').replaceAll('/', '~1')
+  return { pointer: `/used/${name}`, message: 'is not a limit of the tool' }
+}
+
+function misfit(errors: readonly FieldError[]): GatewayError {
+  return new GatewayError('invalid_request', 'the request does not fit the contract', { errors })
+}

@@ -1,0 +1,122 @@
+import { defined } from '../../contract/defined.ts'
+import { GatewayError } from '../../contract/errors.ts'
+import type { FreezeList, FreezeRequest, FreezeView, Frozen } from '../../contract/freeze.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import {
+  type Freeze,
+  type Freezes,
+  type FreezeScope,
+  frozenNow,
+  isScope,
+  NEVER_FROZEN,
+  withFreeze,
+  withoutFreeze,
+} from '../../domain/freeze.ts'
+import type { Write } from '../../store/store.ts'
+import { type Administrator, adminGuards } from '../auth/administrator.ts'
+import type { Deps } from '../core/deps.ts'
+import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { FREEZES, freezesNow } from './freezes.ts'
+import { ALL_FREEZES, purgeAt } from '../core/expiry-index.ts'
+import { put, read, unchanged } from '../core/records.ts'
+import { registerTenant } from '../core/tenants.ts'
+import { type Plan, storeCall, transact } from '../core/transact.ts'
+
+/**
+ * Stops an agent, a tool or a whole tenant (design.md section 6), on every instance from the moment this is durable: new calls are rejected, and
+ * what is under way is dead for good. Threads are ended by the timer, or by whoever looks at one before. A name that the bundle does not know is
+ * frozen all the same, because a bundle may come that does.
+ *
+ * @throws GatewayError `too_many_freezes`, `store_unavailable`, `outcome_unknown`
+ */
+export async function freeze(deps: Deps, by: Administrator, request: FreezeRequest): Promise<Frozen> {
+  const { tenant, reason } = request
+  const { actor } = by
+  const scope = scopeOf(request)
+  await registerTenant(deps, tenant)
+  const frozen = await change(deps, { tenant, by }, (before) => {
+    refuseTooMany(before, scope)
+    const now = deps.store.now()
+    const after = withFreeze(before, { ...scope, reason, at: now, by: `${actor.kind}:${actor.id}` })
+    return {
+      answer: viewOf(tenant, after.freezes.at(-1) as Freeze),
+      after,
+      writes: [purgeAt('freeze', ALL_FREEZES, now)],
+      type: 'freeze.started',
+      details: { ...defined(scope), reason, epoch: after.epoch },
+    }
+  })
+  return { ...frozen, known: isKnown(deps, tenant, scope) }
+}
+
+/**
+ * New calls are judged by policy again. What was under way stays dead.
+ *
+ * @throws GatewayError `not_found` when the scope is not frozen
+ */
+export async function unfreeze(deps: Deps, by: Administrator, request: FreezeRequest): Promise<void> {
+  const { tenant, reason } = request
+  const scope = scopeOf(request)
+  await change(deps, { tenant, by }, (before) => {
+    const after = withoutFreeze(before, scope, deps.store.now())
+    if (after === undefined) throw new GatewayError('not_found', 'this is not frozen')
+    const details = { ...defined(scope), reason, epoch: after.epoch }
+    return { answer: undefined, after, writes: [], type: 'freeze.ended', details }
+  })
+}
+
+export async function listFreezes(deps: Deps, tenant: string): Promise<FreezeList> {
+  const { freezes } = await storeCall(() => freezesNow(deps, tenant))
+  return { freezes: frozenNow(freezes).map((one) => viewOf(tenant, one)) }
+}
+
+interface Changed<T> {
+  readonly answer: T
+  readonly after: Freezes
+  readonly writes: readonly Write[]
+  readonly type: EvidenceRecord['type'] & `freeze.${string}`
+  readonly details: NonNullable<EvidenceRecord['details']>
+}
+
+async function change<T>(
+  deps: Deps,
+  { tenant, by }: { readonly tenant: string; readonly by: Administrator },
+  decide: (before: Freezes) => Changed<T>,
+): Promise<T> {
+  const { answer } = await transact(deps, tenant, async (): Promise<Plan<T>> => {
+    const proof = adminGuards(deps, by)
+    const known = await read(deps.store, tenant, 'freezes', FREEZES)
+    const { after, writes, type, details, ...decided } = decide(known?.value ?? NEVER_FROZEN)
+    return {
+      ...decided,
+      guards: [unchanged('freezes', FREEZES, known), ...proof],
+      writes: [put('freezes', FREEZES, after), ...writes],
+      evidence: [{ type, tenant, at: isoTime(deps.store.now()), actor: by.actor, details }],
+      landed: () => void deps.freezes.delete(tenant),
+    }
+  })
+  return answer
+}
+
+/** A tenant as a whole can always be frozen. */
+function refuseTooMany({ freezes }: Freezes, scope: FreezeScope): void {
+  const isNew = !freezes.some((one) => isScope(one, scope))
+  const isTenant = scope.agent === undefined && scope.tool === undefined
+  if (!isNew || isTenant || freezes.length < LIMITS.FREEZES) return
+  const detail = `a tenant has ${LIMITS.FREEZES} frozen names at the most, lifted ones among them; freeze the tenant`
+  throw new GatewayError('too_many_freezes', detail)
+}
+
+const scopeOf = ({ agent, tool }: FreezeRequest): FreezeScope => defined({ agent, tool })
+
+function isKnown({ policies }: Deps, tenant: string, { agent, tool }: FreezeScope): boolean {
+  const snapshot = policies.current()
+  const known = snapshot?.directory.tenants.get(tenant)
+  if (known === undefined) return false
+  if (agent !== undefined) return known.agents.has(agent)
+  return tool === undefined || snapshot?.tools.has(tool) === true
+}
+
+export function viewOf(tenant: string, { agent, tool, reason, at, by }: Freeze): FreezeView {
+  return { tenant, ...defined({ agent, tool }), reason, frozen_at: isoTime(at), by }
+}

@@ -1,0 +1,33 @@
+import type { Deps } from '../core/deps.ts'
+import { isoTime } from '../core/event-record.ts'
+import { SYSTEM } from '../core/records.ts'
+import { transact } from '../core/transact.ts'
+
+export interface PolicyLoad {
+  readonly ok: boolean
+  readonly revision?: string
+  readonly commit?: string
+  readonly files?: number
+  readonly rules?: number
+  /** First errors, as `file:line:col code`. */
+  readonly errors?: readonly string[]
+}
+
+/** A policy load, good or bad, is evidence in `_system`. */
+export async function noteLoad(deps: Deps, load: PolicyLoad): Promise<void> {
+  const { ok, ...details } = load
+  await transact(deps, SYSTEM, () =>
+    Promise.resolve({
+      answer: undefined,
+      evidence: [
+        {
+          type: ok ? ('policy.loaded' as const) : ('policy.failed' as const),
+          tenant: SYSTEM,
+          at: isoTime(deps.store.now()),
+          actor: { kind: 'gateway' as const, id: 'policies' },
+          details,
+        },
+      ],
+    }),
+  )
+}

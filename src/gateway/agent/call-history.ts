@@ -1,0 +1,123 @@
+import type { History, HistoryNeeds, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { Guard, Write } from '../../store/store.ts'
+import type { Deps } from '../core/deps.ts'
+import type { Noted } from '../core/caches.ts'
+import { INDEX } from '../core/records.ts'
+
+/** Which call is, or was, allowed. */
+export interface Doer {
+  readonly tenant: string
+  readonly agent: string
+  readonly task: string
+  readonly tool: string
+}
+
+/** `agent.tools` and `agent.labels` look back this far (policy-language.md section 3). */
+const AGENT_WINDOW_MS = 24 * 3_600_000
+/** The same tool of the same agent is noted anew only after this time; so much longer is looked back. */
+const REFRESH_MS = 60_000
+const MOST_ENTRIES = 10_000
+const REMEMBERED_NOTES = 50_000
+
+const TOOL = 't '
+const LABEL = 'l '
+
+/** The tool that a member of a history names; undefined for a label. */
+export function toolOf(member: string): string | undefined {
+  return member.startsWith(TOOL) ? member.slice(TOOL.length) : undefined
+}
+
+/**
+ * What the tool's rules read of earlier calls. Labels are those that the contracts had then and those that they have now: a label that is added
+ * to a tool counts for the calls before, too. Undefined when the rules read nothing of it.
+ */
+export function historyFor(
+  deps: Deps,
+  snapshot: Snapshot | undefined,
+  doer: Doer,
+): Promise<History | undefined> | undefined {
+  const needs = snapshot?.historyNeeds(doer.tool)
+  if (snapshot === undefined || needs === undefined || (!needs.task && !needs.agent)) return undefined
+  return readHistory(deps, snapshot, { doer, needs })
+}
+
+async function readHistory(
+  deps: Deps,
+  snapshot: Snapshot,
+  { doer: { tenant, agent, task }, needs }: { readonly doer: Doer; readonly needs: HistoryNeeds },
+): Promise<History | undefined> {
+  const since = deps.store.now() - AGENT_WINDOW_MS - REFRESH_MS
+  const [ofTask, ofAgent] = await Promise.all([
+    needs.task ? members(deps, tenant, INDEX.taskHistory(agent, task)) : [],
+    needs.agent ? members(deps, tenant, INDEX.agentHistory(agent), since) : [],
+  ])
+  // A history that was not read to its end cannot be checked, and what cannot be checked counts against the agent.
+  if (ofTask.length >= MOST_ENTRIES || ofAgent.length >= MOST_ENTRIES) return undefined
+  const [taskFacts, agentFacts] = [factsOf(snapshot, ofTask), factsOf(snapshot, ofAgent)]
+  return {
+    taskTools: taskFacts.tools,
+    taskLabels: taskFacts.labels,
+    agentTools: agentFacts.tools,
+    agentLabels: agentFacts.labels,
+  }
+}
+
+async function members(
+  deps: Deps,
+  tenant: string,
+  index: string,
+  min = Number.NEGATIVE_INFINITY,
+): Promise<readonly string[]> {
+  const entries = await deps.store.range(tenant, index, { min, limit: MOST_ENTRIES })
+  return entries.map(({ member }) => member)
+}
+
+function factsOf(
+  snapshot: Snapshot,
+  noted: readonly string[],
+): { readonly tools: readonly string[]; readonly labels: readonly string[] } {
+  const tools = noted.filter((one) => one.startsWith(TOOL)).map((one) => one.slice(TOOL.length))
+  const then = noted.filter((one) => one.startsWith(LABEL)).map((one) => one.slice(LABEL.length))
+  const now = tools.flatMap((tool) => snapshot.tools.get(tool)?.labels ?? [])
+  return { tools: tools.sort(), labels: [...new Set([...then, ...now])].sort() }
+}
+
+/** Index moves, and what to remember once they are durable: never a guarded record, or the calls of one task would stand in each other's way. */
+export interface Noting {
+  readonly writes: readonly Write[]
+  /** Of what is not written again. */
+  readonly guards: readonly Guard[]
+  readonly landed: () => void
+}
+
+/** As this instance last read it: for what guards it. No promise where it is known. */
+export function epochOf(deps: Deps, tenant: string): string | Promise<string> {
+  return deps.epochs.get(tenant) ?? epochNow(deps, tenant)
+}
+
+async function epochNow(deps: Deps, tenant: string): Promise<string> {
+  const epoch = await deps.store.epoch(tenant)
+  deps.epochs.set(tenant, epoch)
+  return epoch
+}
+
+/** Notes that the call is allowed or approved at `now.at`. What was noted a moment ago, in the same epoch, is not noted again. */
+export function noteHistory(deps: Deps, snapshot: Snapshot | undefined, doer: Doer, now: Noted): Noting {
+  const { tenant, agent, task, tool } = doer
+  const labels = snapshot?.tools.get(tool)?.labels ?? []
+  const key = JSON.stringify([tenant, agent, task, tool, labels])
+  const { at, epoch } = now
+  const noted = deps.noted.get(key)
+  if (noted?.epoch === epoch && at - noted.at < REFRESH_MS)
+    return { writes: [], guards: [{ epoch }], landed: () => {} }
+  const marks = [TOOL + tool, ...labels.map((label) => LABEL + label)]
+  const writes = [INDEX.taskHistory(agent, task), INDEX.agentHistory(agent)].flatMap((index) =>
+    marks.map((member): Write => ({ op: 'index', index, member, to: at })),
+  )
+  return { writes, guards: [], landed: () => remember(deps, key, now) }
+}
+
+function remember(deps: Deps, key: string, now: Noted): void {
+  if (deps.noted.size >= REMEMBERED_NOTES) deps.noted.clear()
+  deps.noted.set(key, now)
+}

@@ -1,0 +1,110 @@
+import { createHash, createHmac } from 'node:crypto'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { canonicalJson, digestOf, sha256 } from '../../domain/digest.ts'
+import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
+import type { LimitUse, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { Deps } from '../core/deps.ts'
+import type { Details } from '../core/event-record.ts'
+
+/** A value longer than this (as JSON text) stands in evidence as its digest. */
+const READ_VALUE_CHARS = 2_048
+
+export function isSensitive(snapshot: Snapshot | undefined, tool: string): boolean {
+  if (snapshot === undefined) return true // nobody can tell
+  return (snapshot.tools.get(tool)?.sensitive.length ?? 0) > 0
+}
+
+export interface Decided {
+  readonly outcome: Outcome
+  readonly payload: JsonValue
+  /** Revision of the bundle that decided. */
+  readonly bundle: string
+  /** The contract of the tool calls some field sensitive. */
+  readonly sensitive: boolean
+  readonly actionHash: string | undefined
+  readonly claimedRisk?: Risk | undefined
+  readonly traceparent?: string | undefined
+  readonly revisionId?: string | undefined
+  /** What people have to do before the call may run. */
+  readonly requirement?: ReviewRequirement | undefined
+}
+
+/**
+ * What a decision rested on: verdict, risks, rule ids, bundle, and the values of exactly the fields that the rules read.
+ * Sensitive values, and a payload that holds any, stand as salted commitments; who has the secret can open them.
+ */
+export function decisionDetails(deps: Deps, decided: Decided): Details {
+  const { outcome, payload, bundle, sensitive } = decided
+  const nonce = sensitive || outcome.reads.some((read) => read.sensitive) ? deps.nextId() : undefined
+  const { rules, shadow, unknown } = ruleIds(outcome)
+  const over = new Set(outcome.fired.filter((rule) => !rule.unknown).map((rule) => rule.id))
+  return {
+    action_hash: decided.actionHash,
+    by: outcome.by,
+    claimed_risk: decided.claimedRisk,
+    fault: outcome.fault,
+    limits: outcome.limits?.map((use) => limitOf(use, over)),
+    nonce,
+    payload_commitment: nonce === undefined ? undefined : commit(deps, nonce, 'payload', payload),
+    payload_digest: nonce === undefined ? digestOf(payload) : undefined,
+    policy: bundle,
+    policy_risk: outcome.policyRisk,
+    reads: outcome.reads.map((read) => readOf(deps, read, nonce)),
+    requirement: decided.requirement && requirementOf(decided.requirement),
+    revision_id: decided.revisionId,
+    risk: outcome.risk,
+    rules,
+    shadow: shadow.length > 0 ? shadow : undefined,
+    shadow_outcome: outcome.shadow && { risk: outcome.shadow.risk, verdict: outcome.shadow.verdict },
+    traceparent: decided.traceparent,
+    unknown: unknown.length > 0 ? unknown : undefined,
+    verdict: outcome.verdict,
+  }
+}
+
+/** Enough to count the approvals by, and to tell what came too late. */
+function requirementOf({ seats, expires_ms, interactive }: ReviewRequirement): JsonObject {
+  return {
+    expires_ms,
+    ...(interactive === true ? { interactive } : {}),
+    seats: seats.map(({ group, approvals, escalate }) => ({
+      approvals,
+      escalate: escalate.map((one) => ({ after_ms: one.after_ms, group: one.group })),
+      group,
+    })),
+  }
+}
+
+/** One pass and no copies: every decision of the gateway goes through here. */
+function ruleIds({ fired }: Outcome): { rules: string[]; shadow: string[]; unknown: string[] } {
+  const rules: string[] = []
+  const shadow: string[] = []
+  const unknown: string[] = []
+  for (const rule of fired) {
+    if (rule.mode === 'shadow') shadow.push(rule.id)
+    else rules.push(rule.id)
+    if (rule.unknown) unknown.push(rule.id)
+  }
+  return { rules, shadow, unknown }
+}
+
+/** What the call uses of a limit, and whether there was no room for it. */
+function limitOf({ id, amount, sensitive }: LimitUse, over: ReadonlySet<string>): JsonObject {
+  return { ...(sensitive ? {} : { amount }), id, ...(over.has(id) ? { over: true } : {}) }
+}
+
+function readOf(deps: Deps, read: Outcome['reads'][number], nonce: string | undefined): JsonObject {
+  const { field, value } = read
+  if (read.state === 'missing' || value === undefined) return { field, missing: true }
+  if (read.sensitive && nonce !== undefined) return { field, commitment: commit(deps, nonce, field, value) }
+  const text = typeof value === 'string' || typeof value === 'object' ? canonicalJson(value) : ''
+  return text.length > READ_VALUE_CHARS ? { field, digest: sha256(text) } : { field, value }
+}
+
+/** SHA-256 over a salt and the RFC 8785 text; the salt is an HMAC of record and field, so equal values do not look equal. */
+function commit(deps: Deps, nonce: string, field: string, value: JsonValue): string {
+  const salt = createHmac('sha256', deps.commitmentSecret)
+    .update(JSON.stringify([nonce, field]))
+    .digest()
+  return createHash('sha256').update(salt).update(canonicalJson(value)).digest('hex')
+}

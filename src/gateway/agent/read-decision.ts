@@ -1,0 +1,347 @@
+import { defined } from '../../contract/defined.ts'
+import type { Decision } from '../../contract/agent.ts'
+import { GatewayError } from '../../contract/errors.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import { composeCredential, hashCredential, SECRET_BYTES } from '../../domain/credential.ts'
+import { TASK_ID, THREAD_ID } from '../../domain/id.ts'
+import { pollAfterSeconds, type Thread } from '../../domain/thread.ts'
+import type { ApprovalToken } from '../../domain/token.ts'
+import type { AgentEntry } from '../../policy/evaluate/snapshot.ts'
+import { type Lapse, lapseOf, STORE_CHANGED } from '../review/approval.ts'
+import type { Deps } from '../core/deps.ts'
+import { aboutThread, type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { closingMessage, endedThread } from '../review/close-thread.ts'
+import { freezeGuard, freezesNow, frozenMessage } from '../admin/freezes.ts'
+import type { Caller } from '../core/caller.ts'
+import { agentEntry, keyGuard, keyInForce } from '../auth/identify.ts'
+import { traceOf } from '../core/trace-context.ts'
+import { overtaken } from '../review/settle-thread.ts'
+import { purgeAt } from '../core/expiry-index.ts'
+import { INDEX, put, read, revisionId, unchanged, type Versioned } from '../core/records.ts'
+import { filledNow } from '../review/approval-effects.ts'
+import { beforeDeadline, moved, writeThread } from '../core/thread-records.ts'
+import { type Committed, isReadAhead, type Plan, storeCall, transact } from '../core/transact.ts'
+
+export interface PollTarget {
+  readonly thread_id?: string
+  readonly task_id?: string
+}
+
+/** Who reads the answer. */
+export interface Reader {
+  /** True when nobody is left to read the answer: then no token is minted into the void. */
+  callerGone(): boolean
+  /** Absent: answered at once. */
+  readonly wait?: Wait
+}
+
+export interface Wait {
+  /** How long to hold the request while the thread is pending_review, ms. */
+  readonly ms: number
+  /** Aborts when the caller is gone, the time is over by the clock of this machine, or the gateway shuts down. */
+  readonly signal: AbortSignal
+  /** How many requests wait at this instance now, this one among them. */
+  waiting(): number
+}
+
+/**
+ * Reads the decision on a thread (agent-api-contract.md section 4, GET decisions). The first approved read of a signed
+ * approval mints the token, in the commit that records it: of two racing polls one gets it.
+ *
+ * @throws GatewayError `missing_identifier`, `not_found`, `not_ready`, `unauthenticated`, `store_unavailable`, `outcome_unknown`; `request_timeout` to nobody
+ */
+export async function poll(
+  deps: Deps,
+  caller: Caller,
+  target: PollTarget,
+  reader: Reader,
+): Promise<Committed<Decision>> {
+  agentEntry(deps.policies.current(), caller)
+  await keyInForce(deps, caller)
+  const located = (): Promise<string> => storeCall(() => locate(deps, caller, target))
+  if (reader.wait) await settled(deps, caller, located, reader.wait)
+  refuseGone(reader)
+  // the newest thread of a task may have become another one while we waited
+  const thread_id = await located()
+  for (;;) {
+    const { answer, ...receipt } = await transact(deps, caller.tenant, () =>
+      look(deps, caller, thread_id, reader),
+    )
+    if (answer !== 'just approved') return { answer, ...receipt }
+  }
+}
+
+function refuseGone(reader: Reader): void {
+  if (reader.callerGone()) throw new GatewayError('request_timeout', 'the caller is gone')
+}
+
+/** One look at the decision. An approval that nobody had noticed is made true first, and read, with its proof, by the next look. */
+async function look(
+  deps: Deps,
+  caller: Caller,
+  thread_id: string,
+  reader: Reader,
+): Promise<Plan<Decision | 'just approved'>> {
+  const entry = agentEntry(deps.policies.current(), caller)
+  const [thread, freezes] = await Promise.all([
+    ownThread(deps, caller, thread_id),
+    freezesNow(deps, caller.tenant),
+  ])
+  const become = await overtaken(deps, thread, freezes)
+  if (become?.answer.status === 'approved') return { ...become, answer: 'just approved' }
+  if (become) return { ...become, answer: decisionOn(become.answer, deps.store.now()) }
+  if (thread.value.status !== 'approved' || thread.value.approval?.redeemed_at !== undefined)
+    return asRead(deps, thread)
+  const plan = await approvedRead(deps, caller, thread, { entry, reader })
+  return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
+}
+
+/** A decision that a failover may take back is none yet; that nobody has decided promises nothing. */
+function asRead(deps: Deps, thread: Versioned<Thread>): Plan<Decision> {
+  const { thread_id, status } = thread.value
+  return {
+    answer: decisionOn(thread.value, deps.store.now()),
+    guards: [unchanged('thread', thread_id, thread)],
+    confirmed: status !== 'pending_review' && isReadAhead(deps),
+  }
+}
+
+/** A poll by task alone means the newest thread of that task for that agent. */
+async function locate(deps: Deps, caller: Caller, target: PollTarget): Promise<string> {
+  const { thread_id, task_id } = target
+  if (thread_id === undefined && task_id === undefined) {
+    throw new GatewayError('missing_identifier', 'give thread_id or task_id')
+  }
+  if (thread_id === undefined) return newestOf(deps, caller, task_id ?? '')
+  if (task_id === undefined) return thread_id
+  const thread = await ownThread(deps, caller, thread_id)
+  if (thread.value.task_id !== task_id) throw notFound()
+  return thread_id
+}
+
+async function newestOf(deps: Deps, caller: Caller, task: string): Promise<string> {
+  if (!TASK_ID.test(task)) throw notFound()
+  const [newest] = await deps.store.range(caller.tenant, INDEX.task(caller.id, task), {
+    reverse: true,
+    limit: 1,
+  })
+  if (newest === undefined) throw notFound()
+  return newest.member
+}
+
+/** Another agent's thread is as absent as one that never was. */
+async function ownThread(deps: Deps, caller: Caller, thread_id: string): Promise<Versioned<Thread>> {
+  const thread = THREAD_ID.test(thread_id)
+    ? await read(deps.store, caller.tenant, 'thread', thread_id)
+    : undefined
+  if (thread === undefined || thread.value.agent !== caller.id) throw notFound()
+  return thread
+}
+
+function notFound(): GatewayError {
+  return new GatewayError('not_found', 'no decision of this agent under this identifier')
+}
+
+/** Longest time between two looks while waiting: a wake-up may be missed, and none tells of a revoked key or a changed directory. */
+const LOOK_AGAIN_MS = 1_000
+/** Of all who wait at an instance together, in a second: with more of them each looks less often, and what happens to a thread still wakes its own at once. */
+const LOOKS_PER_SECOND = 500
+
+/**
+ * Resolves when the thread is no longer pending, its deadline passed, or the wait is over. A key revoked meanwhile ends it too.
+ *
+ * @param located which thread it is now
+ */
+async function settled(
+  deps: Deps,
+  caller: Caller,
+  located: () => Promise<string>,
+  wait: Wait,
+): Promise<void> {
+  const until = deps.store.now() + wait.ms
+  while (!wait.signal.aborted) {
+    if (deps.store.now() >= until) return
+    const thread_id = await located()
+    const round = within(wait.signal)
+    try {
+      const woken = deps.store
+        .watch(caller.tenant, round.signal, { type: 'thread', id: thread_id })
+        .catch(() => undefined)
+      const deadline = await waitsUntil(deps, caller, thread_id)
+      if (deadline === undefined) return
+      round.endIn(Math.min(lookAgainMs(wait), Math.min(until, deadline) - deps.store.now()))
+      await woken
+    } finally {
+      round.end()
+    }
+  }
+}
+
+const lookAgainMs = (wait: Wait): number =>
+  Math.max(LOOK_AGAIN_MS, (wait.waiting() / LOOKS_PER_SECOND) * 1_000)
+
+/** The deadline of a thread that waits for people; undefined when it does no longer. */
+async function waitsUntil(deps: Deps, caller: Caller, thread_id: string): Promise<number | undefined> {
+  await keyInForce(deps, caller)
+  const { value: thread } = await storeCall(() => ownThread(deps, caller, thread_id))
+  const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
+  if (frozenMessage(freezes, thread) !== undefined) return undefined
+  if ((await storeCall(() => filledNow(deps, thread))) !== undefined) return undefined
+  const { status, deadline = Infinity } = thread
+  return status === 'pending_review' && deps.store.now() < deadline ? deadline : undefined
+}
+
+/**
+ * A signal that aborts with `parent`, after a time, or when it is ended. Not AbortSignal.any with AbortSignal.timeout: Node forgets a timeout that only
+ * such a signal knows when it collects garbage, and the wait would never end.
+ */
+function within(parent: AbortSignal): { readonly signal: AbortSignal; endIn(ms: number): void; end(): void } {
+  const controller = new AbortController()
+  const abort = (): void => controller.abort()
+  let timer: NodeJS.Timeout | undefined
+  parent.addEventListener('abort', abort, { once: true })
+  if (parent.aborted) abort()
+  return {
+    signal: controller.signal,
+    endIn(ms) {
+      timer = setTimeout(abort, ms)
+    },
+    end() {
+      clearTimeout(timer)
+      parent.removeEventListener('abort', abort)
+      abort()
+    },
+  }
+}
+
+/** Before an approval is handed out, policy and people are asked again; what fails ends the thread. */
+async function approvedRead(
+  deps: Deps,
+  caller: Caller,
+  thread: Versioned<Thread>,
+  { entry, reader }: { readonly entry: AgentEntry | undefined; readonly reader: Reader },
+): Promise<Plan<Decision>> {
+  const { value } = thread
+  deps.origin?.span.goesOn(traceOf(value))
+  const revision = await read(
+    deps.store,
+    caller.tenant,
+    'revision',
+    revisionId(value.thread_id, value.revision),
+  )
+  if (revision === undefined) throw new TypeError('a thread without its revision')
+  const epoch = await deps.store.epoch(value.tenant)
+  const lapse = value.approval?.epoch === epoch ? await lapseOf(deps, value, revision.value) : STORE_CHANGED
+  const guards = [unchanged('thread', value.thread_id, thread), keyGuard(caller), { epoch }]
+  if (lapse) return { ...revoke(deps, value, lapse), guards }
+  if (value.approval?.collected_at !== undefined)
+    return { answer: decisionOn(value, deps.store.now()), guards, confirmed: true }
+  // a gateway that stood still, or is slow, learns of it only now
+  refuseGone(reader)
+  const plan =
+    entry?.signedApprovals === false
+      ? collect(deps, value, epoch)
+      : mint(deps, caller, value, { entry, epoch })
+  return {
+    ...plan,
+    guards: [...guards, ...(plan.guards ?? [])],
+    ...beforeDeadline(value),
+  }
+}
+
+function revoke(deps: Deps, thread: Thread, lapse: Lapse): Plan<Decision> {
+  const message = closingMessage(lapse.code, lapse.sentence)
+  const at = deps.store.now()
+  const written = endedThread(thread, { trigger: 'revoke', message, at })
+  return {
+    answer: decisionOn(written.thread, at),
+    writes: written.writes,
+    notices: written.notices,
+    evidence: [{ details: { code: lapse.code }, ...recordOf(deps, thread, 'approval.revoked') }],
+  }
+}
+
+/** An agent with unsigned approvals needs no proof: the first read is only noted. */
+function collect(deps: Deps, thread: Thread, epoch: string): Plan<Decision> {
+  const collected_at = deps.store.now()
+  const approval = { ...thread.approval, at: thread.approval?.at ?? collected_at, epoch, collected_at }
+  const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: collected_at })
+  return {
+    answer: decisionOn(written.thread, collected_at),
+    writes: written.writes,
+    evidence: [{ details: { signed: false }, ...recordOf(deps, thread, 'approval.collected') }],
+  }
+}
+
+interface Minting {
+  readonly entry: AgentEntry | undefined
+  readonly epoch: string
+}
+
+function mint(deps: Deps, caller: Caller, thread: Thread, { entry, epoch }: Minting): Plan<Decision> {
+  const now = deps.store.now()
+  const raw = composeCredential('approval', deps.random(SECRET_BYTES))
+  const token_hash = hashCredential(raw)
+  const expires_at = now + (entry?.tokenTtlMs ?? LIMITS.TOKEN_TTL_MS)
+  const token = tokenOf(caller, thread, { expires_at, epoch })
+  const { at = now, seated } = thread.approval ?? {}
+  const approval = {
+    at,
+    epoch,
+    collected_at: now,
+    token_hash,
+    token_expires_at: token.expires_at,
+    ...defined({ seated }),
+  }
+  const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: now })
+  const token_expires_at = isoTime(token.expires_at)
+  return {
+    answer: { approval_token: raw, token_expires_at, ...decisionOn(written.thread, now) },
+    guards: [unchanged('token', token_hash, undefined)],
+    writes: [
+      ...written.writes,
+      put('token', token_hash, token),
+      purgeAt('token', token_hash, token.expires_at),
+    ],
+    evidence: [
+      { details: { token_hash, expires_at: token_expires_at }, ...recordOf(deps, thread, 'token.minted') },
+    ],
+  }
+}
+
+function tokenOf(
+  caller: Caller,
+  thread: Thread,
+  life: Pick<ApprovalToken, 'expires_at' | 'epoch'>,
+): ApprovalToken {
+  return {
+    agent: thread.agent,
+    payload_digest: thread.payload_digest,
+    key_hash: caller.keyHash,
+    ...(thread.action_hash === undefined ? {} : { action_hash: thread.action_hash }),
+    ...aboutThread(thread),
+    ...life,
+  }
+}
+
+function recordOf(deps: Deps, thread: Thread, type: EvidenceRecord['type']): Omit<EvidenceRecord, 'details'> {
+  return {
+    type,
+    ...aboutThread(thread),
+    at: isoTime(deps.store.now()),
+    actor: { kind: 'agent', id: thread.agent },
+  }
+}
+
+/** Without proof: that is what minting adds. */
+function decisionOn(thread: Thread, now: number): Omit<Decision, 'approval_token' | 'token_expires_at'> {
+  const pending = thread.status === 'pending_review'
+  return {
+    status: thread.status,
+    task_id: thread.task_id,
+    thread_id: thread.thread_id,
+    ...(thread.message === '' ? {} : { message: thread.message }),
+    ...(pending ? { recommended_poll_after_seconds: pollAfterSeconds(now - thread.created_at) } : {}),
+    ...(thread.action_hash === undefined ? {} : { action_hash: thread.action_hash }),
+  }
+}

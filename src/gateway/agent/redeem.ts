@@ -1,0 +1,179 @@
+import type { ApprovalValidationRequest, ApprovalValidationResult } from '../../contract/agent.ts'
+import { GatewayError } from '../../contract/errors.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import { hashCredential, parseCredential } from '../../domain/credential.ts'
+import { digestOf } from '../../domain/digest.ts'
+import type { Thread } from '../../domain/thread.ts'
+import { type ApprovalToken, type Redemption, type RefusalReason, refusalOf } from '../../domain/token.ts'
+import { lapseOf, STORE_CHANGED } from '../review/approval.ts'
+import type { Deps } from '../core/deps.ts'
+import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import type { Caller } from '../core/caller.ts'
+import type { KnownFreezes } from '../core/caches.ts'
+import { freezeGuard, freezesOf, frozenMessage } from '../admin/freezes.ts'
+import { agentEntry, keyGuard, keyInForce } from '../auth/identify.ts'
+import { traceOf } from '../core/trace-context.ts'
+import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from '../core/records.ts'
+import { moved, writeThread } from '../core/thread-records.ts'
+import { type Committed, type Plan, transact } from '../core/transact.ts'
+
+const INVALID: ApprovalValidationResult = { valid: false, reason: 'invalid' }
+
+/** A body that is not of the contract's form: invalid, but a real token in it makes the refusal evidence. */
+export interface Misfit {
+  readonly signature: string | undefined
+}
+
+/**
+ * Redeems an approval token exactly once (agent-api-contract.md section 4, POST approvals/validate). A body that is
+ * not of the contract's form is `invalid` like every other mismatch, and consumes nothing.
+ *
+ * @throws GatewayError only `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ */
+export async function validate(
+  deps: Deps,
+  caller: Caller,
+  request: ApprovalValidationRequest | Misfit,
+): Promise<Committed<ApprovalValidationResult>> {
+  agentEntry(deps.policies.current(), caller)
+  if (request.signature === undefined || !parseCredential('approval', request.signature)) {
+    await keyInForce(deps, caller)
+    return noted(deps, { answer: INVALID })
+  }
+  const token_hash = hashCredential(request.signature)
+  const redemption = 'request_payload' in request ? redemptionOf(caller, request) : undefined
+  const committed = await transact(deps, caller.tenant, async () => {
+    const token = await read(deps.store, caller.tenant, 'token', token_hash)
+    const refusal = redemption ? refusalOf(token?.value, redemption, deps.store.now()) : 'invalid'
+    if (token === undefined || refusal)
+      return refuse(deps, caller, { token_hash, token, reason: refusal ?? 'invalid' })
+    return redeem(deps, caller, token_hash, token)
+  })
+  return noted(deps, committed)
+}
+
+function noted(
+  deps: Deps,
+  committed: Committed<ApprovalValidationResult>,
+): Committed<ApprovalValidationResult> {
+  deps.observe({
+    kind: 'validated',
+    result: committed.answer.valid ? 'valid' : (committed.answer.reason ?? 'invalid'),
+  })
+  return committed
+}
+
+function redemptionOf(caller: Caller, request: ApprovalValidationRequest): Redemption {
+  return {
+    tenant: caller.tenant,
+    agent: caller.id,
+    key_hash: caller.keyHash,
+    task_id: request.task_id,
+    payload_digest: digestOf(request.request_payload as JsonObject),
+    ...(request.thread_id === undefined ? {} : { thread_id: request.thread_id }),
+    ...(request.action_hash === undefined ? {} : { action_hash: request.action_hash }),
+  }
+}
+
+async function redeem(
+  deps: Deps,
+  caller: Caller,
+  token_hash: string,
+  token: Versioned<ApprovalToken>,
+): Promise<Plan<ApprovalValidationResult>> {
+  const { thread_id, revision, expires_at, task_id, action_hash } = token.value
+  const thread = await read(deps.store, caller.tenant, 'thread', thread_id)
+  const approved = await read(deps.store, caller.tenant, 'revision', revisionId(thread_id, revision))
+  const refused = { token_hash, token, reason: 'invalid' } as const
+  goOn(deps, caller, thread?.value)
+  if (thread?.value.status !== 'approved' || thread.value.revision !== revision || approved === undefined) {
+    return refuse(deps, caller, refused)
+  }
+  const freezes = await freezesOf(deps, caller.tenant)
+  const epoch = await deps.store.epoch(caller.tenant)
+  const because = await objectionTo(deps, { thread: thread.value, approved: approved.value, freezes })
+  if (because !== undefined) return refuse(deps, caller, { ...refused, because })
+  if (token.value.epoch !== epoch) return refuse(deps, caller, { ...refused, because: STORE_CHANGED.code })
+  const used_at = deps.store.now()
+  const approval = {
+    ...thread.value.approval,
+    at: thread.value.approval?.at ?? used_at,
+    epoch,
+    redeemed_at: used_at,
+  }
+  const written = writeThread(thread.value, moved(thread.value, 'redeem', { approval }), { at: used_at })
+  return {
+    answer: { valid: true, ...(action_hash === undefined ? {} : { task_id, thread_id, action_hash }) },
+    guards: [
+      unchanged('token', token_hash, token),
+      unchanged('thread', thread_id, thread),
+      keyGuard(caller),
+      freezeGuard(freezes),
+      { epoch },
+    ],
+    writes: [...written.writes, put('token', token_hash, { ...token.value, used_at })],
+    notices: written.notices,
+    evidence: [recordOf(deps, caller, 'token.redeemed', { token_hash, token })],
+    before: expires_at,
+  }
+}
+
+/** In the trace of its own thread only. */
+function goOn({ origin }: Deps, caller: Caller, thread: Thread | undefined): void {
+  if (thread?.agent === caller.id) origin?.span.goesOn(traceOf(thread))
+}
+
+interface Judged {
+  readonly thread: Thread
+  readonly approved: RevisionRecord
+  readonly freezes: KnownFreezes
+}
+
+/** Why the approval must not be used now, though its token is good. */
+async function objectionTo(deps: Deps, { thread, approved, freezes }: Judged): Promise<string | undefined> {
+  if (frozenMessage(freezes, thread) !== undefined) return 'frozen'
+  if (deps.policies.current() === undefined) return 'no_policy'
+  const lapse = await lapseOf(deps, thread, approved).catch(notJudged)
+  return lapse?.code
+}
+
+/** What cannot be judged now is refused now, and stands. */
+function notJudged(error: unknown): { readonly code: 'policy_fault' } {
+  if (error instanceof GatewayError && error.code === 'not_ready') return { code: 'policy_fault' }
+  throw error
+}
+
+interface Refused {
+  readonly token_hash: string
+  readonly token: Versioned<ApprovalToken> | undefined
+  readonly reason?: RefusalReason
+  readonly because?: string
+}
+
+/** A refusal consumes nothing, and is evidence too. */
+async function refuse(deps: Deps, caller: Caller, refused: Refused): Promise<Plan<ApprovalValidationResult>> {
+  const { reason = 'invalid' } = refused
+  return {
+    answer: { valid: false, reason },
+    guards: [keyGuard(caller)],
+    evidence: [recordOf(deps, caller, 'token.refused', refused)],
+  }
+}
+
+/** Names the thread only to the agent whose token it is. */
+function recordOf(deps: Deps, caller: Caller, type: EvidenceRecord['type'], about: Refused): EvidenceRecord {
+  const { token_hash, token, reason, because } = about
+  const own = token?.value.agent === caller.id ? token.value : undefined
+  return {
+    type,
+    tenant: caller.tenant,
+    at: isoTime(deps.store.now()),
+    actor: { kind: 'agent', id: caller.id },
+    ...(own && { task_id: own.task_id, thread_id: own.thread_id, revision: own.revision, tool: own.tool }),
+    details: {
+      token_hash,
+      ...(reason === undefined ? {} : { reason }),
+      ...(because === undefined ? {} : { because }),
+    },
+  }
+}

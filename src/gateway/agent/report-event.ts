@@ -1,0 +1,39 @@
+import type { AgentEvent, EventReceipt } from '../../contract/agent.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import type { Deps } from '../core/deps.ts'
+import { isoTime } from '../core/event-record.ts'
+import type { Caller } from '../core/caller.ts'
+import { agentEntry, keyGuard } from '../auth/identify.ts'
+import { type Committed, transact } from '../core/transact.ts'
+
+/**
+ * Keeps what an agent reports about its own work (agent-api-contract.md section 6), whole, as one evidence record.
+ *
+ * @throws GatewayError `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ */
+export async function record(
+  deps: Deps,
+  caller: Caller,
+  taskId: string,
+  event: AgentEvent,
+): Promise<Committed<EventReceipt>> {
+  agentEntry(deps.policies.current(), caller)
+  const event_id = `evt_${deps.nextId()}`
+  return transact(deps, caller.tenant, async () => {
+    const recorded_at = isoTime(deps.store.now())
+    return {
+      answer: { event_id, recorded_at },
+      guards: [keyGuard(caller)],
+      evidence: [
+        {
+          type: 'agent.event',
+          tenant: caller.tenant,
+          at: recorded_at,
+          actor: { kind: 'agent', id: caller.id },
+          task_id: taskId,
+          details: { event_id, ...(event as unknown as JsonObject) },
+        },
+      ],
+    }
+  })
+}

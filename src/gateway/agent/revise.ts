@@ -1,0 +1,254 @@
+import type { EventReceipt, Revision } from '../../contract/agent.ts'
+import { GatewayError } from '../../contract/errors.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import { isExpired, type Thread, transition } from '../../domain/thread.ts'
+import type { History, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import { judge, requirePolicy } from '../review/approval.ts'
+import type { Deps } from '../core/deps.ts'
+import { decisionDetails, isSensitive } from './decision-record.ts'
+import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import type { Caller } from '../core/caller.ts'
+import { freezeGuard, freezesNow, refuseFrozen } from '../admin/freezes.ts'
+import { historyFor } from './call-history.ts'
+import { agentEntry, keyGuard } from '../auth/identify.ts'
+import { chargesOf, exceededBy, limitGuards } from './limits.ts'
+import { traceOf } from '../core/trace-context.ts'
+import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from '../core/records.ts'
+import { callOf } from './submit.ts'
+import {
+  beforeDeadline,
+  claimsOf,
+  currentRevision,
+  moved,
+  nonceOf,
+  revisionRecord,
+  tightened,
+  tightenedRisk,
+  writeThread,
+} from '../core/thread-records.ts'
+import { type Committed, type Plan, transact } from '../core/transact.ts'
+
+export interface RevisionRequest {
+  readonly taskId: string
+  readonly thread_id: string
+  readonly revision: Revision
+}
+
+/**
+ * Replaces the action under review in the same thread (agent-api-contract.md section 6, design.md section 3): earlier votes
+ * are void, policy is asked again, and what people must do can only become more.
+ *
+ * @throws GatewayError `unknown_thread`, `not_pending`, `duplicate_revision`, `too_many_revisions`, `invalid_revision`,
+ *   `invalid_policy_input`, `not_ready`, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ */
+export async function revise(
+  deps: Deps,
+  caller: Caller,
+  request: RevisionRequest,
+): Promise<Committed<EventReceipt>> {
+  const snapshot = deps.policies.current()
+  agentEntry(snapshot, caller)
+  const event_id = `evt_${deps.nextId()}`
+  try {
+    let exceeded: ReadonlySet<string> = new Set()
+    const committed = await transact(deps, caller.tenant, (failed) => {
+      exceeded = exceededBy(exceeded, failed)
+      return attempt(deps, caller, request, { event_id, exceeded })
+    })
+    deps.observe({ kind: 'revision', result: 'accepted' })
+    return committed
+  } catch (error) {
+    deps.observe({ kind: 'revision', result: 'rejected' })
+    throw error
+  }
+}
+
+async function attempt(
+  deps: Deps,
+  caller: Caller,
+  request: RevisionRequest,
+  { event_id, exceeded }: { readonly event_id: string; readonly exceeded: ReadonlySet<string> },
+): Promise<Plan<EventReceipt>> {
+  const snapshot = requirePolicy(deps)
+  const at = deps.store.now()
+  const read = await openThread(deps, caller, request)
+  const freezes = await freezesNow(deps, caller.tenant)
+  refuseFrozen(freezes, read.value)
+  deps.origin?.span.goesOn(traceOf(read.value))
+  checkShape(read.value, request.revision)
+  checkPayload(snapshot, read.value, request.revision)
+  const payload = request.revision.request_payload as JsonObject
+  const doer = { tenant: caller.tenant, agent: caller.id, task: request.taskId, tool: read.value.tool }
+  const history = await historyFor(deps, snapshot, doer)
+  const facts = { task: request.taskId, exceeded, ...(history && { history }) }
+  const raw = await judge(deps, snapshot, { ...callOf(caller, request.revision, payload, at), ...facts })
+  const outcome = tightenedRisk(read.value, raw)
+  const bundle = snapshot.revision
+  const evaluated = { outcome, bundle, at, sensitive: isSensitive(snapshot, read.value.tool) }
+  const revision = nextRevision(read.value, request.revision, {
+    ...evaluated,
+    history,
+    nonce: nonceOf(deps),
+  })
+  const after = afterRevision(read.value, revision, outcome)
+  const written = writeThread(read.value, after, { at, payload })
+  const evidence = evidenceOf(deps, caller, { thread: after, revision, ...evaluated })
+  return {
+    answer: {
+      event_id,
+      recorded_at: isoTime(at),
+      thread_id: after.thread_id,
+      status: after.status,
+      revision: after.revision,
+    },
+    guards: [
+      unchanged('thread', after.thread_id, read),
+      keyGuard(caller),
+      freezeGuard(freezes),
+      ...limitGuards(raw, exceeded),
+    ],
+    writes: [...written.writes, put('revision', revisionId(after.thread_id, after.revision), revision)],
+    evidence,
+    notices: written.notices,
+    ...beforeDeadline(read.value),
+  }
+}
+
+async function openThread(deps: Deps, caller: Caller, request: RevisionRequest): Promise<Versioned<Thread>> {
+  const thread = await read(deps.store, caller.tenant, 'thread', request.thread_id)
+  if (thread?.value.agent !== caller.id || thread.value.task_id !== request.taskId) {
+    throw new GatewayError('unknown_thread', 'this agent has no such thread in this task')
+  }
+  if (transition(thread.value.status, 'revise') === undefined || isExpired(thread.value, deps.store.now())) {
+    throw new GatewayError('not_pending', 'the thread is decided; a new request opens a new thread')
+  }
+  return thread
+}
+
+function checkShape(thread: Thread, revision: Revision): void {
+  if (thread.revision_ids.includes(revision.revision_id)) {
+    throw new GatewayError('duplicate_revision', 'this revision_id was accepted before in this thread')
+  }
+  if (thread.revision >= LIMITS.REVISIONS) {
+    throw new GatewayError('too_many_revisions', `a thread takes at most ${LIMITS.REVISIONS} revisions`)
+  }
+  if (revision.tool_name !== thread.tool) {
+    throw invalid(
+      '/payload/revision/tool_name',
+      'must be the tool of the thread: a revision cannot change it',
+    )
+  }
+  if (thread.path === 'v2' && revision.action_hash === undefined) {
+    throw invalid('/payload/revision/action_hash', 'is required: the thread was opened with one')
+  }
+  if (thread.path === 'v1' && revision.action_hash !== undefined) {
+    throw invalid('/payload/revision/action_hash', 'must be absent: the thread was opened without one')
+  }
+}
+
+function invalid(pointer: string, message: string): GatewayError {
+  return new GatewayError('invalid_revision', 'the revision does not fit the thread', {
+    errors: [{ pointer, message }],
+  })
+}
+
+function checkPayload(snapshot: Snapshot | undefined, thread: Thread, revision: Revision): void {
+  if (!snapshot?.mayUse(thread.tenant, thread.agent, thread.tool)) return
+  const problems = snapshot.checkPayload(thread.tool, revision.request_payload as JsonObject)
+  if (problems.length === 0) return
+  throw new GatewayError(
+    'invalid_policy_input',
+    `the payload does not fit the contract of \`${thread.tool}\``,
+    {
+      errors: problems.map(({ pointer, message }) => ({
+        pointer: `/payload/revision/request_payload${pointer}`,
+        message,
+      })),
+    },
+  )
+}
+
+interface Evaluated {
+  readonly outcome: Outcome
+  readonly bundle: string
+  readonly sensitive: boolean
+  readonly at: number
+}
+
+function nextRevision(
+  thread: Thread,
+  revision: Revision,
+  {
+    outcome,
+    bundle,
+    at,
+    nonce,
+    history,
+  }: Evaluated & { readonly nonce: string; readonly history: History | undefined },
+): RevisionRecord {
+  return revisionRecord({
+    thread_id: thread.thread_id,
+    number: thread.revision + 1,
+    revision_id: revision.revision_id,
+    tool: thread.tool,
+    payload: revision.request_payload as JsonObject,
+    ...(revision.action_hash === undefined ? {} : { action_hash: revision.action_hash }),
+    claims: claimsOf(revision),
+    outcome,
+    requirement: tightened(thread, outcome),
+    bundle,
+    nonce,
+    at,
+    ...(history && { history }),
+  })
+}
+
+/** Said instead of a rule's reason, and instead of what a reviewer said about the revision before. */
+const STILL_HELD = 'Policy would now allow this action; the people who were asked still decide.'
+
+/** A reject ends the thread; anything else stays with the people, even what would now be allowed. */
+function afterRevision(thread: Thread, revision: RevisionRecord, outcome: Outcome): Thread {
+  const { title: _, action_hash: __, charges: ___, workflow: ____, label: _____, ...kept } = thread
+  const trigger = outcome.verdict === 'reject' ? 'revise_rejected' : 'revise'
+  const message = outcome.verdict === 'allow' ? STILL_HELD : outcome.message
+  const next = { ...currentRevision(revision, chargesOf(outcome)), message }
+  return moved(kept, trigger, { ...next, revision_ids: [...thread.revision_ids, revision.revision_id ?? ''] })
+}
+
+function evidenceOf(
+  deps: Deps,
+  caller: Caller,
+  about: Evaluated & { thread: Thread; revision: RevisionRecord; sensitive: boolean },
+): EvidenceRecord[] {
+  const { thread, revision, outcome, bundle, at, sensitive } = about
+  const common = {
+    tenant: caller.tenant,
+    at: isoTime(at),
+    task_id: thread.task_id,
+    thread_id: thread.thread_id,
+    revision: thread.revision,
+    tool: thread.tool,
+  }
+  const details = decisionDetails(deps, {
+    outcome,
+    bundle,
+    sensitive,
+    payload: revision.payload,
+    actionHash: revision.action_hash,
+    revisionId: revision.revision_id ?? '',
+    requirement: revision.requirement,
+  })
+  const revised: EvidenceRecord = {
+    ...common,
+    type: 'review.revised',
+    actor: { kind: 'agent', id: caller.id },
+    details,
+  }
+  if (thread.status !== 'rejected') return [revised]
+  const actor = { kind: 'gateway', id: 'policy' } as const
+  return [
+    revised,
+    { ...common, type: 'review.rejected', actor, details: { by: outcome.by, risk: outcome.risk } },
+  ]
+}

@@ -1,0 +1,357 @@
+import type { Decision, DecisionRequest } from '../../contract/agent.ts'
+import { defined } from '../../contract/defined.ts'
+import { GatewayError } from '../../contract/errors.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import type { Verdict } from '../../domain/decision.ts'
+import { NO_BUNDLE } from '../../domain/evidence.ts'
+import { pollAfterSeconds, type Thread } from '../../domain/thread.ts'
+import type { Call, History, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { Guard } from '../../store/store.ts'
+import type { Deps } from '../core/deps.ts'
+import { decisionDetails, isSensitive } from './decision-record.ts'
+import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import type { KnownFreezes } from '../core/caches.ts'
+import { freezeGuard, freezesOf, frozenOutcome } from '../admin/freezes.ts'
+import { type Doer, epochOf, historyFor, noteHistory, type Noting } from './call-history.ts'
+import { attempted, remembering, replayable } from '../core/idempotency.ts'
+import type { Caller } from '../core/caller.ts'
+import { agentEntry, keyGuard, keyInForce } from '../auth/identify.ts'
+import { charge, chargesOf, exceededBy, limitGuards } from './limits.ts'
+import type { Notice } from '../webhooks/outbox.ts'
+import { INDEX, put, revisionId, unchanged } from '../core/records.ts'
+import {
+  claimsOf,
+  currentRevision,
+  listThread,
+  nonceOf,
+  revisionRecord,
+  writeThread,
+} from '../core/thread-records.ts'
+import { type Committed, isReadAhead, type Plan, transact } from '../core/transact.ts'
+
+export interface Submission {
+  readonly taskId: string
+  readonly request: DecisionRequest
+  readonly idempotencyKey?: string
+}
+
+/**
+ * Evaluates a proposed tool call (agent-api-contract.md section 4, POST requests): allow or reject at once, or a new thread.
+ *
+ * @throws GatewayError `unauthenticated`, `invalid_policy_input`, `idempotency_mismatch`, `store_unavailable`, `outcome_unknown`
+ */
+export async function submit(
+  deps: Deps,
+  caller: Caller,
+  submission: Submission,
+): Promise<Committed<Decision>> {
+  agentEntry(deps.policies.current(), caller)
+  let exceeded: ReadonlySet<string> = new Set()
+  return transact(deps, caller.tenant, async (failed) => {
+    exceeded = exceededBy(exceeded, failed)
+    const known = freezesOf(deps, caller.tenant)
+    const freezes = known instanceof Promise ? await known : known
+    const last = epochOf(deps, caller.tenant)
+    const epoch = last instanceof Promise ? await last : last
+    const world = { snapshot: deps.policies.current(), freezes, epoch, exceeded }
+    return submission.idempotencyKey === undefined
+      ? evaluate(deps, caller, submission, world)
+      : evaluateOnce(deps, caller, submission, world)
+  })
+}
+
+/** What a decision is made on beside the request. */
+interface World {
+  readonly snapshot: Snapshot | undefined
+  readonly freezes: KnownFreezes
+  /** The store's. */
+  readonly epoch: string
+  /** Limits found without room. */
+  readonly exceeded: ReadonlySet<string>
+}
+
+/** Under an Idempotency-Key: the first answer again, or an evaluation that is remembered in the same commit. */
+async function evaluateOnce(
+  deps: Deps,
+  caller: Caller,
+  submission: Submission,
+  world: World,
+): Promise<Plan<Decision>> {
+  const { taskId, idempotencyKey = '', request } = submission
+  const under = {
+    bundle: world.snapshot?.revision ?? NO_BUNDLE,
+    freezeEpoch: world.freezes.freezes.epoch,
+  }
+  const attempt = await attempted(deps, caller, { taskId, key: idempotencyKey, body: request })
+  const replay = replayable(attempt, deps.store.now(), under)
+  if (replay) {
+    await keyInForce(deps, caller)
+    const guards = [unchanged('answer', attempt.id, attempt.known), freezeGuard(world.freezes)]
+    const landed = (): void => deps.observe({ kind: 'replayed', decision: verdictOf(replay) })
+    const confirmed = replay.status === 'allow' || isReadAhead(deps)
+    return { answer: replay, replayed: true, guards, landed, confirmed }
+  }
+  return remembering(await evaluate(deps, caller, submission, world), attempt, deps.store.now(), under)
+}
+
+const verdictOf = ({ status }: Decision): Verdict =>
+  status === 'allow' ? 'allow' : status === 'pending_review' ? 'review' : 'reject'
+
+/** A payload that does not fit the contract of a tool that the agent may use is "invalid policy input". */
+function checkInput(snapshot: Snapshot | undefined, caller: Caller, request: DecisionRequest): void {
+  if (!snapshot?.mayUse(caller.tenant, caller.id, request.tool_name)) return
+  const problems = snapshot.checkPayload(request.tool_name, payloadOf(request))
+  if (problems.length === 0) return
+  throw new GatewayError(
+    'invalid_policy_input',
+    `the payload does not fit the contract of \`${request.tool_name}\``,
+    {
+      errors: problems.map((problem) => ({
+        pointer: `/payload${problem.pointer}`,
+        message: problem.message,
+      })),
+    },
+  )
+}
+
+export function payloadOf(request: DecisionRequest): JsonObject {
+  return (request.payload ?? {}) as JsonObject
+}
+
+async function evaluate(
+  deps: Deps,
+  caller: Caller,
+  submission: Submission,
+  world: World,
+): Promise<Plan<Decision>> {
+  const { snapshot, freezes, epoch, exceeded } = world
+  const { request, taskId } = submission
+  agentEntry(snapshot, caller)
+  checkInput(snapshot, caller, request)
+  const at = deps.store.now()
+  const sensitive = isSensitive(snapshot, request.tool_name)
+  const doer = { tenant: caller.tenant, agent: caller.id, task: taskId, tool: request.tool_name }
+  const asked = { deps, caller, submission, doer, snapshot, freezes, epoch, at, sensitive }
+  const frozen = frozenOutcome(freezes, doer)
+  if (frozen) {
+    const guards = [keyGuard(caller), freezeGuard(freezes)]
+    return answerAtOnce({ outcome: frozen, history: undefined, bundle: NO_BUNDLE, guards, ...asked })
+  }
+  const needed = historyFor(deps, snapshot, doer)
+  const history = needed && (await needed)
+  const said = callOf(caller, request, payloadOf(request), at)
+  const call = { task: taskId, exceeded, ...(history && { history }), ...said }
+  const outcome = await decide(deps, snapshot, call)
+  const guards = [keyGuard(caller), freezeGuard(freezes), ...limitGuards(outcome, exceeded)]
+  const evaluation = { outcome, history, bundle: snapshot?.revision ?? NO_BUNDLE, guards, ...asked }
+  return outcome.verdict === 'review' ? openThread(evaluation) : answerAtOnce(evaluation)
+}
+
+/** Without a snapshot every call is refused: there is no policy that could allow it. */
+export async function decide(deps: Deps, snapshot: Snapshot | undefined, call: Call): Promise<Outcome> {
+  if (snapshot === undefined) return NO_POLICY
+  const start = performance.now()
+  const outcome = await snapshot.decide(call)
+  const seconds = (performance.now() - start) / 1000
+  const { verdict, fault } = outcome
+  const traceparent = deps.origin?.span.received?.traceparent
+  deps.observe({ kind: 'evaluated', verdict, seconds, fault, traceparent })
+  return outcome
+}
+
+/** The call as policy sees it: identity comes from the key, never from the body. */
+export function callOf(
+  caller: { tenant: string; id: string },
+  claims: {
+    tool_name: string
+    workflow_name?: string
+    task_label?: string
+    subject?: string
+    risk_level?: Outcome['risk']
+  },
+  payload: JsonObject,
+  at: number,
+): Omit<Call, 'task' | 'exceeded' | 'history'> {
+  return {
+    tool: claims.tool_name,
+    payload,
+    tenant: caller.tenant,
+    agent: caller.id,
+    at,
+    ...(claims.workflow_name === undefined ? {} : { workflow: claims.workflow_name }),
+    ...(claims.task_label === undefined ? {} : { label: claims.task_label }),
+    ...(claims.subject === undefined ? {} : { subject: claims.subject }),
+    ...(claims.risk_level === undefined ? {} : { riskLevel: claims.risk_level }),
+  }
+}
+
+const NO_POLICY: Outcome = {
+  verdict: 'reject',
+  risk: 'critical',
+  policyRisk: 'critical',
+  message: 'No policy is in force: the gateway has not loaded a valid bundle.',
+  by: ['no_policy'],
+  fired: [],
+  reads: [],
+}
+
+interface Evaluation {
+  readonly deps: Deps
+  readonly caller: Caller
+  readonly submission: Submission
+  readonly doer: Doer
+  readonly snapshot: Snapshot | undefined
+  readonly freezes: KnownFreezes
+  readonly epoch: string
+  readonly outcome: Outcome
+  readonly history: History | undefined
+  readonly at: number
+  readonly bundle: string
+  readonly sensitive: boolean
+  /** Of what the outcome rests on. */
+  readonly guards: readonly Guard[]
+}
+
+function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
+  const { outcome, submission, caller, guards } = evaluation
+  const status = outcome.verdict === 'allow' ? 'allow' : 'reject'
+  const type = status === 'allow' ? 'decision.allowed' : 'decision.rejected'
+  const answer = decisionOf(submission, status, outcome.message)
+  const evidence = [evidenceOf(evaluation, type)]
+  const notices = [noticeOf(evaluation, type, answer)]
+  if (status === 'allow') {
+    const noting = noteAllowed(evaluation)
+    return { answer, evidence, notices, ...noting, guards: [...guards, ...noting.guards] }
+  }
+  const index = INDEX.rejected(caller.id, submission.taskId)
+  return { answer, evidence, notices, guards, writes: [{ op: 'mark', index }] }
+}
+
+/** An allowed call is part of the history, and charged. */
+function noteAllowed({ deps, doer, snapshot, outcome, epoch, at }: Evaluation): Noting {
+  const { writes, ...noting } = noteHistory(deps, snapshot, doer, { at, epoch })
+  return { writes: [...writes, ...charge(chargesOf(outcome), at)], ...noting }
+}
+
+function noticeOf(
+  { deps, caller, submission, outcome, at }: Evaluation,
+  type: 'decision.allowed' | 'decision.rejected',
+  { status, message }: Decision,
+): Notice {
+  const { tool_name, workflow_name, task_label } = submission.request
+  return {
+    at,
+    payload: payloadOf(submission.request),
+    ...defined({ trace: deps.origin?.span.context() }),
+    body: {
+      type,
+      tenant_id: caller.tenant,
+      agent_id: caller.id,
+      tool_name,
+      task_id: submission.taskId,
+      decision: status,
+      risk: outcome.risk,
+      sequence: 1,
+      ...defined({ message, workflow_name, task_label }),
+    },
+  }
+}
+
+function openThread(evaluation: Evaluation): Plan<Decision> {
+  const { deps, submission, outcome, guards } = evaluation
+  const thread_id = `thr_${deps.nextId()}`
+  const { thread, revision } = newThread(evaluation, thread_id)
+  const payload = payloadOf(submission.request)
+  const { writes, notices } = writeThread(undefined, thread, { at: evaluation.at, payload })
+  return {
+    answer: {
+      thread_id,
+      recommended_poll_after_seconds: pollAfterSeconds(0),
+      ...decisionOf(submission, 'pending_review', outcome.message),
+    },
+    guards: [...guards, unchanged('thread', thread_id, undefined)],
+    writes: [...writes, put('revision', revisionId(thread_id, 1), revision), ...listThread(thread)],
+    evidence: [{ thread_id, revision: 1, ...evidenceOf(evaluation, 'review.pending') }],
+    notices,
+  }
+}
+
+function newThread(evaluation: Evaluation, thread_id: string) {
+  const { caller, submission, outcome, history, at, bundle, freezes } = evaluation
+  const { request } = submission
+  const { epoch } = freezes.freezes
+  const { action_hash } = request
+  const { requirement } = outcome
+  if (requirement === undefined) throw new TypeError('an outcome of review carries its requirement')
+  const revision = revisionRecord({
+    thread_id,
+    number: 1,
+    tool: request.tool_name,
+    payload: payloadOf(request),
+    ...(action_hash === undefined ? {} : { action_hash }),
+    claims: claimsOf(request),
+    outcome,
+    requirement,
+    bundle,
+    nonce: nonceOf(evaluation.deps),
+    at,
+    ...(history && { history }),
+  })
+  const thread: Thread = {
+    thread_id,
+    tenant: caller.tenant,
+    agent: caller.id,
+    task_id: submission.taskId,
+    tool: request.tool_name,
+    path: action_hash === undefined ? 'v1' : 'v2',
+    status: 'pending_review',
+    created_at: at,
+    votes: [],
+    revision_ids: [],
+    ...currentRevision(revision, chargesOf(outcome)),
+    ...(epoch === 0 ? {} : { freeze_epoch: epoch }),
+    ...evaluation.deps.origin?.span.context(),
+  }
+  return { thread, revision }
+}
+
+function decisionOf(
+  submission: Submission,
+  status: Decision['status'],
+  message: string,
+): Omit<Decision, 'thread_id' | 'recommended_poll_after_seconds'> {
+  const { action_hash } = submission.request
+  return {
+    status,
+    task_id: submission.taskId,
+    ...(message === '' ? {} : { message }),
+    ...(action_hash === undefined ? {} : { action_hash }),
+  }
+}
+
+function evidenceOf(
+  evaluation: Evaluation,
+  type: EvidenceRecord['type'],
+): Omit<EvidenceRecord, 'thread_id' | 'revision'> {
+  const { deps, caller, submission, outcome, at, bundle, sensitive } = evaluation
+  const { action_hash, risk_level } = submission.request
+  const details = decisionDetails(deps, {
+    outcome,
+    bundle,
+    sensitive,
+    payload: payloadOf(submission.request),
+    actionHash: action_hash,
+    claimedRisk: risk_level,
+    traceparent: deps.origin?.span.received?.traceparent,
+    requirement: outcome.requirement,
+  })
+  return {
+    type,
+    tenant: caller.tenant,
+    at: isoTime(at),
+    actor: { kind: 'agent', id: caller.id },
+    task_id: submission.taskId,
+    tool: submission.request.tool_name,
+    details,
+  }
+}

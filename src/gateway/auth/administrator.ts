@@ -1,0 +1,35 @@
+import { GatewayError } from '../../contract/errors.ts'
+import type { ReviewerEntry, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { Guard } from '../../store/store.ts'
+import type { Actor } from '../../domain/evidence.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { keyGuard, reviewerEntry } from './identify.ts'
+
+/** Who does an administrator's work. */
+export interface Administrator {
+  readonly actor: Actor
+  /** Of a reviewer with the admin role; absent for the admin key, which no record proves. */
+  readonly caller?: Caller
+}
+
+const ADMIN_ROLE = 'admin'
+
+/** @throws GatewayError `unauthenticated`, `not_ready`, `not_permitted` when the directory in force gives the reviewer no admin role */
+export function adminEntry(snapshot: Snapshot | undefined, caller: Caller): ReviewerEntry {
+  const entry = reviewerEntry(snapshot, caller)
+  if (!entry.roles.includes(ADMIN_ROLE)) throw new GatewayError('not_permitted', 'this needs the admin role')
+  return entry
+}
+
+/**
+ * What every commit of an administrator guards. A body may arrive seconds after its credential: the role is asked for again, and the credential
+ * must be there when the act lands.
+ *
+ * @throws GatewayError `unauthenticated`, `not_ready`, `not_permitted`
+ */
+export function adminGuards(deps: Deps, { caller }: Administrator): Guard[] {
+  if (caller === undefined) return []
+  adminEntry(deps.policies.current(), caller)
+  return [keyGuard(caller)]
+}

@@ -1,0 +1,85 @@
+import { hashCredential, parseCredential } from '../../domain/credential.ts'
+import { entryDigest } from '../../domain/session.ts'
+import type { AgentEntry, ReviewerEntry, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import { type Caller, proofOf } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { requireDirectory } from '../core/readiness.ts'
+import { read } from '../core/records.ts'
+import { sessionInForce } from './sessions.ts'
+import { type ProofGuard, storeCall, unauthenticated } from '../core/transact.ts'
+
+const REMEMBERED_KEYS = 10_000
+
+/**
+ * Resolves a bearer credential (agent-api-contract.md section 5). A missing, malformed, unknown or revoked key are one and the same refusal. Whether the
+ * directory still knows the holder is asked by `agentEntry` and `reviewerEntry`, which refuse alike.
+ *
+ * @throws GatewayError `unauthenticated`, `store_unavailable`
+ */
+export async function identify(
+  deps: Deps,
+  kind: 'agent' | 'reviewer',
+  credential: string | undefined,
+): Promise<Caller> {
+  const form = credential === undefined ? undefined : parseCredential(kind, credential)
+  if (credential === undefined || form === undefined) throw unauthenticated()
+  const keyHash = hashCredential(credential)
+  const key = await storeCall(() => read(deps.store, form.tenant, 'key', keyHash))
+  if (key === undefined || key.value.kind !== kind) throw unauthenticated()
+  const { tenant } = form
+  const caller: Caller = { tenant, id: key.value.id, via: 'key', keyHash, keyRevision: key.revision }
+  if (kind === 'agent') remember(deps, credential, caller)
+  return caller
+}
+
+/**
+ * An agent whose key was seen before, without asking the store. That is safe because whoever acts on it guards the key's
+ * record in its commit (`keyGuard`) or reads it (`keyInForce`): a revoked key is refused at once, on every instance.
+ */
+export function recognise(deps: Deps, credential: string | undefined): Caller | undefined {
+  return credential === undefined ? undefined : deps.keys.get(credential)
+}
+
+/** The guard that makes a revocation instant: a commit under a key or session that is gone changes nothing and is refused. */
+export function keyGuard(caller: Caller): ProofGuard {
+  return { proof: true, type: proofOf(caller), id: caller.keyHash, revision: caller.keyRevision }
+}
+
+/** For calls that commit nothing, and for calls that last: the key or session must still be there. @throws GatewayError `unauthenticated` */
+export async function keyInForce(deps: Deps, caller: Caller): Promise<void> {
+  if (caller.session !== undefined) return sessionInForce(deps, caller)
+  const key = await storeCall(() => deps.store.get(caller.tenant, 'key', caller.keyHash))
+  if (key?.revision !== caller.keyRevision) throw unauthenticated()
+}
+
+/**
+ * The agent's entry in the directory in force. Without any snapshot there is nobody to ask, and every call is refused by policy.
+ *
+ * @throws GatewayError `unauthenticated` when the directory does not know the agent
+ */
+export function agentEntry(snapshot: Snapshot | undefined, caller: Caller): AgentEntry | undefined {
+  if (snapshot === undefined) return undefined
+  const entry = snapshot.directory.tenants.get(caller.tenant)?.agents.get(caller.id)
+  if (entry === undefined) throw unauthenticated()
+  return entry
+}
+
+/**
+ * The reviewer's entry in the directory in force, with the groups that an identity provider vouched for.
+ *
+ * @throws GatewayError `unauthenticated` when the directory does not know the reviewer, or not as when the session was opened;
+ *   `not_ready` while there is no directory: nobody is signed out by a bundle that does not load
+ */
+export function reviewerEntry(snapshot: Snapshot | undefined, caller: Caller): ReviewerEntry {
+  const entry = requireDirectory(snapshot).tenants.get(caller.tenant)?.reviewers.get(caller.id)
+  if (entry === undefined) throw unauthenticated()
+  const { session } = caller
+  if (session === undefined) return entry
+  if (entryDigest(entry) !== session.entry) throw unauthenticated()
+  return session.groups === undefined ? entry : { ...entry, groups: session.groups }
+}
+
+function remember(deps: Deps, credential: string, caller: Caller): void {
+  if (deps.keys.size >= REMEMBERED_KEYS) deps.keys.clear()
+  deps.keys.set(credential, caller)
+}

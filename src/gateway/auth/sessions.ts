@@ -1,0 +1,161 @@
+import { GatewayError } from '../../contract/errors.ts'
+import { hashCredential, parseCredential } from '../../domain/credential.ts'
+import type { Actor } from '../../domain/evidence.ts'
+import { endOf, noteEveryMs, type SessionEnd, sessionOver, type SessionState } from '../../domain/session.ts'
+import type { Write } from '../../store/store.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { requireDirectory } from '../core/readiness.ts'
+import { neverPurge, purgeAt, purged } from '../core/expiry-index.ts'
+import { INDEX, put, read, remove, unchanged, type Version } from '../core/records.ts'
+import { type Plan, type ProofGuard, storeCall, transact, unauthenticated } from '../core/transact.ts'
+
+/** Sessions while they are used, and how they end. How they begin stands in sign-in.ts. */
+
+export interface OpenSession extends SessionState, Version {
+  readonly tenant: string
+  readonly hash: string
+}
+
+/**
+ * Who a session belongs to, while it holds. One that is found to be over is ended on the spot. It is used when `attended`: by a person, and not
+ * by a page alone.
+ *
+ * @throws GatewayError `unauthenticated`, whatever the reason
+ */
+export async function identifySession(deps: Deps, credential: string, attended = true): Promise<Caller> {
+  const tenant = parseCredential('session', credential)?.tenant
+  if (tenant === undefined) throw unauthenticated()
+  const found = await inForce(deps, tenant, hashCredential(credential))
+  if (attended) await noteUse(deps, found)
+  return callerOf(found)
+}
+
+/** For calls that last: the session must still hold. It counts as no use of it. @throws GatewayError `unauthenticated` */
+export async function sessionInForce(deps: Deps, { tenant, keyHash }: Caller): Promise<void> {
+  await inForce(deps, tenant, keyHash)
+}
+
+export function callerOf({
+  tenant,
+  hash,
+  revision,
+  session,
+}: Omit<OpenSession, 'seen' | 'standing' | 'commitId'>): Caller {
+  const { reviewer, via, expires_at: expiresAt, entry, groups } = session
+  return {
+    tenant,
+    id: reviewer,
+    via,
+    keyHash: hash,
+    keyRevision: revision,
+    session: { expiresAt, entry, ...(groups === undefined ? {} : { groups }) },
+  }
+}
+
+async function inForce(deps: Deps, tenant: string, hash: string): Promise<OpenSession> {
+  const found = await storeCall(() => findSession(deps, tenant, hash))
+  if (found === undefined) throw unauthenticated()
+  requireDirectory(deps.policies.current())
+  if (endOf(found, deps.store.now(), deps.sessions) === undefined) return found
+  // Over is over, also when that cannot be written down now: the timer does it later.
+  await ifPossible(() => transact(deps, tenant, () => endWhenOver(deps, tenant, hash)))
+  throw unauthenticated()
+}
+
+async function findSession(deps: Deps, tenant: string, hash: string): Promise<OpenSession | undefined> {
+  const [record, seen] = await Promise.all([
+    read(deps.store, tenant, 'session', hash),
+    read(deps.store, tenant, 'seen', hash),
+  ])
+  if (record === undefined) return undefined
+  const { value: session, revision, commitId } = record
+  const standing = deps.policies.current()?.directory.tenants.get(tenant)?.reviewers.get(session.reviewer)
+  const used = seen?.value.at ?? session.opened_at
+  return { tenant, hash, session, revision, commitId, seen: used, standing }
+}
+
+/**
+ * Guarded by the session itself: what has ended leaves no trace of its use behind. A use that the store cannot note now makes the session
+ * end sooner, never later, and is no reason to refuse it.
+ */
+async function noteUse(deps: Deps, { tenant, hash, revision, seen }: OpenSession): Promise<void> {
+  const at = deps.store.now()
+  if (at - seen < noteEveryMs(deps.sessions)) return
+  const guards: ProofGuard[] = [{ proof: true, type: 'session', id: hash, revision }]
+  const writes = [put('seen', hash, { at })]
+  await ifPossible(() => transact(deps, tenant, () => Promise.resolve({ answer: undefined, guards, writes })))
+}
+
+/** A store that cannot answer now is no reason to fail. */
+export async function ifPossible(act: () => Promise<unknown>): Promise<void> {
+  try {
+    await act()
+  } catch (error) {
+    const later = error instanceof GatewayError && STORE_TROUBLE.includes(error.code)
+    if (!later) throw error
+  }
+}
+
+const STORE_TROUBLE: readonly string[] = ['store_unavailable', 'outcome_unknown']
+
+/** A session that time or the directory has ended goes; any other is looked at again when its time may be over. */
+export async function endWhenOver(deps: Deps, tenant: string, hash: string): Promise<Plan<void>> {
+  const found = await findSession(deps, tenant, hash)
+  if (found === undefined) return { answer: undefined, writes: [neverPurge('session', hash)] }
+  const reason = endOf(found, deps.store.now(), deps.sessions)
+  // Before the first bundle is in force nobody is in the directory.
+  const early = reason === 'removed' && deps.policies.current() === undefined
+  if (reason !== undefined && !early) return ended(deps, found, { reason, actor: TIMER })
+  const to = sessionOver(found.session, found.seen, deps.sessions)
+  const guards = [unchanged('session', hash, found)]
+  return { answer: undefined, guards, writes: [purgeAt('session', hash, to)] }
+}
+
+const TIMER: Actor = { kind: 'gateway', id: 'timer' }
+
+interface Ending {
+  readonly reason: SessionEnd
+  readonly actor: Actor
+}
+
+type Ended = Required<Pick<Plan<void>, 'answer' | 'guards' | 'writes' | 'evidence'>>
+
+function ended(deps: Deps, found: OpenSession, { reason, actor }: Ending): Ended {
+  const { tenant, hash, session } = found
+  const { reviewer, via } = session
+  const record: EvidenceRecord = {
+    type: 'session.ended',
+    tenant,
+    at: isoTime(deps.store.now()),
+    actor,
+    details: { reviewer, via, reason, session_hash: hash },
+  }
+  return {
+    answer: undefined,
+    guards: [unchanged('session', hash, found)],
+    writes: [remove('session', hash), remove('seen', hash), ...unlist(reviewer, purged('session', hash))],
+    evidence: [record],
+  }
+}
+
+/** Where a session or a link is found, as one member: by its reviewer, and by the timer. */
+export function list(reviewer: string, member: string, at: { over: number; look: number }): Write[] {
+  return [
+    { op: 'index', index: INDEX.signIns(reviewer), member, to: at.over },
+    { op: 'index', index: INDEX.purge, member, to: at.look },
+  ]
+}
+
+export function unlist(reviewer: string, member: string): Write[] {
+  return [INDEX.signIns(reviewer), INDEX.purge].map((index) => ({ op: 'index', index, member }))
+}
+
+const NOTHING: Ended = { answer: undefined, guards: [], writes: [], evidence: [] }
+
+/** Part of a plan that ends the session; nothing when it is gone already. */
+export async function endSession(deps: Deps, tenant: string, hash: string, ending: Ending): Promise<Ended> {
+  const found = await findSession(deps, tenant, hash)
+  return found === undefined ? NOTHING : ended(deps, found, ending)
+}

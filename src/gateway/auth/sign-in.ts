@@ -1,0 +1,154 @@
+import { GatewayError } from '../../contract/errors.ts'
+import { composeCredential, hashCredential, parseCredential, SECRET_BYTES } from '../../domain/credential.ts'
+import { entryDigest, type Session, sessionOver } from '../../domain/session.ts'
+import type { ReviewerEntry } from '../../policy/evaluate/snapshot.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { type Details, isoTime } from '../core/event-record.ts'
+import { requireDirectory } from '../core/readiness.ts'
+import { purged } from '../core/expiry-index.ts'
+import { put, read, remove, unchanged } from '../core/records.ts'
+import { callerOf, endSession, ifPossible, list, unlist } from './sessions.ts'
+import { type Plan, transact } from '../core/transact.ts'
+
+export interface SignedIn {
+  /** For the cookie, shown to nobody else. */
+  readonly credential: string
+  readonly caller: Caller
+}
+
+/** A session of the same browser, by its hash: a new one takes its place. */
+export interface Replaced {
+  readonly tenant: string
+  readonly hash: string
+}
+
+/** The session whose credential came along, to be replaced; undefined when that is none. */
+export function replacedBy(credential: string | undefined): Replaced | undefined {
+  const tenant = credential === undefined ? undefined : parseCredential('session', credential)?.tenant
+  if (credential === undefined || tenant === undefined) return undefined
+  return { tenant, hash: hashCredential(credential) }
+}
+
+/**
+ * Opens a session by a one-time link, which is spent in the same commit: of two that race with one link, one gets a session.
+ *
+ * @throws GatewayError `unauthenticated` for a link that was never issued, was used or has expired, all the same
+ */
+export async function signInByLink(deps: Deps, link: string, replaced?: Replaced): Promise<SignedIn> {
+  const tenant = parseCredential('link', link)?.tenant
+  if (tenant === undefined) throw spent()
+  const hash = hashCredential(link)
+  const { answer } = await transact(deps, tenant, async () => {
+    const found = await read(deps.store, tenant, 'link', hash)
+    if (found === undefined || deps.store.now() >= found.value.expires_at) throw spent()
+    const { reviewer, expires_at } = found.value
+    const opened = openSession(deps, tenant, {
+      reviewer: known(deps, tenant, reviewer),
+      via: 'link',
+      proof: { link_hash: hash },
+    })
+    const used = [remove('link', hash), ...unlist(reviewer, purged('link', hash))]
+    const joined = await withReplaced(deps, tenant, opened, replaced)
+    return {
+      ...joined,
+      guards: [...(joined.guards ?? []), unchanged('link', hash, found)],
+      writes: [...(joined.writes ?? []), ...used],
+      before: expires_at,
+    }
+  })
+  await endElsewhere(deps, tenant, replaced)
+  return answer
+}
+
+function spent(): GatewayError {
+  return new GatewayError(
+    'unauthenticated',
+    'this link signs nobody in: it was used, or its time is over; ask for a new one',
+  )
+}
+
+/** @throws GatewayError `not_ready`, and the refusal of a link for somebody who is no longer in the directory */
+function known(deps: Deps, tenant: string, reviewer: string): ReviewerEntry {
+  const entry = requireDirectory(deps.policies.current()).tenants.get(tenant)?.reviewers.get(reviewer)
+  if (entry === undefined) throw spent()
+  return entry
+}
+
+export interface Opening {
+  readonly reviewer: ReviewerEntry
+  readonly via: Session['via']
+  /** As the identity provider says. */
+  readonly groups?: readonly string[]
+  /** More for the evidence: who vouched. */
+  readonly proof?: Details
+}
+
+/** A new session of a reviewer. Its credential is in the answer only. */
+export function openSession(deps: Deps, tenant: string, opening: Opening): Plan<SignedIn> {
+  const { reviewer, via, groups, proof } = opening
+  const now = deps.store.now()
+  const credential = composeCredential('session', deps.random(SECRET_BYTES), tenant)
+  const hash = hashCredential(credential)
+  const session: Session = {
+    reviewer: reviewer.id,
+    via,
+    opened_at: now,
+    expires_at: now + deps.sessions.lifetimeMs,
+    entry: entryDigest(reviewer),
+    ...(groups === undefined ? {} : { groups }),
+  }
+  const at = { over: session.expires_at, look: sessionOver(session, now, deps.sessions) }
+  return {
+    answer: { credential, caller: callerOf({ tenant, hash, revision: 1, session }) },
+    guards: [unchanged('session', hash, undefined)],
+    writes: [put('session', hash, session), ...list(reviewer.id, purged('session', hash), at)],
+    evidence: [
+      {
+        type: 'session.opened',
+        tenant,
+        at: isoTime(now),
+        actor: { kind: 'reviewer', id: reviewer.id },
+        details: {
+          via,
+          session_hash: hash,
+          expires_at: isoTime(session.expires_at),
+          groups: groups && [...groups],
+          ...proof,
+        },
+      },
+    ],
+  }
+}
+
+/** Ends, in the same commit, the session that the new one replaces, when it is of the same tenant. */
+export async function withReplaced(
+  deps: Deps,
+  tenant: string,
+  plan: Plan<SignedIn>,
+  replaced: Replaced | undefined,
+): Promise<Plan<SignedIn>> {
+  if (replaced?.tenant !== tenant) return plan
+  const actor = { kind: 'reviewer', id: plan.answer.caller.id } as const
+  const end = await endSession(deps, tenant, replaced.hash, { reason: 'replaced', actor })
+  return {
+    ...plan,
+    guards: [...(plan.guards ?? []), ...end.guards],
+    writes: [...(plan.writes ?? []), ...end.writes],
+    evidence: [...(plan.evidence ?? []), ...end.evidence],
+  }
+}
+
+/** Of another tenant, it ends in a commit of its own: now if that can be, else by its time, because the new one is there already. */
+export async function endElsewhere(
+  deps: Deps,
+  tenant: string,
+  replaced: Replaced | undefined,
+): Promise<void> {
+  if (replaced === undefined || replaced.tenant === tenant) return
+  const actor = { kind: 'gateway', id: 'sign-in' } as const
+  const ending = { reason: 'replaced', actor } as const
+  await ifPossible(() =>
+    transact(deps, replaced.tenant, () => endSession(deps, replaced.tenant, replaced.hash, ending)),
+  )
+}

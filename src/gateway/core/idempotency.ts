@@ -1,0 +1,83 @@
+import type { Decision, DecisionRequest } from '../../contract/agent.ts'
+import { GatewayError } from '../../contract/errors.ts'
+import type { JsonValue } from '../../contract/json.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import { digestOf } from '../../domain/digest.ts'
+import type { Write } from '../../store/store.ts'
+import type { Deps } from './deps.ts'
+import type { Caller } from './caller.ts'
+import { purgeAt } from './expiry-index.ts'
+import { answerId, put, read, type StoredAnswer, unchanged, type Versioned } from './records.ts'
+import type { Plan } from './transact.ts'
+
+/** One request under an Idempotency-Key (design.md section 3): scoped to agent and task. */
+export interface Attempted {
+  readonly id: string
+  readonly digest: string
+  readonly known: Versioned<StoredAnswer> | undefined
+}
+
+/** What an answer was given under. */
+export interface Under {
+  /** Revision of the bundle. */
+  readonly bundle: string
+  /** Of the tenant's freezes. */
+  readonly freezeEpoch: number
+}
+
+/** @throws GatewayError `idempotency_mismatch` when the key was used with another body. */
+export async function attempted(
+  deps: Deps,
+  caller: Caller,
+  request: { taskId: string; key: string; body: DecisionRequest },
+): Promise<Attempted> {
+  const id = answerId(caller.id, request.taskId, request.key)
+  const digest = digestOf(request.body as unknown as JsonValue)
+  const known = await read(deps.store, caller.tenant, 'answer', id)
+  if (known && isFresh(known.value, deps.store.now()) && known.value.request_digest !== digest) {
+    throw new GatewayError('idempotency_mismatch', 'this Idempotency-Key was first used with another body')
+  }
+  return { id, digest, known }
+}
+
+/**
+ * The first answer, when it may be given again: a stored allow only for a short time and under the same bundle,
+ * and freeze epoch, because an allow is acted on at once; everything else for a day.
+ */
+export function replayable(attempt: Attempted, now: number, under: Under): Decision | undefined {
+  const stored = attempt.known?.value
+  if (!stored || !isFresh(stored, now) || stored.request_digest !== attempt.digest) return undefined
+  if (stored.answer.status !== 'allow') return stored.answer
+  const young = now - stored.stored_at <= LIMITS.IDEMPOTENT_ALLOW_MS
+  const same = stored.policy_revision === under.bundle && (stored.freeze_epoch ?? 0) === under.freezeEpoch
+  return young && same ? stored.answer : undefined
+}
+
+/** Adds to the plan that its answer is remembered, in the same commit. */
+export function remembering(
+  plan: Plan<Decision>,
+  attempt: Attempted,
+  now: number,
+  { bundle, freezeEpoch }: Under,
+): Plan<Decision> {
+  const value: StoredAnswer = {
+    request_digest: attempt.digest,
+    answer: plan.answer,
+    stored_at: now,
+    policy_revision: bundle,
+    ...(freezeEpoch === 0 ? {} : { freeze_epoch: freezeEpoch }),
+  }
+  const writes: Write[] = [
+    put('answer', attempt.id, value),
+    purgeAt('answer', attempt.id, now + LIMITS.IDEMPOTENCY_MS),
+  ]
+  return {
+    ...plan,
+    guards: [...(plan.guards ?? []), unchanged('answer', attempt.id, attempt.known)],
+    writes: [...(plan.writes ?? []), ...writes],
+  }
+}
+
+function isFresh(stored: StoredAnswer, now: number): boolean {
+  return now - stored.stored_at < LIMITS.IDEMPOTENCY_MS
+}

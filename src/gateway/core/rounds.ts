@@ -1,0 +1,48 @@
+import type { Deps } from './deps.ts'
+import { runDue } from '../jobs/scheduler.ts'
+
+/** Rounds of `runDue`, one after another, until closed. */
+export interface Timer {
+  /** Resolves when what the round that is running has begun is over. */
+  close(): Promise<void>
+}
+
+export interface TimerOptions {
+  /** Pause between two rounds, ms. */
+  readonly everyMs: number
+  /** A round that failed; the next one tries again. */
+  readonly onError: (error: unknown) => void
+  /** A round that went through. */
+  readonly onDone?: () => void
+}
+
+export function startTimer(deps: Deps, { everyMs, onError, onDone }: TimerOptions): Timer {
+  const stop = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  let running = Promise.resolve()
+  const attempt = async (): Promise<number> => {
+    try {
+      const done = await runDue(deps, stop.signal)
+      onDone?.()
+      return done
+    } catch (error) {
+      onError(error)
+      return 0
+    }
+  }
+  const round = async (): Promise<void> => {
+    const done = await attempt()
+    if (!stop.signal.aborted) timer = setTimeout(start, done > 0 ? 0 : everyMs)
+  }
+  const start = (): void => {
+    running = round()
+  }
+  start()
+  return {
+    close: async () => {
+      stop.abort()
+      clearTimeout(timer)
+      await running
+    },
+  }
+}

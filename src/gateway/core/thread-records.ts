@@ -1,0 +1,232 @@
+import { defined } from '../../contract/defined.ts'
+import type { DecisionRequest, Revision } from '../../contract/agent.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { joinRequirements, maxRisk, type ReviewRequirement } from '../../domain/decision.ts'
+import { digestOf } from '../../domain/digest.ts'
+import {
+  type LimitCharge,
+  nextDue,
+  type Thread,
+  type ThreadTrigger,
+  transition,
+} from '../../domain/thread.ts'
+import { threadEvents } from '../../domain/webhook.ts'
+import type { History, Outcome } from '../../policy/evaluate/snapshot.ts'
+import type { Write } from '../../store/store.ts'
+import type { Deps } from './deps.ts'
+import { type Notice, threadNotice } from '../webhooks/outbox.ts'
+import { type Claims, INDEX, put, read, type RevisionRecord, unlessBroken } from './records.ts'
+
+/** How threads become records and index entries: used by every verb that writes one. */
+
+const TITLE_CHARS = 200
+
+export function claimsOf(request: DecisionRequest | Revision): Claims {
+  const { subject, preview, summary, workflow_name, task_label, risk_level } = request
+  const images = 'images' in request ? (request.images as readonly string[] | undefined) : undefined
+  const claims = { subject, preview, summary, workflow_name, task_label, risk_level, images }
+  return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined))
+}
+
+export interface Proposal {
+  readonly thread_id: string
+  readonly number: number
+  readonly revision_id?: string
+  readonly tool: string
+  readonly payload: JsonObject
+  readonly action_hash?: string
+  readonly claims: Claims
+  readonly outcome: Outcome
+  readonly requirement: ReviewRequirement
+  readonly bundle: string
+  readonly history?: History
+  /** Unpredictable: the digest stands in evidence in clear, and must not let anybody guess a sensitive value. */
+  readonly nonce: string
+  readonly at: number
+}
+
+const NONCE_BYTES = 16
+
+export function nonceOf(deps: Deps): string {
+  return Buffer.from(deps.random(NONCE_BYTES)).toString('base64url')
+}
+
+/** The record of one revision. Its digest covers everything that a reviewer is shown, so that a vote is bound to it. */
+export function revisionRecord(proposal: Proposal): RevisionRecord {
+  const { thread_id, number, tool, payload, action_hash, claims, outcome, nonce } = proposal
+  const shown = {
+    thread_id,
+    number,
+    tool,
+    payload,
+    claims,
+    nonce,
+    ...(action_hash === undefined ? {} : { action_hash }),
+  }
+  return {
+    number,
+    ...(proposal.revision_id === undefined ? {} : { revision_id: proposal.revision_id }),
+    submitted_at: proposal.at,
+    nonce,
+    digest: digestOf(shown as unknown as JsonValue),
+    payload,
+    payload_digest: digestOf(payload),
+    ...(action_hash === undefined ? {} : { action_hash }),
+    claims,
+    risk: outcome.risk,
+    policy_risk: outcome.policyRisk,
+    message: outcome.message,
+    by: outcome.by,
+    fired: outcome.fired,
+    requirement: proposal.requirement,
+    policy_revision: proposal.bundle,
+    ...(proposal.history && { history: proposal.history }),
+  }
+}
+
+/** The part of a thread that follows from its current revision. */
+export function currentRevision(
+  revision: RevisionRecord,
+  charges: readonly LimitCharge[],
+): Omit<
+  Thread,
+  | 'thread_id'
+  | 'tenant'
+  | 'agent'
+  | 'task_id'
+  | 'tool'
+  | 'path'
+  | 'created_at'
+  | 'votes'
+  | 'revision_ids'
+  | 'status'
+> {
+  const { subject, workflow_name, task_label } = revision.claims
+  return {
+    revision: revision.number,
+    submitted_at: revision.submitted_at,
+    digest: revision.digest,
+    payload_digest: revision.payload_digest,
+    ...(revision.action_hash === undefined ? {} : { action_hash: revision.action_hash }),
+    risk: revision.risk,
+    policy_risk: revision.policy_risk,
+    message: revision.message,
+    requirement: revision.requirement,
+    deadline: revision.submitted_at + revision.requirement.expires_ms,
+    announced: [],
+    ...(charges.length === 0 ? {} : { charges }),
+    ...defined({ workflow: workflow_name, label: task_label }),
+    ...(subject === undefined ? {} : { title: shorten(subject) }),
+  }
+}
+
+/** A revision may add reviewers and shorten the time, never the other way round. */
+export function tightened(thread: Thread, outcome: Outcome): ReviewRequirement {
+  return outcome.requirement ? joinRequirements(thread.requirement, outcome.requirement) : thread.requirement
+}
+
+export function tightenedRisk(thread: Thread, outcome: Outcome): Outcome {
+  return {
+    ...outcome,
+    risk: maxRisk(thread.risk, outcome.risk),
+    policyRisk: maxRisk(thread.policy_risk, outcome.policyRisk),
+  }
+}
+
+export interface WrittenThread {
+  readonly thread: Thread
+  readonly writes: readonly Write[]
+  /** What destinations are told of it. */
+  readonly notices: readonly Notice[]
+}
+
+/**
+ * What to write for a thread that has changed: the record, its status index and its timer; and whom to tell what.
+ * `before` is the thread as read, undefined for a new one; `payload` is what a new revision proposes.
+ */
+export function writeThread(
+  before: Thread | undefined,
+  after: Thread,
+  { at, payload }: { readonly at: number; readonly payload?: JsonObject },
+): WrittenThread {
+  const due = nextDue(after)
+  const { status, due_at: _, ...rest } = after
+  const told = before?.sequence ?? 0
+  const events = threadEvents(before, after)
+  const thread: Thread = {
+    status,
+    ...rest,
+    ...(due === undefined ? {} : { due_at: due }),
+    ...(events.length === 0 ? {} : { sequence: told + events.length }),
+  }
+  return {
+    thread,
+    writes: [
+      put('thread', thread.thread_id, thread),
+      ...moveIndexes(before, thread),
+      ...moveDue(before, thread),
+      { op: 'mark', index: INDEX.evidence(thread.thread_id) },
+    ],
+    notices: events.map((type, i) =>
+      threadNotice(type, thread, { at, sequence: told + i + 1, ...(payload && { payload }) }),
+    ),
+  }
+}
+
+/** Those that are there. One whose record is broken hides no other, and is told by the lists that it stands in. */
+export async function readableThreads(deps: Deps, tenant: string, ids: readonly string[]): Promise<Thread[]> {
+  const reading = ids.map((id) => unlessBroken(read(deps.store, tenant, 'thread', id)))
+  return (await Promise.all(reading)).flatMap((one) =>
+    one === 'broken' || one === undefined ? [] : [one.value],
+  )
+}
+
+/** Where a thread is found from its birth on: in the list of all, and in that of its task. */
+export function listThread({ thread_id: member, agent, task_id, created_at: to }: Thread): Write[] {
+  return [INDEX.threads, INDEX.task(agent, task_id)].map((index): Write => ({
+    op: 'index',
+    index,
+    member,
+    to,
+  }))
+}
+
+/** The indexes a thread stands in, scored by its creation. */
+function indexesOf(thread: Thread | undefined): string[] {
+  if (thread === undefined) return []
+  const pending = thread.status === 'pending_review' ? [INDEX.pending(thread.risk)] : []
+  return [INDEX.status(thread.status), ...pending]
+}
+
+function moveIndexes(before: Thread | undefined, after: Thread): Write[] {
+  const member = after.thread_id
+  const left = indexesOf(before).filter((index) => !indexesOf(after).includes(index))
+  const entered = indexesOf(after).filter((index) => !indexesOf(before).includes(index))
+  return [
+    ...left.map((index): Write => ({ op: 'index', index, member })),
+    ...entered.map((index): Write => ({ op: 'index', index, member, to: after.created_at })),
+  ]
+}
+
+function moveDue(before: Thread | undefined, after: Thread): Write[] {
+  if (before?.due_at === after.due_at) return []
+  const to = after.due_at === undefined ? {} : { to: after.due_at }
+  return [{ op: 'index', index: INDEX.due, member: after.thread_id, ...to }]
+}
+
+/** @throws TypeError for a move that the table does not know: a verb must have asked before. */
+export function moved(thread: Thread, trigger: ThreadTrigger, change: Partial<Thread> = {}): Thread {
+  const status = transition(thread.status, trigger)
+  if (status === undefined) throw new TypeError(`no ${trigger} in ${thread.status}`)
+  return { ...thread, ...change, status }
+}
+
+function shorten(text: string): string {
+  const characters = Array.from(text)
+  return characters.length <= TITLE_CHARS ? text : `${characters.slice(0, TITLE_CHARS - 1).join('')}…`
+}
+
+/** The part of a plan that keeps it from landing when the thread's time is up: expiry always rejects (design.md section 3). */
+export function beforeDeadline({ deadline }: Thread): { readonly before?: number } {
+  return deadline === undefined ? {} : { before: deadline }
+}

@@ -1,0 +1,270 @@
+import { GatewayError } from '../../contract/errors.ts'
+import { leafHash } from '../../domain/digest.ts'
+import type { Commit, CommitResult, Guard, RecordGuard, Write } from '../../store/store.ts'
+import { behindText, StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
+import type { Deps } from './deps.ts'
+import { encodeEvidence, type EvidenceRecord } from './event-record.ts'
+import { enqueue, type Enqueued, type Notice } from '../webhooks/outbox.ts'
+
+/** What one attempt of a verb wants to become true, all of it or nothing. */
+export interface Plan<T> {
+  readonly answer: T
+  /** The answer was given before, to the same request under the same key. */
+  readonly replayed?: boolean
+  readonly guards?: readonly Guard[]
+  readonly writes?: readonly Write[]
+  readonly evidence?: readonly EvidenceRecord[]
+  /** What destinations of webhooks are told, in the same commit. */
+  readonly notices?: readonly Notice[]
+  /** The answer lets the caller act on what was read: it must be as durable as what is written, so it is committed even with nothing to write. */
+  readonly confirmed?: boolean
+  /** The commit happens before this moment (ms since 1970) or not at all; after it the verb decides afresh. */
+  readonly before?: number
+  /** Called when the commit is durable, or at once where there is nothing to commit. */
+  readonly landed?: () => void
+}
+
+/** Of the record that proves who calls, which never changes, it only goes: when this guard fails there is nobody left to decide for. */
+export interface ProofGuard extends RecordGuard {
+  readonly proof: true
+}
+
+export interface Committed<T> {
+  readonly answer: T
+  readonly replayed?: boolean
+  /** Number and leaf hash of the first evidence record: the caller's receipt. */
+  readonly receipt?: Receipt
+}
+
+export interface Receipt {
+  readonly number: number
+  readonly leaf: string
+}
+
+const ATTEMPTS = 32
+const RETRY_AFTER_SECONDS = 1
+
+/**
+ * What an attempt decides lands so long after its beginning, or not at all: a process that was stopped meanwhile must not write, behind the records of others, what
+ * is of long ago. Evidence is replayed by that (src/evidence/replay.ts).
+ */
+const LONGEST_ATTEMPT_MS = 60_000
+
+/**
+ * Optimistic atomic commit (design.md section 2): `attempt` reads and decides, the store applies or names what changed meanwhile,
+ * and then the verb runs again, told which guards failed. Nothing is answered before it is durable.
+ *
+ * @throws GatewayError `store_unavailable` (not executed), `outcome_unknown` (may have been), `unauthenticated` (the key is gone).
+ */
+export async function transact<T>(
+  deps: Deps,
+  tenant: string,
+  attempt: (failed: readonly Guard[]) => Promise<Plan<T>>,
+): Promise<Committed<T>> {
+  let failed: readonly Guard[] = []
+  try {
+    for (let i = 0; i < ATTEMPTS; i++) {
+      const begun = deps.store.now()
+      const result = await apply(deps, tenant, await attempt(failed), begun)
+      if ('answer' in result) return result
+      failed = result.failed
+    }
+  } catch (error) {
+    throw refusalFor(error)
+  }
+  throw new GatewayError('store_unavailable', 'too many others changed the same records', {
+    retryAfter: RETRY_AFTER_SECONDS,
+  })
+}
+
+/**
+ * Whether what can be read may be less than is promised: replicas confirm a commit after it can be seen. Where it is on disk before that, or where nothing is
+ * promised, reading goes on while nothing can be written.
+ */
+export const isReadAhead = ({ store }: Deps): boolean => store.durability === 'replicated'
+
+/**
+ * Reads what is told as lasting: that a key is gone, or what is kept outside as proof. What a failover may take back would be neither.
+ *
+ * @param isTold whether what was found is told, or something is to be done about it first; that a tenant without evidence has nothing needs no confirmation
+ * @throws GatewayError `store_unavailable`, `outcome_unknown`
+ */
+export async function readConfirmed<T>(
+  deps: Deps,
+  tenant: string,
+  reading: () => Promise<readonly T[]>,
+  isTold: (found: readonly T[]) => boolean = () => true,
+): Promise<readonly T[]> {
+  if (!isReadAhead(deps)) return storeCall(reading)
+  const { answer } = await transact(deps, tenant, async () => {
+    const epoch = await deps.store.epoch(tenant)
+    const found = await reading()
+    const confirmed = isTold(found) && !(isNothing(found) && isNothing(await deps.store.events(tenant, 0, 1)))
+    return { answer: found, guards: [{ epoch }], confirmed }
+  })
+  return answer
+}
+
+/** For what is to be ended: that nothing is left of it. */
+export const isNothing = (found: readonly unknown[]): boolean => found.length === 0
+
+/** The world moved on meanwhile: the verb must decide afresh. */
+interface Outdated {
+  readonly failed: readonly Guard[]
+}
+
+/** Nothing is to be written, and nothing to be made durable. */
+function isIdle({ writes = [], evidence = [], confirmed = false }: Plan<unknown>): boolean {
+  return writes.length === 0 && evidence.length === 0 && !confirmed
+}
+
+function atOnce<T>(plan: Plan<T>): Committed<T> {
+  plan.landed?.()
+  return answerOf(plan)
+}
+
+function answerOf<T>({ answer, replayed = false }: Plan<T>, receipt?: Receipt): Committed<T> {
+  return { answer, ...(replayed ? { replayed } : {}), ...(receipt ? { receipt } : {}) }
+}
+
+function commitOf<T>(
+  deps: Deps,
+  plan: Plan<T>,
+  outbox: Pick<Commit, 'guards' | 'writes'>,
+  begun: number,
+): Commit {
+  const { guards = [], writes = [], evidence = [], before = Infinity } = plan
+  return {
+    commitId: deps.nextCommitId(),
+    deadline: Math.min(deps.store.now() + deps.storeDeadlineMs, begun + LONGEST_ATTEMPT_MS, before - 1),
+    guards: [...guards, ...outbox.guards],
+    writes: [...writes, ...outbox.writes],
+    events: evidence.map(encodeEvidence),
+  }
+}
+
+/** One commit. */
+async function apply<T>(
+  deps: Deps,
+  tenant: string,
+  plan: Plan<T>,
+  begun: number,
+): Promise<Committed<T> | Outdated> {
+  if (isIdle(plan)) return atOnce(plan)
+  const told = enqueue(deps, tenant, plan.notices ?? [])
+  const outbox = told instanceof Promise ? await told : told
+  const landing = land(deps, tenant, { plan, outbox, begun })
+  return outbox.leave === undefined ? landing : landing.finally(outbox.leave)
+}
+
+interface Landing<T> {
+  readonly plan: Plan<T>
+  readonly outbox: Enqueued
+  /** When the attempt began, ms since 1970. */
+  readonly begun: number
+}
+
+async function land<T>(
+  deps: Deps,
+  tenant: string,
+  { plan, outbox, begun }: Landing<T>,
+): Promise<Committed<T> | Outdated> {
+  const { evidence = [], before = Infinity } = plan
+  const commit = commitOf(deps, plan, outbox, begun)
+  const start = performance.now()
+  let result: CommitResult
+  try {
+    result = await deps.store.commit(tenant, commit)
+  } catch (error) {
+    deps.deliverer.drop(outbox.leased)
+    deps.observe({ kind: 'commit', tenant, seconds: (performance.now() - start) / 1000, error })
+    throw error
+  }
+  deps.observe({ kind: 'commit', tenant, seconds: (performance.now() - start) / 1000, result })
+  if (result.ok) {
+    plan.landed?.()
+    deliver(deps, tenant, outbox)
+    for (const record of evidence) deps.observe({ kind: 'evidence', record, origin: deps.origin })
+    return answerOf(plan, receiptOf(result.numbers[0], commit.events[0]))
+  }
+  deps.deliverer.drop(outbox.leased)
+  return { failed: await failedGuards(deps, tenant, { guards: commit.guards, before }, result) }
+}
+
+function deliver({ deliverer }: Deps, tenant: string, { leased, waiting }: Enqueued): void {
+  if (leased.length > 0) deliverer.make(leased)
+  if (waiting) deliverer.wake(tenant)
+}
+
+/** The guards that failed, when deciding afresh makes sense. */
+async function failedGuards(
+  deps: Deps,
+  tenant: string,
+  { guards, before }: Pick<Commit, 'guards'> & { readonly before: number },
+  result: CommitResult & { readonly ok: false },
+): Promise<readonly Guard[]> {
+  if (result.reason === 'late') {
+    const { behindMs } = result
+    if (deps.store.now() < before)
+      throw storeUnavailable(behindMs && new StoreUnavailable(behindText(tenant, behindMs)))
+    return []
+  }
+  const positions = new Set(result.failed)
+  const failed = guards.filter((_, i) => positions.has(i))
+  if (failed.some((guard) => 'type' in guard && guard.type === 'destinations'))
+    deps.destinations.delete(tenant)
+  if (failed.some((guard) => 'type' in guard && guard.type === 'freezes')) deps.freezes.delete(tenant)
+  if (failed.some((guard) => 'epoch' in guard)) deps.epochs.delete(tenant)
+  await refuseDeadKeys(deps, tenant, failed)
+  return failed
+}
+
+function receiptOf(number: number | undefined, event: string | undefined): Receipt | undefined {
+  return number === undefined || event === undefined ? undefined : { number, leaf: leafHash(event) }
+}
+
+async function refuseDeadKeys(deps: Deps, tenant: string, guards: readonly Guard[]): Promise<void> {
+  const key = guards.find((guard): guard is ProofGuard => 'proof' in guard)
+  if (key === undefined) return
+  forgetKey(deps, key.id)
+  const record = await storeCall(() => deps.store.get(tenant, key.type, key.id))
+  if (record?.revision !== key.revision) throw unauthenticated()
+}
+
+export function forgetKey(deps: Deps, keyHash: string): void {
+  for (const [credential, caller] of deps.keys) if (caller.keyHash === keyHash) deps.keys.delete(credential)
+}
+
+export function unauthenticated(): GatewayError {
+  return new GatewayError('unauthenticated', 'a valid key is needed: Authorization: Bearer <key>')
+}
+
+/** One read, or a few, outside of `transact`. @throws GatewayError as `transact` does */
+export async function storeCall<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    throw refusalFor(error)
+  }
+}
+
+/** Nobody has to look for the cause of such an error: the timer says that the store cannot answer, once. */
+export const isStoreAway = (error: unknown): boolean =>
+  error instanceof StoreUnavailable || (error instanceof GatewayError && error.code === 'store_unavailable')
+
+/** Turns the store's two failures into the table's two codes. Everything else stays what it is. */
+function refusalFor(error: unknown): unknown {
+  if (error instanceof StoreUnavailable) return storeUnavailable(error)
+  if (!(error instanceof StoreIndeterminate)) return error
+  return new GatewayError('outcome_unknown', 'the store did not confirm in time; do not execute', {
+    retryAfter: RETRY_AFTER_SECONDS,
+    cause: error,
+  })
+}
+
+function storeUnavailable(cause?: unknown): GatewayError {
+  return new GatewayError('store_unavailable', 'the store cannot answer now; nothing was changed', {
+    retryAfter: RETRY_AFTER_SECONDS,
+    cause,
+  })
+}

@@ -1,0 +1,72 @@
+import type { EventEntry, MemberEntry } from '../../store/archive.ts'
+import { fault, type PartCheck } from './part.ts'
+import type { EvidenceRecord } from '../core/event-record.ts'
+import { INDEX } from '../core/records.ts'
+
+/** A record was written a moment ago, by a gateway that knows the time of the store as well as we do. */
+export const CLOCK_TOLERANCE_MS = 1_000
+
+/** The indexes that point at evidence. */
+const MARKS = [INDEX.evidence(''), 'rejected/']
+
+/** Evidence is JSON and names its tenant (G08), is not from the future (S12), and the marks of threads point at it (S17). */
+export function checkEvidence(partition: string, now: () => number): PartCheck {
+  const firsts = new FirstEvents()
+  return {
+    event(entry) {
+      firsts.note(entry)
+      const record = parse(entry.body)
+      if (record?.tenant !== partition)
+        return [fault('G08', `evidence ${entry.number} is no record of this tenant`)]
+      const passed = Date.parse(record.at ?? '') <= now() + CLOCK_TOLERANCE_MS
+      return passed ? [] : [fault('S12', `evidence ${entry.number} is of the time \`${record.at}\``)]
+    },
+    member: (entry) =>
+      MARKS.some((family) => entry.index.startsWith(family)) && !firsts.isFirst(entry)
+        ? [
+            fault(
+              'S17',
+              `a mark in \`${entry.index}\` points at ${entry.score}, which is not where its commit begins`,
+            ),
+          ]
+        : [],
+  }
+}
+
+function parse(body: string): Partial<EvidenceRecord> | undefined {
+  try {
+    return JSON.parse(body) as Partial<EvidenceRecord>
+  } catch {
+    return undefined
+  }
+}
+
+/** Which commit begins at which event: four bytes for each event, a hash of the commit's id where one begins, 0 elsewhere. */
+class FirstEvents {
+  #hashes = new Uint32Array(1_024)
+  #length = 0
+  #commitId: string | undefined
+
+  note({ number, commitId }: EventEntry): void {
+    const begins = commitId !== this.#commitId
+    this.#commitId = commitId
+    if (number !== this.#length + 1) return
+    if (this.#length === this.#hashes.length) {
+      const longer = new Uint32Array(2 * this.#hashes.length)
+      longer.set(this.#hashes)
+      this.#hashes = longer
+    }
+    this.#hashes[this.#length++] = begins ? hashOf(commitId) : 0
+  }
+
+  isFirst({ score, member }: MemberEntry): boolean {
+    return score >= 1 && score <= this.#length && this.#hashes[score - 1] === hashOf(member)
+  }
+}
+
+/** FNV-1a; never 0. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return hash >>> 0 || 1
+}

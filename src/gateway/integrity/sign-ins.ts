@@ -1,0 +1,46 @@
+import type { Link, Session } from '../../domain/session.ts'
+import type { Fault } from '../../store/archive.ts'
+import { fault, type PartCheck } from './part.ts'
+import { purged, readPurged } from '../core/expiry-index.ts'
+import { INDEX } from '../core/records.ts'
+
+/** Sessions and links, and where they are found (G11): by their reviewer, to end them all, and by the timer. */
+export function checkSignIns(): PartCheck {
+  const listed = new Map<string, string>()
+  const timed = new Set<string>()
+  const used = new Set<string>()
+
+  const signIn = (member: string, { reviewer, expires_at }: Session | Link): Fault[] => {
+    const expected = `${expires_at} ${INDEX.signIns(reviewer)}`
+    const found = listed.get(member)
+    listed.delete(member)
+    return [
+      ...(found === expected ? [] : [fault('G11', `${named(member)} is not listed for \`${reviewer}\``)]),
+      ...(timed.has(member) ? [] : [fault('G11', `${named(member)} would never end by itself`)]),
+    ]
+  }
+
+  return {
+    member({ index, score, member }) {
+      if (index.startsWith(INDEX.signIns(''))) listed.set(member, `${score} ${index}`)
+      if (index === INDEX.purge && /^(?:session|link) /.test(member)) timed.add(member)
+      return []
+    },
+    record(type, id, value) {
+      if (type === 'seen') used.add(id)
+      if (type === 'session') used.delete(id)
+      return type === 'session' || type === 'link' ? signIn(purged(type, id), value as Session | Link) : []
+    },
+    end: () => [
+      ...[...listed.keys()].map((member) => fault('G11', `${named(member)} is listed, but not there`)),
+      ...[...used].map((hash) =>
+        fault('G11', `the use of session \`${hash}\` is noted, but it is not there`),
+      ),
+    ],
+  }
+}
+
+function named(member: string): string {
+  const { type, id } = readPurged(member)
+  return `${type} \`${id}\``
+}

@@ -1,0 +1,126 @@
+import { createLawCheck, nameOf } from '../../store/archive-laws.ts'
+import { type DumpEntry, type Fault, type StoreArchive, untilStill } from '../../store/archive.ts'
+import { checkCredentials, checkTimes } from './credentials.ts'
+import { checkFreezes } from './freezes.ts'
+import { checkEvidence, CLOCK_TOLERANCE_MS } from './evidence.ts'
+import { fault, type PartCheck } from './part.ts'
+import { checkSignIns } from './sign-ins.ts'
+import { checkStory } from './story.ts'
+import { checkThreads } from './threads.ts'
+import { checkTree } from './tree.ts'
+import { SYSTEM, TENANTS_INDEX } from '../core/records.ts'
+
+export interface Finding extends Fault {
+  readonly partition: string
+}
+
+export interface CheckReport {
+  /** At most `MOST_FINDINGS`. */
+  readonly findings: readonly Finding[]
+  /** How many more there are. */
+  readonly omitted: number
+  readonly counts: Readonly<Record<'partitions' | 'events' | 'index' | 'limits' | 'records', number>>
+}
+
+const MOST_FINDINGS = 1_000
+
+/**
+ * Reads everything in a store once, and reports what breaks a law of the store (src/store/store.ts) or a rule of the gateway (part.ts).
+ * Changes nothing.
+ *
+ * @throws StoreMoved when a partition was never still
+ */
+export async function checkStore(archive: StoreArchive): Promise<CheckReport> {
+  const findings: Finding[] = []
+  const counts = { partitions: 0, events: 0, index: 0, limits: 0, records: 0 }
+  const tenants = new Set<string>()
+  const members = new Set<string>()
+  const partitions = await archive.partitions()
+  for (const partition of partitions) {
+    const seen = await untilStill(() => readPartition(archive, partition))
+    counts.partitions += 1
+    for (const kind of ['events', 'index', 'limits', 'records'] as const) counts[kind] += seen.counts[kind]
+    for (const one of seen.faults) findings.push({ partition, ...one })
+    for (const member of seen.tenants) members.add(member)
+    if (seen.isTenant) tenants.add(partition)
+  }
+  for (const tenant of tenants)
+    if (!members.has(tenant))
+      findings.push({
+        partition: SYSTEM,
+        ...fault('G07', `tenant \`${tenant}\` is not in the index of tenants`),
+      })
+  const time = await archive.time()
+  if (time > archive.now() + CLOCK_TOLERANCE_MS)
+    findings.push({
+      partition: SYSTEM,
+      ...fault('S12', `the store has seen ${time}, and it is ${archive.now()}`),
+    })
+  const omitted = Math.max(0, findings.length - MOST_FINDINGS)
+  return { findings: findings.slice(0, MOST_FINDINGS), omitted, counts }
+}
+
+interface Seen {
+  readonly faults: Fault[]
+  readonly counts: Record<'events' | 'index' | 'limits' | 'records', number>
+  /** What the index of tenants names, in the system partition. */
+  readonly tenants: string[]
+  isTenant: boolean
+}
+
+const OF_TENANTS = ['key', 'holder', 'session', 'link', 'thread']
+
+async function readPartition(archive: StoreArchive, partition: string): Promise<Seen> {
+  const now = (): number => archive.now()
+  const laws = createLawCheck()
+  const parts = [
+    checkEvidence(partition, now),
+    checkThreads(partition),
+    checkCredentials(now),
+    checkSignIns(),
+    checkFreezes(),
+    checkStory(),
+    checkTree(),
+    checkTimes(now),
+  ]
+  const seen: Seen = {
+    faults: [],
+    counts: { events: 0, index: 0, limits: 0, records: 0 },
+    tenants: [],
+    isTenant: false,
+  }
+  const report = (faults: readonly Fault[]): void => {
+    for (const one of faults) if (seen.faults.length <= MOST_FINDINGS) seen.faults.push(one)
+  }
+  for await (const entry of archive.dump(partition)) {
+    report(laws.take(entry))
+    count(seen, partition, entry)
+    report(faultsIn(parts, entry))
+  }
+  report(laws.end())
+  for (const part of parts) report(part.end?.() ?? [])
+  return seen
+}
+
+const COUNTED = { event: 'events', index: 'index', limit: 'limits', record: 'records' } as const
+
+function count(seen: Seen, partition: string, entry: DumpEntry): void {
+  if (entry.kind === 'head' || entry.kind === 'fault') return
+  seen.counts[COUNTED[entry.kind]] += 1
+  if (entry.kind === 'index' && partition === SYSTEM && entry.index === TENANTS_INDEX)
+    seen.tenants.push(entry.member)
+  if (entry.kind === 'record' && OF_TENANTS.includes(entry.type)) seen.isTenant = true
+}
+
+/** A record that is not what its type calls for must not end the check. */
+function faultsIn(parts: readonly PartCheck[], entry: DumpEntry): Fault[] {
+  try {
+    if (entry.kind === 'event') return parts.flatMap((part) => part.event?.(entry) ?? [])
+    if (entry.kind === 'index') return parts.flatMap((part) => part.member?.(entry) ?? [])
+    if (entry.kind !== 'record') return []
+    const value = JSON.parse(entry.body) as unknown
+    return parts.flatMap((part) => part.record?.(entry.type, entry.id, value) ?? [])
+  } catch {
+    return [fault('G09', `${nameOf(entry)} cannot be understood`)]
+  }
+}

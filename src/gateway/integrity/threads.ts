@@ -1,0 +1,150 @@
+import type { Thread } from '../../domain/thread.ts'
+import type { Fault, MemberEntry } from '../../store/archive.ts'
+import type { Write } from '../../store/store.ts'
+import { fault, type PartCheck } from './part.ts'
+import { INDEX, type RevisionRecord } from '../core/records.ts'
+import { listThread, writeThread } from '../core/thread-records.ts'
+
+/*
+ * Threads, the indexes they stand in (G01, G02) and their revisions (G03). What a thread calls for is not said here a second time: it is what the
+ * verbs' own function would write for it.
+ */
+
+const OF_THREADS: readonly string[] = [INDEX.threads, INDEX.due]
+const FAMILIES = [INDEX.status(''), INDEX.pending(''), 'task/']
+
+interface Revisions {
+  count: number
+  highest: number
+  /** Of the highest. */
+  digest: string
+}
+
+export function checkThreads(partition: string): PartCheck {
+  /** By thread: `<score> <index>` line by line, until its record comes. */
+  const places = new Map<string, string>()
+  const revisions = new Map<string, Revisions>()
+  const commented = new Set<string>()
+  const note = (thread: string, place: string): void => {
+    const before = places.get(thread)
+    places.set(thread, inOnePiece(before === undefined ? place : `${before}\n${place}`))
+  }
+
+  const thread = (id: string, value: Thread): Fault[] => {
+    if (value.thread_id !== id || value.tenant !== partition)
+      return [fault('G09', `thread \`${id}\` says it is \`${value.thread_id}\` of \`${value.tenant}\``)]
+    const found = places.get(id)?.split('\n') ?? []
+    const faults = [...comparePlaces(value, found), ...compareRevisions(value, revisions.get(id))]
+    places.delete(id)
+    revisions.delete(id)
+    commented.delete(id)
+    return faults
+  }
+
+  return {
+    member(entry) {
+      const place = placeOf(entry)
+      if (place !== undefined) note(place.thread, place.text)
+      return []
+    },
+    record(type, id, value) {
+      if (type === 'revision') return noteRevision(revisions, id, value as RevisionRecord)
+      if (type === 'comments') commented.add(id)
+      return type === 'thread' ? thread(id, value as Thread) : []
+    },
+    end: () => [
+      ...[...places].map(([id, found]) =>
+        fault('G02', `${listOf(found.split('\n'))} names thread \`${id}\`, which is not there`),
+      ),
+      ...[...revisions.keys()].map((id) =>
+        fault('G03', `there are revisions of thread \`${id}\`, but no thread`),
+      ),
+      ...[...commented].map((id) => fault('G10', `there are comments on thread \`${id}\`, but no thread`)),
+    ],
+  }
+}
+
+/** V8 keeps a text that was put together as its parts, and what holds them takes three times as much as the text. */
+const inOnePiece = (text: string): string => Buffer.from(text).toString()
+
+const MARKED = 'mark'
+
+/** Marks are counted once, however many there are. */
+function placeOf({ index, score, member }: MemberEntry): { thread: string; text: string } | undefined {
+  if (OF_THREADS.includes(index) || FAMILIES.some((family) => index.startsWith(family)))
+    return { thread: member, text: `${score} ${index}` }
+  const evidence = INDEX.evidence('')
+  return index.startsWith(evidence) ? { thread: index.slice(evidence.length), text: MARKED } : undefined
+}
+
+function comparePlaces(thread: Thread, found: readonly string[]): Fault[] {
+  const written = writeThread(undefined, thread, { at: 0 })
+  const expected = [...written.writes, ...listThread(thread)].flatMap(placeWritten)
+  const left = new Set(found)
+  const missing: string[] = []
+  for (const place of expected) {
+    const stands = place.endsWith(` ${INDEX.due}`) ? leased(place, found) : place
+    if (stands === undefined || !left.delete(stands)) missing.push(place)
+  }
+  const id = thread.thread_id
+  return [
+    ...(written.thread.due_at === thread.due_at
+      ? []
+      : [
+          fault(
+            'G01',
+            `thread \`${id}\` says it is due at ${thread.due_at}, not at ${written.thread.due_at}`,
+          ),
+        ]),
+    ...(missing.length === 0 ? [] : [fault('G01', `thread \`${id}\` is missing from ${listOf(missing)}`)]),
+    ...(left.size === 0 ? [] : [fault('G01', `thread \`${id}\` does not belong into ${listOf([...left])}`)]),
+  ]
+}
+
+/** An entry that a timer has claimed stands later than when it fell due, until the timer is done with it or its lease ends. */
+function leased(place: string, found: readonly string[]): string | undefined {
+  const due = Number.parseFloat(place)
+  return found.find((one) => one.endsWith(` ${INDEX.due}`) && Number.parseFloat(one) >= due)
+}
+
+function placeWritten(write: Write): string[] {
+  if (write.op === 'mark') return [MARKED]
+  return write.op === 'index' && write.to !== undefined ? [`${write.to} ${write.index}`] : []
+}
+
+function listOf(places: readonly string[]): string {
+  return places
+    .map((place) =>
+      place === MARKED ? 'its index of evidence' : `\`${place.slice(place.indexOf(' ') + 1)}\``,
+    )
+    .join(', ')
+}
+
+function noteRevision(
+  revisions: Map<string, Revisions>,
+  id: string,
+  { number, digest }: RevisionRecord,
+): Fault[] {
+  const slash = id.lastIndexOf('/')
+  const thread = id.slice(0, slash)
+  if (String(number) !== id.slice(slash + 1)) return [fault('G03', `revision \`${id}\` says it is ${number}`)]
+  const known = revisions.get(thread) ?? { count: 0, highest: 0, digest: '' }
+  known.count += 1
+  if (number > known.highest) Object.assign(known, { highest: number, digest })
+  revisions.set(thread, known)
+  return []
+}
+
+function compareRevisions(thread: Thread, found: Revisions | undefined): Fault[] {
+  const { thread_id, revision, digest } = thread
+  if (found?.count !== revision || found.highest !== revision)
+    return [
+      fault(
+        'G03',
+        `thread \`${thread_id}\` is at revision ${revision}, and has ${found?.count ?? 0} of them`,
+      ),
+    ]
+  return found.digest === digest
+    ? []
+    : [fault('G03', `thread \`${thread_id}\` does not show its last revision`)]
+}

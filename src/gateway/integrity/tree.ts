@@ -1,0 +1,64 @@
+import { leafHash } from '../../domain/digest.ts'
+import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../../domain/merkle.ts'
+import type { Fault } from '../../store/archive.ts'
+import { fault, type PartCheck } from './part.ts'
+import type { CheckpointRecord } from '../core/records.ts'
+
+/** How far a tree may lie behind the evidence and still be checked. */
+const RECENT = 10_000
+
+/** The tree over evidence is that of its first records, and the last checkpoint has its root (G13). Events come before records. */
+export function checkTree(): PartCheck {
+  /** Of all events but the recent ones. */
+  let old: MerkleTree = EMPTY_TREE
+  let recent: string[] = []
+  let newest: CheckpointRecord | undefined
+  let isThere = false
+
+  /** Undefined when it lies too far back. */
+  const treeAt = (size: number): MerkleTree | undefined =>
+    size < old.size ? undefined : grown(old, recent.slice(0, size - old.size))
+
+  const compare = ({ size, frontier }: MerkleTree): Fault[] => {
+    const tree = treeAt(size)
+    if (tree === undefined) return []
+    if (tree.size < size) return [fault('G13', `the tree covers ${size} records, and ${tree.size} are there`)]
+    if (tree.frontier.join() === frontier.join()) return []
+    return [fault('G13', `the tree is not that of the first ${size} records`)]
+  }
+
+  return {
+    event({ body }) {
+      recent.push(leafHash(body))
+      if (recent.length < 2 * RECENT) return []
+      old = grown(old, recent.slice(0, RECENT))
+      recent = recent.slice(RECENT)
+      return []
+    },
+    record(type, _, value) {
+      if (type === 'checkpoint') {
+        const checkpoint = value as CheckpointRecord
+        if (newest === undefined || checkpoint.size > newest.size) newest = checkpoint
+      }
+      if (type !== 'tree') return []
+      isThere = true
+      return [...compare(value as MerkleTree), ...compareRoot(newest, value as MerkleTree)]
+    },
+    end: () =>
+      newest === undefined || isThere
+        ? []
+        : [fault('G13', `${newest.size} records were signed, and there is no tree over them`)],
+  }
+}
+
+function compareRoot(newest: CheckpointRecord | undefined, tree: MerkleTree): Fault[] {
+  if (newest?.size === tree.size && newest.root === rootOf(tree)) return compareNote(newest)
+  return [fault('G13', `no checkpoint has the root of the tree of ${tree.size} records`)]
+}
+
+/** What is handed out is the note: its second line is the size, its third the root (C2SP tlog-checkpoint). */
+function compareNote({ size, root, note }: CheckpointRecord): Fault[] {
+  const [, noted, hash] = note.split('\n')
+  if (noted === String(size) && hash === Buffer.from(root, 'hex').toString('base64')) return []
+  return [fault('G13', `the note of the checkpoint of ${size} records says something else`)]
+}

@@ -1,0 +1,137 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { RISKS } from '../../domain/decision.ts'
+import { type FreezeKind, frozenNow, kindOf } from '../../domain/freeze.ts'
+import type { Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { Deps } from '../core/deps.ts'
+import { destinations } from '../webhooks/destinations.ts'
+import { FREEZES } from '../admin/freezes.ts'
+import { INDEX, read, unlessBroken } from '../core/records.ts'
+import { listTenants, webhookTenants } from '../core/tenants.ts'
+import { quorumOf } from '../review/thread-summary.ts'
+
+/** What waits, of all tenants. */
+export interface Census {
+  /** Waiting threads by risk: how many, and the age of the oldest in ms. */
+  readonly pending: ReadonlyMap<string, { readonly count: number; readonly oldestAgeMs: number }>
+  /** Of those that wait longest: how many have an empty seat for which group. */
+  readonly groups: ReadonlyMap<string, number>
+  /** Deliveries of webhooks that are still to be made. */
+  readonly deliveries: number
+  /** Of those whose destination is not paused: since when the one waits that is most overdue for a try, ms; 0 when none is due. */
+  readonly overdueMs: number
+  /** Destinations that nothing is sent to, by why. */
+  readonly paused: ReadonlyMap<string, number>
+  /** Freezes in force, by what they stop. */
+  readonly frozen: ReadonlyMap<FreezeKind, number>
+}
+
+/** Threads that are read to see whom they wait for. */
+const LOOKED_AT = 200
+
+/** Tenants that are looked at in one turn of the event loop: there may be thousands, and a census is made for each scrape. */
+const TENANTS_TOGETHER = 50
+
+async function* inTurns(tenants: readonly string[]): AsyncGenerator<string> {
+  for (const [i, tenant] of tenants.entries()) {
+    if (i > 0 && i % TENANTS_TOGETHER === 0) await nextTurn()
+    yield tenant
+  }
+}
+
+/** Counts index entries where they are: beside the few threads that wait longest nothing is read, whatever waits. */
+export async function census(deps: Deps): Promise<Census> {
+  const tenants = await listTenants(deps)
+  const { pending, oldest } = await waitingThreads(deps, tenants)
+  const groups = await emptySeats(deps, oldest)
+  return { pending, groups, ...(await waitingDeliveries(deps)), frozen: await frozenScopes(deps, tenants) }
+}
+
+interface Waiting {
+  readonly tenant: string
+  readonly thread_id: string
+  readonly since: number
+}
+
+async function waitingThreads(
+  deps: Deps,
+  tenants: readonly string[],
+): Promise<Pick<Census, 'pending'> & { oldest: Waiting[] }> {
+  const now = deps.store.now()
+  const pending = new Map(RISKS.map((risk) => [risk as string, { count: 0, oldestAgeMs: 0 }]))
+  const oldest: Waiting[] = []
+  for await (const tenant of inTurns(tenants)) {
+    for (const risk of RISKS) {
+      const index = INDEX.pending(risk)
+      const found = await deps.store.range(tenant, index, { limit: LOOKED_AT })
+      const [first] = found
+      if (first === undefined) continue
+      const { count, oldestAgeMs } = pending.get(risk) ?? { count: 0, oldestAgeMs: 0 }
+      pending.set(risk, {
+        count: count + (await deps.store.count(tenant, index)),
+        oldestAgeMs: Math.max(oldestAgeMs, now - first.score),
+      })
+      oldest.push(...found.map(({ member, score }) => ({ tenant, thread_id: member, since: score })))
+    }
+    oldest.sort((a, b) => a.since - b.since).splice(LOOKED_AT)
+  }
+  return { pending, oldest }
+}
+
+async function emptySeats(deps: Deps, waiting: readonly Waiting[]): Promise<Census['groups']> {
+  const groups = new Map<string, number>()
+  const snapshot = deps.policies.current()
+  for (const group of groupsOf(snapshot)) groups.set(group, 0)
+  const records = await Promise.all(
+    waiting.map(({ tenant, thread_id }) => unlessBroken(read(deps.store, tenant, 'thread', thread_id))),
+  )
+  for (const record of records) {
+    // nobody knows for whom a broken one waits
+    if (record === 'broken' || record?.value.status !== 'pending_review') continue
+    const tenant = snapshot?.directory.tenants.get(record.value.tenant)
+    for (const seat of quorumOf(deps, tenant, record.value).seats)
+      if (seat.filledBy.length < seat.approvals)
+        for (const group of [seat.group, ...seat.escalatedTo]) groups.set(group, (groups.get(group) ?? 0) + 1)
+  }
+  return groups
+}
+
+/** Groups that have reviewers, so that those for whom nothing waits are seen as well. */
+function groupsOf(snapshot: Snapshot | undefined): Set<string> {
+  const tenants = [...(snapshot?.directory.tenants.values() ?? [])]
+  return new Set(tenants.flatMap(({ reviewers }) => [...reviewers.values()].flatMap(({ groups }) => groups)))
+}
+
+async function waitingDeliveries(deps: Deps): Promise<Pick<Census, 'deliveries' | 'overdueMs' | 'paused'>> {
+  const paused = new Map<string, number>()
+  const now = deps.store.now()
+  let deliveries = 0
+  let overdueMs = 0
+  for await (const tenant of inTurns(await webhookTenants(deps)))
+    for (const destination of await destinations(deps, tenant)) {
+      const index = INDEX.outbox(destination.id)
+      deliveries += await deps.store.count(tenant, index)
+      const reason = destination.paused?.reason
+      if (reason !== undefined) paused.set(reason, (paused.get(reason) ?? 0) + 1)
+      else overdueMs = Math.max(overdueMs, now - (await dueAt(deps, tenant, index)))
+    }
+  return { deliveries, overdueMs, paused }
+}
+
+/** Of the entry that is due first; a lease that is not over counts as not due. */
+async function dueAt(deps: Deps, tenant: string, index: string): Promise<number> {
+  const [first] = await deps.store.range(tenant, index, { limit: 1 })
+  return first?.score ?? Infinity
+}
+
+/** Read from the store and not from memory: the gateway that counts may not have been asked for the tenant since. */
+async function frozenScopes(deps: Deps, tenants: readonly string[]): Promise<Census['frozen']> {
+  const frozen = new Map<FreezeKind, number>()
+  for await (const tenant of inTurns(tenants)) {
+    const record = await read(deps.store, tenant, 'freezes', FREEZES)
+    for (const freeze of record === undefined ? [] : frozenNow(record.value)) {
+      const kind = kindOf(freeze)
+      frozen.set(kind, (frozen.get(kind) ?? 0) + 1)
+    }
+  }
+  return frozen
+}

@@ -1,0 +1,142 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { CheckpointList, CheckpointsQuery, VerifierKeys } from '../../contract/checkpoint.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import { openCheckpoint, signCheckpoint, type SigningKey, verifierKey } from '../../domain/checkpoint.ts'
+import { leafHash } from '../../domain/digest.ts'
+import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../../domain/merkle.ts'
+import type { Write } from '../../store/store.ts'
+import type { Deps } from '../core/deps.ts'
+import { isoTime } from '../core/event-record.ts'
+import { FIRST_PAGE, pageBehind } from '../core/page-size.ts'
+import { type CheckpointRecord, INDEX, put, read, remove, unchanged } from '../core/records.ts'
+import { type Plan, readConfirmed, transact } from '../core/transact.ts'
+
+/** Checkpoints of evidence (design.md section 8): who keeps one outside can later show that no record before it was changed, dropped or added. */
+
+/** What signs, and the name of this log: made once, when the store is new. */
+export interface LogIdentity {
+  readonly name: string
+  readonly key: SigningKey
+}
+
+const HEAD = 'head'
+/** Records hashed in one turn of the event loop, at the most. */
+const PAGE = 100
+/** Records of one checkpoint: under load there would be more and more. */
+const MOST_RECORDS = 10_000
+const HOUR_MS = 3_600_000
+
+export interface Made {
+  /** How many records are covered. */
+  readonly size: number
+  /** There may be more of them already. */
+  readonly more: boolean
+  /** The checkpoint before this one was signed by another key. */
+  readonly rekeyed: boolean
+}
+
+const originOf = ({ name }: LogIdentity, tenant: string): string => `countersign/${name}/${tenant}`
+
+/**
+ * Signs what the tenant's evidence has grown to. Two instances that do it at once sign the same tree, and one commit counts: a note leaves only
+ * after that. Of each hour the last checkpoint stays.
+ *
+ * @throws GatewayError `store_unavailable`, `outcome_unknown`; Error where the tree is ahead of the records
+ */
+export async function makeCheckpoint(deps: Deps, identity: LogIdentity, tenant: string): Promise<Made> {
+  const { answer } = await transact(deps, tenant, async (): Promise<Plan<Made>> => {
+    const known = await read(deps.store, tenant, 'tree', HEAD)
+    const before = known?.value ?? EMPTY_TREE
+    const tree = await extended(deps, tenant, before)
+    const made = { size: tree.size, more: tree.size - before.size >= MOST_RECORDS }
+    if (tree.size === before.size) return { answer: { ...made, rekeyed: false } }
+    const at = deps.store.now()
+    const [size, root] = [tree.size, rootOf(tree)]
+    const origin = originOf(identity, tenant)
+    const note = signCheckpoint({ origin, size, root, at: isoTime(at) }, identity.key)
+    const last = (await read(deps.store, tenant, 'checkpoint', String(before.size)))?.value
+    const ours = verifierKey(origin, identity.key.public)
+    const id = String(size)
+    return {
+      answer: { ...made, rekeyed: last !== undefined && openCheckpoint(last.note, ours) === undefined },
+      guards: [unchanged('tree', HEAD, known), unchanged('checkpoint', id, undefined)],
+      writes: [
+        put('tree', HEAD, tree),
+        put('checkpoint', id, { size, root, at, note }),
+        { op: 'index', index: INDEX.checkpoints, member: id, to: size },
+        ...superseded(last, at),
+      ],
+    }
+  })
+  return answer
+}
+
+async function extended(deps: Deps, tenant: string, tree: MerkleTree): Promise<MerkleTree> {
+  await holdsLast(deps, tenant, tree.size)
+  let page = FIRST_PAGE
+  for (let now = tree; ;) {
+    const events = await deps.store.events(tenant, now.size, page)
+    now = grown(
+      now,
+      events.map(({ body }) => leafHash(body)),
+    )
+    if (events.length < page || now.size - tree.size >= MOST_RECORDS) return now
+    page = pageBehind(page, events, PAGE)
+    await nextTurn()
+  }
+}
+
+/** Where the last record of the tree is not there, others would take its number and be signed in its place. @throws Error */
+async function holdsLast(deps: Deps, tenant: string, size: number): Promise<void> {
+  if (size === 0 || (await deps.store.events(tenant, size - 1, 1)).length > 0) return
+  throw new Error(
+    `the tree over the evidence of \`${tenant}\` has ${size} records, and the store has fewer: nothing of it is signed until that is mended`,
+  )
+}
+
+/** The one before goes when it is of the same hour. */
+function superseded(last: CheckpointRecord | undefined, at: number): Write[] {
+  if (last === undefined || hourOf(last.at) !== hourOf(at)) return []
+  const id = String(last.size)
+  return [remove('checkpoint', id), { op: 'index', index: INDEX.checkpoints, member: id }]
+}
+
+const hourOf = (at: number): number => Math.floor(at / HOUR_MS)
+
+/** Checkpoints of a tenant, newest first. */
+export async function listCheckpoints(
+  deps: Deps,
+  identity: LogIdentity,
+  { tenant, before, limit }: CheckpointsQuery,
+): Promise<CheckpointList> {
+  const origin = originOf(identity, tenant)
+  const bounds = {
+    reverse: true,
+    limit: Math.min(Number(limit ?? LIMITS.PAGE_ITEMS), LIMITS.PAGE_ITEMS),
+    ...(before === undefined ? {} : { max: Number(before) - 1 }),
+  }
+  const found = await readConfirmed(deps, tenant, async () => {
+    const entries = await deps.store.range(tenant, INDEX.checkpoints, bounds)
+    return Promise.all(entries.map(({ member }) => read(deps.store, tenant, 'checkpoint', member)))
+  })
+  return {
+    origin,
+    verifier_key: verifierKey(origin, identity.key.public),
+    checkpoints: found.flatMap((one) => (one === undefined ? [] : [viewOf(one.value)])),
+  }
+}
+
+const viewOf = ({ size, root, at, note }: CheckpointRecord): CheckpointList['checkpoints'][number] => ({
+  size,
+  root,
+  at: isoTime(at),
+  note,
+})
+
+/** What anybody may know: the key, not who the tenants are. */
+export function verifierKeys({ name, key }: LogIdentity): VerifierKeys {
+  return {
+    origin: `countersign/${name}/`,
+    keys: [{ alg: 'Ed25519', public_key: Buffer.from(key.public).toString('base64') }],
+  }
+}

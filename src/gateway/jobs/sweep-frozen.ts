@@ -1,0 +1,78 @@
+import { defined } from '../../contract/defined.ts'
+import type { IndexEntry } from '../../store/store.ts'
+import type { Deps } from '../core/deps.ts'
+import { freezeGuard, freezesNow, frozenEnd } from '../admin/freezes.ts'
+import type { KnownFreezes, Sweep } from '../core/caches.ts'
+import { ALL_FREEZES, neverPurge, purgeAt, readPurged } from '../core/expiry-index.ts'
+import { INDEX, read, unlessBroken } from '../core/records.ts'
+import { type Plan, transact } from '../core/transact.ts'
+
+/** Entries that one round looks at: the other tenants wait for it. */
+const PER_ROUND = 500
+/** Of these so many at once: their commits share a write to the disk. */
+const TOGETHER = 50
+const ORDER = [INDEX.due, INDEX.purge] as const
+
+/**
+ * Ends what a freeze hit: everything that the timer watches over, and approvals with a token that nobody redeemed. Each in a commit of its own; what
+ * another instance or a verb has ended meanwhile is left alone. A part of it at a time, the timer comes back while there is more; interrupted, or
+ * overtaken by another freeze, it begins again.
+ */
+export async function sweepFrozen(deps: Deps, tenant: string): Promise<Plan<void>> {
+  const known = await freezesNow(deps, tenant)
+  let sweep: Sweep | undefined = begun(deps.sweeps.get(tenant), known)
+  for (let looked = 0; sweep !== undefined && looked < PER_ROUND; looked += TOGETHER) {
+    sweep = await sweepPage(deps, tenant, sweep)
+    if (sweep === undefined) deps.sweeps.delete(tenant)
+    else deps.sweeps.set(tenant, sweep)
+  }
+  const entry =
+    sweep === undefined ? neverPurge('freeze', ALL_FREEZES) : purgeAt('freeze', ALL_FREEZES, deps.store.now())
+  return { answer: undefined, guards: [freezeGuard(known)], writes: [entry] }
+}
+
+function begun(sweep: Sweep | undefined, { record }: KnownFreezes): Sweep {
+  const isSame = sweep?.of?.revision === record?.revision && sweep?.of?.commitId === record?.commitId
+  return sweep !== undefined && isSame ? sweep : { of: record, index: INDEX.due }
+}
+
+/**
+ * Entries move and go while the list is read: one that came back is looked at again, and none is passed by that stands still.
+ *
+ * @returns where it goes on; undefined at the end
+ */
+async function sweepPage(deps: Deps, tenant: string, sweep: Sweep): Promise<Sweep | undefined> {
+  const { of, index, after } = sweep
+  const page = await deps.store.range(tenant, index, { ...defined({ after }), limit: TOGETHER })
+  await allOf(page, ({ member }) => endIfFrozen(deps, tenant, index, member))
+  const last = page.at(-1)
+  if (last !== undefined && page.length === TOGETHER) return { of, index, after: last }
+  const next = ORDER[ORDER.indexOf(index) + 1]
+  return next && { of, index: next }
+}
+
+/** @throws what failed first, when all had their turn */
+async function allOf(page: readonly IndexEntry[], act: (entry: IndexEntry) => Promise<void>): Promise<void> {
+  const settled = await Promise.allSettled(page.map(act))
+  const failed = settled.find((one) => one.status === 'rejected')
+  if (failed) throw failed.reason
+}
+
+async function endIfFrozen(deps: Deps, tenant: string, index: Sweep['index'], member: string): Promise<void> {
+  if (index === INDEX.due) return endThread(deps, tenant, member)
+  const { type, id } = readPurged(member)
+  const token = type === 'token' ? await read(deps.store, tenant, 'token', id) : undefined
+  if (token === undefined || token.value.used_at !== undefined) return
+  if (deps.store.now() < token.value.expires_at) await endThread(deps, tenant, token.value.thread_id)
+}
+
+async function endThread(deps: Deps, tenant: string, thread_id: string): Promise<void> {
+  await transact(deps, tenant, async (): Promise<Plan<void>> => {
+    const known = await freezesNow(deps, tenant)
+    const thread = await unlessBroken(read(deps.store, tenant, 'thread', thread_id))
+    // it keeps the others from nothing, and acts on nothing itself: whoever mends it finds it frozen
+    if (thread === 'broken') return { answer: undefined }
+    const plan = thread && frozenEnd(deps, thread, known)
+    return { ...plan, answer: undefined }
+  })
+}

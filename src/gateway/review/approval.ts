@@ -1,0 +1,114 @@
+import type { JsonObject } from '../../contract/json.ts'
+import { quorum } from '../../domain/quorum.ts'
+import { currentVotes, type Thread } from '../../domain/thread.ts'
+import type { Call, Outcome, ReviewerEntry, Snapshot, Tenant } from '../../policy/evaluate/snapshot.ts'
+import type { Deps } from '../core/deps.ts'
+import type { LapseCode } from './close-thread.ts'
+import { historyFor } from '../agent/call-history.ts'
+import { notReady } from '../core/readiness.ts'
+import type { RevisionRecord } from '../core/records.ts'
+import { callOf, decide } from '../agent/submit.ts'
+
+/** Why an approval no longer holds: the stable code that its message starts with. */
+export interface Lapse {
+  readonly code: LapseCode
+  readonly sentence: string
+}
+
+/** What was promised in another epoch of the store may have been kept already, and forgotten. */
+export const STORE_CHANGED: Lapse = {
+  code: 'store_changed',
+  sentence: 'the store was restarted, restored or taken over since the approval; ask for a new one',
+}
+
+/**
+ * An approval is a promise of the past; before it is acted on, policy and people are asked again (design.md section 3):
+ * a snapshot that now rejects the action, or a counted voter without the seat, ends it.
+ *
+ * @throws GatewayError `not_ready` while nothing can judge it (no bundle, a fault of the engine): the approval is neither used nor ended
+ */
+export async function lapseOf(
+  deps: Deps,
+  thread: Thread,
+  revision: RevisionRecord,
+): Promise<Lapse | undefined> {
+  const snapshot = requirePolicy(deps)
+  return seatsLost(snapshot, thread) ?? policyRefuses(deps, snapshot, thread, revision)
+}
+
+/** @throws GatewayError `not_ready`: what people decided must not end because no bundle is in force yet */
+export function requirePolicy(deps: Deps): Snapshot {
+  const snapshot = deps.policies.current()
+  if (snapshot) return snapshot
+  throw notReady('no policy is in force that could judge this thread; ask again later')
+}
+
+/**
+ * `decide` for a thread that people work on: a fault of the engine is no verdict, and ends nothing.
+ *
+ * @throws GatewayError `not_ready`
+ */
+export async function judge(deps: Deps, snapshot: Snapshot, call: Call): Promise<Outcome> {
+  const outcome = await decide(deps, snapshot, call)
+  if (outcome.fault === undefined) return outcome
+  throw notReady('policy could not judge this thread; ask again later')
+}
+
+function seatsLost(snapshot: Snapshot, thread: Thread): Lapse | undefined {
+  const tenant = snapshot.directory.tenants.get(thread.tenant)
+  const approvers = approversOf(tenant, thread)
+  const elapsed = (thread.approval?.at ?? thread.submitted_at) - thread.submitted_at
+  if (quorum(thread.requirement, approvers, elapsed).met) return undefined
+  return { code: 'reviewer_removed', sentence: 'a person who approved no longer holds the seat' }
+}
+
+/** The people whose approvals of the current revision count today: in the directory, and not answerable for the agent. Their groups are those of the directory, or of the sign-in when it had its own. */
+export function approversOf(tenant: Tenant | undefined, thread: Thread): ReviewerEntry[] {
+  const { interactive = false } = thread.requirement
+  return currentVotes(thread)
+    .filter((vote) => vote.decision === 'approve' && !isOwner(tenant, thread, vote.reviewer))
+    .filter((vote) => !interactive || vote.via !== 'key')
+    .flatMap(({ reviewer, groups }) => {
+      const entry = tenant?.reviewers.get(reviewer)
+      return entry === undefined ? [] : [groups === undefined ? entry : { ...entry, groups }]
+    })
+}
+
+/** Owners never vote on threads of their agents, unless the directory says so for that agent (design.md section 5). */
+export function isOwner(tenant: Tenant | undefined, thread: Thread, reviewer: string): boolean {
+  const agent = tenant?.agents.get(thread.agent)
+  return agent !== undefined && agent.preventSelfReview && agent.owners.includes(reviewer)
+}
+
+async function policyRefuses(
+  deps: Deps,
+  snapshot: Snapshot,
+  thread: Thread,
+  revision: RevisionRecord,
+): Promise<Lapse | undefined> {
+  return (await refusedNow(deps, snapshot, thread, revision))
+    ? { code: 'policy_changed', sentence: 'the policy in force now rejects this action' }
+    : undefined
+}
+
+/** Would the snapshot in force reject the approved action (by rule, as unmatched, or because it no longer fits its contract)? */
+async function refusedNow(
+  deps: Deps,
+  snapshot: Snapshot,
+  thread: Thread,
+  revision: RevisionRecord,
+): Promise<boolean> {
+  if (snapshot.checkPayload(thread.tool, revision.payload).length > 0) return true
+  const claims = { tool_name: thread.tool, ...revision.claims }
+  const caller = { tenant: thread.tenant, id: thread.agent }
+  const call = callOf(caller, claims, revision.payload as JsonObject, deps.store.now())
+  const doer = { tenant: thread.tenant, agent: thread.agent, task: thread.task_id, tool: thread.tool }
+  // On the facts of then: by now the approval itself is part of the history, and charged.
+  const history = revision.history ?? (await historyFor(deps, snapshot, doer))
+  const outcome = await judge(deps, snapshot, {
+    task: thread.task_id,
+    ...(history && { history }),
+    ...call,
+  })
+  return outcome.verdict === 'reject'
+}

@@ -1,0 +1,74 @@
+import { GatewayError } from '../../contract/errors.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import { claimOf, type Thread } from '../../domain/thread.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { freezeGuard, freezesNow } from '../admin/freezes.ts'
+import { keyGuard, keyInForce, reviewerEntry } from '../auth/identify.ts'
+import { unchanged, type Versioned } from '../core/records.ts'
+import { reviewerRecord } from './reviewer-record.ts'
+import { writeThread } from '../core/thread-records.ts'
+import { type Committed, type Plan, transact } from '../core/transact.ts'
+import { findThread, refuseObstacle } from './vote.ts'
+
+/**
+ * Tells the others who is looking at a thread. A courtesy: it keeps nobody from voting, and ends by itself. Whoever may vote may claim.
+ *
+ * @throws GatewayError `not_found`, `not_pending`, `not_eligible`, `self_review`, `already_voted`, `sign_in_required`, `already_claimed`,
+ *   `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
+ */
+export async function claim(
+  deps: Deps,
+  caller: Caller,
+  { thread_id, takeOver }: { readonly thread_id: string; readonly takeOver: boolean },
+): Promise<Committed<void>> {
+  return transact(deps, caller.tenant, async () => {
+    reviewerEntry(deps.policies.current(), caller)
+    const thread = await findThread(deps, caller.tenant, thread_id)
+    const freezes = await freezesNow(deps, caller.tenant)
+    refuseObstacle(deps, caller, thread.value, freezes)
+    const now = deps.store.now()
+    const held = claimOf(thread.value, now)
+    if (held !== undefined && held.reviewer !== caller.id && !takeOver)
+      throw new GatewayError('already_claimed', `\`${held.reviewer}\` is looking at this thread`)
+    const claimed = { ...thread.value, claim: { reviewer: caller.id, expires_at: now + LIMITS.CLAIM_MS } }
+    const from = held === undefined || held.reviewer === caller.id ? {} : { from: held.reviewer }
+    const plan = claiming(deps, caller, thread, { after: claimed, type: 'thread.claimed', details: from })
+    return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
+  })
+}
+
+/** Ends the caller's claim; another's stays. @throws GatewayError `not_found`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown` */
+export async function release(deps: Deps, caller: Caller, thread_id: string): Promise<Committed<void>> {
+  return transact(deps, caller.tenant, async () => {
+    reviewerEntry(deps.policies.current(), caller)
+    const thread = await findThread(deps, caller.tenant, thread_id)
+    if (claimOf(thread.value, deps.store.now())?.reviewer !== caller.id) {
+      // nothing is committed that would guard it
+      await keyInForce(deps, caller)
+      return { answer: undefined }
+    }
+    const { claim: _, ...released } = thread.value
+    return claiming(deps, caller, thread, { after: released, type: 'thread.released', details: {} })
+  })
+}
+
+function claiming(
+  deps: Deps,
+  caller: Caller,
+  thread: Versioned<Thread>,
+  change: {
+    readonly after: Thread
+    readonly type: 'thread.claimed' | 'thread.released'
+    readonly details: object
+  },
+): Plan<void> {
+  return {
+    answer: undefined,
+    guards: [unchanged('thread', thread.value.thread_id, thread), keyGuard(caller)],
+    writes: writeThread(thread.value, change.after, { at: deps.store.now() }).writes,
+    evidence: [
+      reviewerRecord(deps, caller, change.after, { type: change.type, details: { ...change.details } }),
+    ],
+  }
+}

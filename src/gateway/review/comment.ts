@@ -1,0 +1,52 @@
+import { GatewayError } from '../../contract/errors.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import { isSaidAgain } from '../../domain/comment.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { keyGuard, reviewerEntry } from '../auth/identify.ts'
+import { INDEX, put, read, unchanged } from '../core/records.ts'
+import { reviewerRecord } from './reviewer-record.ts'
+import { type Committed, transact } from '../core/transact.ts'
+import { findThread } from './vote.ts'
+
+/**
+ * Says something about a thread, whatever its state. It changes no decision; every reviewer of the tenant may. Who says the same again, before
+ * anybody has said something else, has said it once: browsers send a request again by themselves when its connection breaks.
+ *
+ * @throws GatewayError `not_found`, `too_many_comments`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
+ */
+export async function comment(
+  deps: Deps,
+  caller: Caller,
+  { thread_id, text }: { readonly thread_id: string; readonly text: string },
+): Promise<Committed<void>> {
+  return transact(deps, caller.tenant, async () => {
+    const reviewer = reviewerEntry(deps.policies.current(), caller)
+    const { value: thread } = await findThread(deps, caller.tenant, thread_id)
+    const known = await read(deps.store, caller.tenant, 'comments', thread_id)
+    const before = known?.value.comments ?? []
+    const said = {
+      reviewer: reviewer.id,
+      comment: text,
+      revision: thread.revision,
+      at: deps.store.now(),
+      via: caller.via,
+    }
+    const guards = [unchanged('comments', thread_id, known), keyGuard(caller)]
+    // the answer that was lost may have been that nobody knew whether it is kept
+    if (isSaidAgain(before.at(-1), said)) return { answer: undefined, guards, confirmed: true }
+    if (before.length >= LIMITS.COMMENTS)
+      throw new GatewayError('too_many_comments', `a thread holds ${LIMITS.COMMENTS} comments at the most`)
+    return {
+      answer: undefined,
+      guards,
+      writes: [
+        put('comments', thread_id, { comments: [...before, said] }),
+        { op: 'mark', index: INDEX.evidence(thread_id) },
+      ],
+      evidence: [
+        reviewerRecord(deps, caller, thread, { type: 'thread.commented', details: { comment: text } }),
+      ],
+    }
+  })
+}

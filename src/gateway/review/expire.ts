@@ -1,0 +1,19 @@
+import { isExpired, type Thread } from '../../domain/thread.ts'
+import type { Deps } from '../core/deps.ts'
+import { closingMessage, endOfReview } from './close-thread.ts'
+import type { Versioned } from '../core/records.ts'
+import type { Plan } from '../core/transact.ts'
+
+/**
+ * The plan that rejects a thread whose time is up, whoever notices first: the timer, a poll, a vote or a revision.
+ * Expiry always rejects.
+ */
+export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | undefined {
+  const { value: thread } = read
+  const at = deps.store.now()
+  if (!isExpired(thread, at)) return undefined
+  const sentence =
+    thread.status === 'approved' ? 'the approval was not collected in time' : 'nobody decided in time'
+  const message = closingMessage('expired', sentence)
+  return endOfReview(read, { trigger: 'expire', message, at, type: 'review.expired', by: 'timer' })
+}

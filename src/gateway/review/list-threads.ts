@@ -1,0 +1,164 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ThreadList, ThreadsQuery, ThreadSummary } from '../../contract/reviewer.ts'
+import { HOLDER_NAME, TASK_ID, THREAD_ID } from '../../domain/id.ts'
+import { claimOf, type Thread } from '../../domain/thread.ts'
+import type { IndexEntry, RangeBounds } from '../../store/store.ts'
+import type { Deps } from '../core/deps.ts'
+import type { Caller } from '../core/caller.ts'
+import { freezesNow } from '../admin/freezes.ts'
+import { reviewerEntry } from '../auth/identify.ts'
+import { decodeCursor, encodeCursor, instant } from '../core/page-cursor.ts'
+import { INDEX, read, unlessBroken } from '../core/records.ts'
+import { mayApprove, summaryOf } from './thread-summary.ts'
+import { storeCall } from '../core/transact.ts'
+
+const PAGE = 25
+/** Most records one page looks at: a rare filter answers with a short page and a cursor, never with a long wait. */
+const SCAN = 1_000
+/** Most records that are read at once, in one turn of the event loop. */
+const CHUNK = 200
+
+/**
+ * Threads of the tenant, a page at a time: waiting ones oldest first, everything else newest first. A record that is broken hides no other.
+ *
+ * @throws GatewayError `invalid_request` for a cursor that is not ours
+ */
+export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuery): Promise<ThreadList> {
+  const snapshot = deps.policies.current()
+  reviewerEntry(snapshot, caller)
+  const limit = query.limit === undefined ? PAGE : Number(query.limit)
+  if (matchesNothing(query)) return { threads: [] }
+  const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
+  const wanted = filterOf(query, caller, deps.store.now())
+  const page: Page = {
+    threads: [],
+    unreadable: [],
+    limit,
+    after: query.cursor === undefined ? undefined : decodeCursor(query.cursor, THREAD_ID),
+  }
+  const show = (thread: Thread | 'broken'): ThreadSummary | 'broken' | undefined => {
+    if (thread === 'broken') return thread
+    const summary = wanted(thread) ? summaryOf(deps, snapshot, { caller, thread, freezes }) : undefined
+    return query.mine !== undefined && summary?.mine === false ? undefined : summary
+  }
+  for (let looked = 0; looked < SCAN;) {
+    const { after } = page
+    // twice as many as before when few fit
+    const size = Math.min(Math.max(limit + 1, looked), CHUNK, SCAN - looked)
+    const bounds = { ...boundsOf(query), limit: size, ...(after === undefined ? {} : { after }) }
+    const entries = await storeCall(() => deps.store.range(caller.tenant, indexOf(query), bounds))
+    const found = await storeCall(() => threadsAt(deps, caller.tenant, entries))
+    if (fill(page, entries, (i) => found[i] && show(found[i])))
+      return { ...answerOf(page), ...cursorOf(page) }
+    looked += entries.length
+    if (entries.length < size) return answerOf(page)
+    await nextTurn()
+  }
+  return { ...answerOf(page), ...cursorOf(page) }
+}
+
+interface Page {
+  readonly threads: ThreadSummary[]
+  readonly unreadable: string[]
+  readonly limit: number
+  /** The last entry that was looked at. */
+  after: IndexEntry | undefined
+}
+
+/** True when the page is full and there is more. */
+function fill(
+  page: Page,
+  entries: readonly IndexEntry[],
+  summaryAt: (position: number) => ThreadSummary | 'broken' | undefined,
+): boolean {
+  for (const [i, entry] of entries.entries()) {
+    if (page.threads.length === page.limit) return true
+    const summary = summaryAt(i)
+    if (summary === 'broken') page.unreadable.push(entry.member)
+    else if (summary !== undefined) page.threads.push(summary)
+    page.after = entry
+  }
+  return false
+}
+
+const answerOf = ({ threads, unreadable }: Page): ThreadList => ({
+  threads,
+  ...(unreadable.length === 0 ? {} : { unreadable }),
+})
+
+const cursorOf = ({ after }: Page): Pick<ThreadList, 'next_cursor'> => ({ next_cursor: encodeCursor(after) })
+
+async function threadsAt(
+  deps: Deps,
+  tenant: string,
+  entries: readonly IndexEntry[],
+): Promise<(Thread | 'broken' | undefined)[]> {
+  return Promise.all(
+    entries.map(async ({ member }) => {
+      const record = await unlessBroken(read(deps.store, tenant, 'thread', member))
+      return record === 'broken' ? record : record?.value
+    }),
+  )
+}
+
+/** Indexes of threads are scored by their creation. */
+function boundsOf({ status, since, until }: ThreadsQuery): Omit<RangeBounds, 'limit'> {
+  return {
+    reverse: status !== 'pending_review',
+    ...(since === undefined ? {} : { min: instant(since, '/since') }),
+    ...(until === undefined ? {} : { max: instant(until, '/until') - 1 }),
+  }
+}
+
+/** Names that nothing of ours can have are not looked up at all. */
+function matchesNothing({ agent, task_id }: ThreadsQuery): boolean {
+  return (
+    (agent !== undefined && !HOLDER_NAME.test(agent)) || (task_id !== undefined && !TASK_ID.test(task_id))
+  )
+}
+
+/** The narrowest index that holds every match. */
+function indexOf(query: ThreadsQuery): string {
+  if (query.task_id !== undefined && query.agent !== undefined) return INDEX.task(query.agent, query.task_id)
+  return query.status === undefined ? INDEX.threads : INDEX.status(query.status)
+}
+
+function filterOf(query: ThreadsQuery, caller: Caller, now: number): (thread: Thread) => boolean {
+  const says = saying(query.q ?? '')
+  return (thread) =>
+    matches(thread, query, now) &&
+    isClaimedAs(query.claimed, claimOf(thread, now)?.reviewer, caller.id) &&
+    says(thread)
+}
+
+function saying(q: string): (thread: Thread) => boolean {
+  const words = new Set(q.toLowerCase().match(/\S+/g))
+  return (thread) => {
+    const text = words.size === 0 ? '' : textOf(thread)
+    return [...words].every((word) => text.includes(word))
+  }
+}
+
+function matches(thread: Thread, query: ThreadsQuery, now: number): boolean {
+  const wanted: [string | undefined, string][] = [
+    [query.status, thread.status],
+    [query.tool, thread.tool],
+    [query.risk, thread.risk],
+    [query.agent, thread.agent],
+    [query.task_id, thread.task_id],
+  ]
+  const group = query.group
+  return (
+    wanted.every(([want, is]) => want === undefined || want === is) &&
+    (group === undefined || mayApprove(thread, group, now))
+  )
+}
+
+function isClaimedAs(wanted: ThreadsQuery['claimed'], by: string | undefined, me: string): boolean {
+  if (wanted === undefined) return true
+  return by === (wanted === 'me' ? me : undefined)
+}
+
+function textOf({ title = '', tool, agent, task_id, message, thread_id }: Thread): string {
+  return [title, tool, agent, task_id, message, thread_id].join('\n').toLowerCase()
+}

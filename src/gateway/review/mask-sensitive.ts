@@ -1,0 +1,26 @@
+import { createHmac } from 'node:crypto'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { canonicalJson } from '../../domain/digest.ts'
+import { maskPayload, type Masked } from '../../policy/evaluate/mask.ts'
+import type { Deps } from '../core/deps.ts'
+
+const TAG_CHARS = 8
+
+export interface Proposed {
+  readonly tool: string
+  readonly payload: JsonObject
+}
+
+/**
+ * The payload with tags where the tool's contract calls a value sensitive, or everywhere when nobody knows the contract. Equal values have equal tags within
+ * what `scope` names, and nowhere else.
+ */
+export function hideSensitive(deps: Deps, scope: string, { tool, payload }: Proposed): Masked {
+  const sensitive = deps.policies.current()?.tools.get(tool)?.sensitive
+  const tag = (value: JsonValue): string => {
+    const text = JSON.stringify([scope, canonicalJson(value)])
+    const digest = createHmac('sha256', deps.commitmentSecret).update(text).digest('hex')
+    return `[hidden ${digest.slice(0, TAG_CHARS)}]`
+  }
+  return maskPayload(payload, sensitive, tag)
+}

@@ -1,0 +1,25 @@
+import type { Me } from '../../contract/session.ts'
+import type { Deps } from '../core/deps.ts'
+import type { Caller } from '../core/caller.ts'
+import { isoTime } from '../core/event-record.ts'
+import { reviewerEntry } from '../auth/identify.ts'
+
+/** Who I am, what I may decide, and whose threads I must leave to others. */
+export function me(deps: Deps, caller: Caller): Me {
+  const snapshot = deps.policies.current()
+  const { id, name, email, groups, roles } = reviewerEntry(snapshot, caller)
+  const agents = [...(snapshot?.directory.tenants.get(caller.tenant)?.agents.values() ?? [])]
+  const owns = agents.filter((agent) => agent.owners.includes(id)).map((agent) => agent.id)
+  const { tenant, via, session } = caller
+  return {
+    tenant,
+    reviewer: id,
+    name,
+    groups: [...groups],
+    roles: [...roles],
+    owns,
+    via,
+    ...(email === undefined ? {} : { email }),
+    ...(session && { session: { idle_ms: deps.sessions.idleMs, expires_at: isoTime(session.expiresAt) } }),
+  }
+}

@@ -1,0 +1,40 @@
+import { GatewayError } from '../../contract/errors.ts'
+import type { Revealed } from '../../contract/reviewer.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { keyGuard, reviewerEntry } from '../auth/identify.ts'
+import { INDEX, read, revisionId } from '../core/records.ts'
+import { picturesOf } from './show-payload.ts'
+import { warningsIn } from './text-warnings.ts'
+import { reviewerRecord } from './reviewer-record.ts'
+import { type Committed, transact } from '../core/transact.ts'
+import { findThread } from './vote.ts'
+
+/**
+ * The payload of a revision with its sensitive values. Who asked is on record before the answer leaves.
+ *
+ * @throws GatewayError `not_found`, `unauthenticated`, `not_ready`, `store_unavailable`, `outcome_unknown`
+ */
+export async function reveal(
+  deps: Deps,
+  caller: Caller,
+  { thread_id, number }: { readonly thread_id: string; readonly number: number },
+): Promise<Committed<Revealed>> {
+  return transact(deps, caller.tenant, async () => {
+    const snapshot = deps.policies.current()
+    reviewerEntry(snapshot, caller)
+    const { value: thread } = await findThread(deps, caller.tenant, thread_id)
+    const record = await read(deps.store, caller.tenant, 'revision', revisionId(thread_id, number))
+    if (record === undefined) throw new GatewayError('not_found', `the thread has no revision ${number}`)
+    const fields = [...(snapshot?.tools.get(thread.tool)?.sensitive ?? ['payload'])]
+    const details = { revealed_revision: number, fields }
+    const payload = record.value.payload as Revealed['payload']
+    const warnings = warningsIn(record.value, { payload, masked: [], pictures: picturesOf(record.value) })
+    return {
+      answer: { revision: number, payload, warnings },
+      guards: [keyGuard(caller)],
+      writes: [{ op: 'mark', index: INDEX.evidence(thread_id) }],
+      evidence: [reviewerRecord(deps, caller, thread, { type: 'payload.revealed', details })],
+    }
+  })
+}

@@ -1,0 +1,20 @@
+import type { Thread } from '../../domain/thread.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { aboutThread, type Details, type EvidenceRecord, isoTime } from '../core/event-record.ts'
+
+/** The record of something that a reviewer did with a thread, now. */
+export function reviewerRecord(
+  deps: Deps,
+  caller: Caller,
+  thread: Thread,
+  what: { readonly type: EvidenceRecord['type']; readonly details?: Details },
+): EvidenceRecord {
+  return {
+    type: what.type,
+    ...aboutThread(thread),
+    at: isoTime(deps.store.now()),
+    actor: { kind: 'reviewer', id: caller.id },
+    details: { ...what.details, via: caller.via },
+  }
+}

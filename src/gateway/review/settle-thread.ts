@@ -1,0 +1,20 @@
+import type { Thread } from '../../domain/thread.ts'
+import type { Deps } from '../core/deps.ts'
+import { expiry } from './expire.ts'
+import type { KnownFreezes } from '../core/caches.ts'
+import { frozenEnd } from '../admin/freezes.ts'
+import type { Versioned } from '../core/records.ts'
+import { completion } from './approval-effects.ts'
+import type { Plan } from '../core/transact.ts'
+
+/**
+ * The plan for what has become of a thread without anybody's act: its time is up, a freeze has ended it, or its seats are filled. Whoever looks first
+ * makes it true: the timer, a poll or a reviewer.
+ */
+export async function overtaken(
+  deps: Deps,
+  read: Versioned<Thread>,
+  freezes: KnownFreezes,
+): Promise<Plan<Thread> | undefined> {
+  return expiry(deps, read) ?? frozenEnd(deps, read, freezes) ?? (await completion(deps, read, freezes))
+}

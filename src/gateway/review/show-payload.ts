@@ -1,0 +1,34 @@
+import { LIMITS } from '../../contract/limits.ts'
+import type { Picture, ThreadView } from '../../contract/reviewer.ts'
+import { checkPicture, type CheckedPicture } from '../../domain/picture.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { hideSensitive } from './mask-sensitive.ts'
+import type { RevisionRecord } from '../core/records.ts'
+
+/**
+ * The payload as the caller sees it. In a session sensitive values stand as tags until somebody asks for them (`reveal`); a key, which a program
+ * holds, gets them as they are. Equal values of a thread have equal tags, so that a revision cannot change one unseen.
+ */
+export function shownPayload(
+  deps: Deps,
+  caller: Caller,
+  { thread_id, tool, payload }: Pick<RevisionRecord, 'payload'> & { thread_id: string; tool: string },
+): Pick<ThreadView, 'payload' | 'masked'> {
+  if (caller.via === 'key') return { payload: payload as ThreadView['payload'], masked: [] }
+  const shown = hideSensitive(deps, thread_id, { tool, payload })
+  return { payload: shown.payload as ThreadView['payload'], masked: [...shown.masked] }
+}
+
+export function picturesOf({ claims }: RevisionRecord): Picture[] {
+  return (claims.images ?? []).map((image) => {
+    const checked = checkImage(image)
+    if (!checked.shown) return checked
+    const { bytes: _, ...picture } = checked
+    return picture
+  })
+}
+
+export function checkImage(image: string): CheckedPicture {
+  return checkPicture(image, { bytes: LIMITS.IMAGE_BYTES, pixels: LIMITS.IMAGE_SIDE_PIXELS })
+}

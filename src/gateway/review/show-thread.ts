@@ -1,0 +1,244 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { defined } from '../../contract/defined.ts'
+import type { ThreadView } from '../../contract/reviewer.ts'
+import type { Quorum } from '../../domain/quorum.ts'
+import type { Thread } from '../../domain/thread.ts'
+import type { Tenant } from '../../policy/evaluate/snapshot.ts'
+import { noteShown } from './view-time.ts'
+import type { IndexEntry, StoredEvent } from '../../store/store.ts'
+import type { Deps } from '../core/deps.ts'
+import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import type { Caller } from '../core/caller.ts'
+import { freezesNow, freezesOf } from '../admin/freezes.ts'
+import { reviewerEntry } from '../auth/identify.ts'
+import { overtaken } from './settle-thread.ts'
+import { INDEX, read, type RevisionRecord, revisionId } from '../core/records.ts'
+import { picturesOf, shownPayload } from './show-payload.ts'
+import { warningsIn } from './text-warnings.ts'
+import { earlierCalls, limitStates, upcomingOf } from './thread-context.ts'
+import { nameOf, quorumOf, type Summarised, summaryOf } from './thread-summary.ts'
+import { storeCall, transact } from '../core/transact.ts'
+import { findThread, obstacleFor, obstacleTo } from './vote.ts'
+
+/**
+ * Everything a reviewer decides on: what the agent claims apart from what policy assessed, all revisions, votes, seats,
+ * who can still vote and why I cannot, and the evidence of the thread. The ETag is the digest of the current revision.
+ *
+ * @throws GatewayError `not_found`
+ */
+export async function showThread(deps: Deps, caller: Caller, thread_id: string): Promise<ThreadView> {
+  reviewerEntry(deps.policies.current(), caller)
+  const { answer: thread } = await transact(deps, caller.tenant, async () => {
+    const found = await findThread(deps, caller.tenant, thread_id)
+    const freezes = await freezesNow(deps, caller.tenant)
+    return (await overtaken(deps, found, freezes)) ?? { answer: found.value }
+  })
+  noteShown(deps, caller, thread)
+  return storeCall(() => viewOf(deps, caller, thread))
+}
+
+async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<ThreadView> {
+  const snapshot = deps.policies.current()
+  const tenant = snapshot?.directory.tenants.get(thread.tenant)
+  const [freezes, revisions, comments, earlier, limits, evidence] = await Promise.all([
+    freezesOf(deps, thread.tenant),
+    revisionsOf(deps, caller, thread),
+    commentsOf(deps, thread, tenant),
+    earlierCalls(deps, thread),
+    limitStates(deps, snapshot, thread),
+    evidenceOf(deps, thread),
+  ])
+  const current = revisions.at(-1)
+  if (current === undefined) throw new TypeError('a thread without its revision')
+  const tool = snapshot?.tools.get(thread.tool)
+  const { record, shown } = current
+  return {
+    ...summaryOf(deps, snapshot, { caller, thread, freezes }),
+    ...(record.claims as object),
+    ...defined({ action_hash: digestsOf(record, shown).action_hash }),
+    ...shown,
+    warnings: warningsIn(record, shown),
+    digest: record.digest,
+    rules: record.fired.map((rule) => ({ ...rule })),
+    policy_revision: record.policy_revision,
+    policy_risk: thread.policy_risk,
+    ...(tool === undefined ? {} : { tool_description: tool.description }),
+    ...(tool?.reversibility === undefined ? {} : { reversibility: tool.reversibility }),
+    labels: [...(tool?.labels ?? [])],
+    sensitive: [...(tool?.sensitive ?? [])],
+    revisions: revisions.map(({ record: one, shown: theirs }) => revisionView(one, theirs)),
+    votes: thread.votes.map((one) => voteView(thread, tenant, one)),
+    seats: quorumOf(deps, tenant, thread).seats.map(seatView),
+    ...votersOf(deps, tenant, { caller, thread, freezes }),
+    ...tokenOf(thread),
+    interactive: thread.requirement.interactive === true,
+    comments,
+    earlier,
+    limits,
+    upcoming: upcomingOf(thread),
+    evidence,
+  }
+}
+
+interface ShownRevision {
+  readonly record: RevisionRecord
+  readonly shown: ReturnType<typeof payloadFor>
+}
+
+/** Of so many revisions whatever is asked of others waits: each may hold a whole request body. */
+const TOGETHER = 2
+
+async function revisionsOf(deps: Deps, caller: Caller, thread: Thread): Promise<ShownRevision[]> {
+  const { tenant, thread_id, revision: last } = thread
+  const found: ShownRevision[] = []
+  for (let first = 1; first <= last; first += TOGETHER) {
+    if (first > 1) await nextTurn()
+    const ids = Array.from({ length: Math.min(TOGETHER, last - first + 1) }, (_, i) =>
+      revisionId(thread_id, first + i),
+    )
+    const records = await Promise.all(ids.map((id) => read(deps.store, tenant, 'revision', id)))
+    for (const one of records)
+      if (one) found.push({ record: one.value, shown: payloadFor(deps, caller, thread, one.value) })
+  }
+  return found
+}
+
+/** What the action is and looks like, as the caller may see it. */
+function payloadFor(
+  deps: Deps,
+  caller: Caller,
+  { thread_id, tool }: Thread,
+  revision: RevisionRecord,
+): Pick<ThreadView, 'payload' | 'masked' | 'pictures'> {
+  const { payload } = revision
+  return { ...shownPayload(deps, caller, { thread_id, tool, payload }), pictures: picturesOf(revision) }
+}
+
+async function commentsOf(
+  deps: Deps,
+  { tenant: partition, thread_id }: Thread,
+  tenant: Tenant | undefined,
+): Promise<ThreadView['comments']> {
+  const record = await read(deps.store, partition, 'comments', thread_id)
+  return (record?.value.comments ?? []).map((one) => ({
+    ...one,
+    at: isoTime(one.at),
+    ...nameOf(tenant, one.reviewer),
+  }))
+}
+
+/** What is made of the whole payload is left out where that is not shown whole: a value can be guessed, and the guess compared. */
+function digestsOf(
+  { payload_digest, action_hash }: RevisionRecord,
+  { masked }: Pick<ThreadView, 'masked'>,
+): Pick<ThreadView['revisions'][number], 'payload_digest' | 'action_hash'> {
+  return masked.length > 0 ? {} : { payload_digest, ...defined({ action_hash }) }
+}
+
+function revisionView(
+  record: RevisionRecord,
+  shown: Pick<ThreadView, 'payload' | 'masked' | 'pictures'>,
+): ThreadView['revisions'][number] {
+  const { claims, fired, requirement: _, nonce: __, history: ___, ...more } = record
+  const { payload_digest: ____, action_hash: _____, ...rest } = more
+  return {
+    ...rest,
+    ...digestsOf(record, shown),
+    ...(claims as object),
+    by: [...rest.by],
+    submitted_at: isoTime(rest.submitted_at),
+    rules: fired.map((rule) => ({ ...rule })),
+    ...shown,
+  }
+}
+
+function voteView(
+  thread: Thread,
+  tenant: Tenant | undefined,
+  vote: Thread['votes'][number],
+): ThreadView['votes'][number] {
+  const { groups: _, epoch: __, ...shown } = vote
+  return {
+    ...shown,
+    at: isoTime(vote.at),
+    void: vote.revision !== thread.revision,
+    ...nameOf(tenant, vote.reviewer),
+  }
+}
+
+function seatView(seat: Quorum['seats'][number]): ThreadView['seats'][number] {
+  const { group, approvals, filledBy, escalatedTo } = seat
+  return { group, approvals, filled_by: [...filledBy], escalated_to: [...escalatedTo] }
+}
+
+function votersOf(
+  deps: Deps,
+  tenant: Tenant | undefined,
+  { caller, thread, freezes }: Summarised,
+): Pick<ThreadView, 'who_can_vote' | 'can_vote'> {
+  const circumstances = { now: deps.store.now(), freezes }
+  const reviewers = [...(tenant?.reviewers.values() ?? [])]
+  const able = reviewers.filter(
+    (reviewer) => obstacleTo(thread, reviewer, tenant, circumstances) === undefined,
+  )
+  const obstacle = obstacleFor(deps.policies.current(), caller, thread, circumstances)
+  return {
+    who_can_vote: able.map(({ id, name, groups }) => ({ reviewer: id, name, groups: [...groups] })),
+    can_vote: obstacle ? { allowed: false, ...obstacle } : { allowed: true },
+  }
+}
+
+function tokenOf(thread: Thread): Pick<ThreadView, 'token'> {
+  const { approval } = thread
+  if (approval === undefined || thread.status !== 'approved') return {}
+  const expires = approval.token_expires_at
+  const state = stateOf(approval)
+  return { token: { state, ...(expires === undefined ? {} : { expires_at: isoTime(expires) }) } }
+}
+
+function stateOf(approval: NonNullable<Thread['approval']>): NonNullable<ThreadView['token']>['state'] {
+  if (approval.redeemed_at !== undefined) return 'redeemed'
+  if (approval.collected_at === undefined) return 'not_collected'
+  return approval.token_hash === undefined ? 'unsigned' : 'collected'
+}
+
+/** Most commits of one thread that its page lists, the latest: what ended it never falls off the page. */
+const EVIDENCE_COMMITS = 200
+/** Read at a time: most commits have one or two. The one behind them shows where they end, and is somebody else's, who may have put a whole request body into it. */
+const RECORDS_PER_COMMIT = 2
+/** Commits that are read in one turn of the event loop, and asked of the store at once: others wait meanwhile. */
+const COMMITS_TOGETHER = 10
+
+async function evidenceOf(deps: Deps, thread: Thread): Promise<ThreadView['evidence']> {
+  const { tenant, thread_id } = thread
+  const latest = { reverse: true, limit: EVIDENCE_COMMITS }
+  const marks = (await deps.store.range(tenant, INDEX.evidence(thread_id), latest)).reverse()
+  const found: ThreadView['evidence'][number][] = []
+  for (let first = 0; first < marks.length; first += COMMITS_TOGETHER) {
+    if (first > 0) await nextTurn()
+    const some = marks.slice(first, first + COMMITS_TOGETHER)
+    const commits = await Promise.all(some.map((mark) => recordsOf(deps, tenant, mark)))
+    found.push(...commits.flat().map(evidenceView))
+  }
+  return found
+}
+
+function evidenceView({ number, body }: StoredEvent): ThreadView['evidence'][number] {
+  const { type, at, actor } = JSON.parse(body) as EvidenceRecord
+  return { number, type, at, actor: `${actor.kind}:${actor.id}` }
+}
+
+/** All records of the commit that the mark is of. */
+async function recordsOf(
+  deps: Deps,
+  tenant: string,
+  { member: commitId, score: first }: IndexEntry,
+): Promise<StoredEvent[]> {
+  const found: StoredEvent[] = []
+  for (;;) {
+    const page = await deps.store.events(tenant, first - 1 + found.length, RECORDS_PER_COMMIT)
+    const own = page.filter((event) => event.commitId === commitId)
+    found.push(...own)
+    if (own.length < RECORDS_PER_COMMIT) return found
+  }
+}

@@ -1,0 +1,312 @@
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import type { ThreadChange } from '../../contract/reviewer.ts'
+import type { Thread } from '../../domain/thread.ts'
+import type { Store, StoredEvent } from '../../store/store.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import type { EvidenceRecord } from '../core/event-record.ts'
+import type { KnownFreezes } from '../core/caches.ts'
+import { freezesNow } from '../admin/freezes.ts'
+import { keyInForce } from '../auth/identify.ts'
+import { readableThreads } from '../core/thread-records.ts'
+import { summaryOf } from './thread-summary.ts'
+import { storeCall } from '../core/transact.ts'
+
+/**
+ * What happens to the threads of a tenant, as it becomes evidence, by whichever instance. One reader for a tenant, however many follow; it
+ * runs while somebody does.
+ */
+export interface ThreadFeed {
+  /**
+   * Changes after the place in the evidence, or from now on without it, until `signal` aborts.
+   *
+   * @throws GatewayError `unauthenticated` when the credential is gone, `store_unavailable` when the store cannot be read
+   */
+  follow(caller: Caller, after: Place | undefined, signal: AbortSignal): AsyncGenerator<FeedMessage>
+}
+
+/**
+ * The last evidence record that a reader knows, 0 for none, and the commit that wrote it: a store that has forgotten records gives their numbers out
+ * again, to others. Whoever says no commit takes the number alone for it.
+ */
+export interface Place {
+  readonly number: number
+  readonly commitId?: string | undefined
+}
+
+export type FeedMessage = { readonly place: Place } & (
+  | { readonly kind: 'change'; readonly change: ThreadChange }
+  /** Everything up to the place has been told. */
+  | { readonly kind: 'hello' }
+  /** Too much was missed, or the store is another one: look at everything again. */
+  | { readonly kind: 'reset' }
+)
+
+/** A wake-up may be missed (S11). */
+const LOOK_AGAIN_MS = 1_000
+/** What comes within this time is read together. */
+const GATHER_MS = 20
+/** Records that are read at a time, of what a reader missed, or this gateway where it stood still: each may hold a whole request body, and others wait meanwhile. */
+const PAGE = 50
+/** Whoever missed more records starts afresh. */
+const CATCH_UP = 10_000
+/** Changes that wait for a slow reader. */
+const INBOX = 1_000
+
+export function createThreadFeed(deps: Deps): ThreadFeed {
+  const tails = new Map<string, Promise<Tail>>()
+
+  async function started(tenant: string): Promise<Tail> {
+    return startTail(deps, tenant, await lastPlace(deps.store, tenant))
+  }
+
+  /** The reader of the tenant, joined before it can end. */
+  async function join(tenant: string, signal: AbortSignal): Promise<{ tail: Tail; inbox: Inbox }> {
+    for (;;) {
+      const starting = tails.get(tenant) ?? started(tenant)
+      tails.set(tenant, starting)
+      const tail = await starting.catch((error: unknown) => {
+        tails.delete(tenant)
+        throw error
+      })
+      if (!tail.ended()) return { tail, inbox: tail.join(signal) }
+      if (tails.get(tenant) === starting) tails.delete(tenant)
+    }
+  }
+
+  return {
+    async *follow(caller, after, signal) {
+      const { tail, inbox } = await storeCall(() => join(caller.tenant, signal))
+      try {
+        for (let told = yield* catchUp(deps, caller, { after, upTo: tail.last() }); ;) {
+          const changes = await inbox.next()
+          if (changes === undefined) return
+          if (changes === 'lost') {
+            // it may be a smaller one
+            const place = tail.last()
+            told = place.number
+            yield { kind: 'reset', place }
+            continue
+          }
+          await keyInForce(deps, caller)
+          for (const change of changes.filter(({ place }) => place.number > told)) {
+            told = change.place.number
+            yield messageOf(deps, caller, change)
+          }
+        }
+      } finally {
+        inbox.leave()
+      }
+    },
+  }
+}
+
+/** A record about a thread, and the thread as it is by now. */
+interface Change {
+  readonly place: Place
+  readonly record: EvidenceRecord
+  readonly thread: Thread
+  readonly freezes: KnownFreezes
+}
+
+function messageOf(deps: Deps, caller: Caller, { place, record, thread, freezes }: Change): FeedMessage {
+  const { type, at, actor } = record
+  const summary = summaryOf(deps, deps.policies.current(), { caller, thread, freezes })
+  return {
+    kind: 'change',
+    place,
+    change: { number: place.number, type, at, actor: `${actor.kind}:${actor.id}`, thread: summary },
+  }
+}
+
+/** Tells what was missed, and returns the number of the last record that the reader knows. */
+async function* catchUp(
+  deps: Deps,
+  caller: Caller,
+  { after, upTo }: { readonly after: Place | undefined; readonly upTo: Place },
+): AsyncGenerator<FeedMessage, number> {
+  const { tenant } = caller
+  if (after === undefined) {
+    yield { kind: 'hello', place: upTo }
+    return upTo.number
+  }
+  const known = await storeCall(() => following(deps.store, tenant, after, 0))
+  if (known === undefined || upTo.number - after.number > CATCH_UP) {
+    yield { kind: 'reset', place: upTo }
+    return upTo.number
+  }
+  let place = after
+  while (place.number < upTo.number) {
+    const { number } = place
+    const events = await storeCall(() =>
+      deps.store.events(tenant, number, Math.min(PAGE, upTo.number - number)),
+    )
+    const changes = await storeCall(() => changesIn(deps, tenant, events))
+    await keyInForce(deps, caller)
+    for (const change of changes) yield messageOf(deps, caller, change)
+    place = events.at(-1) ?? upTo
+    await nextTurn()
+  }
+  // another instance may have told more than this one has read by now
+  yield { kind: 'hello', place }
+  return place.number
+}
+
+interface Tail {
+  /** The last record read. */
+  last(): Place
+  ended(): boolean
+  join(signal: AbortSignal): Inbox
+}
+
+interface Inbox {
+  /** What came since the last call; undefined at the end. @throws what ended the tail */
+  next(): Promise<readonly Change[] | 'lost' | undefined>
+  leave(): void
+}
+
+interface Member {
+  changes: Change[] | 'lost'
+  readonly wake: () => void
+}
+
+function startTail(deps: Deps, tenant: string, from: Place): Tail {
+  const members = new Set<Member>()
+  const stop = new AbortController()
+  let last = from
+  let failure: unknown
+
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      const { woken, cancel } = waking(deps.store, tenant, stop.signal)
+      try {
+        const events = await following(deps.store, tenant, last, PAGE)
+        if (events === undefined) {
+          last = await lastPlace(deps.store, tenant)
+          for (const member of members) deliver(member, 'lost')
+          continue
+        }
+        const changes = await changesIn(deps, tenant, events)
+        last = events.at(-1) ?? last
+        if (changes.length > 0) for (const member of members) deliver(member, changes)
+        if (events.length === PAGE) await nextTurn()
+        else if (events.length > 0) await pause(GATHER_MS)
+        else await woken
+      } finally {
+        cancel()
+      }
+    }
+  }
+  const end = (error?: unknown): void => {
+    failure = error
+    stop.abort()
+    for (const member of members) member.wake()
+  }
+  void run().catch(end)
+
+  return {
+    last: () => last,
+    ended: () => stop.signal.aborted,
+    join(signal) {
+      let wake = (): void => undefined
+      const member: Member = { changes: [], wake: () => wake() }
+      members.add(member)
+      signal.addEventListener('abort', member.wake)
+      return {
+        async next() {
+          while (member.changes.length === 0 && !signal.aborted && !stop.signal.aborted)
+            await new Promise<void>((resolve) => (wake = resolve))
+          if (signal.aborted) return undefined
+          const { changes } = member
+          member.changes = []
+          if (changes.length === 0 && failure !== undefined) return storeCall(() => Promise.reject(failure))
+          return changes.length === 0 ? undefined : changes
+        },
+        leave() {
+          signal.removeEventListener('abort', member.wake)
+          members.delete(member)
+          if (members.size === 0) end()
+        },
+      }
+    },
+  }
+}
+
+function deliver(member: Member, changes: readonly Change[] | 'lost'): void {
+  const { changes: waiting } = member
+  if (waiting === 'lost' || changes === 'lost') member.changes = 'lost'
+  else member.changes = waiting.length + changes.length > INBOX ? 'lost' : [...waiting, ...changes]
+  member.wake()
+}
+
+/**
+ * Records behind a place; undefined when the store has another record there, or none: it has forgotten some that were told, and will give their
+ * numbers out again.
+ */
+async function following(
+  store: Store,
+  tenant: string,
+  { number, commitId }: Place,
+  most: number,
+): Promise<readonly StoredEvent[] | undefined> {
+  if (number === 0) return most === 0 ? [] : store.events(tenant, 0, most)
+  const [same, ...events] = await store.events(tenant, number - 1, most + 1)
+  if (same === undefined || (commitId ?? same.commitId) !== same.commitId) return undefined
+  return events
+}
+
+/** Begins to wait before anything is read, so that nothing comes in between. */
+function waking(
+  store: Store,
+  tenant: string,
+  signal: AbortSignal,
+): { readonly woken: Promise<void>; readonly cancel: () => void } {
+  const controller = new AbortController()
+  const cancel = (): void => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', cancel)
+    controller.abort()
+  }
+  const timer = setTimeout(cancel, LOOK_AGAIN_MS)
+  signal.addEventListener('abort', cancel)
+  // a store that cannot be watched cannot be read either, and says so there
+  return { woken: store.watch(tenant, controller.signal).catch(() => undefined), cancel }
+}
+
+/** An unescaped member of the record itself: most records are of calls decided at once, and are not looked into. */
+const ABOUT_THREAD = '"thread_id":'
+
+async function changesIn(deps: Deps, tenant: string, events: readonly StoredEvent[]): Promise<Change[]> {
+  const records = events
+    .filter(({ body }) => body.includes(ABOUT_THREAD))
+    .map(({ number, commitId, body }) => ({
+      place: { number, commitId },
+      record: JSON.parse(body) as EvidenceRecord,
+    }))
+  if (records.length === 0) return []
+  const ids = [...new Set(records.flatMap(({ record }) => record.thread_id ?? []))]
+  const threads = await readableThreads(deps, tenant, ids)
+  const freezes = await freezesNow(deps, tenant)
+  const known = new Map(threads.map((thread) => [thread.thread_id, thread]))
+  return records.flatMap(({ place, record }) => {
+    const thread = known.get(record.thread_id ?? '')
+    return thread === undefined ? [] : [{ place, record, thread, freezes }]
+  })
+}
+
+/** Evidence is dense, so its end is found by asking for numbers. */
+async function lastPlace(store: Store, tenant: string): Promise<Place> {
+  let high = 1
+  while (await eventAt(store, tenant, high)) high *= 2
+  let low = Math.floor(high / 2)
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (await eventAt(store, tenant, middle)) low = middle
+    else high = middle
+  }
+  return { number: low, commitId: (await eventAt(store, tenant, low))?.commitId }
+}
+
+async function eventAt(store: Store, tenant: string, number: number): Promise<StoredEvent | undefined> {
+  return number === 0 ? undefined : (await store.events(tenant, number - 1, 1))[0]
+}

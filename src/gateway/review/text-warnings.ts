@@ -1,0 +1,31 @@
+import type { JsonValue } from '../../contract/json.ts'
+import type { TextWarning, ThreadView } from '../../contract/reviewer.ts'
+import { type Placed, textsIn, warningsOf } from '../../domain/text-warnings.ts'
+import type { RevisionRecord } from '../core/records.ts'
+
+export type Shown = Pick<ThreadView, 'payload' | 'masked' | 'pictures'>
+type Revision = Pick<RevisionRecord, 'digest' | 'claims'>
+
+/** A page reads its thread again and again, and a long text in many scripts takes a quarter of a second to look at. */
+const KEPT = 100
+const kept = new Map<string, TextWarning[]>()
+
+/** What could deceive in what the agent wrote: in claims, in the payload as it is shown, in the texts of pictures that are not shown. */
+export function warningsIn(revision: Revision, shown: Shown): TextWarning[] {
+  // the digest covers whatever is shown but what is masked; a tag deceives nobody
+  const key = JSON.stringify([revision.digest, shown.masked])
+  const found = kept.get(key) ?? warningsOf(textsOf(revision, shown))
+  kept.delete(key)
+  kept.set(key, found)
+  for (const [oldest] of kept) if (kept.size > KEPT) kept.delete(oldest)
+  return found
+}
+
+function* textsOf({ claims }: Revision, { payload, pictures }: Shown): Generator<Placed> {
+  const { subject, preview, summary = [], workflow_name, task_label, images = [] } = claims
+  const said = { subject, preview, summary: summary.join('\n'), workflow: workflow_name, task: task_label }
+  for (const [place, text] of Object.entries(said)) if (text) yield { place, text }
+  for (const [index, text] of images.entries())
+    if (pictures[index]?.shown !== true) yield { place: `image ${index + 1}`, text }
+  yield* textsIn(payload as JsonValue, 'payload')
+}

@@ -1,0 +1,95 @@
+import { defined } from '../../contract/defined.ts'
+import type { EarlierCall, LimitState, ThreadView } from '../../contract/reviewer.ts'
+import { type Thread, upcomingAnnouncements } from '../../domain/thread.ts'
+import type { CompiledSnapshot } from '../../policy/evaluate/compile.ts'
+import type { IndexEntry } from '../../store/store.ts'
+import type { Deps } from '../core/deps.ts'
+import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { toolOf } from '../agent/call-history.ts'
+import { INDEX } from '../core/records.ts'
+import { readableThreads } from '../core/thread-records.ts'
+
+/** What stands around a thread: the other calls of its task, the limits that it would charge, and what time will bring. */
+
+const EARLIER = 20
+
+/**
+ * Other calls of the task, latest first: reviewed ones, rejected ones, and of those allowed at once the last of each tool, because that is what
+ * the history keeps of them.
+ */
+export async function earlierCalls(deps: Deps, thread: Thread): Promise<EarlierCall[]> {
+  const latest = (index: string): Promise<IndexEntry[]> =>
+    deps.store.range(thread.tenant, index, { reverse: true, limit: EARLIER })
+  const { agent, task_id } = thread
+  const [threads, rejected, allowed] = await Promise.all([
+    latest(INDEX.task(agent, task_id)).then((entries) =>
+      readableThreads(
+        deps,
+        thread.tenant,
+        entries.map(({ member }) => member),
+      ),
+    ),
+    latest(INDEX.rejected(agent, task_id)).then((entries) => rejections(deps, thread.tenant, entries)),
+    latest(INDEX.taskHistory(agent, task_id)),
+  ])
+  const approvals = new Set(threads.map((one) => one.approval?.at))
+  const calls = [
+    ...threads.filter((one) => one.thread_id !== thread.thread_id).map(reviewedCall),
+    ...rejected,
+    ...allowed.flatMap((entry) => allowedCall(entry, approvals)),
+  ]
+  return calls.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)).slice(0, EARLIER)
+}
+
+function reviewedCall({ tool, status, created_at, thread_id, title, message }: Thread): EarlierCall {
+  const subject = title
+  return { tool, outcome: status, at: isoTime(created_at), thread_id, message, ...defined({ subject }) }
+}
+
+async function rejections(
+  deps: Deps,
+  tenant: string,
+  entries: readonly IndexEntry[],
+): Promise<EarlierCall[]> {
+  const pages = await Promise.all(entries.map(({ score }) => deps.store.events(tenant, score - 1, 1)))
+  return pages.flat().map(({ body }) => {
+    const { tool = '', at } = JSON.parse(body) as EvidenceRecord
+    return { tool, outcome: 'reject', at }
+  })
+}
+
+/** An approval is part of the history too, and stands there as its thread. */
+function allowedCall(
+  { member, score }: IndexEntry,
+  approvals: ReadonlySet<number | undefined>,
+): EarlierCall[] {
+  const tool = toolOf(member)
+  return tool === undefined || approvals.has(score) ? [] : [{ tool, outcome: 'allow', at: isoTime(score) }]
+}
+
+/** The limits that the call is charged to when it is approved, as full as they are now. */
+export async function limitStates(
+  deps: Deps,
+  snapshot: CompiledSnapshot | undefined,
+  thread: Thread,
+): Promise<LimitState[]> {
+  const limits = snapshot?.limitsOf(thread.tool) ?? []
+  const states = limits.map(async (limit): Promise<LimitState[]> => {
+    const { id, mode, per, withinMs, atMost, sensitive } = limit
+    const charge = thread.charges?.find((one) => one.limit.startsWith(`${id} `))
+    if (charge === undefined) return []
+    const state = { id, mode, per, within_ms: withinMs, at_most: atMost }
+    if (sensitive) return [state]
+    const used = await deps.store.charged(thread.tenant, charge.limit, withinMs)
+    return [{ ...state, used, amount: charge.amount }]
+  })
+  return (await Promise.all(states)).flat()
+}
+
+export function upcomingOf(thread: Thread): ThreadView['upcoming'] {
+  return upcomingAnnouncements(thread).map(({ kind, at, group }) => ({
+    kind,
+    at: isoTime(at),
+    ...defined({ group }),
+  }))
+}

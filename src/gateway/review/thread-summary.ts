@@ -1,0 +1,85 @@
+import type { ThreadSummary } from '../../contract/reviewer.ts'
+import { groupsBy, quorum, type Quorum } from '../../domain/quorum.ts'
+import { changedAt, claimOf, isUsed, type Thread } from '../../domain/thread.ts'
+import type { Snapshot, Tenant } from '../../policy/evaluate/snapshot.ts'
+import { approversOf } from './approval.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { isoTime } from '../core/event-record.ts'
+import type { KnownFreezes } from '../core/caches.ts'
+import { obstacleFor } from './vote.ts'
+
+export interface Summarised {
+  readonly caller: Caller
+  readonly thread: Thread
+  readonly freezes: KnownFreezes
+}
+
+/** A thread as lists show it to the caller. */
+export function summaryOf(
+  deps: Deps,
+  snapshot: Snapshot | undefined,
+  { caller, thread, freezes }: Summarised,
+): ThreadSummary {
+  const tenant = snapshot?.directory.tenants.get(thread.tenant)
+  const seats = quorumOf(deps, tenant, thread).seats
+  const now = deps.store.now()
+  return {
+    thread_id: thread.thread_id,
+    task_id: thread.task_id,
+    status: thread.status,
+    revision: thread.revision,
+    risk: thread.risk,
+    tool_name: thread.tool,
+    agent: thread.agent,
+    ...(thread.title === undefined ? {} : { subject: thread.title }),
+    message: thread.message,
+    created_at: isoTime(thread.created_at),
+    ...(thread.deadline === undefined ? {} : { deadline: isoTime(thread.deadline) }),
+    groups: thread.requirement.seats.map((seat) => seat.group),
+    escalated_to: [...new Set(seats.flatMap((seat) => seat.escalatedTo))],
+    approvals: {
+      given: seats.reduce((sum, seat) => sum + seat.filledBy.length, 0),
+      required: seats.reduce((sum, seat) => sum + seat.approvals, 0),
+    },
+    updated_at: isoTime(changedAt(thread)),
+    mine: obstacleFor(snapshot, caller, thread, { now, freezes }) === undefined,
+    ...claimView(thread, tenant, now),
+  }
+}
+
+/**
+ * Seats as they stand: by the directory of today, because people who have left end an approval that nobody used yet. Once it was used, as they stood when it was
+ * given.
+ */
+export function quorumOf(deps: Deps, tenant: Tenant | undefined, thread: Thread): Quorum {
+  const today = quorum(thread.requirement, approversOf(tenant, thread), waitedMs(thread, deps.store.now()))
+  const { approval } = thread
+  const seated = approval && isUsed(approval) ? approval.seated : undefined
+  if (seated === undefined) return today
+  return { met: true, seats: today.seats.map((seat, i) => ({ ...seat, filledBy: seated[i] ?? [] })) }
+}
+
+/** Groups whose members may approve, or might have when the thread was decided. */
+export function mayApprove(thread: Thread, group: string, now: number): boolean {
+  return groupsBy(thread.requirement, waitedMs(thread, now)).includes(group)
+}
+
+/** How long people were asked about the current revision: until now, or until it was decided. */
+function waitedMs(thread: Thread, now: number): number {
+  const waits = thread.status === 'pending_review'
+  return (thread.approval?.at ?? (waits ? now : changedAt(thread))) - thread.submitted_at
+}
+
+function claimView(thread: Thread, tenant: Tenant | undefined, now: number): Pick<ThreadSummary, 'claim'> {
+  const claim = claimOf(thread, now)
+  if (claim === undefined) return {}
+  const { reviewer, expires_at } = claim
+  return { claim: { reviewer, ...nameOf(tenant, reviewer), expires_at: isoTime(expires_at) } }
+}
+
+/** The directory's name of a person, while it knows the person. */
+export function nameOf(tenant: Tenant | undefined, reviewer: string): { readonly name?: string } {
+  const name = tenant?.reviewers.get(reviewer)?.name
+  return name === undefined ? {} : { name }
+}

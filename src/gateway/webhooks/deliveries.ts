@@ -1,0 +1,190 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { defined } from '../../contract/defined.ts'
+import { GatewayError } from '../../contract/errors.ts'
+import type { DeliveriesQuery, DeliveryList, DeliveryView, RedeliverRange } from '../../contract/webhook.ts'
+import { DELIVERY_ID } from '../../domain/id.ts'
+import type { IndexEntry, Write } from '../../store/store.ts'
+import { adminGuards } from '../auth/administrator.ts'
+import type { Deps } from '../core/deps.ts'
+import { type Acting, destination } from './destinations.ts'
+import { isoTime } from '../core/event-record.ts'
+import { decodeCursor, encodeCursor, instant } from '../core/page-cursor.ts'
+import { neverPurge } from '../core/expiry-index.ts'
+import { type DeliveryRecord, INDEX, put, read, unchanged, unlessBroken } from '../core/records.ts'
+import { type Plan, storeCall, transact } from '../core/transact.ts'
+
+const PAGE = 25
+const SCAN = 1_000
+/** Deliveries that are read in one turn of the event loop: each may hold a whole payload. */
+const CHUNK = 25
+/**
+ * Deliveries that are asked for again in one commit: of thousands each by itself, whoever asks would not hear the end of it. And characters of what they send: more
+ * than a few payloads hold up whatever else is committed, and a commit takes 16 Mi.
+ */
+const TOGETHER = 50
+const UNITS_TOGETHER = 1024 * 1024
+
+/** Deliveries of a destination, newest first. @throws GatewayError `not_found`, `invalid_request` for a cursor that is not ours */
+export async function listDeliveries(
+  deps: Deps,
+  { tenant, id }: { readonly tenant: string; readonly id: string },
+  query: DeliveriesQuery,
+): Promise<DeliveryList> {
+  await destination(deps, tenant, id)
+  const limit = query.limit === undefined ? PAGE : Number(query.limit)
+  const deliveries: DeliveryView[] = []
+  const unreadable: string[] = []
+  const answer = (): DeliveryList => ({ deliveries, ...(unreadable.length === 0 ? {} : { unreadable }) })
+  let after = query.cursor === undefined ? undefined : decodeCursor(query.cursor, DELIVERY_ID)
+  for (let looked = 0; looked < SCAN;) {
+    const bounds = { reverse: true, limit: CHUNK, ...(after === undefined ? {} : { after }) }
+    const entries = await storeCall(() => deps.store.range(tenant, INDEX.deliveries(id), bounds))
+    const records = await storeCall(() => recordsAt(deps, tenant, entries))
+    for (const [i, entry] of entries.entries()) {
+      if (deliveries.length === limit) return { ...answer(), next_cursor: encodeCursor(after) }
+      const record = records[i]
+      if (record === 'broken') unreadable.push(entry.member)
+      else if (record !== undefined && (query.state === undefined || record.state === query.state))
+        deliveries.push(viewOf(entry.member, record))
+      after = entry
+    }
+    looked += entries.length
+    if (entries.length < CHUNK) return answer()
+    await nextTurn()
+  }
+  return { ...answer(), next_cursor: encodeCursor(after) }
+}
+
+/** One delivery again, whatever became of it. @throws GatewayError `not_found` */
+export async function redeliver(
+  deps: Deps,
+  acting: Acting & { readonly id: string },
+  delivery: string,
+): Promise<void> {
+  const { tenant, id } = acting
+  await destination(deps, tenant, id)
+  const isThere = DELIVERY_ID.test(delivery) && (await again(deps, acting, [delivery])) > 0
+  if (!isThere) throw new GatewayError('not_found', 'no such delivery')
+  deps.deliverer.wake(tenant)
+}
+
+/** All that were enqueued in a span of time: those that were given up, unless another state is named. */
+export async function redeliverRange(
+  deps: Deps,
+  acting: Acting & { readonly id: string },
+  { since, until, state = 'dead' }: RedeliverRange,
+): Promise<number> {
+  const { tenant, id } = acting
+  await destination(deps, tenant, id)
+  let count = 0
+  let after: IndexEntry | undefined
+  const max = until === undefined ? {} : { max: instant(until, '/until') }
+  const span = { min: instant(since, '/since'), ...max }
+  for (;;) {
+    const bounds = { ...span, limit: TOGETHER, ...(after === undefined ? {} : { after }) }
+    const entries = await storeCall(() => deps.store.range(tenant, INDEX.deliveries(id), bounds))
+    const records = await storeCall(() => recordsAt(deps, tenant, entries))
+    const wanted = entries.flatMap(({ member }, i) => {
+      const record = records[i]
+      const isWanted = record !== undefined && record !== 'broken' && record.state === state
+      return isWanted ? [{ member, units: record.body.length }] : []
+    })
+    // the timer may forget one meanwhile
+    for (const part of partsOf(wanted)) {
+      count += await again(deps, acting, part)
+      await nextTurn()
+    }
+    after = entries.at(-1)
+    if (entries.length < TOGETHER) break
+    // also where none of them was asked for
+    await nextTurn()
+  }
+  deps.deliverer.wake(tenant)
+  return count
+}
+
+/** As many as one commit may take, and one at the least. */
+function partsOf(wanted: readonly { readonly member: string; readonly units: number }[]): string[][] {
+  const parts: string[][] = []
+  let room = 0
+  for (const { member, units } of wanted) {
+    if (units > room || parts.length === 0) {
+      parts.push([])
+      room = UNITS_TOGETHER
+    }
+    parts.at(-1)?.push(member)
+    room -= units
+  }
+  return parts
+}
+
+/** In one commit. Answers how many of them there are. */
+async function again(
+  deps: Deps,
+  acting: Acting & { readonly id: string },
+  deliveries: readonly string[],
+): Promise<number> {
+  const { tenant, id, actor } = acting
+  const { answer } = await transact(deps, tenant, async (): Promise<Plan<number>> => {
+    const proof = adminGuards(deps, acting)
+    const records = await Promise.all(deliveries.map((one) => read(deps.store, tenant, 'delivery', one)))
+    const ours = deliveries.flatMap((delivery, i) => {
+      const record = records[i]
+      return record?.value.destination === id ? [{ delivery, record }] : []
+    })
+    if (ours.length === 0) return { answer: 0 }
+    const now = deps.store.now()
+    return {
+      answer: ours.length,
+      guards: [...ours.map(({ delivery, record }) => unchanged('delivery', delivery, record)), ...proof],
+      writes: ours.flatMap(({ delivery, record }) => waitingAgain(delivery, record.value, now)),
+      evidence: ours.map(({ delivery }) => ({
+        type: 'webhook.redelivered' as const,
+        tenant,
+        at: isoTime(now),
+        actor,
+        details: { id, delivery },
+      })),
+    }
+  })
+  return answer
+}
+
+function waitingAgain(delivery: string, record: DeliveryRecord, now: number): Write[] {
+  const { next_at: _, ...kept } = record
+  return [
+    put('delivery', delivery, { ...kept, state: 'waiting', attempts: 0 }),
+    { op: 'index', index: INDEX.outbox(kept.destination), member: delivery, to: now },
+    // the timer forgets what is settled; what waits is not
+    neverPurge('delivery', delivery),
+  ]
+}
+
+function recordsAt(
+  deps: Deps,
+  tenant: string,
+  entries: readonly IndexEntry[],
+): Promise<(DeliveryRecord | 'broken' | undefined)[]> {
+  return Promise.all(
+    entries.map(async ({ member }) => {
+      const record = await unlessBroken(read(deps.store, tenant, 'delivery', member))
+      return record === 'broken' ? record : record?.value
+    }),
+  )
+}
+
+function viewOf(id: string, record: DeliveryRecord): DeliveryView {
+  const { type, thread_id, created_at, state, attempts, next_at, last } = record
+  return {
+    id,
+    type: type as DeliveryView['type'],
+    created_at: isoTime(created_at),
+    state,
+    attempts,
+    ...defined({
+      thread_id,
+      next_at: next_at === undefined ? undefined : isoTime(next_at),
+      last: last && { at: isoTime(last.at), result: last.result },
+    }),
+  }
+}

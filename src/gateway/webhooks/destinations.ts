@@ -1,0 +1,272 @@
+import { defined } from '../../contract/defined.ts'
+import { GatewayError } from '../../contract/errors.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import type {
+  CreateWebhook,
+  RotateSecret,
+  WebhookList,
+  WebhookSecret,
+  WebhookView,
+} from '../../contract/webhook.ts'
+import { WEBHOOK_ID } from '../../domain/id.ts'
+import { type Destination, isChat, shownUrl } from '../../domain/webhook.ts'
+import type { Write } from '../../store/store.ts'
+import { type Administrator, adminGuards } from '../auth/administrator.ts'
+import type { Deps } from '../core/deps.ts'
+import { type Details, type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { requireDirectory } from '../core/readiness.ts'
+import { DESTINATIONS } from './outbox.ts'
+import { purgeAt } from '../core/expiry-index.ts'
+import { INDEX, put, read, SYSTEM, unchanged, type Versioned } from '../core/records.ts'
+import { registerTenant } from '../core/tenants.ts'
+import { type Plan, storeCall, transact } from '../core/transact.ts'
+
+/** Destinations of webhooks and what an administrator does with them (design.md section 6). Each act is evidence in the tenant's records. */
+
+/** Makes a secret from random bytes: how it looks is the business of signatures. */
+export type ComposeSecret = (bytes: Uint8Array) => string
+
+const SECRET_BYTES = 32
+const ROTATION_MS = 24 * 3_600_000
+
+export interface Acting extends Administrator {
+  readonly tenant: string
+}
+
+/** @throws GatewayError `invalid_request`, `not_found` (no such tenant: nobody would ever be told), `not_ready`, `too_many_webhooks`, `store_unavailable`, `outcome_unknown`; the URL was checked by the caller */
+export async function createDestination(
+  deps: Deps,
+  acting: Acting,
+  request: CreateWebhook,
+  composeSecret: ComposeSecret,
+): Promise<WebhookSecret> {
+  const { tenant } = acting
+  const wishes = wishesOf(request)
+  if (!requireDirectory(deps.policies.current()).tenants.has(tenant))
+    throw new GatewayError('not_found', `the directory in force knows no tenant \`${tenant}\``)
+  await registerTenant(deps, tenant)
+  await transact(deps, SYSTEM, () =>
+    Promise.resolve({
+      answer: undefined,
+      writes: [{ op: 'index', index: INDEX.webhookTenants, member: tenant, to: 0 } as const],
+    }),
+  )
+  const { answer } = await change(deps, acting, (list) => {
+    if (list.length >= LIMITS.WEBHOOKS)
+      throw new GatewayError('too_many_webhooks', `a tenant has ${LIMITS.WEBHOOKS} webhooks at the most`)
+    const secret = composeSecret(deps.random(SECRET_BYTES))
+    const created: Destination = {
+      id: `whk_${tenant}_${deps.nextId()}`,
+      url: request.url,
+      ...wishes,
+      payload: request.payload ?? 'thin',
+      secrets: [{ secret }],
+      created_at: deps.store.now(),
+    }
+    return {
+      answer: { id: created.id, secret },
+      list: [...list, created],
+      what: {
+        type: 'webhook.created',
+        details: {
+          id: created.id,
+          url: shownUrl(created),
+          payload: created.payload,
+          format: formatOf(created),
+        },
+      },
+    }
+  })
+  return answer
+}
+
+/** Nobody wants to read in a chat what was allowed, unless they say so. */
+const OF_PEOPLE = ['review.pending', 'review.reminded', 'review.escalated'] as const
+
+function wishesOf({ events, format, payload }: CreateWebhook): Pick<Destination, 'events' | 'format'> {
+  if (!isChat(format)) return events === undefined ? {} : { events }
+  if (payload === 'full') {
+    const errors = [{ pointer: '/payload', message: 'no payload is sent to a chat' }]
+    throw new GatewayError('invalid_request', 'a chat is told names only', { errors })
+  }
+  return { events: events ?? OF_PEOPLE, format }
+}
+
+const formatOf = ({ format }: Destination): WebhookView['format'] => format ?? 'event'
+
+export async function listDestinations(deps: Deps, tenant: string): Promise<WebhookList> {
+  const list = await destinations(deps, tenant)
+  return { webhooks: await Promise.all(list.map((one) => viewOf(deps, tenant, one))) }
+}
+
+/** @throws GatewayError `not_found` */
+export async function showDestination(deps: Deps, tenant: string, id: string): Promise<WebhookView> {
+  return viewOf(deps, tenant, await destination(deps, tenant, id))
+}
+
+/** @throws GatewayError `not_found` */
+export async function destination(deps: Deps, tenant: string, id: string): Promise<Destination> {
+  const found = (await destinations(deps, tenant)).find((one) => one.id === id)
+  if (found === undefined) throw noSuchWebhook()
+  return found
+}
+
+export async function destinations(deps: Deps, tenant: string): Promise<readonly Destination[]> {
+  const record = await storeCall(() => read(deps.store, tenant, 'destinations', DESTINATIONS))
+  return record?.value.destinations ?? []
+}
+
+/** A new secret; the old one signs beside it for a while. @throws GatewayError `not_found` */
+export async function rotateSecret(
+  deps: Deps,
+  acting: Acting & { readonly id: string },
+  { overlap_ms = ROTATION_MS }: RotateSecret,
+  composeSecret: ComposeSecret,
+): Promise<WebhookSecret> {
+  const { answer } = await changeOne(deps, acting, (one) => {
+    const secret = composeSecret(deps.random(SECRET_BYTES))
+    const [before] = one.secrets
+    const until = deps.store.now() + overlap_ms
+    const kept = before === undefined || overlap_ms === 0 ? [] : [{ secret: before.secret, until }]
+    return {
+      answer: { id: one.id, secret },
+      after: { ...one, secrets: [{ secret }, ...kept] },
+      what: { type: 'webhook.secret_rotated', details: { overlap_ms } },
+    }
+  })
+  return answer
+}
+
+/** What is to be delivered waits. Who said goodbye stays gone, and is told nothing more. @throws GatewayError `not_found` */
+export async function pauseDestination(deps: Deps, acting: Acting & { readonly id: string }): Promise<void> {
+  await changeOne(deps, acting, (one) => ({
+    answer: undefined,
+    after:
+      one.paused?.reason === 'gone' ? one : { ...one, paused: { at: deps.store.now(), reason: 'admin' } },
+    what: { type: 'webhook.paused', details: { reason: 'admin' } },
+  }))
+}
+
+/** What waited is delivered; what failed for long is forgiven. @throws GatewayError `not_found` */
+export async function resumeDestination(deps: Deps, acting: Acting & { readonly id: string }): Promise<void> {
+  await changeOne(deps, acting, (one) => ({
+    answer: undefined,
+    after: resumed(one),
+    what: { type: 'webhook.resumed', details: {} },
+  }))
+  deps.deliverer.wake(acting.tenant)
+}
+
+function resumed({ paused: _paused, failing_since: _failing, ...working }: Destination): Destination {
+  return working
+}
+
+/** What waits for it is forgotten with it. @throws GatewayError `not_found` */
+export async function deleteDestination(deps: Deps, acting: Acting & { readonly id: string }): Promise<void> {
+  await change(deps, acting, (list) => {
+    const kept = list.filter((one) => one.id !== acting.id)
+    if (kept.length === list.length) throw noSuchWebhook()
+    return {
+      answer: undefined,
+      list: kept,
+      what: { type: 'webhook.deleted', details: { id: acting.id } },
+      writes: [purgeAt('webhook', acting.id, deps.store.now())],
+    }
+  })
+}
+
+export const noSuchWebhook = (): GatewayError => new GatewayError('not_found', 'no such webhook')
+
+/** The tenant that an id names; undefined for what is none of ours. */
+export function tenantOfWebhook(id: string): string | undefined {
+  return WEBHOOK_ID.exec(id)?.[1]
+}
+
+async function viewOf(deps: Deps, tenant: string, one: Destination): Promise<WebhookView> {
+  const { id, events, payload, created_at, paused, failing_since } = one
+  const now = deps.store.now()
+  return {
+    id,
+    tenant,
+    url: shownUrl(one),
+    payload,
+    format: formatOf(one),
+    created_at: isoTime(created_at),
+    secrets: one.secrets.filter(({ until = Infinity }) => now < until).length,
+    state: paused === undefined ? 'active' : paused.reason === 'admin' ? 'paused' : paused.reason,
+    ...defined({
+      events: events && ([...events] as NonNullable<WebhookView['events']>),
+      failing_since: failing_since === undefined ? undefined : isoTime(failing_since),
+    }),
+    waiting: await storeCall(() => deps.store.count(tenant, INDEX.outbox(id))),
+  }
+}
+
+interface What {
+  readonly type: EvidenceRecord['type']
+  readonly details: Details
+}
+
+interface Changed<T> {
+  readonly answer: T
+  readonly list: readonly Destination[]
+  readonly what: What
+  /** More to write with it. */
+  readonly writes?: readonly Write[]
+}
+
+function change<T>(
+  deps: Deps,
+  acting: Acting,
+  decide: (list: readonly Destination[]) => Changed<T>,
+): Promise<{ readonly answer: T }> {
+  const { tenant, actor } = acting
+  return transact(deps, tenant, async (): Promise<Plan<T>> => {
+    const proof = adminGuards(deps, acting)
+    const known = await read(deps.store, tenant, 'destinations', DESTINATIONS)
+    const { answer, list, what, writes = [] } = decide(known?.value.destinations ?? [])
+    const replaced = replaceDestinations(deps, tenant, { known, list })
+    const at = isoTime(deps.store.now())
+    return {
+      answer,
+      ...replaced,
+      guards: [...replaced.guards, ...proof],
+      writes: [...replaced.writes, ...writes],
+      evidence: [{ type: what.type, tenant, at, actor, details: what.details }],
+    }
+  })
+}
+
+function changeOne<T>(
+  deps: Deps,
+  acting: Acting & { readonly id: string },
+  decide: (one: Destination) => { readonly answer: T; readonly after: Destination; readonly what: What },
+): Promise<{ readonly answer: T }> {
+  const { id } = acting
+  return change(deps, acting, (list) => {
+    const one = list.find((other) => other.id === id)
+    if (one === undefined) throw noSuchWebhook()
+    const { answer, after, what } = decide(one)
+    const next = list.map((other) => (other.id === id ? after : other))
+    return { answer, list: next, what: { type: what.type, details: { id, ...what.details } } }
+  })
+}
+
+/** The part of a plan that replaces the list; from then on nobody uses the old one. */
+export function replaceDestinations(
+  deps: Deps,
+  tenant: string,
+  {
+    known,
+    list,
+  }: {
+    readonly known: Versioned<unknown> | undefined
+    readonly list: readonly Destination[]
+  },
+): Required<Pick<Plan<unknown>, 'guards' | 'writes' | 'landed'>> {
+  return {
+    guards: [unchanged('destinations', DESTINATIONS, known)],
+    writes: [put('destinations', DESTINATIONS, { destinations: list })],
+    landed: () => void deps.destinations.delete(tenant),
+  }
+}

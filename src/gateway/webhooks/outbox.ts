@@ -1,0 +1,252 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { WebhookBody, WebhookChatBody } from '../../contract/webhook.ts'
+import { defined } from '../../contract/defined.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import { type CardMessage, chatCard, chatText } from '../../domain/chat.ts'
+import {
+  type ChatFormat,
+  type Destination,
+  isChat,
+  isToldOf,
+  type ThreadEvent,
+} from '../../domain/webhook.ts'
+import { groupsBy } from '../../domain/quorum.ts'
+import type { Thread } from '../../domain/thread.ts'
+import type { Guard, Write } from '../../store/store.ts'
+import type { Leased } from './deliverer.ts'
+import type { Deps } from '../core/deps.ts'
+import { isoTime } from '../core/event-record.ts'
+import { hideSensitive } from '../review/mask-sensitive.ts'
+import type { KnownDestinations } from '../core/caches.ts'
+import { type TraceContext, traceOf } from '../core/trace-context.ts'
+import { type DeliveryRecord, INDEX, put, read, revisionId, unchanged } from '../core/records.ts'
+
+/*
+ * The outbox (design.md section 7): what destinations are told is written in the commit that it tells of, so nothing is lost and nothing is told that did
+ * not happen. The list of destinations is kept in memory and guarded by every such commit: who was just registered misses nothing.
+ */
+
+/** Something that happened, before anybody is told. */
+export interface Notice {
+  readonly body: Omit<WebhookBody, 'id' | 'timestamp' | 'payload'>
+  /** ms since 1970. */
+  readonly at: number
+  /** What was proposed, where the thread's record does not have it yet. */
+  readonly payload?: JsonObject
+  /** What the delivery refers to. */
+  readonly trace?: TraceContext | undefined
+}
+
+export function threadNotice(
+  type: ThreadEvent,
+  thread: Thread,
+  {
+    at,
+    sequence,
+    payload,
+  }: { readonly at: number; readonly sequence: number; readonly payload?: JsonObject },
+): Notice {
+  return {
+    at,
+    trace: traceOf(thread),
+    body: {
+      type,
+      tenant_id: thread.tenant,
+      agent_id: thread.agent,
+      tool_name: thread.tool,
+      task_id: thread.task_id,
+      thread_id: thread.thread_id,
+      decision: thread.status,
+      ...(thread.message === '' ? {} : { message: thread.message }),
+      ...defined({ workflow_name: thread.workflow, task_label: thread.label }),
+      revision: thread.revision,
+      risk: thread.risk,
+      ...(thread.status === 'pending_review'
+        ? { groups: groupsBy(thread.requirement, at - thread.submitted_at) }
+        : {}),
+      sequence,
+    },
+    ...(payload === undefined ? {} : { payload }),
+  }
+}
+
+export const DESTINATIONS = 'all'
+
+/** Characters that all destinations of one commit are told together; with more it waits for room. */
+const LARGE = 128 * 1024
+
+async function destinationsOf(deps: Deps, tenant: string): Promise<KnownDestinations> {
+  const known = deps.destinations.get(tenant)
+  if (known !== undefined) return known
+  const record = await read(deps.store, tenant, 'destinations', DESTINATIONS)
+  const fresh = { list: record?.value.destinations ?? [], record }
+  deps.destinations.set(tenant, fresh)
+  return fresh
+}
+
+export interface Enqueued {
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+  readonly leased: readonly Leased[]
+  /** Some are for whoever finds them. */
+  readonly waiting: boolean
+  /** It is large: gives back the room that it takes until the commit is over. */
+  readonly leave?: () => void
+}
+
+const NOTHING: Enqueued = { guards: [], writes: [], leased: [], waiting: false }
+
+/** The part of a commit that tells the tenant's destinations of what it does. No promise where nobody has to be asked: most calls are allowed. */
+export function enqueue(
+  deps: Deps,
+  tenant: string,
+  notices: readonly Notice[],
+): Enqueued | Promise<Enqueued> {
+  if (notices.length === 0) return NOTHING
+  const known = deps.destinations.get(tenant)
+  if (known?.list.length === 0) return { ...NOTHING, guards: guardsOf(known) }
+  return enqueueFor(deps, tenant, notices)
+}
+
+async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]): Promise<Enqueued> {
+  const known = await destinationsOf(deps, tenant)
+  const told = await Promise.all(notices.map((notice) => toldOf(deps, tenant, { notice, list: known.list })))
+  const size = told.reduce((sum, { destinations, texts }) => sum + destinations.length * texts.full.length, 0)
+  if (size <= LARGE) return { guards: guardsOf(known), ...(await written(deps, tenant, told)) }
+  const leave = await deps.outboxRoom.take(tenant, size)
+  try {
+    return { guards: guardsOf(known), leave, ...(await written(deps, tenant, told, nextTurn)) }
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
+
+/** @param between so much text takes longer than others should wait */
+async function written(
+  deps: Deps,
+  tenant: string,
+  told: readonly Told[],
+  between?: () => Promise<void>,
+): Promise<Pick<Enqueued, 'writes' | 'leased' | 'waiting'>> {
+  const [writes, leased]: [Write[], Leased[]] = [[], []]
+  let waiting = false
+  for (const { notice, destinations, texts } of told)
+    for (const destination of destinations) {
+      const one = deliveryOf(deps, tenant, { notice, destination, texts })
+      const lease = destination.paused === undefined ? deps.deliverer.lease(destination.id) : undefined
+      writes.push(...deliveryWrites(one, lease))
+      if (lease === undefined) waiting = true
+      else leased.push(one)
+      if (between !== undefined) await between()
+    }
+  return { writes, leased, waiting }
+}
+
+const guardsOf = (known: KnownDestinations): Guard[] => [
+  unchanged('destinations', DESTINATIONS, known.record),
+]
+
+/** One delivery that one destination is sent, whatever it wants to be told of. */
+export async function enqueueOne(
+  deps: Deps,
+  tenant: string,
+  { notice, destination }: { readonly notice: Notice; readonly destination: Destination },
+): Promise<Pick<Enqueued, 'guards' | 'writes'>> {
+  const known = await destinationsOf(deps, tenant)
+  const texts = await textsOf(deps, tenant, { notice, destinations: [destination] })
+  return {
+    guards: guardsOf(known),
+    writes: deliveryWrites(deliveryOf(deps, tenant, { notice, destination, texts })),
+  }
+}
+
+/** What a notice reads, but for what each delivery has of its own: made once, for a payload may be large. */
+interface Texts {
+  readonly thin: string
+  /** Empty where nobody is told in full. */
+  readonly full: string
+}
+
+interface Told {
+  readonly notice: Notice
+  readonly destinations: readonly Destination[]
+  readonly texts: Texts
+}
+
+async function toldOf(
+  deps: Deps,
+  tenant: string,
+  { notice, list }: { readonly notice: Notice; readonly list: readonly Destination[] },
+): Promise<Told> {
+  const destinations = list.filter((one) => isToldOf(one, notice.body.type))
+  return { notice, destinations, texts: await textsOf(deps, tenant, { notice, destinations }) }
+}
+
+async function textsOf(
+  deps: Deps,
+  tenant: string,
+  { notice, destinations }: Omit<Told, 'texts'>,
+): Promise<Texts> {
+  const common = { timestamp: isoTime(notice.at), ...notice.body }
+  const thin = JSON.stringify(common)
+  if (!destinations.some(isToldInFull)) return { thin, full: '' }
+  const payload = await payloadOf(deps, tenant, notice)
+  return { thin, full: JSON.stringify({ ...common, ...defined({ payload }) }) }
+}
+
+const isToldInFull = ({ format, payload }: Destination): boolean => !isChat(format) && payload === 'full'
+
+function deliveryOf(
+  deps: Deps,
+  tenant: string,
+  { notice, destination, texts }: Omit<Told, 'destinations'> & { readonly destination: Destination },
+): Leased {
+  const id = `whd_${tenant}_${deps.nextId()}`
+  const { body, trace } = notice
+  const text = isToldInFull(destination) ? texts.full : texts.thin
+  const record: DeliveryRecord = {
+    destination: destination.id,
+    type: body.type,
+    ...defined({ thread_id: body.thread_id }),
+    body: isChat(destination.format)
+      ? JSON.stringify(chatBody(deps, body, destination.format))
+      : `{"id":${JSON.stringify(id)},${text.slice(1)}`,
+    created_at: deps.store.now(),
+    state: 'waiting',
+    attempts: 0,
+    ...defined({ trace }),
+  }
+  return { tenant, destination, id, record }
+}
+
+function chatBody(deps: Deps, body: Notice['body'], format: ChatFormat): WebhookChatBody | CardMessage {
+  const { thread_id } = body
+  const link = thread_id === undefined ? undefined : deps.threadUrl(thread_id)
+  return format === 'teams' ? chatCard(body, link) : { text: chatText(body, link) }
+}
+
+function deliveryWrites({ destination, id, record }: Leased, until = record.created_at): Write[] {
+  return [
+    put('delivery', id, record),
+    { op: 'index', index: INDEX.outbox(destination.id), member: id, to: until },
+    { op: 'index', index: INDEX.deliveries(destination.id), member: id, to: record.created_at },
+  ]
+}
+
+/** What was proposed, its sensitive values hidden; those of a thread as the console hides them. */
+async function payloadOf(deps: Deps, tenant: string, notice: Notice): Promise<JsonObject | undefined> {
+  const { thread_id, tool_name } = notice.body
+  const payload = notice.payload ?? (await proposedPayload(deps, tenant, notice.body))
+  if (payload === undefined || tool_name === undefined) return undefined
+  return hideSensitive(deps, thread_id ?? deps.nextId(), { tool: tool_name, payload }).payload
+}
+
+async function proposedPayload(
+  deps: Deps,
+  tenant: string,
+  { thread_id, revision }: Notice['body'],
+): Promise<JsonObject | undefined> {
+  if (thread_id === undefined || revision === undefined) return undefined
+  return (await read(deps.store, tenant, 'revision', revisionId(thread_id, revision)))?.value.payload
+}

@@ -1,0 +1,86 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../../contract/errors.ts'
+import { UNATTENDED } from '../../contract/unattended.ts'
+import type { Caller } from '../../gateway/core/caller.ts'
+import { identify, reviewerEntry } from '../../gateway/auth/identify.ts'
+import { identifySession } from '../../gateway/auth/sessions.ts'
+import { countOf } from '../wire/strict-json.ts'
+import { cookieOf, SESSION_COOKIE } from './session-cookie.ts'
+import type { HttpDeps } from '../deps.ts'
+import { refuseForeign } from './same-origin.ts'
+
+/** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1), one space, one credential. */
+const BEARER = /^bearer ([A-Za-z0-9._~+/-]+=*)$/i
+
+/** The bearer credential, or undefined when the header is missing, malformed or stands twice. */
+export function bearerOf(request: FastifyRequest): string | undefined {
+  const { authorization } = request.headers
+  if (authorization === undefined || countOf(request, 'authorization') !== 1) return undefined
+  return BEARER.exec(authorization)?.[1]
+}
+
+/**
+ * The session in the cookie, when no bearer credential stands in the request: a program that brings a key means it.
+ * `Basic` is for a proxy on the way, and none of ours.
+ */
+export function sessionOf(request: FastifyRequest): string | undefined {
+  const { authorization } = request.headers
+  const forProxy = authorization === undefined || /^basic /i.test(authorization)
+  return forProxy && countOf(request, 'authorization') <= 1 ? cookieOf(request, SESSION_COOKIE) : undefined
+}
+
+/** The reviewer who calls, by key or by session. @throws GatewayError `unauthenticated`, `foreign_origin`, `not_ready`, `store_unavailable` */
+export async function reviewerOf(request: FastifyRequest, http: HttpDeps): Promise<Caller> {
+  const session = sessionOf(request)
+  if (session === undefined) {
+    const caller = await identify(http.gateway, 'reviewer', bearerOf(request))
+    // whoever has left is refused before anything is said about the request; verbs ask again, because its body takes its time
+    reviewerEntry(http.gateway.policies.current(), caller)
+    return caller
+  }
+  refuseForeign(request, http.site())
+  return identifySession(http.gateway, session, isAttended(request))
+}
+
+/** Browsers open the stream again by themselves, and let nobody put a header on it. */
+const STREAM = '/api/review/stream'
+
+/** Whether somebody is there who asks; a page says when it asks by itself. */
+function isAttended({ headers, routeOptions }: FastifyRequest): boolean {
+  return headers[UNATTENDED] === undefined && routeOptions.url !== STREAM
+}
+
+/**
+ * The place of the request is this caller's: whatever one of them sends, and however slowly, others are let in.
+ *
+ * @throws GatewayError `rate_limited`
+ */
+export function takePlace({ gate }: HttpDeps, { raw }: FastifyReply, sender: string): void {
+  if (gate.assign(raw, sender)) return
+  throw new GatewayError('rate_limited', 'too many requests of yours are on their way in at once', {
+    retryAfter: 1,
+  })
+}
+
+/** Whom an `onRequest` hook has found. @throws GatewayError `unauthenticated` */
+export function callerOf({ caller }: FastifyRequest): Caller {
+  if (caller === undefined) throw new GatewayError('unauthenticated', 'a valid key is needed')
+  return caller
+}
+
+/** The admin key may be any string, so it is compared as it stands, in constant time over digests. */
+export function requireAdmin(request: FastifyRequest, adminKeyHash: Uint8Array): void {
+  const { authorization = '' } = request.headers
+  const given =
+    countOf(request, 'authorization') === 1 ? /^bearer (.+)$/i.exec(authorization)?.[1] : undefined
+  const digest = createHash('sha256')
+    .update(given ?? '')
+    .digest()
+  if (given === undefined || !timingSafeEqual(digest, adminKeyHash)) {
+    throw new GatewayError(
+      'unauthenticated',
+      'the admin key is needed: Authorization: Bearer <COUNTERSIGN_ADMIN_KEY>',
+    )
+  }
+}

@@ -1,0 +1,74 @@
+import type { FastifyRequest } from 'fastify'
+import { GatewayError } from '../../contract/errors.ts'
+import { countOf } from '../wire/strict-json.ts'
+
+/** Where people reach this gateway. Never taken from a request: whoever writes one chooses its Host. */
+export interface Site {
+  /** Origin without a slash at the end, such as `https://countersign.example`. */
+  readonly url: string
+  /** Every origin whose pages are ours. */
+  readonly origins: ReadonlySet<string>
+}
+
+/** Names under which a listener is reached from the machine itself. */
+const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
+const ANY_ADDRESS = ['0.0.0.0', '::', '[::]']
+
+/** `host` and `port` are those of the listener; `publicUrl` is what the operator says, and then nothing else counts. */
+export function siteOf(publicUrl: string | undefined, host: string, port: number): Site {
+  if (publicUrl !== undefined) {
+    const { origin } = new URL(publicUrl)
+    return { url: origin, origins: new Set([origin]) }
+  }
+  // the zone of a link-local address (`fe80::1%eth0`) is this machine's own name for a network: no URL has one
+  const bare = host.replace(/%.*$/, '')
+  const name = bare.includes(':') && !bare.startsWith('[') ? `[${bare}]` : bare
+  const local = isLoopback(name) || ANY_ADDRESS.includes(host)
+  const url = new URL(`http://${ANY_ADDRESS.includes(host) ? LOOPBACK[0] : name}:${port}`).origin
+  const origins = local ? LOOPBACK.map((one) => new URL(`http://${one}:${port}`).origin) : []
+  return { url, origins: new Set([url, ...origins]) }
+}
+
+/** Is `host`, of a URL or of a listener, this machine itself? */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.includes(host) || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
+/** Browsers keep a `__Host-` cookie only where the connection is secure, or cannot leave the machine. */
+export function keepsCookies({ url }: Site): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'https:' || isLoopback(hostname)
+}
+
+/** Where a one-time link leads. The token stands in the fragment, which browsers send to nobody. */
+export const linkUrl = (site: Site, token: string): string => `${site.url}/console/#/sign-in/${token}`
+
+/** The page of the console that shows a thread. */
+export const threadUrl = (site: Site, thread: string): string => `${site.url}/console/#/thread/${thread}`
+
+const SAFE = ['GET', 'HEAD', 'OPTIONS']
+
+/**
+ * A request that a cookie vouches for, or that sets one, must come from our own pages: cookies come along whoever asks.
+ * What changes something must say that it does (Origin, and Sec-Fetch-Site where the browser sends it); a read is refused when
+ * the browser says that a foreign page makes it, unless a person goes there.
+ *
+ * @throws GatewayError `foreign_origin`
+ */
+export function refuseForeign(request: FastifyRequest, site: Site): void {
+  const ours = SAFE.includes(request.method) ? mayRead(request, site) : mayChange(request, site)
+  if (!ours)
+    throw new GatewayError('foreign_origin', 'this was not asked from a page of this gateway; sign in there')
+}
+
+function mayChange(request: FastifyRequest, site: Site): boolean {
+  const { origin, 'sec-fetch-site': from } = request.headers
+  if (countOf(request, 'origin') !== 1 || origin === undefined || !site.origins.has(origin)) return false
+  return from === undefined || from === 'same-origin'
+}
+
+function mayRead(request: FastifyRequest, site: Site): boolean {
+  const { origin, 'sec-fetch-site': from, 'sec-fetch-mode': mode } = request.headers
+  if (origin !== undefined && !site.origins.has(origin)) return false
+  return from === undefined || from === 'same-origin' || from === 'none' || mode === 'navigate'
+}

@@ -1,0 +1,70 @@
+import type { FastifyRequest } from 'fastify'
+import type { Wait } from '../gateway/agent/read-decision.ts'
+import { createSenders } from './senders.ts'
+
+/** One request that is being held, until it is released. */
+export type Held = Wait & { release(): void }
+
+/** Requests that are being held: each ends when its caller goes, a poll by its time at the latest, and all end when the gateway closes. */
+export interface Waits {
+  /**
+   * A poll of `sender` is held for so long, at the most. Undefined when so many are held, or so many of this sender, that another one is not: a preference is
+   * none of ours to keep (RFC 7240 section 2).
+   */
+  holdPoll(request: FastifyRequest, seconds: number, sender: string): Held | undefined
+  holdStream(request: FastifyRequest): Held
+  /** How many requests are held now: polls, and streams, which wait for nothing of their own. */
+  held(): { readonly polls: number; readonly streams: number }
+  /** Ends every wait: the held polls answer with what they have. */
+  endAll(): void
+}
+
+/** One sender has no more than its share of them (src/http/senders.ts): there is room for the polls of others. */
+const MOST_POLLS = { count: 10_000, bytes: Infinity }
+
+export function createWaits(): Waits {
+  const open = new Set<AbortController>()
+  const senders = createSenders()
+  let polls = 0
+  let ended = false
+
+  /** The caller waits by its own clock: that of the store may pass more slowly while it comes back to its server's. */
+  function hold(request: FastifyRequest, seconds: number | undefined, released: () => void): Held {
+    const { socket } = request.raw
+    const controller = new AbortController()
+    const leave = (): void => controller.abort()
+    const ms = (seconds ?? 0) * 1_000
+    const timer = seconds === undefined ? undefined : setTimeout(leave, ms).unref()
+    open.add(controller)
+    socket.once('close', leave)
+    // gone already, while its credential was looked at: nothing will say so again
+    if (ended || socket.destroyed) leave()
+    return {
+      ms,
+      signal: controller.signal,
+      waiting: () => open.size,
+      release: () => {
+        clearTimeout(timer)
+        if (open.delete(controller)) released()
+        socket.off('close', leave)
+      },
+    }
+  }
+
+  return {
+    holdPoll(request, seconds, sender) {
+      if (polls >= MOST_POLLS.count || !senders.take(sender, 0, MOST_POLLS)) return undefined
+      polls += 1
+      return hold(request, seconds, () => {
+        polls -= 1
+        senders.free(sender, 0)
+      })
+    },
+    holdStream: (request) => hold(request, undefined, () => undefined),
+    held: () => ({ polls, streams: open.size - polls }),
+    endAll() {
+      ended = true
+      for (const controller of open) controller.abort()
+    },
+  }
+}

@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname } from 'node:path'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../../contract/errors.ts'
+import { PACKAGE_ROOT } from '../../system/package.ts'
+
+/** `npm run build` writes it. */
+export const BUILT_CONSOLE = new URL('dist/console/', PACKAGE_ROOT)
+const PAGE = 'index.html'
+/** For a person in front of a browser, so it is no problem document. */
+const NOT_BUILT =
+  'The console was not built. Run `npm run build` and start the gateway again; until then `countersign review` does the same.\n'
+
+/**
+ * The console shows what agents wrote. Should any of it ever reach the page as more than text, the browser still runs nothing,
+ * loads nothing and sends nothing anywhere else (docs/decisions/0014).
+ */
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/** Names of these carry the hash of their bytes. */
+const FOR_GOOD = 'public, max-age=31536000, immutable'
+const ASK_EVERY_TIME = 'no-cache'
+
+interface ConsoleFile {
+  readonly type: string
+  readonly etag: string
+  readonly cacheControl: string
+  readonly plain: Buffer
+  readonly gzip: Buffer
+  readonly brotli: Buffer
+}
+
+/** The reviewer console: files read once, at start. A gateway without a built console decides and reviews all the same. */
+export function consoleRoutes(app: FastifyInstance, built: URL): void {
+  const files = readBuilt(built)
+  app.addHook('onRequest', (_, reply, done) => {
+    reply.headers(HEADERS)
+    done()
+  })
+  app.get('/', (_, reply) => reply.redirect('/console/', 303))
+  app.get('/console', (_, reply) => reply.redirect('/console/', 303))
+  app.get('/console/', (request, reply) => {
+    const page = files.get(PAGE)
+    return page === undefined
+      ? reply.code(503).type('text/plain; charset=utf-8').send(NOT_BUILT)
+      : send(request, reply, page)
+  })
+  app.get<{ Params: { name: string } }>('/console/assets/:name', (request, reply) => {
+    const asset = files.get(`assets/${request.params.name}`)
+    if (asset === undefined) throw new GatewayError('not_found', 'no such file')
+    return send(request, reply, asset)
+  })
+}
+
+/** An empty map when nothing was built. */
+function readBuilt(built: URL): ReadonlyMap<string, ConsoleFile> {
+  const names = namesOf(built).filter((name) => extname(name) in TYPES)
+  return new Map(names.map((name) => [name, readFile(built, name)]))
+}
+
+function namesOf(built: URL): string[] {
+  try {
+    return readdirSync(built, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'))
+  } catch {
+    return []
+  }
+}
+
+function readFile(built: URL, name: string): ConsoleFile {
+  const [plain, gzip, brotli] = ['', '.gz', '.br'].map((suffix) =>
+    readFileSync(new URL(name + suffix, built)),
+  ) as [Buffer, Buffer, Buffer]
+  return {
+    type: TYPES[extname(name)] as string,
+    etag: createHash('sha256').update(plain).digest('base64url').slice(0, 22),
+    cacheControl: name === PAGE ? ASK_EVERY_TIME : FOR_GOOD,
+    plain,
+    gzip,
+    brotli,
+  }
+}
+
+/** An ETag for each encoding: the bytes differ (RFC 9110 section 8.8.3.3). */
+function send(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
+  const coding = codingOf(request.headers['accept-encoding'])
+  const etag = `"${file.etag}${coding === undefined ? '' : `-${coding}`}"`
+  reply.headers({ 'cache-control': file.cacheControl, vary: 'accept-encoding', etag })
+  if (namesTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+  if (coding !== undefined) reply.header('content-encoding', coding)
+  return reply.type(file.type).send(bytesOf(file, coding))
+}
+
+type Coding = 'br' | 'gzip'
+
+function bytesOf(file: ConsoleFile, coding: Coding | undefined): Buffer {
+  if (coding === undefined) return file.plain
+  return coding === 'br' ? file.brotli : file.gzip
+}
+
+/** The smallest that is accepted (RFC 9110 section 12.5.3); weight 0 refuses one. */
+function codingOf(accepted: string | string[] | undefined): Coding | undefined {
+  const wanted = String(accepted ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => !/;\s*q=0(?:\.0*)?$/.test(one))
+    .map((one) => one.replace(/\s*;.*$/, ''))
+  return (['br', 'gzip'] as const).find((coding) => wanted.includes(coding))
+}
+
+/** RFC 9110 section 13.1.2: one of a list, weak or not, or `*`. */
+function namesTag(header: string | undefined, etag: string): boolean {
+  const tags = (header ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''))
+  return tags.includes(etag) || tags.includes('*')
+}

@@ -1,0 +1,117 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../../contract/errors.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import { SignInError, type SignInProblem } from '../../contract/sign-in-problems.ts'
+import { beginFlow, resumeFlow, type SealedFlow } from '../../gateway/auth/identity-provider.ts'
+import { replacedBy } from '../../gateway/auth/sign-in.ts'
+import { signInByProvider, type SingleSignOn } from '../../gateway/auth/sign-in-by-provider.ts'
+import { clearCookie, cookieOf, SESSION_COOKIE, setCookie } from '../access/session-cookie.ts'
+import type { HttpDeps } from '../deps.ts'
+import { gatewayFor, lineOf } from '../tracing.ts'
+import { keepSession, limitSignIns } from './session.ts'
+
+const CALLBACK_PATH = '/api/review/oidc/callback'
+const CONSOLE_PATH = '/console/'
+
+/** `Lax`, because the provider sends the browser back here from its own pages. */
+const FLOW_COOKIE = '__Host-countersign-oidc'
+
+/** Who waits for the provider takes nobody's place: it may hang, and anybody may ask. */
+export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
+  app.get('/oidc/start', async (request, reply) => {
+    const { provider } = configured(http)
+    // Sending somebody to a provider that is known costs nothing: a page that has its visitors call this address uses up nothing.
+    if (!provider.isKnown()) limitSignIns(http, 'discovery')
+    http.gate.park(reply.raw)
+    const { flow, sealed } = beginFlow(http.gateway, replacedBy(cookieOf(request, SESSION_COOKIE)))
+    return orSay(http, reply, 302, async () => {
+      const url = await provider.authorize(flow, redirectUri(http))
+      setCookie(reply, FLOW_COOKIE, sealed, { sameSite: 'Lax', maxAgeSeconds: LIMITS.LINK_MS / 1000 })
+      return url
+    })
+  })
+
+  app.get('/oidc/callback', async (request, reply) => {
+    const sso = configured(http)
+    const isOurs = belongsToFlow(request, http)
+    limitSignIns(http, isOurs ? 'oidc' : 'stranger')
+    http.gate.park(reply.raw)
+    // what an older tab brings, or another page sends here, ends no sign-in that is under way
+    if (isOurs) clearCookie(reply, FLOW_COOKIE, 'Lax')
+    return orSay(http, reply, 303, async () => {
+      keepSession(reply, await credentialFor(request, http, sso))
+      return CONSOLE_PATH
+    })
+  })
+}
+
+async function credentialFor(
+  request: FastifyRequest,
+  http: HttpDeps,
+  { provider, matching }: SingleSignOn,
+): Promise<string> {
+  const { flow, callback } = answerOf(request, http)
+  const identity = await provider.redeem(flow, callback)
+  const { credential } = await signInByProvider(gatewayFor(request, http), identity, matching, flow.replaced)
+  return credential
+}
+
+/** What came back from the provider, and the flow that it belongs to. @throws SignInError `expired` */
+function answerOf(request: FastifyRequest, http: HttpDeps): { flow: SealedFlow; callback: URL } {
+  const callback = new URL(`${redirectUri(http)}${/\?.*$/s.exec(request.url)?.[0] ?? ''}`)
+  const sealed = cookieOf(request, FLOW_COOKIE)
+  return { flow: resumeFlow(http.gateway, sealed, callback.searchParams.get('state')), callback }
+}
+
+/** Only then the provider is asked. */
+function belongsToFlow(request: FastifyRequest, http: HttpDeps): boolean {
+  try {
+    answerOf(request, http)
+    return true
+  } catch (error) {
+    if (error instanceof SignInError) return false
+    throw error
+  }
+}
+
+const redirectUri = (http: HttpDeps): string => http.site().url + CALLBACK_PATH
+
+function configured({ singleSignOn }: HttpDeps): SingleSignOn {
+  if (singleSignOn !== undefined) return singleSignOn
+  throw new GatewayError('not_found', 'no identity provider is configured')
+}
+
+/** A browser stands here, not a program: whatever goes wrong ends on the sign-in page, and the reason in the log. */
+async function orSay(
+  http: HttpDeps,
+  reply: FastifyReply,
+  status: 302 | 303,
+  next: () => Promise<string>,
+): Promise<FastifyReply> {
+  try {
+    return await reply
+      .code(status)
+      .header('location', await next())
+      .send()
+  } catch (error) {
+    const { problem, ...said } = reasonOf(error)
+    http.log.warn({ ...lineOf(reply.request), problem, ...said }, 'single sign-on failed')
+    http.gateway.observe({ kind: 'sign_in_failed', via: 'oidc', problem })
+    return reply.code(status).header('location', `${CONSOLE_PATH}#/sign-in?problem=${problem}`).send()
+  }
+}
+
+const MOST_CAUSES = 5
+
+/** Sentences and codes only: what came with them may hold what signs somebody in. */
+function reasonOf(error: unknown): { problem: SignInProblem; reason: string; causes: string[] } {
+  const causes: string[] = []
+  let cause = (error as Error).cause
+  while (cause instanceof Error && causes.length < MOST_CAUSES) {
+    const { code, error: word } = cause as Error & { code?: string; error?: string }
+    causes.push([cause.message, code, word].filter((part) => part !== undefined).join(', '))
+    cause = cause.cause
+  }
+  const problem = error instanceof SignInError ? error.problem : 'unavailable'
+  return { problem, reason: (error as Error).message, causes }
+}

@@ -1,0 +1,123 @@
+import type { ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { GatewayError } from '../../contract/errors.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import type { Caller } from '../../gateway/core/caller.ts'
+import { keyInForce, reviewerEntry } from '../../gateway/auth/identify.ts'
+import {
+  createThreadFeed,
+  type FeedMessage,
+  type Place,
+  type ThreadFeed,
+} from '../../gateway/review/stream.ts'
+import { callerOf } from '../access/auth.ts'
+import type { HttpDeps } from '../deps.ts'
+import { lineOf } from '../tracing.ts'
+
+/** A comment now and then keeps proxies from ending the connection, and finds out that a credential is gone. */
+export const BEAT_MS = 15_000
+/** A reader so far behind is cut off, with what waits for it, and resumes where it was. */
+const BACKLOG_BYTES = 1024 * 1024
+
+/** GET stream (design.md section 5): server-sent events as the HTML standard has them (section 9.2), resumable by Last-Event-ID. */
+export function streamRoute(app: FastifyInstance, http: HttpDeps): void {
+  const feed = createThreadFeed(http.gateway)
+  const seats = createSeats()
+  app.get('/stream', async (request, reply) => {
+    const caller = callerOf(request)
+    reviewerEntry(http.gateway.policies.current(), caller)
+    const after = lastEventId(request)
+    const leave = seats.take(`${caller.tenant}/${caller.id}`)
+    http.gate.park(reply.raw)
+    const wait = http.waits.holdStream(request)
+    reply.hijack()
+    const { raw } = reply
+    // the answer may end while its connection goes on
+    const over = new AbortController()
+    raw.once('close', () => over.abort())
+    raw.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'x-content-type-options': 'nosniff',
+    })
+    const beat = setInterval(() => void keepAlive(http, caller, raw), http.streamBeatMs)
+    try {
+      await pour(feed.follow(caller, after, AbortSignal.any([wait.signal, over.signal])), raw)
+    } catch (error) {
+      if (error instanceof GatewayError && error.code === 'unauthenticated') signOut(raw)
+      else request.log.warn({ ...lineOf(request), err: error }, 'a stream ended early; its reader resumes')
+    } finally {
+      clearInterval(beat)
+      wait.release()
+      leave()
+      raw.end()
+    }
+  })
+}
+
+async function pour(messages: ReturnType<ThreadFeed['follow']>, raw: ServerResponse): Promise<void> {
+  for await (const message of messages) {
+    if (raw.destroyed || raw.writableEnded) return
+    raw.write(textOf(message))
+    if (raw.writableLength > BACKLOG_BYTES) raw.destroy()
+  }
+}
+
+function textOf(message: FeedMessage): string {
+  const id = idOf(message.place)
+  if (message.kind !== 'change') return `id: ${id}\nevent: ${message.kind}\ndata: {}\n\n`
+  // JSON has no line breaks of its own
+  return `id: ${id}\nevent: thread\ndata: ${JSON.stringify(message.change)}\n\n`
+}
+
+/** The number of the record and the commit that wrote it: `17-mFJ3...`; of no record `0`. */
+const idOf = ({ number, commitId }: Place): string =>
+  commitId === undefined ? String(number) : `${number}-${commitId}`
+
+async function keepAlive(http: HttpDeps, caller: Caller, raw: ServerResponse): Promise<void> {
+  try {
+    await keyInForce(http.gateway, caller)
+    reviewerEntry(http.gateway.policies.current(), caller)
+    if (!raw.writableEnded) raw.write(': still here\n\n')
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'unauthenticated') signOut(raw)
+    raw.end()
+  }
+}
+
+function signOut(raw: ServerResponse): void {
+  if (!raw.writableEnded) raw.end('event: signed_out\ndata: {}\n\n')
+}
+
+const EVENT_ID = /^(\d{1,15})(?:-([\w.-]{1,128}))?$/
+
+/** As `idOf` wrote it, or a number alone. */
+function lastEventId(request: FastifyRequest): Place | undefined {
+  const header = request.headers['last-event-id']
+  if (header === undefined) return undefined
+  const found = typeof header === 'string' ? EVENT_ID.exec(header) : null
+  if (found) return { number: Number(found[1]), commitId: found[2] }
+  throw new GatewayError('invalid_request', 'Last-Event-ID is not one of ours')
+}
+
+/** Connections are few, and nobody gets all of them. */
+function createSeats(): { take(who: string): () => void } {
+  const taken = new Map<string, number>()
+  let all = 0
+  return {
+    take(who) {
+      const own = taken.get(who) ?? 0
+      if (own >= LIMITS.STREAMS_PER_REVIEWER || all >= LIMITS.STREAMS)
+        throw new GatewayError('rate_limited', 'too many streams are open', { retryAfter: 5 })
+      taken.set(who, own + 1)
+      all += 1
+      return () => {
+        all -= 1
+        const left = (taken.get(who) ?? 1) - 1
+        if (left === 0) taken.delete(who)
+        else taken.set(who, left)
+      }
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { type FieldError, GatewayError } from '../contract/errors.ts'
+import { PACKAGE_ROOT } from '../system/package.ts'
+
+/**
+ * The running gateway validates with the document it publishes: schemas/openapi.json, generated from src/contract.
+ * Nothing is coerced, removed or filled in.
+ */
+const DOCUMENT = new URL('schemas/openapi.json', PACKAGE_ROOT)
+const MAX_ERRORS = 20
+
+export interface Schemas {
+  /** Bytes of the OpenAPI document, as served. */
+  readonly document: string
+  /** A check by the name of a component. @throws GatewayError `invalid_request` with JSON Pointers below `prefix` */
+  check<T>(name: string, value: unknown, prefix?: string): T
+  /** As `check`, but a value that does not fit is undefined. */
+  fits<T>(name: string, value: unknown): T | undefined
+}
+
+export function loadSchemas(): Schemas {
+  const document = readFileSync(DOCUMENT, 'utf8')
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    coerceTypes: false,
+    removeAdditional: false,
+    useDefaults: false,
+    validateFormats: false,
+    // The document is our own, and a test checks it: compiling the meta-schema at every start would cost 50 ms.
+    meta: false,
+    validateSchema: false,
+  })
+  ajv.addSchema(JSON.parse(document) as object, 'api')
+  const compiled = new Map<string, ValidateFunction>()
+  const validator = (name: string): ValidateFunction => {
+    const known = compiled.get(name)
+    if (known) return known
+    const validate = ajv.compile({ $ref: `api#/components/schemas/${name}` })
+    compiled.set(name, validate)
+    return validate
+  }
+  return {
+    document,
+    check: <T>(name: string, value: unknown, prefix = ''): T => {
+      const validate = validator(name)
+      if (validate(value)) return value as T
+      throw new GatewayError('invalid_request', 'the request does not fit the contract', {
+        errors: fieldErrors(validate.errors ?? [], prefix),
+      })
+    },
+    fits: <T>(name: string, value: unknown): T | undefined =>
+      validator(name)(value) ? (value as T) : undefined,
+  }
+}
+
+function fieldErrors(errors: readonly ErrorObject[], prefix: string): FieldError[] {
+  return errors.slice(0, MAX_ERRORS).map((error) => ({
+    pointer: prefix + error.instancePath + memberOf(error),
+    message: messageOf(error),
+  }))
+}
+
+/** Errors about a member that is missing or too many point at that member. */
+function memberOf(error: ErrorObject): string {
+  const { additionalProperty, missingProperty } = error.params as Record<string, string | undefined>
+  const member = additionalProperty ?? missingProperty
+  return member === undefined ? '' : `/${member.replaceAll('~', '~0').replaceAll('/', '~1')}`
+}
+
+function messageOf(error: ErrorObject): string {
+  const params = error.params as Record<string, unknown>
+  if (error.keyword === 'additionalProperties') return 'is not a property of the contract'
+  if (error.keyword === 'required') return 'is required'
+  if (error.keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`
+  return error.message ?? 'does not fit'
+}

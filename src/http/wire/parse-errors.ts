@@ -1,0 +1,86 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { type ErrorCode, GatewayError, problemOf } from '../../contract/errors.ts'
+import type { TrafficWatcher } from '../deps.ts'
+import { NO_ROUTE } from '../request-metrics.ts'
+
+/** What Node's parser refuses never reaches a route: it is answered on the socket, behind the answers that are under way there, and the connection ends. */
+export interface Malformed {
+  /** A request was read. */
+  readonly note: (request: IncomingMessage, response: ServerResponse) => void
+  readonly answer: (error: Error & { code?: string }, socket: Socket) => void
+}
+
+/** The last request of a connection, its answer, and the one before: answers go out in that order, so nothing else has to be waited for. */
+interface Asked {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly before: ServerResponse | undefined
+}
+
+export function answerMalformed(watcher: TrafficWatcher): Malformed {
+  const asked = new WeakMap<Socket, Asked>()
+  const refused = new WeakSet<Socket>()
+  return {
+    note: (request, response) => {
+      // the answer alone: whoever never stops asking must not leave a chain of requests behind
+      const before = asked.get(request.socket)?.response
+      asked.set(request.socket, { request, response, before })
+    },
+    answer: (error, socket) => {
+      if (error.code === 'ECONNRESET' || !socket.writable) {
+        socket.destroy()
+        return
+      }
+      if (refused.has(socket)) return
+      refused.add(socket)
+      const last = asked.get(socket)
+      const broken = last?.request.complete === false ? last : undefined
+      const answered = broken === undefined ? last?.response : broken.before
+      const refuse = (): void => {
+        if (broken?.response.headersSent === true) socket.end()
+        else if (socket.writable) send(watcher, error, socket)
+      }
+      // it may have taken effect: whoever asked for it must get to know. One that is written may still be about to end the connection
+      if (answered?.destroyed === false) answered.once('close', refuse)
+      else refuse()
+    },
+  }
+}
+
+function send(watcher: TrafficWatcher, error: Error & { code?: string }, socket: Socket): void {
+  const code = clientErrorCode(error.code)
+  const problem = problemOf(new GatewayError(code, DETAIL[code] ?? 'the request cannot be read as HTTP/1.1'))
+  const body = JSON.stringify(problem)
+  const head = [
+    `HTTP/1.1 ${problem.status} ${STATUS_TEXT[problem.status] ?? 'Bad Request'}`,
+    'content-type: application/problem+json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'cache-control: no-store',
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  watcher.answered({
+    method: 'none',
+    route: NO_ROUTE,
+    status: problem.status,
+    seconds: 0,
+    problem: problem.code,
+  })
+}
+
+const STATUS_TEXT: Record<number, string> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+}
+
+const DETAIL: Partial<Record<ErrorCode, string>> = {
+  header_too_large: 'the header of the request is larger than 16 KiB',
+  request_timeout: 'the request did not arrive in time',
+}
+
+function clientErrorCode(code: string | undefined): ErrorCode {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'header_too_large'
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'invalid_request'
+}

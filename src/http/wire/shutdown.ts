@@ -1,0 +1,121 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyInstance, FastifyServerOptions } from 'fastify'
+import { GatewayError } from '../../contract/errors.ts'
+import type { Gate } from '../gate.ts'
+import type { Malformed } from './parse-errors.ts'
+import { oneAtATime } from './pipelining.ts'
+
+/** How long each part of closing may take, ms. */
+export const DRAINING = {
+  /** Answers end their connections, while new ones are still taken: whoever is in the middle of something gets to know. */
+  LINGER_MS: 250,
+  /** From then on what still arrives is refused. */
+  REFUSE_AFTER_MS: 1_000,
+  /** How often idle connections are ended after the listener is closed, and when all others are. */
+  REAP_EVERY_MS: 50,
+  DRAIN_MS: 8_000,
+} as const
+
+/** The server whose listener asks the gate first: what it refuses never gets to Fastify. */
+export function gatedServer(gate: Gate, malformed: Malformed) {
+  return (handle: RequestListener, options: FastifyServerOptions): Server => {
+    const { http = {}, keepAliveTimeout = 0, requestTimeout = 0, connectionTimeout = 0 } = options as Options
+    const inTurn = oneAtATime((request, response) =>
+      gate.enter(request, response, () => handle(request, response)),
+    )
+    const server = createServer(http, (request, response) => {
+      malformed.note(request, response)
+      inTurn(request, response)
+    })
+    // Node would drop what comes after so many headers, in silence; their bytes are limited anyway
+    server.maxHeadersCount = 0
+    // or Node would answer what it does not expect by itself, without a word
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+    server.on('connect', (_, socket) => refuseTunnel(socket as Socket, malformed))
+    server.keepAliveTimeout = keepAliveTimeout
+    server.requestTimeout = requestTimeout
+    server.setTimeout(connectionTimeout)
+    return server
+  }
+}
+
+/** Node would end the connection without a word. It has let go of it, so how it ends is ours to see to. */
+function refuseTunnel(socket: Socket, malformed: Malformed): void {
+  socket.on('error', () => socket.destroy())
+  socket.once('finish', () => socket.destroy())
+  socket.resume()
+  malformed.answer(new Error('CONNECT'), socket)
+}
+
+interface Options {
+  readonly http?: object
+  readonly keepAliveTimeout?: number
+  readonly requestTimeout?: number
+  readonly connectionTimeout?: number
+}
+
+/**
+ * Closing without a failed request. First every answer says that its connection ends with it, and the listener stays open: a client that has just sent
+ * something on a kept connection, or is about to, is served. Then the listener closes, what is under way ends, and connections on which nobody
+ * has said anything meanwhile are ended.
+ */
+export function drainWhileClosing(app: FastifyInstance, endWaits: () => void): void {
+  let closingSince: number | undefined
+  const silent = silentSockets(app)
+  const reap = (): void => {
+    app.server.closeIdleConnections()
+    for (const socket of silent()) socket.destroy()
+  }
+  app.addHook('preClose', (done) => {
+    closingSince = performance.now()
+    endWaits()
+    // neither keeps a process that has no connection: one that could not listen never closes
+    const last = setTimeout(() => app.server.closeAllConnections(), DRAINING.DRAIN_MS).unref()
+    let reaper: NodeJS.Timeout | undefined
+    app.server.once('close', () => {
+      clearInterval(reaper)
+      clearTimeout(last)
+    })
+    whenNobodyIsLeft(app, () => {
+      reaper = setInterval(reap, DRAINING.REAP_EVERY_MS).unref()
+      done()
+    })
+  })
+  app.addHook('onRequest', (_, __, done) => {
+    done(closingSince !== undefined && isLate(closingSince) ? shuttingDown() : undefined)
+  })
+  app.addHook('onSend', (_, reply, payload, done) => {
+    if (closingSince !== undefined) reply.header('connection', 'close')
+    done(null, payload)
+  })
+}
+
+const isLate = (since: number): boolean => performance.now() - since > DRAINING.REFUSE_AFTER_MS
+
+function shuttingDown(): GatewayError {
+  return new GatewayError('shutting_down', 'this gateway is shutting down; nothing was changed', {
+    retryAfter: 1,
+  })
+}
+
+/** At once when there is no connection, else after the time for stragglers. */
+function whenNobodyIsLeft(app: FastifyInstance, then: () => void): void {
+  app.server.getConnections((_, count) => {
+    if (count > 0) setTimeout(then, DRAINING.LINGER_MS)
+    else then()
+  })
+}
+
+/** Connections on which nothing was said for long enough: Node does not count them as idle. */
+function silentSockets(app: FastifyInstance): () => Socket[] {
+  const open = new Map<Socket, number>()
+  app.server.on('connection', (socket: Socket) => {
+    open.set(socket, performance.now())
+    socket.once('close', () => open.delete(socket))
+  })
+  return () => {
+    const before = performance.now() - DRAINING.LINGER_MS
+    return [...open].flatMap(([socket, since]) => (socket.bytesRead === 0 && since < before ? [socket] : []))
+  }
+}

@@ -1,0 +1,67 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { GatewayError } from '../../contract/errors.ts'
+import type { JsonValue } from '../../contract/json.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import { parseRequest } from '../../contract/strict-json.ts'
+
+/** White space is space and tab only (RFC 9110 section 5.6.3). */
+const MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset[ \t]*=[ \t]*(?:"utf-8"|utf-8)[ \t]*)?)*$/i
+
+/** Only `application/json` in UTF-8 without encoding, through the strict scan. Everything else is 415 or 400. */
+export function acceptStrictJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      checkMediaType(request)
+      done(null, parseRequest(body as Buffer))
+    } catch (error) {
+      done(error as Error, undefined)
+    }
+  })
+}
+
+/**
+ * For the one route that answers 200 whatever the body: what is not strict JSON arrives as undefined. A payload that was accepted at its caps comes back
+ * here with more around it, so there is room for that.
+ */
+export function acceptAnything(app: FastifyInstance, bodyBytes: number): void {
+  app.removeAllContentTypeParsers()
+  const bodyLimit = bodyBytes + LIMITS.PROOF_BYTES
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (request, body, done) => {
+    done(null, parsed(request, body as Buffer))
+  })
+}
+
+/** Members that a proof has and a proposal has not. */
+const PROOF_MEMBERS = 8
+
+function parsed(request: FastifyRequest, body: Buffer): JsonValue | undefined {
+  try {
+    checkMediaType(request)
+    return parseRequest(body, PROOF_MEMBERS)
+  } catch {
+    return undefined
+  }
+}
+
+function checkMediaType(request: FastifyRequest): void {
+  const { 'content-type': type, 'content-encoding': encoding } = request.headers
+  if (type === undefined || !MEDIA_TYPE.test(type) || countOf(request, 'content-type') > 1) {
+    throw new GatewayError('unsupported_media_type', 'send application/json; charset=utf-8')
+  }
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new GatewayError('unsupported_media_type', 'send the body without Content-Encoding')
+  }
+}
+
+/** How often a header stands in the request: Node keeps only the first of some. */
+export function countOf({ raw }: { readonly raw: IncomingMessage }, header: string): number {
+  const { rawHeaders } = raw
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === header.length && name.toLowerCase() === header) count++
+  }
+  return count
+}

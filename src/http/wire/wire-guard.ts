@@ -1,0 +1,79 @@
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../../contract/errors.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import { countOf } from './strict-json.ts'
+
+/** `uri-host [ ":" port ]` of RFC 9110 section 7.2: a literal address in brackets, or a name, which may be empty. */
+const HOST = /^(?:\[[0-9a-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[0-9a-f]{2})*)(?::\d*)?$/i
+
+export interface Acceptance {
+  /** The target by which the router is asked: a request that is refused gets to no route. */
+  readonly targetOf: (request: IncomingMessage) => string
+  readonly refusalOf: (request: IncomingMessage) => GatewayError | undefined
+}
+
+/** The router finds nothing there. */
+const NOWHERE = '/-/refused'
+
+/** Looks once at each request, before the router does. */
+export function acceptRequests(): Acceptance {
+  const refused = new WeakMap<IncomingMessage, GatewayError>()
+  return {
+    targetOf: (request) => {
+      const refusal = refusalOf(request)
+      if (refusal === undefined) return request.url ?? ''
+      refused.set(request, refusal)
+      return NOWHERE
+    },
+    refusalOf: (request) => refused.get(request),
+  }
+}
+
+/** Why a request is refused whatever its route; the connection ends with that answer. */
+function refusalOf(request: IncomingMessage): GatewayError | undefined {
+  const why =
+    unlikeTarget(request.url ?? '') ?? unlikeNames(request) ?? unlikeHost(request) ?? unlikeFraming(request)
+  if (why !== undefined) return new GatewayError('invalid_request', why)
+  const { expect } = request.headers
+  if (expect === undefined || expect.trim().toLowerCase() === '100-continue') return undefined
+  return new GatewayError('expectation_failed', 'send the request without this Expect header')
+}
+
+function unlikeTarget(target: string): string | undefined {
+  if (target.length > LIMITS.TARGET_CHARS)
+    return `the target of the request is longer than ${LIMITS.TARGET_CHARS} characters`
+  return target.startsWith('/') && !target.includes('#')
+    ? undefined
+    : 'the target of the request must be a path that begins with `/`, without host and fragment'
+}
+
+/** A `token` of RFC 9110 section 5.6.2. */
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** Parsers before llhttp 9 (Node 20.19.0 and 20.19.1) take `Content-Length : 5` for some other header, where a proxy may have read the body. */
+function unlikeNames({ rawHeaders }: IncomingMessage): string | undefined {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (!NAME.test(rawHeaders[i] as string)) return 'the name of a header has characters that no name has'
+  }
+  return undefined
+}
+
+/** HTTP/1.1 with exactly one Host, or 1.0 with at most one, and a value that is one (RFC 9112 section 3.2). */
+function unlikeHost(request: IncomingMessage): string | undefined {
+  const { httpVersion, headers } = request
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'send the request as HTTP/1.1'
+  const hosts = countOf({ raw: request }, 'host')
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) return 'send exactly one Host header'
+  return HOST.test(headers.host ?? '')
+    ? undefined
+    : 'the Host header must be a name or an address, and a port'
+}
+
+/** A coding below `chunked` would leave us with something else than the body, and a chunked HTTP/1.0 is faulty (RFC 9112 section 6.1). */
+function unlikeFraming(request: IncomingMessage): string | undefined {
+  const coding = request.headers['transfer-encoding']
+  if (coding === undefined) return undefined
+  return coding.toLowerCase() === 'chunked' && request.httpVersion === '1.1'
+    ? undefined
+    : 'the only Transfer-Encoding is `chunked`, once, in HTTP/1.1'
+}

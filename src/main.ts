@@ -1,0 +1,204 @@
+#!/usr/bin/env node
+import { CliFailure, EXIT, plainly } from './cli/terminal/failure.ts'
+import { visible } from './cli/terminal/visible-text.ts'
+
+interface Command {
+  readonly run: (args: readonly string[]) => Promise<void>
+  readonly usage: string
+}
+
+interface Entry {
+  readonly summary: string
+  /** Commands load what they need when they run, so that `serve` starts fast. */
+  readonly load: () => Promise<Command>
+  /** Its exit code is a decision: every end but its own 0 is EXIT.usage, which those who ask take for a no. */
+  readonly decides?: true
+}
+
+const COMMANDS: Record<string, Entry> = {
+  serve: {
+    summary: 'run the gateway',
+    load: () => import('./cli/operate/serve.ts').then((it) => ({ run: it.serve, usage: it.SERVE_USAGE })),
+  },
+  quickstart: {
+    summary: 'run the gateway with demo credentials (npm start)',
+    load: () =>
+      import('./cli/operate/quickstart.ts').then((it) => ({
+        run: it.quickstart,
+        usage: it.QUICKSTART_USAGE,
+      })),
+  },
+  demo: {
+    summary: 'run the demo agent (npm run demo)',
+    load: () => import('./cli/demo/demo.ts').then((it) => ({ run: it.demo, usage: it.DEMO_USAGE })),
+  },
+  review: {
+    summary: 'list, show and decide threads as a reviewer',
+    load: () => import('./cli/client/review.ts').then((it) => ({ run: it.review, usage: it.REVIEW_USAGE })),
+  },
+  check: {
+    summary: 'check a policy bundle',
+    load: () => import('./cli/author/check.ts').then((it) => ({ run: it.check, usage: it.CHECK_USAGE })),
+  },
+  test: {
+    summary: 'run the tests inside a policy bundle',
+    load: () => import('./cli/author/test.ts').then((it) => ({ run: it.test, usage: it.TEST_USAGE })),
+  },
+  backtest: {
+    summary: 'replay recorded decisions on two policy bundles',
+    load: () =>
+      import('./cli/author/backtest.ts').then((it) => ({ run: it.backtest, usage: it.BACKTEST_USAGE })),
+  },
+  explain: {
+    summary: 'show how a bundle decides one request, rule by rule',
+    load: () =>
+      import('./cli/author/explain.ts').then((it) => ({ run: it.explain, usage: it.EXPLAIN_USAGE })),
+  },
+  diff: {
+    summary: 'show what another bundle would decide otherwise',
+    load: () => import('./cli/author/diff.ts').then((it) => ({ run: it.diff, usage: it.DIFF_USAGE })),
+  },
+  compile: {
+    summary: 'print the rules as json-rules-engine JSON',
+    load: () =>
+      import('./cli/author/compile.ts').then((it) => ({ run: it.compile, usage: it.COMPILE_USAGE })),
+  },
+  schema: {
+    summary: 'write JSON Schemas for the editor, made from the contracts',
+    load: () => import('./cli/author/schema.ts').then((it) => ({ run: it.schema, usage: it.SCHEMA_USAGE })),
+  },
+  fmt: {
+    summary: 'format the files of a policy bundle',
+    load: () => import('./cli/author/fmt.ts').then((it) => ({ run: it.fmt, usage: it.FMT_USAGE })),
+  },
+  import: {
+    summary: 'write tool contracts from an MCP server or an OpenAPI document',
+    load: () =>
+      import('./cli/author/import.ts').then((it) => ({ run: it.importContracts, usage: it.IMPORT_USAGE })),
+  },
+  init: {
+    summary: 'write a starter bundle and a workflow that guards it',
+    load: () => import('./cli/author/init.ts').then((it) => ({ run: it.init, usage: it.INIT_USAGE })),
+  },
+  lock: {
+    summary: 'write the digests of all policy files, checked at every load',
+    load: () => import('./cli/author/lock.ts').then((it) => ({ run: it.lock, usage: it.LOCK_USAGE })),
+  },
+  mcp: {
+    summary: 'stand before an MCP server: its tools run as far as the gateway lets them',
+    load: () => import('./cli/agent/mcp.ts').then((it) => ({ run: it.mcp, usage: it.MCP_USAGE })),
+  },
+  hook: {
+    summary: 'decide for a coding agent, before it uses a tool, whether it may',
+    load: () => import('./cli/agent/hook.ts').then((it) => ({ run: it.hook, usage: it.HOOK_USAGE })),
+    decides: true,
+  },
+  keys: {
+    summary: 'issue and revoke keys',
+    load: () => import('./cli/client/keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),
+  },
+  'login-link': {
+    summary: 'print a link that signs a reviewer in to the console',
+    load: () =>
+      import('./cli/client/login-link.ts').then((it) => ({ run: it.loginLink, usage: it.LOGIN_LINK_USAGE })),
+  },
+  'sign-out': {
+    summary: 'end all sessions of a reviewer',
+    load: () =>
+      import('./cli/client/login-link.ts').then((it) => ({ run: it.signOut, usage: it.SIGN_OUT_USAGE })),
+  },
+  freeze: {
+    summary: 'stop an agent, a tool or a tenant at once',
+    load: () => import('./cli/client/freeze.ts').then((it) => ({ run: it.freeze, usage: it.FREEZE_USAGE })),
+  },
+  unfreeze: {
+    summary: 'let new calls of what was frozen through again',
+    load: () =>
+      import('./cli/client/freeze.ts').then((it) => ({ run: it.unfreeze, usage: it.UNFREEZE_USAGE })),
+  },
+  webhooks: {
+    summary: 'register and look after destinations of decision webhooks',
+    load: () =>
+      import('./cli/client/webhooks.ts').then((it) => ({ run: it.webhooks, usage: it.WEBHOOKS_USAGE })),
+  },
+  evidence: {
+    summary: 'export, verify and prove evidence',
+    load: () =>
+      import('./cli/operate/evidence.ts').then((it) => ({ run: it.evidence, usage: it.EVIDENCE_USAGE })),
+  },
+  store: {
+    summary: 'check, back up, restore and move the store',
+    load: () => import('./cli/operate/store.ts').then((it) => ({ run: it.store, usage: it.STORE_USAGE })),
+  },
+  doctor: {
+    summary: 'look at everything that a gateway needs, and say what to do',
+    load: () => import('./cli/operate/doctor.ts').then((it) => ({ run: it.doctor, usage: it.DOCTOR_USAGE })),
+  },
+  config: {
+    summary: 'print every setting with its value and origin',
+    load: () => import('./cli/operate/config.ts').then((it) => ({ run: it.config, usage: it.CONFIG_USAGE })),
+  },
+}
+
+const USAGE = [
+  'countersign <command> [options]',
+  '',
+  ...Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`),
+  '',
+  '`countersign <command> --help` says more of one.',
+  'Exit codes: 0 fine, 1 unexpected, 2 usage, 3 does not check, 4 tests failed, 5 loosened or changed.',
+].join('\n')
+
+const HELP = ['--help', '-h']
+
+async function main([name = 'help', ...args]: readonly string[]): Promise<void> {
+  if (name === 'help' || HELP.includes(name)) return console.log(USAGE)
+  if (name === '--version') return console.log((await import('./system/package.ts')).packageVersion())
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (command === undefined)
+    throw new CliFailure(`unknown command \`${name}\``, { exit: EXIT.usage, hint: USAGE })
+  if (command.decides) refuseUntilAllowed()
+  const { run, usage } = await command.load()
+  // behind -- stands the command of somebody else
+  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
+  if (own.some((arg) => HELP.includes(arg))) {
+    process.exitCode = EXIT.ok
+    return console.log(usage)
+  }
+  await run(args)
+}
+
+/** From here on a fault of any kind, and an end that nobody meant, is a no. */
+function refuseUntilAllowed(): void {
+  process.exitCode = EXIT.usage
+  process.on('exit', (code) => {
+    if (code !== EXIT.ok) process.exitCode = EXIT.usage
+  })
+}
+
+function fail(error: unknown): void {
+  const { code, message } = error as { code?: string; message?: string }
+  if (error instanceof CliFailure) {
+    console.error(visible(`countersign: ${error.message}`))
+    if (error.hint !== undefined) console.error(visible(`\n${error.hint}`))
+    process.exitCode = error.exit
+  } else if (code?.startsWith('ERR_PARSE_ARGS')) {
+    console.error(visible(`countersign: ${plainly(message ?? code)}`))
+    process.exitCode = EXIT.usage
+  } else if (code === 'EPIPE') {
+    process.exitCode = EXIT.unexpected
+  } else {
+    console.error(error)
+    process.exitCode = EXIT.unexpected
+  }
+}
+
+/** Whoever reads no further (\`head\`) has seen enough; a command that changes files still does all of it. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') return
+  // What was to be said is lost: no exit code that comes later may call that fine.
+  console.error(`countersign: standard output cannot be written: ${error.message}`)
+  process.exit(EXIT.unexpected)
+})
+
+await main(process.argv.slice(2)).catch(fail)

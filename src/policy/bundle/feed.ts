@@ -1,0 +1,58 @@
+import type { CompiledSnapshot } from '../evaluate/compile.ts'
+import type { Diagnostic } from '../report/diagnostics.ts'
+import { watchBundle } from './watch.ts'
+import type { LoadResult } from './load.ts'
+
+/** How the last load of the bundle went. */
+export interface LoadReport {
+  readonly ok: boolean
+  /** ms since 1970. */
+  readonly at: number
+  readonly revision?: string
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+export interface FeedStatus {
+  readonly loadedAt?: number
+  readonly commit?: string
+  readonly lastLoad?: LoadReport
+}
+
+export interface FeedOptions {
+  readonly load: (signal: AbortSignal) => Promise<LoadResult>
+  readonly now: () => number
+  readonly rescanMs: number
+  /** Told of every load, after the snapshot was swapped. */
+  readonly onLoad: (report: LoadReport, snapshot: CompiledSnapshot | undefined) => void
+}
+
+/** The bundle in force: one pointer, swapped as a whole; a failed load leaves it where it is. */
+export interface PolicyFeed {
+  current(): CompiledSnapshot | undefined
+  status(): FeedStatus
+  /** Resolves when the first load is over, good or bad. */
+  readonly ready: Promise<void>
+  close(): Promise<void>
+}
+
+export function openPolicyFeed(dir: string, { load, now, rescanMs, onLoad }: FeedOptions): PolicyFeed {
+  let snapshot: CompiledSnapshot | undefined
+  let status: FeedStatus = {}
+  const watch = watchBundle(dir, {
+    load,
+    rescanMs,
+    onLoaded: (loaded) => {
+      const { revision, commit, diagnostics } = loaded
+      const lastLoad = { ok: true, at: now(), revision, diagnostics }
+      snapshot = loaded
+      status = { loadedAt: lastLoad.at, lastLoad, ...(commit === undefined ? {} : { commit }) }
+      onLoad(lastLoad, loaded)
+    },
+    onFailed: (diagnostics, revision) => {
+      const lastLoad = { ok: false, at: now(), diagnostics, ...(revision === undefined ? {} : { revision }) }
+      status = { ...status, lastLoad }
+      onLoad(lastLoad, undefined)
+    },
+  })
+  return { current: () => snapshot, status: () => status, ready: watch.ready, close: () => watch.close() }
+}

@@ -1,0 +1,112 @@
+import { DEFAULT_LOAD_TIMEOUT_MS } from '../language/bounds.ts'
+import { compileBundle } from '../evaluate/compile.ts'
+import type { DiagnosticCode } from '../report/diagnostics.ts'
+import { createAssembly, type LoadPart } from './parts.ts'
+import { type BundleChild, startBundleChild } from './start.ts'
+import type { LoadResult } from './load.ts'
+import { createPayloadChecks, type PayloadChecks } from '../schema/payload.ts'
+import { fileDiagnostic } from '../yaml/source.ts'
+
+export interface ChildLoadOptions {
+  /** A child process for the same directory that was started already, not in the background. */
+  readonly started?: BundleChild | undefined
+  /** The built bundle-child.js. Default: beside this module. */
+  readonly childUrl?: URL
+  /** Wall time after which a child process is ended. Default 20 s. */
+  readonly timeoutMs?: number
+  /** Compiled schemas, kept from load to load. */
+  readonly checks?: PayloadChecks
+  /** Ends the load. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Loads a bundle in a child process of its own: whatever the files hold, this process only receives checked data, in parts. The child gives way
+ * to all other work; when there is so much of it that nothing is left for the load, a second one does not. No child is left when the promise
+ * settles. Never rejects.
+ */
+export async function loadBundleInChild(dir: string, options: ChildLoadOptions = {}): Promise<LoadResult> {
+  const {
+    timeoutMs = DEFAULT_LOAD_TIMEOUT_MS,
+    checks = createPayloadChecks(),
+    started,
+    childUrl,
+    signal,
+  } = options
+  const within = { timeoutMs, checks, signal }
+  const load = async (inBackground: boolean): Promise<LoadResult | undefined> =>
+    received(startBundleChild(dir, { url: childUrl, inBackground }), within)
+  try {
+    const loaded = started ? await received(started, within) : ((await load(true)) ?? (await load(false)))
+    return loaded ?? broken('load-timeout', `the bundle took longer than ${timeoutMs} ms to check`)
+  } catch (error) {
+    const { code = 'unexpected error' } = error as NodeJS.ErrnoException
+    return broken('load-crashed', `no process can be started to check the bundle: ${code}`)
+  }
+}
+
+interface Within {
+  readonly timeoutMs: number
+  readonly checks: PayloadChecks
+  readonly signal: AbortSignal | undefined
+}
+
+/** What the child sends; undefined when it takes too long. */
+async function received(
+  child: BundleChild,
+  { timeoutMs, checks, signal }: Within,
+): Promise<LoadResult | undefined> {
+  const parts = new Promise<LoadResult>((resolve) => receive(child, checks, resolve))
+  const stop = (): void => void child.end()
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), timeoutMs)
+  })
+  if (signal?.aborted) stop()
+  signal?.addEventListener('abort', stop, { once: true })
+  try {
+    return await Promise.race([parts, late])
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', stop)
+    await child.end()
+  }
+}
+
+function receive(child: BundleChild, checks: PayloadChecks, resolve: (result: LoadResult) => void): void {
+  const assembly = createAssembly()
+  const take = (part: LoadPart): void => {
+    if (part.kind === 'failed') resolve({ ok: false, diagnostics: part.diagnostics, revision: part.revision })
+    else if (part.kind === 'done') {
+      const ir = assembly.bundle()
+      resolve(
+        ir
+          ? { ok: true, snapshot: compileBundle(ir, checks) }
+          : broken('load-crashed', 'the process that checks the bundle sent none'),
+      )
+    } else {
+      assembly.add(part)
+      // After other work of the event loop has had its turn.
+      setImmediate(() => child.next())
+    }
+  }
+  child.onPart((part) => {
+    try {
+      take(part)
+    } catch {
+      resolve(broken('load-crashed', 'what the process that checks the bundle sent makes none'))
+    }
+  })
+  child.next()
+  void child.ended.then((how) => {
+    const what =
+      child.pid === undefined
+        ? 'no process can be started to check the bundle'
+        : 'the process that checks the bundle ended before it had sent it'
+    resolve(broken('load-crashed', `${what}: ${how}`))
+  })
+}
+
+function broken(code: DiagnosticCode, message: string): LoadResult {
+  return { ok: false, diagnostics: [fileDiagnostic(code, '.', message)] }
+}

@@ -1,0 +1,190 @@
+import type { Diagnostic } from '../report/diagnostics.ts'
+import { fingerprint, listBundle } from './files.ts'
+import type { CompiledSnapshot } from '../evaluate/compile.ts'
+import type { LoadResult } from './load.ts'
+
+/** The timers a watch uses; a test may bring its own. */
+export interface WatchClock {
+  setTimeout(callback: () => void, ms: number): unknown
+  clearTimeout(timer: unknown): void
+  now(): number
+}
+
+export interface WatchOptions {
+  /** Loads the whole bundle, such as `(signal) => loadBundleInChild(dir, { signal })`. Nobody waits for the result after the signal. */
+  readonly load: (signal: AbortSignal) => Promise<LoadResult>
+  /** A new snapshot to put in force: its revision differs from the last one, or the last load failed. */
+  readonly onLoaded: (snapshot: CompiledSnapshot) => void
+  /** The last good snapshot stays in force. */
+  readonly onFailed: (diagnostics: readonly Diagnostic[], revision: string | undefined) => void
+  /** Look at all files this often whatever the file system reported. Default 5 s. */
+  readonly rescanMs?: number
+  /** Quiet time after a change before the bundle is read. Default 200 ms. */
+  readonly quietMs?: number
+  readonly clock?: WatchClock
+}
+
+export interface BundleWatch {
+  /** Resolves after the first load, whatever came of it. */
+  readonly ready: Promise<void>
+  /** Looks for a change now. Resolves when a load it caused is over. */
+  check(): Promise<void>
+  /** Stops watching; nothing runs and nothing is reported afterwards. */
+  close(): Promise<void>
+}
+
+const DEFAULT_RESCAN_MS = 5_000
+const DEFAULT_QUIET_MS = 200
+/** A directory that is never quiet is read after this many quiet times anyway. */
+const MAX_QUIET_PERIODS = 10
+/** Failures that may be gone without any change of the files. */
+const TRANSIENT = new Set([
+  'bundle-changing',
+  'bundle-unreadable',
+  'file-unreadable',
+  'load-timeout',
+  'load-crashed',
+])
+
+const SYSTEM_CLOCK: WatchClock = {
+  setTimeout: (callback, ms) => setTimeout(callback, ms),
+  clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
+  now: () => performance.now(),
+}
+
+/**
+ * Loads a bundle and loads it again whenever its files change. The file system's events are only a hint (a swapped
+ * link sends none): every `rescanMs` all files are looked at. Always the whole bundle; triggers during a load cause one more.
+ */
+export function watchBundle(dir: string, options: WatchOptions): BundleWatch {
+  const { rescanMs = DEFAULT_RESCAN_MS, clock = SYSTEM_CLOCK } = options
+  const closing = new AbortController()
+  let rescan: unknown
+  const loop = createReloadLoop(dir, options, closing.signal)
+  const quiet = createQuiet(options, () => void loop.check())
+  const scheduleRescan = (): void => {
+    if (closing.signal.aborted) return
+    rescan = clock.setTimeout(() => void loop.check().then(scheduleRescan), rescanMs)
+  }
+  const hints = openHints(
+    dir,
+    () => quiet.trigger(),
+    () => closing.signal.aborted,
+  )
+  const ready = loop.check().then(scheduleRescan)
+  return {
+    ready,
+    check: () => loop.check(),
+    async close() {
+      closing.abort()
+      quiet.stop()
+      clock.clearTimeout(rescan)
+      await Promise.all([hints.then((stop) => stop()), loop.idle()])
+    },
+  }
+}
+
+/** At most one load at a time; what is asked for meanwhile happens once, afterwards. */
+function createReloadLoop(dir: string, options: WatchOptions, closing: AbortSignal) {
+  let print: string | undefined
+  let revision: string | undefined
+  let failing = false
+  let running: Promise<void> | undefined
+  let again = false
+
+  async function once(): Promise<void> {
+    const seen = await printOf(dir)
+    if (closing.aborted || (seen !== undefined && seen === print)) return
+    const result = await options.load(closing).catch(loadCrashed)
+    if (closing.aborted) return
+    print = seen
+    if (result.ok) {
+      if (result.snapshot.revision !== revision || failing) options.onLoaded(result.snapshot)
+      revision = result.snapshot.revision
+    } else {
+      if (result.diagnostics.some((one) => TRANSIENT.has(one.code))) print = undefined
+      options.onFailed(result.diagnostics, result.revision)
+    }
+    failing = !result.ok
+  }
+
+  async function drain(): Promise<void> {
+    try {
+      do {
+        again = false
+        await once()
+      } while (again && !closing.aborted)
+    } finally {
+      running = undefined
+    }
+  }
+
+  return {
+    check(): Promise<void> {
+      if (closing.aborted) return Promise.resolve()
+      if (running) again = true
+      return (running ??= drain())
+    },
+    idle: (): Promise<void> => running ?? Promise.resolve(),
+  }
+}
+
+function loadCrashed(): LoadResult {
+  const message = 'the load failed unexpectedly'
+  return {
+    ok: false,
+    diagnostics: [{ code: 'load-crashed', severity: 'error', file: '.', line: 1, column: 1, message }],
+  }
+}
+
+/** Undefined when the directory cannot be listed: then the load says why. */
+async function printOf(dir: string): Promise<string | undefined> {
+  return listBundle(dir).then(fingerprint, () => undefined)
+}
+
+function createQuiet({ quietMs = DEFAULT_QUIET_MS, clock = SYSTEM_CLOCK }: WatchOptions, run: () => void) {
+  let timer: unknown
+  let since: number | undefined
+  const stop = (): void => {
+    clock.clearTimeout(timer)
+    timer = undefined
+    since = undefined
+  }
+  return {
+    stop,
+    trigger(): void {
+      const now = clock.now()
+      since ??= now
+      clock.clearTimeout(timer)
+      const left = since + quietMs * MAX_QUIET_PERIODS - now
+      timer = clock.setTimeout(
+        () => {
+          stop()
+          run()
+        },
+        Math.max(0, Math.min(quietMs, left)),
+      )
+    },
+  }
+}
+
+/** Events of the file system, as a hint. Failing to get them (the inotify limit) is no failure: the re-scan remains. */
+async function openHints(
+  dir: string,
+  trigger: () => void,
+  isClosed: () => boolean,
+): Promise<() => Promise<void>> {
+  const { watch } = await import('chokidar')
+  if (isClosed()) return () => Promise.resolve()
+  const watcher = watch(dir, {
+    ignoreInitial: true,
+    followSymlinks: false,
+    depth: 6,
+    ignored: (path) => /[/\\](?:\.git|node_modules)(?:[/\\]|$)/.test(path.slice(dir.length)),
+  })
+  watcher.on('all', () => {
+    if (!isClosed()) trigger()
+  })
+  watcher.on('error', () => undefined)
+  return () => watcher.close()
+}

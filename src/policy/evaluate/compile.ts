@@ -1,0 +1,121 @@
+import { evaluate, refuse } from './evaluate.ts'
+import { explainOutcome, type Explanation } from './explain.ts'
+import type { BundleIr, RoutingIr, ToolIr } from '../language/rule.ts'
+import { type LimitFacts, limitFacts } from '../language/limits.ts'
+import { createPayloadChecks, type PayloadChecks } from '../schema/payload.ts'
+import { createPermits, shownName } from './permits.ts'
+import { compileProgram, createProgramParts, type Program } from './program.ts'
+import type { Call, HistoryNeeds, Outcome, RuleSummary, Snapshot } from './snapshot.ts'
+import { createClock, type LocalTime } from '../language/time.ts'
+
+/** A snapshot with what the author's tools need beside deciding. */
+export interface CompiledSnapshot extends Snapshot {
+  /** Decides as if the directory permitted the agent the tool: for inline tests and `explain`. */
+  readonly judge: (call: Call) => Promise<Outcome>
+  readonly routing: RoutingIr
+  /** The local time of an instant. */
+  readonly clock: (at: number) => LocalTime
+  /** What decides the calls of a tool; undefined for a tool without a contract. */
+  programOf(tool: string): Program | undefined
+  /** The limits that calls of a tool are held to. */
+  limitsOf(tool: string): readonly LimitFacts[]
+  /** Decides like `judge` and shows, rule by rule, what was read and what came of it. */
+  explain(call: Call): Promise<Explanation>
+}
+
+/**
+ * Makes a snapshot of a checked bundle. Cheap whatever the size of the bundle: a tool's rules and its schema are
+ * compiled on its first call.
+ */
+export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloadChecks()): CompiledSnapshot {
+  const { head } = ir
+  const tools = new Map(ir.tools.map((tool) => [tool.contract.name, tool]))
+  const contracts = new Map(ir.tools.map(({ contract }) => [contract.name, contract]))
+  const tables = { routing: head.routing, clock: createClock(head.routing.timezone) }
+  const programOf = createPrograms(ir, tools)
+  const permits = createPermits(head.directory, contracts)
+  checks.keep(new Set(ir.tools.map(({ contract }) => contract.revision)))
+
+  // Not async, nor is decide: every layer of promises costs each decision a turn of the microtask queue.
+  function judge(call: Call): Promise<Outcome> {
+    const program = programOf(call.tool)
+    return program ? evaluate(program, tables, call) : Promise.resolve(refuseUnknownTool(call))
+  }
+
+  let rules: readonly RuleSummary[] | undefined
+  return {
+    revision: head.revision,
+    ...(head.commit === undefined ? {} : { commit: head.commit }),
+    files: head.files,
+    diagnostics: head.diagnostics,
+    directory: head.directory,
+    tools: contracts,
+    ruleCount: head.ruleCount,
+    get rules() {
+      return (rules ??= ir.ruleFiles.flatMap((file) =>
+        [...file.rules, ...file.limits].map(({ id, verdict, mode, line }) => ({
+          id,
+          verdict,
+          mode,
+          line,
+          file: file.path,
+        })),
+      ))
+    },
+    historyNeeds: (tool) => programOf(tool)?.history ?? NO_NEEDS,
+    mayUse(tenant, agent, tool) {
+      const entry = head.directory.tenants.get(tenant)?.agents.get(agent)
+      return entry !== undefined && permits.mayUse(entry, tool)
+    },
+    decide(call) {
+      const refusal = permits.refusalOf(call)
+      return refusal === undefined ? judge(call) : Promise.resolve(refusal)
+    },
+    checkPayload(tool, payload) {
+      const contract = contracts.get(tool)
+      return contract ? checks.of(contract.revision, contract.inputSchema)(payload) : []
+    },
+    judge,
+    routing: head.routing,
+    clock: tables.clock,
+    programOf,
+    limitsOf: (tool) => (tools.get(tool)?.ruleFiles ?? []).flatMap((file) => limitsIn(ir, file)),
+    async explain(call) {
+      const program = programOf(call.tool)
+      const facts = program && { call, tool: program.tool, clock: tables.clock }
+      return explainOutcome(head.revision, await judge(call), { program, ...(facts && { facts }) })
+    },
+  }
+}
+
+const NO_NEEDS: HistoryNeeds = { task: false, agent: false }
+
+/** The programs of the bundle's tools, each compiled once, when it is first asked for. */
+function createPrograms(
+  ir: BundleIr,
+  tools: ReadonlyMap<string, ToolIr>,
+): (tool: string) => Program | undefined {
+  const programs = new Map<string, Program>()
+  const parts = createProgramParts()
+  return (name) => {
+    const known = programs.get(name)
+    if (known) return known
+    const tool = tools.get(name)
+    if (!tool) return undefined
+    const files = tool.ruleFiles.flatMap((index) => ir.ruleFiles[index] ?? [])
+    const program = compileProgram(tool.contract, files, parts)
+    programs.set(name, program)
+    return program
+  }
+}
+
+function limitsIn({ tools, ruleFiles }: BundleIr, file: number): LimitFacts[] {
+  const under = tools.filter((tool) => tool.ruleFiles.includes(file))
+  const sensitive = under.flatMap(({ contract }) => contract.sensitive)
+  return (ruleFiles[file]?.limits ?? []).map((limit) => limitFacts(limit, sensitive))
+}
+
+function refuseUnknownTool(call: Call): Outcome {
+  const message = `Unknown tool ${shownName(call.tool)}: it has no contract in the policy bundle.`
+  return refuse(call, { by: 'unknown_tool', message, baseline: 'low' })
+}

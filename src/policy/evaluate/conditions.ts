@@ -1,0 +1,144 @@
+import { fieldText, MISSING, walk, type Defaults, type Reading } from '../language/fields.ts'
+import { applyFunction, type Applied } from '../language/functions.ts'
+import type { FieldIr, FunctionName, MissingMeans, NodeIr, TestIr } from '../language/rule.ts'
+import { FALSE, type Truth } from '../language/truth.ts'
+import { compileRead, type Read } from '../language/field-reader.ts'
+import type { Facts } from '../language/facts.ts'
+import { schemaDefaults } from '../schema/defaults.ts'
+import type { ToolContract } from './snapshot.ts'
+import { asksPresence, compileTest, type Test } from '../language/operators.ts'
+
+/** A compiled condition as a tree: what explains a decision. What decides is its flat form (plan.ts). */
+export type ConditionNode = AllNode | AnyNode | NotNode | LeafNode
+
+interface AllNode {
+  readonly kind: 'all'
+  readonly items: readonly ConditionNode[]
+}
+interface AnyNode {
+  readonly kind: 'any'
+  readonly items: readonly ConditionNode[]
+}
+interface NotNode {
+  readonly kind: 'not'
+  readonly item: ConditionNode
+}
+export interface LeafNode {
+  readonly kind: 'leaf'
+  /** Its place among all leaves of the bundle. */
+  readonly number: number
+  readonly read: Read
+  readonly check: Test
+  readonly fn: FunctionName | undefined
+  /** What stands in for a missing field; undefined when nothing does. */
+  readonly standIn: StandIn | undefined
+  readonly field: FieldIr
+  readonly test: TestIr
+}
+
+/** `missing_means: nothing` makes every value test FALSE. */
+export const NOTHING = Symbol('nothing')
+type StandIn = { readonly value: Reading | typeof NOTHING } | { readonly defaults: Defaults }
+
+/** Makes conditions of one bundle. Equal tests and lines are compiled once and shared by all its rules. */
+export interface ConditionCompiler {
+  /** Grows as conditions are compiled. */
+  readonly leaves: readonly LeafNode[]
+  /** `when AND NOT unless`, against one tool and what the rule file says about missing fields. */
+  compile(context: ConditionContext, when: NodeIr | undefined, unless: NodeIr | undefined): ConditionNode
+  /** One test on one field; not `and`. */
+  leaf(context: ConditionContext, field: FieldIr, test: TestIr): LeafNode
+}
+
+export interface ConditionContext {
+  readonly tool: ToolContract
+  readonly missingMeans: ReadonlyMap<string, MissingMeans>
+}
+
+export function createConditionCompiler(): ConditionCompiler {
+  const tests = new Map<string, Test>()
+  const reads = new Map<string, Read>()
+  const shared = new Map<string, LeafNode>()
+  const leaves: LeafNode[] = []
+
+  function compileNode(context: ConditionContext, node: NodeIr): ConditionNode {
+    if (node.kind === 'leaf') return compileLeaf(context, node.field, node.test)
+    if (node.kind === 'not') return { kind: 'not', item: compileNode(context, node.item) }
+    return { kind: node.kind, items: node.items.map((item) => compileNode(context, item)) }
+  }
+
+  function compileLeaf(context: ConditionContext, field: FieldIr, test: TestIr): ConditionNode {
+    // Each part decides for itself what a missing field means to it.
+    if (test.op === 'and')
+      return { kind: 'all', items: test.tests.map((one) => compileLeaf(context, field, one)) }
+    return leafOf(context, field, test)
+  }
+
+  function leafOf(context: ConditionContext, field: FieldIr, test: TestIr): LeafNode {
+    const standIn = asksPresence(test) ? undefined : standInOf(context, field)
+    const key = JSON.stringify(test)
+    const make = (): LeafNode => {
+      const check = remember(tests, key, () => compileTest(test))
+      const read = remember(reads, field.name, () => compileRead(field))
+      const leaf: LeafNode = {
+        kind: 'leaf',
+        number: leaves.length,
+        read,
+        check,
+        fn: field.fn,
+        standIn,
+        field,
+        test,
+      }
+      leaves.push(leaf)
+      return leaf
+    }
+    return standIn ? make() : remember(shared, `${fieldText(field)} ${key}`, make)
+  }
+
+  return {
+    leaves,
+    leaf: leafOf,
+    compile(context, when, unless) {
+      const items: ConditionNode[] = []
+      if (when) items.push(compileNode(context, when))
+      if (unless) items.push({ kind: 'not', item: compileNode(context, unless) })
+      return items.length === 1 && items[0] ? items[0] : { kind: 'all', items }
+    },
+  }
+}
+
+/** What is known under a key, made when it is not. */
+export function remember<T>(known: Map<string, T>, key: string, make: () => T): T {
+  const found = known.get(key)
+  if (found !== undefined) return found
+  const made = make()
+  known.set(key, made)
+  return made
+}
+
+/** `missing_means` first, then the defaults of the contract. */
+function standInOf({ tool, missingMeans }: ConditionContext, field: FieldIr): StandIn | undefined {
+  const means = missingMeans.get(field.name)
+  if (means) return { value: means.value === undefined ? NOTHING : means.value }
+  const defaults = field.root === 'payload' ? schemaDefaults(tool.inputSchema, field.path) : undefined
+  return defaults && { defaults }
+}
+
+/** The truth of one test for one call. */
+export function truthOfLeaf(leaf: LeafNode, facts: Facts): Truth {
+  const value = valueOfLeaf(leaf, facts)
+  return value === NOTHING ? FALSE : leaf.check(value)
+}
+
+/** What the test of a leaf sees: the field or its stand-in, through the function. */
+export function valueOfLeaf(leaf: LeafNode, facts: Facts): Applied | typeof NOTHING {
+  let value: Reading | typeof NOTHING = leaf.read(facts)
+  if (value === MISSING && leaf.standIn !== undefined) {
+    value =
+      'value' in leaf.standIn
+        ? leaf.standIn.value
+        : walk(facts.call.payload, leaf.field.path, leaf.standIn.defaults)
+  }
+  return leaf.fn === undefined || value === NOTHING ? value : applyFunction(leaf.fn, value)
+}

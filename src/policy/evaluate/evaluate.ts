@@ -1,0 +1,190 @@
+import {
+  joinRequirements,
+  maxRisk,
+  riskAbove,
+  strictest,
+  type ReviewRequirement,
+  type Risk,
+  type Verdict,
+} from '../../domain/decision.ts'
+import type { RoutingIr } from '../language/rule.ts'
+import { UNKNOWN } from '../language/truth.ts'
+import { unmeasured, useLimits } from '../language/limits.ts'
+import { createRun, strictestHit, type Program } from './program.ts'
+import type { Hit, Run, Trace } from './run.ts'
+import type { Call, LimitUse, Outcome, ShadowOutcome } from './snapshot.ts'
+import type { LocalTime } from '../language/time.ts'
+import { traceNode } from './trace.ts'
+
+/** What a decision needs beside the tool's program. */
+export interface Tables {
+  readonly routing: RoutingIr
+  readonly clock: (at: number) => LocalTime
+}
+
+export const UNMATCHED = 'unmatched'
+export const ALLOW_UP_TO = 'allow_up_to'
+
+/** Decides a call of a known tool by its rules (section 4). Never rejects: a fault is an outcome. */
+export async function evaluate(program: Program, tables: Tables, call: Call): Promise<Outcome> {
+  const run = createRun(program, { call, clock: tables.clock })
+  try {
+    const verdict = await program.runEngine(run)
+    if (verdict !== strictestHit(run.hits)) return faulty(run, 'engine_mismatch')
+    const limits = program.limits.length === 0 ? undefined : useLimits(program.limits, run)
+    return conclude(program, tables, { run, limits })
+  } catch {
+    return faulty(run, 'engine_error')
+  }
+}
+
+function faulty({ call, tool }: Run, fault: 'engine_error' | 'engine_mismatch'): Outcome {
+  const message = 'The policy engine failed on this call, so it is rejected.'
+  return { ...refuse(call, { by: fault, message, baseline: tool.risk }), fault }
+}
+
+/** An outcome that no rule made. */
+export function refuse(
+  call: Call,
+  { by, message, baseline }: { readonly by: string; readonly message: string; readonly baseline: Risk },
+): Outcome {
+  const risk = call.riskLevel === undefined ? baseline : maxRisk(baseline, call.riskLevel)
+  return { verdict: 'reject', risk, policyRisk: baseline, message, by: [by], fired: [], reads: [] }
+}
+
+interface Ran {
+  readonly run: Run
+  readonly limits: readonly LimitUse[] | undefined
+}
+
+function conclude(program: Program, tables: Tables, { run, limits }: Ran): Outcome {
+  const { hits } = run
+  if (hits.length > 1) hits.sort(byId)
+  const ruling = rulingOf(run, tables.routing, isEnforced)
+  const { ruled, risk, policyRisk, matched, capped } = ruling
+  const { unmatched, allowUpTo } = tables.routing
+  const deciding = hits.filter((hit) => isEnforced(hit) && hit.rule.verdict === ruled)
+  const why = {
+    run,
+    deciding,
+    unmatched: !matched && ruled === unmatched,
+    cap: capped
+      ? `Risk ${risk} is above ${allowUpTo}, up to which calls are allowed without review.`
+      : undefined,
+  }
+  const verdict = verdictOf(ruling)
+  const outcome: Omit<Outcome, 'requirement'> = {
+    verdict,
+    risk,
+    policyRisk,
+    message: compose(why),
+    by: decidingIds(why),
+    fired: hits.map((hit) => hit.fired),
+    reads: program.reads.map((read) => read(run)),
+    ...(limits === undefined ? {} : { limits }),
+    ...(hits.every(isEnforced) ? {} : { shadow: shadowOf(run, tables.routing) }),
+  }
+  return verdict === 'review'
+    ? { requirement: requirementOf(tables.routing, outcome, deciding), ...outcome }
+    : outcome
+}
+
+/** What would have come of the call had every shadow rule and limit been enforced. */
+function shadowOf(run: Run, routing: RoutingIr): ShadowOutcome {
+  const ruling = rulingOf(run, routing, () => true)
+  return { verdict: verdictOf(ruling), risk: ruling.risk }
+}
+
+/** What the rules and limits that are heard come to (section 4). */
+export interface Ruling {
+  /** Before `allow_up_to`. */
+  readonly ruled: Verdict
+  readonly risk: Risk
+  readonly policyRisk: Risk
+  readonly matched: boolean
+  /** An allow whose risk is above `allow_up_to`. */
+  readonly capped: boolean
+}
+
+const isEnforced = ({ rule }: Hit): boolean => rule.enforced
+
+export const verdictOf = ({ ruled, capped }: Ruling): Verdict => (capped ? 'review' : ruled)
+
+/** A rule that fired TRUE is a match, other than a review rule of a `tools: ['*']` file. A limit is none. */
+export function rulingOf(
+  { hits, tool, call }: Pick<Run, 'hits' | 'tool' | 'call'>,
+  { unmatched, allowUpTo }: RoutingIr,
+  isHeard: (hit: Hit) => boolean,
+): Ruling {
+  let matched = false
+  let policyRisk = tool.risk
+  let verdict: Verdict | undefined
+  for (const hit of hits) {
+    if (!isHeard(hit)) continue
+    const { rule, fired } = hit
+    if (rule.risk !== undefined) policyRisk = maxRisk(policyRisk, rule.risk)
+    verdict = verdict === undefined ? rule.verdict : strictest(verdict, rule.verdict)
+    matched ||= rule.covers && !fired.unknown
+  }
+  const risk = call.riskLevel === undefined ? policyRisk : maxRisk(policyRisk, call.riskLevel)
+  const joined = matched ? verdict : verdict === undefined ? unmatched : strictest(verdict, unmatched)
+  // `matched` implies a verdict; a policy that somehow says nothing rejects.
+  const ruled = joined ?? 'reject'
+  return { ruled, risk, policyRisk, matched, capped: ruled === 'allow' && riskAbove(risk, allowUpTo) }
+}
+
+interface Why {
+  readonly run: Run
+  readonly deciding: readonly Hit[]
+  readonly unmatched: boolean
+  /** Set when allow_up_to turned an allow into a review. */
+  readonly cap: string | undefined
+}
+
+function decidingIds({ deciding, unmatched, cap }: Why): readonly string[] {
+  const ids = deciding.map((hit) => hit.fired.id)
+  if (unmatched) ids.push(UNMATCHED)
+  if (cap !== undefined) ids.push(ALLOW_UP_TO)
+  return unmatched || cap !== undefined ? ids.sort() : ids
+}
+
+function compose({ run, deciding, unmatched, cap }: Why): string {
+  const parts = deciding.map((hit) =>
+    hit.fired.unknown ? `${hit.fired.reason} (${describeUnchecked(hit, run)})` : hit.fired.reason,
+  )
+  if (unmatched) parts.push('No rule covers this call.')
+  if (cap !== undefined) parts.push(cap)
+  return parts.join(' ')
+}
+
+/** `could not check payload.cwd: missing`, for every field that kept the rule from being decided. */
+function describeUnchecked({ rule }: Hit, run: Run): string {
+  const causes = new Set<string>(rule.condition === undefined ? unmeasured(rule, run) : [])
+  if (rule.condition !== undefined) collectCauses(traceNode(rule.condition, run), causes)
+  return `could not check ${[...causes].sort().join(', ')}`
+}
+
+function collectCauses(trace: Trace, causes: Set<string>): void {
+  if (trace.truth !== UNKNOWN) return
+  if (trace.kind === 'leaf')
+    causes.add(
+      `${trace.problem === 'missing' ? trace.read.field : trace.field}: ${trace.problem ?? 'unreadable'}`,
+    )
+  else for (const item of trace.items) collectCauses(item, causes)
+}
+
+/** levels[policy risk] AND levels[risk] AND the reviewers of every deciding rule. */
+function requirementOf(
+  { levels }: RoutingIr,
+  { policyRisk, risk }: Outcome,
+  deciding: readonly Hit[],
+): ReviewRequirement {
+  let requirement = joinRequirements(levels[policyRisk], levels[risk])
+  for (const { rule } of deciding)
+    if (rule.reviewers) requirement = joinRequirements(requirement, rule.reviewers)
+  return requirement
+}
+
+function byId(a: Hit, b: Hit): number {
+  return a.fired.id < b.fired.id ? -1 : a.fired.id > b.fired.id ? 1 : 0
+}

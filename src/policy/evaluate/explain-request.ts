@@ -1,0 +1,79 @@
+import { defined } from '../../contract/defined.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import type { Risk } from '../../domain/decision.ts'
+import type { CompiledSnapshot } from './compile.ts'
+import type { Call, History } from './snapshot.ts'
+import { dateTimeOf } from '../language/time.ts'
+
+/** A request to explain: the body of an evaluation, and who proposes it when. */
+export interface ExplainRequest {
+  readonly tool_name: string
+  readonly payload?: JsonObject
+  readonly risk_level?: Risk
+  readonly workflow_name?: string
+  readonly task_label?: string
+  readonly subject?: string
+  /** `TENANT/AGENT`; `test/test` unless given. */
+  readonly agent?: string
+  readonly task?: {
+    readonly workflow?: string
+    readonly label?: string
+    readonly subject?: string
+    readonly tools?: readonly string[]
+    readonly labels?: readonly string[]
+  }
+  /** What the agent was allowed in the last 24 hours. */
+  readonly agent_history?: { readonly tools?: readonly string[]; readonly labels?: readonly string[] }
+  /** What was charged to limits before, by id. */
+  readonly used?: Readonly<Record<string, number>>
+  /** RFC 3339. */
+  readonly time?: string
+}
+
+/** The call that a request describes, at `now` unless it says otherwise; undefined when its time is none. */
+export function callOfRequest(request: ExplainRequest, now: number): Call | undefined {
+  const { tool_name, payload = {}, agent = 'test/test', time } = request
+  const at = time === undefined ? now : dateTimeOf(time)
+  if (Number.isNaN(at)) return undefined
+  const [tenant = '', id = ''] = agent.split('/')
+  return {
+    tool: tool_name,
+    payload,
+    tenant,
+    agent: id,
+    at,
+    history: historyOf(request),
+    ...claimsOf(request),
+  }
+}
+
+/** What `used` names and is no limit of the tool: ignored, it would show a limit with room that was meant to be full. */
+export function strangersIn(
+  request: Pick<ExplainRequest, 'tool_name' | 'used'>,
+  { tools, limitsOf }: Pick<CompiledSnapshot, 'tools' | 'limitsOf'>,
+): readonly string[] {
+  // Its calls are rejected, whatever was used.
+  if (!tools.has(request.tool_name)) return []
+  const known = new Set(limitsOf(request.tool_name).map(({ id }) => id))
+  return [...usedOf(request).keys()].filter((id) => !known.has(id))
+}
+
+/** What was charged to limits before. */
+export function usedOf({ used = {} }: Pick<ExplainRequest, 'used'>): ReadonlyMap<string, number> {
+  return new Map(Object.entries(used))
+}
+
+function historyOf({ task = {}, agent_history = {} }: ExplainRequest): History {
+  const { tools: taskTools = [], labels: taskLabels = [] } = task
+  const { tools: agentTools = [], labels: agentLabels = [] } = agent_history
+  return { taskTools, taskLabels, agentTools, agentLabels }
+}
+
+function claimsOf({ task = {}, ...request }: ExplainRequest): Partial<Call> {
+  return defined({
+    workflow: request.workflow_name ?? task.workflow,
+    label: request.task_label ?? task.label,
+    subject: request.subject ?? task.subject,
+    riskLevel: request.risk_level,
+  })
+}

@@ -1,0 +1,201 @@
+import type { Verdict } from '../../domain/decision.ts'
+import { fieldText } from '../language/fields.ts'
+import type { Truth } from '../language/truth.ts'
+import { isOver } from './plan.ts'
+import type { Program } from './program.ts'
+import type { Facts } from '../language/facts.ts'
+import type { CompiledLimit, CompiledRule, Trace } from './run.ts'
+import type { FieldRead, LimitUse, Outcome } from './snapshot.ts'
+import { traceNode } from './trace.ts'
+
+export type Answer = 'yes' | 'no' | 'cannot tell'
+
+/** Why a call was decided as it was, rule by rule. Plain data: what `countersign explain --format json` prints. */
+export interface Explanation {
+  readonly revision: string
+  /** Values of sensitive fields are left out, and limits stand below. */
+  readonly outcome: Omit<Outcome, 'limits'>
+  /** Every rule that applies to the tool, in id order. */
+  readonly rules: readonly RuleExplanation[]
+  /** Every limit that applies to the tool. */
+  readonly limits: readonly LimitExplanation[]
+}
+
+export interface LimitExplanation {
+  readonly id: string
+  readonly verdict: 'review' | 'reject'
+  readonly mode: 'enforced' | 'shadow'
+  readonly file: string
+  readonly line: number
+  readonly reason: string
+  /** `cannot tell`: it could not be measured, and fires; `not used`: `missing_means` says that the call uses nothing of it. */
+  readonly result: 'room' | 'full' | 'cannot tell' | 'not used'
+  /** What the call uses; left out when that is the value of a sensitive field. */
+  readonly amount?: number
+  readonly at_most: number
+  readonly within_ms: number
+  /** `agent`, `tenant`, `task`, or a field. */
+  readonly per: string
+}
+
+export interface RuleExplanation {
+  readonly id: string
+  readonly verdict: Verdict
+  readonly mode: 'enforced' | 'shadow'
+  readonly file: string
+  readonly line: number
+  readonly reason: string
+  /** `cannot tell` fires a review or reject rule and not an allow rule; `over` is past its `until`. */
+  readonly result: 'fired' | 'not fired' | 'cannot tell' | 'over'
+  readonly fired: boolean
+  readonly conditions: ConditionExplanation
+}
+
+export type ConditionExplanation =
+  | {
+      readonly kind: 'all' | 'any' | 'not'
+      readonly answer: Answer
+      readonly items: readonly ConditionExplanation[]
+    }
+  | {
+      readonly kind: 'test'
+      readonly answer: Answer
+      readonly field: string
+      readonly test: string
+      /** JSON text of the value read, `missing`, or `(sensitive)`. */
+      readonly read: string
+      readonly problem?: string
+    }
+
+export function explainOutcome(
+  revision: string,
+  outcome: Outcome,
+  { program, facts }: { readonly program?: Program | undefined; readonly facts?: Facts },
+): Explanation {
+  const fired = new Set(outcome.fired.map((rule) => rule.id))
+  const { limits: uses = [], ...decided } = outcome
+  return {
+    revision,
+    outcome: { ...decided, reads: outcome.reads.map(withoutSecret) },
+    rules: facts ? (program?.rules ?? []).map((rule) => explainRule(rule, facts, fired)) : [],
+    limits: (program?.limits ?? []).map((limit) => explainLimit(limit, uses, fired)),
+  }
+}
+
+function explainLimit(
+  { ir, onTrue }: CompiledLimit,
+  uses: readonly LimitUse[],
+  fired: ReadonlySet<string>,
+): LimitExplanation {
+  const { id, verdict, mode, reason, line, atMost, withinMs, per } = ir
+  const use = uses.find((one) => one.id === id)
+  const withoutUse = fired.has(id) ? 'cannot tell' : 'not used'
+  return {
+    id,
+    verdict,
+    mode,
+    file: onTrue.fired.file,
+    line,
+    reason,
+    result: use === undefined ? withoutUse : fired.has(id) ? 'full' : 'room',
+    ...(use === undefined || use.sensitive ? {} : { amount: use.amount }),
+    at_most: atMost,
+    within_ms: withinMs,
+    per: typeof per === 'string' ? per : fieldText(per),
+  }
+}
+
+function withoutSecret(read: FieldRead): FieldRead {
+  if (!read.sensitive) return read
+  const { value: _, ...rest } = read
+  return rest
+}
+
+function explainRule(rule: CompiledRule, facts: Facts, fired: ReadonlySet<string>): RuleExplanation {
+  const { ir, file } = rule
+  const trace = traceNode(rule.condition, facts)
+  const { id, verdict, mode, line, reason } = ir
+  const result = isOver(rule, facts.call.at) ? 'over' : RESULTS[trace.truth]
+  return {
+    id,
+    verdict,
+    mode,
+    file: file.path,
+    line,
+    reason,
+    result,
+    fired: fired.has(id),
+    conditions: explainTrace(trace),
+  }
+}
+
+const RESULTS = ['not fired', 'fired', 'cannot tell'] as const
+const ANSWERS: Readonly<Record<Truth, Answer>> = { 0: 'no', 1: 'yes', 2: 'cannot tell' }
+
+function explainTrace(trace: Trace): ConditionExplanation {
+  const answer = ANSWERS[trace.truth]
+  if (trace.kind !== 'leaf') return { kind: trace.kind, answer, items: trace.items.map(explainTrace) }
+  const { field, test, read, problem } = trace
+  const value =
+    read.state === 'missing'
+      ? 'missing'
+      : read.sensitive
+        ? '(sensitive)'
+        : shorten(JSON.stringify(read.value))
+  return { kind: 'test', answer, field, test, read: value, ...(problem === undefined ? {} : { problem }) }
+}
+
+const MAX_VALUE = 120
+
+function shorten(text: string): string {
+  return text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE)}...`
+}
+
+/** The explanation as text; a star marks the rules that fired. Ends with a newline. */
+export function printExplanation({ outcome, rules, limits, revision }: Explanation): string {
+  const lines = [
+    `${outcome.verdict.toUpperCase()} risk=${outcome.risk} by ${outcome.by.join(', ')} revision ${revision.slice(0, 12)}`,
+    outcome.message,
+    ...(outcome.requirement ? [`review: ${printRequirement(outcome)}`] : []),
+    ...rules.flatMap(printRule),
+    ...limits.map(printLimit),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function printRequirement({ requirement }: Outcome): string {
+  const seats = requirement?.seats.map((seat) => `${seat.approvals} of ${seat.group}`) ?? []
+  const signedIn = requirement?.interactive === true ? ', signed in' : ''
+  return `${seats.join(' and ')}${signedIn}, within ${Math.round((requirement?.expires_ms ?? 0) / 60_000)} min`
+}
+
+function printLimit(limit: LimitExplanation): string {
+  const mode = limit.mode === 'shadow' ? ' (shadow)' : ''
+  const fires = limit.result === 'full' || limit.result === 'cannot tell'
+  const amount = limit.amount === undefined ? '' : ` ${limit.amount}`
+  const uses = `uses${amount} of ${limit.at_most} per ${limit.per} within ${limit.within_ms / 3_600_000} h`
+  return `${fires ? '*' : ' '} ${limit.verdict.padEnd(6)} ${limit.id}${mode}   ${limit.file}:${limit.line}   ${limit.result}: ${uses}`
+}
+
+function printRule(rule: RuleExplanation): readonly string[] {
+  const mode = rule.mode === 'shadow' ? ' (shadow)' : ''
+  const head = `${rule.fired ? '*' : ' '} ${rule.verdict.padEnd(6)} ${rule.id}${mode}   ${rule.file}:${rule.line}   ${rule.result}`
+  return [head, ...printCondition(rule.conditions, 1)]
+}
+
+function printCondition(condition: ConditionExplanation, depth: number): readonly string[] {
+  const indent = '    '.repeat(depth)
+  if (condition.kind === 'test') {
+    const why =
+      condition.problem === undefined || condition.read === 'missing' ? '' : `, ${condition.problem}`
+    return [
+      `${indent}${condition.answer.padEnd(11)} ${condition.field} ${condition.test}   (${condition.read}${why})`,
+    ]
+  }
+  if (condition.kind === 'all') return condition.items.flatMap((item) => printCondition(item, depth))
+  const title = condition.kind === 'any' ? 'any of' : 'not'
+  return [
+    `${indent}${condition.answer.padEnd(11)} ${title}`,
+    ...condition.items.flatMap((item) => printCondition(item, depth + 1)),
+  ]
+}

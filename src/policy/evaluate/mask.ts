@@ -1,0 +1,61 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { isFieldProblem, parseField } from '../language/fields.ts'
+
+export interface Masked {
+  readonly payload: JsonObject
+  /** JSON Pointers (RFC 6901) into the payload of what was replaced, in order. */
+  readonly masked: readonly string[]
+}
+
+/**
+ * A payload in which the values of sensitive fields (`payload.card`, `payload.people[0].email`) stand as what `tag` says of them. Without a list
+ * (the contract is not known any more) every member is sensitive.
+ */
+export function maskPayload(
+  payload: JsonObject,
+  sensitive: readonly string[] | undefined,
+  tag: (value: JsonValue) => string,
+): Masked {
+  const paths = sensitive?.flatMap(stepsOf) ?? Object.keys(payload).map((name) => [name])
+  const masked: string[] = []
+  const mask = (value: JsonValue, at: readonly (string | number)[], open: readonly Steps[]): JsonValue => {
+    if (open.some((steps) => steps.length === at.length)) {
+      masked.push(at.map(pointerStep).join(''))
+      return tag(value)
+    }
+    if (open.length === 0 || value === null || typeof value !== 'object') return value
+    const further = byStep(open, at.length)
+    const within = (step: string | number): JsonValue => {
+      const child = (value as { readonly [step: string | number]: JsonValue })[step] as JsonValue
+      return mask(child, [...at, step], further.get(step) ?? [])
+    }
+    if (Array.isArray(value)) return value.map((_, i) => within(i))
+    // a member may be named `__proto__`: fromEntries defines it as it stands
+    return Object.fromEntries(Object.keys(value).map((name) => [name, within(name)]))
+  }
+  const shown = mask(payload, [], paths) as JsonObject
+  return { payload: shown, masked }
+}
+
+type Steps = readonly (string | number)[]
+
+/** Paths by their step at a depth: a payload may have ten thousand members, and each of them be sensitive. */
+function byStep(paths: readonly Steps[], depth: number): ReadonlyMap<string | number, readonly Steps[]> {
+  const found = new Map<string | number, Steps[]>()
+  for (const steps of paths) {
+    const step = steps[depth]
+    if (step === undefined) continue
+    const same = found.get(step)
+    if (same === undefined) found.set(step, [steps])
+    else same.push(steps)
+  }
+  return found
+}
+
+function stepsOf(field: string): Steps[] {
+  const parsed = parseField(field)
+  return isFieldProblem(parsed) || parsed.root !== 'payload' ? [] : [parsed.path]
+}
+
+const pointerStep = (step: string | number): string =>
+  `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`

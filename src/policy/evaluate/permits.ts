@@ -1,0 +1,55 @@
+import { refuse } from './evaluate.ts'
+import type { AgentEntry, Call, Directory, Outcome, ToolContract } from './snapshot.ts'
+import { compileGlob, showHidden } from '../language/text.ts'
+
+/** Which agent may use which tool, by the directory of one bundle. */
+export interface Permits {
+  /** False for a tool without a contract. */
+  mayUse(agent: AgentEntry, tool: string): boolean
+  /** The outcome for a caller who is not in the directory or may not use the tool; undefined when rules decide. */
+  refusalOf(call: Call): Outcome | undefined
+}
+
+export function createPermits(directory: Directory, contracts: ReadonlyMap<string, ToolContract>): Permits {
+  const known = new Map<AgentEntry, ReadonlySet<string>>()
+  const toolsOf = (agent: AgentEntry): ReadonlySet<string> => {
+    const tools = known.get(agent) ?? permitted(agent, contracts)
+    known.set(agent, tools)
+    return tools
+  }
+  return {
+    mayUse: (agent, tool) => toolsOf(agent).has(tool),
+    refusalOf(call) {
+      const tenant = directory.tenants.get(call.tenant)
+      if (!tenant)
+        return refuseCaller(
+          call,
+          'unknown_tenant',
+          `Tenant ${shownName(call.tenant)} is not in the directory.`,
+        )
+      const agent = tenant.agents.get(call.agent)
+      if (!agent)
+        return refuseCaller(call, 'unknown_agent', `Agent ${shownName(call.agent)} is not in the directory.`)
+      const contract = contracts.get(call.tool)
+      if (!contract || toolsOf(agent).has(call.tool)) return undefined
+      const message = `Agent ${call.agent} is not permitted to use ${call.tool}.`
+      return refuse(call, { by: 'tool_not_permitted', message, baseline: contract.risk })
+    },
+  }
+}
+
+/** Matched once per agent and bundle. */
+function permitted(agent: AgentEntry, contracts: ReadonlyMap<string, ToolContract>): ReadonlySet<string> {
+  const globs = agent.tools.map(compileGlob)
+  return new Set([...contracts.keys()].filter((tool) => globs.some((matches) => matches(tool))))
+}
+
+function refuseCaller(call: Call, by: string, message: string): Outcome {
+  return refuse(call, { by, message, baseline: 'low' })
+}
+
+const MAX_SHOWN_NAME = 128
+
+export function shownName(name: string): string {
+  return showHidden(name.slice(0, MAX_SHOWN_NAME))
+}

@@ -1,0 +1,105 @@
+import { truthOfLeaf, type ConditionNode, type LeafNode } from './conditions.ts'
+import { and, FALSE, not, or, TRUE, type Truth } from '../language/truth.ts'
+import type { Facts } from '../language/facts.ts'
+import type { CompiledRule, Hit } from './run.ts'
+
+/**
+ * The rules of one verdict of one tool, in one flat list of numbers. A bundle of ten thousand rules does not fit into a processor's cache,
+ * so a decision costs what it has to fetch from far away: of a rule that does not fire this is all, about twenty bytes, and its tests
+ * are shared with every rule that asks the same.
+ *
+ *   rule      := UNTIL_NEVER | UNTIL_SOMETIME, position behind the rule, node
+ *   node      := number of a leaf | NOT node | (ALL | ANY), position behind the node, node*
+ */
+export interface Plan {
+  readonly words: Int32Array
+  readonly rules: readonly CompiledRule[]
+  /** Of the whole bundle, by number. */
+  readonly leaves: readonly LeafNode[]
+}
+
+const NOT = -1
+const ALL = -2
+const ANY = -3
+const UNTIL_NEVER = 0
+const UNTIL_SOMETIME = 1
+
+export function createPlan(rules: readonly CompiledRule[], leaves: readonly LeafNode[]): Plan {
+  const words: number[] = []
+  for (const rule of rules) {
+    words.push(rule.untilMs === undefined ? UNTIL_NEVER : UNTIL_SOMETIME)
+    closed(words, () => writeNode(words, rule.condition))
+  }
+  return { words: Int32Array.from(words), rules, leaves }
+}
+
+function writeNode(words: number[], node: ConditionNode): void {
+  if (node.kind === 'leaf') {
+    words.push(node.number)
+  } else if (node.kind === 'not') {
+    words.push(NOT)
+    writeNode(words, node.item)
+  } else {
+    words.push(node.kind === 'all' ? ALL : ANY)
+    closed(words, () => node.items.forEach((item) => writeNode(words, item)))
+  }
+}
+
+/** Writes the position behind what `write` writes in front of it. */
+function closed(words: number[], write: () => void): void {
+  const at = words.push(0) - 1
+  write()
+  words[at] = words.length
+}
+
+/** Records every rule that fires, shadow rules too; true when an enforced one did. Allow needs TRUE; review and reject fire unless FALSE. */
+export function recordHits(plan: Plan, run: Facts & { readonly hits: Hit[] }): boolean {
+  const { words, rules } = plan
+  let hit = false
+  let number = 0
+  for (let at = 0; at < words.length; number++) {
+    const behind = words[at + 1] as number
+    const timed = words[at] === UNTIL_SOMETIME
+    const truth =
+      timed && isOver(rules[number] as CompiledRule, run.call.at) ? FALSE : truthAt(plan, at + 2, run)
+    at = behind
+    if (truth === FALSE) continue
+    const rule = rules[number] as CompiledRule
+    if (truth !== TRUE && rule.verdict === 'allow') continue
+    run.hits.push(truth === TRUE ? rule.onTrue : rule.onUnknown)
+    if (rule.enforced) hit = true
+  }
+  return hit
+}
+
+/** True past `until`, and for an instant that is no number. */
+export function isOver({ untilMs }: Pick<CompiledRule, 'untilMs'>, at: number): boolean {
+  return untilMs !== undefined && !(at < untilMs)
+}
+
+function truthAt(plan: Plan, at: number, facts: Facts): Truth {
+  const word = plan.words[at] as number
+  if (word >= 0) return truthOfLeaf(plan.leaves[word] as LeafNode, facts)
+  if (word === NOT) return not(truthAt(plan, at + 1, facts))
+  return joined(plan, at, facts)
+}
+
+/** `and` or `or` over the nodes inside; asks no further than the first that settles it. */
+function joined(plan: Plan, start: number, facts: Facts): Truth {
+  const isAll = plan.words[start] === ALL
+  const end = plan.words[start + 1] as number
+  const settled = isAll ? FALSE : TRUE
+  let truth: Truth = isAll ? TRUE : FALSE
+  for (let at = start + 2; at < end; at = behindNode(plan, at)) {
+    const next = truthAt(plan, at, facts)
+    truth = isAll ? and(truth, next) : or(truth, next)
+    if (truth === settled) break
+  }
+  return truth
+}
+
+function behindNode({ words }: Plan, start: number): number {
+  let at = start
+  while (words[at] === NOT) at++
+  return (words[at] as number) >= 0 ? at + 1 : (words[at + 1] as number)
+}

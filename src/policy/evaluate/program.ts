@@ -1,0 +1,189 @@
+import { strictest, type Verdict } from '../../domain/decision.ts'
+import {
+  createConditionCompiler,
+  remember,
+  type ConditionCompiler,
+  type ConditionContext,
+  type LeafNode,
+} from './conditions.ts'
+import { createVerdictEngines, type RunEngine, type VerdictEngines } from './engine.ts'
+import type { FieldIr, FieldRoot, NodeIr, RuleFileIr, RuleIr, TestIr } from '../language/rule.ts'
+import { compileLimit } from '../language/limits.ts'
+import { createPlan, recordHits, type Plan } from './plan.ts'
+import { compileFieldRead } from '../language/field-reader.ts'
+import type { Facts } from '../language/facts.ts'
+import type { CompiledLimit, CompiledRule, Hit, Run } from './run.ts'
+import { isSensitive } from '../language/sensitive.ts'
+import type { FieldRead, HistoryNeeds, ToolContract } from './snapshot.ts'
+
+/** Everything one tool needs to decide a call: compiled once, on its first use. */
+export interface Program {
+  readonly tool: ToolContract
+  /** In id order. */
+  readonly rules: readonly CompiledRule[]
+  readonly limits: readonly CompiledLimit[]
+  /** Every field that rules and limits read, by name. */
+  readonly fields: ReadonlyMap<string, FieldIr>
+  readonly plans: Readonly<Record<Verdict, Plan>>
+  readonly runEngine: RunEngine
+  /** One per field its rules and limits read, in code unit order. */
+  readonly reads: readonly ((facts: Facts) => FieldRead)[]
+  readonly history: HistoryNeeds
+}
+
+/** What the programs of one bundle share. */
+export interface ProgramParts {
+  readonly conditions: ConditionCompiler
+  readonly engines: VerdictEngines
+  /** By field and sensitivity: tools that read the same field share how it is recorded. */
+  readonly reads: Map<string, (facts: Facts) => FieldRead>
+}
+
+export function createProgramParts(): ProgramParts {
+  return { conditions: createConditionCompiler(), engines: createVerdictEngines(), reads: new Map() }
+}
+
+/** Compiles the rules of every file that applies to a tool. */
+export function compileProgram(
+  tool: ToolContract,
+  files: readonly RuleFileIr[],
+  parts: ProgramParts,
+): Program {
+  const rules = files.flatMap((file) => compileFile(tool, file, parts.conditions)).sort(byId)
+  const limits = files.flatMap((file) => compileLimits(tool, file, parts.conditions))
+  const fields = fieldsOf(rules, limits)
+  const { leaves } = parts.conditions
+  const planOf = (verdict: Verdict): Plan =>
+    createPlan(
+      rules.filter((rule) => rule.verdict === verdict),
+      leaves,
+    )
+  const present = new Set(rules.map((rule) => rule.verdict))
+  return {
+    tool,
+    rules,
+    limits,
+    fields,
+    plans: { allow: planOf('allow'), review: planOf('review'), reject: planOf('reject') },
+    runEngine: parts.engines.of(present),
+    reads: compileReads(tool, fields, parts.reads),
+    history: {
+      task: reads(fields, 'task.tools', 'task.labels'),
+      agent: reads(fields, 'agent.tools', 'agent.labels'),
+    },
+  }
+}
+
+function compileFile(tool: ToolContract, file: RuleFileIr, conditions: ConditionCompiler): CompiledRule[] {
+  const context = contextOf(tool, file)
+  return file.rules.map((ir) => compileRule(ir, file, conditions.compile(context, ir.when, ir.unless)))
+}
+
+function compileLimits(
+  tool: ToolContract,
+  file: RuleFileIr,
+  conditions: ConditionCompiler,
+): readonly CompiledLimit[] {
+  const context = contextOf(tool, file)
+  const leafOf = (field: FieldIr | undefined, test: TestIr): LeafNode | undefined =>
+    field && conditions.leaf(context, field, test)
+  return file.limits.map((ir) =>
+    compileLimit(ir, file, {
+      sum: leafOf(ir.sum, { op: 'at_least', value: 0 }),
+      per: leafOf(typeof ir.per === 'string' ? undefined : ir.per, { op: 'is', values: [] }),
+    }),
+  )
+}
+
+function contextOf(tool: ToolContract, file: RuleFileIr): ConditionContext {
+  return { tool, missingMeans: new Map(file.missingMeans.map((means) => [means.field, means])) }
+}
+
+function compileRule(ir: RuleIr, file: RuleFileIr, condition: CompiledRule['condition']): CompiledRule {
+  const { id, verdict, mode, reason, line } = ir
+  const facts = { id, verdict, mode, reason, file: file.path, line }
+  const hits: { onTrue: Hit | undefined; onUnknown: Hit | undefined } = {
+    onTrue: undefined,
+    onUnknown: undefined,
+  }
+  const rule = Object.assign(hits, {
+    verdict,
+    enforced: mode === 'enforced',
+    covers: !(file.catchAll && verdict === 'review'),
+    risk: ir.risk,
+    reviewers: ir.reviewers,
+    untilMs: ir.untilMs,
+    condition,
+    ir,
+    file,
+  }) as CompiledRule
+  hits.onTrue = { rule, fired: { ...facts, unknown: false } }
+  hits.onUnknown = { rule, fired: { ...facts, unknown: true } }
+  return rule
+}
+
+/** A fresh evaluation of one call by a program. */
+export function createRun(program: Program, facts: Omit<Facts, 'tool'>): Run {
+  const { call, clock } = facts
+  const hits: Hit[] = []
+  const run: Run = {
+    call,
+    clock,
+    tool: program.tool,
+    hits,
+    fire: (verdict) => recordHits(program.plans[verdict], run),
+  }
+  return run
+}
+
+/** The strictest verdict among recorded enforced hits: what the engine's events must agree with. */
+export function strictestHit(hits: readonly Hit[]): Verdict | undefined {
+  let found: Verdict | undefined
+  for (const { rule } of hits) {
+    if (rule.enforced) found = found === undefined ? rule.verdict : strictest(found, rule.verdict)
+  }
+  return found
+}
+
+function fieldsOf(
+  rules: readonly CompiledRule[],
+  limits: readonly CompiledLimit[],
+): ReadonlyMap<string, FieldIr> {
+  const fields = new Map<string, FieldIr>()
+  for (const { ir } of rules) {
+    if (ir.when) collectFields(ir.when, fields)
+    if (ir.unless) collectFields(ir.unless, fields)
+  }
+  for (const { sum, per } of limits) {
+    if (sum) fields.set(sum.field.name, sum.field)
+    if (per) fields.set(per.field.name, per.field)
+  }
+  return fields
+}
+
+function reads(fields: ReadonlyMap<string, FieldIr>, ...roots: readonly FieldRoot[]): boolean {
+  return [...fields.values()].some((field) => roots.includes(field.root))
+}
+
+function compileReads(
+  tool: ToolContract,
+  fields: ReadonlyMap<string, FieldIr>,
+  shared: ProgramParts['reads'],
+): readonly ((facts: Facts) => FieldRead)[] {
+  return [...fields.values()]
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map((field) => {
+      const sensitive = isSensitive(tool.sensitive, field.name)
+      return remember(shared, `${sensitive} ${field.name}`, () => compileFieldRead(field, sensitive))
+    })
+}
+
+function collectFields(node: NodeIr, found: Map<string, FieldIr>): void {
+  if (node.kind === 'leaf') found.set(node.field.name, node.field)
+  else if (node.kind === 'not') collectFields(node.item, found)
+  else for (const item of node.items) collectFields(item, found)
+}
+
+function byId(a: CompiledRule, b: CompiledRule): number {
+  return a.ir.id < b.ir.id ? -1 : a.ir.id > b.ir.id ? 1 : 0
+}

@@ -1,0 +1,63 @@
+import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
+import type { ConditionNode, LeafNode } from './conditions.ts'
+import type { EngineCall } from './engine.ts'
+import type { Facts } from '../language/facts.ts'
+import type { LimitIr, RuleFileIr, RuleIr } from '../language/rule.ts'
+import type { Truth } from '../language/truth.ts'
+import type { FieldRead, FiredRule } from './snapshot.ts'
+
+/** One evaluation: the facts, and what fired. A fresh object for each call. */
+export interface Run extends Facts, EngineCall {
+  readonly hits: Hit[]
+}
+
+/** A rule or a limit that fired. Prepared once per rule, so that a run allocates nothing for it. */
+export interface Hit {
+  readonly rule: CompiledRule | CompiledLimit
+  readonly fired: FiredRule
+}
+
+/** What a decision needs of a rule or a limit that fired. */
+interface Voice {
+  readonly verdict: Verdict
+  readonly enforced: boolean
+  /** Firing on true it is a match: anything but a review rule of a `tools: ['*']` file. */
+  readonly covers: boolean
+  readonly risk: Risk | undefined
+  readonly reviewers: ReviewRequirement | undefined
+  readonly onTrue: Hit
+  readonly onUnknown: Hit
+}
+
+export interface CompiledLimit extends Voice {
+  readonly condition: undefined
+  readonly ir: LimitIr
+  /** Absent for a count of calls. */
+  readonly sum: LeafNode | undefined
+  /** Absent when the limit is per agent, tenant or task. */
+  readonly per: LeafNode | undefined
+}
+
+export interface CompiledRule extends Voice {
+  /** ms since 1970. */
+  readonly untilMs: number | undefined
+  readonly condition: ConditionNode
+  readonly ir: RuleIr
+  readonly file: RuleFileIr
+}
+
+/** How a condition came to its answer. */
+export type Trace =
+  | { readonly kind: 'all' | 'any' | 'not'; readonly truth: Truth; readonly items: readonly Trace[] }
+  | LeafTrace
+
+export interface LeafTrace {
+  readonly kind: 'leaf'
+  readonly truth: Truth
+  /** As written, with its function: `domain(payload.to)`. */
+  readonly field: string
+  readonly test: string
+  readonly read: FieldRead
+  /** Why it could not be checked: `missing`, `not a number`. Never a value. */
+  readonly problem?: string
+}

@@ -1,0 +1,29 @@
+import { NOTHING, truthOfLeaf, valueOfLeaf, type ConditionNode, type LeafNode } from './conditions.ts'
+import { describeTest, describeUnknown } from '../language/words.ts'
+import { fieldText } from '../language/fields.ts'
+import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
+import { compileFieldRead } from '../language/field-reader.ts'
+import type { Facts } from '../language/facts.ts'
+import type { LeafTrace, Trace } from './run.ts'
+import { isSensitive } from '../language/sensitive.ts'
+
+/** How a condition came to its answer. Every part is evaluated, also those a decision would not have asked. */
+export function traceNode(node: ConditionNode, facts: Facts): Trace {
+  if (node.kind === 'leaf') return traceLeaf(node, facts)
+  if (node.kind === 'not') {
+    const item = traceNode(node.item, facts)
+    return { kind: 'not', truth: not(item.truth), items: [item] }
+  }
+  const items = node.items.map((item) => traceNode(item, facts))
+  const [join, empty] = node.kind === 'all' ? ([and, TRUE] as const) : ([or, FALSE] as const)
+  return { kind: node.kind, truth: items.map((item) => item.truth).reduce<Truth>(join, empty), items }
+}
+
+function traceLeaf(leaf: LeafNode, facts: Facts): LeafTrace {
+  const { field, test } = leaf
+  const value = valueOfLeaf(leaf, facts)
+  const truth = truthOfLeaf(leaf, facts)
+  const read = compileFieldRead(field, isSensitive(facts.tool.sensitive, field.name))(facts)
+  const trace = { kind: 'leaf', truth, field: fieldText(field), test: describeTest(test), read } as const
+  return truth === UNKNOWN && value !== NOTHING ? { ...trace, problem: describeUnknown(test, value) } : trace
+}

@@ -1,0 +1,50 @@
+import { MISSING, UNREADABLE, walk, type Reading } from './fields.ts'
+import type { FieldIr, FieldRoot } from './rule.ts'
+import type { Facts } from './facts.ts'
+import type { FieldRead } from '../evaluate/snapshot.ts'
+
+/** Reads one field of a call. */
+export type Read = (facts: Facts) => Reading
+
+/** The field as the call has it. Trusted facts come from the call's own members, never from the payload. */
+export function compileRead(field: FieldIr): Read {
+  return field.root === 'payload' ? compilePayloadRead(field.path) : FACTS[field.root]
+}
+
+const FACTS: Readonly<Record<Exclude<FieldRoot, 'payload'>, Read>> = {
+  'agent.id': ({ call }) => call.agent,
+  'agent.tenant': ({ call }) => call.tenant,
+  'tool.name': ({ tool }) => tool.name,
+  'tool.labels': ({ tool }) => tool.labels,
+  'tool.reversibility': ({ tool }) => tool.reversibility ?? MISSING,
+  'task.workflow': ({ call }) => call.workflow ?? MISSING,
+  'task.label': ({ call }) => call.label ?? MISSING,
+  'task.subject': ({ call }) => call.subject ?? MISSING,
+  // Without the history a rule about it cannot be checked; an empty one is `[]`.
+  'agent.tools': ({ call }) => call.history?.agentTools ?? UNREADABLE,
+  'agent.labels': ({ call }) => call.history?.agentLabels ?? UNREADABLE,
+  'task.tools': ({ call }) => call.history?.taskTools ?? UNREADABLE,
+  'task.labels': ({ call }) => call.history?.taskLabels ?? UNREADABLE,
+  'time.weekday': ({ call, clock }) => clock(call.at).weekday,
+  'time.hour': ({ call, clock }) => clock(call.at).hour,
+}
+
+function compilePayloadRead(path: readonly (string | number)[]): Read {
+  const [first] = path
+  if (path.length !== 1 || typeof first !== 'string') return ({ call }) => walk(call.payload, path)
+  return ({ call: { payload } }) => {
+    const value = Object.hasOwn(payload, first) ? payload[first] : undefined
+    return value === undefined ? MISSING : value === null ? UNREADABLE : value
+  }
+}
+
+/** The field as it is recorded with a decision. What is there and unreadable is recorded as null: it reads the same again. */
+export function compileFieldRead(field: FieldIr, sensitive: boolean): (facts: Facts) => FieldRead {
+  const read = compileRead(field)
+  const missing: FieldRead = { field: field.name, state: 'missing', sensitive }
+  return (facts) => {
+    const value = read(facts)
+    if (value === MISSING) return missing
+    return { field: field.name, state: 'value', value: value === UNREADABLE ? null : value, sensitive }
+  }
+}

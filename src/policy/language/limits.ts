@@ -1,0 +1,147 @@
+import { canonicalJson, sha256 } from '../../domain/digest.ts'
+import { toNfc } from '../../domain/normal-form.ts'
+import { NOTHING, valueOfLeaf, type LeafNode } from '../evaluate/conditions.ts'
+import { fieldText, MISSING } from './fields.ts'
+import type { Applied } from './functions.ts'
+import type { LimitIr, RuleFileIr } from './rule.ts'
+import type { Facts } from './facts.ts'
+import type { CompiledLimit, Hit, Run } from '../evaluate/run.ts'
+import { isSensitive } from './sensitive.ts'
+import type { Call, LimitUse, Outcome } from '../evaluate/snapshot.ts'
+
+/** The leaves that read what a limit counts and by what it counts. */
+export interface LimitLeaves {
+  readonly sum: LeafNode | undefined
+  readonly per: LeafNode | undefined
+}
+
+export function compileLimit(ir: LimitIr, file: RuleFileIr, { sum, per }: LimitLeaves): CompiledLimit {
+  const { id, verdict, mode, reason, line } = ir
+  const facts = { id, verdict, mode, reason, file: file.path, line }
+  const hits: { onTrue: Hit | undefined; onUnknown: Hit | undefined } = {
+    onTrue: undefined,
+    onUnknown: undefined,
+  }
+  const enforced = mode === 'enforced'
+  // A limit is no match: it never covers a call.
+  const voice = {
+    verdict,
+    enforced,
+    covers: false,
+    risk: ir.risk,
+    reviewers: undefined,
+    condition: undefined,
+  }
+  const limit = Object.assign(hits, { ...voice, ir, sum, per }) as CompiledLimit
+  hits.onTrue = { rule: limit, fired: { ...facts, unknown: false } }
+  hits.onUnknown = { rule: limit, fired: { ...facts, unknown: true } }
+  return limit
+}
+
+/**
+ * What the call would use of each limit; those that the caller has found without room, and those that cannot be measured, are recorded
+ * as hits. Reading the counters is not for policy: who decides guards them in the commit.
+ */
+export function useLimits(limits: readonly CompiledLimit[], run: Run): readonly LimitUse[] {
+  const uses: LimitUse[] = []
+  for (const limit of limits) {
+    const use = useOf(limit, run)
+    if (use === NOTHING) continue
+    if (use === undefined) {
+      run.hits.push(limit.onUnknown)
+    } else {
+      uses.push(use)
+      if (run.call.exceeded?.has(use.limit)) run.hits.push(limit.onTrue)
+    }
+  }
+  return uses
+}
+
+/** What the author wrote of a limit, for people. */
+export interface LimitFacts {
+  readonly id: string
+  readonly mode: 'enforced' | 'shadow'
+  /** `agent`, `tenant`, `task`, or a field. */
+  readonly per: string
+  readonly withinMs: number
+  readonly atMost: number
+  /** It adds up a sensitive field. */
+  readonly sensitive: boolean
+}
+
+/** `sensitive`: the fields that the contract of any tool under the limit calls so, because all of them are added up in one. */
+export function limitFacts(ir: LimitIr, sensitive: readonly string[]): LimitFacts {
+  const { id, mode, withinMs, atMost, per, sum } = ir
+  return {
+    id,
+    mode,
+    withinMs,
+    atMost,
+    per: typeof per === 'string' ? per : fieldText(per),
+    sensitive: isSumSensitive(sum, sensitive),
+  }
+}
+
+const isSumSensitive = (sum: LimitIr['sum'], sensitive: readonly string[]): boolean =>
+  sum !== undefined && isSensitive(sensitive, sum.name)
+
+/** Undefined when it cannot be measured; NOTHING when `missing_means` says that the call uses nothing. */
+function useOf(limit: CompiledLimit, facts: Facts): LimitUse | undefined | typeof NOTHING {
+  const { id, withinMs, atMost, mode } = limit.ir
+  const amount = limit.sum === undefined ? 1 : amountOf(valueOfLeaf(limit.sum, facts))
+  const scope = scopeOf(limit, facts)
+  if (amount === NOTHING || scope === NOTHING) return NOTHING
+  if (amount === undefined || scope === undefined) return undefined
+  const sensitive = isSumSensitive(limit.ir.sum, facts.tool.sensitive)
+  return { id, limit: `${id} ${scope}`, windowMs: withinMs, amount, atMost, mode, sensitive }
+}
+
+function amountOf(value: Applied | typeof NOTHING): number | undefined | typeof NOTHING {
+  if (value === NOTHING) return NOTHING
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+}
+
+/** Which counter of the limit the call goes to. A value is hashed: it may be long, and it may be sensitive. */
+function scopeOf({ ir, per }: CompiledLimit, facts: Facts): string | undefined | typeof NOTHING {
+  const { call } = facts
+  if (ir.per === 'tenant') return 'tenant'
+  if (ir.per === 'agent') return `agent ${call.agent}`
+  // The agent chooses the name of its task, and others may choose the same.
+  if (ir.per === 'task') return `task ${call.agent} ${call.task ?? ''}`
+  const value = per === undefined ? MISSING : valueOfLeaf(per, facts)
+  if (value === NOTHING) return NOTHING
+  const scalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+  if (!scalar) return undefined
+  // Two texts that a test takes for the same are the same to a limit; one that no test can compare has no counter.
+  const member = typeof value === 'string' ? toNfc(value) : value
+  return member === undefined ? undefined : sha256(canonicalJson([fieldText(ir.per), member]))
+}
+
+/**
+ * The call as it is decided when so much was charged to its limits before, by id, and nothing to the others: a call may be too much for a limit by
+ * itself. `outcome` is what comes of the call while all have room.
+ */
+export function callUnder(
+  call: Call,
+  { limits = [] }: Pick<Outcome, 'limits'>,
+  used: ReadonlyMap<string, number>,
+): Call {
+  const full = limits.filter(({ id, amount, atMost }) => (used.get(id) ?? 0) + amount > atMost)
+  return full.length === 0 ? call : { ...call, exceeded: new Set(full.map(({ limit }) => limit)) }
+}
+
+/** `could not check payload.amount: missing`: the fields that kept a limit from being measured. */
+export function unmeasured(
+  { ir, sum, per }: Pick<CompiledLimit, 'ir' | 'sum' | 'per'>,
+  facts: Facts,
+): readonly string[] {
+  return [sum, per].flatMap((leaf) => {
+    if (leaf === undefined) return []
+    const value = valueOfLeaf(leaf, facts)
+    const fits =
+      leaf === sum
+        ? amountOf(value) !== undefined
+        : scopeOf({ ir, per } as CompiledLimit, facts) !== undefined
+    return fits ? [] : [`${fieldText(leaf.field)}: ${value === MISSING ? 'missing' : 'unreadable'}`]
+  })
+}

@@ -1,0 +1,151 @@
+import { fieldText } from './fields.ts'
+import { applyFunction } from './functions.ts'
+import type { FieldIr, FieldRoot, FunctionName } from './rule.ts'
+import { literalValues, schemaValues } from '../schema/values.ts'
+import type { ToolContract } from '../evaluate/snapshot.ts'
+import { WEEKDAYS } from './time.ts'
+import {
+  ANY_READING,
+  ANY_TEXT,
+  hasReadable,
+  join,
+  NO_VALUES,
+  once,
+  type Lists,
+  type TextForm,
+  type Values,
+} from './possible.ts'
+
+/** What the fields of a bundle can hold, each looked up once per contract. */
+export interface FieldValues {
+  /** Before `missing_means` and defaults, after the function. Tools of one schema share what they answer for their payloads. */
+  of(tool: ToolContract, field: FieldIr): Values
+}
+
+export function createFieldValues(): FieldValues {
+  const bySchema = new Map<string, Map<string, Values>>()
+  const byTool = new WeakMap<ToolContract, ValuesOfTool>()
+
+  function valuesOfTool(tool: ToolContract): ValuesOfTool {
+    const schema = JSON.stringify(tool.inputSchema)
+    const payload = bySchema.get(schema) ?? new Map<string, Values>()
+    bySchema.set(schema, payload)
+    const made = { payload, facts: new Map<string, Values>() }
+    byTool.set(tool, made)
+    return made
+  }
+
+  return {
+    of(tool, field) {
+      const { payload, facts } = byTool.get(tool) ?? valuesOfTool(tool)
+      const known = field.root === 'payload' ? payload : facts
+      const key = field.fn === undefined ? field.name : fieldText(field)
+      const found = known.get(key)
+      if (found) return found
+      const values = valuesOf(tool, field)
+      known.set(key, values)
+      return values
+    },
+  }
+}
+
+interface ValuesOfTool {
+  readonly payload: Map<string, Values>
+  readonly facts: Map<string, Values>
+}
+
+function valuesOf(tool: ToolContract, field: FieldIr): Values {
+  const plain =
+    field.root === 'payload'
+      ? schemaValues(tool.inputSchema, field.path)
+      : (FACTS[field.root]?.(tool) ?? ANY_READING)
+  return field.fn === undefined ? plain : applied(field.fn, plain)
+}
+
+const SOME_TEXT: Values = { ...NO_VALUES, texts: ANY_TEXT }
+const PERHAPS_TEXT: Values = { ...SOME_TEXT, missing: true }
+const TEXT_LIST: Values = {
+  ...NO_VALUES,
+  lists: { min: 0, max: Number.POSITIVE_INFINITY, element: () => SOME_TEXT },
+}
+const HOURS = Array.from({ length: 24 }, (_, hour) => hour)
+
+/** The trusted facts. Of a fact that is not listed nothing is known. */
+const FACTS: Readonly<Partial<Record<FieldRoot, (tool: ToolContract) => Values>>> = {
+  'agent.id': () => SOME_TEXT,
+  'agent.tenant': () => SOME_TEXT,
+  'agent.tools': () => TEXT_LIST,
+  'agent.labels': () => TEXT_LIST,
+  'task.tools': () => TEXT_LIST,
+  'task.labels': () => TEXT_LIST,
+  'task.workflow': () => PERHAPS_TEXT,
+  'task.label': () => PERHAPS_TEXT,
+  'task.subject': () => PERHAPS_TEXT,
+  'tool.name': ({ name }) => literalValues([name]),
+  'tool.labels': ({ labels }) => literalValues([labels]),
+  'tool.reversibility': ({ reversibility }) =>
+    reversibility === undefined ? { ...NO_VALUES, missing: true } : literalValues([reversibility]),
+  'time.weekday': () => literalValues(WEEKDAYS),
+  'time.hour': () => literalValues(HOURS),
+}
+
+/** Whatever any contract lets a field hold. */
+export function unconstrained(fn: FunctionName | undefined): Values {
+  return fn === undefined ? ANY_READING : applied(fn, ANY_READING)
+}
+
+/** The same field, read through a function: texts change, everything else becomes unreadable. */
+function applied(fn: FunctionName, values: Values): Values {
+  const { missing, blocked, texts, lists } = values
+  const unreadable =
+    values.null ||
+    hasReadable({ ...values, lists: undefined }) ||
+    // How many verbs there are is then unknown, as if nothing could be read.
+    (fn === 'sql_verbs' && lists !== undefined && lists.max > 0)
+  const readable = texts === undefined ? NO_VALUES : fn === 'sql_verbs' ? verbs() : textsOf(FORMS[fn])
+  const ofList = lists && { ...NO_VALUES, lists: appliedList(fn, lists) }
+  return { ...(ofList ? join(readable, ofList) : readable), missing, blocked, null: unreadable }
+}
+
+function appliedList(fn: FunctionName, { min, max, element }: Lists): Lists {
+  if (fn !== 'sql_verbs') return { min, max, element: once(() => elementThrough(FORMS[fn], element())) }
+  const part = (): Values => ({ ...textsOf(FORMS.sql_verbs), null: true })
+  return { min: Math.min(min, 1), max: max === 0 ? 0 : Number.POSITIVE_INFINITY, element: part }
+}
+
+/** A list inside a list is not looked into. */
+function elementThrough(form: TextForm, element: Values): Values {
+  return { ...(element.texts === undefined ? NO_VALUES : textsOf(form)), null: true }
+}
+
+function verbs(): Values {
+  const lists = { min: 1, max: Number.POSITIVE_INFINITY, element: () => textsOf(FORMS.sql_verbs) }
+  return { ...NO_VALUES, lists }
+}
+
+function textsOf(form: TextForm): Values {
+  return { ...NO_VALUES, texts: { min: 1, max: Number.POSITIVE_INFINITY, forms: [form] } }
+}
+
+/** What a function can give, by giving it to itself again. */
+const FORMS: Readonly<Record<FunctionName, TextForm>> = {
+  domain: {
+    name: 'a domain in lower case',
+    fits: (text) => applyFunction('domain', `a@${text}`) === text,
+    lowerCase: true,
+  },
+  host: {
+    name: 'a host in lower case',
+    fits: (text) => applyFunction('host', `https://${text}/`) === text.replace(/\.$/, ''),
+    lowerCase: true,
+  },
+  path: {
+    name: 'an absolute path without a slash at its end',
+    fits: (text) => applyFunction('path', text) === text,
+  },
+  sql_verbs: {
+    name: 'one SQL verb in lower case',
+    fits: (text) => /^[a-z_][a-z0-9_]*$/.test(text),
+    lowerCase: true,
+  },
+}

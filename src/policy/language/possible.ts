@@ -1,0 +1,294 @@
+import { commonStep, isMultiple, nextMultiple } from '../schema/multiple.ts'
+
+/**
+ * What one part of a payload can be, as far as its contract says. Never too small: whatever a valid payload holds there is
+ * included, so "no value of this kind" is a fact. It may be too large, where a schema says more than is tracked here.
+ */
+export interface Values {
+  readonly missing: boolean
+  /** The path leads into something that has no such parts: a key of a list, a part of a text. */
+  readonly blocked: boolean
+  readonly null: boolean
+  readonly objects: boolean
+  readonly booleans: readonly boolean[]
+  readonly numbers: Numbers | undefined
+  readonly texts: Texts | undefined
+  readonly lists: Lists | undefined
+}
+
+export interface Numbers {
+  /** Absent when the numbers cannot be counted out. */
+  readonly among?: readonly number[]
+  readonly integer: boolean
+  /** All are multiples of it. */
+  readonly step?: number
+  readonly min: number
+  readonly minOpen: boolean
+  readonly max: number
+  readonly maxOpen: boolean
+}
+
+export interface Texts {
+  readonly among?: readonly string[]
+  /** In characters (code points). */
+  readonly min: number
+  readonly max: number
+  /** All must hold. */
+  readonly forms: readonly TextForm[]
+}
+
+/** A pattern, a format, or what a function gives. */
+export interface TextForm {
+  /** Completes "is not": `a valid email`. */
+  readonly name: string
+  /** No capital letter stands anywhere in it. */
+  readonly lowerCase?: true
+  fits(text: string): boolean
+}
+
+export interface Lists {
+  readonly min: number
+  readonly max: number
+  /** Asked for late: a schema may contain itself. */
+  readonly element: () => Values
+}
+
+export const ANY_NUMBER: Numbers = {
+  integer: false,
+  min: Number.NEGATIVE_INFINITY,
+  minOpen: false,
+  max: Number.POSITIVE_INFINITY,
+  maxOpen: false,
+}
+export const ANY_TEXT: Texts = { min: 0, max: Number.POSITIVE_INFINITY, forms: [] }
+
+export const NO_VALUES: Values = {
+  missing: false,
+  blocked: false,
+  null: false,
+  objects: false,
+  booleans: [],
+  numbers: undefined,
+  texts: undefined,
+  lists: undefined,
+}
+/** Every JSON value. */
+export const ANY_VALUE: Values = {
+  ...NO_VALUES,
+  null: true,
+  objects: true,
+  booleans: [true, false],
+  numbers: ANY_NUMBER,
+  texts: ANY_TEXT,
+  lists: { min: 0, max: Number.POSITIVE_INFINITY, element: () => ANY_VALUE },
+}
+/** Whatever a path below an unknown value can lead to. */
+export const ANY_READING: Values = { ...ANY_VALUE, missing: true, blocked: true }
+
+/** Can anything be there at all? */
+export function canBePresent(values: Values): boolean {
+  return values.null || hasReadable(values)
+}
+
+/** Can there be a value that a test reads? `null` is none. */
+export function hasReadable({ objects, booleans, numbers, texts, lists }: Values): boolean {
+  return objects || booleans.length > 0 || numbers !== undefined || texts !== undefined || lists !== undefined
+}
+
+/** What is in both. */
+export function meet(a: Values, b: Values): Values {
+  return {
+    missing: a.missing && b.missing,
+    blocked: a.blocked && b.blocked,
+    null: a.null && b.null,
+    objects: a.objects && b.objects,
+    booleans: a.booleans.filter((value) => b.booleans.includes(value)),
+    numbers: a.numbers && b.numbers && meetNumbers(a.numbers, b.numbers),
+    texts: a.texts && b.texts && meetTexts(a.texts, b.texts),
+    lists: a.lists && b.lists && meetLists(a.lists, b.lists),
+  }
+}
+
+/** What is in either. */
+export function join(a: Values, b: Values): Values {
+  return {
+    missing: a.missing || b.missing,
+    blocked: a.blocked || b.blocked,
+    null: a.null || b.null,
+    objects: a.objects || b.objects,
+    booleans: [...new Set([...a.booleans, ...b.booleans])],
+    numbers: either(a.numbers, b.numbers, joinNumbers),
+    texts: either(a.texts, b.texts, joinTexts),
+    lists: either(a.lists, b.lists, joinLists),
+  }
+}
+
+function either<T>(a: T | undefined, b: T | undefined, joined: (a: T, b: T) => T): T | undefined {
+  return a !== undefined && b !== undefined ? joined(a, b) : (a ?? b)
+}
+
+function meetNumbers(a: Numbers, b: Numbers): Numbers | undefined {
+  const bounds = {
+    integer: a.integer || b.integer,
+    ...withStep(either(a.step, b.step, (one, other) => commonStep(one, other) ?? one)),
+    ...tighterMin(a, b),
+    ...tighterMax(a, b),
+  }
+  const all = a.among ?? b.among
+  if (all === undefined) return isEmptyRange(bounds) ? undefined : bounds
+  const among = all.filter((value) => inRange(bounds, value) && (b.among?.includes(value) ?? true))
+  return among.length === 0 ? undefined : numbersAmong(among)
+}
+
+function tighterMin(a: Numbers, b: Numbers): Pick<Numbers, 'min' | 'minOpen'> {
+  const from = a.min > b.min || (a.min === b.min && a.minOpen) ? a : b
+  return { min: from.min, minOpen: from.minOpen }
+}
+
+function tighterMax(a: Numbers, b: Numbers): Pick<Numbers, 'max' | 'maxOpen'> {
+  const to = a.max < b.max || (a.max === b.max && a.maxOpen) ? a : b
+  return { max: to.max, maxOpen: to.maxOpen }
+}
+
+function withStep(step: number | undefined): Pick<Numbers, 'step'> {
+  return step === undefined ? {} : { step }
+}
+
+/** True for a number within bounds and of the right step, `among` aside. */
+export function inRange(numbers: Numbers, value: number): boolean {
+  if (numbers.integer && !Number.isInteger(value)) return false
+  return isWithin(numbers, value) && (numbers.step === undefined || isMultiple(value, numbers.step))
+}
+
+function isWithin({ min, minOpen, max, maxOpen }: Numbers, value: number): boolean {
+  return (minOpen ? value > min : value >= min) && (maxOpen ? value < max : value <= max)
+}
+
+function isEmptyRange(range: Numbers): boolean {
+  const { min, minOpen, max, maxOpen } = range
+  if (min > max || (min === max && (minOpen || maxOpen))) return true
+  if (!Number.isFinite(min) || !Number.isFinite(max) || inRange(range, min)) return false
+  const step = stepOf(range)
+  const first = step === undefined ? undefined : nextMultiple(step, min)
+  return first !== undefined && !isWithin(range, first)
+}
+
+/** What all of them are multiples of, whole numbers of 1. */
+function stepOf({ integer, step }: Numbers): number | undefined {
+  if (!integer) return step
+  return step === undefined ? 1 : (commonStep(step, 1) ?? step)
+}
+
+/**
+ * One of them between two others, neither included; undefined when there is none for certain. `low` and `high` are nowhere inside of the
+ * bounds but at them. Where doubles lie too far apart for their step, a number that may not fit.
+ */
+export function numberBetween(numbers: Numbers, low: number, high: number): number | undefined {
+  if (low < numbers.min || high > numbers.max) return undefined
+  const step = stepOf(numbers)
+  const next = step === undefined ? undefined : multipleBetween(step, low, high)
+  const found = next ?? middle(low, high)
+  return found > low && found < high ? found : undefined
+}
+
+function multipleBetween(step: number, low: number, high: number): number | undefined {
+  if (Number.isFinite(low)) return nextMultiple(step, low)
+  const below = nextMultiple(step, -high)
+  return below === undefined ? undefined : -below
+}
+
+/** Half way; beyond the last number the next whole one, or the largest of all. */
+function middle(low: number, high: number): number {
+  if (Number.isFinite(low) && Number.isFinite(high)) return low / 2 + high / 2
+  if (Number.isFinite(low)) return Math.floor(low) + 1 > low ? Math.floor(low) + 1 : Number.MAX_VALUE
+  return Math.ceil(high) - 1 < high ? Math.ceil(high) - 1 : -Number.MAX_VALUE
+}
+
+/** Exactly these. Not for an empty list. */
+export function numbersAmong(among: readonly number[]): Numbers {
+  return {
+    among: [...new Set(among)],
+    integer: among.every(Number.isInteger),
+    min: Math.min(...among),
+    minOpen: false,
+    max: Math.max(...among),
+    maxOpen: false,
+  }
+}
+
+function joinNumbers(a: Numbers, b: Numbers): Numbers {
+  if (a.among && b.among) return numbersAmong([...a.among, ...b.among])
+  const low = a.min < b.min || (a.min === b.min && !a.minOpen) ? a : b
+  const high = a.max > b.max || (a.max === b.max && !a.maxOpen) ? a : b
+  return {
+    integer: a.integer && b.integer,
+    ...withStep(
+      [a.step, b.step].find((step) => step !== undefined && areMultiples(a, step) && areMultiples(b, step)),
+    ),
+    min: low.min,
+    minOpen: low.minOpen,
+    max: high.max,
+    maxOpen: high.maxOpen,
+  }
+}
+
+function areMultiples(numbers: Numbers, step: number): boolean {
+  if (numbers.among) return numbers.among.every((value) => isMultiple(value, step))
+  const own = stepOf(numbers)
+  return own !== undefined && isMultiple(own, step)
+}
+
+function meetTexts(a: Texts, b: Texts): Texts | undefined {
+  const open = {
+    min: Math.max(a.min, b.min),
+    max: Math.min(a.max, b.max),
+    forms: [...new Set([...a.forms, ...b.forms])],
+  }
+  const all = a.among ?? b.among
+  if (all === undefined) return open.min > open.max ? undefined : open
+  const among = all.filter(
+    (text) =>
+      fitsLength(open, text) &&
+      open.forms.every((form) => form.fits(text)) &&
+      (b.among?.includes(text) ?? true),
+  )
+  return among.length === 0 ? undefined : { ...open, among }
+}
+
+export function fitsLength({ min, max }: Pick<Texts, 'min' | 'max'>, text: string): boolean {
+  const length = lengthOf(text)
+  return length >= min && length <= max
+}
+
+/** In code points, as JSON Schema counts. */
+export function lengthOf(text: string): number {
+  return Array.from(text).length
+}
+
+function joinTexts(a: Texts, b: Texts): Texts {
+  const open = {
+    min: Math.min(a.min, b.min),
+    max: Math.max(a.max, b.max),
+    forms: a.forms.filter((form) => b.forms.includes(form)),
+  }
+  return a.among && b.among ? { ...open, among: [...new Set([...a.among, ...b.among])] } : open
+}
+
+function meetLists(a: Lists, b: Lists): Lists | undefined {
+  const [min, max] = [Math.max(a.min, b.min), Math.min(a.max, b.max)]
+  return min > max ? undefined : { min, max, element: once(() => meet(a.element(), b.element())) }
+}
+
+function joinLists(a: Lists, b: Lists): Lists {
+  return {
+    min: Math.min(a.min, b.min),
+    max: Math.max(a.max, b.max),
+    element: once(() => join(a.element(), b.element())),
+  }
+}
+
+/** What `make` makes, made when it is first asked for. */
+export function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => (made ??= { value: make() }).value
+}

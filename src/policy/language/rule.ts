@@ -1,0 +1,132 @@
+import type { JsonValue } from '../../contract/json.ts'
+import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
+import type { BundleFile, Directory, ToolContract } from '../evaluate/snapshot.ts'
+import type { Diagnostic } from '../report/diagnostics.ts'
+
+/**
+ * A checked bundle as plain data: what the child process hands to the gateway, which builds closures and engines
+ * from it. Everything here survives a structured clone.
+ */
+export interface BundleIr {
+  readonly head: BundleHead
+  readonly tools: readonly ToolIr[]
+  readonly ruleFiles: readonly RuleFileIr[]
+}
+
+export interface BundleHead {
+  readonly revision: string
+  readonly commit?: string
+  readonly files: readonly BundleFile[]
+  /** Rules and limits. */
+  readonly ruleCount: number
+  readonly diagnostics: readonly Diagnostic[]
+  readonly directory: Directory
+  readonly routing: RoutingIr
+}
+
+export interface RoutingIr {
+  readonly unmatched: 'review' | 'reject'
+  readonly allowUpTo: Risk
+  /** An IANA time zone. */
+  readonly timezone: string
+  readonly levels: Readonly<Record<Risk, ReviewRequirement>>
+}
+
+export interface ToolIr {
+  readonly contract: ToolContract
+  /** Indexes into `ruleFiles`, ascending. */
+  readonly ruleFiles: readonly number[]
+}
+
+export interface RuleFileIr {
+  readonly path: string
+  readonly owner?: string
+  /** True for a `tools: ['*']` file: its review rules are no match (section 4). */
+  readonly catchAll: boolean
+  readonly missingMeans: readonly MissingMeans[]
+  readonly rules: readonly RuleIr[]
+  readonly limits: readonly LimitIr[]
+}
+
+export interface MissingMeans {
+  readonly field: string
+  /** Absent for `nothing`. */
+  readonly value?: JsonValue
+}
+
+export interface RuleIr {
+  readonly id: string
+  readonly verdict: Verdict
+  readonly reason: string
+  readonly mode: 'enforced' | 'shadow'
+  readonly line: number
+  readonly when?: NodeIr
+  readonly unless?: NodeIr
+  readonly risk?: Risk
+  readonly reviewers?: ReviewRequirement
+  /** ms since 1970; the rule holds before it. */
+  readonly untilMs?: number
+}
+
+/** How much of something, over what time, by whom. */
+export interface LimitIr {
+  readonly id: string
+  readonly verdict: 'review' | 'reject'
+  readonly reason: string
+  readonly mode: 'enforced' | 'shadow'
+  readonly line: number
+  readonly risk?: Risk
+  /** Absent for `count: calls`. */
+  readonly sum?: FieldIr
+  /** An integer. */
+  readonly atMost: number
+  readonly withinMs: number
+  readonly per: 'agent' | 'tenant' | 'task' | FieldIr
+}
+
+export type NodeIr =
+  | { readonly kind: 'all' | 'any'; readonly items: readonly NodeIr[] }
+  | { readonly kind: 'not'; readonly item: NodeIr }
+  | { readonly kind: 'leaf'; readonly field: FieldIr; readonly test: TestIr }
+
+export type FieldRoot =
+  | 'payload'
+  | 'agent.id'
+  | 'agent.tenant'
+  | 'agent.tools'
+  | 'agent.labels'
+  | 'tool.name'
+  | 'tool.labels'
+  | 'tool.reversibility'
+  | 'task.workflow'
+  | 'task.label'
+  | 'task.subject'
+  | 'task.tools'
+  | 'task.labels'
+  | 'time.weekday'
+  | 'time.hour'
+
+export type FunctionName = 'domain' | 'host' | 'path' | 'sql_verbs'
+
+export interface FieldIr {
+  /** As written, without `fn()`: `payload.a[0]`. */
+  readonly name: string
+  readonly root: FieldRoot
+  /** Keys and indexes below `payload`; empty for every other root. */
+  readonly path: readonly (string | number)[]
+  readonly fn?: FunctionName
+}
+
+export type Scalar = string | number | boolean
+export type NumberTest = 'over' | 'at_least' | 'under' | 'at_most'
+export type TextTest = 'starts_with' | 'ends_with' | 'like' | 'matches'
+export type ListTest = 'some' | 'every' | 'none' | 'count'
+
+export type TestIr =
+  | { readonly op: 'missing' | 'present' }
+  | { readonly op: 'is'; readonly values: readonly Scalar[] }
+  | { readonly op: 'contains'; readonly values: readonly Scalar[] }
+  | { readonly op: NumberTest; readonly value: number }
+  | { readonly op: TextTest; readonly values: readonly string[] }
+  | { readonly op: 'not' | ListTest; readonly test: TestIr }
+  | { readonly op: 'and'; readonly tests: readonly TestIr[] }

@@ -1,0 +1,58 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import type { Defaults } from '../language/fields.ts'
+
+/** The contract's `default` for each step of a payload path; undefined when there is none on the way. */
+export function schemaDefaults(schema: JsonObject, path: readonly (string | number)[]): Defaults | undefined {
+  const defaults: (JsonValue | undefined)[] = []
+  let current: JsonValue | undefined = schema
+  for (const step of path) {
+    current = childSchema(schema, current, step)
+    defaults.push(isSchema(current) ? current['default'] : undefined)
+  }
+  return defaults.some((value) => value !== undefined) ? defaults : undefined
+}
+
+/** The schema of the value at a path, local references followed; undefined where the contract says nothing plain. */
+export function schemaAt(schema: JsonObject, path: readonly (string | number)[]): JsonValue | undefined {
+  let current: JsonValue | undefined = schema
+  for (const step of path) current = childSchema(schema, current, step)
+  return current
+}
+
+function childSchema(
+  root: JsonObject,
+  schema: JsonValue | undefined,
+  step: string | number,
+): JsonValue | undefined {
+  const here = dereference(root, schema)
+  if (!here) return undefined
+  if (typeof step === 'number') {
+    const prefix = here['prefixItems']
+    const fixed = Array.isArray(prefix) ? (prefix as readonly JsonValue[])[step] : undefined
+    return dereference(root, fixed ?? here['items'])
+  }
+  const properties = here['properties']
+  return isSchema(properties) && Object.hasOwn(properties, step)
+    ? dereference(root, properties[step])
+    : undefined
+}
+
+/** Follows local references; keywords beside a `$ref` win. */
+function dereference(root: JsonObject, schema: JsonValue | undefined): JsonObject | undefined {
+  let here = schema
+  for (let hops = 0; hops < 16 && isSchema(here); hops++) {
+    const match: RegExpExecArray | null = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(
+      typeof here['$ref'] === 'string' ? here['$ref'] : '',
+    )
+    if (!match) return here
+    const { $ref: _, ...beside }: JsonObject = here
+    const defs: JsonValue | undefined = root[match[1] ?? '']
+    const target: JsonValue | undefined = isSchema(defs) ? defs[match[2] ?? ''] : undefined
+    here = isSchema(target) ? { ...target, ...beside } : undefined
+  }
+  return undefined
+}
+
+function isSchema(value: JsonValue | undefined): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}

@@ -1,0 +1,244 @@
+import { createHash } from 'node:crypto'
+import { _, Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../language/bounds.ts'
+import { isMultiple } from './multiple.ts'
+import { compilePattern } from '../language/patterns.ts'
+import { SCHEMA_FORMATS } from './formats.ts'
+import type { PayloadProblem } from '../evaluate/snapshot.ts'
+import { hasHidden, showHidden } from '../language/text.ts'
+
+/** Problems of a payload against one input_schema; empty when it fits. Never changes the payload. */
+export type PayloadCheck = (payload: JsonObject) => readonly PayloadProblem[]
+
+/** Compiled schemas by contract revision. Kept across reloads, so an unchanged contract is compiled once, and equal schemas share one. */
+export interface PayloadChecks {
+  /** Compiles on first use. */
+  of(revision: string, schema: JsonObject): PayloadCheck
+  /** Forgets every contract that is not among these revisions. */
+  keep(revisions: ReadonlySet<string>): void
+}
+
+export function createPayloadChecks(): PayloadChecks {
+  const checks = new Map<string, SchemaCheck>()
+  /** By digest of the schema: contracts that differ in name and description only are many. */
+  const bySchema = new Map<string, SchemaCheck>()
+  let ajv: Ajv2020 | undefined
+  const checkOf = (schema: JsonObject): SchemaCheck => {
+    const digest = createHash('sha256').update(JSON.stringify(schema)).digest('base64')
+    const check = bySchema.get(digest) ?? { digest, run: compileSchema((ajv ??= createAjv()), schema) }
+    bySchema.set(digest, check)
+    return check
+  }
+  return {
+    of(revision, schema) {
+      const check = checks.get(revision) ?? checkOf(schema)
+      checks.set(revision, check)
+      return check.run
+    },
+    keep(revisions) {
+      for (const revision of checks.keys()) if (!revisions.has(revision)) checks.delete(revision)
+      bySchema.clear()
+      for (const check of checks.values()) bySchema.set(check.digest, check)
+    },
+  }
+}
+
+interface SchemaCheck {
+  readonly digest: string
+  readonly run: PayloadCheck
+}
+
+/** Compiles an input_schema that passed checkSchema. Validation reports every problem and never coerces, removes or defaults. */
+function compileSchema(ajv: Ajv2020, schema: JsonObject): PayloadCheck {
+  const { $schema: _, ...rest } = schema
+  const validate = ajv.compile(rest)
+  // Or it would stay in the library's own cache when the contract is gone.
+  ajv.removeSchema(rest)
+  return (payload) => runCheck(validate, payload)
+}
+
+function createAjv(): Ajv2020 {
+  const ajv = new Ajv2020({
+    strict: true,
+    // checkSchema refuses what it does not know; more than that would fail the first call of a contract that was loaded.
+    strictSchema: false,
+    strictTypes: false,
+    strictTuples: false,
+    strictRequired: false,
+    coerceTypes: false,
+    removeAdditional: false,
+    useDefaults: false,
+    $data: false,
+    allErrors: true,
+    messages: false,
+    // checkSchema has done it, in the child process.
+    validateSchema: false,
+    meta: false,
+    logger: false,
+    addUsedSchema: false,
+    ownProperties: true,
+    // Shorter code runs no faster, and looking for it is a quarter of the price of a schema.
+    code: { regExp: linearRegExp, optimize: false },
+    // A part that is referred to from many places is compiled once, not once for each of them.
+    inlineRefs: false,
+  })
+  const addFormats = formats as unknown as (target: Ajv2020, options: object) => void
+  addFormats(ajv, { mode: 'full', formats: [...SCHEMA_FORMATS] })
+  ajv.removeKeyword('uniqueItems')
+  ajv.addKeyword({ keyword: 'uniqueItems', type: 'array', schemaType: 'boolean', validate: hasUniqueItems })
+  ajv.removeKeyword('multipleOf')
+  ajv.addKeyword({
+    keyword: 'multipleOf',
+    type: 'number',
+    schemaType: 'number',
+    validate: (step: number, value: number) => isMultiple(value, step),
+    error: { message: 'multipleOf', params: ({ schema }) => _`{multipleOf: ${schema as number}}` },
+  })
+  return ajv
+}
+
+/** Ajv calls this for every `pattern`; the built-in RegExp can take exponential time. */
+const linearRegExp = Object.assign(
+  (source: string) => {
+    const compiled = compilePattern(source)
+    if (!compiled.ok) throw new Error(`pattern passed the check and does not compile: ${compiled.problem}`)
+    return compiled.pattern
+  },
+  { code: 'linearRegExp' },
+)
+
+/** The library compares every pair of objects: quadratic. This is linear. */
+function hasUniqueItems(wanted: boolean, items: readonly JsonValue[]): boolean {
+  if (!wanted) return true
+  const seen = new Set<string>()
+  for (const item of items) seen.add(canonical(item))
+  return seen.size === items.length
+}
+
+function canonical(value: JsonValue): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+}
+
+function runCheck(validate: ValidateFunction, payload: JsonObject): readonly PayloadProblem[] {
+  try {
+    if (validate(payload)) return []
+    return describeErrors(validate.errors ?? [])
+  } catch {
+    return [{ pointer: '', message: 'is too deeply nested to be checked' }]
+  } finally {
+    validate.errors = null
+  }
+}
+
+function describeErrors(errors: readonly ErrorObject[]): readonly PayloadProblem[] {
+  const groups = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf')
+  const problems: PayloadProblem[] = []
+  const seen = new Set<string>()
+  for (const error of errors) {
+    if (problems.length >= MAX_PAYLOAD_PROBLEMS) break
+    // A branch's own complaints say nothing when any other branch would do.
+    if (groups.some((group) => error !== group && error.schemaPath.startsWith(`${group.schemaPath}/`)))
+      continue
+    const problem = describeError(error)
+    const key = `${problem.pointer}\0${problem.message}`
+    if (!seen.has(key)) problems.push(problem)
+    seen.add(key)
+  }
+  return problems
+}
+
+/** Says which field and what is wanted; never repeats a value of the payload. */
+function describeError(error: ErrorObject): PayloadProblem {
+  const params = error.params as Record<string, unknown>
+  const extra =
+    params['missingProperty'] ??
+    params['additionalProperty'] ??
+    params['unevaluatedProperty'] ??
+    params['propertyName']
+  const named =
+    typeof extra === 'string'
+      ? `/${extra.slice(0, MAX_ECHOED_NAME).replaceAll('~', '~0').replaceAll('/', '~1')}`
+      : ''
+  const pointer = clean(`${error.instancePath.slice(0, 512)}${named}`)
+  return {
+    pointer,
+    message: Object.hasOwn(MESSAGES, error.keyword)
+      ? (MESSAGES[error.keyword]?.(params) ?? '')
+      : 'does not fit the contract',
+  }
+}
+
+function clean(pointer: string): string {
+  return hasHidden(pointer) ? showHidden(pointer) : pointer
+}
+
+type Describe = (params: Record<string, unknown>) => string
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+  null: 'null',
+}
+const typeNames = (type: unknown): string =>
+  (Array.isArray(type) ? (type as string[]) : [String(type)])
+    .map((one) => TYPE_NAMES[one] ?? one)
+    .join(' or ')
+const several = (count: unknown, what: string): string => `${String(count)} ${what}${count === 1 ? '' : 's'}`
+const listed = (values: unknown): string => {
+  const names = (values as readonly unknown[])
+    .slice(0, 20)
+    .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
+  return `${names.join(', ')}${(values as readonly unknown[]).length > 20 ? ', ...' : ''}`
+}
+const COMPARISONS: Readonly<Record<string, string>> = {
+  '>=': 'at least',
+  '<=': 'at most',
+  '>': 'above',
+  '<': 'below',
+}
+const compared: Describe = (params) =>
+  `must be ${COMPARISONS[String(params['comparison'])] ?? ''} ${String(params['limit'])}`
+
+const MESSAGES: Readonly<Record<string, Describe>> = {
+  required: () => 'is required and missing',
+  dependentRequired: (params) => `is required when \`${String(params['property'])}\` is given`,
+  additionalProperties: () => 'is not a field of this tool',
+  unevaluatedProperties: () => 'is not a field of this tool',
+  propertyNames: () => 'is not an allowed field name',
+  type: (params) => `must be ${typeNames(params['type'])}`,
+  enum: (params) => `must be one of ${listed(params['allowedValues'])}`,
+  const: (params) => `must be ${listed([params['allowedValue']])}`,
+  minimum: compared,
+  maximum: compared,
+  exclusiveMinimum: compared,
+  exclusiveMaximum: compared,
+  multipleOf: (params) => `must be a multiple of ${String(params['multipleOf'])}`,
+  minLength: (params) => `must have at least ${several(params['limit'], 'character')}`,
+  maxLength: (params) => `must have at most ${several(params['limit'], 'character')}`,
+  pattern: (params) => `must match the pattern ${String(params['pattern'])}`,
+  format: (params) => `must be a valid ${String(params['format'])}`,
+  minItems: (params) => `must have at least ${several(params['limit'], 'item')}`,
+  maxItems: (params) => `must have at most ${several(params['limit'], 'item')}`,
+  uniqueItems: () => 'must not hold the same item twice',
+  contains: () => 'does not hold the item it must hold',
+  items: () => 'has too many items',
+  unevaluatedItems: () => 'has too many items',
+  minProperties: (params) => `must have at least ${several(params['limit'], 'field')}`,
+  maxProperties: (params) => `must have at most ${several(params['limit'], 'field')}`,
+  anyOf: () => 'fits none of the allowed shapes',
+  oneOf: (params) =>
+    params['passingSchemas'] ? 'fits more than one of the allowed shapes' : 'fits none of the allowed shapes',
+  not: () => 'has a shape that is not allowed',
+  if: () => 'does not fit the contract for this combination of fields',
+  'false schema': () => 'is not allowed',
+}

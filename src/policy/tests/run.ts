@@ -1,0 +1,81 @@
+import type { CaseIr, CaseTime } from '../check/case.ts'
+import type { CompiledSnapshot } from '../evaluate/compile.ts'
+import type { BundleIr } from '../language/rule.ts'
+import { callUnder } from '../language/limits.ts'
+import type { Call, Outcome } from '../evaluate/snapshot.ts'
+import { instantOf, weekdayBefore } from '../language/time.ts'
+
+/** The result of one inline test. */
+export interface CaseResult {
+  readonly case: CaseIr
+  readonly outcome?: Outcome
+  /** Empty when it passed. */
+  readonly problems: readonly string[]
+}
+
+/**
+ * Runs the inline tests through the same decision as a real call, as agent `test`, who is permitted every tool, on a
+ * Monday at 12:00 in the routing time zone before every `until`, unless a test says otherwise.
+ */
+export async function runSuite(
+  snapshot: CompiledSnapshot,
+  ir: BundleIr,
+  cases: readonly CaseIr[],
+): Promise<readonly CaseResult[]> {
+  const { timezone } = ir.head.routing
+  const firstUntil = ir.ruleFiles
+    .flatMap((file) => file.rules)
+    .reduce(
+      (first, rule) => Math.min(first, rule.untilMs ?? Number.POSITIVE_INFINITY),
+      Number.POSITIVE_INFINITY,
+    )
+  const usual = weekdayBefore(timezone, firstUntil, { weekday: 'mon', hour: 12 })
+  const results: CaseResult[] = []
+  for (const one of cases) {
+    const at = one.time ? timeOf(one.time, timezone, firstUntil) : usual
+    results.push(await runCase(snapshot, one, at))
+  }
+  return results
+}
+
+/** The rules, shadow rules too, that no test made fire. */
+export function untestedRules<R extends { readonly id: string }>(
+  results: readonly CaseResult[],
+  rules: readonly R[],
+): readonly R[] {
+  const fired = new Set(results.flatMap(({ outcome }) => outcome?.fired.map((rule) => rule.id) ?? []))
+  return rules.filter((rule) => !fired.has(rule.id))
+}
+
+async function runCase(snapshot: CompiledSnapshot, one: CaseIr, at: number): Promise<CaseResult> {
+  const misfits = snapshot.checkPayload(one.tool, one.payload)
+  if (misfits.length > 0) {
+    const shown = misfits.map(({ pointer, message }) => `${pointer === '' ? 'payload' : pointer} ${message}`)
+    return { case: one, problems: [`the payload does not fit the contract: ${shown.join('; ')}`] }
+  }
+  const { tool, payload, agent, tenant, task, history, riskLevel } = one
+  const call: Call = { tool, payload, agent, tenant, at, history, ...task, ...(riskLevel && { riskLevel }) }
+  const alone = await snapshot.judge(call)
+  const under = callUnder(call, alone, one.used)
+  const outcome = under === call ? alone : await snapshot.judge(under)
+  const unknown = [...one.used.keys()].filter((id) => !outcome.limits?.some((limit) => limit.id === id))
+  const notLimits = unknown.map((id) => `\`${id}\` is not a limit that this call uses`)
+  return { case: one, outcome, problems: [...notLimits, ...compareOutcome(one, outcome)] }
+}
+
+function compareOutcome(one: CaseIr, outcome: Outcome): readonly string[] {
+  const problems: string[] = []
+  const got = outcome.by.join(', ')
+  if (outcome.verdict !== one.verdict) {
+    problems.push(`expected ${one.verdict}, got ${outcome.verdict} by ${got}: ${outcome.message}`)
+  }
+  if (one.risk !== undefined && outcome.risk !== one.risk)
+    problems.push(`expected risk ${one.risk}, got ${outcome.risk}`)
+  if (one.by && [...one.by].sort().join(', ') !== got)
+    problems.push(`expected by ${one.by.join(', ') || 'nothing'}, got ${got}`)
+  return problems
+}
+
+function timeOf(time: CaseTime, timezone: string, firstUntil: number): number {
+  return 'localMs' in time ? instantOf(timezone, time.localMs) : weekdayBefore(timezone, firstUntil, time)
+}

@@ -1,0 +1,278 @@
+import { basename, dirname } from 'node:path'
+import { getLastVersion, open } from 'lmdb'
+import type { RootDatabase } from 'lmdb'
+import { handOver } from './files.ts'
+import {
+  TAG,
+  allOf,
+  entryKey,
+  entryPrefixLength,
+  eventKey,
+  justBefore,
+  justBehind,
+  keep,
+  limitKey,
+  memberKey,
+  numberKey,
+  readEntry,
+  readEventNumber,
+  readPartition,
+  recordKey,
+  scoreCeiling,
+  scoreFloor,
+  stampKey,
+} from './keys.ts'
+import { decodeWindow, encodeWindow, type LimitWindow } from '../../domain/limit-window.ts'
+import type { StoredEntry } from '../archive.ts'
+import type { Flight, RecordHead } from './batch.ts'
+import type { IndexEntry, RangeBounds, StoredEvent, StoredRecord } from '../store.ts'
+
+/*
+ * The layout in LMDB: one database, binary keys (keys.ts). LMDB's version of an entry (a double in front of the value)
+ * is the revision of a record, the score of a member, the last number of a partition, the count of flights of the stamp.
+ * Values of records and events are `<commit id>\n<body>` in UTF-8.
+ *
+ * Reads are synchronous, see what the last flight left, and drain their iterator before they return.
+ */
+export type Database = RootDatabase<string, Buffer>
+
+const EMPTY = Buffer.from([0x30])
+const NO_LIMIT = 9e15
+
+/**
+ * `overlappingSync: false`: the file is synced before a commit is visible or acknowledged, and a failed commit leaves nothing behind.
+ * `eventTurnBatching: false`: each flight is one explicit batch with one promise, so a failure is reported exactly once.
+ */
+export function openDatabase(file: string): Database {
+  const db = open<string, Buffer>({
+    path: file,
+    noSubdir: true,
+    maxDbs: 1,
+    overlappingSync: false,
+    eventTurnBatching: false,
+    encoding: 'string',
+    keyEncoding: 'binary',
+    useVersions: true,
+  })
+  // LMDB makes it where it is missing, as beside a copy of the data file
+  handOver(dirname(file), `${basename(file)}-lock`)
+  return db
+}
+
+export interface Stamp {
+  /** Flights so far. */
+  readonly flights: number
+  /** ms since 1970 of the last flight. */
+  readonly time: number
+  readonly storeId: string
+}
+
+export function readStamp(db: Database): Stamp | undefined {
+  const entry = db.getEntry(stampKey())
+  if (entry === undefined) return undefined
+  const [time, storeId] = split(entry.value)
+  return { flights: entry.version ?? 0, time: Number(time), storeId }
+}
+
+export function readRecord(
+  db: Database,
+  partition: string,
+  type: string,
+  id: string,
+): StoredRecord | undefined {
+  const value = db.get(recordKey(partition, type, id))
+  if (value === undefined) return undefined
+  const revision = getLastVersion()
+  const [commitId, body] = split(value)
+  return { body, revision, commitId }
+}
+
+/** Without the body: most guards are of records that nobody reads here. */
+export function readHead(db: Database, partition: string, type: string, id: string): RecordHead {
+  const value = db.getBinaryFast(recordKey(partition, type, id))
+  if (value === undefined) return { revision: 0, commitId: '' }
+  return { revision: getLastVersion(), commitId: value.toString('utf8', 0, value.indexOf('\n')) }
+}
+
+export function readScore(
+  db: Database,
+  partition: string,
+  index: string,
+  member: string,
+): number | undefined {
+  return db.getBinaryFast(memberKey(partition, index, member)) === undefined ? undefined : getLastVersion()
+}
+
+export function readWindow(db: Database, partition: string, limit: string): LimitWindow | undefined {
+  const value = db.get(limitKey(partition, limit))
+  return value === undefined ? undefined : decodeWindow(value)
+}
+
+export function readLastNumber(db: Database, partition: string): number {
+  return db.getBinaryFast(numberKey(partition)) === undefined ? 0 : getLastVersion()
+}
+
+export function readRange(db: Database, partition: string, index: string, bounds: RangeBounds): IndexEntry[] {
+  const prefix = entryPrefixLength(partition, index)
+  const [low, high] = limits(partition, index, bounds)
+  const { reverse = false, limit } = bounds
+  const [start, end] = reverse ? [high, low] : [low, high]
+  const entries: IndexEntry[] = []
+  for (const key of db.getKeys({ start, end, reverse, limit })) entries.push(readEntry(key, prefix))
+  return entries
+}
+
+export function countRange(db: Database, partition: string, index: string): number {
+  const [start, end] = limits(partition, index, { limit: NO_LIMIT })
+  return db.getKeysCount({ start, end })
+}
+
+export function readEvents(db: Database, partition: string, after: number, limit: number): StoredEvent[] {
+  const events: StoredEvent[] = []
+  const start = keep(eventKey(partition, behind(after)))
+  const end = keep(eventKey(partition, NO_EVENT))
+  for (const { key, value } of db.getRange({ start, end, limit })) {
+    const [commitId, body] = split(value)
+    events.push({ number: readEventNumber(key), body, commitId })
+  }
+  return events
+}
+
+/** Numbers of events > `after`, in order. */
+export function readEventNumbers(db: Database, partition: string, after: number, limit: number): number[] {
+  const start = keep(eventKey(partition, behind(after)))
+  const end = keep(eventKey(partition, NO_EVENT))
+  return Array.from(db.getKeys({ start, end, limit }), readEventNumber)
+}
+
+/** The number of the last event that is there, 0 when there is none; to be compared with `readLastNumber`. */
+export function readFinalEvent(db: Database, partition: string): number {
+  const start = keep(eventKey(partition, NO_EVENT))
+  const end = keep(eventKey(partition, 0))
+  for (const key of db.getKeys({ start, end, reverse: true, limit: 1 })) return readEventNumber(key)
+  return 0
+}
+
+/** Partitions that have events. */
+export function readPartitions(db: Database): string[] {
+  return Array.from(db.getKeys({ ...allOf(TAG.number), limit: NO_LIMIT }), readPartition)
+}
+
+/**
+ * Writes a planned flight in one LMDB transaction on LMDB's own thread, if the stamp still is the one that the flight was planned on.
+ * Resolves when it is on disk; `false` when another process wrote in between: then nothing was written. Rejects when it failed.
+ */
+export async function writeFlight(db: Database, flight: Flight, stamp: Stamp): Promise<boolean> {
+  const flights = stamp.flights + 1
+  return db.ifVersion(keep(stampKey()), stamp.flights, () => {
+    writeRecords(db, flight)
+    writeMembers(db, flight)
+    writeWindows(db, flight)
+    for (const event of flight.events) put(db, eventKey(event.partition, event.number), event.value, 0)
+    for (const [partition, number] of flight.numbers) put(db, numberKey(partition), EMPTY, number)
+    put(db, stampKey(), stampValue(flight.time, stamp.storeId), flights)
+  })
+}
+
+/** The first stamp of a new store. `false` when there is one already. */
+export function writeFirstStamp(db: Database, time: number, storeId: string): Promise<boolean> {
+  return db.ifNoExists(keep(stampKey()), () => put(db, stampKey(), stampValue(time, storeId), 1))
+}
+
+/** One entry as it was dumped. To be called inside a batch. */
+export function writeEntry(db: Database, partition: string, entry: StoredEntry): void {
+  switch (entry.kind) {
+    case 'event':
+      put(db, eventKey(partition, entry.number), Buffer.from(`${entry.commitId}\n${entry.body}`), 0)
+      return
+    case 'index':
+      put(db, entryKey(partition, entry.index, entry.score, entry.member), EMPTY, 0)
+      put(db, memberKey(partition, entry.index, entry.member), EMPTY, entry.score)
+      return
+    case 'limit': {
+      const window = { width: entry.width, buckets: new Map(entry.buckets) }
+      put(db, limitKey(partition, entry.limit), Buffer.from(encodeWindow(window)), 0)
+      return
+    }
+    case 'record': {
+      const value = Buffer.from(`${entry.commitId}\n${entry.body}`)
+      put(db, recordKey(partition, entry.type, entry.id), value, entry.revision)
+    }
+  }
+}
+
+export function writeLastNumber(db: Database, partition: string, last: number): void {
+  put(db, numberKey(partition), EMPTY, last)
+}
+
+function writeRecords(db: Database, flight: Flight): void {
+  for (const record of flight.records.values()) {
+    if (!record.changed) continue
+    const key = recordKey(record.partition, record.type, record.id)
+    if (record.value === undefined) void db.remove(key)
+    else put(db, key, record.value, record.revision)
+  }
+}
+
+function writeMembers(db: Database, flight: Flight): void {
+  for (const { partition, index, member, before, after } of flight.members.values()) {
+    if (before === after) continue
+    if (before !== undefined) void db.remove(entryKey(partition, index, before, member))
+    if (after === undefined) {
+      void db.remove(memberKey(partition, index, member))
+    } else {
+      put(db, entryKey(partition, index, after, member), EMPTY, 0)
+      put(db, memberKey(partition, index, member), EMPTY, after)
+    }
+  }
+}
+
+function writeWindows(db: Database, flight: Flight): void {
+  for (const { partition, limit, window, changed } of flight.windows.values()) {
+    if (!changed) continue
+    if (window === undefined) void db.remove(limitKey(partition, limit))
+    else put(db, limitKey(partition, limit), Buffer.from(encodeWindow(window)), 0)
+  }
+}
+
+/** Inside a batch LMDB answers with one shared promise that says nothing; the batch's own promise is the one that counts. */
+function put(db: Database, key: Buffer, value: Buffer, version: number): void {
+  void db.put(key, value as unknown as string, version)
+}
+
+function stampValue(time: number, storeId: string): Buffer {
+  return Buffer.from(`${time}\n${storeId}`)
+}
+
+/** Greater than any event's number. */
+const NO_EVENT = 2 ** 48 - 1
+
+/** The first number behind this one; a number that no event can have is behind them all. */
+const behind = (after: number): number => Math.min(after + 1, NO_EVENT)
+
+/** The half-open interval [low, high) of keys; both are never keys themselves. */
+function limits(partition: string, index: string, bounds: RangeBounds): [low: Buffer, high: Buffer] {
+  const { min = -Infinity, max = Infinity, after, reverse = false } = bounds
+  let low = keep(scoreFloor(partition, index, Math.max(min, -Number.MAX_VALUE)))
+  let high = keep(scoreCeiling(partition, index, Math.min(max, Number.MAX_VALUE)))
+  if (after !== undefined) {
+    const at = entryKey(partition, index, after.score, after.member)
+    if (reverse) high = earlier(high, justBefore(at))
+    else low = later(low, justBehind(at))
+  }
+  return [low, high]
+}
+
+function later(a: Buffer, b: Buffer): Buffer {
+  return Buffer.compare(a, b) >= 0 ? a : b
+}
+
+function earlier(a: Buffer, b: Buffer): Buffer {
+  return Buffer.compare(a, b) <= 0 ? a : b
+}
+
+/** What stands in front of the first line end, and behind it; nothing in front where there is none. */
+export function split(value: string): [line: string, rest: string] {
+  const end = value.indexOf('\n')
+  return [value.slice(0, Math.max(end, 0)), value.slice(end + 1)]
+}

@@ -1,0 +1,339 @@
+import { randomUUID } from 'node:crypto'
+import { statfsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { amountIn } from '../../domain/limit-window.ts'
+import {
+  checkClaim,
+  checkCommit,
+  checkCount,
+  checkIndex,
+  checkLimit,
+  checkPartition,
+  checkRange,
+  checkRecordName,
+} from '../check.ts'
+import { createClock } from '../clock.ts'
+import { type Counts, createCounts } from './counts.ts'
+import { DEFAULT_MIN_FREE_BYTES, createDiskGuard, refuseFullDisk, refuseNetworkFileSystem } from './disk.ts'
+import {
+  DATA_FILE,
+  createDataFiles,
+  extendDataFile,
+  inspectDataFile,
+  prepareDirectory,
+  readMarker,
+  watchDataFile,
+  writeMarker,
+} from './files.ts'
+import { createFlight, encodeCommit } from './batch.ts'
+import { lockDirectory } from './lock.ts'
+import { createRunway, failureCause, orFailureCause } from './group-commit.ts'
+import {
+  countRange,
+  openDatabase,
+  readEvents,
+  readLastNumber,
+  readPartitions,
+  readRange,
+  readRecord,
+  readHead,
+  readScore,
+  readStamp,
+  readWindow,
+  writeFirstStamp,
+  writeFlight,
+} from './lmdb.ts'
+import { checkEnds, checkEverything, countEvents } from './verify.ts'
+import { StoreUnavailable } from '../store.ts'
+import { createWatchers } from '../watchers.ts'
+import type { ClockSources } from '../clock.ts'
+import type { Statfs } from './disk.ts'
+import type { StateBefore } from './batch.ts'
+import type { DirectoryLock } from './lock.ts'
+import type { Database, Stamp } from './lmdb.ts'
+import type { Runway, RunwayPorts } from './group-commit.ts'
+import type {
+  Claim,
+  Commit,
+  CommitResult,
+  IndexEntry,
+  RangeBounds,
+  RecordName,
+  Store,
+  StoreHealth,
+  StoredEvent,
+  StoredRecord,
+} from '../store.ts'
+
+export interface EmbeddedOptions {
+  /** The data directory; created for the owner only when absent. */
+  readonly path: string
+  /** Writes are refused while less is free on the disk. Default 64 MiB. */
+  readonly minFreeBytes?: number
+  readonly clock?: ClockSources
+  readonly statfs?: Statfs
+}
+
+/** A store in one directory on a local disk, for one process. */
+export interface EmbeddedStore extends Store {
+  partitions(): Promise<string[]>
+  /** Reads the numbers of all events: how many there are. Rejects with the first gap (S06). */
+  verifyDensity(partition: string): Promise<number>
+}
+
+/**
+ * Opens or creates the store in a directory. Rejects with one clear sentence when the directory is in use by another process,
+ * is on a network file system, or holds data that is damaged or incomplete.
+ */
+export async function openEmbeddedStore(options: EmbeddedOptions): Promise<EmbeddedStore> {
+  const directory = resolve(options.path)
+  const statfs = options.statfs ?? statfsSync
+  prepareDirectory(directory)
+  refuseNetworkFileSystem(directory, statfs)
+  const lock = await lockDirectory(directory)
+  let db: Database | undefined
+  try {
+    db = openFiles(directory, statfs)
+    const stamp = await readOrWriteStamp(db, directory, options.clock)
+    checkEnds(db)
+    const disk = createDiskGuard(directory, options.minFreeBytes ?? DEFAULT_MIN_FREE_BYTES, {
+      statfs,
+      displaced: watchDataFile(directory),
+    })
+    return new Embedded({ db, lock, stamp, disk, clock: createClock(stamp.time, options.clock) })
+  } catch (error) {
+    await db?.close()
+    await lock.release()
+    throw asDamage(error)
+  }
+}
+
+/** LMDB names what it found in its own words only. */
+function asDamage(error: unknown): unknown {
+  const { message } = error as Error
+  return /^MDB_(?:CORRUPTED|PAGE_NOTFOUND|INVALID|PANIC)\b/.test(message)
+    ? new Error(`${DATA_FILE} is damaged (${message}): restore it from a backup`, { cause: error })
+    : error
+}
+
+function openFiles(directory: string, statfs: Statfs): Database {
+  const file = join(directory, DATA_FILE)
+  const state = inspectDataFile(directory, readMarker(directory) !== undefined)
+  if (state === 'absent') {
+    refuseFullDisk(directory, statfs)
+    createDataFiles(directory)
+  }
+  if (state === 'short') extendDataFile(directory)
+  const db = openDatabase(file)
+  if (state === 'short') checkEverything(db)
+  return db
+}
+
+/** The stamp and the marker file name the same store, or the data file is not the one that belongs here. */
+async function readOrWriteStamp(db: Database, directory: string, sources?: ClockSources): Promise<Stamp> {
+  const marker = readMarker(directory)
+  if (readStamp(db) === undefined)
+    await orFailureCause(writeFirstStamp(db, createClock(0, sources).now(), randomUUID()))
+  const stamp = readStamp(db)
+  if (stamp === undefined) throw new Error(`${DATA_FILE} cannot be written`)
+  if (marker === undefined) writeMarker(directory, stamp.storeId)
+  else if (marker.store !== stamp.storeId)
+    throw new Error(`${DATA_FILE} belongs to another store: restore it from a backup`)
+  return stamp
+}
+
+interface Parts {
+  readonly db: Database
+  readonly lock: DirectoryLock
+  readonly stamp: Stamp
+  readonly disk: ReturnType<typeof createDiskGuard>
+  readonly clock: ReturnType<typeof createClock>
+}
+
+class Embedded implements EmbeddedStore {
+  readonly durability = 'fsync'
+  readonly #parts: Parts
+  readonly #runway: Runway
+  readonly #watchers = createWatchers()
+  /** Kept in memory between flights: nobody else writes, and `writeFlight` checks that. */
+  readonly #lastNumbers = new Map<string, number>()
+  readonly #counts: Counts
+  #stamp: Stamp
+  #closing: Promise<void> | undefined
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#stamp = parts.stamp
+    this.#counts = createCounts({
+      entries: (partition, index) => countRange(parts.db, partition, index),
+      flights: () => readStamp(parts.db)?.flights ?? 0,
+    })
+    this.#runway = createRunway(this.#ports(parts))
+  }
+
+  now(): number {
+    return this.#parts.clock.now()
+  }
+
+  get(partition: string, type: string, id: string): Promise<StoredRecord | undefined> {
+    return this.#read((db) => {
+      checkPartition(partition)
+      checkRecordName(type, id)
+      return readRecord(db, partition, type, id)
+    })
+  }
+
+  range(partition: string, index: string, bounds: RangeBounds): Promise<IndexEntry[]> {
+    return this.#read((db) => {
+      checkPartition(partition)
+      checkRange(index, bounds)
+      return readRange(db, partition, index, bounds)
+    })
+  }
+
+  count(partition: string, index: string): Promise<number> {
+    return this.#read(() => {
+      checkPartition(partition)
+      checkIndex(index)
+      return this.#counts.of(partition, index)
+    })
+  }
+
+  charged(partition: string, limit: string, windowMs: number): Promise<number> {
+    return this.#read((db) => {
+      checkPartition(partition)
+      checkLimit(limit, windowMs)
+      return amountIn(readWindow(db, partition, limit), windowMs, this.now())
+    })
+  }
+
+  events(partition: string, after: number, limit: number): Promise<StoredEvent[]> {
+    return this.#read((db) => {
+      checkPartition(partition)
+      checkCount('after', after)
+      checkCount('limit', limit)
+      return readEvents(db, partition, after, limit)
+    })
+  }
+
+  epoch(partition: string): Promise<string> {
+    return this.#read(() => {
+      checkPartition(partition)
+      return this.#stamp.storeId
+    })
+  }
+
+  watch(partition: string, signal: AbortSignal, record?: RecordName): Promise<void> {
+    return this.#read(() => {
+      checkPartition(partition)
+      if (record !== undefined) checkRecordName(record.type, record.id)
+      return this.#watchers.wait(partition, signal, record)
+    })
+  }
+
+  /** Not an async function: this is the hot path, and each layer of promises costs a microsecond. */
+  commit(partition: string, commit: Commit): Promise<CommitResult> {
+    try {
+      return this.#runway.commit(encodeCommit(partition, commit, checkCommit(partition, commit)))
+    } catch (error) {
+      return Promise.reject(error as Error)
+    }
+  }
+
+  async claimDue(partition: string, index: string, claim: Claim): Promise<IndexEntry[]> {
+    checkPartition(partition)
+    checkClaim(index, claim)
+    return this.#runway.claim({ partition, index, claim })
+  }
+
+  async health(): Promise<StoreHealth> {
+    const reason = this.#runway.refusal()
+    const roomBytes = this.#parts.disk.roomBytes()
+    return {
+      ...(reason === undefined ? { ready: true } : { ready: false, reason }),
+      ...(roomBytes === undefined ? {} : { roomBytes }),
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#shutDown()
+    return this.#closing
+  }
+
+  partitions(): Promise<string[]> {
+    return this.#read(readPartitions)
+  }
+
+  verifyDensity(partition: string): Promise<number> {
+    return this.#read((db) => countEvents(db, partition))
+  }
+
+  /** Runs a read; what it throws becomes a rejection. */
+  async #read<T>(run: (db: Database) => T | Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw new StoreUnavailable('the store is closed')
+    return run(this.#parts.db)
+  }
+
+  async #shutDown(): Promise<void> {
+    const writable = this.#runway.refusal() === undefined
+    await this.#runway.close()
+    if (writable) await this.#persistTime()
+    this.#watchers.wakeAll()
+    await this.#parts.db.close()
+    await this.#parts.lock.release()
+  }
+
+  /** An empty flight: what `now` has said is not unsaid by the next process (S12). */
+  async #persistTime(): Promise<void> {
+    const { db, clock } = this.#parts
+    try {
+      await writeFlight(db, createFlight(this.#before(), clock.now()), this.#stamp)
+    } catch (error) {
+      await failureCause(error) // nothing was lost: the store is closing, and every commit has had its answer
+    }
+  }
+
+  /** False also when LMDB cannot tell any more, as after a failure to write its root. */
+  #stampIsUnchanged(): boolean {
+    try {
+      this.#parts.db.resetReadTxn()
+      return readStamp(this.#parts.db)?.flights === this.#stamp.flights
+    } catch {
+      return false
+    }
+  }
+
+  #before(): StateBefore {
+    return stateBefore(this.#parts.db, this.#lastNumbers, this.#parts.stamp.storeId)
+  }
+
+  #ports({ db, clock, disk }: Parts): RunwayPorts {
+    return {
+      clock,
+      disk,
+      before: this.#before(),
+      write: (flight) => writeFlight(db, flight, this.#stamp),
+      leftNothing: () => this.#stampIsUnchanged(),
+      landed: (flight) => {
+        this.#stamp = { ...this.#stamp, flights: this.#stamp.flights + 1, time: flight.time }
+        this.#counts.landed(flight, this.#stamp.flights)
+        for (const [partition, number] of flight.numbers) this.#lastNumbers.set(partition, number)
+        for (const partition of flight.partitions) this.#watchers.wake(partition)
+        for (const record of flight.records.values())
+          if (record.changed) this.#watchers.wake(record.partition, record)
+      },
+    }
+  }
+}
+
+function stateBefore(db: Database, lastNumbers: ReadonlyMap<string, number>, epoch: string): StateBefore {
+  return {
+    epoch,
+    refresh: () => db.resetReadTxn(),
+    head: (partition, type, id) => readHead(db, partition, type, id),
+    score: (partition, index, member) => readScore(db, partition, index, member),
+    window: (partition, limit) => readWindow(db, partition, limit),
+    lastNumber: (partition) => lastNumbers.get(partition) ?? readLastNumber(db, partition),
+    due: (partition, index, { now, limit }) => readRange(db, partition, index, { max: now, limit }),
+  }
+}

@@ -1,0 +1,356 @@
+import { createClient } from '@redis/client'
+import type { Host } from './address.ts'
+import { createOffset } from './clock-offset.ts'
+import { SCRIPTS } from './scripts.ts'
+import {
+  CONFIG_NAMES,
+  isNewEnough,
+  type ServerFacts,
+  inOneSentence,
+  problemsOf,
+  readFacts,
+  type Wanted,
+} from './settings.ts'
+import { within } from '../patience.ts'
+
+/*
+ * One Redis server, kept connected. A server that stops answering is as good as gone: it is dropped after `SILENCE_MS`, which ends all
+ * calls in flight, and connected anew. Nothing is queued while there is no connection.
+ */
+
+/** A connection of node-redis, as plainly as it is used here. */
+export interface Connection {
+  /** When something was last heard, by `performance.now()`; kept by those who send. */
+  heardAt: number
+  sendCommand(args: readonly string[]): Promise<unknown>
+  sSubscribe(channel: string, listener: () => void): Promise<void>
+  sUnsubscribe(channel: string): Promise<void>
+  destroy(): void
+}
+
+export interface PeerOptions {
+  readonly host: Host
+  readonly tls: boolean
+  readonly username?: string
+  readonly password?: string
+  readonly database?: number
+  readonly wanted: Wanted
+  /** Called after each change between usable and not. */
+  readonly onChange: (peer: Peer) => void
+}
+
+export interface Peer {
+  readonly host: Host
+  /** Undefined while it is not connected, does not answer, is not a primary or has unsafe settings: then `reason` says why. */
+  connection(): Connection | undefined
+  /** A connection of its own for WAIT, which holds up whatever follows it. */
+  waiter(): Promise<Connection>
+  subscribe(channel: string, listener: () => void): Promise<void>
+  unsubscribe(channel: string): Promise<void>
+  reason(): string | undefined
+  facts(): ServerFacts | undefined
+  /** What the server's clock is ahead of `performance.now()`, ms: never more than it is. Undefined before the first answer. */
+  clockOffset(): number | undefined
+  /** Resolves when the first attempt to connect is over. */
+  readonly tried: Promise<void>
+  /** Drops the connection and makes a new one: the server was demoted, or behaves oddly. */
+  renew(reason: string): void
+  close(): void
+}
+
+const CONNECT_MS = 1_000
+const HEARTBEAT_MS = 250
+export const SILENCE_MS = 1_000
+const FIRST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 1_000
+/** Settings may be changed while the server runs. */
+const PROBE_EVERY_MS = 10_000
+/** The slot of a key or channel went to another node, or is on its way. */
+export const ELSEWHERE = /^(MOVED|ASK) /
+
+export function createPeer(options: PeerOptions): Peer {
+  return new RedisPeer(options)
+}
+
+/** One connection that does not reconnect by itself; `onEnd` is called once, when it is gone or did not come about. */
+export async function connect(
+  options: Omit<PeerOptions, 'wanted' | 'onChange'>,
+  onEnd: () => void,
+): Promise<Connection> {
+  const { host, port } = options.host
+  const client = createClient({
+    RESP: 2,
+    socket: {
+      host,
+      port,
+      // ours is shorter, and counts no time in which we did not listen
+      connectTimeout: 4 * CONNECT_MS,
+      reconnectStrategy: false,
+      ...(options.tls ? { tls: true as const } : {}),
+    },
+    ...(options.username === undefined ? {} : { username: options.username }),
+    ...(options.password === undefined ? {} : { password: options.password }),
+    ...(options.database === undefined ? {} : { database: options.database }),
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    commandOptions: { timeout: 0 },
+  })
+  let ended = false
+  const end = (): void => {
+    if (ended) return
+    ended = true
+    onEnd()
+  }
+  client.on('error', end)
+  client.on('end', end)
+  try {
+    await within(client.connect(), CONNECT_MS)
+  } catch (error) {
+    client.destroy()
+    end()
+    throw error
+  }
+  return {
+    heardAt: performance.now(),
+    sendCommand: (args) => client.sendCommand(args),
+    sSubscribe: (channel, listener) => client.sSubscribe(channel, listener),
+    sUnsubscribe: (channel) => client.sUnsubscribe(channel),
+    destroy: () => {
+      if (client.isOpen) client.destroy()
+      end()
+    },
+  }
+}
+
+class RedisPeer implements Peer {
+  readonly host: Host
+  readonly tried: Promise<void>
+  readonly #options: PeerOptions
+  readonly #channels = new Map<string, () => void>()
+  #main: Connection | undefined
+  #waiter: Promise<Connection> | undefined
+  #subscriber: Promise<Connection> | undefined
+  #facts: ServerFacts | undefined
+  #reason: string | undefined = 'not connected yet'
+  readonly #offset = createOffset()
+  #failures = 0
+  #probedAt = -Infinity
+  #timer: NodeJS.Timeout | undefined
+  #unheard = 0
+  /** Set while no connection for messages is to be tried. */
+  #listenTimer: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(options: PeerOptions) {
+    this.#options = options
+    this.host = options.host
+    this.tried = this.#open()
+  }
+
+  connection(): Connection | undefined {
+    return this.#reason === undefined ? this.#main : undefined
+  }
+
+  reason(): string | undefined {
+    return this.#reason
+  }
+
+  facts(): ServerFacts | undefined {
+    return this.#facts
+  }
+
+  clockOffset(): number | undefined {
+    return this.#offset.best()
+  }
+
+  waiter(): Promise<Connection> {
+    this.#waiter ??= this.#aside((gone) => {
+      if (this.#waiter === gone) this.#waiter = undefined
+    })
+    return this.#waiter
+  }
+
+  async subscribe(channel: string, listener: () => void): Promise<void> {
+    this.#channels.set(channel, listener)
+    try {
+      await (await this.#listening()).sSubscribe(channel, listener)
+    } catch (error) {
+      this.#channels.delete(channel)
+      throw error
+    }
+  }
+
+  async unsubscribe(channel: string): Promise<void> {
+    this.#channels.delete(channel)
+    if (this.#subscriber !== undefined) await (await this.#subscriber).sUnsubscribe(channel)
+  }
+
+  renew(reason: string): void {
+    if (this.#main !== undefined) this.#drop(reason)
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    this.#drop('closed')
+  }
+
+  async #open(): Promise<void> {
+    let main: Connection | undefined
+    try {
+      main = await connect(this.#options, () => {
+        if (main !== undefined && this.#main === main) this.#drop('the connection was lost')
+      })
+      if (this.#closed) return main.destroy()
+      this.#main = main
+      await this.#probe()
+      if (main !== this.#main) return
+      this.#failures = 0
+      this.#heartbeatLater()
+      void this.#resubscribe()
+    } catch (error) {
+      // dropped meanwhile: the next attempt is on its way
+      if (main !== this.#main) return
+      const { host, port } = this.host
+      this.#drop(`no connection to ${host}:${port}: ${(error as Error).message}`)
+    }
+  }
+
+  /** Ends all calls in flight; unless closed, tries again after a pause. */
+  #drop(reason: string): void {
+    const [main, aside] = [this.#main, [this.#waiter, this.#subscriber]]
+    this.#main = undefined
+    this.#waiter = undefined
+    this.#subscriber = undefined
+    this.#offset.forget()
+    this.#state(reason)
+    main?.destroy()
+    for (const one of aside) void one?.then((connection) => connection.destroy()).catch(() => undefined)
+    clearTimeout(this.#timer)
+    clearTimeout(this.#listenTimer)
+    this.#listenTimer = undefined
+    if (this.#closed) return
+    this.#timer = setTimeout(() => void this.#open(), pauseAfter(this.#failures))
+    this.#failures += 1
+  }
+
+  #state(reason: string | undefined): void {
+    if (this.#reason === reason) return
+    this.#reason = reason
+    this.#options.onChange(this)
+  }
+
+  async #probe(): Promise<void> {
+    const main = this.#main
+    if (main === undefined) return
+    const info = String(await within(main.sendCommand(['INFO']), SILENCE_MS))
+    const config = await within(readConfig(main), SILENCE_MS)
+    const facts = readFacts(info, config)
+    const { wanted } = this.#options
+    const forbidden = await within(readForbidden(main, facts, wanted), SILENCE_MS)
+    await this.#beat(main)
+    if (main !== this.#main) return
+    this.#probedAt = performance.now()
+    this.#facts = { ...facts, forbidden }
+    this.#state(inOneSentence(problemsOf(this.#facts, wanted)))
+  }
+
+  #heartbeatLater(): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => void this.#heartbeat(), HEARTBEAT_MS)
+  }
+
+  async #heartbeat(): Promise<void> {
+    const main = this.#main
+    if (main === undefined) return
+    try {
+      await this.#beat(main)
+      if (performance.now() - this.#probedAt > PROBE_EVERY_MS || this.#reason !== undefined)
+        await this.#probe()
+      if (main === this.#main) this.#heartbeatLater()
+    } catch (error) {
+      if (main !== this.#main) return
+      // a busy server answers what came before: as long as it does, it is not gone
+      if (performance.now() - main.heardAt < SILENCE_MS) this.#heartbeatLater()
+      else this.#drop(`the server does not answer: ${(error as Error).message}`)
+    }
+  }
+
+  async #beat(main: Connection): Promise<void> {
+    const [seconds, micros] = (await within(main.sendCommand(['TIME']), SILENCE_MS)) as [string, string]
+    if (main !== this.#main) return
+    this.#offset.heard(Number(seconds) * 1_000 + Number(micros) / 1_000, performance.now())
+  }
+
+  #listening(): Promise<Connection> {
+    if (this.#listenTimer !== undefined) return Promise.reject(new Error('no messages for a moment'))
+    this.#subscriber ??= this.#aside((gone) => {
+      if (this.#subscriber !== gone) return
+      this.#subscriber = undefined
+      this.#resubscribeLater()
+    })
+    return this.#subscriber
+  }
+
+  #resubscribeLater(): void {
+    if (this.#main === undefined || this.#listenTimer !== undefined) return
+    this.#listenTimer = setTimeout(() => {
+      this.#listenTimer = undefined
+      void this.#resubscribe()
+    }, pauseAfter(this.#unheard))
+    this.#unheard += 1
+  }
+
+  /** After a new connection: whoever waits looks again, because messages were lost meanwhile. Without messages, commits and reads go on. */
+  async #resubscribe(): Promise<void> {
+    try {
+      for (const [channel, listener] of this.#channels) {
+        const connection = await this.#listening()
+        await connection.sSubscribe(channel, listener).catch((error: unknown) => {
+          if (!ELSEWHERE.test((error as Error).message)) throw error
+          this.#channels.delete(channel)
+        })
+        listener()
+      }
+      this.#unheard = 0
+    } catch {
+      this.#resubscribeLater()
+    }
+  }
+
+  #aside(onEnd: (gone: Promise<Connection>) => void): Promise<Connection> {
+    if (this.#closed) return Promise.reject(new Error('closed'))
+    const opened = connect(this.#options, () => onEnd(opened))
+    opened.catch(() => undefined)
+    return opened
+  }
+}
+
+/** Doubles up to a second, and is drawn from its upper half: many gateways do not come back at once. */
+function pauseAfter(failures: number): number {
+  const longest = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS)
+  return longest * (0.5 + Math.random() / 2)
+}
+
+/** What only a primary that is new enough is asked; others are refused for that. */
+async function readForbidden(
+  main: Connection,
+  { role, version }: ServerFacts,
+  { replicas }: Wanted,
+): Promise<string[]> {
+  if (role !== 'master' || !isNewEnough(version)) return []
+  const confirmed = replicas > 0 ? ['confirmed'] : []
+  return (await main.sendCommand(['EVAL', SCRIPTS.rights.source, '0', ...confirmed])) as string[]
+}
+
+/** Undefined when the user may not. */
+async function readConfig(main: Connection): Promise<Record<string, string> | undefined> {
+  try {
+    const pairs = (await main.sendCommand(['CONFIG', 'GET', ...CONFIG_NAMES])) as string[]
+    return Object.fromEntries(pairs.flatMap((name, i) => (i % 2 === 0 ? [[name, pairs[i + 1] ?? '']] : [])))
+  } catch (error) {
+    if (/^(NOPERM|ERR)/.test((error as Error).message)) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,106 @@
+import { type Connection, ELSEWHERE, type Peer, SILENCE_MS } from './connection.ts'
+import { SCRIPTS } from './scripts.ts'
+import { within } from '../patience.ts'
+
+/*
+ * Replicas confirm what was written (WAIT). A WAIT holds up its connection, so it has one of its own, and all commits that landed
+ * while one was under way share the next. The barrier in front of it names the epoch: a server of another epoch does not have the
+ * commit, whatever its replicas say (S19).
+ */
+export interface Confirmations {
+  /** True when `replicas` of them have everything that the server had written before this call, in this epoch. Never rejects. */
+  confirmed(peer: Peer, headKey: string, epoch: string): Promise<boolean>
+}
+
+interface Passenger {
+  readonly headKey: string
+  readonly epoch: string
+  readonly settle: (confirmed: boolean) => void
+}
+
+interface Confirmed {
+  /** The server's part of it. */
+  readonly epoch: string
+  /** Heads that another node has by now. */
+  readonly elsewhere: ReadonlySet<string>
+}
+
+interface Line {
+  waiting: Passenger[]
+  busy: boolean
+}
+
+export function createConfirmations(replicas: number, waitMs: number): Confirmations {
+  const lines = new WeakMap<Peer, Line>()
+
+  const drive = async (peer: Peer, line: Line): Promise<void> => {
+    line.busy = true
+    while (line.waiting.length > 0) {
+      const group = line.waiting
+      line.waiting = []
+      const server = await barrier(peer, new Set(group.map(({ headKey }) => headKey))).catch(() => undefined)
+      for (const { settle, headKey, epoch } of group)
+        settle(server?.epoch === serverOf(epoch) && !server.elsewhere.has(headKey))
+    }
+    line.busy = false
+  }
+
+  /**
+   * One barrier is enough for all, at the first head that is still here: a slot that moved to another node holds up nobody else. Undefined
+   * when too few replicas confirmed.
+   */
+  const barrier = async (peer: Peer, headKeys: ReadonlySet<string>): Promise<Confirmed | undefined> => {
+    const connection = await peer.waiter()
+    const elsewhere = new Set<string>()
+    try {
+      for (const headKey of headKeys) {
+        const answer =
+          (await written(connection, headKey, [])) ?? (await written(connection, headKey, [['ASKING']]))
+        if (answer !== undefined)
+          return answer.replicas >= replicas ? { epoch: answer.epoch, elsewhere } : undefined
+        elsewhere.add(headKey)
+      }
+      return undefined
+    } catch (error) {
+      connection.destroy()
+      throw error
+    }
+  }
+
+  /** Undefined when the key is not here: a slot that is just arriving has to be asked for. The script goes with its text: nothing may come between it and WAIT. */
+  const written = async (
+    connection: Connection,
+    headKey: string,
+    before: readonly (readonly string[])[],
+  ): Promise<{ epoch: string; replicas: number } | undefined> => {
+    const commands = [
+      ...before,
+      ['EVAL', SCRIPTS.barrier.source, '1', headKey, ''],
+      ['WAIT', String(replicas), String(waitMs)],
+    ]
+    try {
+      const asked = Promise.all(commands.map((command) => connection.sendCommand(command)))
+      const [epoch, count] = (await within(asked, waitMs + SILENCE_MS)).slice(-2)
+      return { epoch: serverOf(String(epoch)), replicas: Number(count) }
+    } catch (error) {
+      if (ELSEWHERE.test((error as Error).message)) return undefined
+      throw error
+    }
+  }
+
+  return {
+    confirmed(peer, headKey, epoch) {
+      const line = lines.get(peer) ?? { waiting: [], busy: false }
+      lines.set(peer, line)
+      return new Promise((settle) => {
+        line.waiting.push({ headKey, epoch, settle })
+        if (!line.busy) void drive(peer, line)
+      })
+    },
+  }
+}
+
+/** An epoch is `<generation of the partition>.<replication id of the server>`. */
+function serverOf(epoch: string): string {
+  return epoch.slice(epoch.indexOf('.') + 1)
+}

@@ -1,0 +1,390 @@
+import { amountIn } from '../../domain/limit-window.ts'
+import { type Behind, createBehind } from '../clock-lag.ts'
+import {
+  checkClaim,
+  checkCommit,
+  checkCount,
+  checkIndex,
+  checkLimit,
+  checkPartition,
+  checkRange,
+  checkRecordName,
+} from '../check.ts'
+import type { Clock, ClockSources } from '../clock.ts'
+import { type RedisAddress } from './address.ts'
+import { type Answer, type Calls, createCalls, scriptArguments } from './calls.ts'
+import { type Confirmations, createConfirmations } from './replication-wait.ts'
+import { commitArguments, readCommitReply } from './commit.ts'
+import { encodeMember, FORMAT, FORMAT_KEY, keysOf, RESTORING_KEY } from './keys.ts'
+import { readEntries, readRecord, readWindow } from './replies.ts'
+import { type Script, SCRIPTS } from './scripts.ts'
+import { createServerClock } from './server-clock.ts'
+import { durabilityOf, inOneSentence, problemsOf, roomOf, type Wanted } from './settings.ts'
+import { createTopology, type Topology } from './topology.ts'
+import { createWaking, type Waking } from './subscriptions.ts'
+import { afterSilence } from '../patience.ts'
+import { STORE_LIMITS, StoreIndeterminate, StoreUnavailable } from '../store.ts'
+import type {
+  Claim,
+  Commit,
+  CommitResult,
+  Durability,
+  IndexEntry,
+  RangeBounds,
+  RecordName,
+  Store,
+  StoreHealth,
+  StoredEvent,
+  StoredRecord,
+} from '../store.ts'
+
+export interface RedisOptions {
+  readonly address: RedisAddress
+  readonly sentinelPassword?: string
+  /** Replicas that must confirm a commit before it counts (WAIT). Default 0. */
+  readonly replicas?: number
+  /** `async` asks by name for a store that may lose the last seconds. */
+  readonly durability?: 'async'
+  /** Unsafe settings accepted by name (settings.ts). */
+  readonly accept?: Wanted['accept']
+  /** Longest time of a read, a claim, and of a wait for replicas, ms. */
+  readonly callMs?: number
+  /** Another clock than the server's; all who open the store must share it. */
+  readonly clock?: ClockSources
+}
+
+/** Why no server is known that holds keys. */
+const NOBODY = {
+  single: 'no server is known',
+  sentinel: 'no sentinel that answers knows the primary by this name',
+  cluster: 'no node of the cluster answers, or it is no cluster',
+} as const
+
+/** An answer that left the server in time may still be on its way. */
+const GRACE_MS = 50
+/** What a partition has seen just now may be so far ahead of what is known here of its server's time. */
+const LAG_MS = 1_000
+
+/** The settings of the server do not let the store keep its promises. */
+export class UnsafeRedis extends Error {
+  override readonly name = 'UnsafeRedis'
+}
+
+/**
+ * Connects to Redis 7.0 or later, or Valkey: one server, a cluster, or a primary behind sentinels. Every instance of the gateway may
+ * open the same one.
+ *
+ * @throws UnsafeRedis naming the setting, StoreUnavailable when no server answers, or when a restore has not been completed
+ */
+export async function openRedisStore(options: RedisOptions): Promise<Store> {
+  let changed = (): void => undefined
+  const { topology, durability } = await connectRedis(options, () => changed())
+  try {
+    await refuseForeign(topology, options)
+  } catch (error) {
+    topology.close()
+    throw error
+  }
+  const store = new RedisStore(topology, durability, options)
+  changed = () => store.serversChanged()
+  return store
+}
+
+export interface ConnectedRedis {
+  readonly topology: Topology
+  readonly durability: Durability
+}
+
+/** The servers, connected, and with settings under which the promises of the store hold. @throws UnsafeRedis, StoreUnavailable */
+export async function connectRedis(
+  options: RedisOptions,
+  onChange: () => void = () => undefined,
+): Promise<ConnectedRedis> {
+  const { address, sentinelPassword, durability } = options
+  const wanted: Wanted = {
+    replicas: options.replicas ?? 0,
+    accept: options.accept ?? [],
+    failover: address.kind !== 'single',
+    ...(durability === undefined ? {} : { durability }),
+  }
+  const topology = createTopology({
+    address,
+    wanted,
+    onChange,
+    ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
+  })
+  await topology.tried
+  const peers = topology.peers()
+  const facts = peers.map((peer) => peer.facts()).filter((one) => one !== undefined)
+  const problem = inOneSentence(facts.flatMap((one) => problemsOf(one, wanted)))
+  const silence =
+    peers.length === 0 ? NOBODY[address.kind] : peers.find((peer) => peer.reason() !== undefined)?.reason()
+  if (problem !== undefined || silence !== undefined) {
+    topology.close()
+    throw problem === undefined ? new StoreUnavailable(silence) : new UnsafeRedis(problem)
+  }
+  const levels = facts.map((one) => durabilityOf(one, wanted))
+  const weakest =
+    (['async', 'replicated', 'fsync'] as const).find((level) => levels.includes(level)) ?? 'async'
+  return { topology, durability: weakest }
+}
+
+/**
+ * Half a store must never be taken for a whole one, nor that of a later version for ours.
+ *
+ * @throws StoreUnavailable while a restore is under way, or was broken off; an Error of one sentence for another format
+ */
+export async function refuseForeign(topology: Topology, { callMs }: RedisOptions): Promise<void> {
+  const calls = createCalls(topology)
+  const read = async (key: string): Promise<unknown> =>
+    (await calls.run({ key, args: ['GET', key], reads: true, ms: callMs ?? STORE_LIMITS.callMs })).reply
+  if ((await read(RESTORING_KEY)) !== null)
+    throw new StoreUnavailable('a restore into this store is under way, or was broken off: complete it first')
+  const format = (await read(FORMAT_KEY)) ?? FORMAT
+  if (format !== FORMAT)
+    throw new Error(
+      `the store has another format (\`${FORMAT_KEY}\`), this version reads format ${FORMAT}: start the version that wrote it, or a newer one`,
+    )
+}
+
+class RedisStore implements Store {
+  readonly durability: Durability
+  readonly #topology: Topology
+  readonly #calls: Calls
+  readonly #confirmations: Confirmations | undefined
+  readonly #waking: Waking
+  readonly #clock: Clock
+  readonly #callMs: number
+  readonly #ownTime: boolean
+  readonly #behind: Behind
+  #closed = false
+  /** Commits; each ends by its deadline. */
+  #underWay = 0
+  #drained: (() => void) | undefined
+
+  constructor(
+    topology: Topology,
+    durability: Durability,
+    { replicas = 0, callMs = STORE_LIMITS.callMs, clock }: RedisOptions,
+  ) {
+    this.durability = durability
+    this.#topology = topology
+    this.#callMs = callMs
+    this.#calls = createCalls(topology)
+    this.#confirmations = replicas > 0 ? createConfirmations(replicas, Math.ceil(callMs / 2)) : undefined
+    this.#ownTime = clock !== undefined
+    this.#clock = createServerClock(topology, clock)
+    this.#behind = createBehind(this.#clock)
+    this.#waking = createWaking({
+      topology,
+      version: (partition, record) => this.#version(partition, record),
+    })
+  }
+
+  /** Another server may hold what somebody here waits for. */
+  serversChanged(): void {
+    this.#waking.serversChanged()
+  }
+
+  now(): number {
+    return this.#clock.now()
+  }
+
+  async get(partition: string, type: string, id: string): Promise<StoredRecord | undefined> {
+    checkPartition(partition)
+    checkRecordName(type, id)
+    const key = keysOf(partition).record(type, id)
+    return readRecord(await this.#read(key, ['GET', key]))
+  }
+
+  async range(partition: string, index: string, bounds: RangeBounds): Promise<IndexEntry[]> {
+    checkPartition(partition)
+    checkRange(index, bounds)
+    if (bounds.limit === 0) return this.#open([])
+    const key = keysOf(partition).index(index)
+    const { reverse = false, after, limit } = bounds
+    const [min, max] = [edge(bounds.min, '-inf'), edge(bounds.max, '+inf')]
+    if (after !== undefined) {
+      const behind = [
+        min,
+        max,
+        edge(after.score, ''),
+        encodeMember(after.member),
+        reverse ? '1' : '0',
+        String(limit),
+      ]
+      const entries = readEntries(await this.#script(SCRIPTS.behind, [key], behind, true))
+      return reverse ? entries.reverse() : entries
+    }
+    const ends = reverse ? [max, min, 'BYSCORE', 'REV'] : [min, max, 'BYSCORE']
+    return readEntries(
+      await this.#read(key, ['ZRANGE', key, ...ends, 'LIMIT', '0', String(limit), 'WITHSCORES']),
+    )
+  }
+
+  async count(partition: string, index: string): Promise<number> {
+    checkPartition(partition)
+    checkIndex(index)
+    const key = keysOf(partition).index(index)
+    return Number(await this.#read(key, ['ZCOUNT', key, '-inf', '+inf']))
+  }
+
+  async charged(partition: string, limit: string, windowMs: number): Promise<number> {
+    checkPartition(partition)
+    checkLimit(limit, windowMs)
+    const key = keysOf(partition).limit(limit)
+    return amountIn(readWindow(await this.#read(key, ['GET', key])), windowMs, this.now())
+  }
+
+  async events(partition: string, after: number, limit: number): Promise<StoredEvent[]> {
+    checkPartition(partition)
+    checkCount('after', after)
+    checkCount('limit', limit)
+    if (limit === 0) return this.#open([])
+    const key = keysOf(partition).events
+    const reply = await this.#read(key, ['XRANGE', key, `${after + 1}-0`, '+', 'COUNT', String(limit)])
+    return (reply as [string, string[]][]).map(([id, fields]) => ({
+      number: Number(id.slice(0, id.indexOf('-'))),
+      commitId: fields[1] as string,
+      body: fields[3] as string,
+    }))
+  }
+
+  async epoch(partition: string): Promise<string> {
+    checkPartition(partition)
+    return String(await this.#script(SCRIPTS.epoch, [keysOf(partition).head], [], true))
+  }
+
+  async watch(partition: string, signal: AbortSignal, record?: RecordName): Promise<void> {
+    checkPartition(partition)
+    if (record !== undefined) checkRecordName(record.type, record.id)
+    this.#refuseWhenClosed()
+    await this.#waking.wait(partition, signal, record)
+  }
+
+  async commit(partition: string, commit: Commit): Promise<CommitResult> {
+    checkCommit(partition, commit)
+    this.#refuseWhenClosed()
+    this.#underWay += 1
+    try {
+      return await this.#commit(partition, commit)
+    } finally {
+      this.#underWay -= 1
+      if (this.#underWay === 0) this.#drained?.()
+    }
+  }
+
+  async #commit(partition: string, commit: Commit): Promise<CommitResult> {
+    const now = this.now()
+    if (now > commit.deadline) return { ok: false, reason: 'late' }
+    const end =
+      performance.now() +
+      Math.min(commit.deadline - now, Math.max(this.#callMs, STORE_LIMITS.callMs)) +
+      GRACE_MS
+    const { keys, args } = commitArguments(partition, commit, {
+      askEpoch: this.#confirmations !== undefined,
+      ...(this.#ownTime ? { time: now } : {}),
+    })
+    const script = SCRIPTS.commit
+    const answer = await this.#calls.run({
+      key: keys[0] as string,
+      args: scriptArguments(script, keys, args),
+      script,
+      ms: end - performance.now(),
+      reads: false,
+    })
+    const result = readCommitReply(answer.reply, commit, this.now())
+    this.#behind.committed(partition, result)
+    if (!result.ok) return result
+    await this.#confirm(answer, keys[0] as string, result.epoch, end)
+    this.#waking.landed(partition, writtenRecords(commit))
+    return { ok: true, numbers: result.numbers }
+  }
+
+  async claimDue(partition: string, index: string, { now, lease, limit }: Claim): Promise<IndexEntry[]> {
+    checkPartition(partition)
+    checkClaim(index, { now, lease, limit })
+    if (limit === 0) return this.#open([])
+    const keys = keysOf(partition)
+    const args = [now, now + lease, limit, this.now() + Math.max(lease, LAG_MS)].map(String)
+    const reply = await this.#script(SCRIPTS.claim, [keys.index(index), keys.head], args, false)
+    const [entries, seen] = reply as [unknown, number?]
+    return seen === undefined ? readEntries(entries) : this.#behind.refuse(partition, seen)
+  }
+
+  async health(): Promise<StoreHealth> {
+    if (this.#closed) return { ready: false, reason: 'the store is closed' }
+    const peers = this.#topology.peers()
+    // where one node of a cluster is away, the tenants on the others must not be
+    if (peers.some((peer) => peer.reason() === undefined))
+      return { ready: true, ...roomOf(peers.map((peer) => peer.facts())), ...this.#behind.health() }
+    return { ready: false, reason: peers[0]?.reason() ?? 'no server is known' }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#waking.close()
+    if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#drained = resolve))
+    this.#topology.close()
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw new StoreUnavailable('the store is closed')
+  }
+
+  #open<T>(value: T): T {
+    this.#refuseWhenClosed()
+    return value
+  }
+
+  async #read(key: string, args: readonly string[]): Promise<unknown> {
+    this.#refuseWhenClosed()
+    return (await this.#calls.run({ key, args, ms: this.#callMs, reads: true })).reply
+  }
+
+  async #script(
+    script: Script,
+    keys: readonly [string, ...string[]],
+    args: readonly string[],
+    reads: boolean,
+  ): Promise<unknown> {
+    this.#refuseWhenClosed()
+    const call = { key: keys[0], args: scriptArguments(script, keys, args), script, ms: this.#callMs, reads }
+    return (await this.#calls.run(call)).reply
+  }
+
+  /** @throws StoreIndeterminate when the replicas did not confirm in time: the commit is there, and may be lost with its server */
+  async #confirm({ peer }: Answer, headKey: string, epoch: string, end: number): Promise<void> {
+    if (this.#confirmations === undefined) return
+    let timer: NodeJS.Timeout | undefined
+    const tooLate = new Promise<boolean>((resolve) => {
+      timer = afterSilence(() => resolve(false), Math.max(0, end - performance.now()))
+    })
+    const confirmed = await Promise.race([this.#confirmations.confirmed(peer, headKey, epoch), tooLate])
+    clearTimeout(timer)
+    if (confirmed) return
+    this.#topology.refresh() // another server may have taken over, with the replicas
+    throw new StoreIndeterminate('the replicas did not confirm in time')
+  }
+
+  /** A record's revision, or the time of the partition's last commit. */
+  async #version(partition: string, record: RecordName | undefined): Promise<string> {
+    const keys = keysOf(partition)
+    if (record === undefined) return String(await this.#read(keys.head, ['HGET', keys.head, 't']))
+    const key = keys.record(record.type, record.id)
+    return String(await this.#read(key, ['GETRANGE', key, '0', '160']))
+  }
+}
+
+function writtenRecords({ writes }: Commit): RecordName[] {
+  return writes.flatMap((write) =>
+    write.op === 'put' || write.op === 'delete' ? [{ type: write.type, id: write.id }] : [],
+  )
+}
+
+function edge(score: number | undefined, otherwise: string): string {
+  if (score === undefined) return otherwise
+  if (!Number.isFinite(score)) return score > 0 ? '+inf' : '-inf'
+  return String(score)
+}

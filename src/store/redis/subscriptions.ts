@@ -1,0 +1,122 @@
+import { keysOf } from './keys.ts'
+import type { Peer } from './connection.ts'
+import type { Topology } from './topology.ts'
+import type { RecordName } from '../store.ts'
+import { createWatchers } from '../watchers.ts'
+
+/*
+ * Waking across instances (S11): each commit publishes to a channel of its partition and one of each record that it wrote; an instance
+ * listens to what somebody here waits for. Sharded channels, so that in a cluster only the node of the partition carries them. Messages
+ * can be lost (a new connection, a failover): callers read again now and then, and after each new subscription we compare.
+ */
+export interface Waking {
+  wait(partition: string, signal: AbortSignal, record?: RecordName): Promise<void>
+  /** A commit of this process: its own waiters need no message. */
+  landed(partition: string, records: readonly RecordName[]): void
+  /** Listens where the partitions are now. */
+  serversChanged(): void
+  close(): void
+}
+
+export interface WakingOptions {
+  readonly topology: Topology
+  /** Something that changes with each commit to what is waited for. */
+  readonly version: (partition: string, record: RecordName | undefined) => Promise<string>
+}
+
+interface Subscription {
+  readonly channel: string
+  readonly partition: string
+  readonly record: RecordName | undefined
+  waiting: number
+  /** Where it listens; undefined while it cannot. */
+  peer: Peer | undefined
+  lingering: NodeJS.Timeout | undefined
+}
+
+/** Who waits in rounds subscribes once. */
+const LINGER_MS = 3_000
+
+export function createWaking(options: WakingOptions): Waking {
+  return new RedisWaking(options)
+}
+
+class RedisWaking implements Waking {
+  readonly #options: WakingOptions
+  readonly #watchers = createWatchers()
+  readonly #subscriptions = new Map<string, Subscription>()
+
+  constructor(options: WakingOptions) {
+    this.#options = options
+  }
+
+  async wait(partition: string, signal: AbortSignal, record?: RecordName): Promise<void> {
+    if (signal.aborted) return
+    const keys = keysOf(partition)
+    const channel = record === undefined ? keys.channel : keys.recordChannel(record.type, record.id)
+    const woken = this.#watchers.wait(partition, signal, record)
+    this.#join(channel, partition, record)
+    await woken
+    this.#leave(channel)
+  }
+
+  landed(partition: string, records: readonly RecordName[]): void {
+    this.#watchers.wake(partition)
+    for (const record of records) this.#watchers.wake(partition, record)
+  }
+
+  serversChanged(): void {
+    for (const subscription of this.#subscriptions.values()) void this.#listen(subscription)
+  }
+
+  close(): void {
+    this.#watchers.wakeAll()
+    for (const { lingering } of this.#subscriptions.values()) clearTimeout(lingering)
+    this.#subscriptions.clear()
+  }
+
+  #join(channel: string, partition: string, record: RecordName | undefined): void {
+    let subscription = this.#subscriptions.get(channel)
+    if (subscription === undefined) {
+      subscription = { channel, partition, record, waiting: 0, peer: undefined, lingering: undefined }
+      this.#subscriptions.set(channel, subscription)
+    }
+    clearTimeout(subscription.lingering)
+    subscription.waiting += 1
+    void this.#listen(subscription)
+  }
+
+  #leave(channel: string): void {
+    const subscription = this.#subscriptions.get(channel)
+    if (subscription === undefined) return
+    subscription.waiting -= 1
+    if (subscription.waiting > 0) return
+    subscription.lingering = setTimeout(() => {
+      this.#subscriptions.delete(channel)
+      subscription.peer?.unsubscribe(channel).catch(() => undefined)
+    }, LINGER_MS)
+    subscription.lingering.unref()
+  }
+
+  /** Where the partition is now, unless it listens there already. */
+  async #listen(subscription: Subscription): Promise<void> {
+    const { topology, version } = this.#options
+    const { channel, partition, record } = subscription
+    const peer = topology.peerOf(keysOf(partition).head)
+    if (peer === undefined || peer === subscription.peer) return
+    const former = subscription.peer
+    const moved = former !== undefined
+    subscription.peer = peer
+    former?.unsubscribe(channel).catch(() => undefined)
+    const wake = (): void => this.#watchers.wake(partition, record)
+    try {
+      const before = moved ? undefined : await version(partition, record)
+      await peer.subscribe(channel, wake)
+      // everybody went while it was being made
+      if (!this.#subscriptions.has(channel)) return await peer.unsubscribe(channel)
+      if (moved || (await version(partition, record)) !== before) wake()
+    } catch {
+      if (subscription.peer === peer) subscription.peer = undefined
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { type Risk, VERDICTS } from '../../domain/decision.ts'
+import type { Instruments } from './instruments.ts'
+import { OTHER } from '../metrics/labels.ts'
+import { METRICS, mostSeries } from '../metrics/table.ts'
+
+/** How a load of the bundle ended, and what is in force after it. */
+export interface Load {
+  readonly ok: boolean
+  readonly atSeconds: number
+  readonly bundle?: LoadedBundle | undefined
+}
+
+/** What metrics need of a bundle. */
+export interface LoadedBundle {
+  readonly revision: string
+  readonly tools: ReadonlyMap<string, { readonly risk: Risk }>
+  readonly rules: readonly { readonly id: string; readonly mode: 'enforced' | 'shadow' }[]
+  readonly ruleCount: number
+  readonly directory: {
+    readonly tenants: ReadonlyMap<
+      string,
+      { readonly reviewers: ReadonlyMap<string, { readonly groups: readonly string[] }> }
+    >
+  }
+}
+
+export function countLoad(instruments: Instruments, { ok, atSeconds, bundle }: Load): void {
+  instruments.count('reloads', { result: ok ? 'ok' : 'failed' })
+  instruments.set('stale', {}, ok ? 0 : 1)
+  if (!ok || bundle === undefined) return
+  instruments.set('lastLoad', {}, atSeconds)
+  instruments.setAll('policyInfo', [[{ digest: bundle.revision }, 1]])
+  instruments.set('policyRules', {}, bundle.ruleCount)
+  instruments.set('policyTools', {}, bundle.tools.size)
+  instruments.setAll('groupReviewers', reviewersByGroup(bundle))
+  expectTools(instruments, bundle)
+  expectRules(instruments, bundle)
+}
+
+/**
+ * Names of the bundle before go, so that renaming never uses up the room; those of this one exist at 0 when there is room for them all. Where there
+ * is none nothing is done for each of them: a load of ten thousand rules must not hold up decisions.
+ */
+function expectTools(instruments: Instruments, { tools }: LoadedBundle): void {
+  instruments.forget('tools', (name) => tools.has(name))
+  const unknown = VERDICTS.map((decision) => ({ decision, risk: 'low', tool: OTHER }) as const)
+  instruments.expect('evaluations', unknown)
+  if (tools.size * VERDICTS.length > mostSeries(METRICS.evaluations)) return
+  instruments.expect(
+    'evaluations',
+    [...tools].flatMap(([tool, { risk }]) => VERDICTS.map((decision) => ({ decision, risk, tool }))),
+  )
+}
+
+/** Of more rules than there is room for, the list is not even made: their counts begin anew. */
+function expectRules(instruments: Instruments, bundle: LoadedBundle): void {
+  const room = mostSeries(METRICS.ruleMatches)
+  if (bundle.ruleCount > room) return instruments.forget('rules', () => false)
+  const modes = new Map(bundle.rules.map(({ id, mode }) => [id, mode]))
+  instruments.forget('rules', (id) => modes.has(id))
+  const named = [...modes]
+  instruments.expect(
+    'ruleMatches',
+    named.map(([rule, mode]) => ({ rule, mode })),
+  )
+  instruments.expect(
+    'ruleUnknown',
+    named.map(([rule]) => ({ rule })),
+  )
+}
+
+function reviewersByGroup({ directory }: LoadedBundle): [{ group: string }, number][] {
+  const people = new Map<string, number>()
+  for (const { reviewers } of directory.tenants.values())
+    for (const { groups } of reviewers.values())
+      for (const group of groups) people.set(group, (people.get(group) ?? 0) + 1)
+  return [...people].map(([group, count]) => [{ group }, count])
+}

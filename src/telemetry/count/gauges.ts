@@ -1,0 +1,91 @@
+import { RISKS } from '../../domain/decision.ts'
+import { FREEZE_KINDS } from '../../domain/freeze.ts'
+import type { Census } from '../../gateway/jobs/backlog.ts'
+import type { Instruments } from './instruments.ts'
+
+/** What is read at a scrape, and not counted. */
+export interface Readings {
+  /** Is this a registered tool? All others fold into `_other`. */
+  knowsTool(name: string): boolean
+  /** The store's clock, ms since 1970. */
+  now(): number
+  durability(): 'fsync' | 'replicated' | 'async'
+  traffic(): Traffic
+  /** Since when a record waits for its checkpoint, ms. */
+  checkpointLagMs(): number
+  isReady(): Promise<boolean>
+  /** Bytes that the store still has room for, undefined where nobody knows; and how far its clock is behind what it has seen, ms. */
+  storeHealth(): Promise<{ readonly roomBytes?: number; readonly behindMs?: number }>
+  census(): Promise<Census>
+}
+
+/** What is open at the moment. */
+export interface Traffic {
+  readonly requests: number
+  readonly connections: number
+  readonly polls: number
+  readonly streams: number
+}
+
+/** A store that hangs must not cost the scrape: what needs it keeps its last value then, and what comes late is shown by the next scrape. */
+const WAIT_MS = 2_000
+
+/** Takes what is read at each scrape. Readings that were shown before stay until newer ones are there. */
+export function createReader(instruments: Instruments, readings: Readings): () => Promise<void> {
+  let counted: { readonly at: number; readonly census?: Census } = { at: readings.now() }
+  return async () => {
+    const census = readings.census().then(
+      (census) => {
+        if (census === counted.census) return
+        counted = { at: readings.now(), census }
+        showCensus(instruments, census)
+      },
+      () => undefined,
+    )
+    await Promise.all([takeReadings(instruments, readings), inTime(census)])
+    instruments.set('censusAge', {}, Math.max(0, readings.now() - counted.at) / 1000)
+  }
+}
+
+async function takeReadings(instruments: Instruments, readings: Readings): Promise<void> {
+  const { requests, connections, polls, streams } = readings.traffic()
+  instruments.set('httpInFlight', {}, requests)
+  instruments.set('httpConnections', {}, connections)
+  instruments.set('pollsHeld', {}, polls)
+  instruments.set('streamsOpen', {}, streams)
+  instruments.set('checkpointLag', {}, readings.checkpointLagMs() / 1000)
+  instruments.set('clock', {}, readings.now() / 1000)
+  instruments.setAll('storeInfo', [[{ durability: readings.durability() }, 1]])
+  const asked = readings.storeHealth().catch(() => undefined)
+  const isReady = await inTime(readings.isReady().catch(() => false))
+  instruments.set('ready', {}, isReady === true ? 1 : 0)
+  const { roomBytes, behindMs = 0 } = (await inTime(asked)) ?? {}
+  instruments.set('storeBehind', {}, behindMs / 1000)
+  instruments.setAll('storeRoom', roomBytes === undefined ? [] : [[{}, roomBytes]])
+}
+
+async function inTime<T>(answer: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, WAIT_MS, undefined)
+  })
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
+}
+
+function showCensus(instruments: Instruments, census: Census): void {
+  for (const risk of RISKS) {
+    const { count, oldestAgeMs } = census.pending.get(risk) ?? { count: 0, oldestAgeMs: 0 }
+    instruments.set('pending', { risk }, count)
+    instruments.set('oldestPending', { risk }, oldestAgeMs / 1000)
+  }
+  for (const scope of FREEZE_KINDS) instruments.set('frozen', { scope }, census.frozen.get(scope) ?? 0)
+  const groups = [...census.groups].toSorted(([, a], [, b]) => b - a)
+  instruments.setAll(
+    'groupWaiting',
+    groups.map(([group, count]) => [{ group }, count]),
+  )
+  instruments.set('webhooksWaiting', {}, census.deliveries)
+  instruments.set('webhooksOverdue', {}, census.overdueMs / 1000)
+  for (const reason of ['admin', 'failing', 'gone'] as const)
+    instruments.set('webhooksPaused', { reason }, census.paused.get(reason) ?? 0)
+}

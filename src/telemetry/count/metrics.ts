@@ -1,0 +1,184 @@
+import type { ErrorCode } from '../../contract/errors.ts'
+import type { Observation } from '../../gateway/core/deps.ts'
+import type { EvidenceRecord } from '../../gateway/core/event-record.ts'
+import type { Store } from '../../store/store.ts'
+import { countLoad, type Load } from './count-load.ts'
+import { countEvidence, type EvidenceContext } from './count-evidence.ts'
+import { createExposition, type Exposition, type Format } from './exposition.ts'
+import { createInstruments, type Instruments, type LabelsOf } from './instruments.ts'
+import { collectNodeMetrics } from './node-metrics.ts'
+import { createReader, type Readings } from './gauges.ts'
+import { errorKind, observeStore, type StoreCall } from './store-calls.ts'
+import { REQUEST_KINDS, type RequestKind } from '../metrics/labels.ts'
+import { traceOf } from '../tracing/trace.ts'
+
+/** What the adapters tell; nothing of it ever throws, or is more than counting. */
+export interface Metrics {
+  /** Counts one observation of a verb. */
+  readonly observe: (observation: Observation) => void
+  readonly observeHttp: (request: HttpRequest) => void
+  /** A caller was gone before its answer was sent. */
+  readonly observeAborted: () => void
+  /** One try of a delivery; `lagMs` is the time from the event to its delivery. */
+  readonly observeDelivery: (tried: Tried) => void
+  readonly observeGate: (sight: GateSight) => void
+  readonly observeLoad: (load: Load) => void
+  /** The same store, with its calls counted. */
+  readonly observed: (store: Store) => Store
+  /** One round of the timer. */
+  readonly observeTimer: (ok: boolean) => void
+  /** A route that there is: its series exist before its first request. */
+  readonly expectRoute: (route: { readonly method: string; readonly route: string }) => void
+  /** Reads what is read at a scrape, and writes everything out. */
+  readonly scrape: (format: Format) => Promise<Exposition>
+  /** Fired shadow rules since start, by rule id. */
+  readonly shadowCounts: ReadonlyMap<string, number>
+}
+
+export interface HttpRequest {
+  readonly method: string
+  /** The route's pattern, never the path. */
+  readonly route: string
+  readonly status: number
+  readonly seconds: number
+  /** What was answered when it was a refusal. */
+  readonly problem?: ErrorCode | undefined
+  readonly traceparent?: string | undefined
+}
+
+export interface Tried {
+  readonly result: string
+  readonly code: string
+  readonly seconds: number
+  readonly lagMs?: number
+}
+
+/** How many requests of agents may be under way at once; of each kind, how many are, and how many were refused since the last time. */
+export interface GateSight {
+  readonly limit: number
+  readonly underWay: Readonly<Record<RequestKind, number>>
+  readonly refused: Readonly<Record<RequestKind, number>>
+}
+
+export interface MetricSources extends Readings {
+  readonly version: string
+  /** Told once of each metric that has as many series as it may have. */
+  readonly onFull: (metric: string) => void
+}
+
+export function createMetrics(sources: MetricSources): Metrics {
+  const instruments = createInstruments({
+    onFull: sources.onFull,
+    knowsTool: (name) => sources.knowsTool(name),
+  })
+  const expose = createExposition(instruments.families, collectNodeMetrics())
+  const context: EvidenceContext = { shadowCounts: new Map(), last: undefined }
+  const read = createReader(instruments, sources)
+  instruments.set('build', { version: sources.version }, 1)
+  return {
+    shadowCounts: context.shadowCounts,
+    observe: (observation) => observe(instruments, observation, context),
+    observeHttp: (request) => countRequest(instruments, request),
+    observeAborted: () => instruments.count('httpAborted', {}),
+    observeDelivery: (tried) => countTry(instruments, tried),
+    observeGate: (sight) => countGate(instruments, sight),
+    observeLoad: (load) => countLoad(instruments, load),
+    observed: (store) => observeStore(store, (call) => countStoreCall(instruments, call)),
+    observeTimer: (ok) => instruments.count('timerRounds', { result: ok ? 'ok' : 'failed' }),
+    expectRoute: (route) => expectRoute(instruments, route),
+    scrape: async (format) => {
+      instruments.set('evidenceLast', {}, timeOf(context.last))
+      await read()
+      return expose(format)
+    },
+  }
+}
+
+/** Of a record, in seconds since 1970; 0 for none. */
+const timeOf = (record: EvidenceRecord | undefined): number =>
+  record === undefined ? 0 : Date.parse(record.at) / 1000
+
+function observe(instruments: Instruments, observation: Observation, context: EvidenceContext): void {
+  switch (observation.kind) {
+    case 'evidence':
+      countEvidence(instruments, observation.record, context)
+      return
+    case 'evaluated': {
+      const { verdict: decision, seconds, fault, traceparent } = observation
+      instruments.observe('evaluationSeconds', { decision }, seconds, traceOf(traceparent))
+      if (fault !== undefined) instruments.count('evaluationFaults', { fault })
+      return
+    }
+    case 'commit':
+      countCommit(instruments, observation)
+      return
+    case 'validated':
+      instruments.count('tokenValidations', { result: observation.result })
+      return
+    case 'revision':
+      instruments.count('revisions', { result: observation.result })
+      return
+    case 'replayed':
+      instruments.count('replays', { decision: observation.decision })
+      return
+    case 'voted': {
+      const { decision, lookedMs, thread_id } = observation
+      instruments.observe('attention', { decision }, lookedMs / 1000, { thread_id })
+      return
+    }
+    case 'sign_in_failed':
+      instruments.count('signIns', { via: observation.via, result: observation.problem })
+  }
+}
+
+function countRequest(instruments: Instruments, request: HttpRequest): void {
+  const { route, status, seconds, problem, traceparent } = request
+  const method = request.method as LabelsOf<'httpRequests'>['method']
+  instruments.count('httpRequests', { method, route, status: String(status) })
+  instruments.observe('httpSeconds', { method, route }, seconds, traceOf(traceparent))
+  if (problem !== undefined) instruments.count('problems', { code: problem })
+}
+
+/** What pages somebody stands at 0 from the start. */
+const EXPECTED_STATUSES = ['200', '500', '503']
+
+function expectRoute(instruments: Instruments, known: { method: string; route: string }): void {
+  const { route } = known
+  const method = known.method as LabelsOf<'httpRequests'>['method']
+  instruments.expect(
+    'httpRequests',
+    EXPECTED_STATUSES.map((status) => ({ method, route, status })),
+  )
+  instruments.expect('httpSeconds', [{ method, route }])
+}
+
+function countGate(instruments: Instruments, { limit, underWay, refused }: GateSight): void {
+  instruments.set('requestsLimit', {}, limit)
+  for (const kind of REQUEST_KINDS) {
+    instruments.set('underWay', { kind }, underWay[kind])
+    instruments.add('shed', { kind }, refused[kind])
+  }
+}
+
+function countTry(instruments: Instruments, { seconds, lagMs, ...tried }: Tried): void {
+  const labels = tried as LabelsOf<'webhookTries'>
+  instruments.count('webhookTries', { result: labels.result, code: labels.code })
+  instruments.observe('webhookSeconds', { result: labels.result }, seconds)
+  if (lagMs !== undefined) instruments.observe('webhookLag', {}, lagMs / 1000)
+}
+
+function countStoreCall(instruments: Instruments, { operation, seconds, error }: StoreCall): void {
+  instruments.observe('storeSeconds', { operation }, seconds)
+  if (error !== undefined) instruments.count('storeErrors', { operation, error })
+}
+
+const COMMIT = { operation: 'commit' } as const
+
+function countCommit(
+  instruments: Instruments,
+  { seconds, result, error }: Extract<Observation, { kind: 'commit' }>,
+): void {
+  instruments.observe('storeSeconds', COMMIT, seconds)
+  if (result === undefined) instruments.count('storeErrors', { ...COMMIT, error: errorKind(error) })
+  else if (!result.ok) instruments.count('storeConflicts', { reason: result.reason })
+}

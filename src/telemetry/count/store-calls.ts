@@ -1,0 +1,47 @@
+import { type Store, StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
+import type { LabelsOf } from './instruments.ts'
+
+/** One call of the store that has ended. */
+export interface StoreCall {
+  readonly operation: LabelsOf<'storeSeconds'>['operation']
+  readonly seconds: number
+  readonly error?: LabelsOf<'storeErrors'>['error'] | undefined
+}
+
+/**
+ * The same store; each call is told of when it has ended. Not `commit`: the verbs tell of it themselves, because one promise more for each decision is
+ * what costs most here. Nor `watch`: how long it takes says nothing.
+ */
+export function observeStore(store: Store, observe: (call: StoreCall) => void): Store {
+  const told = <T>(operation: StoreCall['operation'], call: Promise<T>): Promise<T> => {
+    const start = performance.now()
+    const seconds = (): number => (performance.now() - start) / 1000
+    call.then(
+      () => observe({ operation, seconds: seconds() }),
+      (error: unknown) => observe({ operation, seconds: seconds(), error: errorKind(error) }),
+    )
+    // not the derived promise: the caller is not to wait for the counting
+    return call
+  }
+  return {
+    durability: store.durability,
+    now: () => store.now(),
+    get: (...asked) => told('get', store.get(...asked)),
+    range: (...asked) => told('range', store.range(...asked)),
+    count: (...asked) => told('count', store.count(...asked)),
+    charged: (...asked) => told('charged', store.charged(...asked)),
+    events: (...asked) => told('events', store.events(...asked)),
+    epoch: (...asked) => told('epoch', store.epoch(...asked)),
+    watch: (...asked) => store.watch(...asked),
+    commit: (...asked) => store.commit(...asked),
+    claimDue: (...asked) => told('claim_due', store.claimDue(...asked)),
+    health: () => store.health(),
+    close: () => store.close(),
+  }
+}
+
+/** How a call failed, for a label. */
+export function errorKind(error: unknown): LabelsOf<'storeErrors'>['error'] {
+  if (error instanceof StoreUnavailable) return 'unavailable'
+  return error instanceof StoreIndeterminate ? 'indeterminate' : 'other'
+}

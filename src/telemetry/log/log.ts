@@ -1,0 +1,78 @@
+import { EventEmitter } from 'node:events'
+import { type DestinationStream, type Logger, pino } from 'pino'
+import type { EvidenceRecord } from '../../gateway/core/event-record.ts'
+import type { Origin } from '../../gateway/core/trace-context.ts'
+import { LogOutput } from './log-output.ts'
+
+/** Members that may hold a secret, wherever a log line might carry them. */
+const REDACTED = [
+  'api_key',
+  'approval_token',
+  'signature',
+  'payload',
+  'request_payload',
+  'authorization',
+  'cookie',
+  '*.cookie',
+  'headers.cookie',
+  'req.headers.cookie',
+  '*.authorization',
+  'headers.authorization',
+  'req.headers.authorization',
+  '*.api_key',
+  '*.approval_token',
+  '*.signature',
+  '*.payload',
+]
+
+/** Characters that wait while nobody reads the log. What comes beyond them is dropped and counted: a gateway without memory decides nothing. */
+const MOST_WAITING = 16 * 1024 * 1024
+
+export function createLog(level: string, destination: DestinationStream = standardOutput()): Logger {
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    redact: { paths: REDACTED, censor: '[redacted]' },
+  }
+  const log = pino(options, destination)
+  if (destination instanceof EventEmitter) sayDropped(log, destination)
+  return log
+}
+
+/**
+ * What waits at the end of the process is still written. One that is stuck in a write cannot end by itself, whatever its exit code was to be.
+ *
+ * @param onFault is told when the log cannot be written any more, once until it can
+ */
+export function standardOutput(onFault: (error: Error) => void = () => undefined): LogOutput {
+  const output = new LogOutput(1, MOST_WAITING)
+  output.on('fault', onFault)
+  process.once('exit', () => {
+    if (output.isStuck()) process.kill(process.pid, 'SIGKILL')
+    output.flush()
+  })
+  return output
+}
+
+function sayDropped(log: Pick<Logger, 'warn'>, output: EventEmitter): void {
+  let dropped = 0
+  output.on('drop', () => (dropped += 1))
+  output.on('drain', () => {
+    if (dropped === 0) return
+    const lines = dropped
+    dropped = 0
+    log.warn({ lines }, 'nobody read the log for a while: lines are missing here')
+  })
+}
+
+/** One line per record; automatic decisions are too many for `info`. Values that rules read are evidence, never log. */
+export function logEvidence(log: Logger, record: EvidenceRecord, origin?: Origin): void {
+  const level = record.type.startsWith('decision.') ? 'debug' : 'info'
+  if (!log.isLevelEnabled(level)) return
+  const { type, tenant, actor, task_id, thread_id, revision, tool } = record
+  const of = { request: origin?.request, trace_id: origin?.span.traceId }
+  const who = { tenant, actor: `${actor.kind}:${actor.id}` }
+  log[level]({ event: type, ...of, ...who, task_id, thread_id, revision, tool })
+}

@@ -1,0 +1,75 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Exposition, type Format, formatFor } from './count/exposition.ts'
+
+/**
+ * `/metrics` on its own listener, so that it is never on the agents' port. `/livez` and `/readyz` are there as well: the event loop takes in one connection of a
+ * listener each turn, so a probe that comes behind a thousand others on the agents' port would wait for seconds.
+ */
+export interface MetricsListener {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** Whatever `params` a scrape job has: there is one page. */
+const PLACE = /^\/(metrics|livez|readyz)(?:\?|$)/
+
+export type Scrape = (format: Format) => Promise<Exposition>
+
+export interface OperatorPages {
+  readonly scrape: Scrape
+  /** As on the agents' port. */
+  readonly ready: () => Promise<{ readonly ready: boolean }>
+}
+
+export async function listenForOperators(
+  pages: OperatorPages,
+  host: string,
+  port: number,
+): Promise<MetricsListener> {
+  const server = createServer((request, response) => {
+    const page = request.method === 'GET' ? PLACE.exec(request.url ?? '')?.[1] : undefined
+    show(pages, page, { request, response }).catch(() => response.writeHead(503).end())
+  })
+  await listen(server, host, port)
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+async function show(
+  { scrape, ready }: OperatorPages,
+  page: string | undefined,
+  { request, response }: Exchange,
+): Promise<void> {
+  if (page === 'metrics') {
+    const { contentType, text } = await scrape(formatFor(request.headers.accept))
+    response.writeHead(200, { 'content-type': contentType, vary: 'accept' }).end(text)
+  } else if (page === 'livez') {
+    answer(response, 200, { live: true })
+  } else if (page === 'readyz') {
+    const readiness = await ready()
+    answer(response, readiness.ready ? 200 : 503, readiness)
+  } else response.writeHead(404).end()
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body))
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+}

@@ -1,0 +1,115 @@
+import { FREEZE_KINDS } from '../../domain/freeze.ts'
+import { GROUPS, REVIEW_ENDS, REVOCATIONS, RISKS, SIGN_IN_RESULTS } from './labels.ts'
+import type { MetricSpec } from './metric-spec.ts'
+
+/** From five seconds to seven days. */
+const HUMAN = [5, 30, 60, 300, 900, 1_800, 3_600, 14_400, 28_800, 86_400, 259_200, 604_800]
+/** What nobody can have read stands below 2.5 s. */
+const ATTENTION = [1, 2.5, 5, 10, 30, 60, 300, 900, 3_600]
+
+export const REVIEW_METRICS = {
+  pending: {
+    kind: 'gauge',
+    name: 'countersign_threads_pending',
+    unit: 'threads',
+    help: 'Threads that wait for people, by assessed risk. Every instance counts all of them.',
+    labels: { risk: RISKS },
+  },
+  oldestPending: {
+    kind: 'gauge',
+    name: 'countersign_thread_oldest_pending_seconds',
+    unit: 'seconds',
+    help: 'Age of the oldest waiting thread, by assessed risk; 0 when none waits. The same on every instance.',
+    labels: { risk: RISKS },
+  },
+  frozen: {
+    kind: 'gauge',
+    name: 'countersign_freezes_in_force',
+    unit: 'freezes',
+    help: 'Agents, tools and whole tenants that are frozen. The same on every instance.',
+    labels: { scope: FREEZE_KINDS },
+  },
+  groupWaiting: {
+    kind: 'gauge',
+    name: 'countersign_group_threads_waiting',
+    unit: 'threads',
+    help: 'Of the 200 threads that wait longest: those with an empty seat for this group. The same on every instance.',
+    labels: { group: GROUPS },
+    atMost: 101,
+  },
+  groupReviewers: {
+    kind: 'gauge',
+    name: 'countersign_group_reviewers',
+    unit: 'people',
+    help: 'Reviewers whom the directory has in this group. The same on every instance.',
+    labels: { group: GROUPS },
+    atMost: 101,
+  },
+  reviewSeconds: {
+    kind: 'histogram',
+    name: 'countersign_review_duration_seconds',
+    unit: 'seconds',
+    help: 'Time from the submission of a revision to its decision, or from the birth of a thread to its expiry.',
+    labels: { verdict: REVIEW_ENDS, risk: RISKS },
+    buckets: HUMAN,
+    exemplar: 'thread_id',
+  },
+  votes: {
+    kind: 'counter',
+    name: 'countersign_votes_total',
+    unit: 'votes',
+    help: 'Votes of reviewers, by how they proved who they are.',
+    labels: { decision: ['approve', 'reject', 'request_changes'], via: ['key', 'link', 'oidc'] },
+  },
+  attention: {
+    kind: 'histogram',
+    name: 'countersign_vote_attention_seconds',
+    unit: 'seconds',
+    help: 'Longest time a reviewer can have looked before the vote: since the revision came, was first shown to them by this instance, or was claimed by them, whichever was last.',
+    labels: { decision: ['approve', 'reject', 'request_changes'] },
+    buckets: ATTENTION,
+    exemplar: 'thread_id',
+  },
+  announcements: {
+    kind: 'counter',
+    name: 'countersign_review_announcements_total',
+    unit: 'announcements',
+    help: 'Reminders and escalations of threads that nobody decided.',
+    labels: { kind: ['reminder', 'escalation'] },
+  },
+  revisions: {
+    kind: 'counter',
+    name: 'countersign_revisions_total',
+    unit: 'revisions',
+    help: 'Revisions submitted by agents.',
+    labels: { result: ['accepted', 'rejected'] },
+  },
+  revocations: {
+    kind: 'counter',
+    name: 'countersign_approvals_revoked_total',
+    unit: 'approvals',
+    help: 'Approvals that no longer held when the agent came for them, by why.',
+    labels: { reason: REVOCATIONS },
+  },
+  tokensMinted: {
+    kind: 'counter',
+    name: 'countersign_tokens_minted_total',
+    unit: 'tokens',
+    help: 'Approval tokens handed out.',
+    labels: {},
+  },
+  tokenValidations: {
+    kind: 'counter',
+    name: 'countersign_token_validations_total',
+    unit: 'validations',
+    help: 'Redemptions and refusals of approval tokens.',
+    labels: { result: ['valid', 'invalid', 'expired', 'used'] },
+  },
+  signIns: {
+    kind: 'counter',
+    name: 'countersign_sign_ins_total',
+    unit: 'sign-ins',
+    help: 'Attempts to sign in to the console, by what came of them.',
+    labels: { via: ['link', 'oidc'], result: SIGN_IN_RESULTS },
+  },
+} as const satisfies Record<string, MetricSpec>

@@ -1,6 +1,0 @@
-import type { Exemplar } from './cells.ts'
-
-/** The trace of a W3C traceparent (version 00), as it stands in an exemplar. */
-export function traceOf(traceparent: string | undefined): Exemplar | undefined {
-  return traceparent === undefined ? undefined : { trace_id: traceparent.slice(3, 35) }
-}

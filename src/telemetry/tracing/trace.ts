@@ -1,0 +1,6 @@
+import type { Exemplar } from '../count/cells.ts'
+
+/** The trace of a W3C traceparent (version 00), as it stands in an exemplar. */
+export function traceOf(traceparent: string | undefined): Exemplar | undefined {
+  return traceparent === undefined ? undefined : { trace_id: traceparent.slice(3, 35) }
+}
