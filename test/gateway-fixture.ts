@@ -202,6 +202,10 @@ export class Agent extends KeyHolder {
     })
   }
 
+  withdraw(thread: string, body: unknown = {}): Promise<Answer<Decision>> {
+    return this.call('POST', `threads/${thread}/withdrawals`, { body })
+  }
+
   resolve(tools: unknown): Promise<Answer<ResolveResult>> {
     return this.call('POST', 'tools/resolve', { body: { tools } })
   }

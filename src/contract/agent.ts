@@ -162,6 +162,21 @@ export const ResolveResult = Type.Object({
 })
 export type ResolveResult = Static<typeof ResolveResult>
 
+export const WithdrawalRequest = Type.Object(
+  {
+    reason: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: LIMITS.WITHDRAWAL_REASON_CHARS,
+        pattern: '\\S',
+        description: 'Why the call is not wanted any more. Reviewers see it.',
+      }),
+    ),
+  },
+  closed,
+)
+export type WithdrawalRequest = Static<typeof WithdrawalRequest>
+
 /** Both identifiers are strings that stand once; what is not ours in form is simply not found. */
 export const PollQuery = Type.Object(
   {

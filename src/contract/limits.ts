@@ -25,6 +25,8 @@ export const LIMITS = {
   REVISION_ID_CHARS: 128,
   IDEMPOTENCY_KEY_CHARS: 255,
   COMMENT_CHARS: 4_000,
+  /** Why an agent withdraws a call. */
+  WITHDRAWAL_REASON_CHARS: 500,
   /** Most comments of one thread (409 above it). */
   COMMENTS: 200,
   /** Longest search text, in characters. */

@@ -61,6 +61,16 @@ export const AGENT_OPERATIONS: readonly Operation[] = [
   },
   {
     method: 'post',
+    path: '/api/agent/threads/{thread_id}/withdrawals',
+    id: 'withdraw',
+    plane: 'agent',
+    summary: 'Withdraw a call: its thread ends, and its approval is void',
+    body: 'WithdrawalRequest',
+    answers: { 200: 'Decision' },
+    refusals: [400, 401, 404, 409, 413, 415, 429, 503],
+  },
+  {
+    method: 'post',
     path: '/api/agent/tools/resolve',
     id: 'resolve',
     plane: 'agent',

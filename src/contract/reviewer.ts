@@ -76,6 +76,9 @@ export const ThreadSummary = Type.Object({
   }),
   approvals: Type.Object({ given: Type.Integer(), required: Type.Integer() }),
   updated_at: Type.String({ format: 'date-time', description: 'Of the last revision, vote or end.' }),
+  withdrawn_at: Type.Optional(
+    Type.String({ format: 'date-time', description: 'When its agent withdrew the call.' }),
+  ),
   claim: Type.Optional(Claim),
   mine: Type.Boolean({ description: 'I may vote on it now.' }),
 })
@@ -276,6 +279,7 @@ export const ThreadView = Type.Object({
   escalated_to: ThreadSummary.properties.escalated_to,
   approvals: ThreadSummary.properties.approvals,
   updated_at: ThreadSummary.properties.updated_at,
+  withdrawn_at: ThreadSummary.properties.withdrawn_at,
   claim: Type.Optional(Claim),
   mine: ThreadSummary.properties.mine,
   interactive: Type.Boolean({ description: 'Only somebody who signed in to the console may vote, no key.' }),

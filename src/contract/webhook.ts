@@ -13,6 +13,7 @@ export const WebhookEvent = Type.Enum([
   'review.approved',
   'review.rejected',
   'review.expired',
+  'review.withdrawn',
   'review.reminded',
   'review.escalated',
   'token.redeemed',

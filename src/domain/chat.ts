@@ -53,6 +53,7 @@ const SAYS: Readonly<Record<Exclude<ChatEvent['type'], 'webhook.ping'>, string>>
   'review.approved': 'was approved',
   'review.rejected': 'was rejected',
   'review.expired': 'has expired',
+  'review.withdrawn': 'was withdrawn by its agent',
   'token.redeemed': 'was approved, and its approval is used now',
 }
 

@@ -9,6 +9,7 @@ export const EVIDENCE_TYPES = [
   'review.changes_requested',
   'review.expired',
   'review.frozen',
+  'review.withdrawn',
   'review.reminded',
   'review.escalated',
   'vote.cast',

@@ -39,6 +39,8 @@ export interface Thread {
   readonly claim?: Claim
   /** When the thread ended without a person. */
   readonly ended_at?: number
+  /** When its agent withdrew it. */
+  readonly withdrawn_at?: number
   readonly approval?: Approval
   /** What the approval charges to limits; absent when that is nothing, and once it was taken back. */
   readonly charges?: readonly LimitCharge[]
@@ -106,6 +108,7 @@ export type ThreadTrigger =
   | 'redeem'
   | 'revoke'
   | 'freeze'
+  | 'withdraw'
 
 /** The whole life of a thread. What is not in the table cannot happen (agent-api-contract.md section 3, design.md section 5). */
 export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, ThreadStatus>>> = {
@@ -118,12 +121,14 @@ export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, Thr
     revise_rejected: 'rejected',
     expire: 'rejected',
     freeze: 'rejected',
+    withdraw: 'rejected',
   },
   changes_requested: {
     revise: 'pending_review',
     revise_rejected: 'rejected',
     expire: 'rejected',
     freeze: 'rejected',
+    withdraw: 'rejected',
   },
   approved: {
     collect: 'approved',
@@ -131,6 +136,7 @@ export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, Thr
     expire: 'rejected',
     revoke: 'rejected',
     freeze: 'rejected',
+    withdraw: 'rejected',
   },
   rejected: {},
 }

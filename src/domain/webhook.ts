@@ -7,6 +7,7 @@ export type ThreadEvent =
   | 'review.approved'
   | 'review.rejected'
   | 'review.expired'
+  | 'review.withdrawn'
   | 'review.reminded'
   | 'review.escalated'
   | 'token.redeemed'
@@ -30,8 +31,10 @@ const MOVED: Readonly<Record<Thread['status'], (thread: Thread) => ThreadEvent>>
   changes_requested: () => 'review.changes_requested',
   approved: () => 'review.approved',
   // people and policies write what they like: only what ended without a person begins with a code of ours
-  rejected: ({ message, ended_at }) =>
-    ended_at !== undefined && message.startsWith('expired: ') ? 'review.expired' : 'review.rejected',
+  rejected: ({ message, ended_at, withdrawn_at }) => {
+    if (withdrawn_at !== undefined) return 'review.withdrawn'
+    return ended_at !== undefined && message.startsWith('expired: ') ? 'review.expired' : 'review.rejected'
+  },
 }
 
 /** What people read: a line of text, or a card of Microsoft Teams. */

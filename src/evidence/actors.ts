@@ -22,6 +22,7 @@ const ACTORS: Readonly<Record<EvidenceType, readonly Kind[]>> = {
   'review.changes_requested': REVIEWER,
   'review.expired': GATEWAY,
   'review.frozen': GATEWAY,
+  'review.withdrawn': AGENT,
   'review.reminded': GATEWAY,
   'review.escalated': GATEWAY,
   'vote.cast': REVIEWER,

@@ -262,6 +262,18 @@ export function reviewFrozen(told: Told, record: ToldRecord): void {
   move(thread, 'freeze')
 }
 
+/** By its own agent, before it may have acted on it. */
+export function reviewWithdrawn(told: Told, record: ToldRecord): void {
+  const thread = endable(told, record)
+  const { approval } = thread
+  holds(!isDead(told, thread), 'a freeze had ended its thread')
+  holdsAgent(thread, record)
+  if (approval?.collected === undefined) holdsInTime(thread, record)
+  else holds(approval.token !== undefined, 'its approval had been used')
+  textOf(record.details['reason'], 'reason')
+  move(thread, 'withdraw')
+}
+
 /** What ends without a person: not what is over already. */
 function endable(told: Told, record: ToldRecord): ToldThread {
   const thread = currentThread(told, record)

@@ -322,10 +322,13 @@ class RequestGate implements Gate {
 /** An escape in one of the first two parts of a path: the router takes `%61gent` for `agent`. */
 const DISGUISED = /^\/(?:[^/?]*\/)?[^/?]*%/
 
+/** Behind `/api/agent/`: what agents ask about calls that they have proposed. */
+const FOLLOWS = ['decisions', 'approvals/', 'threads/']
+
 /** What asks for nothing costs nothing: health is answered whatever comes. */
 function kindOf(url: string): Kind | undefined {
   if (url.startsWith('/api/agent/')) {
-    return url.startsWith('decisions', 11) || url.startsWith('approvals/', 11) ? 'follow' : 'propose'
+    return FOLLOWS.some((path) => url.startsWith(path, 11)) ? 'follow' : 'propose'
   }
   if (url === '/livez' || url === '/readyz') return undefined
   return DISGUISED.test(url) ? 'propose' : 'people'

@@ -33,8 +33,13 @@ export interface SubmitOptions extends CallOptions {
   readonly onReplayed?: (() => void) | undefined
 }
 
+export interface WithdrawOptions extends CallOptions {
+  /** Shown to reviewers, and behind `withdrawn: ` in the thread's message; at most 500 characters. */
+  readonly reason?: string | undefined
+}
+
 /**
- * The five endpoints of the agent API, one method each, without opinions. What is no answer of the agent API, and every status but the one that the contract has, is
+ * The endpoints of the agent API, one method each, without opinions. What is no answer of the agent API, and every status but the one that the contract has, is
  * thrown as `CountersignError`; what cannot be sent, such as a body that is no JSON, as JavaScript's own errors.
  */
 export interface Client {
@@ -49,6 +54,8 @@ export interface Client {
   validate(request: ApprovalValidationRequest, options?: CallOptions): Promise<ApprovalValidationResult>
   /** Keeps an event as evidence, or revises the action under review. */
   record(taskId: string, event: AgentEvent, options?: CallOptions): Promise<EventReceipt>
+  /** Ends a thread whose call is not wanted any more. Its approval and its proof are void; status 409 where the call may have run. */
+  withdraw(thread_id: string, options?: WithdrawOptions): Promise<Decision>
   /** The contracts of these tools; of all that this agent may use for an empty list. */
   resolve(tools: readonly string[], options?: CallOptions): Promise<ResolveResult>
 }
@@ -87,6 +94,11 @@ export function createClient(options: ClientOptions): Client {
       call<ApprovalValidationResult>(RESULT, '/api/agent/approvals/validate', { body: request, signal }),
     record: async (taskId, event, { signal } = {}) =>
       call<EventReceipt>(RECEIPT, `${task(taskId)}/events`, { body: event, signal }),
+    withdraw: async (thread_id, { reason, signal } = {}) =>
+      call<Decision>(DECISION, `/api/agent/threads/${encodeURIComponent(thread_id)}/withdrawals`, {
+        body: { reason },
+        signal,
+      }),
     resolve: async (tools, { signal } = {}) =>
       call<ResolveResult>(CONTRACTS, '/api/agent/tools/resolve', { body: { tools }, signal }),
   }

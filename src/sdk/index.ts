@@ -1,6 +1,12 @@
 /** `countersign/sdk`: what runs on the agent's side. No runtime dependency; needs fetch and Web Crypto. */
 export { actionHash, canonicalJson, frozenCopy, sha256 } from './canonical.ts'
-export { type CallOptions, type Client, type ClientOptions, createClient } from './client.ts'
+export {
+  type CallOptions,
+  type Client,
+  type ClientOptions,
+  createClient,
+  type WithdrawOptions,
+} from './client.ts'
 export { type Complaint, CountersignError } from './error.ts'
 export { type Misfit, misfits } from './fits.ts'
 export { createGate, type Gate, type Guard } from './gate.ts'

@@ -33,6 +33,7 @@ const TRIGGERS: readonly ThreadTrigger[] = [
   'redeem',
   'revoke',
   'freeze',
+  'withdraw',
 ]
 
 /** The whole table once more, written by hand: a change of one has to be a change of both. */
@@ -45,15 +46,18 @@ const EXPECTED: Readonly<Record<string, ThreadStatus>> = {
   'pending_review revise_rejected': 'rejected',
   'pending_review expire': 'rejected',
   'pending_review freeze': 'rejected',
+  'pending_review withdraw': 'rejected',
   'changes_requested revise': 'pending_review',
   'changes_requested revise_rejected': 'rejected',
   'changes_requested expire': 'rejected',
   'changes_requested freeze': 'rejected',
+  'changes_requested withdraw': 'rejected',
   'approved collect': 'approved',
   'approved redeem': 'approved',
   'approved expire': 'rejected',
   'approved revoke': 'rejected',
   'approved freeze': 'rejected',
+  'approved withdraw': 'rejected',
 }
 
 describe('the transition table', () => {

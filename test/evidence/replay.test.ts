@@ -61,6 +61,8 @@ const expired = (was: string, seconds: number = SECONDS.late): JsonObject =>
   record('review.expired', { by: TIMER, at: seconds, details: { was, waited_ms: (seconds - 1) * 1_000 } })
 const frozen = (was: string): JsonObject =>
   record('review.frozen', { by: 'gateway:freeze', details: { was, waited_ms: 0 } })
+const withdrawn = (was: string, parts: Parameters<typeof record>[1] = {}): JsonObject =>
+  record('review.withdrawn', { details: { was, waited_ms: 0, reason: 'stopped' }, ...parts })
 const reminded = (seconds = 1): JsonObject =>
   record('review.reminded', { by: TIMER, details: { due_at: at(seconds), groups: ['desk'] } })
 /** Ten seconds after the request, unless said otherwise. */
@@ -182,6 +184,8 @@ describe('what can have happened', () => {
     ],
     ['a refusal that names no thread', [refused('invalid', { thread_id: undefined, revision: undefined })]],
     ['frozen while it waited', [pending(), freeze(1, { tool: 'pay' }), frozen('pending_review')]],
+    ['withdrawn while it waited', [pending(), voted(ANN, 'approve'), withdrawn('pending_review')]],
+    ['withdrawn with its proof', [...APPROVED, minted(), withdrawn('approved'), refused('invalid')]],
     [
       'frozen, lifted, and asked anew',
       [
@@ -698,6 +702,43 @@ describe('what cannot have happened', () => {
       'its thread was over',
     ],
     ['an end of what was used', [...REDEEMED, freeze(1), frozen('approved')], 'its thread was over'],
+    ['a withdrawal of what was used', [...REDEEMED, withdrawn('approved')], 'its thread was over'],
+    [
+      'a withdrawal of what was collected without a proof',
+      [...APPROVED, collected(), withdrawn('approved')],
+      'its approval had been used',
+    ],
+    [
+      'a withdrawal by another agent',
+      [keyOf('agent', 'other'), pending(), withdrawn('pending_review', { by: 'agent:other' })],
+      'its thread is of the agent `bot`',
+    ],
+    [
+      'a withdrawal after the time',
+      [
+        pending(),
+        withdrawn('pending_review', {
+          at: SECONDS.late,
+          details: { was: 'pending_review', waited_ms: 61_000, reason: 'stopped' },
+        }),
+      ],
+      'the time of its thread was up',
+    ],
+    [
+      'a withdrawal without a reason',
+      [pending(), withdrawn('pending_review', { details: { was: 'pending_review', waited_ms: 0 } })],
+      'its `reason` is no text',
+    ],
+    [
+      'a vote on what was withdrawn',
+      [pending(), withdrawn('pending_review'), voted(ANN)],
+      'its thread was rejected by then',
+    ],
+    [
+      'a redemption of what was withdrawn',
+      [...APPROVED, minted(), withdrawn('approved'), redeemed()],
+      'its thread was rejected by then',
+    ],
     ['a reminder of what is decided', [...APPROVED, reminded()], 'its thread was approved by then'],
     ['a claim of what is decided', [...APPROVED, desk('thread.claimed')], 'its thread was approved by then'],
     [

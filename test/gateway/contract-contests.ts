@@ -9,6 +9,7 @@ import {
   threadIn,
   tokenIn,
   vote,
+  withdrawal,
 } from './contract-moves.ts'
 import type { Pay, Tool } from './contract-policy.ts'
 
@@ -39,6 +40,7 @@ const seat: Contest = async (play, task) => {
     revision({ ...change, revisionId: 'r1' }),
     revision({ ...change, revisionId: 'r2' }),
     look(AGENT, { thread }),
+    withdrawal(AGENT, thread),
   ]
 }
 
@@ -46,7 +48,13 @@ const seat: Contest = async (play, task) => {
 const proof: Contest = async (play, task) => {
   const thread = await held(play, task, 'hold')
   await play(by('ann', thread))
-  return [look(AGENT, { thread }), look(AGENT, { task }), look(AGENT, { thread, task }), by('ben', thread)]
+  return [
+    look(AGENT, { thread }),
+    look(AGENT, { task }),
+    look(AGENT, { thread, task }),
+    by('ben', thread),
+    withdrawal(AGENT, thread),
+  ]
 }
 
 /** Whose redemption it is. */
@@ -55,7 +63,8 @@ const token: Contest = async (play, task) => {
   await play(by('ann', thread))
   const raw = tokenIn(await play(look(AGENT, { thread }))) ?? ''
   const claim: Claim = { agent: AGENT, task, token: raw, payload: {} }
-  return [redemption(claim), redemption({ ...claim, thread }), redemption(claim), look(AGENT, { thread })]
+  const once = redemption(claim)
+  return [once, redemption({ ...claim, thread }), once, look(AGENT, { thread }), withdrawal(AGENT, thread)]
 }
 
 /** What is left of a limit, once people have approved most of it. */

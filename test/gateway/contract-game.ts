@@ -16,6 +16,7 @@ import {
   threadIn,
   tokenIn,
   vote,
+  withdrawal,
 } from './contract-moves.ts'
 import { AGENTS, BUNDLES, type Bundle, PEOPLE, type Pay, TOOLS } from './contract-policy.ts'
 
@@ -89,6 +90,7 @@ export class Game {
       ...Array<() => Promise<void>>(9).fill(() => this.#vote()),
       ...Array<() => Promise<void>>(3).fill(() => this.#validate()),
       ...Array<() => Promise<void>>(4).fill(() => this.#revise()),
+      () => this.#withdraw(),
       ...Array<() => Promise<void>>(this.#seats.length > 1 ? 6 : 1).fill(() => this.#together()),
       ...Array<() => Promise<void>>(2).fill(() => this.#pass()),
       () => this.#seldom(),
@@ -270,6 +272,14 @@ export class Game {
     const payload = tool === 'pay' ? this.#pay() : {}
     const hash = v2 !== dice.once(12) ? { hash: this.#pick(HASHES) } : {}
     return { agent, task, thread, revisionId: `r${dice.below(6)}`, tool, payload, ...hash }
+  }
+
+  async #withdraw(): Promise<void> {
+    const thread = this.#thread()
+    const { agent: owner = 'bot' } = this.#model().threads.get(thread) ?? {}
+    const agent = this.#dice.once(8) ? this.#pick(Object.keys(AGENTS)) : owner
+    await this.#play(withdrawal(agent, thread))
+    if (this.#dice.once(2)) await this.#play(look(owner, { thread }))
   }
 
   /** Two or three calls at the same time that want the same, and perhaps a freeze that ends it. */

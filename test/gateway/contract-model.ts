@@ -168,7 +168,12 @@ export class ContractModel {
     if (!bound || !path || !same(payload, thread.payload)) return invalid
     if (known.used) return { ...invalid, reason: 'used' }
     if (this.#now() >= known.expiresAt) return { ...invalid, reason: 'expired' }
-    if (thread.status !== 'approved' || thread.dead || this.#lapseOf(thread) !== undefined) return invalid
+    if (thread.status !== 'approved' || thread.dead) return invalid
+    const lapse = this.#lapseOf(thread)
+    if (lapse !== undefined) {
+      this.#end(thread, lapse)
+      return invalid
+    }
     known.used = true
     thread.redeemed = true
     thread.charged = []
@@ -221,6 +226,20 @@ export class ContractModel {
     thread.revisionIds.add(revisionId)
     thread.status = judged.verdict === 'reject' ? 'rejected' : 'pending_review'
     return { http: 201, status: thread.status, revision: thread.revision, thread_id: id }
+  }
+
+  withdraw(agent: string, id: string): Expected {
+    const thread = this.threads.get(id)
+    if (thread?.agent !== agent) return refused(404, 'not_found')
+    if (thread.status !== 'rejected' && this.#isExpired(thread)) this.#end(thread, 'expired')
+    else if (thread.status !== 'rejected' && thread.dead) this.#end(thread, 'frozen')
+    const { signed = true } = AGENTS[agent] ?? {}
+    const used = thread.redeemed || (thread.collected && !signed)
+    if (thread.status === 'approved' && used) return refused(409, 'not_pending')
+    if (thread.status !== 'rejected') this.#end(thread, 'withdrawn')
+    const { status, hash, code } = thread
+    const echo = hash === undefined ? {} : { action_hash: hash }
+    return { http: 200, status, thread_id: id, ...echo, ...(code && { starts: `${code}: ` }) }
   }
 
   /** Another policy is in force. */

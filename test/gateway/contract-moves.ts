@@ -118,6 +118,14 @@ export function revision(change: Change): Move {
   }
 }
 
+export function withdrawal(agent: string, thread: string): Move {
+  return {
+    ...comparing('withdraw'),
+    ask: (seats) => seats.agent(agent).withdraw(thread, { reason: 'stopped' }),
+    expected: (model) => model.withdraw(agent, thread),
+  }
+}
+
 export function freezing(act: 'freeze' | 'unfreeze', scope: Scope): Move {
   const body = { tenant: 'acme', reason: 'a test', ...scope }
   return {

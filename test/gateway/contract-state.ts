@@ -12,7 +12,7 @@ export interface Thread {
   readonly v2: boolean
   status: Status
   /** At the start of the message, when nobody's words are there. */
-  code?: 'expired' | 'frozen' | 'reviewer_removed' | 'policy_changed'
+  code?: 'expired' | 'frozen' | 'reviewer_removed' | 'policy_changed' | 'withdrawn'
   revision: number
   readonly openedAt: number
   submittedAt: number

@@ -61,6 +61,10 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     const { task, payload, token: signature } = thread
     await thread.agent.validate({ task_id: task, request_payload: payload, signature })
   }
+  const withdraw = async (): Promise<void> => {
+    const thread = below(3) === 0 ? recent() : undefined
+    await thread?.agent.withdraw(thread.thread)
+  }
   const revise = async (): Promise<void> => {
     const thread = recent()
     if (thread === undefined) return
@@ -123,6 +127,7 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     redeem,
     redeem,
     revise,
+    withdraw,
     pass,
     rotate,
     signIn,

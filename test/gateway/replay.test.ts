@@ -53,6 +53,7 @@ describe('evidence as a gateway wrote it', () => {
       'token.refused',
       'review.expired',
       'review.frozen',
+      'review.withdrawn',
       'session.opened',
     ])
       expect(types).toContain(type)
@@ -74,6 +75,7 @@ describe('evidence that was tampered with', () => {
       'review.rejected',
       'review.expired',
       'review.frozen',
+      'review.withdrawn',
       'approval.revoked',
       'freeze.started',
       'freeze.ended',

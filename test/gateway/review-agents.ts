@@ -58,6 +58,11 @@ export class Agents {
     expect(status).toBe(this.#model.revise(thread, proposal))
   }
 
+  async withdraw(id: string, thread: Thread): Promise<void> {
+    const { status } = await this.#agent(thread.agent).withdraw(id)
+    expect(status).toBe(this.#model.withdraw(thread))
+  }
+
   #proposal(tool: string, asked?: number): Pick<Call, 'payload' | 'subject'> {
     const amount = asked ?? this.#dice.one([500, 20_000, 60_000, 60_000]) ?? 500
     const to = this.#dice.once(3) ? { to: 'audit-7' } : {}

@@ -56,6 +56,7 @@ class Game {
       () => this.#pass(),
       () => this.#poll(),
       ...Array<() => Promise<void>>(2).fill(() => this.#revise()),
+      () => this.#withdraw(),
       () => this.#comment(),
       () => this.#grows(),
       () => this.#reveal(),
@@ -113,6 +114,11 @@ class Game {
   async #poll(): Promise<void> {
     const [id, thread] = this.#thread()
     if (thread !== undefined) await this.#agents.poll(id, thread)
+  }
+
+  async #withdraw(): Promise<void> {
+    const [id, thread] = this.#thread()
+    if (thread !== undefined && this.#dice.once(5)) await this.#agents.withdraw(id, thread)
   }
 
   async #revise(): Promise<void> {

@@ -86,6 +86,7 @@ export interface Thread extends Call {
   endedAt: number
   collectedAt: number | undefined
   dead: boolean
+  withdrawn: boolean
   /** Up to which age of the revision reminders and escalations were sent. */
   announced: number
 }
@@ -149,6 +150,7 @@ export class ReviewModel {
       endedAt: 0,
       collectedAt: undefined,
       dead: false,
+      withdrawn: false,
       announced: -1,
     })
   }
@@ -178,6 +180,15 @@ export class ReviewModel {
 
   freeze(agent: string): void {
     for (const thread of this.threads.values()) if (thread.agent === agent) thread.dead = true
+  }
+
+  /** The status of the answer. */
+  withdraw(thread: Thread): number {
+    if (this.#isExpired(thread) || thread.dead) this.settle(thread)
+    if (thread.status === 'rejected') return 200
+    this.#end(thread)
+    thread.withdrawn = true
+    return 200
   }
 
   /** Whoever looks first makes true what has become of the thread. */

@@ -47,6 +47,7 @@ export function saidOf(body: ThreadView): unknown {
     votes: body.votes.map((one) => [one.reviewer, one.via, one.decision, one.revision, one.void]),
     given: body.status === 'pending_review' ? body.approvals.given : DECIDED,
     interactive: body.interactive,
+    withdrawn: body.withdrawn_at !== undefined,
   }
 }
 
@@ -73,6 +74,7 @@ export function expectedOf(model: ReviewModel, thread: Thread, caller: Caller): 
     ]),
     given: status === 'pending_review' ? model.given(thread) : DECIDED,
     interactive,
+    withdrawn: thread.withdrawn,
   }
 }
 

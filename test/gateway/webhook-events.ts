@@ -158,6 +158,7 @@ export class Events {
     if (type === 'review.expired')
       thread.message = /^expired: (?:nobody decided|the approval was not collected) in time$/
     if (type === 'review.frozen') thread.message = exactly(`frozen: ${this.#freeze}`)
+    if (type === 'review.withdrawn') thread.message = exactly(`withdrawn: ${String(details['reason'])}`)
     if (type === 'approval.revoked') thread.message = new RegExp(`^${String(details['code'])}: `)
     const voted = record.actor.kind === 'reviewer'
     if (voted && (type === 'review.rejected' || type === 'review.changes_requested'))
@@ -195,6 +196,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   'review.changes_requested': 'review.changes_requested',
   'review.expired': 'review.expired',
   'review.frozen': 'review.rejected',
+  'review.withdrawn': 'review.withdrawn',
   'approval.revoked': 'review.rejected',
   'review.reminded': 'review.reminded',
   'review.escalated': 'review.escalated',

@@ -14,6 +14,7 @@ export const EVENTS = [
   'review.approved',
   'review.rejected',
   'review.expired',
+  'review.withdrawn',
   'review.reminded',
   'review.escalated',
   'token.redeemed',
@@ -75,6 +76,7 @@ export class Game {
       () => work.redeem(),
       () => work.revise(),
       () => work.freeze(),
+      () => work.withdraw(),
     ]
     for (let i = this.#board.dice.below(4); i >= 0; i--) await this.#board.pick(acts)()
   }

@@ -137,6 +137,12 @@ export class Work {
     if (status < 300) one.payload = payload
   }
 
+  async withdraw(one = this.#case()): Promise<void> {
+    if (one === undefined) return
+    const reason = this.#board.dice.once(2) ? { reason: 'expired: so the agent says' } : {}
+    await this.#agent(this.#board.world(), one).withdraw(one.thread, reason)
+  }
+
   async freeze(): Promise<void> {
     const body = {
       tenant: 'acme',
@@ -161,6 +167,7 @@ export class Work {
       () => this.vote('approve', one),
       () => this.poll(one),
       () => this.redeem(),
+      () => (this.#board.dice.once(4) ? this.withdraw(one) : Promise.resolve()),
     ]
     for (const act of acts) if (!this.#board.dice.once(4)) await act()
   }

@@ -235,6 +235,27 @@ describe('POST validate, bindings', () => {
 })
 
 describe('POST validate, policy and people asked again', () => {
+  it('200 invalid ends the approval for good, whatever policy says later', async () => {
+    const own = await openWorld()
+    try {
+      const agent = await own.agent()
+      const one = await approved(agent, await own.reviewer('ann'), { payload: { amount: 5_000 } })
+      await own.changePolicies(edited('rules/pay.yaml', 'over: 100000 }', 'at_least: 5000 }'))
+      const records = await own.evidenceOf(async () => {
+        expect((await agent.validate(proofOf(one))).body).toEqual(INVALID)
+      })
+      expect(records.map(({ record }) => record.type)).toEqual(['token.refused', 'approval.revoked'])
+      await own.changePolicies(edited('rules/pay.yaml', 'over: 100000 }', 'over: 100001 }'))
+      expect((await agent.validate(proofOf(one))).body).toEqual(INVALID)
+      expect((await agent.poll({ thread_id: one.thread })).body).toMatchObject({
+        status: 'rejected',
+        message: expect.stringMatching(/^policy_changed: /),
+      })
+    } finally {
+      await own.close()
+    }
+  })
+
   it('200 invalid when policy now rejects the action, 200 valid when it does not', async () => {
     const own = await openWorld()
     try {

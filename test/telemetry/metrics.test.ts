@@ -131,6 +131,7 @@ describe('the metrics', () => {
     evidence(metrics, 'vote.cast', { decision: 'approve', via: 'link' })
     evidence(metrics, 'token.minted')
     evidence(metrics, 'approval.revoked', { code: 'policy_changed' })
+    evidence(metrics, 'review.withdrawn', { was: 'approved' })
     evidence(metrics, 'review.escalated')
     evidence(metrics, 'session.opened', { via: 'oidc' })
     metrics.observe({ kind: 'validated', result: 'used' })
@@ -158,6 +159,7 @@ describe('the metrics', () => {
       'countersign_votes_total{decision="approve",via="link"} 1',
       'countersign_tokens_minted_total 1',
       'countersign_approvals_revoked_total{reason="policy_changed"} 1',
+      'countersign_withdrawals_total{was="approved"} 1',
       'countersign_review_announcements_total{kind="escalation"} 1',
       'countersign_sign_ins_total{via="oidc",result="ok"} 1',
       'countersign_sign_ins_total{via="link",result="refused"} 1',

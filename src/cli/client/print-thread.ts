@@ -27,9 +27,13 @@ function headline(thread: ThreadSummary): string {
   const waits =
     thread.status === 'pending_review'
       ? `${given}/${required} approvals from ${[thread.groups.join(' + '), ...thread.escalated_to].join(' or ')}`
-      : thread.status
+      : statusOf(thread)
   return `${thread.thread_id}  ${thread.risk.toUpperCase()}  ${thread.tool_name}  by ${thread.agent}  ${waits}${until(thread)}`
 }
+
+/** A call that its agent withdrew was rejected by nobody. */
+const statusOf = ({ status, withdrawn_at }: { status: string; withdrawn_at?: string }): string =>
+  withdrawn_at === undefined ? status : 'withdrawn'
 
 function until(thread: { status: string; deadline?: string }): string {
   return thread.status === 'pending_review' && thread.deadline !== undefined
@@ -39,7 +43,7 @@ function until(thread: { status: string; deadline?: string }): string {
 
 export function printThread(view: ThreadView): string {
   const lines = [
-    `${view.thread_id}   ${view.status}, revision ${view.revision}${until(view)}`,
+    `${view.thread_id}   ${statusOf(view)}, revision ${view.revision}${until(view)}`,
     '',
     `${view.tool_name}   ${setIn(view.tool_description ?? '')}`,
     `by ${view.agent}, task ${setIn(view.task_id)}`,

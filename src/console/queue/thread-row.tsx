@@ -30,7 +30,7 @@ export function ThreadRow({ thread, fresh = false }: RowProps) {
         {thread.revision > 1 && ` · revision ${thread.revision}`}
       </span>
       <span class="where">
-        {waits ? <Approvals thread={thread} /> : <Status status={status} />}
+        {waits ? <Approvals thread={thread} /> : <Status status={statusOf(thread)} />}
         <Claimed thread={thread} />
       </span>
       <span class="when">{waits && thread.deadline && <Countdown deadline={thread.deadline} />}</span>
@@ -70,6 +70,10 @@ const WORDS: Readonly<Record<string, string>> = {
   pending_review: 'waiting',
   changes_requested: 'changes requested',
 }
+
+/** A call that its agent withdrew was rejected by nobody. */
+export const statusOf = ({ status, withdrawn_at }: Pick<ThreadSummary, 'status' | 'withdrawn_at'>): string =>
+  withdrawn_at === undefined ? status : 'withdrawn'
 
 export function Status({ status }: { readonly status: string }) {
   return <span class={`status ${status}`}>{WORDS[status] ?? status}</span>

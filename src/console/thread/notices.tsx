@@ -83,8 +83,8 @@ const ENDINGS: Readonly<Record<string, string>> = {
 }
 
 function Ended({ view }: { readonly view: ThreadView }) {
-  const { status, message, token, updated_at } = view
-  const ending = ENDINGS[status] ?? status
+  const { status, message, token, updated_at, withdrawn_at } = view
+  const ending = withdrawn_at === undefined ? (ENDINGS[status] ?? status) : 'Withdrawn by its agent.'
   // whoever listens has no other sign of it: the buttons are gone
   useEffect(() => announce(`${view.tool_name}: ${ending}`), [ending])
   return (

@@ -1,5 +1,5 @@
 import type { ThreadView } from '../../contract/reviewer.ts'
-import { Status } from '../queue/thread-row.tsx'
+import { Status, statusOf } from '../queue/thread-row.tsx'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { Heading } from '../shell/heading.tsx'
 import { AgentText } from '../text/agent-text.tsx'
@@ -15,7 +15,7 @@ export function ThreadHeader({ view, thread }: { readonly view: ThreadView; read
       </Heading>
       <p class="line">
         <RiskMark risk={view.risk} />
-        <Status status={view.status} />
+        <Status status={statusOf(view)} />
         {view.status === 'pending_review' && view.deadline && <Countdown deadline={view.deadline} />}
         <span>
           task{' '}

@@ -76,5 +76,6 @@ export function frozenEnd(
   const message = frozenMessage(known, thread)
   if (message === undefined || !canEnd(thread)) return undefined
   const at = deps.store.now()
-  return endOfReview(read, { trigger: 'freeze', message, at, type: 'review.frozen', by: 'freeze' })
+  const actor = { kind: 'gateway', id: 'freeze' } as const
+  return endOfReview(read, { trigger: 'freeze', message, at, type: 'review.frozen', actor })
 }

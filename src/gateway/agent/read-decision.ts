@@ -3,14 +3,14 @@ import type { Decision } from '../../contract/agent.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { composeCredential, hashCredential, SECRET_BYTES } from '../../domain/credential.ts'
-import { TASK_ID, THREAD_ID } from '../../domain/id.ts'
-import { pollAfterSeconds, type Thread } from '../../domain/thread.ts'
+import { TASK_ID } from '../../domain/id.ts'
+import type { Thread } from '../../domain/thread.ts'
 import type { ApprovalToken } from '../../domain/token.ts'
 import type { AgentEntry } from '../../policy/evaluate/snapshot.ts'
-import { type Lapse, lapseOf, STORE_CHANGED } from '../review/approval.ts'
+import { lapseOf, STORE_CHANGED } from '../review/approval.ts'
 import type { Deps } from '../core/deps.ts'
 import { aboutThread, type EvidenceRecord, isoTime } from '../core/event-record.ts'
-import { closingMessage, endedThread } from '../review/close-thread.ts'
+import { revoked } from '../review/close-thread.ts'
 import { freezeGuard, freezesNow, frozenMessage } from '../admin/freezes.ts'
 import type { Caller } from '../core/caller.ts'
 import { agentEntry, keyGuard, keyInForce } from '../auth/identify.ts'
@@ -21,6 +21,7 @@ import { INDEX, put, read, revisionId, unchanged, type Versioned } from '../core
 import { filledNow } from '../review/approval-effects.ts'
 import { beforeDeadline, moved, writeThread } from '../core/thread-records.ts'
 import { type Committed, isReadAhead, type Plan, storeCall, transact } from '../core/transact.ts'
+import { decisionOn, notFound, ownThread } from './own-thread.ts'
 
 export interface PollTarget {
   readonly thread_id?: string
@@ -129,19 +130,6 @@ async function newestOf(deps: Deps, caller: Caller, task: string): Promise<strin
   return newest.member
 }
 
-/** Another agent's thread is as absent as one that never was. */
-async function ownThread(deps: Deps, caller: Caller, thread_id: string): Promise<Versioned<Thread>> {
-  const thread = THREAD_ID.test(thread_id)
-    ? await read(deps.store, caller.tenant, 'thread', thread_id)
-    : undefined
-  if (thread === undefined || thread.value.agent !== caller.id) throw notFound()
-  return thread
-}
-
-function notFound(): GatewayError {
-  return new GatewayError('not_found', 'no decision of this agent under this identifier')
-}
-
 /** Longest time between two looks while waiting: a wake-up may be missed, and none tells of a revoked key or a changed directory. */
 const LOOK_AGAIN_MS = 1_000
 /** Of all who wait at an instance together, in a second: with more of them each looks less often, and what happens to a thread still wakes its own at once. */
@@ -233,7 +221,10 @@ async function approvedRead(
   const epoch = await deps.store.epoch(value.tenant)
   const lapse = value.approval?.epoch === epoch ? await lapseOf(deps, value, revision.value) : STORE_CHANGED
   const guards = [unchanged('thread', value.thread_id, thread), keyGuard(caller), { epoch }]
-  if (lapse) return { ...revoke(deps, value, lapse), guards }
+  if (lapse) {
+    const plan = revoked(value, lapse, deps.store.now())
+    return { ...plan, answer: decisionOn(plan.answer, deps.store.now()), guards }
+  }
   if (value.approval?.collected_at !== undefined)
     return { answer: decisionOn(value, deps.store.now()), guards, confirmed: true }
   // a gateway that stood still, or is slow, learns of it only now
@@ -246,18 +237,6 @@ async function approvedRead(
     ...plan,
     guards: [...guards, ...(plan.guards ?? [])],
     ...beforeDeadline(value),
-  }
-}
-
-function revoke(deps: Deps, thread: Thread, lapse: Lapse): Plan<Decision> {
-  const message = closingMessage(lapse.code, lapse.sentence)
-  const at = deps.store.now()
-  const written = endedThread(thread, { trigger: 'revoke', message, at })
-  return {
-    answer: decisionOn(written.thread, at),
-    writes: written.writes,
-    notices: written.notices,
-    evidence: [{ details: { code: lapse.code }, ...recordOf(deps, thread, 'approval.revoked') }],
   }
 }
 
@@ -330,18 +309,5 @@ function recordOf(deps: Deps, thread: Thread, type: EvidenceRecord['type']): Omi
     ...aboutThread(thread),
     at: isoTime(deps.store.now()),
     actor: { kind: 'agent', id: thread.agent },
-  }
-}
-
-/** Without proof: that is what minting adds. */
-function decisionOn(thread: Thread, now: number): Omit<Decision, 'approval_token' | 'token_expires_at'> {
-  const pending = thread.status === 'pending_review'
-  return {
-    status: thread.status,
-    task_id: thread.task_id,
-    thread_id: thread.thread_id,
-    ...(thread.message === '' ? {} : { message: thread.message }),
-    ...(pending ? { recommended_poll_after_seconds: pollAfterSeconds(now - thread.created_at) } : {}),
-    ...(thread.action_hash === undefined ? {} : { action_hash: thread.action_hash }),
   }
 }

@@ -5,7 +5,7 @@ import { hashCredential, parseCredential } from '../../domain/credential.ts'
 import { digestOf } from '../../domain/digest.ts'
 import type { Thread } from '../../domain/thread.ts'
 import { type ApprovalToken, type Redemption, type RefusalReason, refusalOf } from '../../domain/token.ts'
-import { lapseOf, STORE_CHANGED } from '../review/approval.ts'
+import { lapseOf, STORE_CHANGED, type Lapse } from '../review/approval.ts'
 import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
 import type { Caller } from '../core/caller.ts'
@@ -16,6 +16,7 @@ import { traceOf } from '../core/trace-context.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from '../core/records.ts'
 import { moved, writeThread } from '../core/thread-records.ts'
 import { type Committed, type Plan, transact } from '../core/transact.ts'
+import { revoked } from '../review/close-thread.ts'
 
 const INVALID: ApprovalValidationResult = { valid: false, reason: 'invalid' }
 
@@ -91,9 +92,13 @@ async function redeem(
   }
   const freezes = await freezesOf(deps, caller.tenant)
   const epoch = await deps.store.epoch(caller.tenant)
-  const because = await objectionTo(deps, { thread: thread.value, approved: approved.value, freezes })
-  if (because !== undefined) return refuse(deps, caller, { ...refused, because })
-  if (token.value.epoch !== epoch) return refuse(deps, caller, { ...refused, because: STORE_CHANGED.code })
+  const judged = { thread, approved: approved.value, freezes, epoch }
+  const objection = await objectionTo(deps, judged, token.value)
+  if (objection !== undefined)
+    return endedBy(deps, judged, {
+      objection,
+      refusal: await refuse(deps, caller, { ...refused, because: objection.code }),
+    })
   const used_at = deps.store.now()
   const approval = {
     ...thread.value.approval,
@@ -124,20 +129,29 @@ function goOn({ origin }: Deps, caller: Caller, thread: Thread | undefined): voi
 }
 
 interface Judged {
-  readonly thread: Thread
+  readonly thread: Versioned<Thread>
   readonly approved: RevisionRecord
   readonly freezes: KnownFreezes
+  /** The store's, now. */
+  readonly epoch: string
 }
+
+/** What keeps an approval from being used now; for good where it is a lapse. */
+type Objection = Lapse | { readonly code: 'frozen' | 'no_policy' | 'policy_fault' }
 
 /** Why the approval must not be used now, though its token is good. */
-async function objectionTo(deps: Deps, { thread, approved, freezes }: Judged): Promise<string | undefined> {
-  if (frozenMessage(freezes, thread) !== undefined) return 'frozen'
-  if (deps.policies.current() === undefined) return 'no_policy'
+async function objectionTo(
+  deps: Deps,
+  { thread: { value: thread }, approved, freezes, epoch }: Judged,
+  token: ApprovalToken,
+): Promise<Objection | undefined> {
+  if (frozenMessage(freezes, thread) !== undefined) return { code: 'frozen' }
+  if (deps.policies.current() === undefined) return { code: 'no_policy' }
   const lapse = await lapseOf(deps, thread, approved).catch(notJudged)
-  return lapse?.code
+  return lapse ?? (token.epoch === epoch ? undefined : STORE_CHANGED)
 }
 
-/** What cannot be judged now is refused now, and stands. */
+/** What cannot be judged now is refused now, and the approval still holds. */
 function notJudged(error: unknown): { readonly code: 'policy_fault' } {
   if (error instanceof GatewayError && error.code === 'not_ready') return { code: 'policy_fault' }
   throw error
@@ -157,6 +171,29 @@ async function refuse(deps: Deps, caller: Caller, refused: Refused): Promise<Pla
     answer: { valid: false, reason },
     guards: [keyGuard(caller)],
     evidence: [recordOf(deps, caller, 'token.refused', refused)],
+  }
+}
+
+interface Refusing {
+  readonly objection: Objection
+  readonly refusal: Plan<ApprovalValidationResult>
+}
+
+/** The refusal, and, where the approval lapsed, the end of its thread in the same commit. */
+function endedBy(
+  deps: Deps,
+  { thread, freezes, epoch }: Judged,
+  { objection, refusal }: Refusing,
+): Plan<ApprovalValidationResult> {
+  if (!('sentence' in objection)) return refusal
+  const { thread_id } = thread.value
+  const { guards = [], evidence = [], answer } = refusal
+  const end = revoked(thread.value, objection, deps.store.now())
+  return {
+    ...end,
+    answer,
+    guards: [...guards, unchanged('thread', thread_id, thread), freezeGuard(freezes), { epoch }],
+    evidence: [...evidence, ...(end.evidence ?? [])],
   }
 }
 

@@ -4,17 +4,19 @@ import { release, withoutCharges } from '../agent/limits.ts'
 import { unchanged, type Versioned } from '../core/records.ts'
 import { moved, writeThread, type WrittenThread } from '../core/thread-records.ts'
 import type { Plan } from '../core/transact.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import type { Actor } from '../../domain/evidence.ts'
 
-/** How a thread ends that no person ends. */
+/** How a thread ends without a decision of reviewers. */
 export interface Ending {
-  readonly trigger: 'expire' | 'freeze' | 'revoke'
+  readonly trigger: 'expire' | 'freeze' | 'revoke' | 'withdraw'
   readonly message: string
   /** ms */
   readonly at: number
 }
 
-/** What ends a thread without a person: each is a stable code at the start of its message. */
-export type ClosingCode = 'expired' | 'frozen' | LapseCode
+/** What ends a thread without a decision of reviewers: each is a stable code at the start of its message. */
+export type ClosingCode = 'expired' | 'frozen' | 'withdrawn' | LapseCode
 
 /** Why an approval no longer holds. */
 export type LapseCode = 'policy_changed' | 'reviewer_removed' | 'store_changed'
@@ -22,16 +24,18 @@ export type LapseCode = 'policy_changed' | 'reviewer_removed' | 'store_changed'
 export const closingMessage = (code: ClosingCode, sentence: string): string => `${code}: ${sentence}`
 
 /** The thread as it ends: what its approval has taken from limits, and nobody used, is given back. */
-export function endedThread(thread: Thread, { trigger, message, at }: Ending): WrittenThread {
-  const after = moved(withoutCharges(thread), trigger, { message, ended_at: at })
+function endedThread(thread: Thread, { trigger, message, at }: Ending): WrittenThread {
+  const withdrawn = trigger === 'withdraw' ? { withdrawn_at: at } : {}
+  const after = moved(withoutCharges(thread), trigger, { message, ended_at: at, ...withdrawn })
   const written = writeThread(thread, after, { at })
   return { ...written, writes: [...written.writes, ...release(thread)] }
 }
 
-/** Whoever notices first that a review is over, this is whom evidence names for it. */
 export interface ReviewEnding extends Ending {
-  readonly type: 'review.expired' | 'review.frozen'
-  readonly by: 'timer' | 'freeze'
+  readonly type: 'review.expired' | 'review.frozen' | 'review.withdrawn'
+  /** Whom evidence names for it, whoever notices first that the review is over. */
+  readonly actor: Actor
+  readonly details?: JsonObject
 }
 
 export function endOfReview(read: Versioned<Thread>, ending: ReviewEnding): Plan<Thread> {
@@ -47,8 +51,36 @@ export function endOfReview(read: Versioned<Thread>, ending: ReviewEnding): Plan
         type: ending.type,
         ...aboutThread(thread),
         at: isoTime(ending.at),
-        actor: { kind: 'gateway', id: ending.by },
-        details: { was: thread.status, risk: thread.risk, waited_ms: ending.at - thread.created_at },
+        actor: ending.actor,
+        details: {
+          was: thread.status,
+          risk: thread.risk,
+          waited_ms: ending.at - thread.created_at,
+          ...ending.details,
+        },
+      },
+    ],
+  }
+}
+
+/** An approval that no longer holds ends its thread, and its proof with it. */
+export function revoked(
+  thread: Thread,
+  { code, sentence }: { readonly code: LapseCode; readonly sentence: string },
+  at: number,
+): Plan<Thread> {
+  const written = endedThread(thread, { trigger: 'revoke', message: closingMessage(code, sentence), at })
+  return {
+    answer: written.thread,
+    writes: written.writes,
+    notices: written.notices,
+    evidence: [
+      {
+        type: 'approval.revoked',
+        details: { code },
+        ...aboutThread(thread),
+        at: isoTime(at),
+        actor: { kind: 'agent', id: thread.agent },
       },
     ],
   }

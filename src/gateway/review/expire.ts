@@ -15,5 +15,6 @@ export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | unde
   const sentence =
     thread.status === 'approved' ? 'the approval was not collected in time' : 'nobody decided in time'
   const message = closingMessage('expired', sentence)
-  return endOfReview(read, { trigger: 'expire', message, at, type: 'review.expired', by: 'timer' })
+  const actor = { kind: 'gateway', id: 'timer' } as const
+  return endOfReview(read, { trigger: 'expire', message, at, type: 'review.expired', actor })
 }

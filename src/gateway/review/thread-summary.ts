@@ -43,6 +43,7 @@ export function summaryOf(
       required: seats.reduce((sum, seat) => sum + seat.approvals, 0),
     },
     updated_at: isoTime(changedAt(thread)),
+    ...(thread.withdrawn_at === undefined ? {} : { withdrawn_at: isoTime(thread.withdrawn_at) }),
     mine: obstacleFor(snapshot, caller, thread, { now, freezes }) === undefined,
     ...claimView(thread, tenant, now),
   }

@@ -87,6 +87,7 @@ function checkPending(thread: Thread, circumstances: Circumstances): void {
 /** What the thread is instead of pending, whether or not somebody has noticed yet; undefined while people can vote. */
 function closedAs(thread: Thread, { now, freezes }: Circumstances): string | undefined {
   if (isExpired(thread, now)) return 'expired'
+  if (thread.withdrawn_at !== undefined) return 'withdrawn'
   if (transition(thread.status, 'vote_counted') === undefined) return thread.status
   return frozenMessage(freezes, thread)
 }

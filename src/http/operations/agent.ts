@@ -12,6 +12,7 @@ import type {
   PollQuery,
   ResolveRequest,
   Revision,
+  WithdrawalRequest,
 } from '../../contract/agent.ts'
 import { defined } from '../../contract/defined.ts'
 import { ERRORS, GatewayError } from '../../contract/errors.ts'
@@ -27,6 +28,7 @@ import { revise } from '../../gateway/agent/revise.ts'
 import { submit } from '../../gateway/agent/submit.ts'
 import type { Committed } from '../../gateway/core/transact.ts'
 import { validate } from '../../gateway/agent/redeem.ts'
+import { withdraw } from '../../gateway/agent/withdraw.ts'
 import { bearerOf, callerOf, takePlace } from '../access/auth.ts'
 import { acceptAnything, acceptStrictJson, countOf } from '../wire/strict-json.ts'
 import type { HttpDeps } from '../deps.ts'
@@ -34,7 +36,7 @@ import { waitOf } from '../wire/prefer.ts'
 import { gatewayFor } from '../tracing.ts'
 import { answerProblem, asGatewayError } from '../problem.ts'
 
-/** The five endpoints of agent-api-contract.md section 4: translation only. */
+/** The endpoints of docs/agent-api.md: translation only. */
 export function agentRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.decorateRequest('caller')
   app.addHook('onRequest', authenticate(http))
@@ -46,6 +48,7 @@ export function agentRoutes(app: FastifyInstance, http: HttpDeps): void {
   requestsRoute(app, http)
   decisionsRoute(app, http)
   eventsRoute(app, http)
+  withdrawalsRoute(app, http)
   resolveRoute(app, http)
   app.register((scope, _, done) => {
     validateRoute(scope, http)
@@ -184,6 +187,14 @@ function withImages(
 function malformedEventType(taskId: string): GatewayError {
   return new GatewayError('invalid_request', 'the request does not fit the contract', {
     errors: [{ pointer: '/event_type', message: `must be \`revision.${taskId}.<thread_id>\`` }],
+  })
+}
+
+function withdrawalsRoute(app: FastifyInstance, http: HttpDeps): void {
+  app.post<{ Params: { thread_id: string } }>('/threads/:thread_id/withdrawals', async (request, reply) => {
+    const asked = http.schemas.check<WithdrawalRequest>('WithdrawalRequest', request.body ?? {})
+    const withdrawal = { ...request.params, ...asked }
+    return answer(reply, await withdraw(gatewayFor(request, http), callerOf(request), withdrawal))
   })
 }
 

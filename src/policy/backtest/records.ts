@@ -138,9 +138,11 @@ function happeningOf(number: number, record: JsonObject): Happening | undefined 
   return unused ? { kind: 'released', ...common, thread } : undefined
 }
 
-/** An approval that time or a freeze has ended. */
+const ENDS = ['review.expired', 'review.frozen', 'review.withdrawn']
+
+/** An approval that time, a freeze or its agent has ended. */
 function endedUnused(record: JsonObject, type: string): boolean {
-  return (type === 'review.expired' || type === 'review.frozen') && detailsOf(record)['was'] === 'approved'
+  return ENDS.includes(type) && detailsOf(record)['was'] === 'approved'
 }
 
 function decidedOf(

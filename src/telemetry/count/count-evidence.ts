@@ -98,6 +98,8 @@ const COUNTED: Readonly<Record<string, Counting>> = {
     instruments.count('revocations', {
       reason: textOf(record, 'code') as LabelsOf<'revocations'>['reason'],
     }),
+  'review.withdrawn': (instruments, record) =>
+    instruments.count('withdrawals', { was: textOf(record, 'was') as LabelsOf<'withdrawals'>['was'] }),
   'review.reminded': (instruments) => instruments.count('announcements', { kind: 'reminder' }),
   'review.escalated': (instruments) => instruments.count('announcements', { kind: 'escalation' }),
   'session.opened': (instruments, record) =>

@@ -64,6 +64,9 @@ export const REVIEW_ENDS = [
   'frozen',
 ] as const
 
+/** What a call was when its agent withdrew it. */
+export const WITHDRAWN_FROM = ['pending_review', 'changes_requested', 'approved'] as const
+
 /** Why an approval no longer held when the agent came for it. */
 export const REVOCATIONS = ['policy_changed', 'reviewer_removed', 'store_changed', 'frozen', OTHER] as const
 

@@ -1,5 +1,5 @@
 import { FREEZE_KINDS } from '../../domain/freeze.ts'
-import { GROUPS, REVIEW_ENDS, REVOCATIONS, RISKS, SIGN_IN_RESULTS } from './labels.ts'
+import { GROUPS, REVIEW_ENDS, REVOCATIONS, RISKS, SIGN_IN_RESULTS, WITHDRAWN_FROM } from './labels.ts'
 import type { MetricSpec } from './metric-spec.ts'
 
 /** From five seconds to seven days. */
@@ -90,6 +90,13 @@ export const REVIEW_METRICS = {
     unit: 'approvals',
     help: 'Approvals that no longer held when the agent came for them, by why.',
     labels: { reason: REVOCATIONS },
+  },
+  withdrawals: {
+    kind: 'counter',
+    name: 'countersign_withdrawals_total',
+    unit: 'calls',
+    help: 'Calls that their agents withdrew, by what they were until then.',
+    labels: { was: WITHDRAWN_FROM },
   },
   tokensMinted: {
     kind: 'counter',

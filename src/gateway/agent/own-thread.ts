@@ -1,0 +1,38 @@
+import type { Decision } from '../../contract/agent.ts'
+import { GatewayError } from '../../contract/errors.ts'
+import { THREAD_ID } from '../../domain/id.ts'
+import { pollAfterSeconds, type Thread } from '../../domain/thread.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { read, type Versioned } from '../core/records.ts'
+
+/** A thread as its own agent finds it, and what the agent reads of it. */
+
+/** Another agent's thread is as absent as one that never was. */
+export async function ownThread(deps: Deps, caller: Caller, thread_id: string): Promise<Versioned<Thread>> {
+  const thread = THREAD_ID.test(thread_id)
+    ? await read(deps.store, caller.tenant, 'thread', thread_id)
+    : undefined
+  if (thread === undefined || thread.value.agent !== caller.id) throw notFound()
+  return thread
+}
+
+export function notFound(): GatewayError {
+  return new GatewayError('not_found', 'no decision of this agent under this identifier')
+}
+
+/** Without proof: that is what minting adds. */
+export function decisionOn(
+  thread: Thread,
+  now: number,
+): Omit<Decision, 'approval_token' | 'token_expires_at'> {
+  const pending = thread.status === 'pending_review'
+  return {
+    status: thread.status,
+    task_id: thread.task_id,
+    thread_id: thread.thread_id,
+    ...(thread.message === '' ? {} : { message: thread.message }),
+    ...(pending ? { recommended_poll_after_seconds: pollAfterSeconds(now - thread.created_at) } : {}),
+    ...(thread.action_hash === undefined ? {} : { action_hash: thread.action_hash }),
+  }
+}

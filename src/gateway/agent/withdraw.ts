@@ -1,0 +1,76 @@
+import type { Decision } from '../../contract/agent.ts'
+import { GatewayError } from '../../contract/errors.ts'
+import { isUsed, type Thread, transition } from '../../domain/thread.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { closingMessage, endOfReview } from '../review/close-thread.ts'
+import { expiry } from '../review/expire.ts'
+import { freezeGuard, freezesNow, frozenEnd } from '../admin/freezes.ts'
+import { agentEntry, keyGuard } from '../auth/identify.ts'
+import type { KnownFreezes } from '../core/caches.ts'
+import { traceOf } from '../core/trace-context.ts'
+import { decisionOn, ownThread } from './own-thread.ts'
+import type { Versioned } from '../core/records.ts'
+import { beforeDeadline } from '../core/thread-records.ts'
+import { type Committed, type Plan, transact } from '../core/transact.ts'
+
+export interface Withdrawal {
+  readonly thread_id: string
+  /** Why, in the agent's words. */
+  readonly reason?: string
+}
+
+/**
+ * The agent does not want the call any more: its thread ends, votes are refused from then on, and its approval and proof are void. A thread that
+ * has ended otherwise stays as it is, so that withdrawing again changes nothing.
+ *
+ * @throws GatewayError `not_found`, `not_pending` when the call may have run, `unauthenticated`, `store_unavailable`, `outcome_unknown`
+ */
+export async function withdraw(
+  deps: Deps,
+  caller: Caller,
+  withdrawal: Withdrawal,
+): Promise<Committed<Decision>> {
+  agentEntry(deps.policies.current(), caller)
+  return transact(deps, caller.tenant, async () => {
+    const [thread, freezes] = await Promise.all([
+      ownThread(deps, caller, withdrawal.thread_id),
+      freezesNow(deps, caller.tenant),
+    ])
+    deps.origin?.span.goesOn(traceOf(thread.value))
+    const { answer, ...plan } = withdrawn(deps, thread, { freezes, withdrawal })
+    return {
+      ...plan,
+      answer: decisionOn(answer, deps.store.now()),
+      guards: [...(plan.guards ?? []), keyGuard(caller), freezeGuard(freezes)],
+    }
+  })
+}
+
+interface Asked {
+  readonly freezes: KnownFreezes
+  readonly withdrawal: Withdrawal
+}
+
+/** @throws GatewayError `not_pending` */
+function withdrawn(
+  deps: Deps,
+  read: Versioned<Thread>,
+  { freezes, withdrawal: { reason = 'the agent stopped the call' } }: Asked,
+): Plan<Thread> {
+  const { value: thread } = read
+  const over = expiry(deps, read) ?? frozenEnd(deps, read, freezes)
+  if (over !== undefined) return over
+  if (transition(thread.status, 'withdraw') === undefined) return { answer: thread, confirmed: true }
+  if (thread.approval !== undefined && isUsed(thread.approval))
+    throw new GatewayError('not_pending', 'the approval was used: the call may have run')
+  const plan = endOfReview(read, {
+    trigger: 'withdraw',
+    message: closingMessage('withdrawn', reason),
+    at: deps.store.now(),
+    type: 'review.withdrawn',
+    actor: { kind: 'agent', id: thread.agent },
+    details: { reason },
+  })
+  return { ...plan, ...(thread.approval?.collected_at === undefined ? beforeDeadline(thread) : {}) }
+}

@@ -1,0 +1,206 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { LIMITS } from '../../src/contract/limits.ts'
+import {
+  type Agent,
+  approved,
+  type Approved,
+  held,
+  HOUR,
+  openWorld,
+  Overtaking,
+  type Reviewer,
+  type World,
+} from '../gateway-fixture.ts'
+
+/** Withdrawing a call (docs/agent-api.md): its thread ends, and its approval and proof are void. */
+
+let world: World
+let bot: Agent
+let other: Agent
+let ann: Reviewer
+const overtaking = new Overtaking()
+
+beforeAll(async () => {
+  world = await openWorld({ wrapStore: overtaking.wrapStore })
+  bot = await world.agent()
+  other = await world.agent('other')
+  ann = await world.reviewer('ann')
+})
+afterAll(() => world.close())
+afterEach(() => {
+  overtaking.before = undefined
+})
+
+const REASON = 'the user pressed stop'
+const MESSAGE = `withdrawn: ${REASON}`
+const proofOf = ({ task, token, payload }: Approved) => ({
+  task_id: task,
+  signature: token,
+  request_payload: payload,
+})
+
+describe('POST threads/{thread_id}/withdrawals', () => {
+  it('200 rejected: the agent reads why, and people can vote no more', async () => {
+    const { task, thread } = await held(bot)
+    const records = await world.evidenceOf(async () => {
+      const { status, body } = await bot.withdraw(thread, { reason: REASON })
+      expect([status, body]).toEqual([
+        200,
+        { status: 'rejected', task_id: task, thread_id: thread, message: MESSAGE },
+      ])
+    })
+    expect(records.map(({ record }) => record)).toMatchObject([
+      {
+        type: 'review.withdrawn',
+        actor: { kind: 'agent', id: 'bot' },
+        thread_id: thread,
+        details: { was: 'pending_review', reason: REASON },
+      },
+    ])
+    expect((await bot.poll({ thread_id: thread })).body).toMatchObject({
+      status: 'rejected',
+      message: MESSAGE,
+    })
+    expect((await ann.approve(thread)).problem).toMatchObject({
+      code: 'not_pending',
+      detail: 'the thread is withdrawn',
+    })
+    const { body } = await ann.show(thread)
+    expect([body.status, body.message, body.can_vote.code]).toEqual(['rejected', MESSAGE, 'not_pending'])
+    expect(body.withdrawn_at).toBe(records[0]?.record.at)
+    expect((await ann.list({ task_id: task })).body.threads).toMatchObject([
+      { withdrawn_at: body.withdrawn_at },
+    ])
+  })
+
+  it('200 without a reason, and without a body', async () => {
+    const [one, two] = [await held(bot), await held(bot)]
+    expect((await bot.withdraw(one.thread)).body.message).toBe('withdrawn: the agent stopped the call')
+    const url = `${world.url}/api/agent/threads/${two.thread}/withdrawals`
+    const answer = await fetch(url, { method: 'POST', headers: { authorization: `Bearer ${bot.key}` } })
+    expect([answer.status, await answer.json()]).toMatchObject([200, { status: 'rejected' }])
+  })
+
+  it('200 again, and changes nothing more', async () => {
+    const { thread } = await held(bot)
+    const first = await bot.withdraw(thread, { reason: REASON })
+    const records = await world.evidenceOf(async () => {
+      expect((await bot.withdraw(thread, { reason: 'something else' })).body).toEqual(first.body)
+    })
+    expect(records).toEqual([])
+  })
+
+  it('200 while changes are requested, and the thread takes no revision then', async () => {
+    const { task, thread } = await held(bot)
+    await ann.vote(thread, { decision: 'request_changes', revision: 1 })
+    expect((await bot.withdraw(thread)).body.status).toBe('rejected')
+    const revised = await bot.revise(task, thread, { request_payload: { amount: 200 } })
+    expect([revised.status, revised.problem.code]).toEqual([409, 'not_pending'])
+  })
+
+  it('200 for an approval that nobody collected: it is never handed out', async () => {
+    const { thread } = await held(bot)
+    await ann.approve(thread)
+    await bot.withdraw(thread)
+    const { body } = await bot.poll({ thread_id: thread })
+    expect(body).toMatchObject({ status: 'rejected', message: expect.stringMatching(/^withdrawn: /) })
+    expect(body).not.toHaveProperty('approval_token')
+  })
+
+  it('200 for an approval with a proof: the proof is void', async () => {
+    const one = await approved(bot, ann)
+    expect((await bot.withdraw(one.thread)).status).toBe(200)
+    expect((await bot.validate(proofOf(one))).body).toEqual({ valid: false, reason: 'invalid' })
+    expect((await bot.poll({ thread_id: one.thread })).body.status).toBe('rejected')
+  })
+
+  it('200 with what reviewers said, where they rejected it before', async () => {
+    const { thread } = await held(bot)
+    await ann.vote(thread, { decision: 'reject', revision: 1, comment: 'not today' })
+    const { status, body } = await bot.withdraw(thread, { reason: REASON })
+    expect([status, body.status, body.message]).toEqual([200, 'rejected', 'not today'])
+  })
+
+  it('200 with `expired: ` where its time was up, whoever noticed', async () => {
+    const { thread } = await held(bot)
+    world.clock.advance(100 * HOUR)
+    expect((await bot.withdraw(thread)).body.message).toMatch(/^expired: /)
+  })
+
+  it('409 for a redeemed call, which stays as it is', async () => {
+    const one = await approved(bot, ann)
+    expect((await bot.validate(proofOf(one))).body).toEqual({ valid: true })
+    const { status, problem } = await bot.withdraw(one.thread)
+    expect([status, problem.code]).toEqual([409, 'not_pending'])
+    expect((await bot.poll({ thread_id: one.thread })).body.status).toBe('approved')
+  })
+
+  it('409 for an approval without proof that was read: the call may have run', async () => {
+    const unsigned = await world.agent('unsigned')
+    const { thread } = await held(unsigned)
+    await ann.approve(thread)
+    expect((await unsigned.poll({ thread_id: thread })).body.status).toBe('approved')
+    expect((await unsigned.withdraw(thread)).problem.code).toBe('not_pending')
+  })
+
+  it('404 for the thread of another agent, of another tenant, and for none', async () => {
+    const { thread } = await held(bot)
+    const foreign = await world.agent('bot', 'globex')
+    for (const [agent, id] of [
+      [other, thread],
+      [foreign, thread],
+      [bot, 'thr_00000000000000000000000000'],
+      [bot, 'no-thread'],
+    ] as const) {
+      const { status, problem } = await agent.withdraw(id)
+      expect([status, problem.code]).toEqual([404, 'not_found'])
+    }
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('pending_review')
+  })
+
+  it.each([
+    ['a reason that is no text', { reason: 7 }, '/reason'],
+    ['an empty reason', { reason: ' ' }, '/reason'],
+    ['a reason as long as a report', { reason: 'x'.repeat(LIMITS.WITHDRAWAL_REASON_CHARS + 1) }, '/reason'],
+    ['a member too many', { why: 'x' }, '/why'],
+  ])('400 for %s', async (_, body, pointer) => {
+    const { thread } = await held(bot)
+    const { status, problem } = await bot.withdraw(thread, body)
+    expect([status, problem.errors?.[0]?.pointer]).toEqual([400, pointer])
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('pending_review')
+  })
+
+  it('401 without a key', async () => {
+    const { thread } = await held(bot)
+    const url = `${world.url}/api/agent/threads/${thread}/withdrawals`
+    expect((await fetch(url, { method: 'POST' })).status).toBe(401)
+  })
+})
+
+describe('a withdrawal', () => {
+  it('comes before a vote that is under way: the vote is refused', async () => {
+    const { thread } = await held(bot)
+    overtaking.before = async () => {
+      overtaking.before = undefined
+      await bot.withdraw(thread)
+    }
+    expect((await ann.approve(thread)).problem.code).toBe('not_pending')
+    expect((await bot.poll({ thread_id: thread })).body.status).toBe('rejected')
+  })
+
+  it('comes before a redemption that is under way: the proof is void', async () => {
+    const one = await approved(bot, ann)
+    overtaking.before = async () => {
+      overtaking.before = undefined
+      expect((await bot.withdraw(one.thread)).status).toBe(200)
+    }
+    expect((await bot.validate(proofOf(one))).body).toEqual({ valid: false, reason: 'invalid' })
+  })
+
+  it('wakes an agent that waits for the decision', async () => {
+    const { thread } = await held(bot)
+    const waiting = bot.poll({ thread_id: thread }, { headers: { prefer: 'wait=50' } })
+    await bot.withdraw(thread, { reason: REASON })
+    expect((await waiting).body).toMatchObject({ status: 'rejected', message: MESSAGE })
+  })
+})
