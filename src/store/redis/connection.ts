@@ -1,4 +1,4 @@
-import { createClient } from '@redis/client'
+import { createClient } from 'redis'
 import type { Host } from './address.ts'
 import { createOffset } from './clock-offset.ts'
 import { SCRIPTS } from './scripts.ts'
