@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { assembleMetrics } from './app/metrics.ts'
-import { gateOf } from './app/admission.ts'
+import { gateOf, strangersOf } from './app/admission.ts'
 import { singleSignOnOf } from './app/sign-in.ts'
 import { assembleCheckpoints, type Checkpoints } from './app/evidence.ts'
 import { commitIds, orderedIds, randomSource } from './app/ids.ts'
@@ -11,6 +11,7 @@ import { openStore } from './app/store.ts'
 import { tracingOf } from './app/tracing.ts'
 import { assembleWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
 import { type Config, evidenceKeyOf } from './settings/config.ts'
+import { budgetsOf } from './settings/budgets.ts'
 import type { Checkpointer } from './evidence/checkpointer.ts'
 import type { LogIdentity } from './gateway/jobs/checkpoints.ts'
 import type { Deps } from './gateway/core/deps.ts'
@@ -219,6 +220,7 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     deliverer: webhooks.deliverer,
     threadUrl: (thread) => threadUrl(site(), thread),
     sessions: { idleMs: config.sessionIdle, lifetimeMs: config.sessionLifetime },
+    budgets: budgetsOf(config),
     storeDeadlineMs: config.storeDeadline,
     observe: (observation) => {
       metrics.observe(observation)
@@ -262,6 +264,7 @@ function serverOf(
       ? {}
       : { beginSpan: (...work: Parameters<Tracing['begin']>) => tracing.begin(...work) }),
     rates: createRates(),
+    strangers: strangersOf(config),
     log,
     bodyBytes: config.bodyLimit,
     streamBeatMs,
@@ -346,7 +349,7 @@ function healthOf(deps: Deps): { health: Health; close: () => void } {
       const { ready, reason, behindMs } = await deps.store.health()
       const policies =
         deps.policies.current() === undefined ? 'no valid bundle was loaded yet' : staleness(deps)
-      const store = ready ? readyText(behindMs) : (reason ?? 'not ready')
+      const store = ready ? readyText(behindMs, deps.store.shortOfRoom()) : (reason ?? 'not ready')
       return { ready: ready && !closing && deps.policies.current() !== undefined, store, policies }
     },
   }
@@ -354,7 +357,8 @@ function healthOf(deps: Deps): { health: Health; close: () => void } {
 }
 
 /** Whoever asks need not know which tenants there are. */
-function readyText(behindMs: number | undefined): string {
+function readyText(behindMs: number | undefined, short: string | undefined): string {
+  if (short !== undefined) return 'ready, but nearly full: new calls are refused, and what waits goes on'
   if (behindMs === undefined) return 'ready'
   const seconds = (behindMs / 1_000).toFixed(1)
   return `ready, but its clock is ${seconds} s behind the last write of a tenant: commits of that tenant are refused until it has caught up`

@@ -60,7 +60,15 @@ describe('where a setting comes from', () => {
       logLevel: 'info',
       bodyLimit: LIMITS.BODY_BYTES,
       storeDeadline: LIMITS.STORE_DEADLINE_MS,
+      connectionsPerAddress: 4_096,
       storeMinFree: 64 * 1024 * 1024,
+      storeNewCallsMinFree: 256 * 1024 * 1024,
+      budgetWaitingPerAgent: 10_000,
+      budgetWaitingPerTenant: 50_000,
+      budgetBytesPerDay: 32 * 1024 ** 3,
+      budgetIdempotencyRecords: 5_000_000,
+      budgetSessionsPerReviewer: 100,
+      budgetSessionsPerTenant: 10_000,
       policyRescan: 5_000,
       sessionIdle: 1_800_000,
       sessionLifetime: 28_800_000,
@@ -102,6 +110,7 @@ describe('where a setting comes from', () => {
         store: 'file:x',
         storeAccept: 'eviction',
         webhooksAllow: '127.0.0.1/32:8443',
+        trustedProxies: '10.0.0.0/8',
         signingKey: PEM,
         publicUrl: 'https://a.example',
         oidcIssuer: 'https://b.example',
@@ -442,4 +451,17 @@ describe('where Redis is', () => {
     }
     for (const [address, wanted] of Object.entries(shown)) expect(withoutPassword(address)).toBe(wanted)
   })
+})
+
+describe('networks of trusted proxies', () => {
+  it('are addresses and networks of both families', () => {
+    const text = '10.0.0.0/8, 192.0.2.1,2001:db8::/32'
+    expect(load(['--trusted-proxies', text]).config.trustedProxies).toBe(text)
+  })
+  it.each(['10.0.0.0/33', '10.0.0/8', 'proxy.example', '::1/129', '10.0.0.0/8/8', '10.0.0.0/', '10.0.0.0/x'])(
+    'refuses %s',
+    (text) => {
+      expect(failure(['--trusted-proxies', text])).toContain('is no network')
+    },
+  )
 })

@@ -6,6 +6,7 @@ import { expect } from 'vitest'
 import { type App, startApp } from '../src/app.ts'
 import type { WebhookParts } from '../src/app/webhooks.ts'
 import type { Config } from '../src/settings/config.ts'
+import { BUDGET_SETTINGS, type BudgetSettings } from '../src/settings/budgets.ts'
 import type {
   ApprovalValidationResult,
   Decision,
@@ -38,6 +39,10 @@ export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 /** A Monday, noon. */
 const START = Date.UTC(2026, 2, 2, 12)
+/** The defaults of all budgets. */
+const AMPLE = Object.fromEntries(
+  BUDGET_SETTINGS.map((one) => [one.key, one.default]),
+) as unknown as BudgetSettings
 /** The longest delay of setTimeout: the timer of the gateway does one round at start, then tests call `due()`. */
 const NEVER_MS = 2 ** 31 - 1
 
@@ -328,7 +333,10 @@ export class World {
       logLevel: 'trace',
       bodyLimit: LIMITS.BODY_BYTES,
       storeDeadline: 2_000,
+      connectionsPerAddress: 4_096,
       storeMinFree: 0,
+      storeNewCallsMinFree: 0,
+      ...AMPLE,
       policyRescan: 50,
       sessionIdle: LIMITS.SESSION_IDLE_MS,
       sessionLifetime: LIMITS.SESSION_MS,
@@ -521,6 +529,7 @@ export function overriding(store: Store, methods: Partial<Store>): Store {
     commit: (...args) => store.commit(...args),
     claimDue: (...args) => store.claimDue(...args),
     health: () => store.health(),
+    shortOfRoom: () => store.shortOfRoom(),
     close: () => store.close(),
     ...methods,
   }

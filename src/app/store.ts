@@ -11,7 +11,11 @@ import type { Store } from '../store/store.ts'
 
 export async function openStore(config: Config): Promise<Store> {
   if (isEmbedded(config))
-    return openEmbeddedStore({ path: storePath(config), minFreeBytes: config.storeMinFree })
+    return openEmbeddedStore({
+      path: storePath(config),
+      minFreeBytes: config.storeMinFree,
+      newWorkBytes: Math.max(config.storeMinFree, config.storeNewCallsMinFree),
+    })
   const { openRedisStore } = await import('../store/redis/store.ts')
   return openRedisStore(redisOptions(config))
 }

@@ -29,6 +29,7 @@ export const ERRORS = {
   idempotency_mismatch: { status: 422, title: 'This Idempotency-Key was used with another body' },
   revision_required: { status: 428, title: 'Say which revision you looked at' },
   rate_limited: { status: 429, title: 'Too many requests' },
+  over_budget: { status: 429, title: 'A budget is spent' },
   header_too_large: { status: 431, title: 'The request header is too large' },
   internal: { status: 500, title: 'Internal error' },
   store_unavailable: { status: 503, title: 'The store cannot answer' },
@@ -50,6 +51,8 @@ export interface ProblemExtra {
   readonly errors?: readonly FieldError[]
   /** Seconds after which a retry makes sense (`Retry-After`). */
   readonly retryAfter?: number
+  /** The budget that is spent (docs/limits.md). */
+  readonly budget?: string
   /** Private: for the log, never for the answer. */
   readonly cause?: unknown
 }
@@ -60,12 +63,14 @@ export class GatewayError extends Error {
   readonly code: ErrorCode
   readonly errors: readonly FieldError[]
   readonly retryAfter: number | undefined
+  readonly budget: string | undefined
 
   constructor(code: ErrorCode, detail: string, extra: ProblemExtra = {}) {
     super(detail, { cause: extra.cause })
     this.code = code
     this.errors = extra.errors ?? []
     this.retryAfter = extra.retryAfter
+    this.budget = extra.budget
   }
 }
 
@@ -77,6 +82,7 @@ export interface Problem {
   readonly code: ErrorCode
   readonly detail: string
   readonly errors?: readonly FieldError[]
+  readonly budget?: string
 }
 
 export function problemOf(error: GatewayError): Problem {
@@ -88,5 +94,6 @@ export function problemOf(error: GatewayError): Problem {
     code: error.code,
     detail: error.message,
     ...(error.errors.length > 0 ? { errors: error.errors } : {}),
+    ...(error.budget === undefined ? {} : { budget: error.budget }),
   }
 }

@@ -9,6 +9,7 @@ import type { Schemas } from './validation.ts'
 import type { SingleSignOn } from '../gateway/auth/sign-in-by-provider.ts'
 import type { Site } from './access/same-origin.ts'
 import type { Waits } from './long-polls.ts'
+import type { StrangerBounds } from './wire/strangers.ts'
 
 /** What the routes need beside the verbs. */
 export interface HttpDeps {
@@ -17,6 +18,7 @@ export interface HttpDeps {
   readonly gate: Gate
   readonly waits: Waits
   readonly rates: Rates
+  readonly strangers: StrangerBounds
   readonly log: FastifyBaseLogger
   readonly bodyBytes: number
   /** Time between two signs of life on a stream, ms. */

@@ -15,6 +15,7 @@ import { reviewerRoutes } from './operations/review.ts'
 import { sessionRoutes } from './operations/session.ts'
 import { singleSignOnRoutes } from './operations/single-sign-on.ts'
 import { watchTraffic } from './request-metrics.ts'
+import { boundStrangers } from './wire/strangers.ts'
 
 /** How long a client may take (ms), so that nobody holds a connection for nothing. */
 export const TIMEOUTS = {
@@ -71,6 +72,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   rememberOrigins(app, http)
   drainWhileClosing(app, () => http.waits.endAll())
   watchTraffic(app, http)
+  boundStrangers(app, http.strangers)
   // before its body: what leads nowhere is asked by anybody, and takes nobody's place for long
   app.addHook('onRequest', (request, reply, done) => {
     if (request.is404) void answerNotFound(request, reply)

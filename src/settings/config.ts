@@ -10,6 +10,7 @@ import { signingKeyInPem, type SigningKey } from '../domain/checkpoint.ts'
 import { isRedisAddress, parseRedisAddress, REDIS_FORMS, withoutPassword } from '../store/redis/address.ts'
 import { type Allowed, parseAllowed } from '../outbound/address.ts'
 import { ACCEPTABLE, type Acceptable } from '../store/redis/settings.ts'
+import { networksOf } from './networks.ts'
 
 export { ADMIN_KEY_CHARS, type Config, ConfigError, isEmbedded, type Setting, SETTINGS } from './settings.ts'
 
@@ -225,6 +226,7 @@ function refuseUnsafe(config: Config, env: Readonly<Record<string, string | unde
   }
   checkSignIn(config)
   checkEndpoint(config)
+  networksOf(config.trustedProxies, 'trusted_proxies')
   evidenceKeyOf(config)
   acceptedOf(config)
   allowedOf(config)

@@ -1,8 +1,9 @@
 import { LIMITS } from '../contract/limits.ts'
 import { ACCEPTABLE } from '../store/redis/settings.ts'
+import { BUDGET_SETTINGS, type BudgetSettings } from './budgets.ts'
 
 /** Every setting, in one table: config.ts says where its value comes from. */
-export interface Config {
+export interface Config extends BudgetSettings {
   readonly host: string
   readonly port: number
   readonly store: string
@@ -30,8 +31,14 @@ export interface Config {
   readonly bodyLimit: number
   /** Longest time one store call may take, ms. */
   readonly storeDeadline: number
+  /** Connections of one address on which no caller has proved who calls. */
+  readonly connectionsPerAddress: number
+  /** Networks of proxies whose connections are not counted. */
+  readonly trustedProxies?: string
   /** Free space in bytes below which the embedded store refuses writes. */
   readonly storeMinFree: number
+  /** Free space in bytes below which new calls are refused, and what waits goes on. */
+  readonly storeNewCallsMinFree: number
   /** Time between two looks at the policy directory, ms. */
   readonly policyRescan: number
   /** Where people reach the gateway, as an origin; absent: where it listens. */
@@ -174,6 +181,18 @@ export const SETTINGS: readonly Setting[] = [
     help: 'largest request body in bytes',
   },
   {
+    key: 'connectionsPerAddress',
+    type: 'integer',
+    default: 4_096,
+    minimum: 1,
+    help: 'connections of one address without an accepted credential',
+  },
+  {
+    key: 'trustedProxies',
+    type: 'string',
+    help: 'networks of proxies whose connections are not counted by address, such as 10.0.0.0/8',
+  },
+  {
     key: 'storeDeadline',
     type: 'integer',
     default: LIMITS.STORE_DEADLINE_MS,
@@ -189,6 +208,15 @@ export const SETTINGS: readonly Setting[] = [
     minimum: 0,
     help: 'free disk space in bytes below which writes are refused',
   },
+  {
+    key: 'storeNewCallsMinFree',
+    type: 'integer',
+    countsWith: 'embedded',
+    default: 256 * 1024 * 1024,
+    minimum: 0,
+    help: 'free disk space in bytes below which new calls are refused',
+  },
+  ...BUDGET_SETTINGS,
   {
     key: 'policyRescan',
     type: 'integer',

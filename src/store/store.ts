@@ -26,6 +26,7 @@
  *                 amount more, is `atMost` at the most: so commits that guard a limit and charge it never exceed it together. A window never
  *                 counts less than was charged in it, and what has left it for a 24th of its length longer. A charge is unconditional, and
  *                 shortens the limit's window only in a commit that guards it. `charged` is what a guard would find.
+ * S20 room        `shortOfRoom` answers before `commit` refuses for want of room: between the two, commits are taken.
  * S19 epoch       the epoch of a partition changes whenever the store may have forgotten what it acknowledged: when a replica takes over, when a
  *                 server comes back that others may outrun, and with every restore. A commit with an epoch guard applies only in that epoch.
  */
@@ -57,6 +58,8 @@ export interface Store {
    */
   claimDue(partition: string, index: string, claim: Claim): Promise<IndexEntry[]>
   health(): Promise<StoreHealth>
+  /** S20. One sentence while what is left is kept for work that has begun, and new work is to be refused; else undefined. Costs nothing. */
+  shortOfRoom(): string | undefined
   close(): Promise<void>
 }
 

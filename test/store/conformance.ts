@@ -653,6 +653,12 @@ const LAWS: Record<string, Law> = {
     expect(await (await reopen()).epoch('t')).toBe(before)
   },
 
+  async 'S20 a store with room is short of none, and asking costs nothing'({ store }) {
+    expect(store.shortOfRoom()).toBeUndefined()
+    await put(store, 'a', 'x')
+    expect(store.shortOfRoom()).toBeUndefined()
+  },
+
   async 'S16 arguments at the limits work'({ store }) {
     const wide = (length: number): string => '\uffff'.repeat(length)
     const partition = wide(STORE_LIMITS.partitionLength)

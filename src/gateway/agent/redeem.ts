@@ -169,6 +169,7 @@ async function refuse(deps: Deps, caller: Caller, refused: Refused): Promise<Pla
   const { reason = 'invalid' } = refused
   return {
     answer: { valid: false, reason },
+    counted: true,
     guards: [keyGuard(caller)],
     evidence: [recordOf(deps, caller, 'token.refused', refused)],
   }

@@ -4,7 +4,9 @@ import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
 import type { Caller } from '../core/caller.ts'
 import { agentEntry, keyGuard } from '../auth/identify.ts'
-import { type Committed, transact } from '../core/transact.ts'
+import { type Committed, transact, storeCall } from '../core/transact.ts'
+import { refuseWithoutRoom } from '../core/budgets.ts'
+import { INDEX } from '../core/records.ts'
 
 /**
  * Keeps what an agent reports about its own work (agent-api-contract.md section 6), whole, as one evidence record.
@@ -18,12 +20,14 @@ export async function record(
   event: AgentEvent,
 ): Promise<Committed<EventReceipt>> {
   agentEntry(deps.policies.current(), caller)
+  if (!(await hasThread(deps, caller, taskId))) refuseWithoutRoom(deps)
   const event_id = `evt_${deps.nextId()}`
   return transact(deps, caller.tenant, async () => {
     const recorded_at = isoTime(deps.store.now())
     return {
       answer: { event_id, recorded_at },
       guards: [keyGuard(caller)],
+      counted: true,
       evidence: [
         {
           type: 'agent.event',
@@ -36,4 +40,11 @@ export async function record(
       ],
     }
   })
+}
+
+/** Evidence of a task that was under review is kept while new calls are refused. Asked only then. */
+async function hasThread(deps: Deps, { tenant, id }: Caller, taskId: string): Promise<boolean> {
+  if (deps.store.shortOfRoom() === undefined) return true
+  const found = await storeCall(() => deps.store.range(tenant, INDEX.task(id, taskId), { limit: 1 }))
+  return found.length > 0
 }

@@ -12,6 +12,7 @@ import type { Caller } from '../core/caller.ts'
 import { freezeGuard, freezesNow, refuseFrozen } from '../admin/freezes.ts'
 import { historyFor } from './call-history.ts'
 import { agentEntry, keyGuard } from '../auth/identify.ts'
+import { refuseWithoutRoom } from '../core/budgets.ts'
 import { chargesOf, exceededBy, limitGuards } from './limits.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from '../core/records.ts'
@@ -49,6 +50,7 @@ export async function revise(
 ): Promise<Committed<EventReceipt>> {
   const snapshot = deps.policies.current()
   agentEntry(snapshot, caller)
+  refuseWithoutRoom(deps)
   const event_id = `evt_${deps.nextId()}`
   try {
     let exceeded: ReadonlySet<string> = new Set()
@@ -111,6 +113,7 @@ async function attempt(
     writes: [...written.writes, put('revision', revisionId(after.thread_id, after.revision), revision)],
     evidence,
     notices: written.notices,
+    counted: true,
     ...beforeDeadline(read.value),
   }
 }

@@ -16,6 +16,7 @@ import { type Doer, epochOf, historyFor, noteHistory, type Noting } from './call
 import { attempted, remembering, replayable } from '../core/idempotency.ts'
 import type { Caller } from '../core/caller.ts'
 import { agentEntry, keyGuard, keyInForce } from '../auth/identify.ts'
+import { budgetGuard, refuseWithoutRoom, waitingOf } from '../core/budgets.ts'
 import { charge, chargesOf, exceededBy, limitGuards } from './limits.ts'
 import type { Notice } from '../webhooks/outbox.ts'
 import { INDEX, put, revisionId, unchanged } from '../core/records.ts'
@@ -91,7 +92,7 @@ async function evaluateOnce(
     const confirmed = replay.status === 'allow' || isReadAhead(deps)
     return { answer: replay, replayed: true, guards, landed, confirmed }
   }
-  return remembering(await evaluate(deps, caller, submission, world), attempt, deps.store.now(), under)
+  return remembering(deps, await evaluate(deps, caller, submission, world), attempt, under)
 }
 
 const verdictOf = ({ status }: Decision): Verdict =>
@@ -127,6 +128,7 @@ async function evaluate(
   const { snapshot, freezes, epoch, exceeded } = world
   const { request, taskId } = submission
   agentEntry(snapshot, caller)
+  refuseWithoutRoom(deps)
   checkInput(snapshot, caller, request)
   const at = deps.store.now()
   const sensitive = isSensitive(snapshot, request.tool_name)
@@ -221,10 +223,10 @@ function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
   const notices = [noticeOf(evaluation, type, answer)]
   if (status === 'allow') {
     const noting = noteAllowed(evaluation)
-    return { answer, evidence, notices, ...noting, guards: [...guards, ...noting.guards] }
+    return { answer, evidence, notices, counted: true, ...noting, guards: [...guards, ...noting.guards] }
   }
   const index = INDEX.rejected(caller.id, submission.taskId)
-  return { answer, evidence, notices, guards, writes: [{ op: 'mark', index }] }
+  return { answer, evidence, notices, counted: true, guards, writes: [{ op: 'mark', index }] }
 }
 
 /** An allowed call is part of the history, and charged. */
@@ -269,10 +271,15 @@ function openThread(evaluation: Evaluation): Plan<Decision> {
       recommended_poll_after_seconds: pollAfterSeconds(0),
       ...decisionOf(submission, 'pending_review', outcome.message),
     },
-    guards: [...guards, unchanged('thread', thread_id, undefined)],
+    guards: [
+      ...guards,
+      unchanged('thread', thread_id, undefined),
+      ...waitingOf(thread).map((spending) => budgetGuard(deps, spending)),
+    ],
     writes: [...writes, put('revision', revisionId(thread_id, 1), revision), ...listThread(thread)],
     evidence: [{ thread_id, revision: 1, ...evidenceOf(evaluation, 'review.pending') }],
     notices,
+    counted: true,
   }
 }
 

@@ -10,6 +10,7 @@ import { requireDirectory } from '../core/readiness.ts'
 import { neverPurge, purgeAt, purged } from '../core/expiry-index.ts'
 import { INDEX, put, read, remove, unchanged, type Version } from '../core/records.ts'
 import { type Plan, type ProofGuard, storeCall, transact, unauthenticated } from '../core/transact.ts'
+import { sessionsOf, spend } from '../core/budgets.ts'
 
 /** Sessions while they are used, and how they end. How they begin stands in sign-in.ts. */
 
@@ -135,7 +136,12 @@ function ended(deps: Deps, found: OpenSession, { reason, actor }: Ending): Ended
   return {
     answer: undefined,
     guards: [unchanged('session', hash, found)],
-    writes: [remove('session', hash), remove('seen', hash), ...unlist(reviewer, purged('session', hash))],
+    writes: [
+      remove('session', hash),
+      remove('seen', hash),
+      ...unlist(reviewer, purged('session', hash)),
+      ...sessionsOf(reviewer).flatMap((spending) => spend(spending, session.opened_at, -1)),
+    ],
     evidence: [record],
   }
 }

@@ -8,6 +8,7 @@ import { type Details, isoTime } from '../core/event-record.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { purged } from '../core/expiry-index.ts'
 import { put, read, remove, unchanged } from '../core/records.ts'
+import { budgetGuard, sessionsOf, spend } from '../core/budgets.ts'
 import { callerOf, endSession, ifPossible, list, unlist } from './sessions.ts'
 import { type Plan, transact } from '../core/transact.ts'
 
@@ -98,11 +99,19 @@ export function openSession(deps: Deps, tenant: string, opening: Opening): Plan<
     entry: entryDigest(reviewer),
     ...(groups === undefined ? {} : { groups }),
   }
+  const budgets = sessionsOf(reviewer.id)
   const at = { over: session.expires_at, look: sessionOver(session, now, deps.sessions) }
   return {
     answer: { credential, caller: callerOf({ tenant, hash, revision: 1, session }) },
-    guards: [unchanged('session', hash, undefined)],
-    writes: [put('session', hash, session), ...list(reviewer.id, purged('session', hash), at)],
+    guards: [
+      unchanged('session', hash, undefined),
+      ...budgets.map((spending) => budgetGuard(deps, spending)),
+    ],
+    writes: [
+      put('session', hash, session),
+      ...list(reviewer.id, purged('session', hash), at),
+      ...budgets.flatMap((spending) => spend(spending, now)),
+    ],
     evidence: [
       {
         type: 'session.opened',

@@ -7,6 +7,7 @@ import type { CommitResult, Store } from '../../store/store.ts'
 import type { EvidenceRecord } from './event-record.ts'
 import type { Deliverer } from '../webhooks/deliverer.ts'
 import type { KnownDestinations, KnownFreezes, Noted, Sweep } from './caches.ts'
+import type { Budget, Budgets } from '../../domain/budget.ts'
 import type { Caller } from './caller.ts'
 import type { OutboxRoom } from '../webhooks/byte-semaphore.ts'
 import type { Origin } from './trace-context.ts'
@@ -29,6 +30,8 @@ export interface Deps {
   /** Key of the salted commitments in evidence: who holds it can open them. */
   readonly commitmentSecret: Uint8Array
   readonly sessions: SessionTimes
+  /** As the settings have them; the bundle in force may have smaller ones. */
+  readonly budgets: Budgets
   /** Destinations of webhooks by tenant. A stale entry is harmless: every commit that uses one guards it. */
   readonly destinations: Map<string, KnownDestinations>
   /** Freezes by tenant. A stale entry is harmless: every commit that lets an agent act guards it. */
@@ -91,6 +94,8 @@ export type Observation =
       readonly result?: CommitResult
       readonly error?: unknown
     }
+  /** Something was refused because a budget is spent, or the disk is nearly full. */
+  | { readonly kind: 'over_budget'; readonly budget: Budget | 'disk' }
   /** The first answer was given again, under its Idempotency-Key. */
   | { readonly kind: 'replayed'; readonly decision: Verdict }
   /** A vote was counted; `lookedMs` is the longest time that the voter can have looked at the revision. */

@@ -4,6 +4,7 @@ import type { JsonValue } from '../../contract/json.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { digestOf } from '../../domain/digest.ts'
 import type { Write } from '../../store/store.ts'
+import { budgetGuard, spend } from './budgets.ts'
 import type { Deps } from './deps.ts'
 import type { Caller } from './caller.ts'
 import { purgeAt } from './expiry-index.ts'
@@ -55,11 +56,12 @@ export function replayable(attempt: Attempted, now: number, under: Under): Decis
 
 /** Adds to the plan that its answer is remembered, in the same commit. */
 export function remembering(
+  deps: Deps,
   plan: Plan<Decision>,
   attempt: Attempted,
-  now: number,
   { bundle, freezeEpoch }: Under,
 ): Plan<Decision> {
+  const now = deps.store.now()
   const value: StoredAnswer = {
     request_digest: attempt.digest,
     answer: plan.answer,
@@ -73,10 +75,16 @@ export function remembering(
   ]
   return {
     ...plan,
-    guards: [...(plan.guards ?? []), unchanged('answer', attempt.id, attempt.known)],
-    writes: [...(plan.writes ?? []), ...writes],
+    guards: [
+      ...(plan.guards ?? []),
+      unchanged('answer', attempt.id, attempt.known),
+      budgetGuard(deps, ANSWERS),
+    ],
+    writes: [...(plan.writes ?? []), ...writes, ...spend(ANSWERS, now)],
   }
 }
+
+const ANSWERS = { budget: 'idempotency_records' } as const
 
 function isFresh(stored: StoredAnswer, now: number): boolean {
   return now - stored.stored_at < LIMITS.IDEMPOTENCY_MS

@@ -13,6 +13,7 @@ import {
 import { threadEvents } from '../../domain/webhook.ts'
 import type { History, Outcome } from '../../policy/evaluate/snapshot.ts'
 import type { Write } from '../../store/store.ts'
+import { spendWaiting } from './budgets.ts'
 import type { Deps } from './deps.ts'
 import { type Notice, threadNotice } from '../webhooks/outbox.ts'
 import { type Claims, INDEX, put, read, type RevisionRecord, unlessBroken } from './records.ts'
@@ -165,6 +166,7 @@ export function writeThread(
       put('thread', thread.thread_id, thread),
       ...moveIndexes(before, thread),
       ...moveDue(before, thread),
+      ...spendWaiting(before, thread),
       { op: 'mark', index: INDEX.evidence(thread.thread_id) },
     ],
     notices: events.map((type, i) =>

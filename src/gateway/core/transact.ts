@@ -2,6 +2,7 @@ import { GatewayError } from '../../contract/errors.ts'
 import { leafHash } from '../../domain/digest.ts'
 import type { Commit, CommitResult, Guard, RecordGuard, Write } from '../../store/store.ts'
 import { behindText, StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
+import { refuseOverBudget, withBytes } from './budgets.ts'
 import type { Deps } from './deps.ts'
 import { encodeEvidence, type EvidenceRecord } from './event-record.ts'
 import { enqueue, type Enqueued, type Notice } from '../webhooks/outbox.ts'
@@ -18,6 +19,8 @@ export interface Plan<T> {
   readonly notices?: readonly Notice[]
   /** The answer lets the caller act on what was read: it must be as durable as what is written, so it is committed even with nothing to write. */
   readonly confirmed?: boolean
+  /** Its size counts for the tenant's day (src/gateway/core/budgets.ts): what agents and people may repeat at will. */
+  readonly counted?: boolean
   /** The commit happens before this moment (ms since 1970) or not at all; after it the verb decides afresh. */
   readonly before?: number
   /** Called when the commit is durable, or at once where there is nothing to commit. */
@@ -133,14 +136,15 @@ function commitOf<T>(
   outbox: Pick<Commit, 'guards' | 'writes'>,
   begun: number,
 ): Commit {
-  const { guards = [], writes = [], evidence = [], before = Infinity } = plan
-  return {
+  const { guards = [], writes = [], evidence = [], before = Infinity, counted = false } = plan
+  const commit = {
     commitId: deps.nextCommitId(),
     deadline: Math.min(deps.store.now() + deps.storeDeadlineMs, begun + LONGEST_ATTEMPT_MS, before - 1),
     guards: [...guards, ...outbox.guards],
     writes: [...writes, ...outbox.writes],
     events: evidence.map(encodeEvidence),
   }
+  return counted ? withBytes(deps, commit, begun) : commit
 }
 
 /** One commit. */
@@ -216,6 +220,7 @@ async function failedGuards(
   if (failed.some((guard) => 'type' in guard && guard.type === 'freezes')) deps.freezes.delete(tenant)
   if (failed.some((guard) => 'epoch' in guard)) deps.epochs.delete(tenant)
   await refuseDeadKeys(deps, tenant, failed)
+  refuseOverBudget(deps, failed)
   return failed
 }
 

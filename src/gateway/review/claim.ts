@@ -65,6 +65,7 @@ function claiming(
 ): Plan<void> {
   return {
     answer: undefined,
+    counted: true,
     guards: [unchanged('thread', thread.value.thread_id, thread), keyGuard(caller)],
     writes: writeThread(thread.value, change.after, { at: deps.store.now() }).writes,
     evidence: [

@@ -44,6 +44,7 @@ export async function comment(
         put('comments', thread_id, { comments: [...before, said] }),
         { op: 'mark', index: INDEX.evidence(thread_id) },
       ],
+      counted: true,
       evidence: [
         reviewerRecord(deps, caller, thread, { type: 'thread.commented', details: { comment: text } }),
       ],

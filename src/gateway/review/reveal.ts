@@ -32,6 +32,7 @@ export async function reveal(
     const warnings = warningsIn(record.value, { payload, masked: [], pictures: picturesOf(record.value) })
     return {
       answer: { revision: number, payload, warnings },
+      counted: true,
       guards: [keyGuard(caller)],
       writes: [{ op: 'mark', index: INDEX.evidence(thread_id) }],
       evidence: [reviewerRecord(deps, caller, thread, { type: 'payload.revealed', details })],

@@ -1,3 +1,4 @@
+import { BUDGET_NAMES, type Budgets } from '../../domain/budget.ts'
 import { RISKS, type Escalation, type ReviewRequirement, type Risk } from '../../domain/decision.ts'
 import { MAX_APPROVALS } from '../language/bounds.ts'
 import type { RoutingIr, Scalar } from '../language/rule.ts'
@@ -43,7 +44,7 @@ export function checkRouting(reader: Reader, doc: Doc): CheckedRouting | undefin
   const keys = readKeys(reader, root, {
     what: 'routing.yaml',
     required: ['levels'],
-    optional: ['unmatched', 'allow_up_to', 'timezone', 'lists'],
+    optional: ['unmatched', 'allow_up_to', 'timezone', 'lists', 'budgets'],
   })
   const uses: GroupUse[] = []
   const levels = keys.levels && checkLevels(reader, keys.levels, uses)
@@ -53,8 +54,21 @@ export function checkRouting(reader: Reader, doc: Doc): CheckedRouting | undefin
       (keys.unmatched && readOneOf(reader, keys.unmatched, '`unmatched`', ['reject', 'review'])) ?? 'reject',
     allowUpTo: (keys.allow_up_to && readRisk(reader, keys.allow_up_to)) ?? 'low',
     timezone: (keys.timezone && checkTimeZone(reader, keys.timezone)) ?? 'UTC',
+    budgets: keys.budgets ? checkBudgets(reader, keys.budgets) : {},
   } as const
   return levels && { routing: { ...routing, levels }, lists, groups: uses }
+}
+
+function checkBudgets(reader: Reader, doc: Doc): Partial<Budgets> {
+  const map = readMap(reader, doc, '`budgets`')
+  if (!map) return {}
+  const keys = readKeys(reader, map, { what: '`budgets`', optional: BUDGET_NAMES })
+  const most = Number.MAX_SAFE_INTEGER
+  const read = BUDGET_NAMES.flatMap((name) => {
+    const amount = keys[name] && readCount(reader, keys[name], `\`${name}\``, most)
+    return amount === undefined ? [] : [[name, amount] as const]
+  })
+  return Object.fromEntries(read)
 }
 
 function checkTimeZone(reader: Reader, doc: Doc): string | undefined {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../contract/json.ts'
+import { BUDGET_NAMES } from '../../domain/budget.ts'
 import { RISKS } from '../../domain/decision.ts'
 import { MAX_APPROVALS } from '../language/bounds.ts'
 import { REVERSIBILITIES } from '../check/tool.ts'
@@ -112,6 +113,14 @@ export function routingSchema(groups: readonly string[]): JsonObject {
           items: { type: ['string', 'number', 'boolean'] },
         },
         description: 'What rules name by `$list`.',
+      },
+      budgets: {
+        ...closed(
+          [],
+          Object.fromEntries(BUDGET_NAMES.map((name) => [name, { type: 'integer', minimum: 1 }])),
+        ),
+        description:
+          'What one tenant, agent or reviewer may hold; at most what the settings of the gateway say.',
       },
     }),
   }

@@ -49,6 +49,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     files: head.files,
     diagnostics: head.diagnostics,
     directory: head.directory,
+    budgets: head.routing.budgets,
     tools: contracts,
     ruleCount: head.ruleCount,
     get rules() {

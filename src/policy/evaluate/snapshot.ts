@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
+import type { Budgets } from '../../domain/budget.ts'
 
 /** One compiled policy bundle: immutable, swapped as a whole (policy-language.md section 1). */
 export interface Snapshot {
@@ -12,6 +13,7 @@ export interface Snapshot {
   /** Warnings only: a bundle with an error never becomes a snapshot. */
   readonly diagnostics: readonly Diagnostic[]
   readonly directory: Directory
+  readonly budgets: Partial<Budgets>
   readonly tools: ReadonlyMap<string, ToolContract>
   /** Every rule and every limit of the bundle, for metrics and for the admin view. */
   readonly rules: readonly RuleSummary[]

@@ -2,6 +2,7 @@ import type { JsonValue } from '../../contract/json.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { BundleFile, Directory, ToolContract } from '../evaluate/snapshot.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
+import type { Budgets } from '../../domain/budget.ts'
 
 /**
  * A checked bundle as plain data: what the child process hands to the gateway, which builds closures and engines
@@ -30,6 +31,8 @@ export interface RoutingIr {
   /** An IANA time zone. */
   readonly timezone: string
   readonly levels: Readonly<Record<Risk, ReviewRequirement>>
+  /** Smaller than those of the settings, or the settings count. */
+  readonly budgets: Partial<Budgets>
 }
 
 export interface ToolIr {

@@ -1,3 +1,4 @@
+import { BUDGET_NAMES } from '../../domain/budget.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
 
 /** Where a mapping stands decides the order of its keys (policy-language.md sections 2 and 3). Other keys follow, in the order they are in. */
@@ -36,8 +37,11 @@ const LEVEL: KeyOrder = {
   inside: { escalate: { keys: keys('after group') } },
 }
 const ROUTING: KeyOrder = {
-  keys: keys('unmatched allow_up_to timezone levels lists'),
-  inside: { levels: { keys: RISKS, inside: Object.fromEntries(RISKS.map((risk) => [risk, LEVEL])) } },
+  keys: keys('unmatched allow_up_to timezone levels lists budgets'),
+  inside: {
+    levels: { keys: RISKS, inside: Object.fromEntries(RISKS.map((risk) => [risk, LEVEL])) },
+    budgets: { keys: BUDGET_NAMES },
+  },
 }
 
 const AGENT: KeyOrder = { keys: keys('owners tools signed_approvals token_ttl prevent_self_review rate') }

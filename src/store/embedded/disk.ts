@@ -49,12 +49,20 @@ export function refuseFullDisk(path: string, statfs: Statfs): void {
 export interface DiskGuard {
   /** One sentence while nothing can be written, else undefined. Looks at most every 100 ms. */
   refusal(): string | undefined
+  /** One sentence while less is free than new work needs. */
+  shortage(): string | undefined
   /** True when next to nothing is left, whatever `minFreeBytes` says. */
   isFull(): boolean
   /** Bytes that can be written until there is a refusal; undefined where the disk does not answer. */
   roomBytes(): number | undefined
   /** The disk itself has said that it is full. */
   reportFull(): void
+}
+
+/** Free bytes below which the store refuses writes, and below which it is short of room for new work. */
+export interface DiskFloors {
+  readonly minFreeBytes: number
+  readonly newWorkBytes?: number | undefined
 }
 
 export interface DiskFacts {
@@ -66,18 +74,27 @@ export interface DiskFacts {
 /** Refuses writes before the disk is full, or where they would be lost, and allows them by itself when that is over. */
 export function createDiskGuard(
   path: string,
-  minFreeBytes: number,
+  { minFreeBytes, newWorkBytes = minFreeBytes }: DiskFloors,
   { statfs, displaced }: DiskFacts,
 ): DiskGuard {
   let checkedAt = -Infinity
   let reason: string | undefined
+  let short: string | undefined
+  const look = (): void => {
+    const now = performance.now()
+    if (now - checkedAt < CHECK_EVERY_MS) return
+    checkedAt = now
+    reason = displaced() ?? lowSpace(path, minFreeBytes, statfs)
+    short = reason ?? lowSpace(path, newWorkBytes, statfs)
+  }
   return {
     refusal() {
-      const now = performance.now()
-      if (now - checkedAt < CHECK_EVERY_MS) return reason
-      checkedAt = now
-      reason = displaced() ?? lowSpace(path, minFreeBytes, statfs)
+      look()
       return reason
+    },
+    shortage() {
+      look()
+      return short
     },
     roomBytes() {
       try {
@@ -90,6 +107,7 @@ export function createDiskGuard(
     reportFull() {
       checkedAt = performance.now()
       reason = 'the disk is full'
+      short = reason
     },
   }
 }

@@ -70,6 +70,8 @@ export interface EmbeddedOptions {
   readonly path: string
   /** Writes are refused while less is free on the disk. Default 64 MiB. */
   readonly minFreeBytes?: number
+  /** New work is to be refused while less is free. Default: `minFreeBytes`. */
+  readonly newWorkBytes?: number
   readonly clock?: ClockSources
   readonly statfs?: Statfs
 }
@@ -96,10 +98,9 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     db = openFiles(directory, statfs)
     const stamp = await readOrWriteStamp(db, directory, options.clock)
     checkEnds(db)
-    const disk = createDiskGuard(directory, options.minFreeBytes ?? DEFAULT_MIN_FREE_BYTES, {
-      statfs,
-      displaced: watchDataFile(directory),
-    })
+    const { minFreeBytes = DEFAULT_MIN_FREE_BYTES, newWorkBytes } = options
+    const facts = { statfs, displaced: watchDataFile(directory) }
+    const disk = createDiskGuard(directory, { minFreeBytes, newWorkBytes }, facts)
     return new Embedded({ db, lock, stamp, disk, clock: createClock(stamp.time, options.clock) })
   } catch (error) {
     await db?.close()
@@ -244,6 +245,10 @@ class Embedded implements EmbeddedStore {
     checkPartition(partition)
     checkClaim(index, claim)
     return this.#runway.claim({ partition, index, claim })
+  }
+
+  shortOfRoom(): string | undefined {
+    return this.#parts.disk.shortage()
   }
 
   async health(): Promise<StoreHealth> {

@@ -312,6 +312,11 @@ class RedisStore implements Store {
     return seen === undefined ? readEntries(entries) : this.#behind.refuse(partition, seen)
   }
 
+  /** A full Redis refuses every write at once: there is no room that is kept for some. */
+  shortOfRoom(): undefined {
+    return undefined
+  }
+
   async health(): Promise<StoreHealth> {
     if (this.#closed) return { ready: false, reason: 'the store is closed' }
     const peers = this.#topology.peers()

@@ -118,6 +118,9 @@ function observe(instruments: Instruments, observation: Observation, context: Ev
     case 'revision':
       instruments.count('revisions', { result: observation.result })
       return
+    case 'over_budget':
+      instruments.count('overBudget', { budget: observation.budget })
+      return
     case 'replayed':
       instruments.count('replays', { decision: observation.decision })
       return

@@ -36,6 +36,7 @@ export function observeStore(store: Store, observe: (call: StoreCall) => void): 
     commit: (...asked) => store.commit(...asked),
     claimDue: (...asked) => told('claim_due', store.claimDue(...asked)),
     health: () => store.health(),
+    shortOfRoom: () => store.shortOfRoom(),
     close: () => store.close(),
   }
 }

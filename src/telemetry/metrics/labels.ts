@@ -1,6 +1,7 @@
 import { type ErrorCode, ERRORS } from '../../contract/errors.ts'
 import { SIGN_IN_PROBLEMS, type SignInProblem } from '../../contract/sign-in-problems.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
+import { BUDGET_NAMES } from '../../domain/budget.ts'
 
 /** What the labels of the metrics may hold. Every set is closed, or bounded by its metric's `atMost`. */
 
@@ -34,6 +35,9 @@ const SUCCESSES = ['200', '201', '204', '302', '303', '304']
 const REFUSALS = new Set(CODES.map((code) => String(ERRORS[code].status)))
 /** Every status that the gateway gives. */
 export const STATUSES: readonly string[] = [...SUCCESSES, ...REFUSALS, OTHER]
+
+/** What is spent: a budget, or the disk. */
+export const BUDGETS_AND_DISK = [...BUDGET_NAMES, 'disk'] as const
 
 /** What a request asks for, as load is shed by it (src/http/gate.ts). */
 export const REQUEST_KINDS = ['propose', 'follow', 'people'] as const

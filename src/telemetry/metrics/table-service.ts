@@ -1,4 +1,5 @@
 import {
+  BUDGETS_AND_DISK,
   DELIVERY_CODES,
   METHODS,
   PROBLEMS,
@@ -21,7 +22,7 @@ export const SERVICE_METRICS = {
     unit: 'requests',
     help: 'Requests answered, by route pattern and status.',
     labels: { method: METHODS, route: ROUTES, status: STATUSES },
-    atMost: 600,
+    atMost: 560,
   },
   httpSeconds: {
     kind: 'histogram',
@@ -95,6 +96,13 @@ export const SERVICE_METRICS = {
     unit: 'requests',
     help: 'Requests of agents that may be under way at once, of each of their kinds.',
     labels: {},
+  },
+  overBudget: {
+    kind: 'counter',
+    name: 'countersign_budget_refusals_total',
+    unit: 'requests',
+    help: 'Requests refused because a budget of a tenant, agent or reviewer is spent, or the disk is nearly full (disk).',
+    labels: { budget: BUDGETS_AND_DISK },
   },
   ready: {
     kind: 'gauge',

@@ -280,6 +280,24 @@ describe('a disk that fails', () => {
     await (await open({ path: made, statfs, minFreeBytes: 0 })).close()
   })
 
+  it('S20 is short of room for new work first, takes every write meanwhile, and heals by itself', async () => {
+    const free = { bytes: 1e9 }
+    const statfs = () => ({ type: 0xef53, bsize: 1, bavail: free.bytes })
+    const store = await open({ path: newDirectory(), statfs, minFreeBytes: 1_000, newWorkBytes: 5_000 })
+    expect(store.shortOfRoom()).toBeUndefined()
+    free.bytes = 4_999
+    await expect
+      .poll(() => store.shortOfRoom())
+      .toBe('the disk is nearly full: 4999 bytes are free, 5000 are needed')
+    expect((await store.commit('t', commitOf(store, { events: ['e'] }))).ok).toBe(true)
+    expect((await store.health()).ready).toBe(true)
+    free.bytes = 999
+    await expect.poll(async () => (await store.health()).ready).toBe(false)
+    expect(store.shortOfRoom()).toContain('1000 are needed')
+    free.bytes = 1e9
+    await expect.poll(() => store.shortOfRoom()).toBeUndefined()
+  })
+
   it('refuses writes before the disk is full, says so, and heals by itself', async () => {
     const free = { bytes: 1e9 }
     const statfs = () => ({ type: 0xef53, bsize: 1, bavail: free.bytes })

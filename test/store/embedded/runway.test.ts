@@ -21,6 +21,7 @@ function airport({ leftNothing = true, nearlyFull = false } = {}) {
     clock: { now: () => time },
     disk: {
       refusal: () => full,
+      shortage: () => full,
       isFull: () => nearlyFull,
       roomBytes: () => undefined,
       reportFull: () => (full = 'the disk is full'),

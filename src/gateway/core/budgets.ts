@@ -1,0 +1,127 @@
+import { GatewayError } from '../../contract/errors.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import { type Budget, BUDGET_NAMES, tighter } from '../../domain/budget.ts'
+import type { Thread, ThreadStatus } from '../../domain/thread.ts'
+import { type Commit, type Guard, STORE_LIMITS, type Write } from '../../store/store.ts'
+import type { Deps } from './deps.ts'
+import { purgeAt } from './expiry-index.ts'
+
+/*
+ * Budgets are limits of the store (S18), like those of policy: the commit that adds something guards its budget and charges it. So nothing is
+ * read before, commits below the budget never conflict, and none gets above it, whichever instance it runs on. What ends gives back what its
+ * beginning was charged, at the moment that it was charged.
+ */
+
+const DAY_MS = 24 * 3_600_000
+/** A counter without charges is looked at on the day after its longest window; a whole day, so that the entry seldom moves. */
+const FORGET_MS = STORE_LIMITS.windowMs + DAY_MS
+
+/** For how long a charge counts, and after how many seconds a refused caller may ask again. */
+const TERMS: Readonly<Record<Budget, { readonly windowMs: number; readonly retryAfter: number }>> = {
+  waiting_per_agent: { windowMs: STORE_LIMITS.windowMs, retryAfter: 60 },
+  waiting_per_tenant: { windowMs: STORE_LIMITS.windowMs, retryAfter: 60 },
+  bytes_per_day: { windowMs: DAY_MS, retryAfter: 3_600 },
+  idempotency_records: { windowMs: LIMITS.IDEMPOTENCY_MS, retryAfter: 3_600 },
+  sessions_per_reviewer: { windowMs: STORE_LIMITS.windowMs, retryAfter: 60 },
+  sessions_per_tenant: { windowMs: STORE_LIMITS.windowMs, retryAfter: 60 },
+}
+
+const SAYS: Readonly<Record<Budget, string>> = {
+  waiting_per_agent: 'this agent has as many waiting threads as it may have',
+  waiting_per_tenant: 'this tenant has as many waiting threads as it may have',
+  bytes_per_day: 'this tenant has stored as much within 24 hours as it may store',
+  idempotency_records: 'this tenant has as many answers kept for Idempotency-Keys as it may have',
+  sessions_per_reviewer: 'this reviewer has as many open sessions as one may have',
+  sessions_per_tenant: 'this tenant has as many open sessions as it may have',
+}
+
+const PREFIX = 'budget/'
+
+/** One budget, and whose it is; without a holder it is the tenant's. */
+export interface Spending {
+  readonly budget: Budget
+  readonly holder?: string
+}
+
+const counterOf = ({ budget, holder }: Spending): string =>
+  PREFIX + (holder === undefined ? budget : `${budget}/${holder}`)
+
+export function budgetGuard(deps: Deps, spending: Spending, amount = 1): Guard {
+  const atMost = tighter(deps.budgets, deps.policies.current()?.budgets ?? {})[spending.budget]
+  return { limit: counterOf(spending), windowMs: TERMS[spending.budget].windowMs, amount, atMost }
+}
+
+/** Charges the budget at the moment `at`; a negative amount gives back what was charged then. */
+export function spend(spending: Spending, at: number, amount = 1): Write[] {
+  const limit = counterOf(spending)
+  const charge: Write = { op: 'charge', limit, windowMs: TERMS[spending.budget].windowMs, at, amount }
+  if (amount < 0) return [charge]
+  return [charge, purgeAt('limit', limit, Math.ceil((at + FORGET_MS) / DAY_MS) * DAY_MS)]
+}
+
+/** The commit with its own size charged to the tenant's day. */
+export function withBytes(deps: Deps, commit: Commit, at: number): Commit {
+  const amount = bytesOf(commit)
+  const spending = { budget: 'bytes_per_day' } as const
+  return {
+    ...commit,
+    guards: [...commit.guards, budgetGuard(deps, spending, amount)],
+    writes: [...commit.writes, ...spend(spending, at, amount)],
+  }
+}
+
+function bytesOf({ writes, events }: Commit): number {
+  let bytes = 0
+  for (const write of writes) if (write.op === 'put') bytes += Buffer.byteLength(write.body)
+  for (const event of events) bytes += Buffer.byteLength(event)
+  return bytes
+}
+
+export const waitingOf = ({ agent }: Pick<Thread, 'agent'>): readonly Spending[] => [
+  { budget: 'waiting_per_agent', holder: agent },
+  { budget: 'waiting_per_tenant' },
+]
+
+const isWaiting = (status: ThreadStatus | undefined): boolean =>
+  status === 'pending_review' || status === 'changes_requested'
+
+/** A thread that begins to wait is charged at its creation, and given back when it waits no longer. */
+export function spendWaiting(before: Thread | undefined, after: Thread): Write[] {
+  const change = Number(isWaiting(after.status)) - Number(isWaiting(before?.status))
+  if (change === 0) return []
+  return waitingOf(after).flatMap((spending) => spend(spending, after.created_at, change))
+}
+
+export const sessionsOf = (reviewer: string): readonly Spending[] => [
+  { budget: 'sessions_per_reviewer', holder: reviewer },
+  { budget: 'sessions_per_tenant' },
+]
+
+/** @throws GatewayError `over_budget` when the guard of a budget is among those that failed */
+export function refuseOverBudget(deps: Deps, failed: readonly Guard[]): void {
+  for (const guard of failed) {
+    const budget = 'limit' in guard ? budgetOf(guard.limit) : undefined
+    if (budget === undefined || !('limit' in guard)) continue
+    deps.observe({ kind: 'over_budget', budget })
+    const detail = `${SAYS[budget]} (${budget}: ${guard.atMost}); nothing was changed`
+    throw new GatewayError('over_budget', detail, { budget, retryAfter: TERMS[budget].retryAfter })
+  }
+}
+
+function budgetOf(limit: string): Budget | undefined {
+  const [name] = limit.startsWith(PREFIX) ? limit.slice(PREFIX.length).split('/') : []
+  return BUDGET_NAMES.find((one) => one === name)
+}
+
+/**
+ * New calls need room that is left for what waits already: its votes, redemptions and evidence.
+ *
+ * @throws GatewayError `store_unavailable` while the store is short of room
+ */
+export function refuseWithoutRoom(deps: Deps): void {
+  const reason = deps.store.shortOfRoom()
+  if (reason === undefined) return
+  deps.observe({ kind: 'over_budget', budget: 'disk' })
+  const detail = 'the store is nearly full: it takes no new calls, only what ends those that wait'
+  throw new GatewayError('store_unavailable', detail, { retryAfter: 60, cause: new Error(reason) })
+}
