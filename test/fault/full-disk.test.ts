@@ -1,7 +1,8 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { spawnSync } from '../sync-child.ts'
 import {
   evidenceAfter,
   type Gateway,

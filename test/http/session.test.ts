@@ -427,7 +427,7 @@ describe('a session ends', () => {
             ? Promise.reject(new StoreUnavailable('away'))
             : store.commit(partition, commit),
       })
-    await inOwnWorld({ wrapStore }, async (own) => {
+    await inOwnWorld({ wrapStore, config: { budgetSessionsPerReviewer: 1_000 } }, async (own) => {
       const asking = await own.signIn('ann')
       own.clock.advance(SECOND)
       const another = await own.signIn('ann')
