@@ -244,7 +244,7 @@ describe('POST requests, refused', () => {
     expect([status, problem.code]).toEqual([400, 'invalid_request'])
   })
 
-  it.each(['a', 'A.b_c:d-e', '9', 'x'.repeat(128), 'constructor', 'toString', '%61'])(
+  it.each(['a', 'A.b_c:d-e', '9', 'x'.repeat(128), 'constructor', 'toString', 'a%3Ab'])(
     '200 for the task id %s',
     async (task) => {
       const { status, body } = await bot.submit(task, SMALL)

@@ -13,17 +13,17 @@ export interface Acceptance {
 }
 
 /** The router finds nothing there. */
-const NOWHERE = '/-/refused'
+const NOWHERE = '/-/nowhere'
 
 /** Looks once at each request, before the router does. */
 export function acceptRequests(): Acceptance {
   const refused = new WeakMap<IncomingMessage, GatewayError>()
   return {
     targetOf: (request) => {
+      const target = request.url ?? ''
       const refusal = refusalOf(request)
-      if (refusal === undefined) return request.url ?? ''
-      refused.set(request, refusal)
-      return NOWHERE
+      if (refusal !== undefined) refused.set(request, refusal)
+      return refusal === undefined && isPlain(target) ? target : NOWHERE
     },
     refusalOf: (request) => refused.get(request),
   }
@@ -42,9 +42,36 @@ function refusalOf(request: IncomingMessage): GatewayError | undefined {
 function unlikeTarget(target: string): string | undefined {
   if (target.length > LIMITS.TARGET_CHARS)
     return `the target of the request is longer than ${LIMITS.TARGET_CHARS} characters`
-  return target.startsWith('/') && !target.includes('#')
+  if (!target.startsWith('/') || target.includes('#'))
+    return 'the target of the request must be a path that begins with `/`, without host and fragment'
+  return isEscaped(target)
     ? undefined
-    : 'the target of the request must be a path that begins with `/`, without host and fragment'
+    : 'an escape in the target of the request is none: write `%`, two hexadecimal digits, and UTF-8'
+}
+
+function isEscaped(target: string): boolean {
+  try {
+    return !target.includes('%') || decodeURIComponent(target) !== ''
+  } catch {
+    return false
+  }
+}
+
+/** An escape of a character that needs none (RFC 3986 section 2.3): letters, digits and `-` `.` `_` `~`. */
+const NEEDLESS_ESCAPE = /%(?:3[0-9]|[46][1-9a-f]|[57][0-9a]|2[de]|5f|7e)/i
+/** An empty segment, or one that means this folder or the one above. */
+const ODD_SEGMENT = /\/(?:\.{0,2}\/|\.{1,2}$)/
+/** The only two paths of ours whose last segment is empty. */
+const ENDING_IN_SLASH: ReadonlySet<string> = new Set(['/', '/console/'])
+
+/**
+ * Whether the path is written in the one way that names a route. Two names of one thing are what a proxy, a log or a rule misses, so every
+ * other spelling leads nowhere, for everybody.
+ */
+function isPlain(target: string): boolean {
+  const [path = ''] = target.split('?', 1)
+  if (NEEDLESS_ESCAPE.test(path) || ODD_SEGMENT.test(path)) return false
+  return !path.endsWith('/') || ENDING_IN_SLASH.has(path)
 }
 
 /** A `token` of RFC 9110 section 5.6.2. */
