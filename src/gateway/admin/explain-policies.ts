@@ -10,13 +10,22 @@ import {
 import { callUnder } from '../../policy/language/limits.ts'
 import type { Deps } from '../core/deps.ts'
 
-/** How the bundle in force decides a request, rule by rule (design.md section 6). Nothing is executed, counted or recorded. */
-export async function explainPolicies(deps: Deps, request: ExplainRequest): Promise<Explanation> {
+/**
+ * How the bundle in force decides a request, rule by rule (design.md section 6). Nothing is executed, counted or recorded.
+ *
+ * @param confined the asker may hear only of what the agent's tenant may use
+ */
+export async function explainPolicies(
+  deps: Deps,
+  request: ExplainRequest,
+  confined: boolean,
+): Promise<Explanation> {
   const snapshot = deps.policies.current()
   if (snapshot === undefined) throw new GatewayError('not_ready', 'no policy is in force')
   const call = callOfRequest(request, deps.store.now())
   if (call === undefined)
     throw misfit([{ pointer: '/time', message: 'must be a date and time as RFC 3339 has it' }])
+  if (confined && !snapshot.knows(call.tenant, call.tool)) return snapshot.explainUnknown(call)
   const strangers = strangersIn(request, snapshot)
   if (strangers.length > 0) throw misfit(strangers.slice(0, MAX_PAYLOAD_PROBLEMS).map(strangeLimit))
   const problems = snapshot.checkPayload(call.tool, call.payload)

@@ -114,7 +114,7 @@ function isKnown({ policies }: Deps, tenant: string, { agent, tool }: FreezeScop
   const known = snapshot?.directory.tenants.get(tenant)
   if (known === undefined) return false
   if (agent !== undefined) return known.agents.has(agent)
-  return tool === undefined || snapshot?.tools.has(tool) === true
+  return tool === undefined || snapshot?.knows(tenant, tool) === true
 }
 
 export function viewOf(tenant: string, { agent, tool, reason, at, by }: Freeze): FreezeView {

@@ -36,8 +36,10 @@ export function historyFor(
   snapshot: Snapshot | undefined,
   doer: Doer,
 ): Promise<History | undefined> | undefined {
-  const needs = snapshot?.historyNeeds(doer.tool)
-  if (snapshot === undefined || needs === undefined || (!needs.task && !needs.agent)) return undefined
+  // who may not use it is refused, whatever happened before, and in the same time as for a tool that is not there
+  if (snapshot?.mayUse(doer.tenant, doer.agent, doer.tool) !== true) return undefined
+  const needs = snapshot.historyNeeds(doer.tool)
+  if (!needs.task && !needs.agent) return undefined
   return readHistory(deps, snapshot, { doer, needs })
 }
 

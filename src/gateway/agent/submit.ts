@@ -131,7 +131,8 @@ async function evaluate(
   refuseWithoutRoom(deps)
   checkInput(snapshot, caller, request)
   const at = deps.store.now()
-  const sensitive = isSensitive(snapshot, request.tool_name)
+  const sensitive =
+    snapshot?.knows(caller.tenant, request.tool_name) !== false && isSensitive(snapshot, request.tool_name)
   const doer = { tenant: caller.tenant, agent: caller.id, task: taskId, tool: request.tool_name }
   const asked = { deps, caller, submission, doer, snapshot, freezes, epoch, at, sensitive }
   const frozen = frozenOutcome(freezes, doer)

@@ -41,10 +41,8 @@ export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
 
   app.post('/policies/explain', (request) => {
     const { agent, ...asked } = http.schemas.check<ExplainRequest>('ExplainRequest', request.body)
-    return explainPolicies(gatewayFor(request, http), {
-      ...asked,
-      agent: agentFor(request, agent),
-    } as Parameters<typeof explainPolicies>[1])
+    const full = { ...asked, agent: agentFor(request, agent) } as Parameters<typeof explainPolicies>[1]
+    return explainPolicies(gatewayFor(request, http), full, request.adminRight?.kind === 'reviewer')
   })
 
   app.get('/checkpoints', (request) => {

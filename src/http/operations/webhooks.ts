@@ -103,10 +103,11 @@ function acts(rightIn: RightIn) {
   const actingIn = (request: FastifyRequest, tenant: string): Acting => {
     return { tenant, ...administratorOf(rightIn(request, tenant)) }
   }
-  /** A webhook names its tenant; one of another tenant is as absent as one that never was. */
+  /** The admin key looks in the tenant that the id names. A reviewer looks in the own one, where another tenant's is as absent as none. */
   const actingOn = (request: FastifyRequest<Path>): Acting & { readonly id: string } => {
     const { id } = request.params
-    const tenant = tenantOfWebhook(id)
+    const { adminRight } = request
+    const tenant = adminRight?.kind === 'reviewer' ? adminRight.tenant : tenantOfWebhook(id)
     if (tenant === undefined) throw noSuchWebhook()
     return { ...actingIn(request, tenant), id }
   }

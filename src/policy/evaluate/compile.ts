@@ -1,9 +1,9 @@
-import { evaluate, refuse } from './evaluate.ts'
+import { evaluate } from './evaluate.ts'
 import { explainOutcome, type Explanation } from './explain.ts'
 import type { BundleIr, RoutingIr, ToolIr } from '../language/rule.ts'
 import { type LimitFacts, limitFacts } from '../language/limits.ts'
 import { createPayloadChecks, type PayloadChecks } from '../schema/payload.ts'
-import { createPermits, shownName } from './permits.ts'
+import { createPermits, refuseUnknownTool } from './permits.ts'
 import { compileProgram, createProgramParts, type Program } from './program.ts'
 import type { Call, HistoryNeeds, Outcome, RuleSummary, Snapshot } from './snapshot.ts'
 import { createClock, type LocalTime } from '../language/time.ts'
@@ -21,6 +21,8 @@ export interface CompiledSnapshot extends Snapshot {
   limitsOf(tool: string): readonly LimitFacts[]
   /** Decides like `judge` and shows, rule by rule, what was read and what came of it. */
   explain(call: Call): Promise<Explanation>
+  /** Explains the call as if its tool had no contract. */
+  explainUnknown(call: Call): Explanation
 }
 
 /**
@@ -68,6 +70,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
       const entry = head.directory.tenants.get(tenant)?.agents.get(agent)
       return entry !== undefined && permits.mayUse(entry, tool)
     },
+    knows: permits.knows,
     decide(call) {
       const refusal = permits.refusalOf(call)
       return refusal === undefined ? judge(call) : Promise.resolve(refusal)
@@ -81,6 +84,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     clock: tables.clock,
     programOf,
     limitsOf: (tool) => (tools.get(tool)?.ruleFiles ?? []).flatMap((file) => limitsIn(ir, file)),
+    explainUnknown: (call) => explainOutcome(head.revision, refuseUnknownTool(call), {}),
     async explain(call) {
       const program = programOf(call.tool)
       const facts = program && { call, tool: program.tool, clock: tables.clock }
@@ -114,9 +118,4 @@ function limitsIn({ tools, ruleFiles }: BundleIr, file: number): LimitFacts[] {
   const under = tools.filter((tool) => tool.ruleFiles.includes(file))
   const sensitive = under.flatMap(({ contract }) => contract.sensitive)
   return (ruleFiles[file]?.limits ?? []).map((limit) => limitFacts(limit, sensitive))
-}
-
-function refuseUnknownTool(call: Call): Outcome {
-  const message = `Unknown tool ${shownName(call.tool)}: it has no contract in the policy bundle.`
-  return refuse(call, { by: 'unknown_tool', message, baseline: 'low' })
 }

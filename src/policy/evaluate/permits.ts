@@ -6,6 +6,8 @@ import { compileGlob, showHidden } from '../language/text.ts'
 export interface Permits {
   /** False for a tool without a contract. */
   mayUse(agent: AgentEntry, tool: string): boolean
+  /** Whether some agent of the tenant may use the tool. */
+  knows(tenant: string, tool: string): boolean
   /** The outcome for a caller who is not in the directory or may not use the tool; undefined when rules decide. */
   refusalOf(call: Call): Outcome | undefined
 }
@@ -17,8 +19,16 @@ export function createPermits(directory: Directory, contracts: ReadonlyMap<strin
     known.set(agent, tools)
     return tools
   }
+  const tenantTools = new Map<string, ReadonlySet<string>>()
+  const knows = (tenant: string, tool: string): boolean => {
+    const agents = [...(directory.tenants.get(tenant)?.agents.values() ?? [])]
+    const tools = tenantTools.get(tenant) ?? new Set(agents.flatMap((agent) => [...toolsOf(agent)]))
+    if (agents.length > 0) tenantTools.set(tenant, tools)
+    return tools.has(tool)
+  }
   return {
     mayUse: (agent, tool) => toolsOf(agent).has(tool),
+    knows,
     refusalOf(call) {
       const tenant = directory.tenants.get(call.tenant)
       if (!tenant)
@@ -32,10 +42,17 @@ export function createPermits(directory: Directory, contracts: ReadonlyMap<strin
         return refuseCaller(call, 'unknown_agent', `Agent ${shownName(call.agent)} is not in the directory.`)
       const contract = contracts.get(call.tool)
       if (!contract || toolsOf(agent).has(call.tool)) return undefined
+      if (!knows(call.tenant, call.tool)) return refuseUnknownTool(call)
       const message = `Agent ${call.agent} is not permitted to use ${call.tool}.`
       return refuse(call, { by: 'tool_not_permitted', message, baseline: contract.risk })
     },
   }
+}
+
+/** The tool has no contract, or none that the caller's tenant may hear of. */
+export function refuseUnknownTool(call: Call): Outcome {
+  const message = `Unknown tool ${shownName(call.tool)}: it has no contract in the policy bundle.`
+  return refuse(call, { by: 'unknown_tool', message, baseline: 'low' })
 }
 
 /** Matched once per agent and bundle. */

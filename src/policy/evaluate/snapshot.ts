@@ -25,6 +25,8 @@ export interface Snapshot {
   historyNeeds(tool: string): HistoryNeeds
   /** May the agent use the tool: both known, and a glob of its directory entry fits. */
   mayUse(tenant: string, agent: string, tool: string): boolean
+  /** May any agent of the tenant use the tool? To a tenant whose agents may not, it is as absent as one that never was. */
+  knows(tenant: string, tool: string): boolean
   /** Problems of `payload` against the contract's input_schema; empty when it fits or the tool is unknown. */
   checkPayload(tool: string, payload: JsonObject): readonly PayloadProblem[]
 }
