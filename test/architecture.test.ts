@@ -224,7 +224,7 @@ describe('the house rules', () => {
 
   it('the console takes types and plain tables of the contract, and nothing of Node: it runs in browsers', () => {
     const values =
-      /^import (?!type )[^'\n]*'[./]*contract\/(?!sign-in-problems|unattended)[^']*'|^import [^'\n]*'node:/m
+      /^import (?!type )[^'\n]*'[./]*contract\/(?!sign-in-problems|page-secret|unattended)[^']*'|^import [^'\n]*'node:/m
     expect(files.filter((file) => file.startsWith('console/') && values.test(code(file)))).toEqual([])
   })
 

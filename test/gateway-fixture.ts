@@ -16,7 +16,7 @@ import type {
 import { ERRORS, type Problem } from '../src/contract/errors.ts'
 import { LIMITS } from '../src/contract/limits.ts'
 import type { ThreadList, ThreadView } from '../src/contract/reviewer.ts'
-import type { LoginLink, Me } from '../src/contract/session.ts'
+import type { LoginLink, SignedIn as Opened } from '../src/contract/session.ts'
 import { leafHash } from '../src/domain/digest.ts'
 import { issueKey } from '../src/gateway/auth/keys.ts'
 import { SYSTEM } from '../src/gateway/core/records.ts'
@@ -240,8 +240,22 @@ export class Reviewer extends KeyHolder {
 
 /** A reviewer who has signed in to the console: what a page of the gateway sends. */
 export class SignedIn extends Reviewer {
+  /** What the page keeps: the cookie alone proves nothing. */
+  readonly secret: string
+
+  constructor(at: { readonly url: string }, cookie: string, secret: string) {
+    super(at, cookie)
+    this.secret = secret
+  }
+
+  /** By the answer to a sign-in. */
+  static by(at: { readonly url: string }, answer: Answer<Opened>): SignedIn {
+    return new SignedIn(at, sessionIn(answer) ?? '', answer.body.page_secret)
+  }
+
   override credentials(): Record<string, string> {
-    return { cookie: `__Host-countersign=${this.key}`, ...pageOf(this.url) }
+    const cookie = `__Host-countersign=${this.key}`
+    return { cookie, 'countersign-page': this.secret, ...pageOf(this.url) }
   }
 }
 
@@ -424,12 +438,12 @@ export class World {
   async signIn(id: string, tenant = 'acme'): Promise<SignedIn> {
     const answer = await this.openSession(await this.link(id, tenant))
     expect(answer.status).toBe(200)
-    return new SignedIn(this, sessionIn(answer) ?? '')
+    return SignedIn.by(this, answer)
   }
 
-  openSession(link: string, headers: Record<string, string> = {}): Promise<Answer<Me>> {
+  openSession(link: string, headers: Record<string, string> = {}): Promise<Answer<Opened>> {
     const page = { ...pageOf(this.url), ...headers }
-    return call<Me>(`${this.url}/api/review/session`, 'POST', { body: { link }, headers: page })
+    return call<Opened>(`${this.url}/api/review/session`, 'POST', { body: { link }, headers: page })
   }
 
   admin<T>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> {

@@ -1,7 +1,9 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Provider from 'oidc-provider'
+import type { SignedIn } from '../src/contract/session.ts'
+import { challengeOf } from '../src/domain/session.ts'
 
 /** A real OpenID provider (oidc-provider) on loopback, in this process. Whoever `person` names signs in without being asked. */
 export const CLIENT_ID = 'countersign'
@@ -154,14 +156,45 @@ async function closed(server: Server): Promise<void> {
   await new Promise<void>((resolve) => server.close(() => resolve()))
 }
 
-/** A browser that keeps cookies and goes where it is sent. */
+/** A browser that keeps cookies and goes where it is sent, with one tab at the sign-in page. */
 export class Browser {
   readonly cookies = new Map<string, string>()
+  /** What the tab keeps while it is away. */
+  readonly verifier = randomBytes(32).toString('base64url')
+  /** What it keeps once it is signed in. */
+  secret = ''
+
+  /** Where the button of single sign-on leads. */
+  get start(): string {
+    return `/api/review/oidc/start?challenge=${challengeOf(this.verifier)}`
+  }
+
+  /** What the tab does when the provider has sent it back to `location`: the session's cookie and its secret. */
+  async handOver(
+    gateway: string,
+    origin: string,
+    location: string,
+  ): Promise<[cookie: string, secret: string]> {
+    const link = /#\/sign-in\/(csl_.+)$/.exec(location)?.[1]
+    const response = await fetch(`${gateway}/api/review/session`, {
+      method: 'POST',
+      headers: { ...this.#cookie(), origin, 'content-type': 'application/json' },
+      body: JSON.stringify({ link, verifier: this.verifier }),
+    })
+    for (const line of response.headers.getSetCookie()) this.#keep(line)
+    if (!response.ok) throw new Error(`not signed in: ${response.status} ${await response.text()}`)
+    this.secret = ((await response.json()) as SignedIn).page_secret
+    return [this.cookies.get('__Host-countersign') ?? '', this.secret]
+  }
+
+  #cookie(): Record<string, string> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    return cookie === '' ? {} : { cookie }
+  }
 
   /** One request; nothing is followed. */
   async ask(url: string): Promise<Response> {
-    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const headers = { ...(cookie === '' ? {} : { cookie }), 'sec-fetch-mode': 'navigate' }
+    const headers = { ...this.#cookie(), 'sec-fetch-mode': 'navigate' }
     const response = await fetch(url, { redirect: 'manual', headers })
     for (const line of response.headers.getSetCookie()) this.#keep(line)
     return response

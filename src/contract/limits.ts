@@ -40,6 +40,8 @@ export const LIMITS = {
   SIGN_IN_BYTES: 4_096,
   /** A one-time sign-in link. */
   LINK_MS: 10 * 60_000,
+  /** What single sign-on ends with, until the tab that began it has signed in. */
+  HAND_OVER_MS: 60_000,
   /** A session ends when nothing is asked for so long, and in the end whatever happens. Both configurable. */
   SESSION_IDLE_MS: 30 * 60_000,
   SESSION_MS: 8 * 60 * 60_000,

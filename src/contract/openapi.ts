@@ -18,8 +18,8 @@ const OPERATIONS: readonly Operation[] = [
 
 const SECURITY = {
   agent: [{ agentKey: [] }],
-  review: [{ reviewerKey: [] }, { session: [] }],
-  admin: [{ adminKey: [] }, { reviewerKey: [] }, { session: [] }],
+  review: [{ reviewerKey: [] }, { session: [], page: [] }],
+  admin: [{ adminKey: [] }, { reviewerKey: [] }, { session: [], page: [] }],
   public: [],
 }
 
@@ -80,7 +80,14 @@ export function openApiDocument(version: string): object {
           type: 'apiKey',
           in: 'cookie',
           name: '__Host-countersign',
-          description: 'Set by signing in. What changes something must come from our own pages.',
+          description:
+            'Set by signing in; it proves nothing without `page`. What changes something must come from our own pages.',
+        },
+        page: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Countersign-Page',
+          description: 'csp_<tenant>_...: the `page_secret` that signing in answered.',
         },
         adminKey: { type: 'http', scheme: 'bearer', description: 'COUNTERSIGN_ADMIN_KEY' },
       },

@@ -151,9 +151,9 @@ export const REVIEW_OPERATIONS: readonly Operation[] = [
     path: '/api/review/session',
     id: 'signIn',
     plane: 'public',
-    summary: 'Sign in by a one-time link',
+    summary: 'Sign in by a one-time link, or by the one that single sign-on ended with',
     body: 'SignIn',
-    answers: { 200: 'Me' },
+    answers: { 200: 'SignedIn' },
     refusals: [400, 401, 403, 413, 415, 429, 503],
   },
   {
@@ -172,6 +172,7 @@ export const REVIEW_OPERATIONS: readonly Operation[] = [
     id: 'startSingleSignOn',
     plane: 'public',
     summary: 'Go to the identity provider (OpenID Connect, code flow with PKCE)',
+    query: 'StartQuery',
     answers: { 302: null },
     answerHeaders: [{ name: 'Location', description: 'The identity provider.' }],
     refusals: [404, 429, 503],
@@ -182,7 +183,7 @@ export const REVIEW_OPERATIONS: readonly Operation[] = [
     id: 'endSingleSignOn',
     plane: 'public',
     summary:
-      'Where the identity provider sends people back to: signed in, or with a reason to the sign-in page',
+      'Where the identity provider sends people back to: to the sign-in page, with a one-time link or a reason',
     answers: { 303: null },
     answerHeaders: [{ name: 'Location', description: 'The console.' }],
     refusals: [404, 429, 503],

@@ -11,6 +11,12 @@ export const SignIn = Type.Object(
       maxLength: 256,
       description: 'The token of a one-time link: `csl_...`.',
     }),
+    verifier: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9_-]{43}$',
+        description: 'After single sign-on: what the `challenge` of `/oidc/start` was made of.',
+      }),
+    ),
   },
   closed,
 )
@@ -58,6 +64,22 @@ export const Me = Type.Object({
   ),
 })
 export type Me = Static<typeof Me>
+
+export const SignedIn = Type.Object({
+  me: Me,
+  page_secret: Type.String({
+    description:
+      'For the header `Countersign-Page` of every later request, beside the cookie: `csp_...`. Only its hash is stored.',
+  }),
+})
+export type SignedIn = Static<typeof SignedIn>
+
+export const StartQuery = Type.Object({
+  challenge: Type.String({
+    description:
+      'SHA-256, in base64url, of the verifier that the page keeps; its answer is for that page only.',
+  }),
+})
 
 export const LoginLink = Type.Object({
   url: Type.String({ description: 'Shown once. The token stands in the fragment, which no server sees.' }),

@@ -5,13 +5,14 @@ import { sha256 } from './digest.ts'
  * Credentials (design.md section 4): `<kind>_[<tenant>_]<43 base64url of 256 random bits><6 checksum>`.
  * The checksum lets scanners find leaks and keeps garbage away from the store; only SHA-256 of the whole is ever stored.
  */
-export type CredentialKind = 'agent' | 'reviewer' | 'session' | 'link' | 'approval'
+export type CredentialKind = 'agent' | 'reviewer' | 'session' | 'page' | 'link' | 'approval'
 
 export const SECRET_BYTES = 32
 const PREFIX: Record<CredentialKind, string> = {
   agent: 'csk',
   reviewer: 'csr',
   session: 'css',
+  page: 'csp',
   link: 'csl',
   approval: 'cst',
 }
@@ -23,6 +24,7 @@ const FORMAT: Record<CredentialKind, RegExp> = {
   agent: new RegExp(`^csk_(${TENANT})_${SECRET}[A-Za-z0-9_-]{6}$`),
   reviewer: new RegExp(`^csr_(${TENANT})_${SECRET}[A-Za-z0-9_-]{6}$`),
   session: new RegExp(`^css_(${TENANT})_${SECRET}[A-Za-z0-9_-]{6}$`),
+  page: new RegExp(`^csp_(${TENANT})_${SECRET}[A-Za-z0-9_-]{6}$`),
   link: new RegExp(`^csl_(${TENANT})_${SECRET}[A-Za-z0-9_-]{6}$`),
   approval: new RegExp(`^cst_()${SECRET}[A-Za-z0-9_-]{6}$`),
 }

@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto'
 import { digestOf } from './digest.ts'
 
-/** Sessions of reviewers in the console (design.md section 5). */
+/** Sessions of reviewers in the console (docs/signing-in.md). */
 export interface Session {
   readonly reviewer: string
   readonly via: 'link' | 'oidc'
@@ -11,13 +12,37 @@ export interface Session {
   readonly entry: string
   /** As the identity provider said at sign-in; absent when the directory says it. */
   readonly groups?: readonly string[]
+  /** SHA-256 of the secret that the page keeps: the cookie alone proves nothing (docs/signing-in.md). */
+  readonly page: string
 }
 
-/** A one-time link. */
+/** A one-time link: an administrator hands it out, or single sign-on ends with it. */
 export interface Link {
   readonly reviewer: string
   readonly issued_at: number
   readonly expires_at: number
+  /** Of single sign-on only. */
+  readonly vouched?: Vouched
+}
+
+/** What an identity provider said of the person, for the tab that asked. */
+export interface Vouched {
+  readonly issuer: string
+  readonly subject: string
+  readonly groups?: readonly string[]
+  /** `challengeOf` the verifier which that tab alone knows. */
+  readonly challenge: string
+}
+
+/** As PKCE has it (RFC 7636 section 4.2): the challenge says nothing of the verifier. */
+export const challengeOf = (verifier: string): string => hash('sha256', verifier, 'base64url')
+
+/** A challenge as a page sends it. */
+export const CHALLENGE = /^[A-Za-z0-9_-]{43}$/
+
+/** Whether what came along with a link is what its kind asks for: an administrator's link has no verifier. */
+export function isFor({ vouched }: Link, verifier: string | undefined): boolean {
+  return vouched?.challenge === (verifier === undefined ? undefined : challengeOf(verifier))
 }
 
 export interface SessionTimes {

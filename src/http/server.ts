@@ -88,7 +88,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   app.register(scope(singleSignOnRoutes, http), { prefix: '/api/review' })
   app.register(scope(adminRoutes, http), { prefix: '/api/admin' })
   app.register(scope(healthRoutes, health))
-  app.register(scope(consoleRoutes, BUILT_CONSOLE))
+  app.register(scope(consoleRoutes, { built: BUILT_CONSOLE, site: http.site }))
   app.get('/.well-known/countersign/keys', () => Promise.resolve(verifierKeys(http.logIdentity)))
   // the same bytes for all: who asks for it and reads slowly costs no copy
   const document = Buffer.from(http.schemas.document)

@@ -352,8 +352,8 @@ describe('countersign login-link and sign-out', () => {
       headers: { origin: env['COUNTERSIGN_URL'] ?? '', 'content-type': 'application/json' },
       body: JSON.stringify({ link: link.split('#/sign-in/')[1]?.trim() }),
     })
-  const isSignedIn = async (cookie: string): Promise<boolean> => {
-    const answer = await fetch(`${env['COUNTERSIGN_URL']}/api/review/session`, { headers: { cookie } })
+  const isSignedIn = async (headers: Record<string, string>): Promise<boolean> => {
+    const answer = await fetch(`${env['COUNTERSIGN_URL']}/api/review/session`, { headers })
     return ((await answer.json()) as { signed_in: boolean }).signed_in
   }
 
@@ -366,9 +366,11 @@ describe('countersign login-link and sign-out', () => {
     expect(opened.status).toBe(200)
     expect((await signIn(out)).status).toBe(401)
     const cookie = opened.headers.getSetCookie()[0]?.split(';')[0] ?? ''
-    expect(await isSignedIn(cookie)).toBe(true)
+    const { page_secret } = (await opened.json()) as { page_secret: string }
+    const session = { cookie, 'countersign-page': page_secret }
+    expect(await isSignedIn(session)).toBe(true)
     expect((await run('sign-out', 'acme/alice')).out).toBe('acme/alice is signed out everywhere\n')
-    expect(await isSignedIn(cookie)).toBe(false)
+    expect(await isSignedIn(session)).toBe(false)
   })
 
   it('says who is not in the directory, and how a reviewer is named', async () => {

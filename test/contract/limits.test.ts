@@ -37,6 +37,7 @@ const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, mean
     CLAIM_MS: ['ms', 'a claim of a thread', 'it ends'],
     SIGN_IN_BYTES: ['bytes', 'the body of a sign-in by link', '413'],
     LINK_MS: ['ms', 'a one-time sign-in link', '401'],
+    HAND_OVER_MS: ['ms', 'from the identity provider’s answer to the session of the tab that asked', '401'],
     SESSION_IDLE_MS: ['ms', 'a session without a request (`session_idle`)', '401'],
     SESSION_MS: ['ms', 'a session in all (`session_lifetime`)', '401'],
     SIGN_INS_PER_MINUTE: [

@@ -19,6 +19,7 @@ const SESSION: Session = {
   opened_at: 0,
   expires_at: 8 * HOUR,
   entry: entryDigest(ENTRY),
+  page: 'a hash',
 }
 
 describe('the digest of a directory entry', () => {

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parseRedisAddress } from '../../src/store/redis/address.ts'
 import { openRedisStore } from '../../src/store/redis/store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type Answer, held, openWorld, sessionIn, SignedIn, type World } from '../gateway-fixture.ts'
+import type { SignedIn as Opened } from '../../src/contract/session.ts'
+import { type Answer, held, openWorld, SignedIn, type World } from '../gateway-fixture.ts'
 import { Browser, CLIENT_ID, CLIENT_SECRET, startProvider, type TestProvider } from '../identity-provider.ts'
 import { type RedisServer, startRedis } from '../redis/server.ts'
 
@@ -37,25 +38,27 @@ afterAll(async () => {
 })
 
 const at = (i: number): World => worlds[i % INSTANCES] as World
-const open = (i: number, link: string): Promise<Answer<unknown>> => at(i).openSession(link, { origin: SITE })
+const open = (i: number, link: string): Promise<Answer<Opened>> => at(i).openSession(link, { origin: SITE })
 
 /** The same session as each instance sees it. */
-async function everywhere(session: string): Promise<number[]> {
+async function everywhere(session: SignedIn): Promise<number[]> {
   const page = { origin: SITE, 'sec-fetch-site': 'same-origin' }
-  const asked = worlds.map((world) => new SignedIn(world, session).call('GET', 'me', { headers: page }))
+  const asked = worlds.map((world) => onOther(world, session).call('GET', 'me', { headers: page }))
   return (await Promise.all(asked)).map(({ status }) => status)
 }
 
-async function signIn(i: number, reviewer: string): Promise<string> {
+const onOther = (world: World, { key, secret }: SignedIn): SignedIn => new SignedIn(world, key, secret)
+
+async function signIn(i: number, reviewer: string): Promise<SignedIn> {
   const answer = await open(i, await at(i + 1).link(reviewer))
   expect(answer.status).toBe(200)
-  return sessionIn(answer) ?? ''
+  return SignedIn.by(at(i), answer)
 }
 
 it('a link issued by one instance opens a session on another, which holds on all, until it is ended on any', async () => {
   const session = await signIn(0, 'ann')
   expect(await everywhere(session)).toEqual([200, 200, 200])
-  const out = await new SignedIn(at(2), session).call('DELETE', 'session', { headers: { origin: SITE } })
+  const out = await onOther(at(2), session).call('DELETE', 'session', { headers: { origin: SITE } })
   expect(out.status).toBe(204)
   expect(await everywhere(session)).toEqual([401, 401, 401])
 })
@@ -63,9 +66,9 @@ it('a link issued by one instance opens a session on another, which holds on all
 it('signing out everywhere ends the sessions that other instances opened, at once on all', async () => {
   const sessions = await Promise.all([0, 1, 2, 3, 4].map((i) => signIn(i, 'eve')))
   const link = await at(1).link('eve')
-  const [first = ''] = sessions
-  const asking = new SignedIn(at(0), first)
-  const out = await asking.call('DELETE', 'session?everywhere=true', { headers: { origin: SITE } })
+  const out = await onOther(at(0), sessions[0] as SignedIn).call('DELETE', 'session?everywhere=true', {
+    headers: { origin: SITE },
+  })
   expect(out.status).toBe(204)
   for (const session of sessions) expect(await everywhere(session)).toEqual([401, 401, 401])
   expect((await open(2, link)).status).toBe(401)
@@ -83,8 +86,7 @@ it('of many who race with one link on all instances, one gets a session', async 
 it('everybody who ends the same sessions at once succeeds, and each ends once', async () => {
   for (let round = 0; round < 10; round++) {
     const sessions = await Promise.all([0, 1, 2].map((i) => signIn(i, 'dan')))
-    const [first = ''] = sessions
-    const out = new SignedIn(at(round), first).call('DELETE', 'session?everywhere=true', {
+    const out = onOther(at(round), sessions[0] as SignedIn).call('DELETE', 'session?everywhere=true', {
       headers: { origin: SITE },
     })
     const ends = worlds.map((world) => world.admin('DELETE', 'reviewers/acme/dan/sessions'))
@@ -98,11 +100,12 @@ it('everybody who ends the same sessions at once succeeds, and each ends once', 
 })
 
 it('sign-ins that race to replace one session all succeed', async () => {
-  const cookie = `${SESSION}=${await signIn(0, 'ben')}`
+  const first = await signIn(0, 'ben')
+  const cookie = `${SESSION}=${first.key}`
   const links = await Promise.all(Array.from({ length: 9 }, (_, i) => at(i).link('ben')))
   const answers = await Promise.all(links.map((link, i) => at(i).openSession(link, { origin: SITE, cookie })))
   expect(answers.map(({ status }) => status)).toEqual(Array<number>(9).fill(200))
-  expect(await everywhere(cookie.slice(SESSION.length + 1))).toEqual([401, 401, 401])
+  expect(await everywhere(first)).toEqual([401, 401, 401])
 })
 
 it('of a vote on one instance and the end of its session on another, the vote counts only when it came first', async () => {
@@ -110,7 +113,7 @@ it('of a vote on one instance and the end of its session on another, the vote co
   for (let round = 0; round < 15; round++) {
     const { thread } = await held(agent)
     const session = await signIn(round, 'cat')
-    const voter = new SignedIn(at(round), session)
+    const voter = onOther(at(round), session)
     const body = { decision: 'approve', revision: 1 }
     const [vote, end] = await Promise.all([
       voter.call<never>('POST', `threads/${thread}/votes`, { body, headers: { origin: SITE } }),
@@ -129,9 +132,8 @@ it('of a vote on one instance and the end of its session on another, the vote co
 it('single sign-on that begins on one instance ends on another', async () => {
   provider.person = { sub: 'a', email: 'ann@acme.example', email_verified: true }
   const browser = new Browser()
-  const start = `${at(0).url}/api/review/oidc/start`
-  const { url } = await browser.go(start, (next) => next.origin === SITE)
+  const { url } = await browser.go(`${at(0).url}${browser.start}`, (next) => next.origin === SITE)
   const back = await browser.ask(url.href.replace(SITE, at(1).url))
-  expect(back.headers.get('location')).toBe('/console/')
-  expect(await everywhere(browser.cookies.get(SESSION) ?? '')).toEqual([200, 200, 200])
+  const session = await browser.handOver(at(2).url, SITE, back.headers.get('location') ?? '')
+  expect(await everywhere(new SignedIn(at(2), ...session))).toEqual([200, 200, 200])
 })

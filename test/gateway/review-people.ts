@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Me } from '../../src/contract/session.ts'
-import { type Answer, type Reviewer, sessionIn, SignedIn, type World } from '../gateway-fixture.ts'
+import { type Answer, type Reviewer, SignedIn, type World } from '../gateway-fixture.ts'
 import type { Dice } from '../random.ts'
 import { MINUTE, PEOPLE } from './contract-policy.ts'
 import type { Caller, ReviewModel } from './review-model.ts'
@@ -92,8 +92,8 @@ export class People {
     expect(answer.status).toBe(this.#model.sessions.signIn(link))
     this.#seen.add(`link ${answer.status}`)
     if (answer.status !== 200) return
-    expect(answer.body.reviewer).toBe(who)
-    this.#browsers.set(who, new SignedIn(this.#world, sessionIn(answer) ?? ''))
+    expect(answer.body.me.reviewer).toBe(who)
+    this.#browsers.set(who, SignedIn.by(this.#world, answer))
     if (before === undefined) return
     expect((await before.call('GET', 'me')).status).toBe(401)
     if (held) this.#seen.add('link 200 replaces')

@@ -10,7 +10,6 @@ import {
   openWorld,
   overriding,
   type Reviewer,
-  sessionIn,
   SignedIn,
   until,
   type World,
@@ -186,7 +185,12 @@ function credentials(): Record<string, string>[] {
     { authorization: fresh() },
     { authorization: `Bearer csk_acme_${fresh()}` },
     { 'proxy-authorization': `Bearer ${fresh()}`, 'x-api-key': fresh(), cookie: `${fresh()}=${fresh()}` },
-    { cookie: `__Host-countersign=${fresh()}`, origin: `https://${fresh()}.example`, referer: fresh() },
+    {
+      cookie: `__Host-countersign=${fresh()}`,
+      'countersign-page': fresh(),
+      origin: `https://${fresh()}.example`,
+      referer: fresh(),
+    },
     {
       authorization: `Bearer ${bot.key}`,
       'idempotency-key': `${fresh()} with a space`,
@@ -232,8 +236,8 @@ describe('canaries', () => {
   it('in a life of threads, webhooks, sign-ins and rotations', async () => {
     const session = await world.openSession(await world.link('ann'), { origin: SITE })
     expect(session.status).toBe(200)
-    signedIn = new SignedIn(world, sessionIn(session) ?? '')
-    secrets.push(signedIn.key)
+    signedIn = SignedIn.by(world, session)
+    secrets.push(signedIn.key, signedIn.secret)
     const hook = await world.admin<{ id: string; secret: string }>('POST', 'webhooks', {
       body: { tenant: 'acme', url: `${receiver.url}?token=${fresh()}`, payload: 'full' },
     })
@@ -272,9 +276,7 @@ describe('canaries', () => {
     provider.person = { sub: fresh(), email: 'nobody@acme.example', email_verified: true }
     for (const refuses of [false, true]) {
       provider.refuses = refuses
-      const { url } = await browser.go(`${world.url}/api/review/oidc/start`, ({ href }) =>
-        href.startsWith(SITE),
-      )
+      const { url } = await browser.go(`${world.url}${browser.start}`, ({ href }) => href.startsWith(SITE))
       const { status, headers } = await browser.ask(`${world.url}${url.pathname}${url.search}`)
       expect([status, headers.get('location')]).toEqual([303, expect.stringContaining('problem=')])
       secrets.push(url.searchParams.get('code') ?? url.searchParams.get('state') ?? 'none')

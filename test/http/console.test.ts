@@ -53,7 +53,7 @@ describe('GET /console/', () => {
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-cache',
       'content-security-policy':
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
       'referrer-policy': 'no-referrer',
@@ -73,6 +73,20 @@ describe('GET /console/', () => {
     }
   })
 
+  it('303 from the other names of this machine to the one where people sign in, and for pages only', async () => {
+    const { port, host } = new URL(world.url)
+    for (const name of ['localhost', 'LOCALHOST', '[::1]'])
+      for (const path of ['/', '/console', '/console/']) {
+        const { status, headers } = await get(path, { host: `${name}:${port}` })
+        expect([name, path, status, headers['location']]).toEqual([name, path, 303, `${world.url}/console/`])
+      }
+    for (const other of [host, `localhost:${Number(port) + 1}`, 'localhost', 'localhost.evil.example', 'x'])
+      expect([other, (await get('/console/', { host: other })).status]).toEqual([other, 200])
+    const [asset = ''] = (await assets()).filter((name) => name.endsWith('.js'))
+    for (const path of [`/console/${asset}`, '/livez', '/api/review/session'])
+      expect((await get(path, { host: `localhost:${port}` })).status).toBe(200)
+  })
+
   it('304 for a page that one has, in the encoding one has it in', async () => {
     for (const encoding of ['', 'gzip', 'br']) {
       const accept = { 'accept-encoding': encoding }
@@ -87,7 +101,10 @@ describe('GET /console/', () => {
 describe('a gateway whose console was not built', () => {
   it('503 in words for a person; it starts and answers all the same', async () => {
     const app = Fastify()
-    consoleRoutes(app, new URL('file:///nowhere/at/all/'))
+    consoleRoutes(app, {
+      built: new URL('file:///nowhere/at/all/'),
+      site: () => ({ url: 'http://127.0.0.1:8787' }),
+    })
     const { statusCode, body, headers } = await app.inject('/console/')
     expect([statusCode, headers['content-type']]).toEqual([503, 'text/plain; charset=utf-8'])
     expect(body).toContain('npm run build')

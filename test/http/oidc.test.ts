@@ -3,7 +3,7 @@ import { createServer as createTcpServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Config } from '../../src/settings/config.ts'
 import type { SIGN_IN_PROBLEMS } from '../../src/contract/sign-in-problems.ts'
-import type { Me, SignInOptions } from '../../src/contract/session.ts'
+import type { Me, SignInOptions, SignedIn } from '../../src/contract/session.ts'
 import { beginFlow } from '../../src/gateway/auth/identity-provider.ts'
 import { createOutbound } from '../../src/outbound/outbound.ts'
 import { Receivers } from '../webhooks/receiver.ts'
@@ -93,7 +93,7 @@ const local = (at: World, url: URL | string): string => String(url).replace(SITE
 
 /** Goes to the provider and back, up to the door of the gateway: the URL with the code. */
 async function codeFor(browser: Browser, at = world, change = (url: URL): URL => url): Promise<URL> {
-  const start = await browser.ask(`${at.url}/api/review/oidc/start`)
+  const start = await browser.ask(`${at.url}${browser.start}`)
   expect(start.status).toBe(302)
   const authorize = change(new URL(start.headers.get('location') ?? ''))
   const { url } = await browser.go(authorize.href, (next) => next.origin === SITE)
@@ -109,19 +109,29 @@ async function knock(browser: Browser, url: URL | string, at = world): Promise<s
   return response.headers.get('location') ?? ''
 }
 
+/** A one-time link, in the fragment: the page alone reads it. */
+const HANDED = /^\/console\/#\/sign-in\/csl_[a-z]+_[\w-]{49}$/
+/** Of tabs that nobody looks at afterwards. */
+const START = new Browser().start
 const SESSION = '__Host-countersign'
 const FLOW = '__Host-countersign-oidc'
 
 async function signIn(browser = new Browser(), at = world): Promise<Browser> {
-  expect(await knock(browser, await codeFor(browser, at), at)).toBe('/console/')
-  expect([...browser.cookies.keys()]).toContain(SESSION)
+  const location = await knock(browser, await codeFor(browser, at), at)
+  expect(location).toMatch(HANDED)
   expect([...browser.cookies.keys()]).not.toContain(FLOW)
+  await browser.handOver(at.url, SITE, location)
   return browser
 }
 
+const sessionOf = ({ cookies, secret }: Browser): Record<string, string> => ({
+  cookie: `${SESSION}=${cookies.get(SESSION)}`,
+  'countersign-page': secret,
+})
+
 function meOf(browser: Browser, at = world): Promise<Answer<Me>> {
   return call<Me>(`${at.url}/api/review/me`, 'GET', {
-    headers: { cookie: `${SESSION}=${browser.cookies.get(SESSION)}` },
+    headers: sessionOf(browser),
   })
 }
 
@@ -143,7 +153,7 @@ async function refused(
 describe('single sign-on', () => {
   it('302 to the provider with PKCE, state and nonce, and 303 back to the console with a session of the reviewer whose verified address it is', async () => {
     const browser = new Browser()
-    const start = await browser.ask(`${world.url}/api/review/oidc/start`)
+    const start = await browser.ask(`${world.url}${browser.start}`)
     const asked = new URL(start.headers.get('location') ?? '')
     expect(asked.origin).toBe(provider.issuer)
     expect(Object.fromEntries(asked.searchParams)).toEqual({
@@ -184,14 +194,47 @@ describe('single sign-on', () => {
     })
   })
 
-  it('ends the session that the browser had when it went to the provider', async () => {
+  it('ends the session that the browser had before', async () => {
     const browser = await signIn()
-    const before = browser.cookies.get(SESSION) ?? ''
+    const headers = sessionOf(browser)
     await signIn(browser)
-    expect(browser.cookies.get(SESSION)).not.toBe(before)
-    const headers = { cookie: `${SESSION}=${before}` }
+    expect(sessionOf(browser)).not.toEqual(headers)
     expect((await call(`${world.url}/api/review/me`, 'GET', { headers })).status).toBe(401)
     expect((await meOf(browser)).status).toBe(200)
+  })
+
+  it('its link signs in the tab that began it, once, within a minute, and nobody else', async () => {
+    const browser = new Browser()
+    const hand = async (): Promise<string> => knock(browser, await codeFor(browser))
+    const open = (location: string, verifier?: string): Promise<Answer<SignedIn>> =>
+      call<SignedIn>(`${world.url}/api/review/session`, 'POST', {
+        body: { link: location.split('/').at(-1), ...(verifier && { verifier }) },
+        headers: pageOf(SITE),
+      })
+    const location = await hand()
+    const records = await world.evidenceOf(async () => {
+      for (const verifier of [undefined, new Browser().verifier])
+        expect((await open(location, verifier)).status).toBe(401)
+    })
+    expect(records).toEqual([])
+    expect((await open(location, browser.verifier)).body.me.reviewer).toBe('ann')
+    expect((await open(location, browser.verifier)).status).toBe(401)
+    const late = await hand()
+    world.clock.advance(MINUTE)
+    expect((await open(late, browser.verifier)).status).toBe(401)
+    expect((await open(await world.link('ann'), browser.verifier)).status, 'of an administrator').toBe(401)
+  })
+
+  it('problem=expired for whoever did not begin at the sign-in page', async () => {
+    for (const query of [
+      '',
+      '?challenge=',
+      `?challenge=${'c'.repeat(42)}`,
+      `?${START.split('?')[1]}&challenge=x`,
+    ]) {
+      const answer = await new Browser().ask(`${world.url}/api/review/oidc/start${query}`)
+      expect([query, answer.headers.get('location')]).toEqual([query, '/console/#/sign-in?problem=expired'])
+    }
   })
 
   it('404 on both routes where no provider is configured', async () => {
@@ -232,7 +275,7 @@ describe('an answer that is not the one this browser asked for', () => {
     const browser = new Browser()
     const url = await codeFor(browser)
     const flow = browser.cookies.get(FLOW) ?? ''
-    expect(await knock(browser, url)).toBe('/console/')
+    expect(await knock(browser, url)).toMatch(HANDED)
     const thief = new Browser()
     thief.cookies.set(FLOW, flow)
     await refused(() => knock(thief, url), 'invalid')
@@ -283,7 +326,7 @@ describe('an answer that is not the one this browser asked for', () => {
     const url = await codeFor(browser)
     for (const other of [earlier, `${CALLBACK}?code=a&state=b`, CALLBACK])
       await refused(() => knock(browser, other), 'expired')
-    expect(await knock(browser, url)).toBe('/console/')
+    expect(await knock(browser, url)).toMatch(HANDED)
     expect(browser.cookies.has(FLOW)).toBe(false)
   })
 
@@ -303,7 +346,7 @@ describe('an answer that is not the one this browser asked for', () => {
     const browser = new Browser()
     const url = await codeFor(browser)
     const stranger = { ...world.app.deps, commitmentSecret: Buffer.alloc(32, 7) }
-    browser.cookies.set(FLOW, beginFlow(stranger, undefined).sealed)
+    browser.cookies.set(FLOW, beginFlow(stranger, 'c'.repeat(43)).sealed)
     await refused(() => knock(browser, url), 'expired')
   })
 
@@ -402,7 +445,7 @@ describe('who it is', () => {
     }
     provider.tamper = saying(ANN.email)
     await refused(() => attempt({ ...ANN, email: 'mallory@evil.example' }), 'unverified')
-    expect(await attempt(ANN)).toBe('/console/')
+    expect(await attempt(ANN)).toMatch(HANDED)
   })
 
   it('problem=unverified when the ID token says so of no address, and the userinfo endpoint not of its own', async () => {
@@ -411,7 +454,7 @@ describe('who it is', () => {
       return { ...token, claims: { ...claims, email_verified: true } }
     }
     await refused(() => attempt({ ...ANN, email_verified: false }), 'unverified')
-    expect(await attempt(ANN)).toBe('/console/')
+    expect(await attempt(ANN)).toMatch(HANDED)
   })
 
   const TWICE = edited(
@@ -471,7 +514,7 @@ describe('groups of a claim', () => {
   const vote = (browser: Browser, thread: string): Promise<Answer<never>> =>
     call<never>(`${made.world.url}/api/review/threads/${thread}/votes`, 'POST', {
       body: { decision: 'approve', revision: 1 },
-      headers: { cookie: `${SESSION}=${browser.cookies.get(SESSION)}`, ...pageOf(SITE) },
+      headers: { ...sessionOf(browser), ...pageOf(SITE) },
     })
 
   it('stand in place of those of the directory', async () => {
@@ -542,12 +585,12 @@ describe('the limit of attempts', () => {
       const { url } = made.world
       const browser = new Browser()
       const answer = await codeFor(browser, made.world)
-      const starts = await many(() => new Browser().ask(`${url}/api/review/oidc/start`))
+      const starts = await many(() => new Browser().ask(`${url}${START}`))
       expect(new Set(starts)).toEqual(new Set([302]))
       const callbacks = await many(() => new Browser().ask(local(made.world, answer)))
       expect(callbacks.slice(0, 120)).toEqual(Array<number>(120).fill(303))
       expect(callbacks).toContain(429)
-      expect(await knock(browser, answer, made.world)).toBe('/console/')
+      expect(await knock(browser, answer, made.world)).toMatch(HANDED)
       await signIn(new Browser(), made.world)
     })
   })
@@ -573,7 +616,7 @@ describe('the limit of attempts', () => {
     const made = await pair()
     await made.provider.close()
     try {
-      const starts = await many(() => new Browser().ask(`${made.world.url}/api/review/oidc/start`))
+      const starts = await many(() => new Browser().ask(`${made.world.url}${START}`))
       expect(starts.slice(0, 120)).toEqual(Array<number>(120).fill(302))
       expect(starts).toContain(429)
     } finally {
@@ -589,7 +632,7 @@ describe('a provider in trouble', () => {
     await made.provider.close()
     try {
       const browser = new Browser()
-      const down = await browser.ask(`${made.world.url}/api/review/oidc/start`)
+      const down = await browser.ask(`${made.world.url}${browser.start}`)
       expect([down.status, down.headers.get('location')]).toEqual([
         302,
         '/console/#/sign-in?problem=provider',
@@ -634,7 +677,7 @@ describe('a provider in trouble', () => {
     })
     try {
       const ann = await own.reviewer('ann')
-      const starts = Array.from({ length: 150 }, () => new Browser().ask(`${own.url}/api/review/oidc/start`))
+      const starts = Array.from({ length: 150 }, () => new Browser().ask(`${own.url}${START}`))
       await until(() => hanging.size > 0)
       expect((await ann.call('GET', 'me')).status).toBe(200)
       server.close()
@@ -663,7 +706,7 @@ describe('a provider in trouble', () => {
     const own = await openWorld({ config: { publicUrl: SITE, oidcIssuer: issuer, oidcClientId: CLIENT_ID } })
     const comeBack = async (): Promise<number> => {
       const browser = new Browser()
-      const start = await browser.ask(`${own.url}/api/review/oidc/start`)
+      const start = await browser.ask(`${own.url}${browser.start}`)
       const { searchParams } = new URL(start.headers.get('location') ?? '')
       const back = `${own.url}/api/review/oidc/callback?code=x&state=${searchParams.get('state')}`
       return (await browser.ask(back)).status

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
-import type { Me, SignInOptions } from '../../src/contract/session.ts'
+import type { SignedIn as SignedInBody, SignInOptions } from '../../src/contract/session.ts'
 import { composeCredential, hashCredential } from '../../src/domain/credential.ts'
 import { INDEX } from '../../src/gateway/core/records.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
@@ -73,7 +73,7 @@ describe('POST /api/review/session', () => {
   it('200 with Me and a cookie that only this host can set, no page can read, and no other site can send', async () => {
     const answer = await world.openSession(await world.link('ann'))
     expect(answer.status).toBe(200)
-    expect(answer.body).toMatchObject({
+    expect(answer.body.me).toMatchObject({
       tenant: 'acme',
       reviewer: 'ann',
       via: 'link',
@@ -170,13 +170,16 @@ describe('POST /api/review/session', () => {
     expect((await world.openSession(link)).status).toBe(200)
   })
 
-  it('200 from the other names of a listener on this machine', async () => {
+  it('403 foreign_origin from the other names of this machine: their pages lead to 127.0.0.1', async () => {
     const { port } = new URL(world.url)
-    for (const host of ['localhost', '127.0.0.1', '[::1]']) {
-      const { status } = await world.openSession(await world.link('ann'), {
-        origin: `http://${host}:${port}`,
-      })
-      expect(status).toBe(200)
+    const link = await world.link('ann')
+    for (const [host, wanted] of [
+      ['localhost', 403],
+      ['[::1]', 403],
+      ['127.0.0.1', 200],
+    ] as const) {
+      const { status } = await world.openSession(link, { origin: `http://${host}:${port}` })
+      expect([host, status]).toEqual([host, wanted])
     }
   })
 
@@ -209,7 +212,7 @@ describe('POST /api/review/session', () => {
     await inOwnWorld({}, async (own) => {
       for (let i = 0; i < 130; i++) await own.openSession('x', { origin: 'https://evil.example' })
       // two more are let in each second meanwhile
-      const answers: Answer<Me>[] = []
+      const answers: Answer<SignedInBody>[] = []
       while (answers.length < 300)
         answers.push(...(await Promise.all(Array.from({ length: 10 }, () => own.openSession('x')))))
       expect(answers.slice(0, 120).map(({ status }) => status)).toEqual(Array<number>(120).fill(401))
@@ -227,7 +230,7 @@ describe('POST /api/review/session', () => {
     const cookie = ann.credentials()['cookie'] ?? ''
     const records = await world.evidenceOf(async () => {
       const answer = await world.openSession(await world.link('ben'), { cookie })
-      expect([answer.status, answer.body.reviewer]).toEqual([200, 'ben'])
+      expect([answer.status, answer.body.me.reviewer]).toEqual([200, 'ben'])
     })
     expect(said(records)).toEqual([
       ['link.issued', undefined],
@@ -239,7 +242,7 @@ describe('POST /api/review/session', () => {
     const elsewhere = await world.openSession(await world.link('zoe', 'globex'), {
       cookie: again.credentials()['cookie'] ?? '',
     })
-    expect(elsewhere.body.tenant).toBe('globex')
+    expect(elsewhere.body.me.tenant).toBe('globex')
     expect(await statusOf(again)).toBe(401)
   })
 
@@ -257,7 +260,7 @@ describe('POST /api/review/session', () => {
       const link = await own.link('ann')
       broken = 'globex'
       const { status, body } = await own.openSession(link, { cookie: zoe.credentials()['cookie'] ?? '' })
-      expect([status, body.reviewer]).toEqual([200, 'ann'])
+      expect([status, body.me.reviewer]).toEqual([200, 'ann'])
     })
   })
 })
@@ -306,7 +309,7 @@ describe('a session', () => {
   })
 
   it('401 for a cookie that is none, or stands twice', async () => {
-    const { key } = await world.signIn('ann')
+    const { key, secret } = await world.signIn('ann')
     const reviewerKey = (await world.reviewer('ann')).key
     for (const cookie of [
       '__Host-countersign=',
@@ -323,11 +326,14 @@ describe('a session', () => {
       `__Host-countersign=${key.replace('css_acme', 'css_globex')}`,
       `__Host-countersign=${composeCredential('session', Buffer.alloc(32, 5), 'acme')}`,
     ]) {
-      const headers = { cookie, ...pageOf(world.url) }
+      const headers = { cookie, 'countersign-page': secret, ...pageOf(world.url) }
       const { status } = await call(`${world.url}/api/review/me`, 'GET', { headers })
       expect([cookie, status]).toEqual([cookie, 401])
     }
-    const beside = { cookie: `a=b; __Host-countersign=${key} ; c=__Host-countersign=x` }
+    const beside = {
+      cookie: `a=b; __Host-countersign=${key} ; c=__Host-countersign=x`,
+      'countersign-page': secret,
+    }
     expect((await call(`${world.url}/api/review/me`, 'GET', { headers: beside })).status).toBe(200)
   })
 
@@ -361,7 +367,7 @@ describe('a session', () => {
     expect((await admin(ben, 'GET', 'policies')).problem.code).toBe('not_permitted')
     const body = { tool_name: 't', payload: {} }
     expect((await admin(ann, 'POST', 'policies/explain', { body })).status).toBe(200)
-    const headers = { cookie: ann.credentials()['cookie'] ?? '' }
+    const { origin: _, ...headers } = ann.credentials()
     expect((await admin(ann, 'POST', 'policies/explain', { body, headers })).problem.code).toBe(
       'foreign_origin',
     )
@@ -377,14 +383,122 @@ describe('a session', () => {
     const link = await world.link('ann')
     const answer = await world.openSession(link)
     const session = sessionIn(answer) ?? ''
+    const page = answer.body.page_secret
     const evidence = JSON.stringify(await world.evidence())
-    for (const secret of [link, session, link.slice(9, 52), session.slice(9, 52)]) {
+    for (const secret of [link, session, page].flatMap((one) => [one, one.slice(9, 52)])) {
       expect(world.logged.join('')).not.toContain(secret)
       expect(evidence).not.toContain(secret)
     }
     expect(evidence).toContain(hashCredential(session))
     const record = await world.app.deps.store.get('acme', 'session', hashCredential(session))
-    expect(record?.body).not.toContain(session.slice(9, 52))
+    for (const secret of [session, page]) expect(record?.body).not.toContain(secret.slice(9, 52))
+    expect(record?.body).toContain(hashCredential(page))
+  })
+})
+
+describe('the cookie alone', () => {
+  const BODIES: Readonly<Record<string, object>> = {
+    votes: { decision: 'approve', revision: 1 },
+    comments: { comment: 'x' },
+    claim: {},
+    reveal: { revision: 1 },
+    explain: { tool_name: 'pay', payload: {} },
+  }
+  const routes = (thread: string): [string, string][] => [
+    ...[
+      'me',
+      'agents',
+      'counts',
+      'threads',
+      'stream',
+      `threads/${thread}`,
+      `threads/${thread}/images/1/0`,
+    ].map((path): [string, string] => ['GET', `review/${path}`]),
+    ...['votes', 'comments', 'claim', 'release', 'reveal'].map((act): [string, string] => [
+      'POST',
+      `review/threads/${thread}/${act}`,
+    ]),
+    ['DELETE', 'review/session'],
+    ['DELETE', 'review/session?everywhere=true'],
+    ['GET', 'admin/policies'],
+    ['POST', 'admin/policies/explain'],
+    ['GET', 'admin/webhooks?tenant=acme'],
+  ]
+
+  it('401 on every route, whatever else a thief of it makes up: nothing is read, and nothing happens', async () => {
+    const [ann, other] = [await world.signIn('ann'), await world.signIn('ann')]
+    const { thread } = await held(bot)
+    const { 'countersign-page': _, ...stolen } = ann.credentials()
+    const guesses = [
+      {},
+      { 'countersign-page': '' },
+      { 'countersign-page': other.secret },
+      { 'countersign-page': ann.key },
+      { 'countersign-page': hashCredential(ann.secret) },
+      { 'countersign-page': composeCredential('page', Buffer.alloc(32, 5), 'acme') },
+      { 'countersign-page': `${ann.secret}, ${ann.secret}` },
+    ]
+    const texts = new Set<string>()
+    const records = await world.evidenceOf(async () => {
+      for (const [method, path] of routes(thread))
+        for (const guess of guesses) {
+          const body = BODIES[path.split('/').at(-1) ?? '']
+          const options = { headers: { ...stolen, ...guess }, ...(body && { body }) }
+          const answer = await call(`${world.url}/api/${path}`, method, options)
+          expect([method, path, guess, answer.status]).toEqual([method, path, guess, 401])
+          texts.add(answer.text)
+        }
+    })
+    expect([...texts]).toHaveLength(1)
+    expect(records).toEqual([])
+    expect([await statusOf(ann), await statusOf(other)]).toEqual([200, 200])
+  })
+
+  it('says of the secret nothing either: who asks how one signs in is not signed in', async () => {
+    const ann = await world.signIn('ann')
+    const { 'countersign-page': secret, ...stolen } = ann.credentials()
+    const ask = (headers: Record<string, string>): Promise<Answer<SignInOptions>> =>
+      call(`${world.url}/api/review/session`, 'GET', { headers })
+    expect((await ask(stolen)).body).toEqual({ signed_in: false })
+    expect((await ask({ ...stolen, 'countersign-page': secret ?? '' })).body).toEqual({ signed_in: true })
+  })
+
+  it('keeps no session alive, and ends none whose time is over', async () => {
+    await inOwnWorld({}, async (own) => {
+      const ann = await own.signIn('ann')
+      const { 'countersign-page': _, ...stolen } = ann.credentials()
+      const knock = async (): Promise<number> =>
+        (await call(`${own.url}/api/review/me`, 'GET', { headers: stolen })).status
+      own.clock.advance(29 * MINUTE)
+      expect(await knock()).toBe(401)
+      own.clock.advance(MINUTE)
+      expect(await own.evidenceOf(knock)).toEqual([])
+      expect(said(await own.evidenceOf(() => own.due()))).toEqual([['session.ended', 'idle']])
+    })
+  })
+
+  it('401 for the secret without its cookie, and for the header twice', async () => {
+    const ann = await world.signIn('ann')
+    const { cookie, ...page } = ann.credentials()
+    expect((await call(`${world.url}/api/review/me`, 'GET', { headers: page })).status).toBe(401)
+    const header = `Countersign-Page: ${ann.secret}\r\n`
+    const twice = `GET /api/review/me HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\n${header}${header}\r\n`
+    expect((await exchange(world.url, [twice])).status).toBe(401)
+  })
+
+  it('401 for a session that was opened before pages kept a secret', async () => {
+    await inOwnWorld({ tampered: true }, async (own) => {
+      const ann = await own.signIn('ann')
+      const { deps } = own.app
+      const id = hashCredential(ann.key)
+      const { page: _, ...old } = JSON.parse((await deps.store.get('acme', 'session', id))?.body ?? '') as {
+        page: string
+      }
+      const writes = [{ op: 'put', type: 'session', id, body: JSON.stringify(old) } as const]
+      const commit = { commitId: deps.nextCommitId(), deadline: Infinity, guards: [], writes, events: [] }
+      expect(await deps.store.commit('acme', commit)).toMatchObject({ ok: true })
+      expect(await statusOf(ann)).toBe(401)
+    })
   })
 })
 

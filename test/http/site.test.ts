@@ -6,6 +6,7 @@ import {
   keepsCookies,
   linkUrl,
   refuseForeign,
+  rightPlace,
   type Site,
   siteOf,
 } from '../../src/http/access/same-origin.ts'
@@ -13,24 +14,22 @@ import {
 const SITE: Site = siteOf('https://countersign.example', '127.0.0.1', 8787)
 
 describe('where people reach the gateway', () => {
-  it.each<[string | undefined, string, number, string, string[]]>([
-    ['https://a.example', '0.0.0.0', 8787, 'https://a.example', []],
-    ['https://a.example/', '127.0.0.1', 8787, 'https://a.example', []],
-    ['https://A.example:443', '127.0.0.1', 8787, 'https://a.example', []],
-    ['https://a.example:8443', '127.0.0.1', 8787, 'https://a.example:8443', []],
-    [undefined, '127.0.0.1', 8787, 'http://127.0.0.1:8787', ['http://localhost:8787', 'http://[::1]:8787']],
-    [undefined, 'localhost', 80, 'http://localhost', ['http://127.0.0.1', 'http://[::1]']],
-    [undefined, '::1', 8787, 'http://[::1]:8787', ['http://localhost:8787', 'http://127.0.0.1:8787']],
-    [undefined, '0.0.0.0', 8787, 'http://127.0.0.1:8787', ['http://localhost:8787', 'http://[::1]:8787']],
-    [undefined, '::', 8787, 'http://127.0.0.1:8787', ['http://localhost:8787', 'http://[::1]:8787']],
-    [undefined, '192.0.2.7', 8787, 'http://192.0.2.7:8787', []],
-    [undefined, '2001:db8::7', 8787, 'http://[2001:db8::7]:8787', []],
-    [undefined, 'fe80::7%eth0', 8787, 'http://[fe80::7]:8787', []],
-    [undefined, '::1%lo', 8787, 'http://[::1]:8787', ['http://localhost:8787', 'http://127.0.0.1:8787']],
-  ])('public_url %s, listening on %s:%i, is %s', (publicUrl, host, port, url, others) => {
-    const site = siteOf(publicUrl, host, port)
-    expect(site.url).toBe(url)
-    expect([...site.origins].sort()).toEqual([url, ...others].sort())
+  it.each<[string | undefined, string, number, string]>([
+    ['https://a.example', '0.0.0.0', 8787, 'https://a.example'],
+    ['https://a.example/', '127.0.0.1', 8787, 'https://a.example'],
+    ['https://A.example:443', '127.0.0.1', 8787, 'https://a.example'],
+    ['https://a.example:8443', '127.0.0.1', 8787, 'https://a.example:8443'],
+    [undefined, '127.0.0.1', 8787, 'http://127.0.0.1:8787'],
+    [undefined, 'localhost', 80, 'http://localhost'],
+    [undefined, '::1', 8787, 'http://[::1]:8787'],
+    [undefined, '0.0.0.0', 8787, 'http://127.0.0.1:8787'],
+    [undefined, '::', 8787, 'http://127.0.0.1:8787'],
+    [undefined, '192.0.2.7', 8787, 'http://192.0.2.7:8787'],
+    [undefined, '2001:db8::7', 8787, 'http://[2001:db8::7]:8787'],
+    [undefined, 'fe80::7%eth0', 8787, 'http://[fe80::7]:8787'],
+    [undefined, '::1%lo', 8787, 'http://[::1]:8787'],
+  ])('public_url %s, listening on %s:%i, is %s', (publicUrl, host, port, url) => {
+    expect(siteOf(publicUrl, host, port)).toEqual({ url })
   })
 
   it.each([
@@ -41,7 +40,7 @@ describe('where people reach the gateway', () => {
     ['http://countersign.example', false],
     ['http://192.0.2.7:8787', false],
   ])('a browser keeps the cookie of %s: %s', (url, keeps) => {
-    expect(keepsCookies({ url, origins: new Set() })).toBe(keeps)
+    expect(keepsCookies({ url })).toBe(keeps)
   })
 
   it.each([
@@ -55,6 +54,28 @@ describe('where people reach the gateway', () => {
     ['localhost.evil.example', false],
   ])('%s is this machine: %s', (host, is) => {
     expect(isLoopback(host)).toBe(is)
+  })
+
+  it.each([
+    ['localhost:8787', true],
+    ['LocalHost:8787', true],
+    ['[::1]:8787', true],
+    ['127.0.0.1:8787', false],
+    ['localhost:8788', false],
+    ['localhost', false],
+    ['localhost.evil.example:8787', false],
+    ['', false],
+    [undefined, false],
+  ])('a page that is asked for at %s is to be opened elsewhere: %s', (host, elsewhere) => {
+    const site = siteOf(undefined, '127.0.0.1', 8787)
+    expect(rightPlace(site, host)).toBe(elsewhere ? 'http://127.0.0.1:8787' : undefined)
+  })
+
+  it('a public URL is the right place under whatever name it is asked for, unless it names this machine', () => {
+    expect(rightPlace(SITE, 'localhost:8787')).toBeUndefined()
+    const named = siteOf('http://localhost:8787', '0.0.0.0', 8787)
+    expect(rightPlace(named, 'localhost:8787')).toBeUndefined()
+    expect(rightPlace(named, '127.0.0.1:8787')).toBe('http://localhost:8787')
   })
 
   it('a link carries its token in the fragment', () => {

@@ -1,7 +1,9 @@
 import { signal } from '../signal.ts'
-import type { Me } from '../../contract/session.ts'
-import { beginSession, call, get, onSignedOut, type Refusal } from '../wire/call.ts'
+import type { Me, SignedIn } from '../../contract/session.ts'
+import { beginSession, call, get, onSignedOut, type Outcome, type Refusal } from '../wire/call.ts'
+import { keepSecret, pageSecret } from '../wire/secret.ts'
 import { startStream, stopStream } from '../wire/stream.ts'
+import { askTabs, openTabs, tellTabs } from './tabs.ts'
 
 /** Who is signed in: `undefined` until that is known. */
 export const me = signal<Me | null | undefined>(undefined)
@@ -12,18 +14,32 @@ export const loadProblem = signal<Refusal | undefined>(undefined)
 
 export async function startSession(): Promise<void> {
   onSignedOut(leave)
-  tabs ??= new BroadcastChannel('session')
-  tabs.onmessage = ({ data }) => {
-    if (holder && data !== holder) location.reload()
-  }
-  const answer = await get<Me>('review/me')
+  openTabs({ holder: () => (me.value ? holder : undefined), signedIn: followTab })
+  const answer = await whoAmI()
+  if (answer === undefined) return leave()
   loadProblem.value = answer.ok || me.value || answer.problem.status === 401 ? undefined : answer.problem
   if (answer.ok) enter(answer.body)
 }
 
-export async function signIn(link: string): Promise<Refusal | undefined> {
-  const answer = await call<Me>('POST', 'review/session', { body: { link } })
-  if (answer.ok) enter(answer.body)
+/** By the secret of this tab, or else by that of another one. Undefined when no tab has any. */
+async function whoAmI(): Promise<Outcome<Me> | undefined> {
+  if (pageSecret() !== undefined) {
+    const answer = await get<Me>('review/me')
+    if (answer.problem?.status !== 401) return answer
+  }
+  return (await askTabs()) ? get<Me>('review/me') : undefined
+}
+
+/** `verifier` belongs to a link that single sign-on ended with. */
+export async function signIn(link: string, verifier?: string): Promise<Refusal | undefined> {
+  const body = { link, ...(verifier !== undefined && { verifier }) }
+  const answer = await call<SignedIn>('POST', 'review/session', { body })
+  if (answer.ok) {
+    keepSecret(answer.body.page_secret)
+    enter(answer.body.me)
+  }
+  // the page says why, whatever other tabs answer
+  me.value ??= null
   return answer.problem
 }
 
@@ -41,12 +57,15 @@ export async function signOut(everywhere: boolean): Promise<Refusal | undefined>
 let holder: string | undefined
 
 /** One cookie serves all tabs: who signs in on one of them acts on all, so that all must say so. */
-let tabs: BroadcastChannel | undefined
+function followTab(person: string): void {
+  if (holder !== undefined && person !== holder) location.reload()
+  else void startSession()
+}
 
 function enter(who: Me): void {
   const person = `${who.tenant}/${who.reviewer}`
   // before anything else, which may fail: the cookie is this person's already
-  tabs?.postMessage(person)
+  tellTabs(person)
   // somebody else begins with a page that knows nothing of the one before
   if (person !== (holder ??= person)) return location.reload()
   ended.value = false
@@ -57,6 +76,7 @@ function enter(who: Me): void {
 
 function leave(): void {
   stopStream()
+  keepSecret(undefined)
   ended.value ||= Boolean(me.value)
   me.value = null
 }

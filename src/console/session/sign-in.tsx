@@ -1,5 +1,5 @@
 import { useSignal } from '../signal.ts'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { SIGN_IN_PROBLEMS } from '../../contract/sign-in-problems.ts'
 import type { SignInOptions } from '../../contract/session.ts'
 import { refine, route } from '../router.ts'
@@ -7,6 +7,15 @@ import { Heading } from '../shell/heading.tsx'
 import { get, type Refusal } from '../wire/call.ts'
 import { ProblemNote } from '../wire/problem.tsx'
 import { ended, me, signIn } from './session.ts'
+import { beginSingleSignOn, takeVerifier } from './single-sign-on.ts'
+
+const INSECURE: Refusal = {
+  status: 0,
+  code: 'insecure',
+  title: 'This page did not come over https',
+  detail:
+    'Browsers sign in only over https, or on the machine itself. Open the address that begins with https.',
+}
 
 /**
  * The door. A link is used by a press of a button, never by merely being opened: what previews links in mails and chats would use it
@@ -25,12 +34,20 @@ export function SignInPage() {
     })
   }, [])
   const leave = (): void => refine({ page: 'queue', filters: {} })
+  const verifier = useMemo(takeVerifier, [])
   const use = async (link: string): Promise<void> => {
     if (busy.value) return
     busy.value = true
-    problem.value = await signIn(link)
+    problem.value = await signIn(link, verifier)
     busy.value = false
     if (!problem.value || !me.value) leave()
+  }
+  // the tab that went to the provider is back: nothing is left to press
+  useEffect(() => {
+    if (token && verifier) void use(token)
+  }, [])
+  const leaveFor = async (url: string): Promise<void> => {
+    if (!(await beginSingleSignOn(url))) problem.value = INSECURE
   }
   const sso = options.value?.single_sign_on
   return (
@@ -51,11 +68,7 @@ export function SignInPage() {
         </button>
       )}
       {me.value && <button onClick={leave}>Go on as {me.value.name}</button>}
-      {sso && (
-        <a class="button" href={sso.url}>
-          Sign in with {sso.label}
-        </a>
-      )}
+      {sso && <button onClick={() => void leaveFor(sso.url)}>Sign in with {sso.label}</button>}
       {!token && (
         <p class="quiet">
           {sso ? 'Or ask' : 'Ask'} whoever runs this gateway for a one-time link:{' '}

@@ -1,4 +1,7 @@
 import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
+import { useEffect } from 'preact/hooks'
+import { useSignal } from '../signal.ts'
+import { getBlob } from '../wire/call.ts'
 import { LongText } from '../payload/long-text.tsx'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { Panel } from './panel.tsx'
@@ -75,11 +78,34 @@ function Picture({ view, revision, index, text }: PictureProps) {
       </div>
     )
   }
-  const source = `/api/review/threads/${encodeURIComponent(view.thread_id)}/images/${revision.number}/${index}`
+  const source = `review/threads/${encodeURIComponent(view.thread_id)}/images/${revision.number}/${index}`
   return (
     <figure>
-      <img src={source} alt={name} width={picture.width} height={picture.height} loading="lazy" />
+      <Loaded source={source} alt={name} width={picture.width} height={picture.height} />
       <figcaption>{name}</figcaption>
     </figure>
   )
+}
+
+interface LoadedProps {
+  readonly source: string
+  readonly alt: string
+  readonly width?: number | undefined
+  readonly height?: number | undefined
+}
+
+function Loaded({ source, ...image }: LoadedProps) {
+  const url = useSignal<string | null | undefined>(undefined)
+  useEffect(() => {
+    let left = false
+    void getBlob(source).then((blob) => {
+      if (!left) url.value = blob ? URL.createObjectURL(blob) : null
+    })
+    return () => {
+      left = true
+      if (url.value) URL.revokeObjectURL(url.value)
+    }
+  }, [source])
+  if (url.value) return <img src={url.value} {...image} />
+  return <p class="quiet">{url.value === null ? 'It could not be loaded.' : 'Loading…'}</p>
 }

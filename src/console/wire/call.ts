@@ -2,6 +2,7 @@ import type { Problem } from '../../contract/errors.ts'
 import { UNATTENDED } from '../../contract/unattended.ts'
 import { learnTime } from '../time/clock.ts'
 import { isAttended } from './attention.ts'
+import { secretHeader } from './secret.ts'
 
 /** A refusal in the gateway's own words; two codes are ours, for answers that never came. */
 export type Refusal = Pick<Problem, 'title' | 'detail' | 'errors'> & {
@@ -65,9 +66,24 @@ export async function call<T>(method: string, path: string, request: Request = {
 
 export const get = <T>(path: string): Promise<Outcome<T>> => call<T>('GET', path)
 
+/**
+ * A picture from the gateway, which no `src` can ask for: no header goes along with it. Undefined when it did not
+ * come.
+ */
+export async function getBlob(path: string): Promise<Blob | undefined> {
+  try {
+    const content = contentOf({}, !isAttended())
+    const response = await fetch(`/api/${path}`, { ...content, redirect: 'error' })
+    return response.ok ? await response.blob() : undefined
+  } catch {
+    return undefined
+  }
+}
+
 function contentOf({ body, digest }: Request, unattended: boolean): RequestInit {
   return {
     headers: {
+      ...secretHeader(),
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(digest !== undefined && { 'if-match': `"${digest}"` }),
       ...(unattended && { [UNATTENDED]: '1' }),

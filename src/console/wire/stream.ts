@@ -1,5 +1,8 @@
 import { signal } from '../signal.ts'
 import type { ThreadChange } from '../../contract/reviewer.ts'
+import { UNATTENDED } from '../../contract/unattended.ts'
+import { eventsIn, type ServerEvent } from './event-stream.ts'
+import { secretHeader } from './secret.ts'
 
 /** How fresh the page is: `live` by the stream, else asked for now and then. */
 export type Link = 'live' | 'connecting' | 'lost'
@@ -12,8 +15,12 @@ export interface Listener {
 }
 
 const RETRY_MS = 4_000
+const UNAUTHENTICATED = 401
 const listeners = new Set<Listener>()
-let source: EventSource | undefined
+/** Ends the stream that is open or opening. */
+let source: AbortController | undefined
+/** The number of the last event that was seen: what came after it follows. */
+let seen = ''
 let timer: ReturnType<typeof setTimeout> | undefined
 
 export function listen(listener: Listener): () => void {
@@ -51,11 +58,13 @@ export function startStream(signedOut: () => void): void {
     link.value = 'connecting'
     return
   }
-  source = new EventSource('/api/review/stream')
-  source.onopen = () => {
-    clearTimeout(timer)
-    link.value = 'live'
-  }
+  seen = ''
+  open(signedOut)
+}
+
+function open(signedOut: () => void): void {
+  const mine = new AbortController()
+  source = mine
   const lost = (): void => {
     link.value = 'lost'
     clearTimeout(timer)
@@ -64,21 +73,47 @@ export function startStream(signedOut: () => void): void {
   // something between here and the gateway may keep it from ever opening
   timer = setTimeout(lost, RETRY_MS)
   // a machine that sleeps or leaves its network says so at once; its connections may take minutes to notice
-  window.onoffline = source.onerror = lost
-  // what happened before this, the page may have read too early
-  source.addEventListener('hello', everybodyReads)
-  source.addEventListener('reset', everybodyReads)
-  source.addEventListener('signed_out', signedOut)
-  source.addEventListener('thread', ({ data }: MessageEvent<string>) => {
-    const change = JSON.parse(data) as ThreadChange
-    for (const listener of listeners) listener.changed?.(change)
-  })
+  window.onoffline = lost
+  const over = (): void => {
+    mine.abort()
+    if (source === mine) lost()
+  }
+  follow(mine.signal, signedOut).then(over, over)
 }
 
-/** The browser itself reconnects, and resumes by the last number it saw, unless it has given up. */
+/** Resolves, or rejects, when the stream has ended. */
+async function follow(ended: AbortSignal, signedOut: () => void): Promise<void> {
+  const response = await fetch('/api/review/stream', {
+    headers: { ...secretHeader(), [UNATTENDED]: '1', ...(seen !== '' && { 'last-event-id': seen }) },
+    redirect: 'error',
+    cache: 'no-store',
+    signal: ended,
+  })
+  if (ended.aborted) return
+  if (response.status === UNAUTHENTICATED) return signedOut()
+  if (!response.ok || !response.body) return
+  clearTimeout(timer)
+  link.value = 'live'
+  for await (const event of eventsIn(response.body)) {
+    if (ended.aborted) return
+    seen = event.id || seen
+    hear(event, signedOut)
+  }
+}
+
+function hear({ event, data }: ServerEvent, signedOut: () => void): void {
+  if (event === 'signed_out') return signedOut()
+  // what happened before this, the page may have read too early
+  if (event === 'hello' || event === 'reset') return everybodyReads()
+  if (event !== 'thread') return
+  const change = JSON.parse(data) as ThreadChange
+  for (const listener of listeners) listener.changed?.(change)
+}
+
+/** Resumes by the last number that was seen. */
 function retry(signedOut: () => void): void {
   everybodyReads()
-  if (source?.readyState === EventSource.CLOSED) startStream(signedOut)
+  if (source?.signal.aborted) open(signedOut)
   else timer = setTimeout(() => retry(signedOut), RETRY_MS)
 }
 
@@ -90,6 +125,7 @@ export function stopStream(): void {
   restart = undefined
   window.ononline = window.onoffline = null
   clearTimeout(timer)
-  source?.close()
+  const last = source
   source = undefined
+  last?.abort()
 }

@@ -2,7 +2,6 @@ import { LIMITS } from '../../contract/limits.ts'
 import { SignInError } from '../../contract/sign-in-problems.ts'
 import { SEAL_NONCE_BYTES, seal, unseal } from '../../domain/sealed.ts'
 import type { Deps } from '../core/deps.ts'
-import type { Replaced } from './sign-in.ts'
 
 /** Who signs people in for us (OpenID Connect). The adapter is src/sign-in/oidc.ts. */
 export interface IdentityProvider {
@@ -33,19 +32,20 @@ export interface Identity {
 /** A flow on its way, as the cookie of its browser carries it: nothing is written before somebody has signed in. */
 export interface SealedFlow extends Flow {
   readonly until: number
-  readonly replaced?: Replaced
+  /** Of the tab that began it: its answer is for nobody else. */
+  readonly challenge: string
 }
 
 const PURPOSE = 'countersign single sign-on flow, version 1'
 const SECRET_BYTES = 32
 
-export function beginFlow(deps: Deps, replaced: Replaced | undefined): { flow: Flow; sealed: string } {
+export function beginFlow(deps: Deps, challenge: string): { flow: Flow; sealed: string } {
   const secret = (): string => Buffer.from(deps.random(SECRET_BYTES)).toString('base64url')
   const flow: Flow = { state: secret(), nonce: secret(), verifier: secret() }
   const kept: SealedFlow = {
     ...flow,
     until: deps.store.now() + LIMITS.LINK_MS,
-    ...(replaced === undefined ? {} : { replaced }),
+    challenge,
   }
   const text = JSON.stringify(kept)
   return { flow, sealed: seal(deps.commitmentSecret, PURPOSE, text, deps.random(SEAL_NONCE_BYTES)) }

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { composeCredential, hashCredential, SECRET_BYTES } from '../../domain/credential.ts'
-import type { Link } from '../../domain/session.ts'
+import type { Link, Vouched } from '../../domain/session.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
 import { requireDirectory } from '../core/readiness.ts'
@@ -9,7 +9,7 @@ import { purged } from '../core/expiry-index.ts'
 import { put, unchanged } from '../core/records.ts'
 import { list } from './sessions.ts'
 import { registerTenant } from '../core/tenants.ts'
-import { transact } from '../core/transact.ts'
+import { transact, type Plan } from '../core/transact.ts'
 
 export interface Person {
   readonly tenant: string
@@ -32,25 +32,39 @@ export async function issueLink(deps: Deps, { tenant, id }: Person): Promise<Iss
     )
   await registerTenant(deps, tenant)
   const { answer } = await transact(deps, tenant, () => {
-    const now = deps.store.now()
-    const token = composeCredential('link', deps.random(SECRET_BYTES), tenant)
-    const hash = hashCredential(token)
-    const link: Link = { reviewer: id, issued_at: now, expires_at: now + LIMITS.LINK_MS }
-    const at = { over: link.expires_at, look: link.expires_at }
-    return Promise.resolve({
-      answer: { token, expiresAt: link.expires_at },
-      guards: [unchanged('link', hash, undefined)],
-      writes: [put('link', hash, link), ...list(id, purged('link', hash), at)],
-      evidence: [
-        {
-          type: 'link.issued' as const,
-          tenant,
-          at: isoTime(now),
-          actor: { kind: 'admin' as const, id: 'admin' },
-          details: { reviewer: id, link_hash: hash, expires_at: isoTime(link.expires_at) },
-        },
-      ],
-    })
+    const plan = newLink(deps, { tenant, id }, { ms: LIMITS.LINK_MS })
+    const { token, expiresAt } = plan.answer
+    const issued = {
+      type: 'link.issued' as const,
+      tenant,
+      at: isoTime(expiresAt - LIMITS.LINK_MS),
+      actor: { kind: 'admin' as const, id: 'admin' },
+      details: { reviewer: id, link_hash: hashCredential(token), expires_at: isoTime(expiresAt) },
+    }
+    return Promise.resolve({ ...plan, evidence: [issued] })
   })
   return answer
+}
+
+interface Kind {
+  /** How long it can be used. */
+  readonly ms: number
+  readonly vouched?: Vouched
+}
+
+/** A link of either kind, found by its reviewer and by the timer. */
+export function newLink(deps: Deps, { tenant, id }: Person, { ms, vouched }: Kind): Plan<IssuedLink> {
+  const now = deps.store.now()
+  const token = composeCredential('link', deps.random(SECRET_BYTES), tenant)
+  const hash = hashCredential(token)
+  const expires_at = now + ms
+  const link: Link = { reviewer: id, issued_at: now, expires_at, ...(vouched && { vouched }) }
+  return {
+    answer: { token, expiresAt: expires_at },
+    guards: [unchanged('link', hash, undefined)],
+    writes: [
+      put('link', hash, link),
+      ...list(id, purged('link', hash), { over: expires_at, look: expires_at }),
+    ],
+  }
 }

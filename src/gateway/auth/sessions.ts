@@ -20,22 +20,37 @@ export interface OpenSession extends SessionState, Version {
 }
 
 /**
- * Who a session belongs to, while it holds. One that is found to be over is ended on the spot. It is used when `attended`: by a person, and not
- * by a page alone.
+ * Who a session belongs to, while it holds, for a request that brings both of its secrets. One that is found to be
+ * over is ended on the spot. It is used when `attended`: by a person, and not by a page alone.
  *
  * @throws GatewayError `unauthenticated`, whatever the reason
  */
-export async function identifySession(deps: Deps, credential: string, attended = true): Promise<Caller> {
-  const tenant = parseCredential('session', credential)?.tenant
-  if (tenant === undefined) throw unauthenticated()
-  const found = await inForce(deps, tenant, hashCredential(credential))
+export async function identifySession(deps: Deps, proof: SessionProof, attended = true): Promise<Caller> {
+  const { tenant, hash, page } = hashesOf(proof)
+  const found = await inForce(deps, tenant, { hash, page })
   if (attended) await noteUse(deps, found)
   return callerOf(found)
 }
 
+/** What a request of the console brings. */
+export interface SessionProof {
+  /** In the cookie, which every server on this host is sent, whatever its port. */
+  readonly credential: string
+  /** In a header that only the page of our own origin can fill. */
+  readonly page: string | undefined
+}
+
+/** Garbage never reaches the store. @throws GatewayError `unauthenticated` */
+function hashesOf({ credential, page }: SessionProof): { tenant: string; hash: string; page: string } {
+  const tenant = parseCredential('session', credential)?.tenant
+  if (tenant === undefined || page === undefined || parseCredential('page', page)?.tenant !== tenant)
+    throw unauthenticated()
+  return { tenant, hash: hashCredential(credential), page: hashCredential(page) }
+}
+
 /** For calls that last: the session must still hold. It counts as no use of it. @throws GatewayError `unauthenticated` */
 export async function sessionInForce(deps: Deps, { tenant, keyHash }: Caller): Promise<void> {
-  await inForce(deps, tenant, keyHash)
+  await inForce(deps, tenant, { hash: keyHash })
 }
 
 export function callerOf({
@@ -55,9 +70,15 @@ export function callerOf({
   }
 }
 
-async function inForce(deps: Deps, tenant: string, hash: string): Promise<OpenSession> {
+/** Without `page` of a caller who has proved it before. Who cannot prove it ends nothing, either. */
+async function inForce(
+  deps: Deps,
+  tenant: string,
+  { hash, page }: { readonly hash: string; readonly page?: string },
+): Promise<OpenSession> {
   const found = await storeCall(() => findSession(deps, tenant, hash))
   if (found === undefined) throw unauthenticated()
+  if (page !== undefined && page !== found.session.page) throw unauthenticated()
   requireDirectory(deps.policies.current())
   if (endOf(found, deps.store.now(), deps.sessions) === undefined) return found
   // Over is over, also when that cannot be written down now: the timer does it later.

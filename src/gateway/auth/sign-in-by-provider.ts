@@ -2,9 +2,11 @@ import { SignInError } from '../../contract/sign-in-problems.ts'
 import type { Directory, ReviewerEntry } from '../../policy/evaluate/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Identity, IdentityProvider } from './identity-provider.ts'
-import { endElsewhere, openSession, type Replaced, type SignedIn, withReplaced } from './sign-in.ts'
 import { registerTenant } from '../core/tenants.ts'
 import { transact } from '../core/transact.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import type { Vouched } from '../../domain/session.ts'
+import { newLink } from './login-links.ts'
 
 /** How what the provider says becomes a reviewer of the directory. */
 export interface Matching {
@@ -26,28 +28,28 @@ interface Match {
   readonly reviewer: ReviewerEntry
 }
 
-/** Opens a session for the person the provider vouches for. @throws SignInError `unverified`, `unknown`, `ambiguous`, `unavailable` */
+/**
+ * A one-time link for the person the provider vouches for. It opens a session for the tab that knows the verifier of
+ * `challenge`, and for nobody else (docs/signing-in.md).
+ *
+ * @throws SignInError `unverified`, `unknown`, `ambiguous`, `unavailable`
+ */
 export async function signInByProvider(
   deps: Deps,
   identity: Identity,
   matching: Matching,
-  replaced?: Replaced,
-): Promise<SignedIn> {
+  challenge: string,
+): Promise<string> {
   const { tenant } = findReviewer(directoryOf(deps), identity, matching)
   await registerTenant(deps, tenant)
   const groups = groupsOf(identity, matching)
+  const { issuer, subject } = identity
+  const vouched: Vouched = { issuer, subject, challenge, ...(groups === undefined ? {} : { groups }) }
   const { answer } = await transact(deps, tenant, () => {
     const { reviewer } = findReviewer(directoryOf(deps), identity, { ...matching, tenant })
-    const opened = openSession(deps, tenant, {
-      reviewer,
-      via: 'oidc',
-      proof: { issuer: identity.issuer, subject: identity.subject },
-      ...(groups === undefined ? {} : { groups }),
-    })
-    return withReplaced(deps, tenant, opened, replaced)
+    return Promise.resolve(newLink(deps, { tenant, id: reviewer.id }, { vouched, ms: LIMITS.HAND_OVER_MS }))
   })
-  await endElsewhere(deps, tenant, replaced)
-  return answer
+  return answer.token
 }
 
 function directoryOf(deps: Deps): Directory {

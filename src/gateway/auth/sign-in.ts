@@ -1,6 +1,6 @@
 import { GatewayError } from '../../contract/errors.ts'
 import { composeCredential, hashCredential, parseCredential, SECRET_BYTES } from '../../domain/credential.ts'
-import { entryDigest, type Session, sessionOver } from '../../domain/session.ts'
+import { entryDigest, type Session, sessionOver, isFor, type Vouched } from '../../domain/session.ts'
 import type { ReviewerEntry } from '../../policy/evaluate/snapshot.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
@@ -15,6 +15,8 @@ import { type Plan, transact } from '../core/transact.ts'
 export interface SignedIn {
   /** For the cookie, shown to nobody else. */
   readonly credential: string
+  /** For the page, in the body of the answer. Only its hash is stored. */
+  readonly page: string
   readonly caller: Caller
 }
 
@@ -31,24 +33,33 @@ export function replacedBy(credential: string | undefined): Replaced | undefined
   return { tenant, hash: hashCredential(credential) }
 }
 
+export interface LinkProof {
+  readonly link: string
+  /** Of the tab that began single sign-on. */
+  readonly verifier?: string | undefined
+}
+
 /**
  * Opens a session by a one-time link, which is spent in the same commit: of two that race with one link, one gets a session.
  *
- * @throws GatewayError `unauthenticated` for a link that was never issued, was used or has expired, all the same
+ * @throws GatewayError `unauthenticated` for a link that was never issued, was used, has expired or is another tab's,
+ * all the same
  */
-export async function signInByLink(deps: Deps, link: string, replaced?: Replaced): Promise<SignedIn> {
+export async function signInByLink(
+  deps: Deps,
+  { link, verifier }: LinkProof,
+  replaced?: Replaced,
+): Promise<SignedIn> {
   const tenant = parseCredential('link', link)?.tenant
   if (tenant === undefined) throw spent()
   const hash = hashCredential(link)
   const { answer } = await transact(deps, tenant, async () => {
     const found = await read(deps.store, tenant, 'link', hash)
     if (found === undefined || deps.store.now() >= found.value.expires_at) throw spent()
-    const { reviewer, expires_at } = found.value
-    const opened = openSession(deps, tenant, {
-      reviewer: known(deps, tenant, reviewer),
-      via: 'link',
-      proof: { link_hash: hash },
-    })
+    if (!isFor(found.value, verifier)) throw spent()
+    const { reviewer, expires_at, vouched } = found.value
+    const entry = known(deps, tenant, reviewer)
+    const opened = openSession(deps, tenant, { reviewer: entry, ...openingBy(hash, vouched) })
     const used = [remove('link', hash), ...unlist(reviewer, purged('link', hash))]
     const joined = await withReplaced(deps, tenant, opened, replaced)
     return {
@@ -60,6 +71,13 @@ export async function signInByLink(deps: Deps, link: string, replaced?: Replaced
   })
   await endElsewhere(deps, tenant, replaced)
   return answer
+}
+
+/** What the evidence says of how somebody came in. */
+function openingBy(hash: string, vouched: Vouched | undefined): Omit<Opening, 'reviewer'> {
+  if (vouched === undefined) return { via: 'link', proof: { link_hash: hash } }
+  const { issuer, subject, groups } = vouched
+  return { via: 'oidc', proof: { issuer, subject }, ...(groups === undefined ? {} : { groups }) }
 }
 
 function spent(): GatewayError {
@@ -76,7 +94,7 @@ function known(deps: Deps, tenant: string, reviewer: string): ReviewerEntry {
   return entry
 }
 
-export interface Opening {
+interface Opening {
   readonly reviewer: ReviewerEntry
   readonly via: Session['via']
   /** As the identity provider says. */
@@ -86,10 +104,11 @@ export interface Opening {
 }
 
 /** A new session of a reviewer. Its credential is in the answer only. */
-export function openSession(deps: Deps, tenant: string, opening: Opening): Plan<SignedIn> {
+function openSession(deps: Deps, tenant: string, opening: Opening): Plan<SignedIn> {
   const { reviewer, via, groups, proof } = opening
   const now = deps.store.now()
   const credential = composeCredential('session', deps.random(SECRET_BYTES), tenant)
+  const page = composeCredential('page', deps.random(SECRET_BYTES), tenant)
   const hash = hashCredential(credential)
   const session: Session = {
     reviewer: reviewer.id,
@@ -98,11 +117,12 @@ export function openSession(deps: Deps, tenant: string, opening: Opening): Plan<
     expires_at: now + deps.sessions.lifetimeMs,
     entry: entryDigest(reviewer),
     ...(groups === undefined ? {} : { groups }),
+    page: hashCredential(page),
   }
   const budgets = sessionsOf(reviewer.id)
   const at = { over: session.expires_at, look: sessionOver(session, now, deps.sessions) }
   return {
-    answer: { credential, caller: callerOf({ tenant, hash, revision: 1, session }) },
+    answer: { credential, page, caller: callerOf({ tenant, hash, revision: 1, session }) },
     guards: [
       unchanged('session', hash, undefined),
       ...budgets.map((spending) => budgetGuard(deps, spending)),
@@ -131,7 +151,7 @@ export function openSession(deps: Deps, tenant: string, opening: Opening): Plan<
 }
 
 /** Ends, in the same commit, the session that the new one replaces, when it is of the same tenant. */
-export async function withReplaced(
+async function withReplaced(
   deps: Deps,
   tenant: string,
   plan: Plan<SignedIn>,
@@ -149,11 +169,7 @@ export async function withReplaced(
 }
 
 /** Of another tenant, it ends in a commit of its own: now if that can be, else by its time, because the new one is there already. */
-export async function endElsewhere(
-  deps: Deps,
-  tenant: string,
-  replaced: Replaced | undefined,
-): Promise<void> {
+async function endElsewhere(deps: Deps, tenant: string, replaced: Replaced | undefined): Promise<void> {
   if (replaced === undefined || replaced.tenant === tenant) return
   const actor = { kind: 'gateway', id: 'sign-in' } as const
   const ending = { reason: 'replaced', actor } as const

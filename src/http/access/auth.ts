@@ -9,6 +9,7 @@ import { countOf } from '../wire/strict-json.ts'
 import { cookieOf, SESSION_COOKIE } from './session-cookie.ts'
 import type { HttpDeps } from '../deps.ts'
 import { refuseForeign } from './same-origin.ts'
+import { PAGE_SECRET } from '../../contract/page-secret.ts'
 
 /** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1), one space, one credential. */
 const BEARER = /^bearer ([A-Za-z0-9._~+/-]+=*)$/i
@@ -40,10 +41,17 @@ export async function reviewerOf(request: FastifyRequest, http: HttpDeps): Promi
     return caller
   }
   refuseForeign(request, http.site())
-  return identifySession(http.gateway, session, isAttended(request))
+  const proof = { credential: session, page: pageSecretOf(request) }
+  return identifySession(http.gateway, proof, isAttended(request))
 }
 
-/** Browsers open the stream again by themselves, and let nobody put a header on it. */
+/** Undefined when it is missing or stands twice. */
+function pageSecretOf(request: FastifyRequest): string | undefined {
+  const secret = request.headers[PAGE_SECRET]
+  return typeof secret === 'string' && countOf(request, PAGE_SECRET) === 1 ? secret : undefined
+}
+
+/** A page opens the stream again by itself. */
 const STREAM = '/api/review/stream'
 
 /** Whether somebody is there who asks; a page says when it asks by itself. */

@@ -4,10 +4,8 @@ import { countOf } from '../wire/strict-json.ts'
 
 /** Where people reach this gateway. Never taken from a request: whoever writes one chooses its Host. */
 export interface Site {
-  /** Origin without a slash at the end, such as `https://countersign.example`. */
+  /** The origin of our pages, without a slash at the end, such as `https://countersign.example`. */
   readonly url: string
-  /** Every origin whose pages are ours. */
-  readonly origins: ReadonlySet<string>
 }
 
 /** Names under which a listener is reached from the machine itself. */
@@ -16,17 +14,11 @@ const ANY_ADDRESS = ['0.0.0.0', '::', '[::]']
 
 /** `host` and `port` are those of the listener; `publicUrl` is what the operator says, and then nothing else counts. */
 export function siteOf(publicUrl: string | undefined, host: string, port: number): Site {
-  if (publicUrl !== undefined) {
-    const { origin } = new URL(publicUrl)
-    return { url: origin, origins: new Set([origin]) }
-  }
+  if (publicUrl !== undefined) return { url: new URL(publicUrl).origin }
   // the zone of a link-local address (`fe80::1%eth0`) is this machine's own name for a network: no URL has one
   const bare = host.replace(/%.*$/, '')
   const name = bare.includes(':') && !bare.startsWith('[') ? `[${bare}]` : bare
-  const local = isLoopback(name) || ANY_ADDRESS.includes(host)
-  const url = new URL(`http://${ANY_ADDRESS.includes(host) ? LOOPBACK[0] : name}:${port}`).origin
-  const origins = local ? LOOPBACK.map((one) => new URL(`http://${one}:${port}`).origin) : []
-  return { url, origins: new Set([url, ...origins]) }
+  return { url: new URL(`http://${ANY_ADDRESS.includes(host) ? LOOPBACK[0] : name}:${port}`).origin }
 }
 
 /** Is `host`, of a URL or of a listener, this machine itself? */
@@ -46,6 +38,19 @@ export const linkUrl = (site: Site, token: string): string => `${site.url}/conso
 /** The page of the console that shows a thread. */
 export const threadUrl = (site: Site, thread: string): string => `${site.url}/console/#/thread/${thread}`
 
+/**
+ * Where a page is to be opened in place of `localhost`: its name is shared by every server that somebody tries out on
+ * this machine, and their pages are sent the cookies of that name. Undefined when it is there already, or reached by
+ * another name or port.
+ */
+export function rightPlace({ url }: Site, host = ''): string | undefined {
+  const ours = new URL(url)
+  if (!LOOPBACK.includes(ours.hostname)) return undefined
+  const others = LOOPBACK.filter((name) => name !== ours.hostname)
+  const hosts = others.map((name) => new URL(`${ours.protocol}//${name}:${ours.port}`).host)
+  return hosts.includes(host.toLowerCase()) ? url : undefined
+}
+
 const SAFE = ['GET', 'HEAD', 'OPTIONS']
 
 /**
@@ -63,12 +68,12 @@ export function refuseForeign(request: FastifyRequest, site: Site): void {
 
 function mayChange(request: FastifyRequest, site: Site): boolean {
   const { origin, 'sec-fetch-site': from } = request.headers
-  if (countOf(request, 'origin') !== 1 || origin === undefined || !site.origins.has(origin)) return false
+  if (countOf(request, 'origin') !== 1 || origin !== site.url) return false
   return from === undefined || from === 'same-origin'
 }
 
 function mayRead(request: FastifyRequest, site: Site): boolean {
   const { origin, 'sec-fetch-site': from, 'sec-fetch-mode': mode } = request.headers
-  if (origin !== undefined && !site.origins.has(origin)) return false
+  if (origin !== undefined && origin !== site.url) return false
   return from === undefined || from === 'same-origin' || from === 'none' || mode === 'navigate'
 }

@@ -4,6 +4,7 @@ import { extname } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import { PACKAGE_ROOT } from '../../system/package.ts'
+import { rightPlace, type Site } from '../access/same-origin.ts'
 
 /** `npm run build` writes it. */
 export const BUILT_CONSOLE = new URL('dist/console/', PACKAGE_ROOT)
@@ -21,7 +22,7 @@ const HEADERS: Readonly<Record<string, string>> = {
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    "img-src 'self'",
+    "img-src 'self' blob:",
     "connect-src 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",
@@ -57,16 +58,24 @@ interface ConsoleFile {
   readonly brotli: Buffer
 }
 
+interface ConsoleParts {
+  readonly built: URL
+  readonly site: () => Site
+}
+
 /** The reviewer console: files read once, at start. A gateway without a built console decides and reviews all the same. */
-export function consoleRoutes(app: FastifyInstance, built: URL): void {
+export function consoleRoutes(app: FastifyInstance, { built, site }: ConsoleParts): void {
   const files = readBuilt(built)
   app.addHook('onRequest', (_, reply, done) => {
     reply.headers(HEADERS)
     done()
   })
-  app.get('/', (_, reply) => reply.redirect('/console/', 303))
-  app.get('/console', (_, reply) => reply.redirect('/console/', 303))
+  const toConsole = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+    reply.redirect(`${rightPlace(site(), request.headers.host) ?? ''}/console/`, 303)
+  app.get('/', toConsole)
+  app.get('/console', toConsole)
   app.get('/console/', (request, reply) => {
+    if (rightPlace(site(), request.headers.host) !== undefined) return toConsole(request, reply)
     const page = files.get(PAGE)
     return page === undefined
       ? reply.code(503).type('text/plain; charset=utf-8').send(NOT_BUILT)

@@ -1,7 +1,7 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
-import type { Me, SignIn, SignInOptions, SignOutQuery } from '../../contract/session.ts'
+import type { SignIn, SignInOptions, SignOutQuery, SignedIn } from '../../contract/session.ts'
 import { me } from '../../gateway/review/me.ts'
 import { replacedBy, signInByLink } from '../../gateway/auth/sign-in.ts'
 import { signOut, signOutEverywhere } from '../../gateway/auth/sign-out.ts'
@@ -29,10 +29,10 @@ export function sessionRoutes(app: FastifyInstance, http: HttpDeps): void {
     }),
   }))
 
-  app.post('/session', byStranger(http), async (request, reply): Promise<Me> => {
-    const { link } = http.schemas.check<SignIn>('SignIn', request.body)
+  app.post('/session', byStranger(http), async (request, reply): Promise<SignedIn> => {
+    const proof = http.schemas.check<SignIn>('SignIn', request.body)
     const replaced = replacedBy(cookieOf(request, SESSION_COOKIE))
-    const { credential, caller } = await signInByLink(gatewayFor(request, http), link, replaced).catch(
+    const { credential, page, caller } = await signInByLink(gatewayFor(request, http), proof, replaced).catch(
       (error: unknown) => {
         // A link that is one always works: nobody can keep others out by trying.
         if (isRefused(error)) {
@@ -42,8 +42,9 @@ export function sessionRoutes(app: FastifyInstance, http: HttpDeps): void {
         throw error
       },
     )
-    keepSession(reply, credential)
-    return me(gatewayFor(request, http), caller)
+    // it ends with the browser, and on our side by its limits
+    setCookie(reply, SESSION_COOKIE, credential, { sameSite: 'Strict' })
+    return { me: me(gatewayFor(request, http), caller), page_secret: page }
   })
 
   const known = async (request: FastifyRequest): Promise<void> => {
@@ -71,11 +72,6 @@ function byStranger({ gate, site }: HttpDeps): RouteShorthandOptions {
       if (!reply.raw.destroyed) gate.enter(request.raw, reply.raw, done)
     },
   }
-}
-
-/** The cookie of a new session. It ends with the browser, and on our side by its limits. */
-export function keepSession(reply: FastifyReply, credential: string): void {
-  setCookie(reply, SESSION_COOKIE, credential, { sameSite: 'Strict' })
 }
 
 /** What is counted apart. Who knows our addresses can use up all of `discovery` and `stranger`, and keeps nobody out by it. */

@@ -3,12 +3,12 @@ import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { SignInError, type SignInProblem } from '../../contract/sign-in-problems.ts'
 import { beginFlow, resumeFlow, type SealedFlow } from '../../gateway/auth/identity-provider.ts'
-import { replacedBy } from '../../gateway/auth/sign-in.ts'
 import { signInByProvider, type SingleSignOn } from '../../gateway/auth/sign-in-by-provider.ts'
-import { clearCookie, cookieOf, SESSION_COOKIE, setCookie } from '../access/session-cookie.ts'
+import { clearCookie, cookieOf, setCookie } from '../access/session-cookie.ts'
 import type { HttpDeps } from '../deps.ts'
 import { gatewayFor, lineOf } from '../tracing.ts'
-import { keepSession, limitSignIns } from './session.ts'
+import { limitSignIns } from './session.ts'
+import { CHALLENGE } from '../../domain/session.ts'
 
 const CALLBACK_PATH = '/api/review/oidc/callback'
 const CONSOLE_PATH = '/console/'
@@ -23,8 +23,8 @@ export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
     // Sending somebody to a provider that is known costs nothing: a page that has its visitors call this address uses up nothing.
     if (!provider.isKnown()) limitSignIns(http, 'discovery')
     http.gate.park(reply.raw)
-    const { flow, sealed } = beginFlow(http.gateway, replacedBy(cookieOf(request, SESSION_COOKIE)))
     return orSay(http, reply, 302, async () => {
+      const { flow, sealed } = beginFlow(http.gateway, challengeIn(request))
       const url = await provider.authorize(flow, redirectUri(http))
       setCookie(reply, FLOW_COOKIE, sealed, { sameSite: 'Lax', maxAgeSeconds: LIMITS.LINK_MS / 1000 })
       return url
@@ -38,22 +38,31 @@ export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
     http.gate.park(reply.raw)
     // what an older tab brings, or another page sends here, ends no sign-in that is under way
     if (isOurs) clearCookie(reply, FLOW_COOKIE, 'Lax')
-    return orSay(http, reply, 303, async () => {
-      keepSession(reply, await credentialFor(request, http, sso))
-      return CONSOLE_PATH
-    })
+    // in the fragment, which browsers send to nobody: only the page of our own origin reads it
+    return orSay(
+      http,
+      reply,
+      303,
+      async () => `${CONSOLE_PATH}#/sign-in/${await linkFor(request, http, sso)}`,
+    )
   })
 }
 
-async function credentialFor(
+/** What the page made before it left, so that the answer is for it alone. @throws SignInError `expired` */
+function challengeIn({ query }: FastifyRequest): string {
+  const { challenge } = query as { challenge?: unknown }
+  if (typeof challenge === 'string' && CHALLENGE.test(challenge)) return challenge
+  throw new SignInError('expired', 'the address was not opened by our sign-in page, which adds a challenge')
+}
+
+async function linkFor(
   request: FastifyRequest,
   http: HttpDeps,
   { provider, matching }: SingleSignOn,
 ): Promise<string> {
   const { flow, callback } = answerOf(request, http)
   const identity = await provider.redeem(flow, callback)
-  const { credential } = await signInByProvider(gatewayFor(request, http), identity, matching, flow.replaced)
-  return credential
+  return signInByProvider(gatewayFor(request, http), identity, matching, flow.challenge)
 }
 
 /** What came back from the provider, and the flow that it belongs to. @throws SignInError `expired` */

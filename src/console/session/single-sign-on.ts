@@ -1,0 +1,33 @@
+/** Of the sign-in at the provider that this tab began: its answer is for this tab alone (docs/signing-in.md). */
+const KEY = 'verifier'
+const BYTES = 32
+
+/**
+ * Goes to the provider. False where the browser has no cryptography, as on pages that came over plain http from
+ * elsewhere.
+ */
+export async function beginSingleSignOn(url: string): Promise<boolean> {
+  if (!globalThis.isSecureContext) return false
+  const verifier = base64url(crypto.getRandomValues(new Uint8Array(BYTES)))
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
+  sessionStorage.setItem(KEY, verifier)
+  location.href = `${url}?challenge=${base64url(new Uint8Array(digest))}`
+  return true
+}
+
+/** The verifier of the sign-in that this tab began, once. */
+export function takeVerifier(): string | undefined {
+  try {
+    const verifier = sessionStorage.getItem(KEY) ?? undefined
+    sessionStorage.removeItem(KEY)
+    return verifier
+  } catch {
+    return undefined
+  }
+}
+
+const base64url = (bytes: Uint8Array): string =>
+  btoa(String.fromCharCode(...bytes))
+    .replace(/\+/g, '-')
+    .replace(/\//g, '_')
+    .replace(/=+$/, '')

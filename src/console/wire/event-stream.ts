@@ -1,0 +1,28 @@
+/** One server-sent event, as our gateway writes them. */
+export interface ServerEvent {
+  readonly id: string
+  readonly event: string
+  readonly data: string
+}
+
+/**
+ * The events of an answer. A page reads them itself, because the browser's own reader can send no header
+ * (docs/signing-in.md). Comments, which keep the connection open, are none.
+ */
+export async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  for (let rest = ''; ;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) if (!block.startsWith(':')) yield eventOf(block)
+  }
+}
+
+function eventOf(block: string): ServerEvent {
+  const fields = new Map(block.split('\n').map((line) => line.split(/: (.*)/s) as [string, string]))
+  const of = (name: string): string => fields.get(name) ?? ''
+  return { id: of('id'), event: of('event'), data: of('data') }
+}
