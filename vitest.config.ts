@@ -3,8 +3,25 @@ import { defineConfig } from 'vitest/config'
 import { OverdueReporter } from './test/overdue/overdue.ts'
 import { PlainSummary } from './test/reporter.ts'
 
-/** Everything that speaks to a whole gateway runs on each store. */
+/** What commits, reads commits or waits for them runs on each store. */
 const ON_EACH_STORE = ['test/http/**/*.test.ts', 'test/gateway/**/*.test.ts', 'test/sdk/call-id.test.ts']
+/** What is decided before a store is asked: one store is enough. */
+const ON_ONE_STORE = [
+  'auth',
+  'canary',
+  'console',
+  'gate',
+  'hostile-*',
+  'load-limit',
+  'oidc',
+  'pipelining',
+  'rates',
+  'site',
+  'slow',
+  'tracing',
+  'traffic',
+  'waits',
+].map((name) => `test/http/${name}.test.ts`)
 
 /** No test may count on time, so files may run beside each other. Three on two cores, because many wait; browsers and clusters take their memory. */
 const WORKERS = Math.min(4, Math.max(3, availableParallelism()))
@@ -32,6 +49,7 @@ export default defineConfig({
         test: {
           name: 'redis',
           include: ON_EACH_STORE,
+          exclude: ON_ONE_STORE,
           env: { COUNTERSIGN_TEST_STORE: 'redis' },
           setupFiles: ['test/end-store.ts'],
         },

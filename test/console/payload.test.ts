@@ -4,6 +4,7 @@ import { fold } from '../../src/console/payload/fold.ts'
 import { canonicalText, treeOf } from '../../src/console/payload/tree.ts'
 import type { JsonValue } from '../../src/contract/json.ts'
 import { canonicalJson } from '../../src/domain/canonical-json.ts'
+import { runs } from '../runs.ts'
 
 describe('treeOf', () => {
   it('has members in canonical order, JSON Pointers, and marks what is masked', () => {
@@ -24,7 +25,7 @@ describe('treeOf', () => {
       fc.property(json, (value) => {
         expect(canonicalText(treeOf(value as JsonValue, []))).toBe(canonicalJson(value as JsonValue))
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
     expect(canonicalText(treeOf({ b: -0, a: 1e21, __proto__: null }, []))).toBe('{"a":1e+21,"b":0}')
   })

@@ -5,6 +5,7 @@ import type { JsonValue } from '../../src/contract/json.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { canonicalJson, digestOf } from '../../src/domain/digest.ts'
 import { parseRequest, parseStrictJson } from '../../src/contract/strict-json.ts'
+import { runs } from '../runs.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -62,7 +63,7 @@ function mutate(text: string, changes: readonly { at: number; length: number; pi
 }
 
 describe('the strict JSON scan', () => {
-  it('accepts only what JSON.parse accepts with an equal value, over 60,000 mutated documents', () => {
+  it('accepts only what JSON.parse accepts with an equal value, over mutated documents', () => {
     let taken = 0
     fc.assert(
       fc.property(
@@ -81,9 +82,9 @@ describe('the strict JSON scan', () => {
           expect(JSON.parse(canonicalJson(plain))).toEqual(again)
         },
       ),
-      { numRuns: 60_000 },
+      { numRuns: runs(60_000) },
     )
-    expect(taken, 'the generator also makes what is accepted').toBeGreaterThan(10_000)
+    expect(taken, 'the generator also makes what is accepted').toBeGreaterThan(runs(10_000))
   })
 
   it('accepts what JSON.stringify writes, but for what the rules name', () => {
@@ -111,7 +112,7 @@ describe('the strict JSON scan', () => {
       fc.property(value, (one) => {
         expect(strict(JSON.stringify(one))?.value).toEqual(JSON.parse(JSON.stringify(one)))
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 
@@ -142,7 +143,7 @@ describe('the strict JSON scan', () => {
         const kept = value.toPrecision(places).replace(/e.*$/, '').replace(/\D/g, '').replace(/^0+/, '')
         expect([literal, kept.replace(/0+$/, '')]).toEqual([literal, significand])
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(20_000) },
     )
   })
 

@@ -7,6 +7,7 @@ import {
   parseCredential,
 } from '../../src/domain/credential.ts'
 import { sha256 } from '../../src/domain/digest.ts'
+import { runs } from '../runs.ts'
 
 const KINDS: readonly CredentialKind[] = ['agent', 'reviewer', 'session', 'link', 'approval']
 const secret = fc.uint8Array({ minLength: 32, maxLength: 32 })
@@ -54,7 +55,7 @@ describe('credentials', () => {
           expect(parseCredential(kind, `${text}\n`)).toBeUndefined()
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 

@@ -11,8 +11,9 @@ import {
 } from '../../src/domain/decision.ts'
 import { quorum } from '../../src/domain/quorum.ts'
 import { elapsed, people, requirement } from './arbitraries.ts'
+import { runs } from '../runs.ts'
 
-const RUNS = { numRuns: 5_000 }
+const RUNS = { numRuns: runs(5_000) }
 
 describe('joining review requirements', () => {
   it('is commutative to the byte', () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../src/contract/json.ts'
 import { canonicalJson, digestOf, leafHash, sha256 } from '../../src/domain/digest.ts'
+import { runs } from '../runs.ts'
 
 const shuffled = (value: JsonValue): JsonValue => {
   if (Array.isArray(value)) return value.map(shuffled)
@@ -18,7 +19,7 @@ describe('digests', () => {
         expect(digestOf(shuffled(one))).toBe(digestOf(one))
         expect(digestOf(JSON.parse(canonicalJson(one)) as JsonValue)).toBe(digestOf(one))
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 

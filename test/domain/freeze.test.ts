@@ -11,6 +11,7 @@ import {
   withFreeze,
   withoutFreeze,
 } from '../../src/domain/freeze.ts'
+import { runs } from '../runs.ts'
 
 /** The laws of freezing (design.md section 6): a freeze stops what is new until it is lifted, and what is old for ever. */
 
@@ -74,7 +75,7 @@ describe('freezes', () => {
           expect(frozenNow(freezes)).toHaveLength(frozen.size)
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 

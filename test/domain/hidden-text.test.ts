@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { deceptiveWords, inspectText, spelled } from '../../src/domain/hidden-text.ts'
 import { growth, LINEAR } from '../growth.ts'
+import { runs } from '../runs.ts'
 
 interface Hostile {
   readonly entries: readonly { id: string; class: string; text: string; why: string }[]
@@ -406,7 +407,7 @@ describe('inspectText', () => {
         const shown = segments.filter(({ hidden }) => hidden === undefined).map((segment) => segment.text)
         expect(shown.join('')).not.toMatch(/\p{Bidi_Control}|(?![\n\t])\p{Cc}|\p{Cs}/u)
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     )
   })
 

@@ -9,6 +9,7 @@ import {
   timeOrderedId,
 } from '../../src/domain/id.ts'
 import { PERSON_NAME, TENANT_NAME as DIRECTORY_TENANT } from '../../src/policy/yaml/shape.ts'
+import { runs } from '../runs.ts'
 
 const time = fc.integer({ min: 0, max: 2 ** 48 - 1 })
 const random = fc.uint8Array({ minLength: 10, maxLength: 10 })
@@ -21,7 +22,7 @@ describe('ids', () => {
         const expected = Math.sign(t - u) || Buffer.compare(r, s)
         expect(compare(timeOrderedId(t, r), timeOrderedId(u, s))).toBe(expected)
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 

@@ -8,6 +8,7 @@ import {
   type LimitWindow,
   spanOf,
 } from '../../src/domain/limit-window.ts'
+import { runs } from '../runs.ts'
 
 const START = 1_700_000_000_000
 const LENGTHS = [1, 23, 24, 25, 1_000, 3_600_000, 86_400_000] as const
@@ -50,7 +51,7 @@ describe('the window of a limit', () => {
         const last = Math.max(0, ...charges.map(({ at }) => at))
         expect(amountIn(window, windowMs, last + windowMs + Math.ceil(windowMs / 24))).toBe(0)
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     )
   })
 
@@ -68,7 +69,7 @@ describe('the window of a limit', () => {
         }
         expect(amountIn(window, asked, now)).toBeGreaterThanOrEqual(sumSince(charges, now - asked))
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     )
   })
 

@@ -5,6 +5,7 @@ import { inspectText } from '../../src/domain/hidden-text.ts'
 import { isComparable, longMarkRuns, MOST_MARKS, normalForm, toNfc } from '../../src/domain/normal-form.ts'
 import { growth, LINEAR } from '../growth.ts'
 import '../seed.ts'
+import { runs } from '../runs.ts'
 
 const FORMS = ['NFC', 'NFKC'] as const
 /** Classes 240 and 1: everything that has a class at all changes places with one of them. */
@@ -105,7 +106,7 @@ it('a text in which no run is longer is normalised as the language does it', () 
           .join(''),
       ).toBe(one)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 

@@ -23,6 +23,7 @@ import {
   webp,
   webpImage,
 } from './picture-bytes.ts'
+import { runs } from '../runs.ts'
 
 const BOUNDS = { bytes: 512 * 1024, pixels: 4_096 }
 const check = (text: string) => checkPicture(text, BOUNDS)
@@ -404,7 +405,7 @@ describe('an image that an agent attaches', () => {
           expect(typeof checked.shown).toBe('boolean')
         },
       ),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 })

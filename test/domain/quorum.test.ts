@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest'
 import type { ReviewRequirement } from '../../src/domain/decision.ts'
 import { eligible, escalatedGroups, type Person, quorum } from '../../src/domain/quorum.ts'
 import { elapsed, people, requirement } from './arbitraries.ts'
+import { runs } from '../runs.ts'
 
-const RUNS = { numRuns: 3_000 }
+const RUNS = { numRuns: runs(3_000) }
 
 /** May the person sit there now, said once more and in other words. */
 function may(seat: ReviewRequirement['seats'][number], person: Person, time: number): boolean {

@@ -19,6 +19,7 @@ import {
   type Vote,
 } from '../../src/domain/thread.ts'
 import { requirement } from './arbitraries.ts'
+import { runs } from '../runs.ts'
 
 const STATUSES: readonly ThreadStatus[] = ['pending_review', 'changes_requested', 'approved', 'rejected']
 const TRIGGERS: readonly ThreadTrigger[] = [
@@ -204,7 +205,7 @@ describe('time', () => {
         expect(happens(next)).toBe(true)
         expect(happens(next - 1)).toBe(false)
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 

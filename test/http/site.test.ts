@@ -10,6 +10,7 @@ import {
   type Site,
   siteOf,
 } from '../../src/http/access/same-origin.ts'
+import { runs } from '../runs.ts'
 
 const SITE: Site = siteOf('https://countersign.example', '127.0.0.1', 8787)
 
@@ -157,7 +158,7 @@ describe('what changes something', () => {
         const right = from === OURS && (site === undefined || site === 'same-origin')
         expect(isRefused(method, given)).toBe(!right)
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { mayBeNamed, mayConnect, parseAllowed } from '../../src/outbound/address.ts'
 import { checkUrl } from '../../src/outbound/url.ts'
+import { runs } from '../runs.ts'
 
 interface Urls {
   readonly entries: readonly { id: string; stage: string; url: string; why: string }[]
@@ -244,7 +245,7 @@ describe('an address', () => {
             expect([text, accepted(`https://${text}/`)]).toEqual([text, false])
         },
       ),
-      { numRuns: 10_000 },
+      { numRuns: runs(10_000) },
     )
   })
 
@@ -327,7 +328,7 @@ describe('an address', () => {
           .join(':')}:${tail.join('.')}`
         expect([dotted, mayConnect(dotted, 443, [])]).toEqual([dotted, publicSix(parts)])
       }),
-      { numRuns: 10_000 },
+      { numRuns: runs(10_000) },
     )
   })
 })

@@ -16,14 +16,15 @@ import {
   type Test,
 } from './random.ts'
 import { bundle, call, snapshotOf } from './support.ts'
+import { runs } from '../runs.ts'
 
 /**
  * The laws of policy-language.md section 4 over random rules and calls, and equality with a reference evaluator that is
  * written here, from the specification, and shares no code with the product.
  */
-const BUNDLES = 1_000
+const BUNDLES = runs(1_000)
 const CALLS_PER_BUNDLE = 20
-const CASES = 20_000
+const CASES = 20 * BUNDLES
 
 // ---- the reference evaluator: 1 true, 0 unknown, -1 false; and is min, or is max, not is minus ----
 

@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
 import { canonicalJson } from '../../src/domain/digest.ts'
 import { maskPayload } from '../../src/policy/evaluate/mask.ts'
 import { growth, LINEAR } from '../growth.ts'
+import { runs } from '../runs.ts'
 
 const tag = (value: JsonValue): string => `<${canonicalJson(value)}>`
 const mask = (payload: JsonObject, sensitive?: readonly string[]) => maskPayload(payload, sensitive, tag)
@@ -72,7 +73,7 @@ describe('masking', () => {
         const restored = masked.reduce<JsonValue>((whole, pointer) => restore(whole, pointer), shown)
         expect(canonicalJson(restored)).toBe(before)
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     )
   })
 })

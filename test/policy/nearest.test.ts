@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { editDistance, nearest } from '../../src/policy/language/nearest.ts'
 import { cpuMs } from '../growth.ts'
+import { runs } from '../runs.ts'
 
 /** The whole table, as the textbook has it. */
 function distance(a: string, b: string): number {
@@ -27,7 +28,7 @@ describe('what a writer meant', () => {
       fc.property(words, words, (a, b) => {
         expect(editDistance(a, b)).toBe(distance(a, b))
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 
@@ -39,7 +40,7 @@ describe('what a writer meant', () => {
         const least = Math.min(...all)
         expect(nearest(word, candidates)).toBe(least <= limit ? candidates[all.indexOf(least)] : undefined)
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 

@@ -5,6 +5,7 @@ import { MISSING, UNREADABLE, walk, type Reading } from '../../src/policy/langua
 import { createPayloadChecks } from '../../src/policy/schema/payload.ts'
 import { schemaValues } from '../../src/policy/schema/values.ts'
 import { fitsLength, inRange, type Values } from '../../src/policy/language/possible.ts'
+import { runs } from '../runs.ts'
 
 /** What the type check and the analysis rest on: whatever a valid payload holds is among the values of its path. */
 const number = fc.integer({ min: -2, max: 4 })
@@ -122,8 +123,8 @@ describe('the values of a path', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
-    expect(valid).toBeGreaterThan(200)
+    expect(valid).toBeGreaterThan(runs(200))
   })
 })

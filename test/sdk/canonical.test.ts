@@ -5,6 +5,7 @@ import type { JsonValue } from '../../src/contract/json.ts'
 import { canonicalJson as serverJson, digestOf, leafHash } from '../../src/domain/digest.ts'
 import { actionHash, canonicalJson, frozenCopy, sha256 } from '../../src/sdk/canonical.ts'
 import type { Json } from '../../src/sdk/types.ts'
+import { runs } from '../runs.ts'
 
 /** Keys and strings with everything that sorting and quoting can get wrong. */
 const text = fc.oneof(
@@ -48,7 +49,7 @@ describe('the canonical form (RFC 8785)', () => {
         expect(canonicalJson(value)).toBe(wanted)
         expect(serverJson(value as JsonValue)).toBe(wanted)
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 

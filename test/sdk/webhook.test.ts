@@ -6,6 +6,7 @@ import { verifyWebhook, WebhookRefused } from '../../src/sdk/index.ts'
 import { composeSecret, sign } from '../../src/webhooks/signature.ts'
 import { ensureProgram } from '../debian.ts'
 import { execFileSync } from '../sync-child.ts'
+import { runs } from '../runs.ts'
 
 const secret = composeSecret(randomBytes(32))
 const now = 1_790_000_000
@@ -104,7 +105,7 @@ describe('verifyWebhook', () => {
         const changed = target === 'body' ? headers : { ...headers, [target]: bytes.toString('latin1') }
         await refused(verifyWebhook(secret, changed, target === 'body' ? bytes : body, { now }))
       }),
-      { numRuns: 10_000 },
+      { numRuns: runs(10_000) },
     )
   })
 })

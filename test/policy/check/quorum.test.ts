@@ -4,6 +4,7 @@ import { quorum } from '../../../src/domain/quorum.ts'
 import { fillable } from '../../../src/policy/check/quorum.ts'
 import type { AgentEntry, ReviewerEntry, Tenant } from '../../../src/policy/evaluate/snapshot.ts'
 import { people, requirement } from '../../domain/arbitraries.ts'
+import { runs } from '../../runs.ts'
 
 /** What seats can be filled for an agent is found without looking at everybody: the answer is that of everybody. */
 
@@ -41,7 +42,7 @@ describe('the seats that can be filled for an agent', () => {
         }
         expect(canBeFilled(undefined)).toBe(quorum(required, all, Infinity).met)
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     )
   })
 

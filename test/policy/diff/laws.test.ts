@@ -8,8 +8,9 @@ import type { Call, Outcome } from '../../../src/policy/evaluate/snapshot.ts'
 import { filesOf, payloads, policyOf, risks, ruleOf, type Policy } from '../random.ts'
 import { bundle, call } from '../support.ts'
 import { holds } from './cells.ts'
+import { runs } from '../../runs.ts'
 
-const RUNS = 2_000
+const RUNS = runs(2_000)
 const CALLS = 12
 
 async function bundleOf(policy: Policy): Promise<Bundle> {

@@ -6,6 +6,7 @@ import { textsOfLength } from '../../../src/policy/diff/long-texts.ts'
 import { searchTexts } from '../../../src/policy/diff/texts.ts'
 import { compilePattern } from '../../../src/policy/language/patterns.ts'
 import { compileGlob } from '../../../src/policy/language/text.ts'
+import { runs } from '../../runs.ts'
 
 const PATTERNS = [
   '^a+$',
@@ -51,7 +52,7 @@ describe('the examples of texts', () => {
         })
         for (const text of drawn) expect(covers(texts, tests, text)).toBe(true)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -64,7 +65,7 @@ describe('the examples of texts', () => {
         const tests = sources.map(compileGlob)
         for (const text of drawn) expect(covers(texts, tests, text)).toBe(true)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -98,7 +99,7 @@ describe('the examples of texts', () => {
           expect(covers(texts, tests, text)).toBe(true)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

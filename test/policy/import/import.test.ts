@@ -8,6 +8,7 @@ import { importOpenApi } from '../../../src/policy/import/openapi.ts'
 import type { ToolContract } from '../../../src/policy/evaluate/snapshot.ts'
 import { growth, LINEAR } from '../../growth.ts'
 import { bundle, diagnose, snapshotOf } from '../support.ts'
+import { runs } from '../../runs.ts'
 
 const options = { prefix: '' }
 const mcp = (document: unknown, prefix = ''): ImportResult => {
@@ -455,9 +456,9 @@ describe('whatever is imported', () => {
         )
         expect(found.filter(({ severity }) => severity === 'error')).toEqual([])
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
-    expect(files).toBeGreaterThan(500)
+    expect(files).toBeGreaterThan(runs(500))
   })
 
   it('is nowhere stricter: what fits the description fits the contract', async () => {
@@ -517,7 +518,7 @@ describe('whatever is imported', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
     expect(fitting).toBeGreaterThan(300)
     expect(loosened).toBeGreaterThan(50)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { commonStep, isMultiple, nextMultiple } from '../../../src/policy/schema/multiple.ts'
+import { runs } from '../../runs.ts'
 
 /** `multipleOf` of a contract, in decimal. */
 
@@ -29,7 +30,7 @@ describe('multipleOf', () => {
         const beside = Number(`${times * units * 10 + 1}e-${places + 1}`)
         expect(isMultiple(beside, step)).toBe(false)
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { numberPoints } from '../../../src/policy/lint/cells.ts'
 import { ANY_NUMBER, inRange, type Numbers } from '../../../src/policy/language/possible.ts'
+import { runs } from '../../runs.ts'
 
 /** Within two neighbours of the limits every comparison has one answer: each stretch that holds a number at all has a point. */
 
@@ -38,9 +39,9 @@ describe('the points of a range', () => {
           }
         },
       ),
-      { numRuns: 4_000 },
+      { numRuns: runs(4_000) },
     )
-    expect(held).toBeGreaterThan(10_000)
+    expect(held).toBeGreaterThan(runs(10_000))
   })
 
   it.each<[string, Numbers, number[]]>([

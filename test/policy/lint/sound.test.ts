@@ -6,13 +6,14 @@ import { prepareBundle } from '../../../src/policy/bundle/load.ts'
 import type { CompiledSnapshot } from '../../../src/policy/evaluate/compile.ts'
 import type { Diagnostic } from '../../../src/policy/report/diagnostics.ts'
 import { bundle, NOON } from '../support.ts'
+import { runs } from '../../runs.ts'
 
 /**
  * The analysis is sound: what it says of a rule holds for every call. Random bundles, and for each that it says something about, this
  * many random calls whose payloads fit the contract, near the limits of the rules.
  */
 const CALLS = 5_000
-const BUNDLES = process.env['COUNTERSIGN_SOAK'] === undefined ? 400 : 3_000
+const BUNDLES = runs(3_000)
 
 const contract = (tool: string, amount: string): string => `tool: ${tool}
 description: d

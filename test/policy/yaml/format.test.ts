@@ -11,6 +11,7 @@ import { parseSource, toJson } from '../../../src/policy/yaml/parse.ts'
 import { createFindings, createSource } from '../../../src/policy/yaml/source.ts'
 import { languageBundles } from '../random-language.ts'
 import { bundle, CONTRACT, DIRECTORY, ROUTING, type Files } from '../support.ts'
+import { runs } from '../../runs.ts'
 
 const POLICIES = fileURLToPath(new URL('../../../policies', import.meta.url))
 const STARTER: Files = Object.fromEntries(
@@ -161,9 +162,9 @@ describe('formatting', () => {
         expect(firstKeys(done)).toEqual(firstKeys(done).toSorted((a, b) => TOP.indexOf(a) - TOP.indexOf(b)))
         if (done !== mixed) changed++
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
-    expect(changed).toBeGreaterThan(200)
+    expect(changed).toBeGreaterThan(runs(200))
   })
 
   it('changes no meaning of the starter policies, and nothing a second time', async () => {

@@ -7,6 +7,7 @@ import { parsePlain } from '../../../src/policy/yaml/plain.ts'
 import { parseWithLibrary, type Doc } from '../../../src/policy/yaml/parse.ts'
 import { createFindings, createSource } from '../../../src/policy/yaml/source.ts'
 import { CONTRACT, DIRECTORY, ROUTING } from '../support.ts'
+import { runs } from '../../runs.ts'
 
 /** What the library makes of a text: the document with its places, and every finding. */
 function readByLibrary(text: string): { readonly doc: Doc | undefined; readonly found: readonly unknown[] } {
@@ -75,7 +76,7 @@ describe('the plain reader', () => {
         const text = edits.reduce((before, change) => change(before), lines.join('\n'))
         if (keepsTheLaw(text)) read++
       }),
-      { numRuns: 8_000 },
+      { numRuns: runs(8_000) },
     )
     expect(read).toBeGreaterThan(400)
   })
@@ -89,7 +90,7 @@ describe('the plain reader', () => {
       fc.property(fc.array(line, { maxLength: 5 }), (lines) => {
         if (keepsTheLaw(`a: 1\n${lines.join('\n')}`)) read++
       }),
-      { numRuns: 8_000 },
+      { numRuns: runs(8_000) },
     )
     expect(read).toBeGreaterThan(200)
   })

@@ -30,6 +30,7 @@ import type { Model, Operation } from '../../linearizable.ts'
 import type { OpenedStore } from '../conformance.ts'
 import { spawnSync } from '../../sync-child.ts'
 import { stopwatch } from '../../stopwatch.ts'
+import { runs } from '../../runs.ts'
 
 const WRITER = fileURLToPath(new URL('writer.mjs', import.meta.url))
 const INTRUDER = fileURLToPath(new URL('intruder.mjs', import.meta.url))
@@ -72,9 +73,9 @@ storeConformance('embedded', async (): Promise<OpenedStore> => {
 })
 
 describe('the embedded store against the model', () => {
-  it('gives the same answers and holds the same data after 400 random histories of 45 steps', async () => {
+  it('gives the same answers and holds the same data after random histories of 45 steps', async () => {
     const store = await open({ path: newDirectory() })
-    await compareWithModel(store, { runs: 400, steps: 45, inOrder: true })
+    await compareWithModel(store, { runs: runs(400), steps: 45, inOrder: true })
     for (const partition of await store.partitions())
       expect(await store.verifyDensity(partition)).toBe((await store.events(partition, 0, 9_999)).length)
   })

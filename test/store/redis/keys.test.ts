@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeMember, encodeMember, keysOf, readKey } from '../../../src/store/redis/keys.ts'
 import { parseRedirection, parseSlots, slotOf } from '../../../src/store/redis/slots.ts'
+import { runs } from '../../runs.ts'
 
 /** Any code units at all, with those that are hard to order or to spell more often than the rest. */
 const text = fc
@@ -36,7 +37,7 @@ describe('names in Redis', () => {
         expect(decodeMember(member)).toBe(name)
         expect(/^[\0-\x7f]*$/.test(member)).toBe(true)
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 
@@ -46,7 +47,7 @@ describe('names in Redis', () => {
         const bytes = Buffer.compare(Buffer.from(encodeMember(a)), Buffer.from(encodeMember(b)))
         expect(Math.sign(bytes)).toBe(a < b ? -1 : Number(a > b))
       }),
-      { numRuns: 10_000 },
+      { numRuns: runs(10_000) },
     )
   })
 
@@ -70,7 +71,7 @@ describe('names in Redis', () => {
         expect(readKey(keys.index(id))).toEqual({ kind: 'index', partition, name: id })
         expect(readKey(keys.limit(id))).toEqual({ kind: 'limit', partition, name: id })
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 

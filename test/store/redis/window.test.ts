@@ -6,6 +6,7 @@ import { openRedisStore } from '../../../src/store/redis/store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type RedisServer, startRedis } from '../../redis/server.ts'
 import { commitOf } from '../commit-of.ts'
+import { runs } from '../../runs.ts'
 
 /*
  * The ring of a limit is said twice: in src/domain/limit-window.ts and in the commit script. Here both get the same charges and guards at the
@@ -61,7 +62,7 @@ describe('the ring of a limit in the commit script', () => {
           if (held > 0) expect(await fits(limit, length, held - 1)).toBe(false)
         }
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
   })
 })
