@@ -311,7 +311,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
   [
     'design 3',
     'strict JSON',
-    'accepts only what JSON.parse accepts with an equal value, over 60,000 mutated documents',
+    'accepts only what JSON.parse accepts with an equal value, over mutated documents',
     "'%s (%s) is answered %s'",
   ],
   [
