@@ -1,0 +1,72 @@
+"""Countersign for Python agents: a tool runs only when policy allowed the call, or people approved it.
+
+from countersign import Countersign, NotExecuted
+
+gate = Countersign("http://127.0.0.1:8787", os.environ["COUNTERSIGN_AGENT_KEY"])
+
+@gate.tool("ledger.transfer")
+def transfer(to: str, amount_cents: int) -> str: ...
+"""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from ._call import Decided, Held, Options, Permit
+from .aio import AsyncCountersign
+from .client import Countersign
+from .errors import (
+    Aborted,
+    ArgumentsChanged,
+    ChangesRequested,
+    Expired,
+    GatewayRefused,
+    GatewayUnavailable,
+    InvalidPayload,
+    NoProof,
+    NotExecuted,
+    OutcomeUnknown,
+    ProofRefused,
+    Rejected,
+    StillPending,
+    UnexpectedAnswer,
+    UnknownTool,
+    WebhookRefused,
+    Withdrawn,
+)
+from .handle import Handle
+from .tracing import trace_context
+from .webhook import verify_webhook
+
+try:
+    __version__ = version("countersign")
+except PackageNotFoundError:
+    __version__ = "0"
+
+__all__ = [
+    "Aborted",
+    "ArgumentsChanged",
+    "AsyncCountersign",
+    "ChangesRequested",
+    "Countersign",
+    "Decided",
+    "Expired",
+    "GatewayRefused",
+    "GatewayUnavailable",
+    "Handle",
+    "Held",
+    "InvalidPayload",
+    "NoProof",
+    "NotExecuted",
+    "Options",
+    "OutcomeUnknown",
+    "Permit",
+    "ProofRefused",
+    "Rejected",
+    "StillPending",
+    "UnexpectedAnswer",
+    "UnknownTool",
+    "WebhookRefused",
+    "Withdrawn",
+    "__version__",
+    "trace_context",
+    "verify_webhook",
+]

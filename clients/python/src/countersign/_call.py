@@ -1,0 +1,218 @@
+"""One call on its way: what is proposed, how far it got, and what the caller wants to hear of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+
+from ._canonical import action_hash
+from ._json import JsonObject, as_object
+from ._steps import Clock
+from .errors import NotExecuted
+
+if TYPE_CHECKING:
+    from .handle import Handle
+
+CLAIMS = ("workflow_name", "task_label", "subject", "preview", "risk_level", "summary", "images")
+# longer than the gateway repeats an allow (docs/limits.md, IDEMPOTENT_ALLOW_MS)
+_KEPT_SECONDS = 15 * 60.0
+# an allow that waits for its run is not older than one that the gateway would repeat
+_FRESH_SECONDS = 10 * 60.0
+
+
+@dataclass(frozen=True)
+class Held:
+    """What `on_held` hears: people have to decide."""
+
+    tool: str
+    payload: JsonObject
+    thread_id: str
+    message: str
+    console_url: str
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What `on_decision` hears: `status` of the contract, before anything runs."""
+
+    tool: str
+    status: str
+    message: str
+    thread_id: str | None
+
+
+class Options(TypedDict, total=False):
+    """What a call may say beyond its tool and payload.
+
+    call_id: the runtime's id of the call. The same id, task, tool, payload and claims is the same call for 24 hours.
+    max_wait: seconds to wait for people. revise: answers reviewers who ask for changes with another payload.
+    """
+
+    call_id: str
+    task_id: str
+    max_wait: float
+    on_held: Callable[[Held], object]
+    on_decision: Callable[[Decided], object]
+    revise: Callable[[str, JsonObject], object]
+    workflow_name: str
+    task_label: str
+    subject: str
+    preview: str
+    risk_level: Literal["low", "medium", "high", "critical"]
+    summary: list[str]
+    images: list[str]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """One immutable action. comes_again: others may know its id, such as this program before it was started again."""
+
+    task_id: str
+    tool: str
+    payload: JsonObject
+    nonce: str
+    again: int = 0
+    claims: JsonObject = field(default_factory=dict[str, Any])
+    comes_again: bool = False
+
+    @property
+    def action_hash(self) -> str:
+        return action_hash(self.task_id, self.tool, self.payload, self.nonce, self.again)
+
+    def another(self, again: int) -> Proposal:
+        return replace(self, again=again)
+
+
+def proposal_of(task_id: str, tool: str, payload: object, options: Options) -> Proposal:
+    """:raises TypeError: for an option that is none. :raises InvalidPayload: for what JSON cannot hold"""
+    unknown = set(options) - set(Options.__annotations__)
+    if unknown:
+        raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
+    check_wait(options.get("max_wait", 0.0))
+    given = cast("Mapping[str, object]", options)
+    claims = as_object({name: given[name] for name in CLAIMS if given.get(name) is not None}, "the claims")
+    call_id = options.get("call_id")
+    return Proposal(
+        task_id=options.get("task_id", task_id),
+        tool=tool,
+        payload=as_object(payload),
+        nonce=call_id or str(uuid.uuid4()),
+        claims=claims,
+        comes_again=bool(call_id),
+    )
+
+
+def check_wait(seconds: float) -> None:
+    # so, and not the other way round: a wait that is no number is none
+    if not seconds >= 0:
+        raise ValueError("max_wait must be a number of seconds, 0 or more")
+
+
+def proposal_from(handle: Handle, payload: JsonObject) -> Proposal:
+    return Proposal(
+        task_id=handle["task_id"],
+        tool=handle["tool_name"],
+        payload=payload,
+        nonce=handle["nonce"],
+        again=handle.get("again", 0),
+        comes_again=True,
+    )
+
+
+@dataclass(frozen=True)
+class Permit:
+    """The call may run now, once: its proof is redeemed. payload: what was approved."""
+
+    tool: str
+    task_id: str
+    payload: JsonObject
+    thread_id: str | None
+
+
+@dataclass
+class Progress:
+    """How far a call got, for the moment in which its caller gives up."""
+
+    proposal: Proposal
+    phase: Literal["preparing", "proposing", "proposed", "redeeming", "permitted", "ended"] = "preparing"
+    thread_id: str | None = None
+    token: str | None = None
+
+
+class Allows:
+    """Which allows of this process were used, or wait for their run.
+
+    An allow has no proof that is spent, and the gateway repeats it for some minutes under the same id.
+    A caller that names each of its calls alike would run many and have one counted.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+        self._uses: dict[str, tuple[int, float]] = {}
+        self._fresh: dict[str, float] = {}
+
+    def used(self, first: str) -> int:
+        with self._lock:
+            for old in [key for key, (_, at) in self._uses.items() if self._now() - at > _KEPT_SECONDS]:
+                del self._uses[old]
+            uses, _ = self._uses.get(first, (0, 0.0))
+            if uses:
+                self._uses[first] = (uses, self._now())
+            return uses
+
+    def use(self, first: str, before: int) -> bool:
+        """Takes the allow after `before`; False when another thread took it in the meantime."""
+        with self._lock:
+            if self._uses.get(first, (0, 0.0))[0] != before:
+                return False
+            self._uses[first] = (before + 1, self._now())
+            return True
+
+    def keep(self, action: str) -> None:
+        """Allowed for a handle whose run comes later in this process."""
+        with self._lock:
+            self._fresh = {one: at for one, at in self._fresh.items() if self._is_fresh(at)}
+            self._fresh[action] = self._now()
+
+    def take(self, action: str) -> bool:
+        with self._lock:
+            at = self._fresh.pop(action, None)
+            return at is not None and self._is_fresh(at)
+
+    def _is_fresh(self, at: float) -> bool:
+        return self._now() - at <= _FRESH_SECONDS
+
+    def forget_fresh(self) -> None:
+        """In the child of a fork: the parent may use them."""
+        self._fresh = {}
+        self._lock = threading.Lock()
+
+
+@dataclass
+class Core:
+    """What all calls of one gate share. No I/O."""
+
+    base: str
+    task_id: str
+    max_wait: float
+    unsigned_approvals: bool
+    console: str
+    on_held: Callable[[Held], object] | None = None
+    on_decision: Callable[[Decided], object] | None = None
+    clock: Clock = field(default_factory=Clock)
+    allows: Allows = field(default_factory=Allows)
+    contracts: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+
+    def page_of(self, thread_id: str | None) -> str | None:
+        return None if thread_id is None else f"{self.console}/console/#/thread/{thread_id}"
+
+    def with_place(self, error: NotExecuted, thread_id: str | None) -> NotExecuted:
+        """The same error, knowing which review it is about."""
+        error.thread_id = error.thread_id or thread_id
+        error.console_url = error.console_url or self.page_of(error.thread_id)
+        return error

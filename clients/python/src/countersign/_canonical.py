@@ -1,0 +1,65 @@
+"""RFC 8785: one text for equal values, and the hash over the whole action that approvals are bound to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from ._json import Json, JsonObject
+
+
+def canonical(value: Json) -> str:
+    """Members sorted by UTF-16 code units; numbers and texts as ECMAScript prints them. For what `as_json` returns."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, (int, float)):
+        return str(value) if isinstance(value, int) else _number(value)
+    if isinstance(value, list):
+        return f"[{','.join(canonical(item) for item in value)}]"
+    members = sorted(value.items(), key=lambda member: member[0].encode("utf-16-be"))
+    return f"{{{','.join(f'{canonical(key)}:{canonical(member)}' for key, member in members)}}}"
+
+
+def _number(value: float) -> str:
+    """ECMAScript, Number::toString. Both languages print the shortest digits that read as the same double."""
+    if value == 0:
+        return "0"
+    sign = "-" if value < 0 else ""
+    digits, point = _digits(abs(value))
+    if len(digits) <= point <= 21:
+        return sign + digits + "0" * (point - len(digits))
+    if 0 < point <= 21:
+        return f"{sign}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{fraction}e{point - 1:+d}"
+
+
+def _digits(value: float) -> tuple[str, int]:
+    """The significant digits, and how many of them stand before the decimal point."""
+    mantissa, _, exponent = repr(value).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    written = whole + fraction
+    digits = written.lstrip("0")
+    point = len(whole) + int(exponent or 0) - (len(written) - len(digits))
+    return digits.rstrip("0"), point
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def action_hash(task_id: str, tool: str, payload: JsonObject, nonce: str, again: int = 0) -> str:
+    """SHA-256 over the whole immutable action, as the JavaScript SDK computes it.
+
+    nonce tells two equal actions apart. again counts the earlier ones with this nonce that were allowed and used.
+    """
+    action: JsonObject = {"v": 1, "task_id": task_id, "tool_name": tool, "payload": payload, "nonce": nonce}
+    if again:
+        action["again"] = again
+    return sha256(canonical(action))

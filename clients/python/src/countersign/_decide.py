@@ -1,0 +1,208 @@
+"""The second half of a call: people decide, the proof is redeemed, and only then it may run."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from typing import cast
+
+from ._call import Core, Decided, Held, Options, Permit, Progress
+from ._json import JsonObject, as_object
+from ._propose import check_echo, checked
+from ._steps import Invoke, Patience, Pause, Steps, attempt
+from ._wire import reading, recording, redemption
+from .errors import (
+    Aborted,
+    ChangesRequested,
+    Expired,
+    NoProof,
+    NotExecuted,
+    OutcomeUnknown,
+    ProofRefused,
+    Rejected,
+    StillPending,
+    UnexpectedAnswer,
+    Withdrawn,
+)
+
+_POLL_SECONDS = 50
+_LEAST_PAUSE = 1.0
+_NO_PROOF = (
+    "approved, but without a proof: an earlier run of this call, another reader, or an answer that was lost, had it,"
+    " or this agent gets none (signed_approvals: false)"
+)
+
+
+def permitted(core: Core, progress: Progress, decision: JsonObject, options: Options) -> Steps[Permit]:
+    """The permit for a call that was proposed. :raises NotExecuted: in every other case"""
+    if decision.get("status") in ("pending_review", "changes_requested"):
+        decision = yield from _decided_by_people(core, progress, decision, options)
+    yield from _tell_decision(core, progress, decision, options)
+    status = decision.get("status")
+    if status not in ("allow", "approved"):
+        raise refused(decision)
+    check_echo(progress.proposal, decision)
+    if status == "approved":
+        yield from _redeemed(core, progress, decision)
+    progress.phase = "permitted"
+    proposal = progress.proposal
+    return Permit(proposal.tool, proposal.task_id, proposal.payload, progress.thread_id)
+
+
+def _decided_by_people(core: Core, progress: Progress, decision: JsonObject, options: Options) -> Steps[JsonObject]:
+    until = core.clock.now() + options.get("max_wait", core.max_wait)
+    if decision.get("status") == "pending_review":
+        yield from tell_held(core, progress, decision, options)
+    while True:
+        if decision.get("status") == "changes_requested":
+            yield from _revised(core, progress, decision, options)
+        elif decision.get("status") != "pending_review":
+            return decision
+        decision = yield from _waited(core, progress, until)
+
+
+def tell_held(core: Core, progress: Progress, decision: JsonObject, options: Options) -> Steps[None]:
+    hook = options.get("on_held", core.on_held)
+    thread_id = progress.thread_id
+    if hook is None or thread_id is None:
+        return
+    proposal = progress.proposal
+    payload = as_object(proposal.payload)
+    message, page = str(decision.get("message", "")), str(core.page_of(thread_id))
+    held = Held(proposal.tool, payload, thread_id, message, page)
+    try:
+        yield Invoke(hook, (held,))
+    except Exception as error:
+        raise Aborted(f"on_held failed: {error}") from error
+
+
+def _tell_decision(core: Core, progress: Progress, decision: JsonObject, options: Options) -> Steps[None]:
+    hook = options.get("on_decision", core.on_decision)
+    if hook is None:
+        return
+    message = str(decision.get("message", ""))
+    told = Decided(progress.proposal.tool, str(decision.get("status")), message, progress.thread_id)
+    try:
+        yield Invoke(hook, (told,))
+    except Exception as error:
+        raise Aborted(f"on_decision failed: {error}") from error
+
+
+def _waited(core: Core, progress: Progress, until: float) -> Steps[JsonObject]:
+    """One poll. People go on deciding while the gateway is away for a moment, so its patience is that of the call."""
+    left = until - core.clock.now()
+    thread_id = cast("str", progress.thread_id)
+    # whoever may not wait at all asks once
+    seconds = math.ceil(max(0.0, min(_POLL_SECONDS, left)))
+    asked = core.clock.now()
+    patience = Patience(core.clock, tries=None, until=until)
+    decision, _ = yield from attempt(reading(thread_id, seconds), patience)
+    if decision.get("thread_id", thread_id) != thread_id:
+        raise UnexpectedAnswer("the decision is about another thread")
+    # what people were asked about has a proof, or is not approved: an allow would run without one
+    if decision.get("status") == "allow":
+        raise UnexpectedAnswer("allowed, where people were to decide")
+    if decision.get("status") == "pending_review":
+        yield from _paused(core, decision, seconds, asked, until)
+    return decision
+
+
+def _paused(core: Core, decision: JsonObject, seconds: int, asked: float, until: float) -> Steps[None]:
+    """A gateway that does not hold a poll is asked when it likes, and never in a tight loop."""
+    left = until - core.clock.now()
+    if left <= 0:
+        raise StillPending("no reviewer decided in the time that the agent may wait")
+    wish = decision.get("recommended_poll_after_seconds")
+    wished = min(wish, seconds) if isinstance(wish, (int, float)) and wish > 0 else 0
+    early = max(_LEAST_PAUSE, wished) - (core.clock.now() - asked)
+    if early > 0:
+        yield Pause(min(early, left))
+
+
+def _revised(core: Core, progress: Progress, decision: JsonObject, options: Options) -> Steps[None]:
+    revise = options.get("revise")
+    message = str(decision.get("message") or "the reviewers ask for changes")
+    if revise is None:
+        raise ChangesRequested(message)
+    try:
+        payload: object = yield Invoke(revise, (message, as_object(progress.proposal.payload)))
+    except Exception as error:
+        raise ChangesRequested(message) from error
+    if payload is None:
+        raise ChangesRequested(message)
+    yield from revision(core, progress, payload)
+
+
+def revision(core: Core, progress: Progress, payload: object) -> Steps[JsonObject]:
+    """Replaces the action under review in the same thread. The answer says what became of the thread."""
+    old = progress.proposal
+    new = type(old)(old.task_id, old.tool, as_object(payload, "the revised payload"), str(uuid.uuid4()), 0, old.claims)
+    yield from checked(core, new, Patience(core.clock))
+    # policy asks for these again; the preview, the summary and the images were about the old payload
+    kept: JsonObject = {
+        name: old.claims[name] for name in ("workflow_name", "task_label", "risk_level") if name in old.claims
+    }
+    body: JsonObject = {
+        **kept,
+        "revision_id": str(uuid.uuid4()),
+        "tool_name": new.tool,
+        "subject": old.claims.get("subject", new.tool),
+        "request_payload": new.payload,
+        "action_hash": new.action_hash,
+    }
+    event: JsonObject = {
+        "event_type": f"revision.{new.task_id}.{progress.thread_id}",
+        "event_summary": "revised as the reviewers asked",
+        "payload": {"revision": body},
+    }
+    receipt, _ = yield from attempt(recording(new.task_id, event), Patience(core.clock, tries=1))
+    progress.proposal = new
+    return receipt
+
+
+def _redeemed(core: Core, progress: Progress, decision: JsonObject) -> Steps[None]:
+    token = decision.get("approval_token")
+    if token is None and core.unsigned_approvals:
+        return
+    if not isinstance(token, str) or progress.thread_id is None:
+        raise NoProof(_NO_PROOF)
+    progress.token = token
+    progress.phase = "redeeming"
+    try:
+        valid, reason = yield from redeem(progress, Patience(core.clock))
+    except NotExecuted as error:
+        raise OutcomeUnknown(f"the redemption of the proof was not confirmed ({error.reason})") from error
+    if not valid and reason == "used":
+        # only this call holds the token: a request of its own redeemed it, and the answer was lost
+        raise OutcomeUnknown("the proof is spent, and the answer that said so was lost")
+    if not valid:
+        progress.phase = "proposed"
+        raise ProofRefused(f"the proof was refused: {reason}")
+
+
+def redeem(progress: Progress, patience: Patience) -> Steps[tuple[bool, str]]:
+    """Only `valid: true` about this very task, thread and action counts, and without a reason why not."""
+    proposal = progress.proposal
+    proof: JsonObject = {
+        "task_id": proposal.task_id,
+        "signature": progress.token,
+        "request_payload": proposal.payload,
+        "thread_id": progress.thread_id,
+        "action_hash": proposal.action_hash,
+    }
+    result, _ = yield from attempt(redemption(proof), patience)
+    same = all(result.get(name) == proof[name] for name in ("task_id", "thread_id", "action_hash"))
+    valid = result.get("valid") is True and "reason" not in result and same
+    return valid, str(result.get("reason", "invalid"))
+
+
+def refused(decision: JsonObject) -> NotExecuted:
+    status, message = decision.get("status"), decision.get("message")
+    told = message if isinstance(message, str) and message else f"the gateway answered {status}"
+    if status == "changes_requested":
+        return ChangesRequested(told)
+    if status not in ("reject", "rejected"):
+        return UnexpectedAnswer(told)
+    if told.startswith("expired: "):
+        return Expired(told)
+    return Withdrawn(told) if told.startswith("withdrawn") else Rejected(told)

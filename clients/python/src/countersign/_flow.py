@@ -1,0 +1,230 @@
+"""Whole calls: what `guard`, `propose`, `resume` and the others are made of. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from ._call import Core, Options, Permit, Progress, Proposal, proposal_from
+from ._decide import permitted, redeem, refused, revision, tell_held
+from ._json import JsonObject
+from ._propose import check_echo, checked, proposed, submitted
+from ._steps import Clock, Invoke, Patience, Steps, attempt, quietly
+from ._wire import recording, withdrawal
+from .errors import ChangesRequested, NotExecuted, StillPending
+from .handle import Handle, payload_of, sized
+from .tracing import span
+
+T = TypeVar("T")
+
+# of requests on behalf of a caller who has given up
+_LAST_SECONDS = 10.0
+
+
+def guarded(core: Core, proposal: Proposal, run: Callable[[Any], object], options: Options) -> Steps[object]:
+    """Proposes, waits, redeems, runs once, and reports."""
+    progress = Progress(proposal)
+    permit = yield from _governed(core, progress, _decided(core, progress, options))
+    return (yield from executed(core, permit, run))
+
+
+def permit_steps(core: Core, proposal: Proposal, options: Options) -> Steps[Permit]:
+    """The same for a runtime that executes elsewhere."""
+    progress = Progress(proposal)
+    return (yield from _governed(core, progress, _decided(core, progress, options)))
+
+
+def _decided(core: Core, progress: Progress, options: Options) -> Steps[Permit]:
+    patience = Patience(core.clock)
+    with span("countersign.propose", progress.proposal):
+        yield from checked(core, progress.proposal, patience)
+        decision = yield from proposed(core, progress, patience)
+    with span("countersign.decide", progress.proposal, progress.thread_id):
+        return (yield from permitted(core, progress, decision, options))
+
+
+def propose_steps(core: Core, proposal: Proposal, options: Options, keep_payload: bool) -> Steps[Handle]:
+    """:raises NotExecuted: for what policy rejects at once"""
+    progress = Progress(proposal)
+    return (yield from _governed(core, progress, _proposal_only(core, progress, options, keep_payload)))
+
+
+def _proposal_only(core: Core, progress: Progress, options: Options, keep_payload: bool) -> Steps[Handle]:
+    patience = Patience(core.clock)
+    with span("countersign.propose", progress.proposal):
+        yield from checked(core, progress.proposal, patience)
+        decision = yield from proposed(core, progress, patience)
+    status = decision.get("status")
+    if status not in ("allow", "pending_review"):
+        raise refused(decision)
+    check_echo(progress.proposal, decision)
+    if status == "allow":
+        core.allows.keep(progress.proposal.action_hash)
+    else:
+        yield from tell_held(core, progress, decision, options)
+    return handle_of(progress, keep_payload)
+
+
+def handle_of(progress: Progress, keep_payload: bool = True) -> Handle:
+    proposal = progress.proposal
+    handle: dict[str, object] = {
+        "v": 1,
+        "status": "allow" if progress.thread_id is None else "pending_review",
+        "task_id": proposal.task_id,
+        "tool_name": proposal.tool,
+        "nonce": proposal.nonce,
+        "action_hash": proposal.action_hash,
+    }
+    if proposal.again:
+        handle["again"] = proposal.again
+    if progress.thread_id is not None:
+        handle["thread_id"] = progress.thread_id
+    if keep_payload:
+        handle["payload"] = proposal.payload
+    return sized(cast("Handle", handle))
+
+
+def resumed(
+    core: Core, handle: Handle, payload: object, run: Callable[[Any], object], options: Options
+) -> Steps[object]:
+    permit = yield from permit_from(core, handle, payload, options)
+    return (yield from executed(core, permit, run))
+
+
+def permit_from(core: Core, handle: Handle, payload: object, options: Options) -> Steps[Permit]:
+    """The permit of a call that was proposed, here or in another process."""
+    progress = Progress(proposal_from(handle, payload_of(handle, payload)))
+    if handle["status"] == "allow":
+        if core.allows.take(handle["action_hash"]):
+            progress.phase = "permitted"
+            return Permit(handle["tool_name"], handle["task_id"], progress.proposal.payload, None)
+        # another process proposed it, or may have used it: the call is judged again
+        progress.proposal = progress.proposal.another(0)
+        return (yield from _governed(core, progress, _decided(core, progress, options)))
+    progress.thread_id = handle.get("thread_id")
+    progress.phase = "proposed"
+    waiting: JsonObject = {"status": "pending_review", "thread_id": progress.thread_id}
+    silent: Options = {**options, "on_held": lambda _: None}
+    return (yield from _governed(core, progress, permitted(core, progress, waiting, silent)))
+
+
+def revised_handle(core: Core, handle: Handle, old: object, payload: object) -> Steps[Handle]:
+    """The handle of another payload in the same review."""
+    if handle["status"] == "allow":
+        raise ValueError("this call was allowed at once: no review to revise")
+    progress = Progress(proposal_from(handle, payload_of(handle, old)), "ended", handle.get("thread_id"))
+    receipt = yield from _governed(core, progress, revision(core, progress, payload))
+    if receipt.get("status") not in ("pending_review", "approved", None):
+        raise core.with_place(refused({"status": "rejected", **receipt}), progress.thread_id)
+    return handle_of(progress)
+
+
+def withdrawn(core: Core, thread_id: str, reason: str | None, patience: Patience) -> Steps[bool]:
+    """False when the call was redeemed before."""
+    try:
+        yield from attempt(withdrawal(thread_id, reason), patience)
+    except NotExecuted as error:
+        if getattr(error, "problem", "") in _REDEEMED:
+            return False
+        raise
+    return True
+
+
+# 409: nothing is left to withdraw
+_REDEEMED = ("already_redeemed", "not_pending", "redeemed")
+
+
+def executed(core: Core, permit: Permit, run: Callable[[Any], object]) -> Steps[object]:
+    """Runs the call, once, and reports what became of it. What the tool raises passes through."""
+    try:
+        with span("countersign.run", permit, permit.thread_id, current=True):
+            result: object = yield Invoke(run, (permit.payload,))
+    except BaseException as error:
+        if not isinstance(error, GeneratorExit):
+            yield from reported(core, permit, "failed", f"{permit.tool} failed: {type(error).__name__}")
+        if isinstance(error, NotExecuted):
+            # of a guarded call within this one, which ran
+            raise RuntimeError(f"{permit.tool} ran, and failed: {error}") from error
+        raise
+    yield from reported(core, permit, "completed", f"{permit.tool} completed")
+    return result
+
+
+def reported(core: Core, permit: Permit, outcome: str, summary: str, ran: bool = True) -> Steps[None]:
+    """Evidence, not permission: when it fails, the result stands."""
+    payload: JsonObject = {"tool_name": permit.tool, "executed": ran}
+    if permit.thread_id is not None:
+        payload["thread_id"] = permit.thread_id
+    event: JsonObject = {
+        "event_type": f"tool.execution.{outcome}",
+        "event_summary": summary,
+        "payload": payload,
+    }
+    yield from quietly(attempt(recording(permit.task_id, event), _last(core.clock)))
+
+
+def _last(clock: Clock) -> Patience:
+    return Patience(clock, tries=None, until=clock.now() + _LAST_SECONDS, shielded=True)
+
+
+def _governed(core: Core, progress: Progress, steps: Steps[T]) -> Steps[T]:
+    """What goes wrong names its review; a caller who gives up sees nothing run, and the call is taken back."""
+    try:
+        return (yield from steps)
+    except NotExecuted as error:
+        if isinstance(error, (StillPending, ChangesRequested)) and progress.thread_id is not None:
+            error.handle = handle_of(progress)
+        if error.code == "aborted":
+            yield from given_up(core, progress)
+        if error.code == "outcome_unknown":
+            yield from _report_unused(core, progress)
+        raise core.with_place(error, progress.thread_id) from error.__cause__
+    except GeneratorExit:
+        raise
+    except BaseException:
+        yield from given_up(core, progress)
+        raise
+
+
+def given_up(core: Core, progress: Progress) -> Steps[None]:
+    """The caller gave up before the call ran.
+
+    First learn how far the call got; then withdraw it, or report that it did not run.
+    """
+    patience = _last(core.clock)
+    if progress.phase == "proposing":
+        decision = yield from quietly(submitted(progress, patience))
+        if decision is not None and decision[0].get("status") == "allow":
+            progress.phase = "permitted"
+    if progress.phase == "redeeming":
+        answer = yield from quietly(redeem(progress, patience))
+        # only this call holds the token: one that reads `used` was redeemed by the request that was cut off
+        progress.phase = "permitted" if answer is None or answer[0] or answer[1] == "used" else "proposed"
+    if progress.phase == "proposed" and progress.thread_id is not None:
+        taken_back = yield from quietly(withdrawn(core, progress.thread_id, "the caller gave up", patience))
+        if taken_back is False:
+            progress.phase = "permitted"
+    if progress.phase == "permitted":
+        yield from _report_unused(core, progress)
+    progress.phase = "ended"
+
+
+def _report_unused(core: Core, progress: Progress) -> Steps[None]:
+    proposal = progress.proposal
+    permit = Permit(proposal.tool, proposal.task_id, proposal.payload, progress.thread_id)
+    yield from reported(core, permit, "failed", f"{proposal.tool} did not run: the caller gave up", ran=False)
+
+
+def withdrawn_handle(core: Core, handle: Handle, reason: str | None) -> Steps[bool]:
+    """A call that was allowed at once has no review: there only its allow is forgotten."""
+    thread_id = handle.get("thread_id")
+    if thread_id is None:
+        return core.allows.take(handle["action_hash"])
+    return (yield from withdrawn(core, thread_id, reason, Patience(core.clock)))
+
+
+def reported_permit(core: Core, permit: Permit, error: BaseException | None) -> Steps[None]:
+    if error is None:
+        yield from reported(core, permit, "completed", f"{permit.tool} completed")
+    else:
+        yield from reported(core, permit, "failed", f"{permit.tool} failed: {type(error).__name__}")

@@ -1,0 +1,80 @@
+"""The first half of a call: its contract, its proposal, and the answer to it."""
+
+from __future__ import annotations
+
+from ._call import Core, Progress, Proposal
+from ._contract import misfits
+from ._json import JsonObject
+from ._steps import Patience, Steps, attempt
+from ._wire import resolution, submission
+from .errors import GatewayUnavailable, InvalidPayload, UnexpectedAnswer, UnknownTool
+
+# more allows of one id that others may have used is no gateway that tells old answers from new ones
+_MOST_REPLAYED = 1_000
+
+
+def checked(core: Core, proposal: Proposal, patience: Patience) -> Steps[None]:
+    """The payload fits the contract. One that was resolved before may be out of date: it refuses nothing by itself.
+
+    :raises InvalidPayload, UnknownTool:
+    """
+    known = core.contracts.get(proposal.tool)
+    if known is not None and not any(misfits(proposal.payload, known)):
+        return
+    schema = yield from _contract(core, proposal.tool, patience)
+    found = list(misfits(proposal.payload, schema))
+    if found:
+        places = "; ".join(f"{place or 'the payload'} {message}" for place, message in found)
+        raise InvalidPayload(
+            f"the payload does not fit the contract of {proposal.tool}: {places}", places=[place for place, _ in found]
+        )
+
+
+def _contract(core: Core, tool: str, patience: Patience) -> Steps[JsonObject]:
+    members, _ = yield from attempt(resolution(tool), patience)
+    tools = members.get("tools")
+    for one in tools if isinstance(tools, list) else []:
+        if isinstance(one, dict) and one.get("name") == tool and isinstance(one.get("input_schema"), dict):
+            schema = one["input_schema"]
+            assert isinstance(schema, dict)
+            core.contracts[tool] = schema
+            return schema
+    raise UnknownTool(f"the gateway does not let this agent use {tool}")
+
+
+def proposed(core: Core, progress: Progress, patience: Patience) -> Steps[JsonObject]:
+    """The decision about the proposal, which becomes the one of `progress`.
+
+    An allow is for one run. Whoever comes again under the same id is judged again, by the limits of then.
+    Whether a first answer was lost, or used by another process, is unknown: it rather counts twice than runs twice.
+    """
+    first = progress.proposal
+    for _ in range(_MOST_REPLAYED + 1):
+        again = core.allows.used(first.action_hash) if first.comes_again else 0
+        progress.proposal = first.another(again)
+        decision, replayed = yield from submitted(progress, patience)
+        if decision.get("status") != "allow":
+            return decision
+        fresh = not first.comes_again or core.allows.use(first.action_hash, again)
+        if fresh and not (replayed and first.comes_again):
+            return decision
+    raise GatewayUnavailable("allowed, but every answer is said to have been given before")
+
+
+def submitted(progress: Progress, patience: Patience) -> Steps[tuple[JsonObject, bool]]:
+    proposal = progress.proposal
+    progress.phase = "proposing"
+    body: JsonObject = {**proposal.claims, "tool_name": proposal.tool, "payload": proposal.payload}
+    decision, answer = yield from attempt(submission(proposal.task_id, body, proposal.action_hash), patience)
+    thread_id = decision.get("thread_id")
+    if decision.get("status") == "pending_review" and not isinstance(thread_id, str):
+        raise UnexpectedAnswer("a pending decision without a thread")
+    progress.thread_id = thread_id if isinstance(thread_id, str) else None
+    progress.phase = "proposed"
+    return decision, answer.replayed
+
+
+def check_echo(proposal: Proposal, decision: JsonObject) -> None:
+    """The gateway must be talking about this action and no other."""
+    if decision.get("action_hash") != proposal.action_hash or decision.get("task_id") != proposal.task_id:
+        raise UnexpectedAnswer("the decision is about another action")

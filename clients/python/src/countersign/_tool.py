@@ -1,0 +1,38 @@
+"""The arguments of a function by name: the payload of the call, and back."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ._json import JsonObject
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class Signature:
+    """:raises TypeError: for a function with arguments that have no name, which no payload could hold"""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._signature = inspect.signature(function)
+        for parameter in self._signature.parameters.values():
+            if parameter.kind in _NAMED or parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                continue
+            raise TypeError(f"{function.__qualname__}: the argument `{parameter.name}` has no name in a payload")
+
+    def payload(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """Defaults included: reviewers see all that the function gets."""
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        payload: dict[str, object] = {}
+        for name, value in bound.arguments.items():
+            if self._signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+                payload.update(value)
+            else:
+                payload[name] = value
+        return payload
+
+    def call(self, approved: JsonObject) -> Any:
+        return self._function(**approved)

@@ -1,0 +1,165 @@
+"""Requests to the agent API and how their answers are read. No I/O."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, NoReturn, cast
+from urllib.parse import quote, urlencode, urlsplit
+
+from ._canonical import canonical
+from ._json import Json, JsonObject
+from .errors import GatewayRefused, GatewayUnavailable, InvalidPayload, NotExecuted, UnexpectedAnswer
+
+# far more than the contracts of all tools
+LARGEST_ANSWER = 32 * 1024 * 1024
+LONGEST_WAIT_SECONDS = 55
+# 502 and 504 are what a proxy answers while an instance comes or goes
+_RETRIED = (429, 502, 503, 504)
+# what the call itself has to change: it fits no contract, holds what the gateway's JSON does not, or is too large
+_OF_THE_CALL = ("invalid_policy_input", "invalid_json", "body_too_large")
+# keys and tokens, which a proxy that explains a refusal may repeat: messages go to logs, and to models
+_SECRET = re.compile(r"\bcs[krt]_[\w-]{40,}")
+
+
+@dataclass(frozen=True)
+class Request:
+    """wait: how long the gateway may hold it, in seconds. expected: the one status that is an answer."""
+
+    method: str
+    path: str
+    body: JsonObject | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    wait: int = 0
+    expected: int = 200
+
+    @property
+    def content(self) -> bytes | None:
+        return None if self.body is None else canonical(self.body).encode()
+
+
+class Answer(NamedTuple):
+    """headers: names in lower case. text: at most LARGEST_ANSWER bytes."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: bytes
+
+    @property
+    def replayed(self) -> bool:
+        """The gateway gave this answer before."""
+        return "idempotent-replayed" in self.headers
+
+    @property
+    def retryable(self) -> bool:
+        return self.status in _RETRIED
+
+    @property
+    def retry_after(self) -> float | None:
+        asked = self.headers.get("retry-after", "")
+        return float(asked) if re.fullmatch("[0-9]{1,9}", asked) else None
+
+
+class Unreachable(Exception):
+    """No whole answer came in time. The gateway may have acted all the same."""
+
+
+def base_of(url: str) -> str:
+    """:raises ValueError: for what is no address of a gateway. Credentials would be in every message about it."""
+    parts = urlsplit(url.strip())
+    strange = parts.username or parts.password or parts.query or parts.fragment
+    if parts.scheme not in ("http", "https") or not parts.hostname or strange or parts.port == 0:
+        raise ValueError("url must be the http or https address of a gateway, without credentials or query")
+    return url.strip().rstrip("/")
+
+
+def key_of(key: str) -> str:
+    """:raises ValueError: for what fits in no header"""
+    trimmed = key.strip()
+    if not re.fullmatch("[!-~]+", trimmed):
+        raise ValueError("key must be the key of an agent (csk_...), in visible ASCII characters")
+    return trimmed
+
+
+def submission(task_id: str, body: JsonObject, action_hash: str) -> Request:
+    headers = {"idempotency-key": action_hash}
+    return Request("POST", f"{_task(task_id)}/requests", {**body, "action_hash": action_hash}, headers)
+
+
+def reading(thread_id: str, wait: int) -> Request:
+    headers = {"prefer": f"wait={wait}"} if wait > 0 else {}
+    return Request("GET", f"/api/agent/decisions?{urlencode({'thread_id': thread_id})}", None, headers, wait)
+
+
+def redemption(body: JsonObject) -> Request:
+    return Request("POST", "/api/agent/approvals/validate", body)
+
+
+def withdrawal(thread_id: str, reason: str | None) -> Request:
+    body: JsonObject = {} if reason is None else {"reason": reason}
+    return Request("POST", f"/api/agent/threads/{quote(thread_id, safe='')}/withdrawals", body)
+
+
+def recording(task_id: str, event: JsonObject) -> Request:
+    return Request("POST", f"{_task(task_id)}/events", event, expected=201)
+
+
+def resolution(tool: str) -> Request:
+    return Request("POST", "/api/agent/tools/resolve", {"tools": [tool]})
+
+
+def _task(task_id: str) -> str:
+    return f"/api/agent/tasks/{quote(task_id, safe='')}"
+
+
+def members_of(answer: Answer, expected: int) -> JsonObject:
+    """The members of an answer with the expected status.
+
+    :raises NotExecuted: for a refusal, and for what is no answer of the agent API
+    """
+    members = _object(answer.text)
+    if answer.status != expected:
+        refuse(answer.status, members)
+    if members is None:
+        raise _unreadable(answer.status)
+    return members
+
+
+def refuse(status: int, problem: JsonObject | None) -> NoReturn:
+    """Raises what a problem (RFC 9457) says. Its members are taken for what they should be, and for nothing else."""
+    facts = problem or {}
+    code, detail = facts.get("code"), facts.get("detail", "")
+    if not isinstance(code, str) or not isinstance(detail, str):
+        raise _unreadable(status)
+    places = _complaints(facts.get("errors"))
+    told = _SECRET.sub("[secret]", ": ".join([detail or code, *(["; ".join(map(" ".join, places))] if places else [])]))
+    if code in _OF_THE_CALL:
+        raise InvalidPayload(told, places=[place for place, _ in places])
+    if status in _RETRIED or status >= 500:
+        raise GatewayUnavailable(told)
+    refused = GatewayRefused(told)
+    refused.problem = code
+    raise refused
+
+
+def _complaints(errors: Json) -> list[tuple[str, str]]:
+    found = [one for one in errors if isinstance(one, dict)] if isinstance(errors, list) else []
+    return [(str(one.get("pointer")), str(one.get("message"))) for one in found]
+
+
+def _unreadable(status: int) -> NotExecuted:
+    message = (
+        f"what came with status {status} is no answer of the agent API:"
+        " something else may answer at this address, or between"
+    )
+    return GatewayUnavailable(message) if status in _RETRIED else UnexpectedAnswer(message)
+
+
+def _object(text: bytes) -> JsonObject | None:
+    try:
+        value = json.loads(text.decode())
+    except (ValueError, RecursionError):
+        return None
+    return cast("JsonObject", value) if isinstance(value, dict) else None

@@ -1,0 +1,198 @@
+"""`AsyncCountersign`: the same for asyncio. A call that waits holds no thread."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import anyio
+import anyio.to_thread
+import httpx
+
+from . import _flow
+from ._call import Decided, Held, Options, Permit, proposal_of
+from ._http import AsyncHttp
+from ._steps import Ask, Effect, Invoke, Pause, Steps
+from ._tool import Signature
+from .client import agent_key, core_of
+from .handle import Handle, checked_handle
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec, Self, Unpack
+
+    P = ParamSpec("P")
+
+T = TypeVar("T")
+
+
+class AsyncCountersign:
+    """A gateway, for one piece of work in one event loop. Arguments as of `Countersign`; hooks may be coroutines.
+
+    Cancellation, by asyncio or by a scope of anyio: before the redemption nothing runs and the call is withdrawn.
+    During it the client first learns how it ended. After it the tool runs, or the gateway hears that it did not.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        task_id: str | None = None,
+        max_wait: float = 900.0,
+        timeout: float = 10.0,
+        unsigned_approvals: bool = False,
+        console_url: str | None = None,
+        on_held: Callable[[Held], object] | None = None,
+        on_decision: Callable[[Decided], object] | None = None,
+        http: httpx.AsyncClient | None = None,
+        verify: Any = True,
+    ) -> None:
+        self._core = core_of(url, task_id, max_wait, unsigned_approvals, console_url, on_held, on_decision)
+        self._http = AsyncHttp(self._core.base, agent_key(key), timeout, http, verify)
+
+    @property
+    def task_id(self) -> str:
+        return self._core.task_id
+
+    async def guard(
+        self,
+        tool: str,
+        payload: Mapping[str, object],
+        run: Callable[[Any], Awaitable[T] | T],
+        **options: Unpack[Options],
+    ) -> T:
+        """Calls `run(approved)` once, and awaits what it returns; or raises `NotExecuted`."""
+        proposal = proposal_of(self.task_id, tool, payload, options)
+        return cast("T", await self._drive(_flow.guarded(self._core, proposal, run, options)))
+
+    async def permit(self, tool: str, payload: Mapping[str, object], **options: Unpack[Options]) -> Permit:
+        """`guard` for a runtime that executes elsewhere: the call may run now, once. `report` ends it."""
+        proposal = proposal_of(self.task_id, tool, payload, options)
+        return await self._drive(_flow.permit_steps(self._core, proposal, options))
+
+    async def propose(
+        self, tool: str, payload: Mapping[str, object], *, keep_payload: bool = True, **options: Unpack[Options]
+    ) -> Handle:
+        """Proposes the call and returns at once. The handle is plain JSON: keep it, and `resume` with it."""
+        proposal = proposal_of(self.task_id, tool, payload, options)
+        return await self._drive(_flow.propose_steps(self._core, proposal, options, keep_payload))
+
+    async def resume(
+        self,
+        handle: Mapping[str, Any],
+        run: Callable[[Any], Awaitable[T] | T],
+        *,
+        payload: Mapping[str, object] | None = None,
+        **options: Unpack[Options],
+    ) -> T:
+        """Waits for the decision about a proposed call, redeems its proof, and runs it once. max_wait=0 asks once."""
+        steps = _flow.resumed(self._core, checked_handle(handle), payload, run, options)
+        return cast("T", await self._drive(steps))
+
+    async def permit_handle(
+        self, handle: Mapping[str, Any], *, payload: Mapping[str, object] | None = None, **options: Unpack[Options]
+    ) -> Permit:
+        """`resume` for a runtime that executes elsewhere."""
+        return await self._drive(_flow.permit_from(self._core, checked_handle(handle), payload, options))
+
+    async def revise(
+        self, handle: Mapping[str, Any], payload: Mapping[str, object], *, old: Mapping[str, object] | None = None
+    ) -> Handle:
+        """Answers reviewers who ask for changes with another payload, in the same review."""
+        return await self._drive(_flow.revised_handle(self._core, checked_handle(handle), old, payload))
+
+    async def withdraw(self, handle: Mapping[str, Any], reason: str | None = None) -> bool:
+        """Takes a proposed call back. False when its proof was redeemed before."""
+        return await self._drive(_flow.withdrawn_handle(self._core, checked_handle(handle), reason))
+
+    async def report(self, permit: Permit, error: BaseException | None = None) -> None:
+        """What became of a permit's call: evidence that is bound to the review."""
+        await self._drive(_flow.reported_permit(self._core, permit, error))
+
+    def tool(
+        self, name: str, **options: Unpack[Options]
+    ) -> Callable[[Callable[P, Any]], Callable[P, Coroutine[Any, Any, Any]]]:
+        """A decorator: each call of the function is guarded. Its arguments by name are the payload.
+
+        A function that is not asynchronous runs in a thread.
+        """
+
+        def decorate(function: Callable[P, Any]) -> Callable[P, Coroutine[Any, Any, Any]]:
+            signature = Signature(function)
+            run = signature.call if inspect.iscoroutinefunction(function) else in_thread(signature.call)
+
+            @functools.wraps(function)
+            async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
+                return await self.guard(name, signature.payload(args, kwargs), run, **options)
+
+            return guarded
+
+        return decorate
+
+    async def aclose(self) -> None:
+        await self._http.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def _drive(self, steps: Steps[T]) -> T:
+        """Runs the steps to their end. Whatever is raised meanwhile, a cancellation too, is theirs to handle first."""
+        advance: Callable[[], Effect] = functools.partial(steps.send, None)
+        while True:
+            try:
+                while True:
+                    effect = advance()
+                    advance = functools.partial(steps.send, await self._perform(effect))
+            except StopIteration as ended:
+                return cast("T", ended.value)
+            except BaseException as error:
+                if inspect.getgeneratorstate(steps) == inspect.GEN_CLOSED:
+                    raise
+                advance = functools.partial(steps.throw, error)
+
+    async def _perform(self, effect: Effect) -> object:
+        if isinstance(effect, Invoke):
+            result = effect.function(*effect.arguments)
+            return await result if inspect.isawaitable(result) else result
+        if effect.shielded:
+            return await _shielded(self._plainly(effect))
+        return await self._plainly(effect)
+
+    async def _plainly(self, effect: Ask | Pause) -> object:
+        if isinstance(effect, Pause):
+            await anyio.sleep(effect.seconds)
+            return None
+        return await self._http.ask(effect.request)
+
+
+def in_thread(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+    """Runs it in a thread, and waits for its end even when the caller is cancelled: it is never left running alone."""
+
+    async def run(*args: Any) -> Any:
+        return await anyio.to_thread.run_sync(function, *args, abandon_on_cancel=False)
+
+    return run
+
+
+async def _shielded(work: Coroutine[Any, Any, T]) -> T:
+    """Awaits the work to its end. A cancellation that comes meanwhile is raised after it, in place of its result."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    # a scope of anyio repeats its cancellation until the task leaves it; asyncio cancels once
+    with anyio.CancelScope(shield=True):
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError as error:
+                cancelled = error
+    if cancelled is not None:
+        if not task.cancelled():
+            task.exception()
+        raise cancelled
+    return task.result()

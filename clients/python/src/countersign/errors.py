@@ -1,0 +1,160 @@
+"""Why a call did not run. Every class is a `NotExecuted`; its text is a sentence that a model can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from .handle import Handle
+
+
+class NotExecuted(Exception):
+    """The call did not run.
+
+    code: stable name of the reason. retryable: the same call may run later.
+    reason: the words of policy, of a reviewer or of the gateway, without advice.
+    thread_id, console_url: the review, and its page in the console, when there is one.
+    """
+
+    code: ClassVar[str] = "not_executed"
+    retryable: ClassVar[bool] = False
+    advice: ClassVar[str] = ""
+
+    def __init__(self, reason: str, thread_id: str | None = None, console_url: str | None = None) -> None:
+        self.reason = reason
+        self.thread_id = thread_id
+        self.console_url = console_url
+        super().__init__(reason)
+
+    def __str__(self) -> str:
+        ended = self.reason if self.reason.endswith((".", "!", "?")) else f"{self.reason}."
+        return f"Not executed: {ended} {self.advice}".rstrip()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.reason,), self.__dict__)
+
+
+class Rejected(NotExecuted):
+    """Policy or a reviewer rejected the call."""
+
+    code = "rejected"
+    advice = "Do not call the tool again with these arguments."
+
+
+class Expired(NotExecuted):
+    """No reviewer decided before the review expired, or the agent did not collect the approval in time."""
+
+    code = "expired"
+    retryable = True
+    advice = "Call the tool again only if it is still needed: a new review begins."
+
+
+class Withdrawn(NotExecuted):
+    """The agent took the call back."""
+
+    code = "withdrawn"
+    advice = "Call the tool again only if it is still needed."
+
+
+class ChangesRequested(NotExecuted):
+    """The reviewers ask for other arguments. handle: revise it with `revise`, in the same review."""
+
+    code = "changes_requested"
+    advice = "Change the arguments as the reviewers ask, and call the tool again."
+    handle: Handle | None = None
+
+
+class StillPending(NotExecuted):
+    """No reviewer decided within `max_wait`. The review goes on: `resume` with the handle continues it."""
+
+    code = "still_pending"
+    retryable = True
+    advice = "Tell the user that the call waits for review."
+    handle: Handle | None = None
+
+
+class Aborted(NotExecuted):
+    """A hook of the caller failed, so the call was withdrawn."""
+
+    code = "aborted"
+
+
+class InvalidPayload(NotExecuted):
+    """The arguments are no JSON, or do not fit the contract of the tool. places: JSON Pointers (RFC 6901)."""
+
+    code = "invalid_payload"
+    advice = "Correct the arguments and call the tool again."
+
+    def __init__(
+        self,
+        reason: str,
+        thread_id: str | None = None,
+        console_url: str | None = None,
+        places: Sequence[str] = (),
+    ) -> None:
+        super().__init__(reason, thread_id, console_url)
+        self.places = tuple(places)
+
+
+class ArgumentsChanged(NotExecuted):
+    """The framework was about to run other arguments than the approved ones."""
+
+    code = "arguments_changed"
+    advice = "Call the tool again: the new arguments need a review of their own."
+
+
+class UnknownTool(NotExecuted):
+    """The gateway does not let this agent use the tool."""
+
+    code = "unknown_tool"
+    advice = "Use another tool."
+
+
+class NoProof(NotExecuted):
+    """Approved, but the one-time proof was delivered before, or this agent gets none."""
+
+    code = "no_proof"
+    advice = "Call the tool again only if it has not run: a new review begins."
+
+
+class ProofRefused(NotExecuted):
+    """The gateway refused the one-time proof."""
+
+    code = "proof_refused"
+    advice = "Call the tool again only if it has not run: a new review begins."
+
+
+class OutcomeUnknown(NotExecuted):
+    """The answer to the redemption was lost. The proof may be spent; the tool did not run."""
+
+    code = "outcome_unknown"
+    retryable = True
+    advice = "The tool did not run. Call it again if it is still needed: a new review begins."
+
+
+class GatewayUnavailable(NotExecuted):
+    """No gateway answered, or it can decide nothing now."""
+
+    code = "gateway_unavailable"
+    retryable = True
+    advice = "Try again later."
+
+
+class GatewayRefused(NotExecuted):
+    """The gateway refused the request. problem: the stable code of docs/errors.md."""
+
+    code = "gateway_refused"
+    advice = "Ask the operator of the agent."
+    problem: str = ""
+
+
+class UnexpectedAnswer(NotExecuted):
+    """The answer is not one of the agent API, or is about another call."""
+
+    code = "unexpected_answer"
+    advice = "Ask the operator of the agent."
+
+
+class WebhookRefused(Exception):
+    """The delivery does not come from the holder of the secret, or not now. Answer 400 and do nothing."""

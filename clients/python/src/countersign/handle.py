@@ -1,0 +1,84 @@
+"""The handle of a proposed call: plain JSON of at most 1 kB, without a secret (docs/agent-side.md#handle)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal, TypedDict, cast
+
+from ._canonical import action_hash, canonical
+from ._json import Json, JsonObject, as_json, as_object
+from .errors import ArgumentsChanged
+
+if TYPE_CHECKING:
+    from typing_extensions import NotRequired
+
+LARGEST_BYTES = 1024
+
+
+class Handle(TypedDict):
+    """What a process needs to continue a call that another one proposed."""
+
+    v: Literal[1]
+    status: Literal["pending_review", "allow"]
+    task_id: str
+    tool_name: str
+    nonce: str
+    again: NotRequired[int]
+    action_hash: str
+    thread_id: NotRequired[str]
+    payload: NotRequired[JsonObject]
+
+
+_TEXTS = ("task_id", "tool_name", "nonce", "action_hash")
+_MEMBERS = {"v", "status", "again", "thread_id", "payload", *_TEXTS}
+_HASH = re.compile("[0-9a-f]{64}")
+
+
+def sized(handle: Handle) -> Handle:
+    """Leaves the payload out where it would make the handle larger than 1 kB: `resume` then takes it as an argument."""
+    if len(canonical(cast("Json", handle)).encode()) > LARGEST_BYTES:
+        handle.pop("payload", None)
+    size = len(canonical(cast("Json", handle)).encode())
+    if size > LARGEST_BYTES:
+        raise ValueError(f"a handle of {size} bytes: use a shorter call_id, at most {LARGEST_BYTES} bytes in all")
+    return handle
+
+
+def checked_handle(value: object) -> Handle:
+    """:raises ValueError: for what is no handle of ours, with the member that is wrong"""
+    handle = as_json(value)
+    if not isinstance(handle, dict) or handle.get("v") != 1:
+        raise ValueError("not a handle of version 1")
+    for name in _TEXTS:
+        if not isinstance(handle.get(name), str):
+            raise ValueError(f"not a handle: `{name}` must be text")
+    _check_rest(handle)
+    return cast("Handle", handle)
+
+
+def _check_rest(handle: JsonObject) -> None:
+    unknown = set(handle) - _MEMBERS
+    again = handle.get("again", 1)
+    wrong = {
+        "status": handle.get("status") not in ("pending_review", "allow"),
+        "thread_id": isinstance(handle.get("thread_id"), str) != (handle.get("status") == "pending_review"),
+        "again": not isinstance(again, int) or isinstance(again, bool) or again < 1,
+        "payload": not isinstance(handle.get("payload", {}), dict),
+        "action_hash": not _HASH.fullmatch(str(handle["action_hash"])),
+    }
+    for name in [*sorted(unknown), *(name for name, is_wrong in wrong.items() if is_wrong)]:
+        raise ValueError(f"not a handle: `{name}` is not as docs/agent-side.md has it")
+
+
+def payload_of(handle: Handle, given: object) -> JsonObject:
+    """The payload that was proposed, from the handle or as the caller kept it.
+
+    :raises ArgumentsChanged: when it is not the one that the handle was made for
+    """
+    if given is None and "payload" not in handle:
+        raise ValueError("this handle holds no payload: pass `payload=` with the arguments that were proposed")
+    payload = as_object(handle.get("payload") if given is None else given)
+    made = action_hash(handle["task_id"], handle["tool_name"], payload, handle["nonce"], handle.get("again", 0))
+    if made != handle["action_hash"]:
+        raise ArgumentsChanged("these are not the arguments that were proposed", handle.get("thread_id"))
+    return payload

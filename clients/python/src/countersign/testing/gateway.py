@@ -1,0 +1,199 @@
+"""Starts a real gateway: from a checkout or an installed package, by npm, or one that runs already."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+_START_SECONDS = 60.0
+_STOP_SECONDS = 15.0
+TENANT, AGENT, REVIEWER = "test", "agent", "reviewer"
+
+
+class GatewayProblem(Exception):
+    """The gateway of the tests cannot be started or asked."""
+
+
+class Gateway:
+    """A gateway and the keys to it. agent_key and reviewer_key are issued when it starts."""
+
+    def __init__(self, url: str, admin_key: str, names: tuple[str, str, str] = (TENANT, AGENT, REVIEWER)) -> None:
+        self.url = url
+        self.tenant, self.agent, self.reviewer = names
+        self._admin = httpx.Client(
+            base_url=url, headers={"authorization": f"Bearer {admin_key}"}, trust_env=False, timeout=20
+        )
+        self.agent_key = self._issue("agents", self.agent)
+        self.reviewer_key = self._issue("reviewers", self.reviewer)
+
+    def _issue(self, kind: str, name: str) -> str:
+        path = f"/api/admin/{kind}/{quote(self.tenant)}/{quote(name)}/key"
+        answer = self._admin.post(path, json={})
+        if answer.is_error:
+            self._admin.close()
+            raise GatewayProblem(f"no key for {self.tenant}/{name}: {answer.text}")
+        return str(answer.json()["api_key"])
+
+    def evidence(self, after: int = 0) -> list[dict[str, Any]]:
+        """The records of the tenant, oldest first; each with its `number`."""
+        found: list[dict[str, Any]] = []
+        while True:
+            last = found[-1]["number"] if found else after
+            answer = self._admin.get("/api/admin/evidence", params={"tenant": self.tenant, "after": str(last)})
+            answer.raise_for_status()
+            lines = [json.loads(line) for line in answer.text.splitlines() if line]
+            if not lines:
+                return found
+            found += [{"number": line["number"], **line["record"]} for line in lines]
+
+    def stop(self) -> None:
+        self._admin.close()
+
+
+class _Started(Gateway):
+    def __init__(self, process: subprocess.Popen[str], url: str, admin_key: str, directory: str) -> None:
+        self._process = process
+        # goes on reading the log, so that the gateway never blocks
+        self._reader = threading.Thread(target=_read_to_end, args=(process,), daemon=True)
+        self._reader.start()
+        self._directory = directory
+        super().__init__(url, admin_key)
+
+    def stop(self) -> None:
+        super().stop()
+        _end(self._process)
+        self._reader.join(_STOP_SECONDS)
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def start_gateway(source: str, files: Mapping[str, str] | str | Path) -> Gateway:
+    """source: a directory (a checkout that was built, an installed package, or one with node_modules), an npm package
+    such as `countersign@0.1.0`, or the address of a gateway, with its admin key in COUNTERSIGN_ADMIN_KEY.
+    files: the bundle, as a directory or as texts by their path. A gateway that runs already keeps its own.
+
+    :raises GatewayProblem:
+    """
+    if source.startswith(("http://", "https://")):
+        return _running(source)
+    directory = tempfile.mkdtemp(prefix="countersign-test-")
+    try:
+        policies = _written(files, Path(directory) / "policies")
+        return _start(_command(source), policies, directory)
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def _running(url: str) -> Gateway:
+    names = (
+        os.environ.get("COUNTERSIGN_TEST_TENANT", TENANT),
+        os.environ.get("COUNTERSIGN_TEST_AGENT", AGENT),
+        os.environ.get("COUNTERSIGN_TEST_REVIEWER", REVIEWER),
+    )
+    admin_key = os.environ.get("COUNTERSIGN_ADMIN_KEY")
+    if not admin_key:
+        raise GatewayProblem(f"set COUNTERSIGN_ADMIN_KEY to the admin key of {url}: the tests issue their own keys")
+    return Gateway(url.rstrip("/"), admin_key, names)
+
+
+def _written(files: Mapping[str, str] | str | Path, policies: Path) -> Path:
+    if not isinstance(files, Mapping):
+        return Path(files).resolve()
+    for name, text in files.items():
+        path = policies / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return policies
+
+
+def _command(source: str) -> list[str]:
+    root = Path(source)
+    for program in (root / "dist/bin/main.js", root / "node_modules/countersign/dist/bin/main.js"):
+        if program.is_file():
+            return ["node", str(program.resolve())]
+    if root.is_dir():
+        raise GatewayProblem(f"{source} holds no built gateway: run `npm ci && npm run build` there")
+    if "/" in source.lstrip("@") and not source.startswith("@"):
+        raise GatewayProblem(f"{source} is no directory")
+    return ["npm", "exec", "--yes", f"--package={source}", "--", "countersign"]
+
+
+def _start(command: list[str], policies: Path, directory: str) -> Gateway:
+    admin_key = secrets.token_urlsafe(32)
+    arguments = ["serve", "--port", "0", "--metrics-port", "0", "--store", f"file:{directory}/data"]
+    own = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_")}
+    try:
+        process = subprocess.Popen(
+            [*command, *arguments, "--policies", str(policies)],
+            env={**own, "COUNTERSIGN_ADMIN_KEY": admin_key},
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    except OSError as error:
+        raise GatewayProblem(f"`{command[0]}` cannot be started: {error}") from error
+    try:
+        return _Started(process, _address(process, policies), admin_key, directory)
+    except BaseException:
+        _end(process)
+        raise
+
+
+def _address(process: subprocess.Popen[str], policies: Path) -> str:
+    """Reads the log until the gateway listens."""
+    timer = threading.Timer(_START_SECONDS, process.kill)
+    timer.daemon = True
+    timer.start()
+    said: list[str] = []
+    assert process.stdout is not None
+    for line in process.stdout:
+        said.append(line)
+        entry = _entry(line)
+        if entry.get("msg") == "listening":
+            timer.cancel()
+            _check_loaded(said, policies)
+            return str(entry["url"])
+    timer.cancel()
+    raise GatewayProblem(f"the gateway did not start:\n{''.join(said[-20:])}")
+
+
+def _read_to_end(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None
+    with process.stdout as log:
+        for _ in log:
+            pass
+
+
+def _check_loaded(said: list[str], policies: Path) -> None:
+    if not any(_entry(line).get("msg") == "policies loaded" for line in said):
+        raise GatewayProblem(f"the bundle in {policies} does not load:\n{''.join(said)}")
+
+
+def _entry(line: str) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return {}
+    return entry if isinstance(entry, dict) else {}
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,105 @@
+"""The pytest plugin. It is loaded with the package, and does nothing until a test asks for a fixture.
+
+The gateway: `--countersign-gateway`, the ini option `countersign_gateway`, or COUNTERSIGN_TEST_GATEWAY; a directory,
+an npm package, or an address. The bundle: override the fixture `countersign_bundle`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from countersign import AsyncCountersign, Countersign
+    from countersign.testing import Gateway, Reviewer
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    told = "the gateway of the tests: a directory, an npm package, or an address"
+    parser.getgroup("countersign").addoption("--countersign-gateway", default=None, help=told)
+    parser.addini("countersign_gateway", told, default="")
+
+
+@pytest.fixture
+def countersign_bundle() -> Mapping[str, str] | str | Path:
+    """The policy bundle of a test: a directory, or texts by their path. Override it where a test needs another."""
+    from countersign.testing import bundle
+
+    return bundle(allow=["allowed.tool"], review=["held.tool"], reject=["rejected.tool"])
+
+
+@pytest.fixture(scope="session")
+def countersign_gateways(request: pytest.FixtureRequest) -> Generator[_Gateways]:
+    gateways = _Gateways(_source(request.config))
+    yield gateways
+    gateways.stop()
+
+
+@pytest.fixture
+def countersign_gateway(countersign_gateways: _Gateways, countersign_bundle: Mapping[str, str] | str | Path) -> Gateway:
+    """The gateway with the bundle of this test. Tests with the same bundle share one."""
+    return countersign_gateways.with_bundle(countersign_bundle)
+
+
+@pytest.fixture
+def gate(countersign_gateway: Gateway, request: pytest.FixtureRequest) -> Generator[Countersign]:
+    """A `Countersign` before a real gateway."""
+    from countersign import Countersign
+
+    with Countersign(countersign_gateway.url, countersign_gateway.agent_key, max_wait=60.0) as made:
+        yield made
+
+
+@pytest.fixture
+def async_gate(countersign_gateway: Gateway) -> AsyncCountersign:
+    """An `AsyncCountersign` before the same gateway, for one event loop."""
+    from countersign import AsyncCountersign
+
+    return AsyncCountersign(countersign_gateway.url, countersign_gateway.agent_key, max_wait=60.0)
+
+
+@pytest.fixture
+def reviewer(countersign_gateway: Gateway) -> Generator[Reviewer]:
+    """A person who decides as the test says, in the background."""
+    from countersign.testing import Reviewer
+
+    made = Reviewer(countersign_gateway)
+    yield made
+    made.close()
+    if made.failure is not None:
+        pytest.fail(f"the reviewer could not vote: {made.failure}")
+
+
+class _Gateways:
+    """One gateway for each bundle, started when it is first asked for."""
+
+    def __init__(self, source: str | None) -> None:
+        self._source = source
+        self._started: dict[str, Gateway] = {}
+
+    def with_bundle(self, files: Mapping[str, str] | str | Path) -> Gateway:
+        from countersign.testing import start_gateway
+
+        if self._source is None:
+            pytest.fail(
+                "no gateway for the tests: set --countersign-gateway, the ini option countersign_gateway or "
+                "COUNTERSIGN_TEST_GATEWAY to a directory, an npm package or an address",
+                pytrace=False,
+            )
+        key = str(sorted(files.items())) if isinstance(files, Mapping) else str(files)
+        if key not in self._started:
+            self._started[key] = start_gateway(self._source, files)
+        return self._started[key]
+
+    def stop(self) -> None:
+        for gateway in self._started.values():
+            gateway.stop()
+
+
+def _source(config: pytest.Config) -> str | None:
+    given = config.getoption("--countersign-gateway") or config.getini("countersign_gateway")
+    return str(given or os.environ.get("COUNTERSIGN_TEST_GATEWAY") or "") or None

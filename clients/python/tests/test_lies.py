@@ -1,0 +1,299 @@
+"""A gateway that lies, fails or asks for time: nothing runs, and the caller learns why."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.server
+import socket
+import socketserver
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+import countersign
+from countersign import Countersign, NotExecuted
+from countersign._steps import Clock, Patience, _pause  # pyright: ignore[reportPrivateUsage]
+from fake import FakeGateway
+
+SECRETS = f"csk_acme_{'k' * 49} and cst_{'t' * 49}"
+LIES: dict[str, tuple[str, Any, str]] = {
+    "an unknown status": ("requests", {"status": "sure"}, "unexpected_answer"),
+    "no status": ("requests", {"status": None}, "unexpected_answer"),
+    "allow without the hash": ("requests", {"status": "allow", "action_hash": None}, "unexpected_answer"),
+    "allow of another action": ("requests", {"status": "allow", "action_hash": "0" * 64}, "unexpected_answer"),
+    "allow in another task": ("requests", {"status": "allow", "task_id": "another"}, "unexpected_answer"),
+    "pending without a thread": ("requests", {"status": "pending_review", "thread_id": None}, "unexpected_answer"),
+    "approved at once without a proof": ("requests", {"status": "approved"}, "no_proof"),
+    "allow where people decide": ("decisions", {"status": "allow"}, "unexpected_answer"),
+    "a decision about another thread": ("decisions", {"thread_id": "thr_other"}, "unexpected_answer"),
+    "approved about another action": ("decisions", {"action_hash": "0" * 64}, "unexpected_answer"),
+    "approved without a proof": ("decisions", {"approval_token": None}, "no_proof"),
+    "valid with a reason why not": ("validate", {"reason": "expired"}, "proof_refused"),
+    "a proof that is spent": ("validate", {"valid": False, "reason": "used"}, "outcome_unknown"),
+    "valid in another task": ("validate", {"task_id": "another"}, "proof_refused"),
+    "valid of another thread": ("validate", {"thread_id": "thr_other"}, "proof_refused"),
+    "valid of another action": ("validate", {"action_hash": "0" * 64}, "proof_refused"),
+    "valid that is a text": ("validate", {"valid": "true"}, "proof_refused"),
+    "a redemption that is not confirmed": ("validate", httpx.Response(503, json={}), "outcome_unknown"),
+    "allow with status 201": ("requests", httpx.Response(201, json={"status": "allow"}), "unexpected_answer"),
+    "allow with status 302": ("requests", httpx.Response(302, json={}, headers={"location": "/"}), "unexpected_answer"),
+    "a refusal of an odd shape": ("requests", httpx.Response(400, json={"errors": 5, "code": []}), "unexpected_answer"),
+    "a list": ("requests", httpx.Response(200, json=[{"status": "allow"}]), "unexpected_answer"),
+    "no JSON": ("requests", httpx.Response(200, text="allow"), "unexpected_answer"),
+    "deep JSON": ("requests", httpx.Response(200, text="[" * 100_000), "unexpected_answer"),
+    "a page of a proxy": ("requests", httpx.Response(404, text="nothing here"), "unexpected_answer"),
+    "a bad key": ("requests", httpx.Response(401, json={"code": "unauthenticated", "detail": "no"}), "gateway_refused"),
+    "no policy": ("requests", httpx.Response(503, json={"code": "not_ready", "detail": "no"}), "gateway_unavailable"),
+    "a payload it cannot hold": (
+        "requests",
+        httpx.Response(
+            400, json={"code": "invalid_json", "detail": "no", "errors": [{"pointer": "/a", "message": "x"}]}
+        ),
+        "invalid_payload",
+    ),
+    "a payload that is too large": (
+        "requests",
+        httpx.Response(413, json={"code": "body_too_large", "detail": SECRETS}),
+        "invalid_payload",
+    ),
+    "a contract that is none": ("resolve", {"tools": [{"name": "pay", "input_schema": 5}]}, "unknown_tool"),
+    "no contracts": ("resolve", {"tools": None}, "unknown_tool"),
+}
+
+
+def still_clock() -> Clock:
+    return Clock(jitter=lambda: 0.0)
+
+
+def called(gateway: FakeGateway, ran: list[Any]) -> None:
+    gate = gateway.gate()
+    gate._core.clock = still_clock()  # pyright: ignore[reportPrivateUsage]
+    gate.guard("pay", {}, ran.append)
+
+
+def called_async(gateway: FakeGateway, ran: list[Any]) -> None:
+    gate = gateway.async_gate()
+    gate._core.clock = still_clock()  # pyright: ignore[reportPrivateUsage]
+    asyncio.run(gate.guard("pay", {}, ran.append))
+
+
+@pytest.mark.parametrize("name", LIES)
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_runs_nothing(name: str, asynchronous: bool) -> None:
+    route, lie, code = LIES[name]
+
+    def change(asked: str, answer: dict[str, Any], _: int) -> Any:
+        if asked != route:
+            return None
+        if isinstance(lie, httpx.Response):
+            return httpx.Response(lie.status_code, content=lie.content, headers=lie.headers)
+        return {key: value for key, value in {**answer, **lie}.items() if value is not None}
+
+    gateway = FakeGateway(change=change)
+    ran: list[Any] = []
+    call = called_async if asynchronous else called
+    with pytest.raises(NotExecuted) as refused:
+        call(gateway, ran)
+    assert (refused.value.code, ran) == (code, [])
+    assert str(refused.value).startswith("Not executed: ")
+    assert "cs" not in str(refused.value).replace("countersign", "") or "[secret]" in str(refused.value)
+
+
+def test_each_error_has_its_own_code_and_survives_pickling() -> None:
+    import pickle
+
+    classes = [one for one in vars(countersign).values() if isinstance(one, type) and issubclass(one, NotExecuted)]
+    assert len({one.code for one in classes}) == len(classes) >= 15
+    for one in classes:
+        copy = pickle.loads(pickle.dumps(one("why", "thr_1", "http://x")))
+        assert (type(copy), copy.reason, copy.thread_id, copy.console_url) == (one, "why", "thr_1", "http://x")
+
+
+def test_a_redemption_whose_answer_was_lost_is_known_not_to_have_run() -> None:
+    def lost(asked: str, _: dict[str, Any], count: int) -> Any:
+        if asked == "validate" and count == 1:
+            raise httpx.ReadError("cut")
+        return None
+
+    gateway = FakeGateway(change=lost)
+    with pytest.raises(NotExecuted) as refused:
+        gateway.gate().guard("pay", {}, lambda _: pytest.fail("it ran"))
+    assert refused.value.code == "outcome_unknown"
+    assert gateway.outcomes() == [("failed", False)]
+
+
+def test_an_allow_that_is_always_an_old_one_is_not_asked_for_without_end() -> None:
+    gateway = FakeGateway(first="allow")
+    gateway.change = lambda route, answer, _: (
+        httpx.Response(200, json=answer, headers={"idempotent-replayed": "true"}) if route == "requests" else None
+    )
+    with pytest.raises(countersign.GatewayUnavailable, match="given before"):
+        gateway.gate().guard("pay", {}, lambda _: pytest.fail("it ran"), call_id="c")
+    assert gateway.asked.count("requests") == 1001
+
+
+def test_an_allow_is_counted_for_each_run_of_a_known_id_and_once_for_others() -> None:
+    gateway = FakeGateway(first="allow")
+    gate = gateway.gate()
+    for _ in range(3):
+        gate.guard("pay", {}, lambda _: None, call_id="c")
+    assert len(gateway.keys) == 3
+    gateway.gate().guard("pay", {}, lambda _: None, call_id="c")
+    assert len(gateway.keys) == 4
+
+
+def test_a_contract_out_of_date_refuses_nothing() -> None:
+    gateway = FakeGateway(first="allow", schema={"type": "object", "required": ["old"]})
+    gate = gateway.gate()
+    gate.guard("pay", {"old": 1}, lambda _: None)
+    gateway.schema = {"type": "object"}
+    assert gate.guard("pay", {}, lambda _: "ran") == "ran"
+    assert gateway.asked.count("resolve") == 2
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "gateway", "ftp://gateway", "http://u:p@gateway", "http://gateway/?a=b", "http://gateway/#a", "http://g:x"],
+)
+def test_an_address_that_is_none(url: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011
+        Countersign(url, "csk_x")
+
+
+@pytest.mark.parametrize("key", ["", " ", "csk x", "csk_ü", "a\nb"])
+def test_a_key_that_fits_in_no_header(key: str) -> None:
+    with pytest.raises(ValueError, match="key") as refused:
+        Countersign("http://gateway", key)
+    assert "ü" not in str(refused.value)
+
+
+@pytest.mark.parametrize("wait", [float("nan"), -1.0])
+def test_a_wait_that_is_none(wait: float) -> None:
+    with pytest.raises(ValueError, match="max_wait"):
+        FakeGateway().gate(max_wait=wait)
+    with pytest.raises(ValueError, match="max_wait"):
+        FakeGateway().gate().guard("pay", {}, lambda _: None, max_wait=wait)
+
+
+def test_an_option_that_is_none() -> None:
+    with pytest.raises(TypeError, match="colour"):
+        FakeGateway().gate().guard("pay", {}, lambda _: None, colour="red")  # type: ignore[call-arg]
+
+
+def test_pauses_grow_differ_and_are_never_shorter_than_asked() -> None:
+    halves, whole = Clock(jitter=lambda: 0.5), Clock(jitter=lambda: 1.0)
+    assert [_pause(n, None, whole) for n in (1, 2, 3, 9)] == [0.2, 0.4, 0.8, 5.0]
+    assert _pause(1, None, halves) == 0.1
+    assert [_pause(n, 7.0, one) for n in (1, 9) for one in (whole, halves)] == [7.0, 10.5, 7.0, 10.5]
+    assert (_pause(1, 0.0, whole), _pause(9, 0.0, whole), _pause(1, 9e8, whole)) == (0.2, 1.0, 30.0)
+    assert Patience(Clock(now=lambda: 2.0), tries=None, until=1.0).is_over(1)
+
+
+Handler = Callable[[socket.socket], None]
+
+
+@contextmanager
+def serving(handle: Handler) -> Generator[str]:
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+        allow_reuse_address = True
+
+    class Each(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with contextlib.suppress(OSError):
+                handle(self.request)
+
+    with Server(("127.0.0.1", 0), Each) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def silent(connection: socket.socket) -> None:
+    while connection.recv(65536):
+        pass
+
+
+def dripping(start: bytes, drop: bytes) -> Handler:
+    def drip(connection: socket.socket) -> None:
+        connection.recv(65536)
+        connection.sendall(start)
+        while True:
+            connection.sendall(drop)
+            time.sleep(0.02)
+
+    return drip
+
+
+SLOW: dict[str, Handler] = {
+    "silence": silent,
+    "a connection that is cut": lambda connection: connection.close(),
+    "headers that drip": dripping(b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n"),
+    "a body that drips": dripping(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n", b" "),
+    "no HTTP": dripping(b"hello\r\n", b"\r\n"),
+}
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("name", SLOW)
+def test_ends_in_time(name: str, asynchronous: bool) -> None:
+    with serving(SLOW[name]) as url:
+        began = time.monotonic()
+        call = slow_async if asynchronous else slow
+        with pytest.raises(countersign.GatewayUnavailable):
+            call(url)
+        assert time.monotonic() - began < 20
+
+
+def slow(url: str) -> None:
+    with Countersign(url, "csk_x", timeout=0.2) as gate:
+        gate.guard("pay", {}, lambda _: pytest.fail("it ran"))
+
+
+def slow_async(url: str) -> None:
+    async def call() -> None:
+        async with countersign.AsyncCountersign(url, "csk_x", timeout=0.2) as gate:
+            await gate.guard("pay", {}, lambda _: pytest.fail("it ran"))
+
+    asyncio.run(call())
+
+
+def test_nobody_there() -> None:
+    with (
+        Countersign("http://127.0.0.1:9", "csk_x") as gate,
+        pytest.raises(countersign.GatewayUnavailable, match="no answer"),
+    ):
+        gate.guard("pay", {}, lambda _: pytest.fail("it ran"))
+
+
+class Recording(http.server.BaseHTTPRequestHandler):
+    """Answers every request with 404 and remembers its path."""
+
+    paths: list[str] = []  # noqa: RUF012
+
+    def do_POST(self) -> None:
+        self.paths.append(self.path)
+        self.send_response(404)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def test_keeps_the_path_of_the_address() -> None:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Recording) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with (
+            Countersign(f"http://127.0.0.1:{server.server_address[1]}/under/", "csk_x") as gate,
+            pytest.raises(countersign.UnexpectedAnswer),
+        ):
+            gate.guard("pay", {}, lambda _: pytest.fail("it ran"))
+        server.shutdown()
+    assert Recording.paths == ["/under/api/agent/tools/resolve"]
