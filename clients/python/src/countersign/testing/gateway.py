@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import secrets
@@ -11,7 +12,7 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 import httpx
@@ -131,7 +132,7 @@ def _command(source: str) -> list[str]:
 
 def _start(command: list[str], policies: Path, directory: str) -> Gateway:
     admin_key = secrets.token_urlsafe(32)
-    arguments = ["serve", "--port", "0", "--metrics-port", "0", "--store", f"file:{directory}/data"]
+    arguments = ["serve", "--port", "0", "--metrics-port", "0", "--store", _store(directory)]
     own = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_")}
     try:
         process = subprocess.Popen(
@@ -150,6 +151,15 @@ def _start(command: list[str], policies: Path, directory: str) -> Gateway:
     except BaseException:
         _end(process)
         raise
+
+
+_databases = itertools.count()
+
+
+def _store(directory: str) -> str:
+    """COUNTERSIGN_TEST_STORE names a Redis, of which each gateway takes a database of its own."""
+    redis = os.environ.get("COUNTERSIGN_TEST_STORE")
+    return f"file:{directory}/data" if not redis else f"{redis}/{next(_databases)}"
 
 
 def _address(process: subprocess.Popen[str], policies: Path) -> str:
@@ -187,7 +197,7 @@ def _entry(line: str) -> dict[str, Any]:
         entry = json.loads(line)
     except ValueError:
         return {}
-    return entry if isinstance(entry, dict) else {}
+    return cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process'
+import { readFileSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { canonicalJson as ofGateway, sha256 } from '../../src/domain/digest.ts'
+import { actionHash } from '../../src/sdk/canonical.ts'
+import { startRedis } from '../redis/server.ts'
+import { type Environment, lastOf, openWorkshop, PACKAGE, ROOT, run } from './python-environment.ts'
+
+/** The package as somebody gets it who installs the wheel: its own tests, its types, and its hashes beside those of JavaScript. */
+const SOAK = process.env['COUNTERSIGN_SOAK'] !== undefined
+const workshop = await openWorkshop()
+const missing = typeof workshop === 'string' ? workshop : ''
+if (missing !== '') console.warn(`the tests of clients/python are skipped: ${missing}`)
+
+const BESIDE = ['pytest', 'pydantic', 'rfc8785', 'opentelemetry-sdk', 'ruff', 'mypy', 'pyright']
+const GATEWAY = { COUNTERSIGN_TEST_GATEWAY: ROOT, PYTHONDONTWRITEBYTECODE: '1' }
+const CLEAN = [0, expect.stringContaining(' passed')]
+
+describe.skipIf(missing !== '')('the package for Python', () => {
+  if (typeof workshop === 'string') return
+  const { newest, oldest, wheel } = workshop
+  let environment: Environment
+
+  beforeAll(async () => {
+    environment = await workshop.environment(newest, [wheel, ...BESIDE])
+  })
+  afterAll(() => workshop.dispose())
+
+  const pytest = (args: readonly string[], env: Record<string, string> = {}, where = environment) =>
+    run(where.python, ['-m', 'pytest', '-q', '-p', 'no:cacheprovider', ...args], {
+      env: { ...GATEWAY, ...env },
+    })
+
+  it('has the version of the gateway, one dependency and its types', () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
+    const project = readFileSync(join(PACKAGE, 'pyproject.toml'), 'utf8')
+    expect(project).toContain(`\nversion = "${version}"\n`)
+    expect(/\ndependencies = \[([^\]]*)\]/.exec(project)?.[1]).toMatch(/^"httpx[^,]*"$/)
+    expect(
+      readdirSync(dirname(wheel))
+        .filter((name) => !name.startsWith('.'))
+        .sort(),
+    ).toEqual([`countersign-${version}-py3-none-any.whl`, `countersign-${version}.tar.gz`])
+  })
+
+  it(`holds on Python 3.${newest.minor}`, async () => {
+    const ran = await pytest(['tests', '--ignore=tests/adapters'])
+    expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
+  })
+
+  it(`holds on Python 3.${oldest.minor}, with nothing installed but what it needs`, async () => {
+    const clean = await workshop.environment(oldest, [wheel, 'pytest'])
+    const ran = await pytest(['tests/test_values.py', 'tests/test_guard.py'], {}, clean)
+    expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
+  })
+
+  it('holds before a gateway on Redis', async () => {
+    const redis = await startRedis({ config: { databases: '100' } })
+    try {
+      const ran = await pytest(['tests/test_guard.py'], { COUNTERSIGN_TEST_STORE: redis.url })
+      expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
+    } finally {
+      await redis.dispose()
+    }
+  })
+
+  it.each([
+    ['ruff', ['check', '--no-cache', '.']],
+    ['ruff', ['format', '--no-cache', '--check', '.']],
+    ['mypy', ['--cache-dir', '/dev/null', '--exclude', 'tests/adapters', 'src', 'tests']],
+    ['pyright', ['src']],
+  ])('is clean by %s %s', async (program, args) => {
+    const known = await run(environment.bin(program), ['--version'])
+    // the pyright of PyPI fetches the program itself from the npm registry
+    if (known.code !== 0) return console.warn(`${program} cannot be had: ${lastOf(known)}`)
+    const more = program === 'pyright' ? ['--pythonpath', environment.python] : []
+    const ran = await run(environment.bin(program), [...args, ...more])
+    expect([ran.code, lastOf(ran)]).toEqual([0, expect.anything()])
+  })
+
+  it('computes the same action hash as the SDK and the gateway, of 50,000 random payloads', async () => {
+    const seed = SOAK ? Date.now() % 2 ** 31 : 8785
+    const child = spawn(environment.python, ['hashes.py', '50000', String(seed)], {
+      cwd: join(PACKAGE, 'tests'),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let count = 0
+    for await (const line of createInterface({ input: child.stdout })) {
+      const { payload, hash } = JSON.parse(line) as { payload: Record<string, never>; hash: string }
+      const which = { nonce: `nonce-${count}`, ...(count % 3 === 0 ? {} : { again: count % 3 }) }
+      const action = { task_id: 'task', tool_name: 'tool', payload, ...which }
+      const hashes = [hash, await actionHash(action), sha256(ofGateway({ v: 1, ...action }))]
+      if (new Set(hashes).size > 1) expect({ seed, count, line, hashes }).toBeUndefined()
+      count++
+    }
+    expect(count).toBe(50_000)
+  })
+})
