@@ -2,6 +2,7 @@
 import { Type, type Static } from 'typebox'
 import { ActionHash, DecisionStatus, RiskLevel } from './agent.ts'
 import { FreezeView } from './freeze.ts'
+import { HeadingView } from './heading.ts'
 import { LIMITS } from './limits.ts'
 
 const closed = { additionalProperties: false } as const
@@ -42,7 +43,7 @@ export const ThreadsQuery = Type.Object(
         minLength: 1,
         maxLength: LIMITS.SEARCH_CHARS,
         description:
-          'Words that all stand in subject (as lists show it: its first 200 characters), tool, agent, task, message or thread id; case does not matter.',
+          'Words that all stand in heading, subject (as lists show it: its first 200 characters), tool, agent, task, message or thread id; case does not matter.',
       }),
     ),
     cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
@@ -65,6 +66,7 @@ export const ThreadSummary = Type.Object({
   revision: Type.Integer(),
   risk: RiskLevel,
   tool_name: Type.String(),
+  heading: HeadingView,
   agent: Type.String(),
   subject: Type.Optional(Type.String({ description: 'Shortened for lists; whole in the thread.' })),
   message: Type.String(),
@@ -177,6 +179,7 @@ export const ThreadRevision = Type.Object({
   payload: Type.Object({}, { additionalProperties: true }),
   masked: Masked,
   pictures: Type.Array(Picture, { description: 'One for each entry of `images`.' }),
+  heading: HeadingView,
   payload_digest: Type.Optional(
     Type.String({ description: 'Left out where values are masked: one could guess them and compare.' }),
   ),
@@ -226,6 +229,7 @@ export const EarlierCall = Type.Object({
   outcome: Type.Enum(['allow', 'reject', 'pending_review', 'changes_requested', 'approved', 'rejected']),
   at: Instant,
   thread_id: Type.Optional(Type.String()),
+  heading: Type.Optional(HeadingView),
   subject: Type.Optional(Type.String()),
   message: Type.Optional(Type.String()),
 })
@@ -262,6 +266,7 @@ export const ThreadView = Type.Object({
   policy_risk: RiskLevel,
   tool_name: Type.String(),
   tool_description: Type.Optional(Type.String()),
+  heading: HeadingView,
   reversibility: Type.Optional(Type.String()),
   labels: Type.Array(Type.String()),
   sensitive: Type.Array(Type.String({ description: 'Fields to mask until somebody asks to see them.' })),

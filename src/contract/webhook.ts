@@ -1,6 +1,7 @@
 /** Decision webhooks on the wire: what receivers get, and how destinations are managed (design.md sections 6 and 7). Loaded only to generate schemas/openapi.json. */
 import { Type, type Static } from 'typebox'
 import { DecisionStatus, RiskLevel } from './agent.ts'
+import { HeadingView } from './heading.ts'
 
 const closed = { additionalProperties: false } as const
 const Instant = Type.String({ format: 'date-time' })
@@ -56,6 +57,7 @@ export const WebhookBody = Type.Object({
   tenant_id: Type.String(),
   agent_id: Type.Optional(Type.String()),
   tool_name: Type.Optional(Type.String()),
+  heading: Type.Optional(HeadingView),
   task_id: Type.Optional(Type.String()),
   thread_id: Type.Optional(Type.String()),
   decision: Type.Optional(DecisionStatus),

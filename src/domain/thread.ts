@@ -1,4 +1,5 @@
 import type { ReviewRequirement, Risk } from './decision.ts'
+import type { Heading } from './heading.ts'
 
 /** A review thread: its head record. What was proposed lies in one record per revision, so that a poll reads little. */
 export interface Thread {
@@ -13,6 +14,8 @@ export interface Thread {
   readonly created_at: number
   /** Shortened subject, for lists. */
   readonly title?: string
+  /** What the current revision does, in one line; absent in a thread of before this was kept. */
+  readonly heading?: Heading
   /** What the agent calls its workflow and its task. */
   readonly workflow?: string
   readonly label?: string

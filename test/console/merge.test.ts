@@ -9,6 +9,7 @@ const thread = (at: number, more: Partial<ThreadSummary> = {}): ThreadSummary =>
   revision: 1,
   risk: 'low',
   tool_name: 't',
+  heading: { line: 't', segments: [{ text: 't' }] },
   agent: 'bot',
   message: '',
   created_at: new Date(at * 1_000).toISOString(),

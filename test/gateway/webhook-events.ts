@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { maskPayload } from '../../src/policy/evaluate/mask.ts'
+import type { Heading } from '../../src/domain/heading.ts'
 import type { EvidenceLine } from '../gateway-fixture.ts'
 import type { Got } from '../webhooks/receiver.ts'
 
@@ -24,6 +25,8 @@ export interface Told {
   /** What the message is, or how it begins. */
   readonly message: RegExp
   readonly payload: Proposed['payload'] | undefined
+  /** What the call does, in one line; of what is told in full. */
+  readonly line?: string
 }
 
 interface Thread {
@@ -34,6 +37,7 @@ interface Thread {
   revision: number
   risk: unknown
   message: RegExp
+  line: string
   sequence: number
   asked: Asked
 }
@@ -74,6 +78,9 @@ const DECIDED = ['decision.allowed', 'decision.rejected']
 
 const exactly = (text: string): RegExp =>
   new RegExp(`^${text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}$`)
+
+/** As evidence has it. */
+const lineIn = ({ details = {} }: Line): string => (details['heading'] as Heading).line
 
 function saidBy({ details = {} }: Line): RegExp {
   const [rule, ...more] = details['by'] as string[]
@@ -122,7 +129,8 @@ export class Events {
       sequence: 1,
       ...(workflow !== undefined && { workflow_name: workflow }),
     }
-    return { key: `${tenant} ${task}`, type, at, thread: undefined, body, message: saidBy(record), payload }
+    const [message, line] = [saidBy(record), lineIn(record)]
+    return { key: `${tenant} ${task}`, type, at, thread: undefined, body, message, payload, line }
   }
 
   #opened(record: Line): Thread {
@@ -137,6 +145,7 @@ export class Events {
       revision: 1,
       risk,
       message: saidBy(record),
+      line: lineIn(record),
       sequence: 0,
       asked: askedBy(record),
     }
@@ -148,6 +157,7 @@ export class Events {
       thread.revision = record.revision ?? 0
       thread.proposed = this.#proposed.get(String(details['revision_id'])) ?? expect.fail()
       thread.risk = details['risk']
+      thread.line = lineIn(record)
       if (details['requirement'] !== undefined) thread.asked = askedBy(record)
       thread.message = details['verdict'] === 'allow' ? ANY : saidBy(record)
       // the next record says what became of the thread
@@ -168,7 +178,7 @@ export class Events {
 
   #told(thread: Thread, { tenant, at, thread_id: id = '' }: Line, type: string): Told {
     thread.sequence += 1
-    const { agent, tool, task, proposed, revision, risk, sequence, message, asked } = thread
+    const { agent, tool, task, proposed, revision, risk, sequence, message, asked, line } = thread
     const decision = DECISIONS[type] ?? 'rejected'
     const body = {
       type,
@@ -185,7 +195,7 @@ export class Events {
       ...(decision === 'pending_review' && { groups: groupsAt(asked, at) }),
       ...(proposed.workflow !== undefined && { workflow_name: proposed.workflow }),
     }
-    return { key: `${id} ${sequence}`, type, at, thread: id, body, message, payload: proposed.payload }
+    return { key: `${id} ${sequence}`, type, at, thread: id, body, message, payload: proposed.payload, line }
   }
 }
 
@@ -228,12 +238,14 @@ export function keyOf({ body }: Got): string | undefined {
 
 /** The body is that of the event, to the member; the payload is there where it was asked for, and hides what the contract calls sensitive. */
 export function compareBody({ body, raw }: Got, told: Told, full: boolean): void {
-  const { id, message = '', payload, ...rest } = body
+  const { id, message = '', heading, payload, ...rest } = body
   expect(rest).toEqual(told.body)
   expect(message).toMatch(told.message)
   expect(raw).not.toMatch(/cst_|sesame/)
   if (!full || told.payload === undefined) expect([id, payload]).toEqual([id, undefined])
-  else expect(hidden(payload as Proposed['payload'])).toEqual(hidden(told.payload))
+  expect((heading as Heading | undefined)?.line, 'as evidence has it').toBe(full ? told.line : undefined)
+  if (full && told.payload !== undefined)
+    expect(hidden(payload as Proposed['payload'])).toEqual(hidden(told.payload))
   if (!full) expect(raw).not.toContain('zebra')
 }
 

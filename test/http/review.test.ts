@@ -541,6 +541,10 @@ describe('GET threads', () => {
           revision: 1,
           risk: 'low',
           tool_name: 'pay',
+          heading: {
+            line: 'pay: amount 500',
+            segments: [{ text: 'pay' }, { text: ': amount ' }, { text: '500', field: 'payload.amount' }],
+          },
           agent: 'bot',
           subject: 'Refund',
           message: 'More than pocket money.',

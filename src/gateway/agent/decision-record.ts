@@ -5,6 +5,7 @@ import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
 import type { LimitUse, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Details } from '../core/event-record.ts'
+import type { Heading } from '../../domain/heading.ts'
 
 /** A value longer than this (as JSON text) stands in evidence as its digest. */
 const READ_VALUE_CHARS = 2_048
@@ -17,6 +18,7 @@ export function isSensitive(snapshot: Snapshot | undefined, tool: string): boole
 export interface Decided {
   readonly outcome: Outcome
   readonly payload: JsonValue
+  readonly heading: Heading
   /** Revision of the bundle that decided. */
   readonly bundle: string
   /** The contract of the tool calls some field sensitive. */
@@ -43,6 +45,7 @@ export function decisionDetails(deps: Deps, decided: Decided): Details {
     by: outcome.by,
     claimed_risk: decided.claimedRisk,
     fault: outcome.fault,
+    heading: summaryOf(decided.heading),
     limits: outcome.limits?.map((use) => limitOf(use, over)),
     nonce,
     payload_commitment: nonce === undefined ? undefined : commit(deps, nonce, 'payload', payload),
@@ -60,6 +63,11 @@ export function decisionDetails(deps: Deps, decided: Decided): Details {
     unknown: unknown.length > 0 ? unknown : undefined,
     verdict: outcome.verdict,
   }
+}
+
+/** What people read of the call, and by which template. Its sensitive values are tags. */
+function summaryOf({ line, template }: Heading): JsonObject {
+  return { line, ...(template === undefined ? {} : { template }) }
 }
 
 /** Enough to count the approvals by, and to tell what came too late. */

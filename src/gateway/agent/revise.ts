@@ -13,6 +13,8 @@ import { freezeGuard, freezesNow, refuseFrozen } from '../admin/freezes.ts'
 import { historyFor } from './call-history.ts'
 import { agentEntry, keyGuard } from '../auth/identify.ts'
 import { refuseWithoutRoom } from '../core/budgets.ts'
+import type { Heading } from '../../domain/heading.ts'
+import { makeHeading } from '../review/heading.ts'
 import { chargesOf, exceededBy, limitGuards } from './limits.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from '../core/records.ts'
@@ -87,7 +89,9 @@ async function attempt(
   const raw = await judge(deps, snapshot, { ...callOf(caller, request.revision, payload, at), ...facts })
   const outcome = tightenedRisk(read.value, raw)
   const bundle = snapshot.revision
-  const evaluated = { outcome, bundle, at, sensitive: isSensitive(snapshot, read.value.tool) }
+  const { thread_id, tool } = read.value
+  const heading = makeHeading(deps, snapshot, { tool, payload, by: outcome.by }, thread_id)
+  const evaluated = { outcome, heading, bundle, at, sensitive: isSensitive(snapshot, tool) }
   const revision = nextRevision(read.value, request.revision, {
     ...evaluated,
     history,
@@ -174,6 +178,7 @@ function checkPayload(snapshot: Snapshot | undefined, thread: Thread, revision: 
 
 interface Evaluated {
   readonly outcome: Outcome
+  readonly heading: Heading
   readonly bundle: string
   readonly sensitive: boolean
   readonly at: number
@@ -184,6 +189,7 @@ function nextRevision(
   revision: Revision,
   {
     outcome,
+    heading,
     bundle,
     at,
     nonce,
@@ -198,6 +204,7 @@ function nextRevision(
     payload: revision.request_payload as JsonObject,
     ...(revision.action_hash === undefined ? {} : { action_hash: revision.action_hash }),
     claims: claimsOf(revision),
+    heading,
     outcome,
     requirement: tightened(thread, outcome),
     bundle,
@@ -224,7 +231,7 @@ function evidenceOf(
   caller: Caller,
   about: Evaluated & { thread: Thread; revision: RevisionRecord; sensitive: boolean },
 ): EvidenceRecord[] {
-  const { thread, revision, outcome, bundle, at, sensitive } = about
+  const { thread, revision, outcome, heading, bundle, at, sensitive } = about
   const common = {
     tenant: caller.tenant,
     at: isoTime(at),
@@ -237,6 +244,7 @@ function evidenceOf(
     outcome,
     bundle,
     sensitive,
+    heading,
     payload: revision.payload,
     actionHash: revision.action_hash,
     revisionId: revision.revision_id ?? '',

@@ -17,6 +17,8 @@ import { attempted, remembering, replayable } from '../core/idempotency.ts'
 import type { Caller } from '../core/caller.ts'
 import { agentEntry, keyGuard, keyInForce } from '../auth/identify.ts'
 import { budgetGuard, refuseWithoutRoom, waitingOf } from '../core/budgets.ts'
+import type { Heading } from '../../domain/heading.ts'
+import { makeHeading } from '../review/heading.ts'
 import { charge, chargesOf, exceededBy, limitGuards } from './limits.ts'
 import type { Notice } from '../webhooks/outbox.ts'
 import { INDEX, put, revisionId, unchanged } from '../core/records.ts'
@@ -215,13 +217,19 @@ interface Evaluation {
   readonly guards: readonly Guard[]
 }
 
+function headingFor({ deps, snapshot, submission, outcome: { by } }: Evaluation, scope: string): Heading {
+  const { request } = submission
+  return makeHeading(deps, snapshot, { tool: request.tool_name, payload: payloadOf(request), by }, scope)
+}
+
 function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
-  const { outcome, submission, caller, guards } = evaluation
+  const { deps, outcome, submission, caller, guards } = evaluation
+  const heading = headingFor(evaluation, deps.nextId())
   const status = outcome.verdict === 'allow' ? 'allow' : 'reject'
   const type = status === 'allow' ? 'decision.allowed' : 'decision.rejected'
   const answer = decisionOf(submission, status, outcome.message)
-  const evidence = [evidenceOf(evaluation, type)]
-  const notices = [noticeOf(evaluation, type, answer)]
+  const evidence = [evidenceOf(evaluation, type, heading)]
+  const notices = [noticeOf(evaluation, type, { answer, heading })]
   if (status === 'allow') {
     const noting = noteAllowed(evaluation)
     return { answer, evidence, notices, counted: true, ...noting, guards: [...guards, ...noting.guards] }
@@ -239,7 +247,7 @@ function noteAllowed({ deps, doer, snapshot, outcome, epoch, at }: Evaluation): 
 function noticeOf(
   { deps, caller, submission, outcome, at }: Evaluation,
   type: 'decision.allowed' | 'decision.rejected',
-  { status, message }: Decision,
+  { answer: { status, message }, heading }: { readonly answer: Decision; readonly heading: Heading },
 ): Notice {
   const { tool_name, workflow_name, task_label } = submission.request
   return {
@@ -251,6 +259,7 @@ function noticeOf(
       tenant_id: caller.tenant,
       agent_id: caller.id,
       tool_name,
+      heading,
       task_id: submission.taskId,
       decision: status,
       risk: outcome.risk,
@@ -263,7 +272,8 @@ function noticeOf(
 function openThread(evaluation: Evaluation): Plan<Decision> {
   const { deps, submission, outcome, guards } = evaluation
   const thread_id = `thr_${deps.nextId()}`
-  const { thread, revision } = newThread(evaluation, thread_id)
+  const heading = headingFor(evaluation, thread_id)
+  const { thread, revision } = newThread(evaluation, thread_id, heading)
   const payload = payloadOf(submission.request)
   const { writes, notices } = writeThread(undefined, thread, { at: evaluation.at, payload })
   return {
@@ -278,13 +288,13 @@ function openThread(evaluation: Evaluation): Plan<Decision> {
       ...waitingOf(thread).map((spending) => budgetGuard(deps, spending)),
     ],
     writes: [...writes, put('revision', revisionId(thread_id, 1), revision), ...listThread(thread)],
-    evidence: [{ thread_id, revision: 1, ...evidenceOf(evaluation, 'review.pending') }],
+    evidence: [{ thread_id, revision: 1, ...evidenceOf(evaluation, 'review.pending', heading) }],
     notices,
     counted: true,
   }
 }
 
-function newThread(evaluation: Evaluation, thread_id: string) {
+function newThread(evaluation: Evaluation, thread_id: string, heading: Heading) {
   const { caller, submission, outcome, history, at, bundle, freezes } = evaluation
   const { request } = submission
   const { epoch } = freezes.freezes
@@ -298,6 +308,7 @@ function newThread(evaluation: Evaluation, thread_id: string) {
     payload: payloadOf(request),
     ...(action_hash === undefined ? {} : { action_hash }),
     claims: claimsOf(request),
+    heading,
     outcome,
     requirement,
     bundle,
@@ -340,6 +351,7 @@ function decisionOf(
 function evidenceOf(
   evaluation: Evaluation,
   type: EvidenceRecord['type'],
+  heading: Heading,
 ): Omit<EvidenceRecord, 'thread_id' | 'revision'> {
   const { deps, caller, submission, outcome, at, bundle, sensitive } = evaluation
   const { action_hash, risk_level } = submission.request
@@ -347,6 +359,7 @@ function evidenceOf(
     outcome,
     bundle,
     sensitive,
+    heading,
     payload: payloadOf(submission.request),
     actionHash: action_hash,
     claimedRisk: risk_level,

@@ -11,6 +11,7 @@ import type { FiredRule, History } from '../../policy/evaluate/snapshot.ts'
 import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
 import type { Guard, Store, StoredRecord, Write } from '../../store/store.ts'
 import type { TraceContext } from './trace-context.ts'
+import type { Heading } from '../../domain/heading.ts'
 
 /** Every kind of record that a tenant's partition holds, by its type in the store. */
 export interface Records {
@@ -70,6 +71,8 @@ export interface RevisionRecord {
   readonly payload_digest: string
   readonly action_hash?: string
   readonly claims: Claims
+  /** What it does, in one line; absent in a revision of before this was kept. */
+  readonly heading?: Heading
   readonly risk: Risk
   readonly policy_risk: Risk
   readonly message: string

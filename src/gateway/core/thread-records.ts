@@ -14,6 +14,7 @@ import { threadEvents } from '../../domain/webhook.ts'
 import type { History, Outcome } from '../../policy/evaluate/snapshot.ts'
 import type { Write } from '../../store/store.ts'
 import { spendWaiting } from './budgets.ts'
+import type { Heading } from '../../domain/heading.ts'
 import type { Deps } from './deps.ts'
 import { type Notice, threadNotice } from '../webhooks/outbox.ts'
 import { type Claims, INDEX, put, read, type RevisionRecord, unlessBroken } from './records.ts'
@@ -37,6 +38,7 @@ export interface Proposal {
   readonly payload: JsonObject
   readonly action_hash?: string
   readonly claims: Claims
+  readonly heading: Heading
   readonly outcome: Outcome
   readonly requirement: ReviewRequirement
   readonly bundle: string
@@ -54,13 +56,14 @@ export function nonceOf(deps: Deps): string {
 
 /** The record of one revision. Its digest covers everything that a reviewer is shown, so that a vote is bound to it. */
 export function revisionRecord(proposal: Proposal): RevisionRecord {
-  const { thread_id, number, tool, payload, action_hash, claims, outcome, nonce } = proposal
+  const { thread_id, number, tool, payload, action_hash, claims, heading, outcome, nonce } = proposal
   const shown = {
     thread_id,
     number,
     tool,
     payload,
     claims,
+    heading,
     nonce,
     ...(action_hash === undefined ? {} : { action_hash }),
   }
@@ -74,6 +77,7 @@ export function revisionRecord(proposal: Proposal): RevisionRecord {
     payload_digest: digestOf(payload),
     ...(action_hash === undefined ? {} : { action_hash }),
     claims,
+    heading,
     risk: outcome.risk,
     policy_risk: outcome.policyRisk,
     message: outcome.message,
@@ -112,6 +116,7 @@ export function currentRevision(
     risk: revision.risk,
     policy_risk: revision.policy_risk,
     message: revision.message,
+    ...defined({ heading: revision.heading }),
     requirement: revision.requirement,
     deadline: revision.submitted_at + revision.requirement.expires_ms,
     announced: [],

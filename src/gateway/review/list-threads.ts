@@ -9,6 +9,8 @@ import { freezesNow } from '../admin/freezes.ts'
 import { reviewerEntry } from '../auth/identify.ts'
 import { decodeCursor, encodeCursor, instant } from '../core/page-cursor.ts'
 import { INDEX, read, unlessBroken } from '../core/records.ts'
+import type { Snapshot } from '../../policy/evaluate/snapshot.ts'
+import { shownHeading } from './heading.ts'
 import { mayApprove, summaryOf } from './thread-summary.ts'
 import { storeCall } from '../core/transact.ts'
 
@@ -29,7 +31,7 @@ export async function listThreads(deps: Deps, caller: Caller, query: ThreadsQuer
   const limit = query.limit === undefined ? PAGE : Number(query.limit)
   if (matchesNothing(query)) return { threads: [] }
   const freezes = await storeCall(() => freezesNow(deps, caller.tenant))
-  const wanted = filterOf(query, caller, deps.store.now())
+  const wanted = filterOf(query, caller, { now: deps.store.now(), snapshot })
   const page: Page = {
     threads: [],
     unreadable: [],
@@ -123,18 +125,22 @@ function indexOf(query: ThreadsQuery): string {
   return query.status === undefined ? INDEX.threads : INDEX.status(query.status)
 }
 
-function filterOf(query: ThreadsQuery, caller: Caller, now: number): (thread: Thread) => boolean {
-  const says = saying(query.q ?? '')
+function filterOf(
+  query: ThreadsQuery,
+  caller: Caller,
+  { now, snapshot }: { readonly now: number; readonly snapshot: Snapshot | undefined },
+): (thread: Thread) => boolean {
+  const says = saying(query.q ?? '', snapshot)
   return (thread) =>
     matches(thread, query, now) &&
     isClaimedAs(query.claimed, claimOf(thread, now)?.reviewer, caller.id) &&
     says(thread)
 }
 
-function saying(q: string): (thread: Thread) => boolean {
+function saying(q: string, snapshot: Snapshot | undefined): (thread: Thread) => boolean {
   const words = new Set(q.toLowerCase().match(/\S+/g))
   return (thread) => {
-    const text = words.size === 0 ? '' : textOf(thread)
+    const text = words.size === 0 ? '' : textOf(snapshot, thread)
     return [...words].every((word) => text.includes(word))
   }
 }
@@ -159,6 +165,8 @@ function isClaimedAs(wanted: ThreadsQuery['claimed'], by: string | undefined, me
   return by === (wanted === 'me' ? me : undefined)
 }
 
-function textOf({ title = '', tool, agent, task_id, message, thread_id }: Thread): string {
-  return [title, tool, agent, task_id, message, thread_id].join('\n').toLowerCase()
+function textOf(snapshot: Snapshot | undefined, thread: Thread): string {
+  const { title = '', heading, tool, agent, task_id, message, thread_id } = thread
+  const { line } = shownHeading(snapshot, tool, heading)
+  return [line, title, tool, agent, task_id, message, thread_id].join('\n').toLowerCase()
 }

@@ -17,10 +17,14 @@ export interface Proposed {
  */
 export function hideSensitive(deps: Deps, scope: string, { tool, payload }: Proposed): Masked {
   const sensitive = deps.policies.current()?.tools.get(tool)?.sensitive
-  const tag = (value: JsonValue): string => {
+  return maskPayload(payload, sensitive, tagger(deps, scope))
+}
+
+/** Makes the tags of sensitive values. */
+export function tagger(deps: Pick<Deps, 'commitmentSecret'>, scope: string): (value: JsonValue) => string {
+  return (value) => {
     const text = JSON.stringify([scope, canonicalJson(value)])
     const digest = createHmac('sha256', deps.commitmentSecret).update(text).digest('hex')
     return `[hidden ${digest.slice(0, TAG_CHARS)}]`
   }
-  return maskPayload(payload, sensitive, tag)
 }

@@ -13,6 +13,7 @@ import { freezesNow, freezesOf } from '../admin/freezes.ts'
 import { reviewerEntry } from '../auth/identify.ts'
 import { overtaken } from './settle-thread.ts'
 import { INDEX, read, type RevisionRecord, revisionId } from '../core/records.ts'
+import { shownHeading } from './heading.ts'
 import { picturesOf, shownPayload } from './show-payload.ts'
 import { warningsIn } from './text-warnings.ts'
 import { earlierCalls, limitStates, upcomingOf } from './thread-context.ts'
@@ -44,7 +45,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     freezesOf(deps, thread.tenant),
     revisionsOf(deps, caller, thread),
     commentsOf(deps, thread, tenant),
-    earlierCalls(deps, thread),
+    earlierCalls(deps, snapshot, thread),
     limitStates(deps, snapshot, thread),
     evidenceOf(deps, thread),
   ])
@@ -66,7 +67,10 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     ...(tool?.reversibility === undefined ? {} : { reversibility: tool.reversibility }),
     labels: [...(tool?.labels ?? [])],
     sensitive: [...(tool?.sensitive ?? [])],
-    revisions: revisions.map(({ record: one, shown: theirs }) => revisionView(one, theirs)),
+    revisions: revisions.map(({ record: one, shown: theirs }) => ({
+      ...revisionView(one, theirs),
+      heading: shownHeading(snapshot, thread.tool, one.heading),
+    })),
     votes: thread.votes.map((one) => voteView(thread, tenant, one)),
     seats: quorumOf(deps, tenant, thread).seats.map(seatView),
     ...votersOf(deps, tenant, { caller, thread, freezes }),
@@ -138,8 +142,8 @@ function digestsOf(
 function revisionView(
   record: RevisionRecord,
   shown: Pick<ThreadView, 'payload' | 'masked' | 'pictures'>,
-): ThreadView['revisions'][number] {
-  const { claims, fired, requirement: _, nonce: __, history: ___, ...more } = record
+): Omit<ThreadView['revisions'][number], 'heading'> {
+  const { claims, fired, heading: ______, requirement: _, nonce: __, history: ___, ...more } = record
   const { payload_digest: ____, action_hash: _____, ...rest } = more
   return {
     ...rest,

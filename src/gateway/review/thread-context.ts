@@ -8,6 +8,8 @@ import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
 import { toolOf } from '../agent/call-history.ts'
 import { INDEX } from '../core/records.ts'
 import { readableThreads } from '../core/thread-records.ts'
+import type { Snapshot } from '../../policy/evaluate/snapshot.ts'
+import { shownHeading } from './heading.ts'
 
 /** What stands around a thread: the other calls of its task, the limits that it would charge, and what time will bring. */
 
@@ -17,7 +19,11 @@ const EARLIER = 20
  * Other calls of the task, latest first: reviewed ones, rejected ones, and of those allowed at once the last of each tool, because that is what
  * the history keeps of them.
  */
-export async function earlierCalls(deps: Deps, thread: Thread): Promise<EarlierCall[]> {
+export async function earlierCalls(
+  deps: Deps,
+  snapshot: Snapshot | undefined,
+  thread: Thread,
+): Promise<EarlierCall[]> {
   const latest = (index: string): Promise<IndexEntry[]> =>
     deps.store.range(thread.tenant, index, { reverse: true, limit: EARLIER })
   const { agent, task_id } = thread
@@ -34,16 +40,25 @@ export async function earlierCalls(deps: Deps, thread: Thread): Promise<EarlierC
   ])
   const approvals = new Set(threads.map((one) => one.approval?.at))
   const calls = [
-    ...threads.filter((one) => one.thread_id !== thread.thread_id).map(reviewedCall),
+    ...threads.filter((one) => one.thread_id !== thread.thread_id).map((one) => reviewedCall(snapshot, one)),
     ...rejected,
     ...allowed.flatMap((entry) => allowedCall(entry, approvals)),
   ]
   return calls.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)).slice(0, EARLIER)
 }
 
-function reviewedCall({ tool, status, created_at, thread_id, title, message }: Thread): EarlierCall {
-  const subject = title
-  return { tool, outcome: status, at: isoTime(created_at), thread_id, message, ...defined({ subject }) }
+function reviewedCall(snapshot: Snapshot | undefined, thread: Thread): EarlierCall {
+  const { tool, status, created_at, thread_id, title: subject, message } = thread
+  const heading = shownHeading(snapshot, tool, thread.heading)
+  return {
+    tool,
+    outcome: status,
+    at: isoTime(created_at),
+    thread_id,
+    heading,
+    message,
+    ...defined({ subject }),
+  }
 }
 
 async function rejections(

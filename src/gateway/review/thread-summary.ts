@@ -7,6 +7,7 @@ import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
 import type { KnownFreezes } from '../core/caches.ts'
+import { shownHeading } from './heading.ts'
 import { obstacleFor } from './vote.ts'
 
 export interface Summarised {
@@ -31,6 +32,7 @@ export function summaryOf(
     revision: thread.revision,
     risk: thread.risk,
     tool_name: thread.tool,
+    heading: shownHeading(snapshot, thread.tool, thread.heading),
     agent: thread.agent,
     ...(thread.title === undefined ? {} : { subject: thread.title }),
     message: thread.message,

@@ -20,6 +20,7 @@ import { hideSensitive } from '../review/mask-sensitive.ts'
 import type { KnownDestinations } from '../core/caches.ts'
 import { type TraceContext, traceOf } from '../core/trace-context.ts'
 import { type DeliveryRecord, INDEX, put, read, revisionId, unchanged } from '../core/records.ts'
+import { shownHeading } from '../review/heading.ts'
 
 /*
  * The outbox (design.md section 7): what destinations are told is written in the commit that it tells of, so nothing is lost and nothing is told that did
@@ -54,6 +55,7 @@ export function threadNotice(
       tenant_id: thread.tenant,
       agent_id: thread.agent,
       tool_name: thread.tool,
+      ...defined({ heading: thread.heading }),
       task_id: thread.task_id,
       thread_id: thread.thread_id,
       decision: thread.status,
@@ -110,7 +112,8 @@ export function enqueue(
 
 async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]): Promise<Enqueued> {
   const known = await destinationsOf(deps, tenant)
-  const told = await Promise.all(notices.map((notice) => toldOf(deps, tenant, { notice, list: known.list })))
+  const shown = notices.map((notice) => asShown(deps, notice))
+  const told = await Promise.all(shown.map((notice) => toldOf(deps, tenant, { notice, list: known.list })))
   const size = told.reduce((sum, { destinations, texts }) => sum + destinations.length * texts.full.length, 0)
   if (size <= LARGE) return { guards: guardsOf(known), ...(await written(deps, tenant, told)) }
   const leave = await deps.outboxRoom.take(tenant, size)
@@ -120,6 +123,14 @@ async function enqueueFor(deps: Deps, tenant: string, notices: readonly Notice[]
     leave()
     throw error
   }
+}
+
+/** A thread keeps its heading; what the policy of today calls sensitive in it stays here. */
+function asShown(deps: Deps, notice: Notice): Notice {
+  const { tool_name, heading } = notice.body
+  if (tool_name === undefined || heading === undefined) return notice
+  const shown = shownHeading(deps.policies.current(), tool_name, heading)
+  return { ...notice, body: { ...notice.body, heading: shown } }
 }
 
 /** @param between so much text takes longer than others should wait */
@@ -188,11 +199,12 @@ async function textsOf(
   tenant: string,
   { notice, destinations }: Omit<Told, 'texts'>,
 ): Promise<Texts> {
-  const common = { timestamp: isoTime(notice.at), ...notice.body }
+  const { heading, ...body } = notice.body
+  const common = { timestamp: isoTime(notice.at), ...body }
   const thin = JSON.stringify(common)
   if (!destinations.some(isToldInFull)) return { thin, full: '' }
   const payload = await payloadOf(deps, tenant, notice)
-  return { thin, full: JSON.stringify({ ...common, ...defined({ payload }) }) }
+  return { thin, full: JSON.stringify({ ...common, ...defined({ heading, payload }) }) }
 }
 
 const isToldInFull = ({ format, payload }: Destination): boolean => !isChat(format) && payload === 'full'

@@ -5,6 +5,7 @@ import type { CaseIr } from './case.ts'
 import { checkGroupNames, checkLevelPairs, checkLevelQuorums, checkRuleQuorums } from './quorum.ts'
 import { toolsOfAgents, type ToolUse } from './tool-names.ts'
 import { checkSensitiveFields } from './path.ts'
+import { checkSummaryFields } from './summary-fields.ts'
 import { checkPatternCost } from './patterns.ts'
 import { checkRouting, type CheckedRouting } from './routing.ts'
 import type { World } from './rule.ts'
@@ -144,7 +145,10 @@ function checkParsed(parsed: readonly Parsed[], now: number | undefined): Checke
     (file) => checkFile(file, (reader, doc) => checkRuleFile(reader, doc, world)) ?? [],
   )
   checkLabels(tools)
-  for (const tool of tools) checkSensitiveFields(tool, world.fieldValues)
+  for (const tool of tools) {
+    checkSensitiveFields(tool, world.fieldValues)
+    checkSummaryFields(tool, world.fieldValues)
+  }
   checkPatternCost(tools, rules)
   if (!routing || !directory || !routingFile) return undefined
   checkGroupNames(routingFile.reader, routing.groups, directory)

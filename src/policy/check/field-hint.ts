@@ -1,7 +1,10 @@
 import type { JsonObject } from '../../contract/json.ts'
-import { isFieldProblem, parseField, type FieldProblem } from '../language/fields.ts'
+import { isFieldProblem, parseField, type FieldProblem, payloadName } from '../language/fields.ts'
 import { nearest } from '../language/nearest.ts'
-import { propertyNames, sameValueParts } from '../schema/part.ts'
+import { propertyNames, sameValueParts, isSchema } from '../schema/part.ts'
+import type { FieldIr } from '../language/rule.ts'
+import { childOf } from '../schema/child.ts'
+import { showHidden } from '../language/text.ts'
 
 /** The hint for what is no FIELD: a field of the payload, where one of the contracts declares it. */
 export function hintForField(
@@ -12,8 +15,8 @@ export function hintForField(
   if (name === 'payload') return exampleOf(schemas) ?? hint
   const inPayload = /^payload\.(.+)$/s.exec(name)?.[1]
   if (inPayload !== undefined) {
-    const near = nearest(inPayload, schemas.flatMap(namesIn))
-    return near === undefined ? hint : `did you mean \`payload.${near}\`?`
+    const path = meantBy(inPayload, schemas) ?? nearTo(inPayload, schemas)
+    return path === undefined ? quoting(inPayload) : `did you mean \`${payloadName(path)}\`?`
   }
   const field = `payload.${name}`
   const first = /^[^.[]+/.exec(name)?.[0] ?? ''
@@ -22,9 +25,58 @@ export function hintForField(
 }
 
 function exampleOf(schemas: readonly JsonObject[]): string | undefined {
-  for (const schema of schemas) {
-    const name = namesIn(schema).find((one) => !isFieldProblem(parseField(`payload.${one}`)))
-    if (name !== undefined) return `name a field of it, such as \`payload.${name}\``
+  const name = schemas.flatMap(namesIn)[0]
+  return name === undefined ? undefined : `name a field of it, such as \`${payloadName([name])}\``
+}
+
+const quoting = (name: string): string =>
+  `a name of other characters is written in quotes: \`${showHidden(payloadName([name]))}\``
+
+function nearTo(text: string, schemas: readonly JsonObject[]): FieldIr['path'] | undefined {
+  const near = nearest(text, schemas.flatMap(namesIn))
+  return near === undefined ? undefined : [near]
+}
+
+/** Steps that one hint may take: names that begin alike could be tried in very many ways. */
+const MOST_TRIES = 1_000
+
+/** The declared field whose names, written without quotes, read like the text: `labels.app.kubernetes.io/name`. */
+function meantBy(text: string, schemas: readonly JsonObject[]): FieldIr['path'] | undefined {
+  const tries = { left: MOST_TRIES }
+  for (const root of schemas) {
+    const path = stepsTo({ root, tries }, sameValueParts(root, root), text)
+    if (path) return path
+  }
+  return undefined
+}
+
+interface Search {
+  readonly root: JsonObject
+  readonly tries: { left: number }
+}
+
+function stepsTo(
+  search: Search,
+  parts: readonly JsonObject[],
+  text: string,
+): (string | number)[] | undefined {
+  if (search.tries.left-- <= 0) return undefined
+  const names = parts.flatMap(propertyNames).filter((name) => name !== '' && text.startsWith(name))
+  const index = /^\[(\d{1,6})\]/.exec(text)
+  const steps: (readonly [string | number, number])[] = [
+    ...[...new Set(names)]
+      .toSorted((a, b) => b.length - a.length)
+      .map((name) => [name, name.length] as const),
+    ...(index ? [[Number(index[1]), index[0].length] as const] : []),
+  ]
+  for (const [step, length] of steps) {
+    const rest = text.slice(length)
+    if (rest === '') return [step]
+    if (!/^[.[]/.test(rest)) continue
+    const below = parts.flatMap((part) => childOf(search.root, part, step).schemas).filter(isSchema)
+    const inside = below.flatMap((schema) => sameValueParts(search.root, schema))
+    const found = stepsTo(search, inside, rest.replace(/^\./, ''))
+    if (found) return [step, ...found]
   }
   return undefined
 }

@@ -1,6 +1,13 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { CheckedTool } from './tool.ts'
-import { fieldText, isFieldProblem, parseField, type FieldProblem } from '../language/fields.ts'
+import {
+  fieldText,
+  isFieldProblem,
+  parseField,
+  type FieldProblem,
+  isPlainName,
+  payloadName,
+} from '../language/fields.ts'
 import { hintForField } from './field-hint.ts'
 import type { FieldValues } from '../language/possible-fields.ts'
 import type { FieldIr } from '../language/rule.ts'
@@ -77,11 +84,7 @@ function has(context: PathContext, tool: ToolContract, field: FieldIr): boolean 
 }
 
 function valuesAt({ fieldValues }: PathContext, tool: ToolContract, path: FieldIr['path']): Values {
-  return fieldValues.of(tool, { name: pathText(path), root: 'payload', path })
-}
-
-function pathText(path: FieldIr['path']): string {
-  return `payload${path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')}`
+  return fieldValues.of(tool, { name: payloadName(path), root: 'payload', path })
 }
 
 /** What is near where the path leaves the contract. */
@@ -89,13 +92,20 @@ function hintFor(context: PathContext, tool: ToolContract, { path }: FieldIr): s
   const depth = path.findIndex((_, index) => !canBePresent(valuesAt(context, tool, path.slice(0, index + 1))))
   const [parent, step] = [path.slice(0, depth), path[depth]]
   const names = schemasAt(tool.inputSchema, parent).flatMap(propertyNames)
-  if (typeof step === 'string' && names.length > 0) return didYouMean(step, names)
+  if (typeof step === 'string' && names.length > 0) return nearName(parent, step, names)
   if (parent.length === 0) return undefined
   const values = valuesAt(context, tool, parent)
-  const kinds = `\`${pathText(parent)}\` is ${describeKinds(values)}`
+  const kinds = `\`${payloadName(parent)}\` is ${describeKinds(values)}`
   if (typeof step === 'number')
     return values.lists ? `${kinds} of at most ${values.lists.max} entries` : kinds
-  return values.lists ? `${kinds}: test it with \`some\`, or write \`${pathText(parent)}[0]\`` : kinds
+  return values.lists ? `${kinds}: test it with \`some\`, or write \`${payloadName(parent)}[0]\`` : kinds
+}
+
+/** The near name as a field, where a name alone would not be one. */
+function nearName(parent: FieldIr['path'], step: string, names: readonly string[]): string | undefined {
+  const near = nearest(step, names)
+  if (near === undefined || isPlainName(near)) return didYouMean(step, names)
+  return `did you mean \`${payloadName([...parent, near])}\`?`
 }
 
 /** A contract that permits undeclared fields makes a misspelt one legal: say so when a declared one is near. */

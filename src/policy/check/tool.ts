@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../contract/json.ts'
 import { hintForField } from './field-hint.ts'
 import { isFieldProblem, parseField } from '../language/fields.ts'
+import { readSummary, type CheckedSummary } from './summary.ts'
 import { toJson, type Doc, type DocMap } from '../yaml/parse.ts'
 import { checkSchema } from '../schema/check.ts'
 import {
@@ -28,6 +29,7 @@ export interface CheckedTool {
   readonly nameAt: Doc
   readonly labelsAt: readonly Doc[]
   readonly sensitiveAt: readonly Doc[]
+  readonly summary?: CheckedSummary
   readonly reader: Reader
 }
 
@@ -38,10 +40,11 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   const keys = readKeys(reader, root, {
     what: 'a tool contract',
     required: ['tool', 'description', 'risk', 'input_schema'],
-    optional: ['reversibility', 'labels', 'sensitive'],
+    optional: ['summary', 'reversibility', 'labels', 'sensitive'],
   })
   const name = given(keys.tool, (at) => readName(reader, at, '`tool`', TOOL_NAME))
   const description = given(keys.description, (at) => readText(reader, at, '`description`'))
+  const summary = given(keys.summary, (at) => readSummary(reader, at, schemaOf(keys.input_schema)))
   const risk = given(keys.risk, (at) => readRisk(reader, at))
   const schema = given(keys.input_schema, (at) => readMap(reader, at, '`input_schema`'))
   if (schema) checkSchema(reader, schema)
@@ -61,10 +64,10 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
     sensitive,
     inputSchema: schemaJson(facts.schema),
     revision: sha256(reader.source.text),
-    ...defined({ reversibility }),
+    ...defined({ summary: summary?.text, reversibility }),
   }
   const sensitiveAt = keys.sensitive?.kind === 'list' ? keys.sensitive.items : []
-  return { contract, nameAt: keys.tool, labelsAt, sensitiveAt, reader }
+  return { contract, nameAt: keys.tool, labelsAt, sensitiveAt, reader, ...defined({ summary }) }
 }
 
 function isComplete<T extends object>(facts: T): facts is { [K in keyof T]: Exclude<T[K], undefined> } {
@@ -82,8 +85,12 @@ function checkSensitive(reader: Reader, doc: Doc, schema: DocMap | undefined): r
     } else if (field.root !== 'payload' || field.fn !== undefined) {
       reader.report('unknown-field', item, `\`${text}\` is not a field of the payload`)
     }
-    return text
+    return isFieldProblem(field) ? text : field.name
   })
+}
+
+function schemaOf(doc: Doc | undefined): readonly JsonObject[] {
+  return doc?.kind === 'map' ? [schemaJson(doc)] : []
 }
 
 function schemaJson(schema: DocMap): JsonObject {

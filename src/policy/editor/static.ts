@@ -32,6 +32,7 @@ export function toolSchema(): JsonObject {
     ...closed(['tool', 'description', 'risk', 'input_schema'], {
       tool: name(TOOL_NAME),
       description: text('What the tool does.'),
+      summary: text('What a call does, in one line: `Transfer {amount_cents|money:currency} to {to}`.'),
       risk: { enum: RISKS, description: 'The baseline: rules can raise it.' },
       reversibility: { enum: REVERSIBILITIES },
       labels: list(name(WORD)),

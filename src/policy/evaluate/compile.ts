@@ -3,7 +3,8 @@ import { explainOutcome, type Explanation } from './explain.ts'
 import type { BundleIr, RoutingIr, ToolIr } from '../language/rule.ts'
 import { type LimitFacts, limitFacts } from '../language/limits.ts'
 import { createPayloadChecks, type PayloadChecks } from '../schema/payload.ts'
-import { createPermits, refuseUnknownTool } from './permits.ts'
+import { createPermits, refuseUnknownTool, shownName } from './permits.ts'
+import { createHeadings } from '../summary/headings.ts'
 import { compileProgram, createProgramParts, type Program } from './program.ts'
 import type { Call, HistoryNeeds, Outcome, RuleSummary, Snapshot } from './snapshot.ts'
 import { createClock, type LocalTime } from '../language/time.ts'
@@ -79,6 +80,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
       const contract = contracts.get(tool)
       return contract ? checks.of(contract.revision, contract.inputSchema)(payload) : []
     },
+    headingOf: createHeadings(ir, tools),
     judge,
     routing: head.routing,
     clock: tables.clock,

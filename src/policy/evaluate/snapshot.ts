@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
+import type { Heading } from '../../domain/heading.ts'
 
 /** One compiled policy bundle: immutable, swapped as a whole (policy-language.md section 1). */
 export interface Snapshot {
@@ -27,6 +28,17 @@ export interface Snapshot {
   mayUse(tenant: string, agent: string, tool: string): boolean
   /** May any agent of the tenant use the tool? To a tenant whose agents may not, it is as absent as one that never was. */
   knows(tenant: string, tool: string): boolean
+  /**
+   * What the call does, in one line: by the summary of its contract, or of what the deciding rules read. Total, whatever the payload.
+   *
+   * @param by the ids of what decided
+   * @param tag what stands in the place of a sensitive value
+   */
+  headingOf(
+    call: Pick<Call, 'tool' | 'payload'>,
+    by: readonly string[],
+    tag: (value: JsonValue) => string,
+  ): Heading
   /** Problems of `payload` against the contract's input_schema; empty when it fits or the tool is unknown. */
   checkPayload(tool: string, payload: JsonObject): readonly PayloadProblem[]
 }
@@ -40,6 +52,8 @@ export interface BundleFile {
 export interface ToolContract {
   readonly name: string
   readonly description: string
+  /** The template of what a call does, in one line. */
+  readonly summary?: string
   readonly risk: Risk
   readonly reversibility?: string
   readonly labels: readonly string[]

@@ -12,6 +12,7 @@ import {
   type ImportNote,
   type SchemaImport,
 } from './schema.ts'
+import { proposeSummary } from './summary.ts'
 import { parseSource } from '../yaml/parse.ts'
 import { createReader } from '../yaml/shape.ts'
 import { createFindings, createSource } from '../yaml/source.ts'
@@ -84,14 +85,17 @@ function fileName(tool: string): string {
 
 function contractFile(name: string, tool: ForeignTool, task: SchemaImport): BundleText {
   const { risk, reversibility, because } = tool.effect
+  const input_schema = inputSchema(task, tool)
+  const summary = proposeSummary(name, input_schema)
   const head = [
     `# Imported. Risk and reversibility are suggestions (${because}): read them, and add labels and sensitive fields.`,
     `tool: ${JSON.stringify(name)}`,
     `description: ${JSON.stringify(readable(tool.description?.trim() ?? '') || 'No description was given.')}`,
+    ...(summary === undefined ? [] : [`summary: ${JSON.stringify(summary)}`]),
     `risk: ${risk}`,
     ...(reversibility === undefined ? [] : [`reversibility: ${reversibility}`]),
   ]
-  const schema = { input_schema: inputSchema(task, tool) }
+  const schema = { input_schema }
   const text = stringify(schema, { lineWidth: 0, aliasDuplicateObjects: false, version: '1.2' })
   return { path: `tools/${name.replaceAll(/[:/]/g, '_')}.yaml`, text: `${head.join('\n')}\n${text}` }
 }

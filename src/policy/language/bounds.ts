@@ -33,6 +33,9 @@ export const MAX_PAYLOAD_PROBLEMS = 20
 export const MAX_ECHOED_NAME = 64
 
 export const MAX_REASON_CHARACTERS = 500
+/** Of a contract's template, and the fields that it may name. */
+export const MAX_SUMMARY_CHARACTERS = 300
+export const MAX_SUMMARY_FIELDS = 12
 /** 31 days: the longest duration a bundle may name. */
 export const MAX_DURATION_MS = 31 * 24 * 3_600_000
 export const MAX_APPROVALS = 20

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { FieldIr, FieldRoot, FunctionName } from './rule.ts'
 import { didYouMean, nearest } from './nearest.ts'
-import { showForeign } from './text.ts'
+import { escapeHidden, showForeign } from './text.ts'
 
 export const FIELD_ROOTS: readonly FieldRoot[] = [
   'payload',
@@ -52,15 +52,15 @@ export function fieldText(field: FieldIr): string {
   return field.fn === undefined ? field.name : `${field.fn}(${field.name})`
 }
 
-const PAYLOAD_PATH = /^payload((?:\.[A-Za-z_$][\w$-]*|\[(?:0|[1-9]\d{0,5})\])+)$/
-const STEP = /\.([A-Za-z_$][\w$-]*)|\[(\d+)\]/g
+const STEPS = String.raw`(?:\.[A-Za-z_$][\w$-]*|\[(?:0|[1-9]\d{0,5})\]|\["(?:[^"\\]|\\.)+"\])+`
+const PAYLOAD_PATH = new RegExp(`^payload(${STEPS})$`, 'su')
+const STEP = /\.([A-Za-z_$][\w$-]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)+")\]/gsu
+const PLAIN_NAME = /^[A-Za-z_$][\w$-]*$/
 
 function parsePath(name: string): FieldIr | FieldProblem {
   const payload = PAYLOAD_PATH.exec(name)
-  if (payload) {
-    const path = [...(payload[1] ?? '').matchAll(STEP)].map((step) => step[1] ?? Number(step[2]))
-    return { name, root: 'payload', path }
-  }
+  const path = payload && readSteps(payload[1] ?? '')
+  if (path) return { name: payloadName(path), root: 'payload', path }
   const root = FIELD_ROOTS.find((one) => one === name && one !== 'payload')
   if (root !== undefined) return { name, root, path: [] }
   return {
@@ -69,6 +69,40 @@ function parsePath(name: string): FieldIr | FieldProblem {
     hint: hintFor(name),
     name,
   }
+}
+
+/** Keys and indexes; undefined where a quoted name is no JSON text. */
+function readSteps(text: string): readonly (string | number)[] | undefined {
+  const path: (string | number)[] = []
+  for (const [, plain, index, quoted] of text.matchAll(STEP)) {
+    const step = plain ?? (index === undefined ? unquoted(quoted ?? '') : Number(index))
+    if (step === undefined) return undefined
+    path.push(step)
+  }
+  return path
+}
+
+function unquoted(text: string): string | undefined {
+  try {
+    return JSON.parse(text) as string
+  } catch {
+    return undefined
+  }
+}
+
+/** The one name of a payload field, however its author wrote it: `payload.a[0]["app.kubernetes.io/name"]`. */
+export function payloadName(path: readonly (string | number)[]): string {
+  return `payload${path.map(stepText).join('')}`
+}
+
+/** True for a property name that `payload.name` can name. */
+export function isPlainName(name: string): boolean {
+  return PLAIN_NAME.test(name)
+}
+
+function stepText(step: string | number): string {
+  if (typeof step === 'number') return `[${step}]`
+  return isPlainName(step) ? `.${step}` : `[${escapeHidden(JSON.stringify(step))}]`
 }
 
 function hintFor(name: string): string {

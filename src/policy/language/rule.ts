@@ -112,7 +112,7 @@ export type FieldRoot =
 export type FunctionName = 'domain' | 'host' | 'path' | 'sql_verbs'
 
 export interface FieldIr {
-  /** As written, without `fn()`: `payload.a[0]`. */
+  /** Without `fn()`, and one for each field however it is written: `payload.a[0]`. */
   readonly name: string
   readonly root: FieldRoot
   /** Keys and indexes below `payload`; empty for every other root. */

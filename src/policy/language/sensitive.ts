@@ -3,7 +3,8 @@ export function isSensitive(sensitive: readonly string[], field: string): boolea
   return sensitive.some((path) => covers(path, field) || covers(field, path))
 }
 
-function covers(outer: string, inner: string): boolean {
+/** True when the second field is the first, or part of it. */
+export function covers(outer: string, inner: string): boolean {
   if (!inner.startsWith(outer)) return false
   const next = inner.charAt(outer.length)
   return next === '' || next === '.' || next === '['

@@ -46,6 +46,15 @@ export function showHidden(text: string): string {
   return text.replaceAll(EVERY_HIDDEN, (character) => nameOf(character))
 }
 
+/** JSON text with every hidden character as its escape: a reader sees it, and a parser reads the same. */
+export function escapeHidden(json: string): string {
+  return json.replaceAll(EVERY_HIDDEN, (character) =>
+    Array.from({ length: character.length }, (_, at) => unitEscape(character.charCodeAt(at))).join(''),
+  )
+}
+
+const unitEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`
+
 /** What is ASCII wherever it is right, with all else written out: a letter that looks like another one stands out. */
 export function showForeign(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/gu, (character) => nameOf(character))

@@ -8,6 +8,7 @@ import { createKnownChoices, type ChoiceContext } from './choices.ts'
 import { formulaOf } from './formula.ts'
 import { isTaskScoped } from './history.ts'
 import { reportRule } from './report.ts'
+import { reportLeftOut } from './summary.ts'
 import { factsOf } from './rule.ts'
 import { addFacts, createStanding, type Standing } from './standing.ts'
 import type { Reader } from '../yaml/shape.ts'
@@ -40,6 +41,11 @@ export function lintBundle(bundle: LintedBundle): void {
   }
   reportAll(bundle, standings, shared)
   reportToolNames(bundle)
+  for (const tool of bundle.tools)
+    reportLeftOut(
+      tool,
+      (filesOf.get(tool.contract.name) ?? []).flatMap((at) => bundle.rules[at]?.file ?? []),
+    )
 }
 
 /** A warning: a contract may come later, and the history keeps tools that are gone. */

@@ -30,7 +30,9 @@ const RULE_FILE: KeyOrder = {
   inside: { rules: RULE, limits: LIMIT, tests: CASE },
 }
 
-const TOOL: KeyOrder = { keys: keys('tool description risk reversibility labels sensitive input_schema') }
+const TOOL: KeyOrder = {
+  keys: keys('tool description summary risk reversibility labels sensitive input_schema'),
+}
 
 const LEVEL: KeyOrder = {
   keys: keys('group approvals interactive expires remind_after escalate'),

@@ -1,0 +1,42 @@
+import type { JsonObject } from '../../contract/json.ts'
+import { type Heading, headingOf, hideFields } from '../../domain/heading.ts'
+import { isSensitive } from '../../policy/language/sensitive.ts'
+import type { Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { Deps } from '../core/deps.ts'
+import { tagger } from './mask-sensitive.ts'
+
+export interface Headed {
+  readonly tool: string
+  readonly payload: JsonObject
+  /** The ids of what decided. */
+  readonly by: readonly string[]
+}
+
+/**
+ * What the call does, in one line, by the policy that decided about it. Equal sensitive values have equal tags within what `scope` names: a thread, so that a
+ * revision cannot change one unseen.
+ */
+export function makeHeading(
+  deps: Deps,
+  snapshot: Snapshot | undefined,
+  { tool, payload, by }: Headed,
+  scope: string,
+): Heading {
+  return snapshot?.headingOf({ tool, payload }, by, tagger(deps, scope)) ?? bareHeading(tool)
+}
+
+/** Of a thread from before headings were kept, and of a tool that no policy knows. */
+export function bareHeading(tool: string): Heading {
+  return headingOf([{ text: tool }])
+}
+
+/** The heading as it may be shown today: without what the contract in force calls sensitive; without any value when there is no contract. */
+export function shownHeading(
+  snapshot: Snapshot | undefined,
+  tool: string,
+  heading: Heading | undefined,
+): Heading {
+  if (heading === undefined) return bareHeading(tool)
+  const sensitive = snapshot?.tools.get(tool)?.sensitive
+  return hideFields(heading, (field) => sensitive === undefined || isSensitive(sensitive, field))
+}

@@ -1,0 +1,140 @@
+import type { JsonValue } from '../../contract/json.ts'
+import { applyFunction } from '../language/functions.ts'
+import type { FunctionName } from '../language/rule.ts'
+import type { Values } from '../language/possible.ts'
+import { formatMoney } from './money.ts'
+import { cutBefore, plainText, SHOWN_CHARACTERS } from './plain.ts'
+
+/** How a summary shows a value. What a format cannot read is shown as it is. All in one locale: what reviewers, evidence and chats read is the same text. */
+export const SUMMARY_FORMATS = ['money', 'bytes', 'count', 'list', 'host', 'path', 'date', 'short'] as const
+export type SummaryFormat = (typeof SUMMARY_FORMATS)[number]
+
+const SHORT_CHARACTERS = 30
+const LISTED = 3
+
+/** @param currency of `money` */
+export function formatValue(
+  format: SummaryFormat | undefined,
+  value: JsonValue,
+  currency?: JsonValue,
+): string {
+  if (format === 'money') return money(value, currency)
+  return (format && FORMATS[format](value)) ?? plainText(value)
+}
+
+/** What a field must be able to hold for a format to say anything, and how that is called. */
+export const READS: Readonly<
+  Record<SummaryFormat, { readonly what: string; readonly fits: (values: Values) => boolean }>
+> = {
+  money: { what: 'a number', fits: ({ numbers }) => numbers !== undefined },
+  bytes: {
+    what: 'a number or text',
+    fits: ({ numbers, texts }) => numbers !== undefined || texts !== undefined,
+  },
+  count: {
+    what: 'a list, a mapping or a number',
+    fits: ({ lists, objects, numbers }) => lists !== undefined || objects || numbers !== undefined,
+  },
+  list: { what: 'a list', fits: ({ lists }) => lists !== undefined },
+  host: { what: 'text', fits: ({ texts }) => texts !== undefined },
+  path: { what: 'text', fits: ({ texts }) => texts !== undefined },
+  date: {
+    what: 'text or a number',
+    fits: ({ numbers, texts }) => numbers !== undefined || texts !== undefined,
+  },
+  short: { what: 'text', fits: ({ texts }) => texts !== undefined },
+}
+
+const FORMATS: Readonly<Record<Exclude<SummaryFormat, 'money'>, (value: JsonValue) => string | undefined>> = {
+  bytes: (value) => {
+    if (typeof value === 'string') return bytes(Buffer.byteLength(value))
+    return isCount(value) ? bytes(value) : undefined
+  },
+  count: (value) => {
+    if (isCount(value)) return COUNT.format(value)
+    return typeof value === 'object' && value !== null ? COUNT.format(Object.keys(value).length) : undefined
+  },
+  list: (value) => (Array.isArray(value) ? list(value as readonly JsonValue[]) : undefined),
+  host: (value) => read('host', value),
+  path: (value) => read('path', value),
+  date,
+  short: (value) => plainText(value, SHORT_CHARACTERS),
+}
+
+/** What is counted is whole, and not beyond what a number holds exactly. */
+const isCount = (value: JsonValue): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** What a function of the language makes of it, as text: of a path and of a host the end says most. */
+function read(name: FunctionName, value: JsonValue): string | undefined {
+  const found = applyFunction(name, value)
+  return typeof found === 'string' ? plainText(cutBefore(found, SHOWN_CHARACTERS)) : undefined
+}
+
+/** An amount without a currency that is known stays digits: nobody can tell where its point is. */
+function money(value: JsonValue, currency: JsonValue | undefined): string {
+  if (typeof value !== 'number' || typeof currency !== 'string') return plainText(value)
+  return formatMoney(value, currency) ?? `${plainText(value)} ${plainText(currency, SHORT_CHARACTERS)}`
+}
+
+const COUNT = new Intl.NumberFormat('en')
+
+const BYTE_UNITS = ['kilobyte', 'megabyte', 'gigabyte', 'terabyte', 'petabyte'] as const
+const BYTES = new Intl.NumberFormat('en', { style: 'unit', unit: 'byte', unitDisplay: 'long' })
+const LARGE_BYTES = BYTE_UNITS.map(
+  (unit) =>
+    new Intl.NumberFormat('en', { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 }),
+)
+const KILO = 1_000
+
+/** In powers of a thousand. */
+function bytes(count: number): string {
+  if (count < KILO) return BYTES.format(count)
+  const power = Math.min(Math.floor(Math.log10(count) / 3), BYTE_UNITS.length)
+  return LARGE_BYTES[power - 1]?.format(count / KILO ** power) ?? String(count)
+}
+
+const LIST = new Intl.ListFormat('en', { type: 'conjunction' })
+
+/** The first three, and how many more. */
+function list(items: readonly JsonValue[]): string {
+  if (items.length === 0) return '[]'
+  const shown = items.slice(0, LISTED).map((item) => plainText(item, SHORT_CHARACTERS))
+  const more = items.length - shown.length
+  return LIST.format(more > 0 ? [...shown, `${COUNT.format(more)} more`] : shown)
+}
+
+const INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
+const DAY = new Intl.DateTimeFormat('en', {
+  timeZone: 'UTC',
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+})
+const TIME = new Intl.DateTimeFormat('en', {
+  timeZone: 'UTC',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+})
+/** Numbers below are seconds since 1970, others ms: 1e11 seconds are in the year 5138, 1e11 ms in 1973. */
+const FIRST_MS = 1e11
+const LAST_MS = 8.64e15
+
+/** A date of RFC 3339, or an instant in UTC; one without an offset could be any. */
+function date(value: JsonValue): string | undefined {
+  if (typeof value === 'string') {
+    const [whole, time] = INSTANT.exec(value) ?? []
+    const at = whole === undefined ? Number.NaN : Date.parse(whole)
+    if (Number.isNaN(at) || (time === undefined && !isDay(value, at))) return undefined
+    return time === undefined ? DAY.format(at) : instant(at)
+  }
+  if (typeof value !== 'number') return undefined
+  const at = Math.abs(value) < FIRST_MS ? value * 1_000 : value
+  return Math.abs(at) <= LAST_MS ? instant(at) : undefined
+}
+
+/** `2026-02-30` is read as a day of March by some. */
+const isDay = (text: string, at: number): boolean => new Date(at).toISOString().startsWith(text)
+
+const instant = (at: number): string => `${DAY.format(at)}, ${TIME.format(at)} UTC`

@@ -1,0 +1,57 @@
+import { headingOf } from '../../domain/heading.ts'
+import type { BundleIr, FieldIr, LimitIr, RuleFileIr, RuleIr, ToolIr } from '../language/rule.ts'
+import { fieldsOf } from '../lint/history.ts'
+import type { Snapshot } from '../evaluate/snapshot.ts'
+import { renderDefault, renderSummary } from './summary.ts'
+import { parseSummary, type SummaryTemplate } from './template.ts'
+
+/** How the calls of one tool are put into one line. */
+interface ToolHeadings {
+  readonly template: SummaryTemplate | undefined
+  /** The payload fields of each rule and limit, by its id, in the order in which it reads them. */
+  readonly fields: ReadonlyMap<string, readonly FieldIr[]>
+}
+
+/** Makes the headings of a bundle's calls; what a tool needs for it is made on its first call. */
+export function createHeadings(ir: BundleIr, tools: ReadonlyMap<string, ToolIr>): Snapshot['headingOf'] {
+  const made = new Map<string, ToolHeadings>()
+  return ({ tool: name, payload }, by, tag) => {
+    const tool = tools.get(name)
+    if (!tool) return headingOf([{ text: name }])
+    const headings = made.get(name) ?? headingsOf(ir, tool)
+    made.set(name, headings)
+    const call = { contract: tool.contract, payload, tag }
+    return headings.template
+      ? renderSummary(headings.template, call)
+      : renderDefault(readBy(headings, by), call)
+  }
+}
+
+function headingsOf(ir: BundleIr, { contract, ruleFiles }: ToolIr): ToolHeadings {
+  const parsed = contract.summary === undefined ? undefined : parseSummary(contract.summary)
+  const files = ruleFiles.flatMap((at) => ir.ruleFiles[at] ?? [])
+  return {
+    template: parsed?.ok === true ? parsed.template : undefined,
+    fields: new Map(files.flatMap(payloadFieldsOf).map(({ id, fields }) => [id, fields])),
+  }
+}
+
+/** What each rule and each limit of a file reads of the payload. */
+export function payloadFieldsOf({
+  rules,
+  limits,
+}: RuleFileIr): { readonly id: string; readonly fields: readonly FieldIr[] }[] {
+  return [
+    ...rules.map((rule: RuleIr) => ({ id: rule.id, fields: fieldsOf(rule) })),
+    ...limits.map((limit) => ({ id: limit.id, fields: fieldsOfLimit(limit) })),
+  ].map(({ id, fields }) => ({ id, fields: fields.filter(({ root }) => root === 'payload') }))
+}
+
+function fieldsOfLimit({ sum, per }: LimitIr): FieldIr[] {
+  return [...(sum ? [sum] : []), ...(typeof per === 'string' ? [] : [per])]
+}
+
+function readBy({ fields }: ToolHeadings, by: readonly string[]): readonly FieldIr[] {
+  const found = new Map(by.flatMap((id) => fields.get(id) ?? []).map((field) => [field.name, field]))
+  return [...found.values()]
+}

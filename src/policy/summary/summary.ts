@@ -1,0 +1,75 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { type Heading, headingOf, type HeadingSegment } from '../../domain/heading.ts'
+import { MISSING, UNREADABLE, walk, type Reading } from '../language/fields.ts'
+import type { FieldIr } from '../language/rule.ts'
+import { isSensitive } from '../language/sensitive.ts'
+import type { ToolContract } from '../evaluate/snapshot.ts'
+import { formatValue } from './formats.ts'
+import { plainText } from './plain.ts'
+import type { SummaryField, SummaryPart, SummaryTemplate } from './template.ts'
+
+/** A value longer than this is not repeated beside its text: the payload has it. */
+const EXACT_CHARACTERS = 160
+const NO_VALUE = '(none)'
+/** Fields that a summary without a template names. */
+const NAMED_FIELDS = 6
+
+export interface Summarising {
+  readonly contract: Pick<ToolContract, 'name' | 'sensitive'>
+  readonly payload: JsonObject
+  /** What stands in the place of a sensitive value. */
+  readonly tag: (value: JsonValue) => string
+}
+
+/** The template with the values of a payload, whatever that holds. Sensitive ones stand as tags. */
+export function renderSummary({ parts, digest }: SummaryTemplate, call: Summarising): Heading {
+  return headingOf(segmentsOf(parts, call), digest)
+}
+
+/** Without a template: the tool's name, and the fields that the deciding rules read. */
+export function renderDefault(fields: readonly FieldIr[], call: Summarising): Heading {
+  const parts = fields.slice(0, NAMED_FIELDS).flatMap((field, i): SummaryPart[] => {
+    const name = field.name.replace(/^payload\.?/, '')
+    return [{ text: `${i === 0 ? ': ' : ', '}${name} ` }, { field }]
+  })
+  const more = fields.length - NAMED_FIELDS
+  const rest: SummaryPart[] = more > 0 ? [{ text: `, and ${more} more` }] : []
+  return headingOf(segmentsOf([{ text: call.contract.name }, ...parts, ...rest], call))
+}
+
+function segmentsOf(parts: readonly SummaryPart[], call: Summarising): HeadingSegment[] {
+  return parts.map((part) => ('field' in part ? fieldSegment(part, call) : { text: part.text }))
+}
+
+function fieldSegment(part: SummaryField, { contract, payload, tag }: Summarising): HeadingSegment {
+  const field = part.field.name
+  const value = valueAt(payload, part.field)
+  if (value === undefined) return { text: NO_VALUE, field, missing: true }
+  const { currency } = part
+  const named = [field, ...(typeof currency === 'object' ? [currency.name] : [])]
+  if (named.some((name) => isSensitive(contract.sensitive, name)))
+    return { text: tag(value), field, sensitive: true }
+  const of = typeof currency === 'object' ? valueAt(payload, currency) : currency
+  const text = formatValue(part.format, value, of)
+  return { text, field, ...exactOf(value, text) }
+}
+
+/** `null` is a value here: a reader sees it. */
+function valueAt(payload: JsonObject, { path }: FieldIr): JsonValue | undefined {
+  const found: Reading = walk(payload, path)
+  if (found === MISSING) return undefined
+  if (found !== UNREADABLE) return found
+  const last = path.at(-1) ?? ''
+  const above = walk(payload, path.slice(0, -1))
+  const isNull =
+    typeof above === 'object' &&
+    above !== null &&
+    (above as Readonly<Record<string, JsonValue>>)[last] === null
+  return isNull ? null : undefined
+}
+
+function exactOf(value: JsonValue, text: string): Pick<HeadingSegment, 'exact'> {
+  const exact = typeof value === 'string' ? value : JSON.stringify(value)
+  const said = exact === text || plainText(value, exact.length) === text
+  return said || exact.length > EXACT_CHARACTERS ? {} : { exact }
+}

@@ -1,0 +1,120 @@
+import { sha256 } from '../../domain/digest.ts'
+import { MAX_SUMMARY_CHARACTERS, MAX_SUMMARY_FIELDS } from '../language/bounds.ts'
+import { isFieldProblem, parseField, type FieldProblem } from '../language/fields.ts'
+import type { FieldIr } from '../language/rule.ts'
+import { didYouMean } from '../language/nearest.ts'
+import { showForeign } from '../language/text.ts'
+import { SUMMARY_FORMATS, type SummaryFormat } from './formats.ts'
+
+/** The template of a contract's `summary:`: text, and fields of the payload such as `{amount_cents|money:currency}`. */
+export interface SummaryTemplate {
+  readonly parts: readonly SummaryPart[]
+  /** SHA-256 (hex) of its text. */
+  readonly digest: string
+}
+
+export type SummaryPart = { readonly text: string } | SummaryField
+
+export interface SummaryField {
+  readonly field: FieldIr
+  readonly format?: SummaryFormat
+  /** Of `money`: the field that holds it, or a code. */
+  readonly currency?: FieldIr | string
+}
+
+export type SummaryProblem =
+  | { readonly kind: 'summary'; readonly message: string; readonly hint: string }
+  | { readonly kind: 'field'; readonly problem: FieldProblem }
+
+export type ParsedSummary =
+  | { readonly ok: true; readonly template: SummaryTemplate }
+  | { readonly ok: false; readonly problem: SummaryProblem }
+
+/** `{{` and `}}` are braces; inside braces, quotes may hold anything. */
+const PIECE = /\{\{|\}\}|\{((?:"(?:[^"\\]|\\.)*"|[^"{}])*)\}|[{}]|[^{}]+/gsu
+
+export function parseSummary(text: string): ParsedSummary {
+  const parts: SummaryPart[] = []
+  for (const [piece, inside] of text.matchAll(PIECE)) {
+    const part = inside === undefined ? literal(piece) : placeholder(inside)
+    if ('kind' in part) return { ok: false, problem: part }
+    parts.push(part)
+  }
+  const problem = problemOf(text, parts)
+  if (problem) return { ok: false, problem }
+  return { ok: true, template: { parts: joined(parts), digest: sha256(text) } }
+}
+
+function problemOf(text: string, parts: readonly SummaryPart[]): SummaryProblem | undefined {
+  if (/[\n\t]/.test(text)) return wrong('a summary is one line', 'leave the line breaks and tabs out')
+  if (Array.from(text).length > MAX_SUMMARY_CHARACTERS)
+    return wrong(
+      `a summary has at most ${MAX_SUMMARY_CHARACTERS} characters`,
+      'name what a reviewer looks at first',
+    )
+  if (parts.filter((part) => 'field' in part).length > MAX_SUMMARY_FIELDS)
+    return wrong(`a summary has at most ${MAX_SUMMARY_FIELDS} fields`, 'name what a reviewer looks at first')
+  return undefined
+}
+
+const wrong = (message: string, hint: string): SummaryProblem => ({ kind: 'summary', message, hint })
+
+const EXAMPLE = 'write a field as `{amount_cents|money:currency}`, and a brace as `{{` or `}}`'
+
+function literal(piece: string): SummaryPart | SummaryProblem {
+  if (piece === '{' || piece === '}') return wrong(`\`${piece}\` stands alone in the summary`, EXAMPLE)
+  return { text: piece === '{{' || piece === '}}' ? piece.slice(1) : piece }
+}
+
+const PLACEHOLDER = /^((?:"(?:[^"\\]|\\.)*"|[^"|])*)(?:\|([^:]*)(?::(.*))?)?$/su
+
+function placeholder(inside: string): SummaryPart | SummaryProblem {
+  const [, name = '', format, argument] = PLACEHOLDER.exec(inside) ?? []
+  const field = fieldNamed(name)
+  if ('kind' in field) return field
+  if (format === undefined) return { field }
+  const known = SUMMARY_FORMATS.find((one) => one === format)
+  if (known === undefined) {
+    const hint = didYouMean(format, SUMMARY_FORMATS) ?? `one of ${SUMMARY_FORMATS.join(', ')}`
+    return wrong(`\`${showForeign(format)}\` is not a format of a summary`, hint)
+  }
+  return known === 'money' ? moneyField(field, argument) : withoutArgument(field, known, argument)
+}
+
+function withoutArgument(
+  field: FieldIr,
+  format: SummaryFormat,
+  argument: string | undefined,
+): SummaryPart | SummaryProblem {
+  if (argument === undefined) return { field, format }
+  return wrong(`the format \`${format}\` takes nothing behind it`, `write \`|${format}\``)
+}
+
+function moneyField(field: FieldIr, argument = ''): SummaryPart | SummaryProblem {
+  if (argument === '')
+    return wrong(
+      '`money` needs a currency',
+      'write `|money:currency` for the field, or `|money:USD` for a code',
+    )
+  if (/^[A-Z]{3}$/.test(argument)) return { field, format: 'money', currency: argument }
+  const currency = fieldNamed(argument)
+  return 'kind' in currency ? currency : { field, format: 'money', currency }
+}
+
+/** A field of the payload, written without `payload.`. */
+function fieldNamed(text: string): FieldIr | SummaryProblem {
+  if (text.trim() === '') return wrong('a field of the summary has no name', EXAMPLE)
+  const field = parseField(text.startsWith('[') ? `payload${text}` : `payload.${text}`)
+  return isFieldProblem(field) ? { kind: 'field', problem: field } : field
+}
+
+/** Braces are pieces of their own: texts beside them become one. */
+function joined(parts: readonly SummaryPart[]): readonly SummaryPart[] {
+  const found: SummaryPart[] = []
+  for (const part of parts) {
+    const last = found.at(-1)
+    if (last && 'text' in last && 'text' in part) found[found.length - 1] = { text: last.text + part.text }
+    else found.push(part)
+  }
+  return found
+}

@@ -1,0 +1,134 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { JsonObject, JsonValue } from '../../../src/contract/json.ts'
+import { type Heading, hideFields } from '../../../src/domain/heading.ts'
+import { bundle, CONTRACT, rules, snapshotOf } from '../support.ts'
+
+const tag = (value: JsonValue): string => `[hidden ${JSON.stringify(value).length}]`
+
+async function headingWith(
+  template: string | undefined,
+  payload: JsonObject,
+  by: readonly string[] = [],
+): Promise<Heading> {
+  const line = template === undefined ? '' : `summary: ${JSON.stringify(template)}\n`
+  const files = bundle({
+    'tools/pay.yaml': CONTRACT.replace('risk: low', `${line}risk: low`),
+    'rules/pay.yaml': rules(`
+  - { id: a, allow: A., when: { payload.amount: { at_most: 10 }, payload.note: x }, unless: { payload.flag: true } }
+  - { id: b, review: B., when: { payload.email: { contains: x } } }
+  - { id: c, review: C., when: { payload.amount: 7, agent.id: bot } }
+limits:
+  - { id: d, review: D., sum: payload.amount, at_most: 1, within: 1h, per: payload.note }
+`),
+  })
+  const whole = {
+    ...files,
+    'tools/pay.yaml': (files['tools/pay.yaml'] ?? '').replace(ANY_AMOUNT, WHOLE_AMOUNT),
+  }
+  return (await snapshotOf(whole)).headingOf({ tool: 'pay', payload }, by, tag)
+}
+const ANY_AMOUNT = 'amount: { type: [integer, "null"] }'
+const WHOLE_AMOUNT = 'amount: { type: integer, minimum: 0 }'
+
+describe('a heading', () => {
+  it('is the template with the values, each with its field and what was sent', async () => {
+    const { line, segments, template } = await headingWith('Pay {amount|money:USD} to {to|list}: {note}', {
+      amount: 25_000,
+      to: ['a', 'b', 'c', 'd'],
+      note: 'thanks',
+    })
+    expect(line).toBe('Pay $250.00 to a, b, c, and 1 more: thanks')
+    expect(segments).toEqual([
+      { text: 'Pay ' },
+      { text: '$250.00', field: 'payload.amount', exact: '25000' },
+      { text: ' to ' },
+      { text: 'a, b, c, and 1 more', field: 'payload.to', exact: '["a","b","c","d"]' },
+      { text: ': ' },
+      { text: 'thanks', field: 'payload.note' },
+    ])
+    expect(template).toMatch(/^[0-9a-f]{64}$/)
+  })
+
+  it('repeats no long value, and none that its text says already', async () => {
+    const { segments } = await headingWith('{note} {amount}', { note: 'two words', amount: 5 })
+    expect(segments.map(({ exact }) => exact)).toEqual([undefined, undefined, undefined])
+    const long = await headingWith('{note|short}', { note: 'x'.repeat(161) })
+    expect(long.segments).toEqual([{ text: `${'x'.repeat(29)}…`, field: 'payload.note' }])
+  })
+
+  it('says what is missing, and what is null', async () => {
+    const { line, segments } = await headingWith('{amount} {note|short} {to|list} {meta}', { meta: null })
+    expect(line).toBe('(none) (none) (none) null')
+    expect(segments[0]).toEqual({ text: '(none)', field: 'payload.amount', missing: true })
+    expect(segments[6]).toEqual({ text: 'null', field: 'payload.meta' })
+  })
+
+  it('shows sensitive values as tags, also where only the currency is one', async () => {
+    const { line, segments } = await headingWith('{email} {email|short} {amount|money:email}', {
+      email: 'secret@acme.com',
+      amount: 25_000,
+    })
+    expect(line).toBe('[hidden 17] [hidden 17] [hidden 5]')
+    expect(JSON.stringify(segments)).not.toContain('secret')
+    expect(JSON.stringify(segments)).not.toContain('25000')
+    expect(segments[0]).toEqual({ text: '[hidden 17]', field: 'payload.email', sensitive: true })
+  })
+
+  it('has nothing on its line that a reader does not see', async () => {
+    const { line, segments } = await headingWith('{note}|{to}', {
+      note: 'a\u202eb\u200b\nc\td',
+      to: ['x\u0000y', '\ud800'],
+    })
+    expect(line).toBe('"a[U+202E]b[U+200B][U+000A]c[U+0009]d"|x[U+0000]y [U+D800]')
+    expect(segments[0]?.text).toBe('"a\u202eb\u200b\nc\td"')
+  })
+
+  it('without a template names the tool and the fields that the deciding rules read', async () => {
+    const lineBy = async (...by: string[]): Promise<string> =>
+      (await headingWith(undefined, { amount: 7, note: 'x y', email: 'q' }, by)).line
+    expect(await lineBy('a')).toBe('pay: amount 7, note "x y", flag (none)')
+    expect(await lineBy('b', 'c')).toBe('pay: email [hidden 3], amount 7')
+    expect(await lineBy('d')).toBe('pay: amount 7, note "x y"')
+    expect(await lineBy('unmatched')).toBe('pay')
+    expect((await headingWith(undefined, {}, ['a'])).template).toBeUndefined()
+  })
+
+  it('of a tool without a contract is its name, whatever that is', async () => {
+    const snapshot = await snapshotOf(bundle())
+    const heading = snapshot.headingOf({ tool: 'no\u202esuch', payload: { a: 1 } }, ['unknown_tool'], tag)
+    expect(heading).toEqual({ line: 'no[U+202E]such', segments: [{ text: 'no\u202esuch' }] })
+  })
+
+  it('can be made of any payload, also of one that does not fit the contract', async () => {
+    const template =
+      '{amount|money:note}{to|list}{email}{meta}{flag}{to[0]|host}{note|date}{note|path}{note|bytes}'
+    const snapshot = await snapshotOf(
+      bundle({ 'tools/pay.yaml': CONTRACT.replace('risk: low', `summary: '${template}'\nrisk: low`) }),
+    )
+    const value = fc.jsonValue()
+    const payloads = fc.record({
+      amount: value,
+      to: value,
+      email: value,
+      meta: value,
+      flag: value,
+      note: value,
+    })
+    fc.assert(
+      fc.property(payloads, (payload) => {
+        const { line } = snapshot.headingOf({ tool: 'pay', payload: payload as JsonObject }, [], tag)
+        expect(line).toMatch(/^[^\n\t\u202e\u0000]+$/)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('loses a value that a later policy calls sensitive, and nothing else', async () => {
+    const heading = await headingWith('{note} {amount} {to} {email}', { note: 'card', amount: 5, email: 'q' })
+    const hidden = hideFields(heading, (field) => field !== 'payload.amount')
+    expect(hidden.line).toBe('[hidden] 5 (none) [hidden 3]')
+    expect(hidden.segments[0]).toEqual({ text: '[hidden]', field: 'payload.note', sensitive: true })
+    expect(hidden.template).toBe(heading.template)
+  })
+})
