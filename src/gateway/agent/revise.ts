@@ -89,8 +89,8 @@ async function attempt(
   const raw = await judge(deps, snapshot, { ...callOf(caller, request.revision, payload, at), ...facts })
   const outcome = tightenedRisk(read.value, raw)
   const bundle = snapshot.revision
-  const { thread_id, tool } = read.value
-  const heading = makeHeading(deps, snapshot, { tool, payload, by: outcome.by }, thread_id)
+  const { thread_id, tenant, tool } = read.value
+  const heading = makeHeading(deps, snapshot, { tenant, tool, payload, by: outcome.by }, thread_id)
   const evaluated = { outcome, heading, bundle, at, sensitive: isSensitive(snapshot, tool) }
   const revision = nextRevision(read.value, request.revision, {
     ...evaluated,

@@ -217,9 +217,11 @@ interface Evaluation {
   readonly guards: readonly Guard[]
 }
 
-function headingFor({ deps, snapshot, submission, outcome: { by } }: Evaluation, scope: string): Heading {
+function headingFor({ deps, snapshot, submission, caller, outcome }: Evaluation, scope: string): Heading {
   const { request } = submission
-  return makeHeading(deps, snapshot, { tool: request.tool_name, payload: payloadOf(request), by }, scope)
+  const { tenant } = caller
+  const call = { tenant, tool: request.tool_name, payload: payloadOf(request), by: outcome.by }
+  return makeHeading(deps, snapshot, call, scope)
 }
 
 function answerAtOnce(evaluation: Evaluation): Plan<Decision> {

@@ -6,6 +6,7 @@ import type { Deps } from '../core/deps.ts'
 import { tagger } from './mask-sensitive.ts'
 
 export interface Headed {
+  readonly tenant: string
   readonly tool: string
   readonly payload: JsonObject
   /** The ids of what decided. */
@@ -19,10 +20,11 @@ export interface Headed {
 export function makeHeading(
   deps: Deps,
   snapshot: Snapshot | undefined,
-  { tool, payload, by }: Headed,
+  { tenant, tool, payload, by }: Headed,
   scope: string,
 ): Heading {
-  return snapshot?.headingOf({ tool, payload }, by, tagger(deps, scope)) ?? bareHeading(tool)
+  if (snapshot === undefined || !snapshot.knows(tenant, tool)) return bareHeading(tool)
+  return snapshot.headingOf({ tool, payload }, by, tagger(deps, scope))
 }
 
 /** Of a thread from before headings were kept, and of a tool that no policy knows. */
