@@ -7,10 +7,27 @@ export const IssuedKey = Type.Object({
   tenant: Type.String(),
   id: Type.String(),
   rotated: Type.Boolean({
-    description: 'An earlier key was revoked by this call, and its approval tokens with it.',
+    description: 'There was a key: it is dead with its approval tokens, or works until `old_key_until`.',
   }),
+  old_key_until: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Until then the old key works beside the new one.' }),
+  ),
 })
 export type IssuedKey = Static<typeof IssuedKey>
+
+export const IssueKey = Type.Object(
+  {
+    overlap_ms: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 7 * 24 * 3_600_000,
+        description: 'How long the old key works beside the new one; not at all unless said.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type IssueKey = Static<typeof IssueKey>
 
 export const DiagnosticView = Type.Object({
   code: Type.String(),

@@ -106,7 +106,7 @@ function operationObject(operation: Operation): object {
       ? {}
       : {
           requestBody: {
-            required: true,
+            required: operation.bodyIsOptional !== true,
             content: { 'application/json': { schema: referTo(operation.body) } },
           },
         }),

@@ -7,6 +7,8 @@ export interface Operation {
   readonly summary: string
   readonly query?: string
   readonly body?: string
+  /** The call may come without it. */
+  readonly bodyIsOptional?: true
   readonly headers?: readonly Header[]
   /** Of the answer, where they are for the caller to act on. */
   readonly answerHeaders?: readonly Header[]

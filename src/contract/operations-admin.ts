@@ -28,8 +28,10 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
       plane: 'admin',
       summary:
         kind === 'agent' ? 'Issue or rotate the key of an agent' : 'Issue or rotate the key of a reviewer',
+      body: 'IssueKey',
+      bodyIsOptional: true,
       answers: { 201: 'IssuedKey' },
-      refusals: [401, 403, 404, 503],
+      refusals: [400, 401, 403, 404, 413, 415, 503],
     },
     {
       method: 'delete',

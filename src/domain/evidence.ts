@@ -37,6 +37,7 @@ export const EVIDENCE_TYPES = [
   'freeze.ended',
   'key.issued',
   'key.revoked',
+  'key.expired',
   'link.issued',
   'session.opened',
   'session.ended',
@@ -54,7 +55,12 @@ export const EVIDENCE_VERSION = 1
 export interface Actor {
   readonly kind: 'agent' | 'reviewer' | 'admin' | 'gateway'
   readonly id: string
+  /** Of an agent or reviewer with an API key: the first characters of its SHA-256 (`key_hash` of `key.issued`). */
+  readonly key?: string
 }
+
+/** Characters of `Actor.key`. */
+export const KEY_NAME_CHARS = 16
 
 /** Tenant of what belongs to no tenant: administrators act there, and reviewers of any tenant who have the role. */
 export const SYSTEM = '_system'

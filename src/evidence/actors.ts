@@ -50,6 +50,7 @@ const ACTORS: Readonly<Record<EvidenceType, readonly Kind[]>> = {
   'freeze.ended': ADMINISTRATOR,
   'key.issued': ADMIN,
   'key.revoked': ADMIN,
+  'key.expired': GATEWAY,
   'link.issued': ADMIN,
   'session.opened': REVIEWER,
   'session.ended': ['reviewer', 'admin', 'gateway'],
@@ -71,6 +72,7 @@ const PARTS: Readonly<Partial<Record<EvidenceType, readonly string[]>>> = {
   'webhook.delivered': ['webhooks'],
   'webhook.given_up': ['webhooks'],
   'session.ended': ['timer', 'sign-in'],
+  'key.expired': ['timer'],
   'policy.loaded': ['policies'],
   'policy.failed': ['policies'],
 }

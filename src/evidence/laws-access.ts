@@ -11,17 +11,49 @@ import { holdsDrawn, SLACK_MS, type Told, type ToldSession, type Vouched } from 
 const HOLDERS: readonly string[] = ['agent', 'reviewer']
 const WAYS: readonly string[] = ['link', 'oidc']
 
-export function keyIssued(told: Told, { details }: ToldRecord): void {
+export function keyIssued(told: Told, { at, details }: ToldRecord): void {
   const { holder, key_hash } = keyIn(details)
-  holds(details['rotated'] === told.keys.has(holder), 'whether it replaces a key is told wrong')
+  const before = told.keys.get(holder)
+  holds(details['rotated'] === (before !== undefined), 'whether it replaces a key is told wrong')
   holdsDrawn(told, key_hash, 'key')
-  told.keys.set(holder, key_hash)
+  const until = details['old_key_until']
+  if (until === undefined) {
+    told.keys.set(holder, { hash: key_hash })
+    return
+  }
+  const over = momentOf(until, 'old_key_until')
+  holds(before !== undefined && over > at, 'there is no old key that could go on')
+  told.keys.set(holder, { hash: key_hash, old: { hash: before.hash, until: over } })
 }
 
 export function keyRevoked(told: Told, { details }: ToldRecord): void {
   const { holder, key_hash } = keyIn(details)
-  holds(told.keys.get(holder) === key_hash, 'nobody held this key')
+  holds(told.keys.get(holder)?.hash === key_hash, 'nobody held this key')
   told.keys.delete(holder)
+}
+
+/** The old key of two ends by its time alone. */
+export function keyExpired(told: Told, { at, details }: ToldRecord): void {
+  const { holder, key_hash } = keyIn(details)
+  const { hash, old } = told.keys.get(holder) ?? {}
+  holds(hash !== undefined && old?.hash === key_hash, 'this was no old key of this holder')
+  holds(at >= old.until, 'the overlap of this key was not over')
+  told.keys.set(holder, { hash })
+}
+
+/** The key under which the record's actor acts: the one that is named, or the only one. */
+export function keyHeld(told: Told, { actor: { kind, id, key } }: ToldRecord): string | undefined {
+  const { hash, old } = told.keys.get(`${kind}:${id}`) ?? {}
+  return key !== undefined && old?.hash.startsWith(key) === true ? old.hash : hash
+}
+
+/** Which of the keys the record names; records of before this was kept name none. @throws BrokenLaw */
+function holdsKeyName(told: Told, { actor: { kind, id, key }, at }: ToldRecord): void {
+  if (key === undefined) return
+  const { hash, old } = told.keys.get(`${kind}:${id}`) ?? {}
+  if (hash?.startsWith(key)) return
+  holds(old?.hash.startsWith(key) === true, `\`${id}\` did not hold the key that it names`)
+  holds(at < old.until + SLACK_MS, `the overlap of the key of \`${id}\` was over`)
 }
 
 function keyIn(details: ToldRecord['details']): { readonly holder: string; readonly key_hash: string } {
@@ -174,10 +206,12 @@ function holdsEpoch({ freezes }: Told, { details: { epoch } }: ToldRecord): void
 }
 
 /** Whoever acts holds a credential: every commit guards it. @throws BrokenLaw */
-export function holdsCredential(told: Told, { actor, tenant, type, at, details }: ToldRecord): void {
+export function holdsCredential(told: Told, record: ToldRecord): void {
+  const { actor, tenant, type, at, details } = record
   if (tenant === SYSTEM || type === 'session.opened') return
   // there it says how the session was opened that ends, which may be that of somebody else before in the same browser
   const via = type === 'session.ended' ? undefined : details['via']
+  holdsKeyName(told, record)
   if (actor.kind === 'agent') holds(told.keys.has(`agent:${actor.id}`), `\`${actor.id}\` held no key then`)
   if (actor.kind !== 'reviewer') return
   const byKey = via === undefined || via === 'key'

@@ -1,3 +1,4 @@
+import { keyHeld } from './laws-access.ts'
 import { REFUSAL_REASONS } from '../domain/token.ts'
 import { holds, momentOf, textOf, type ToldRecord } from './record.ts'
 import {
@@ -23,7 +24,7 @@ export function tokenMinted(told: Told, record: ToldRecord): void {
   holds(expires_at > record.at, 'its token had expired at its birth')
   const hash = textOf(record.details['token_hash'], 'token_hash')
   holdsDrawn(told, hash, 'token')
-  const key = told.keys.get(`agent:${thread.agent}`)
+  const key = keyHeld(told, record)
   thread.approval = { ...approval, collected: true, token: { hash, expires_at, key } }
 }
 
@@ -60,8 +61,7 @@ export function tokenRedeemed(told: Told, record: ToldRecord): void {
   holds(record.details['token_hash'] === token.hash, 'its token was never minted')
   holds(approval.redeemed === undefined, 'its token had been redeemed')
   holds(record.at < token.expires_at + SLACK_MS, 'its token had expired')
-  const key = told.keys.get(`agent:${thread.agent}`)
-  holds(key === token.key, 'the key that its token was minted for was replaced')
+  holds(keyHeld(told, record) === token.key, 'the key that its token was minted for was replaced')
   move(thread, 'redeem')
   thread.approval = { ...approval, redeemed: true }
 }

@@ -2,6 +2,7 @@ import type { EvidenceType } from '../domain/evidence.ts'
 import {
   freezeEnded,
   freezeStarted,
+  keyExpired,
   keyIssued,
   keyRevoked,
   linkIssued,
@@ -90,6 +91,7 @@ export const LAWS: Readonly<Record<EvidenceType, Law>> = {
   'freeze.ended': freezeEnded,
   'key.issued': keyIssued,
   'key.revoked': keyRevoked,
+  'key.expired': keyExpired,
   'link.issued': linkIssued,
   'session.opened': sessionOpened,
   'session.ended': sessionEnded,

@@ -28,14 +28,18 @@ export function toldRecord(value: JsonValue): ToldRecord {
     `it is of version ${JSON.stringify(v)}, and only ${EVIDENCE_VERSION} is known`,
   )
   holds(typeof type === 'string' && TYPES.has(type), `nothing is known of the type ${JSON.stringify(type)}`)
-  const { kind, id } = objectOf(actor, 'its actor')
+  const { kind, id, key } = objectOf(actor, 'its actor')
   holds(typeof kind === 'string' && ACTORS.includes(kind), 'nobody is its actor')
   holds(revision === undefined || Number.isSafeInteger(revision), 'its revision is no number')
   return {
     type: type as EvidenceType,
     tenant: textOf(tenant, 'tenant'),
     at: momentOf(at, 'at'),
-    actor: { kind: kind as Actor['kind'], id: textOf(id, 'actor') },
+    actor: {
+      kind: kind as Actor['kind'],
+      id: textOf(id, 'actor'),
+      ...(key === undefined ? {} : { key: textOf(key, 'key') }),
+    },
     ...(task_id === undefined ? {} : { task: textOf(task_id, 'task_id') }),
     ...(thread_id === undefined ? {} : { thread: textOf(thread_id, 'thread_id') }),
     ...(revision === undefined ? {} : { revision: revision as number }),

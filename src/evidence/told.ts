@@ -5,10 +5,16 @@ import { holds, textOf, type ToldRecord } from './record.ts'
 import type { ToldPerson, ToldRequirement } from './requirement.ts'
 
 /** What the records so far have told of a tenant: as much of its state as their laws need. */
+/** The key of a holder, and the one before it while their overlap lasts. */
+export interface ToldKeys {
+  readonly hash: string
+  readonly old?: { readonly hash: string; readonly until: number }
+}
+
 export interface Told {
   readonly threads: Map<string, ToldThread>
   /** Who holds a key now, as `agent:bot`, and which. */
-  readonly keys: Map<string, string>
+  readonly keys: Map<string, ToldKeys>
   /** By the SHA-256 of links that nobody has used. */
   readonly links: Map<string, ToldLink>
   /** By the SHA-256 of open sessions. */

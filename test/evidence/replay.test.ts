@@ -104,6 +104,20 @@ const ended = (hash: string, details: JsonObject = {}, by = TIMER): JsonObject =
   })
 const keyGone = (holder: string, id: string, key_hash = `key of ${id}`): JsonObject =>
   record('key.revoked', { ...plain, by: 'admin:admin', details: { holder, id, key_hash } })
+const keyOver = (id: string, seconds: number): JsonObject =>
+  record('key.expired', {
+    ...plain,
+    by: TIMER,
+    at: seconds,
+    details: { holder: 'agent', id, key_hash: `key of ${id}` },
+  })
+/** A new key for the bot, whose old one works for five seconds more. */
+const OVERLAP = keyOf('agent', 'bot', { rotated: true, key_hash: 'new', old_key_until: at(6) })
+/** The record, with the key that its actor names. */
+const named = (key: string, of: JsonObject): JsonObject => ({
+  ...of,
+  actor: { ...(of['actor'] as object), key },
+})
 const webhook = (
   what: 'created' | 'paused' | 'deleted' | 'pinged' | 'redelivered',
   details: JsonObject,
@@ -770,6 +784,28 @@ describe('what cannot have happened', () => {
       'a redemption under another key',
       [...APPROVED, minted(), keyOf('agent', 'bot', { rotated: true, key_hash: 'new' }), redeemed()],
       'the key that its token was minted for was replaced',
+    ],
+    [
+      'a redemption under the new key of what was minted under the old one',
+      [...APPROVED, named('key of bot', minted()), OVERLAP, named('new', redeemed())],
+      'the key that its token was minted for was replaced',
+    ],
+    [
+      'an act under a key that the agent never held',
+      [...APPROVED, named('other', minted())],
+      '`bot` did not hold the key that it names',
+    ],
+    [
+      'an act under an old key long after its overlap',
+      [...APPROVED, OVERLAP, named('key of bot', record('agent.event', { at: 10_000 }))],
+      'the overlap of the key of `bot` was over',
+    ],
+    ['an old key that ends too early', [OVERLAP, keyOver('bot', 1)], 'the overlap of this key was not over'],
+    ['an old key that ends and was none', [keyOver('bot', 9)], 'this was no old key of this holder'],
+    [
+      'an overlap without an old key',
+      [keyOf('agent', 'newcomer', { old_key_until: at(9) })],
+      'there is no old key that could go on',
     ],
     [
       'a refusal as used of what was not',

@@ -62,7 +62,7 @@ describe('POST events, evidence', () => {
     const records = await world.evidenceOf(() => bot.event(task, event))
     expect(records).toHaveLength(1)
     expect(records[0]?.record).toMatchObject({ type: 'agent.event', task_id: task, details: event })
-    expect(records[0]?.record.actor).toEqual({ kind: 'agent', id: 'bot' })
+    expect(records[0]?.record.actor).toMatchObject({ kind: 'agent', id: 'bot' })
   })
 
   it.each(['anything', 'revision', 'revisions.a.b', ' revision.a.b', 'Revision.a.b', 'revısion.a.b', '修訂'])(

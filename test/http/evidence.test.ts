@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hashCredential } from '../../src/domain/credential.ts'
 import {
   type Agent,
   approved,
@@ -82,7 +83,7 @@ describe('evidence of each verb', () => {
       type: 'decision.allowed',
       tenant: 'acme',
       at: new Date(world.clock.now).toISOString(),
-      actor: { kind: 'agent', id: 'bot' },
+      actor: { kind: 'agent', id: 'bot', key: hashCredential(bot.key).slice(0, 16) },
       task_id: 'named',
       tool: 'pay',
       details: {

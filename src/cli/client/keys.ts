@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { IssuedKey } from '../../contract/admin.ts'
+import { parseDuration } from '../../policy/language/text.ts'
 import { createApi } from './api-client.ts'
 import { reachAsAdmin } from './credentials.ts'
 import { refuseMore, usage } from '../terminal/failure.ts'
@@ -10,18 +11,23 @@ export const KEYS_USAGE = `countersign keys <command>
 
   issue agent TENANT/AGENT          issue a key, or rotate it: the old one and its approval tokens die at once
   issue reviewer TENANT/REVIEWER
+  rotate agent TENANT/AGENT         issue the next key; with --overlap the old one works beside it for a while
+  rotate reviewer TENANT/REVIEWER
   revoke agent TENANT/AGENT
   revoke reviewer TENANT/REVIEWER   their sessions stay: \`countersign sign-out\`
 
-  --url URL   the gateway (COUNTERSIGN_URL)
-  --json      print the API's answer
+  --overlap DURATION   of rotate: how long the old key goes on, such as 10m, at most 7d
+  --url URL            the gateway (COUNTERSIGN_URL)
+  --json               print the API's answer
 
 Needs COUNTERSIGN_ADMIN_KEY, or COUNTERSIGN_ADMIN_KEY_FILE.`
 
 export async function keys(args: readonly string[]): Promise<void> {
-  const options = { url: { type: 'string' }, json: { type: 'boolean', default: false } } as const
+  const text = { type: 'string' } as const
+  const options = { url: text, overlap: text, json: { type: 'boolean', default: false } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   const { command, kind, tenant, id } = namedIn(positionals)
+  const body = overlapOf(command, values.overlap)
   const reach = reachAsAdmin(values.url)
   const api = createApi(reach.url, reach.key)
   const path = `/api/admin/${kind}s/${encodeURIComponent(tenant)}/${encodeURIComponent(id)}/key`
@@ -29,12 +35,31 @@ export async function keys(args: readonly string[]): Promise<void> {
     await api.delete(path)
     return console.log(values.json ? '{}' : `the key of ${kind} ${tenant}/${id} is revoked`)
   }
-  const issued = await api.post<IssuedKey>(path, 'api_key')
+  const issued = await api.post<IssuedKey>(path, 'api_key', body)
   if (values.json) return console.log(JSON.stringify(issued, null, 2))
   console.log(issued.api_key)
-  console.error(
-    `key of ${kind} ${tenant}/${id}${issued.rotated ? ', rotated: the old one is dead' : ''}. It is shown once.`,
-  )
+  console.error(`key of ${kind} ${tenant}/${id}${fateOf(issued)}. It is shown once.`)
+}
+
+function fateOf({ rotated, old_key_until }: IssuedKey): string {
+  if (!rotated) return ''
+  return old_key_until === undefined
+    ? ', rotated: the old one is dead'
+    : `, rotated: the old one works until ${old_key_until}, each approval token under its own key`
+}
+
+const MOST_MS = 7 * 24 * 3_600_000
+
+function overlapOf(
+  command: string | undefined,
+  text: string | undefined,
+): { overlap_ms: number } | undefined {
+  if (text === undefined) return undefined
+  if (command !== 'rotate') throw usage('`--overlap` goes with `rotate`', KEYS_USAGE)
+  const overlap_ms = parseDuration(text)
+  if (overlap_ms === undefined || overlap_ms > MOST_MS)
+    throw usage(`\`${text}\` is no overlap: write digits and s, m, h or d, at most 7d`, KEYS_USAGE)
+  return { overlap_ms }
 }
 
 function namedIn(positionals: readonly string[]) {
@@ -42,8 +67,8 @@ function namedIn(positionals: readonly string[]) {
   refuseMore(positionals, 3, KEYS_USAGE)
   const [command, kind, holder = ''] = positionals
   const [tenant, id, rest] = holder.split('/')
-  if (!['issue', 'revoke'].includes(command ?? '') || !['agent', 'reviewer'].includes(kind ?? ''))
-    throw usage('name what to do with whose key', KEYS_USAGE)
+  if (!['issue', 'rotate', 'revoke'].includes(command ?? '') || !['agent', 'reviewer'].includes(kind ?? ''))
+    throw usage('name a command (issue, rotate or revoke) and whose key it is', KEYS_USAGE)
   if (!tenant || !id || rest !== undefined) throw usage(`\`${holder}\` is not TENANT/NAME`, KEYS_USAGE)
   return { command, kind, tenant, id }
 }

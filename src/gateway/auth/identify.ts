@@ -4,7 +4,7 @@ import type { AgentEntry, ReviewerEntry, Snapshot } from '../../policy/evaluate/
 import { type Caller, proofOf } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { requireDirectory } from '../core/readiness.ts'
-import { read } from '../core/records.ts'
+import { holderId, read } from '../core/records.ts'
 import { sessionInForce } from './sessions.ts'
 import { type ProofGuard, storeCall, unauthenticated } from '../core/transact.ts'
 
@@ -27,17 +27,25 @@ export async function identify(
   const key = await storeCall(() => read(deps.store, form.tenant, 'key', keyHash))
   if (key === undefined || key.value.kind !== kind) throw unauthenticated()
   const { tenant } = form
-  const caller: Caller = { tenant, id: key.value.id, via: 'key', keyHash, keyRevision: key.revision }
+  const { id } = key.value
+  const holder = await storeCall(() => read(deps.store, tenant, 'holder', holderId(kind, id)))
+  const previous = holder?.value.previous
+  const until = previous?.key_hash === keyHash ? previous.until : Infinity
+  if (deps.store.now() >= until) throw unauthenticated()
+  const caller: Caller = { tenant, id, via: 'key', keyHash, keyRevision: key.revision, keyUntil: until }
   if (kind === 'agent') remember(deps, credential, caller)
   return caller
 }
 
 /**
  * An agent whose key was seen before, without asking the store. That is safe because whoever acts on it guards the key's
- * record in its commit (`keyGuard`) or reads it (`keyInForce`): a revoked key is refused at once, on every instance.
+ * record in its commit (`keyGuard`) or reads it (`keyInForce`): a revoked key is refused at once, on every instance. An old key whose overlap
+ * began after it was seen here ends with its record, which the timer removes within a second.
  */
 export function recognise(deps: Deps, credential: string | undefined): Caller | undefined {
-  return credential === undefined ? undefined : deps.keys.get(credential)
+  const caller = credential === undefined ? undefined : deps.keys.get(credential)
+  const isOver = caller?.keyUntil !== undefined && deps.store.now() >= caller.keyUntil
+  return isOver ? undefined : caller
 }
 
 /** The guard that makes a revocation instant: a commit under a key or session that is gone changes nothing and is refused. */

@@ -1,14 +1,16 @@
 import type { IssuedKey } from '../../contract/admin.ts'
+import { defined } from '../../contract/defined.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { composeCredential, hashCredential, SECRET_BYTES } from '../../domain/credential.ts'
 import { HOLDER_NAME, TENANT_NAME } from '../../domain/id.ts'
 import type { Guard, Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
-import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { type Details, type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { neverPurge, purgeAt } from '../core/expiry-index.ts'
 import { requireDirectory } from '../core/readiness.ts'
-import { holderId, put, read, remove, unchanged } from '../core/records.ts'
+import { type HolderRecord, holderId, put, read, remove, unchanged } from '../core/records.ts'
 import { registerTenant } from '../core/tenants.ts'
-import { forgetKey, isNothing, readConfirmed, transact } from '../core/transact.ts'
+import { forgetKey, isNothing, type Plan, readConfirmed, transact } from '../core/transact.ts'
 
 export interface Holder {
   readonly tenant: string
@@ -16,13 +18,23 @@ export interface Holder {
   readonly id: string
 }
 
+/** An earlier key goes on for so long beside the new one. */
+export interface Overlap {
+  readonly overlapMs: number
+}
+
 /**
- * Issues the key of an agent or reviewer, or rotates it: the old key, and the approval tokens bound to it, are dead in the
- * same commit (agent-api-contract.md section 5.3). The raw key is in the answer only.
+ * Issues the key of an agent or reviewer, or rotates it. Without an overlap the old key and the approval tokens bound to it are dead in the same
+ * commit (agent-api-contract.md section 5.3). With one both keys work until it is over, each token only under the key that it was minted under;
+ * a key from before the old one dies at once. The raw key is in the answer only.
  *
  * @throws GatewayError `not_found` when the directory does not know the holder, `not_ready`
  */
-export async function issueKey(deps: Deps, holder: Holder): Promise<IssuedKey> {
+export async function issueKey(
+  deps: Deps,
+  holder: Holder,
+  { overlapMs }: Overlap = { overlapMs: 0 },
+): Promise<IssuedKey> {
   const { tenant, kind, id } = holder
   if (!inDirectory(deps, holder)) {
     throw new GatewayError(
@@ -31,30 +43,65 @@ export async function issueKey(deps: Deps, holder: Holder): Promise<IssuedKey> {
     )
   }
   await registerTenant(deps, tenant)
-  let old: string | undefined
+  let old: readonly string[] = []
   const { answer } = await transact(deps, tenant, async () => {
     const now = deps.store.now()
     const api_key = composeCredential(kind, deps.random(SECRET_BYTES), tenant)
     const key_hash = hashCredential(api_key)
     const current = await read(deps.store, tenant, 'holder', holderId(kind, id))
     const rotated = current !== undefined
-    old = current?.value.key_hash
+    const previous =
+      current && overlapMs > 0 ? { key_hash: current.value.key_hash, until: now + overlapMs } : undefined
+    old = hashesOf(current?.value)
+    const until = previous && isoTime(previous.until)
     return {
-      answer: { api_key, tenant, id, rotated },
+      answer: { api_key, tenant, id, rotated, ...defined({ old_key_until: until }) },
       guards: [unchanged('holder', holderId(kind, id), current), unchanged('key', key_hash, undefined)],
       writes: [
         put('key', key_hash, { kind, id, issued_at: now }),
-        put('holder', holderId(kind, id), { key_hash }),
-        ...(current ? [remove('key', current.value.key_hash)] : []),
+        put('holder', holderId(kind, id), { key_hash, ...defined({ previous }) }),
+        ...old.filter((hash) => hash !== previous?.key_hash).flatMap(forgotten),
+        ...(previous ? [purgeAt('key', previous.key_hash, previous.until)] : []),
       ],
-      evidence: [recordOf(deps, holder, 'key.issued', { key_hash, rotated })],
+      evidence: [
+        recordOf(deps, holder, 'key.issued', { key_hash, rotated, ...defined({ old_key_until: until }) }),
+      ],
     }
   })
-  if (old !== undefined) forgetKey(deps, old)
+  for (const hash of old) forgetKey(deps, hash)
   return answer
 }
 
-/** @throws GatewayError `not_found` when there is no key to revoke */
+/** The keys that work, the newest first. */
+function hashesOf(holder: HolderRecord | undefined): string[] {
+  return [holder?.key_hash, holder?.previous?.key_hash].filter((hash) => hash !== undefined)
+}
+
+const forgotten = (hash: string): Write[] => [remove('key', hash), neverPurge('key', hash)]
+
+/** What the timer does when an overlap is over: the old key ends. */
+export async function endOverlap(deps: Deps, tenant: string, key_hash: string): Promise<Plan<void>> {
+  const key = await read(deps.store, tenant, 'key', key_hash)
+  if (key === undefined) return { answer: undefined, writes: [neverPurge('key', key_hash)] }
+  const { kind, id } = key.value
+  const holder = await read(deps.store, tenant, 'holder', holderId(kind, id))
+  const guards = [unchanged('holder', holderId(kind, id), holder), unchanged('key', key_hash, key)]
+  const previous = holder?.value.previous
+  if (holder === undefined || previous?.key_hash !== key_hash)
+    return { answer: undefined, guards, writes: [neverPurge('key', key_hash)] }
+  if (deps.store.now() < previous.until)
+    return { answer: undefined, guards, writes: [purgeAt('key', key_hash, previous.until)] }
+  const record = recordOf(deps, { tenant, kind, id }, 'key.expired', { key_hash })
+  return {
+    answer: undefined,
+    guards,
+    writes: [...forgotten(key_hash), put('holder', holderId(kind, id), { key_hash: holder.value.key_hash })],
+    evidence: [{ ...record, actor: { kind: 'gateway', id: 'timer' } }],
+    landed: () => forgetKey(deps, key_hash),
+  }
+}
+
+/** The key, and the one whose overlap is not over. @throws GatewayError `not_found` when there is no key to revoke */
 export async function revokeKey(deps: Deps, holder: Holder): Promise<void> {
   const { tenant, kind, id } = holder
   const none = new GatewayError('not_found', `${kind} \`${id}\` has no key`)
@@ -68,16 +115,17 @@ export async function revokeKey(deps: Deps, holder: Holder): Promise<void> {
     const current = await read(deps.store, tenant, 'holder', holderId(kind, id))
     if (current === undefined) throw none
     const { key_hash } = current.value
+    const hashes = hashesOf(current.value)
     const guards: Guard[] = [unchanged('holder', holderId(kind, id), current)]
-    const writes: Write[] = [remove('key', key_hash), remove('holder', holderId(kind, id))]
+    const writes: Write[] = [...hashes.flatMap(forgotten), remove('holder', holderId(kind, id))]
     return {
-      answer: key_hash,
+      answer: hashes,
       guards,
       writes,
       evidence: [recordOf(deps, holder, 'key.revoked', { key_hash })],
     }
   })
-  forgetKey(deps, dead)
+  for (const hash of dead) forgetKey(deps, hash)
 }
 
 function inDirectory(deps: Deps, { tenant, kind, id }: Holder): boolean {
@@ -89,7 +137,7 @@ function recordOf(
   deps: Deps,
   holder: Holder,
   type: EvidenceRecord['type'],
-  details: { key_hash: string; rotated?: boolean },
+  details: Details & { readonly key_hash: string },
 ): EvidenceRecord {
   return {
     type,

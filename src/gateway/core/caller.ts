@@ -8,6 +8,8 @@ export interface Caller {
   readonly keyHash: string
   /** Of the record of the key or session: every commit under it guards it. */
   readonly keyRevision: number
+  /** The old key of two works until then, ms since 1970; Infinity for any other. */
+  readonly keyUntil?: number
   /** Of a session only. */
   readonly session?: CallerSession
 }

@@ -36,7 +36,10 @@ export function aboutThread({ tenant, task_id, thread_id, revision, tool }: Abou
 /** The members stand in RFC 8785 order, here and in the details of a decision, because then nothing is left to sort. */
 export function encodeEvidence(record: EvidenceRecord): string {
   const { actor, at, details, revision, task_id, tenant, thread_id, tool, type } = record
-  const who = { id: actor.id, kind: actor.kind }
+  const who =
+    actor.key === undefined
+      ? { id: actor.id, kind: actor.kind }
+      : { id: actor.id, key: actor.key, kind: actor.kind }
   const text = {
     actor: who,
     at,

@@ -2,7 +2,16 @@ import type { Write } from '../../store/store.ts'
 import { INDEX } from './records.ts'
 
 /** What the timer ends or forgets when its time has come; how, is said in src/gateway/jobs/scheduler.ts. */
-export type Purged = 'answer' | 'token' | 'session' | 'link' | 'delivery' | 'webhook' | 'freeze' | 'limit'
+export type Purged =
+  | 'key'
+  | 'answer'
+  | 'token'
+  | 'session'
+  | 'link'
+  | 'delivery'
+  | 'webhook'
+  | 'freeze'
+  | 'limit'
 
 /** Of a tenant's freezes, taken together, what they are to end. */
 export const ALL_FREEZES = 'all'

@@ -57,6 +57,8 @@ export interface KeyRecord {
 
 export interface HolderRecord {
   readonly key_hash: string
+  /** The key before it, which works until then (ms since 1970). Its own record stays as it is: commits under way guard it. */
+  readonly previous?: { readonly key_hash: string; readonly until: number }
 }
 
 /** Everything that was proposed in one revision, and what policy made of it. */

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../contract/errors.ts'
+import { KEY_NAME_CHARS } from '../../domain/evidence.ts'
 import { leafHash } from '../../domain/digest.ts'
 import type { Commit, CommitResult, Guard, RecordGuard, Write } from '../../store/store.ts'
 import { behindText, StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
@@ -137,14 +138,22 @@ function commitOf<T>(
   begun: number,
 ): Commit {
   const { guards = [], writes = [], evidence = [], before = Infinity, counted = false } = plan
+  const proof = guards.find((guard): guard is ProofGuard => 'proof' in guard)
   const commit = {
     commitId: deps.nextCommitId(),
     deadline: Math.min(deps.store.now() + deps.storeDeadlineMs, begun + LONGEST_ATTEMPT_MS, before - 1),
     guards: [...guards, ...outbox.guards],
     writes: [...writes, ...outbox.writes],
-    events: evidence.map(encodeEvidence),
+    events: evidence.map((record) => encodeEvidence(underKey(record, proof))),
   }
   return counted ? withBytes(deps, commit, begun) : commit
+}
+
+/** The record names the key that proved who acts: of two that work at once, which one. */
+function underKey(record: EvidenceRecord, proof: ProofGuard | undefined): EvidenceRecord {
+  const { actor } = record
+  if (proof?.type !== 'key' || (actor.kind !== 'agent' && actor.kind !== 'reviewer')) return record
+  return { ...record, actor: { ...actor, key: proof.id.slice(0, KEY_NAME_CHARS) } }
 }
 
 /** One commit. */

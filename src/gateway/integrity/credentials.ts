@@ -18,7 +18,7 @@ export function checkCredentials(now: () => number): PartCheck {
   const approvals = new Map<string, Approved>()
   return {
     record(type, id, value) {
-      if (type === 'holder') keys.set((value as HolderRecord).key_hash, id)
+      if (type === 'holder') for (const hash of hashesOf(value as HolderRecord)) keys.set(hash, id)
       if (type === 'key') return keyFaults(keys, id, value as KeyRecord)
       if (type === 'thread') noteApproval(approvals, value as Thread)
       return type === 'token' ? tokenFaults(approvals, id, value as ApprovalToken) : []
@@ -30,6 +30,10 @@ export function checkCredentials(now: () => number): PartCheck {
         .map(({ thread_id }) => fault('G04', `the token of thread \`${thread_id}\` is not there`)),
     ],
   }
+}
+
+function hashesOf({ key_hash, previous }: HolderRecord): string[] {
+  return previous === undefined ? [key_hash] : [key_hash, previous.key_hash]
 }
 
 interface Approved {

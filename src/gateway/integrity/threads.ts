@@ -109,7 +109,9 @@ function leased(place: string, found: readonly string[]): string | undefined {
 
 function placeWritten(write: Write): string[] {
   if (write.op === 'mark') return [MARKED]
-  return write.op === 'index' && write.to !== undefined ? [`${write.to} ${write.index}`] : []
+  // what stands there under another name is a counter's, and not the thread's
+  const isOwn = write.op === 'index' && write.to !== undefined && write.index !== INDEX.purge
+  return isOwn ? [`${write.to} ${write.index}`] : []
 }
 
 function listOf(places: readonly string[]): string {

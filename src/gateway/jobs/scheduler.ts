@@ -11,6 +11,7 @@ import { forgetWindow, release, withoutCharges } from '../agent/limits.ts'
 import { overtaken } from '../review/settle-thread.ts'
 import { neverPurge, purgeAt, purged, type Purged, readPurged } from '../core/expiry-index.ts'
 import { INDEX, read, remove, unchanged, type Versioned } from '../core/records.ts'
+import { endOverlap } from '../auth/keys.ts'
 import { endWhenOver, unlist } from '../auth/sessions.ts'
 import { sweepFrozen } from './sweep-frozen.ts'
 import { listTenants } from '../core/tenants.ts'
@@ -149,6 +150,7 @@ async function purge(deps: Deps, tenant: string, member: string): Promise<Plan<v
 type Purge = (deps: Deps, tenant: string, id: string) => Promise<Plan<void>>
 
 const PURGES: Readonly<Record<Purged, Purge>> = {
+  key: endOverlap,
   answer: forgetAnswer,
   token: forgetToken,
   session: endWhenOver,

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { EvidenceQuery, ExplainRequest } from '../../contract/admin.ts'
+import type { EvidenceQuery, ExplainRequest, IssueKey } from '../../contract/admin.ts'
 import type { CheckpointsQuery } from '../../contract/checkpoint.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
@@ -105,7 +105,8 @@ function keyRoutes(app: FastifyInstance, http: HttpDeps, kind: 'agent' | 'review
   const path = `/${kind}s/:tenant/:id/key`
   app.post<HolderPath>(path, async (request, reply) => {
     requireAdminKey(request)
-    const issued = await issueKey(gatewayFor(request, http), { kind, ...request.params })
+    const { overlap_ms: overlapMs = 0 } = http.schemas.check<IssueKey>('IssueKey', request.body ?? {})
+    const issued = await issueKey(gatewayFor(request, http), { kind, ...request.params }, { overlapMs })
     return reply.code(201).send(issued)
   })
   app.delete<HolderPath>(path, async (request, reply) => {
