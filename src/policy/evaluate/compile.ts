@@ -1,6 +1,6 @@
 import { evaluate } from './evaluate.ts'
 import { explainOutcome, type Explanation } from './explain.ts'
-import type { BundleIr, RoutingIr, ToolIr } from '../language/rule.ts'
+import type { BundleIr, RoutingIr, RuleFileIr, ToolIr } from '../language/rule.ts'
 import { type LimitFacts, limitFacts } from '../language/limits.ts'
 import { createPayloadChecks, type PayloadChecks } from '../schema/payload.ts'
 import { createPermits, refuseUnknownTool } from './permits.ts'
@@ -56,22 +56,14 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     tools: contracts,
     ruleCount: head.ruleCount,
     get rules() {
-      return (rules ??= ir.ruleFiles.flatMap((file) =>
-        [...file.rules, ...file.limits].map(({ id, verdict, mode, line }) => ({
-          id,
-          verdict,
-          mode,
-          line,
-          file: file.path,
-        })),
-      ))
+      return (rules ??= ir.ruleFiles.flatMap(rulesIn))
     },
     historyNeeds: (tool) => programOf(tool)?.history ?? NO_NEEDS,
     mayUse(tenant, agent, tool) {
       const entry = head.directory.tenants.get(tenant)?.agents.get(agent)
       return entry !== undefined && permits.mayUse(entry, tool)
     },
-    knows: permits.knows,
+    knows: (tenant, tool) => permits.knows(tenant, tool),
     decide(call) {
       const refusal = permits.refusalOf(call)
       return refusal === undefined ? judge(call) : Promise.resolve(refusal)
@@ -93,6 +85,10 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
       return explainOutcome(head.revision, await judge(call), { program, ...(facts && { facts }) })
     },
   }
+}
+
+function rulesIn({ path: file, rules, limits }: RuleFileIr): RuleSummary[] {
+  return [...rules, ...limits].map(({ id, verdict, mode, line }) => ({ id, verdict, mode, line, file }))
 }
 
 const NO_NEEDS: HistoryNeeds = { task: false, agent: false }

@@ -53,10 +53,12 @@ function isMinorUnits(name: string, schema: JsonObject): boolean {
   return typesOf(schema).includes('integer') && /(?:^|_)(?:cents|minor|minor_units)$/.test(name)
 }
 
+const DATES: readonly JsonValue[] = ['date', 'date-time']
+
 const SUGGESTED: readonly (readonly [SummaryFormat, (name: string, schema: JsonObject) => boolean])[] = [
   ['list', (_, schema) => typesOf(schema).includes('array')],
   ['bytes', (name, schema) => isNumber(schema) && /(?:^|_)bytes$/.test(name)],
-  ['date', (_, schema) => isText(schema) && /^date(?:-time)?$/.test(String(schema['format']))],
+  ['date', (_, schema) => isText(schema) && DATES.includes(schema['format'] ?? null)],
   ['path', (name, schema) => isText(schema) && /^(?:file_?)?path$/.test(name)],
   ['short', (_, schema) => isText(schema) && !isClosed(schema)],
 ]
