@@ -48,7 +48,7 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     path: '/api/admin/policies',
     id: 'showPolicies',
     plane: 'admin',
-    summary: 'The bundle in force and the diagnostics of the last load',
+    summary: 'The bundle in force and the diagnostics of the last load, for every reviewer',
     answers: { 200: 'PoliciesView' },
     refusals: [401, 403, 503],
   },
@@ -57,7 +57,8 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
     path: '/api/admin/policies/explain',
     id: 'explainPolicies',
     plane: 'admin',
-    summary: 'How the bundle in force decides a request, rule by rule; executes and records nothing',
+    summary:
+      'How the bundle in force decides a request, rule by rule; executes and records nothing; for every reviewer',
     body: 'ExplainRequest',
     answers: { 200: 'ExplanationView' },
     refusals: [400, 401, 403, 404, 413, 415, 503],

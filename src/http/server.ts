@@ -11,6 +11,7 @@ import { healthRoutes, type Health } from './operations/health.ts'
 import { answerMalformed } from './wire/parse-errors.ts'
 import { rememberOrigins } from './tracing.ts'
 import { answerNotFound, answerProblem } from './problem.ts'
+import { policyRoutes } from './operations/policies.ts'
 import { reviewerRoutes } from './operations/review.ts'
 import { sessionRoutes } from './operations/session.ts'
 import { singleSignOnRoutes } from './operations/single-sign-on.ts'
@@ -87,6 +88,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   app.register(scope(sessionRoutes, http), { prefix: '/api/review' })
   app.register(scope(singleSignOnRoutes, http), { prefix: '/api/review' })
   app.register(scope(adminRoutes, http), { prefix: '/api/admin' })
+  app.register(scope(policyRoutes, http), { prefix: '/api/admin' })
   app.register(scope(healthRoutes, health))
   app.register(scope(consoleRoutes, { built: BUILT_CONSOLE, site: http.site }))
   app.get('/.well-known/countersign/keys', () => Promise.resolve(verifierKeys(http.logIdentity)))

@@ -147,7 +147,7 @@ describe('a server on another port of the same host', () => {
     expect(records).toEqual([])
     await page.locator('figure img').waitFor()
     await page.keyboard.press('a')
-    await page.getByText('Approved.', { exact: true }).first().waitFor()
+    await page.getByText('You approved revision 1.').waitFor()
   })
 
   it('has a page whose scripts get nothing of the console: no answer, no window, no channel, no storage', async () => {

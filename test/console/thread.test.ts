@@ -208,6 +208,43 @@ describe('deciding', () => {
     await page.getByText('You approved revision 1.').waitFor()
   })
 
+  it('reads on a phone as the call, what policy says, what the agent says, with hashes folded', async () => {
+    const one = await held(bot)
+    const page = await console_.signedIn({ reviewer: 'eve', viewport: PHONE })
+    await console_.show(page, one)
+    const tops = await Promise.all(
+      ['What would run', 'What policy says', 'What the agent says', 'Evidence'].map(
+        async (name) => (await page.getByRole('heading', { name }).boundingBox())?.y ?? -1,
+      ),
+    )
+    expect(tops).toEqual(tops.toSorted((a, b) => a - b))
+    const digest = (await stateOf(one)).revisions[0]?.payload_digest ?? ''
+    expect(digest).toMatch(/^[0-9a-f]{64}$/)
+    const whole = page.getByText(digest)
+    expect(await whole.isVisible()).toBe(false)
+    await page.getByText(`SHA-256 ${digest.slice(0, 12)}…`).click()
+    await whole.waitFor()
+    await expectNoSidewaysScroll(page)
+    expect(await axe(page)).toEqual([])
+  })
+
+  it('says what a vote led to in one notice, with a link to the call that waits next', async () => {
+    const desk = await console_.signedIn({ reviewer: 'ben' })
+    const [one, other] = [await held(bot, { payload: { amount: 500 } }), await held(bot)]
+    await console_.show(desk, one)
+    await button(desk, 'Approve').click()
+    await desk.getByText('You approved revision 1.').waitFor()
+    expect(await desk.locator('.note').count()).toBe(1)
+    const waiting = (await ben.list({ status: 'pending_review', mine: 'true' })).body
+    const next = waiting.threads[0]?.thread_id ?? ''
+    expect(waiting.threads.map(({ thread_id }) => thread_id)).toContain(other.thread)
+    const link = desk.getByRole('link', { name: 'Next that waits for you' })
+    expect(await link.getAttribute('href')).toBe(`#/thread/${next}`)
+    await link.click()
+    await desk.waitForURL(`**/#/thread/${next}`)
+    await desk.context().close()
+  })
+
   it('sends one vote, however often and fast the button is pressed', async () => {
     const one = await held(bot)
     await console_.show(ann, one)

@@ -192,14 +192,26 @@ describe('the admin key', () => {
   it.each([
     ['POST', 'agents/acme/bot/key'],
     ['DELETE', 'reviewers/acme/nil/key'],
-    ['GET', 'policies'],
-    ['POST', 'policies/explain'],
+    ['GET', 'checkpoints?tenant=acme'],
+    ['GET', 'webhooks?tenant=acme'],
     ['GET', 'evidence?tenant=acme'],
   ])('403 not_permitted on %s %s for a reviewer without the admin role', async (method, path) => {
     const { key } = await world.reviewer('nil')
     const headers = { authorization: `Bearer ${key}` }
     const { status, body } = await call(`${world.url}/api/admin/${path}`, method, { headers })
     expect([status, (body as { code: string }).code]).toEqual([403, 'not_permitted'])
+  })
+
+  it('200 on policies for every reviewer, who is told of agents and tools of the own tenant only', async () => {
+    const { key } = await world.reviewer('nil')
+    const headers = { authorization: `Bearer ${key}` }
+    const ask = (body: object): ReturnType<typeof call> =>
+      call(`${world.url}/api/admin/policies/explain`, 'POST', { headers, body })
+    expect((await call(`${world.url}/api/admin/policies`, 'GET', { headers })).status).toBe(200)
+    const proposal = { tool_name: 'pay', payload: { amount: 1 } }
+    expect((await ask(proposal)).status).toBe(200)
+    expect((await ask({ ...proposal, agent: 'acme/bot' })).status).toBe(200)
+    expect((await ask({ ...proposal, agent: 'globex/bot' })).status).toBe(404)
   })
 
   it('200 on policies and on the evidence of the own tenant for a reviewer with the admin role, who is named in the record', async () => {

@@ -68,11 +68,8 @@ async function allowed(story: Story): Promise<void> {
 async function rejected(story: Story): Promise<void> {
   say('2', 'write /etc/passwd', 'policy rejects it, and nothing runs')
   const refusal = await refusalOf(story.gate.guard('file.write', SECRET, story.world.writeFile))
-  result(
-    story,
-    refusal?.message ?? 'it ran',
-    refusal?.outcome === 'rejected' && !(await story.world.fileAt(SECRET.path)),
-  )
+  const asTold = refusal?.outcome === 'rejected' && !(await story.world.fileAt(SECRET.path))
+  result(story, refusal?.message ?? 'it ran', asTold, 'rejected, as intended')
 }
 
 async function allowedTransfer(story: Story): Promise<void> {
@@ -227,8 +224,8 @@ function say(number: string, what: string, why: string): void {
   console.log(`  ${number}.  ${what}: ${why}`)
 }
 
-function result(story: Story, text: string, asTold: boolean): void {
-  console.log(`       ${asTold ? 'ok' : 'NOT AS TOLD'}: ${text}\n`)
+function result(story: Story, text: string, asTold: boolean, good = 'ok'): void {
+  console.log(`       ${asTold ? good : 'NOT AS TOLD'}: ${text}\n`)
   if (!asTold) story.failures.push(text)
 }
 

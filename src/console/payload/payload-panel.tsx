@@ -61,9 +61,10 @@ export function PayloadPanel({ thread, revision }: PayloadProps) {
         </p>
       )}
       {revision.payload_digest !== undefined && (
-        <p class="digest">
-          SHA-256 <code>{revision.payload_digest}</code>
-        </p>
+        <details class="digest">
+          <summary>SHA-256 {revision.payload_digest.slice(0, 12)}…</summary>
+          <code>{revision.payload_digest}</code>
+        </details>
       )}
     </Panel>
   )

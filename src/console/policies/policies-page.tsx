@@ -1,5 +1,4 @@
 import type { PoliciesView } from '../../contract/admin.ts'
-import { AdminsOnly } from '../shell/admins-only.tsx'
 import { Heading } from '../shell/heading.tsx'
 import { Panel } from '../thread/panel.tsx'
 import { Ago } from '../time/countdown.tsx'
@@ -15,9 +14,7 @@ export function PoliciesPage() {
       <div class="title">
         <Heading>Policies</Heading>
       </div>
-      <AdminsOnly instead="What policy says about a call stands on its thread, for everybody.">
-        <Policies />
-      </AdminsOnly>
+      <Policies />
     </>
   )
 }

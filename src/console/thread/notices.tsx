@@ -1,12 +1,15 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import type { ThreadView } from '../../contract/reviewer.ts'
+import type { ThreadList, ThreadView } from '../../contract/reviewer.ts'
 import { hashOf } from '../route.ts'
 import { list } from '../router.ts'
+import { RiskMark } from '../risk/risk-mark.tsx'
 import { announce } from '../shell/announce.tsx'
 import { startReading, takeFocus } from '../shell/heading.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { Ago, Countdown } from '../time/countdown.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
+import { useResource } from '../wire/resource.ts'
 import type { Notice, ThreadState } from './thread-state.ts'
 
 /** Another revision has come while this one is shown. It stands in the bar, beside what it keeps from being pressed. */
@@ -36,19 +39,35 @@ const TOKENS = {
 
 const KINDS = { revised: 'note warn', unknown: 'note warn', refused: '', done: 'note good' } as const
 
-/** What the last act led to, and how the thread ended. */
+/** What the last act led to, and how the thread ended: one notice, where a vote of mine ended it. */
 export function Outcome({ thread, view }: { readonly thread: ThreadState; readonly view: ThreadView }) {
   const notice = thread.notice.value
+  const ended = view.status !== 'pending_review'
+  const together = ended && notice?.kind === 'done'
   return (
     <>
-      {notice && <Told key={notice} notice={notice} />}
-      {view.status !== 'pending_review' && <Ended view={view} />}
+      {notice && (
+        <Told key={notice} notice={notice} id={view.thread_id}>
+          {together && <Ending view={view} said />}
+        </Told>
+      )}
+      {ended && !together && (
+        <div class={`note ${view.status === 'approved' ? 'good' : ''}`}>
+          <Ending view={view} />
+        </div>
+      )}
     </>
   )
 }
 
+interface ToldProps {
+  readonly notice: Notice
+  readonly id: string
+  readonly children: ComponentChildren
+}
+
 /** It takes the focus: the button that was pressed may be gone, and this may stand far above what was on the screen. Not from a comment that somebody writes. */
-function Told({ notice }: { readonly notice: Notice }) {
+function Told({ notice, id, children }: ToldProps) {
   const element = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => takeFocus(element.current), [])
   const { kind } = notice
@@ -69,7 +88,8 @@ function Told({ notice }: { readonly notice: Notice }) {
       {kind === 'refused' && <ProblemNote problem={notice.problem} />}
       {kind === 'done' && (
         <>
-          {notice.text} <a href={hashOf(list)}>Back to the {list.page}</a>
+          <strong>{notice.text}</strong> {children}
+          <Next after={id} />
         </>
       )}
     </div>
@@ -82,14 +102,21 @@ const ENDINGS: Readonly<Record<string, string>> = {
   changes_requested: 'Back with the agent: changes were requested.',
 }
 
-function Ended({ view }: { readonly view: ThreadView }) {
+interface EndingProps {
+  readonly view: ThreadView
+  /** What became of it was said before. */
+  readonly said?: boolean
+}
+
+function Ending({ view, said = false }: EndingProps) {
   const { status, message, token, updated_at, withdrawn_at } = view
   const ending = withdrawn_at === undefined ? (ENDINGS[status] ?? status) : 'Withdrawn by its agent.'
   // whoever listens has no other sign of it: the buttons are gone
   useEffect(() => announce(`${view.tool_name}: ${ending}`), [ending])
   return (
-    <div class={`note ${status === 'approved' ? 'good' : ''}`}>
-      <strong>{ending}</strong> <AgentText text={message} />{' '}
+    <>
+      {!said && <strong>{ending} </strong>}
+      <AgentText text={message} />{' '}
       <small>
         <Ago at={updated_at} />
       </small>
@@ -99,6 +126,26 @@ function Ended({ view }: { readonly view: ThreadView }) {
           {token.expires_at && token.state === 'collected' && <Countdown deadline={token.expires_at} />}
         </p>
       )}
-    </div>
+    </>
   )
 }
+
+/** The call that has waited longest for a vote of mine: after one comes the next. */
+function Next({ after }: { readonly after: string }) {
+  const { body } = useResource<ThreadList>(`review/threads?${WAITING}`)
+  const next = body?.threads.find(({ thread_id }) => thread_id !== after)
+  return (
+    <p class="line">
+      {next && (
+        <a href={`#/thread/${next.thread_id}`}>
+          Next that waits for you: <RiskMark risk={next.risk} /> {next.tool_name} by {next.agent}
+        </a>
+      )}
+      {body && !next && <span>Nothing else waits for you.</span>}
+      <a href={hashOf(list)}>Back to the {list.page}</a>
+    </p>
+  )
+}
+
+/** Two, because this one may still be among them. */
+const WAITING = 'status=pending_review&mine=true&limit=2'

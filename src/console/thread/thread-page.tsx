@@ -51,19 +51,21 @@ export function ThreadPage({ id }: { readonly id: string }) {
       <ThreadHeader view={view} thread={thread} />
       {problem && <ProblemNote problem={problem} retry={() => void thread.load()} />}
       <Outcome thread={thread} view={view} />
-      <div class="columns">
+      <div class="columns thread">
         <div>
           <Acknowledge thread={thread} />
           <RevisionChanges thread={thread} view={view} />
           <PayloadPanel thread={thread} revision={revision} />
-          <Claims view={view} revision={revision} />
-          <Discussion view={view} />
-          <EarlierCalls calls={view.earlier} />
         </div>
-        <div>
+        <div class="beside">
           <Assessment view={view} revision={revision} />
           <People view={view} thread={thread} />
           <Limits limits={view.limits} />
+        </div>
+        <div>
+          <Claims view={view} revision={revision} />
+          <Discussion view={view} />
+          <EarlierCalls calls={view.earlier} />
           <Evidence evidence={view.evidence} />
         </div>
       </div>
