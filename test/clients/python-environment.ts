@@ -92,6 +92,8 @@ async function interpreterAt(program: string): Promise<Interpreter | undefined> 
 export interface Workshop {
   readonly newest: Interpreter
   readonly oldest: Interpreter
+  /** One that every framework has packages for: not the newest, where there is another. */
+  readonly usual: Interpreter
   /** The wheel that was built from this checkout. */
   readonly wheel: string
   /** A new environment of the interpreter with these packages. @throws Error with what the installer said */
@@ -125,6 +127,7 @@ export async function openWorkshop(): Promise<Workshop | string> {
   return {
     newest,
     oldest,
+    usual: known.findLast(({ minor }) => minor < newest.minor) ?? newest,
     wheel: join(directory, 'dist', wheel),
     dispose,
     environment: (interpreter, packages) =>

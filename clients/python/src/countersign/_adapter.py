@@ -1,0 +1,85 @@
+"""What the adapters share: the governed tools, reviews that ask for changes, and the law of the value that runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ._canonical import canonical, sha256
+from ._json import JsonObject, as_object
+from .aio import AsyncCountersign
+from .client import Countersign
+from .errors import ArgumentsChanged, ChangesRequested, GatewayRefused
+from .handle import Handle
+
+_MOST_REVIEWS = 1_000
+
+
+@dataclass
+class Governed:
+    """The tools of a framework that the gateway decides about.
+
+    prefix: stands before the framework's name of a tool; with `ledger.`, `transfer` is the bundle's `ledger.transfer`.
+    tools: the framework's names of the governed tools; None governs all of them.
+    """
+
+    prefix: str = ""
+    tools: Collection[str] | None = None
+    reviews: dict[tuple[str, str], tuple[Handle, JsonObject]] = field(
+        default_factory=dict[tuple[str, str], tuple[Handle, JsonObject]]
+    )
+
+    def name_of(self, tool: str) -> str | None:
+        """The gateway's name of a tool; None for one that is not governed."""
+        return f"{self.prefix}{tool}" if self.tools is None or tool in self.tools else None
+
+    def ask_again(self, error: ChangesRequested, payload: object) -> None:
+        """The model reads what reviewers ask for: its next call of the tool continues their review."""
+        if error.handle is None:
+            return
+        while len(self.reviews) >= _MOST_REVIEWS:
+            del self.reviews[next(iter(self.reviews))]
+        self.reviews[error.handle["task_id"], error.handle["tool_name"]] = (error.handle, as_object(payload))
+
+    def propose(self, gate: Countersign, tool: str, payload: object, call_id: str, task_id: str | None) -> Handle:
+        """Proposes the call, or revises the review that asks for changes of the same tool."""
+        given = as_object(payload)
+        task = task_id or gate.task_id
+        open_review = self.reviews.pop((task, tool), None)
+        if open_review is not None:
+            try:
+                return gate.revise(open_review[0], given, old=open_review[1])
+            except GatewayRefused:
+                pass  # the review ended in the meantime
+        return gate.propose(tool, given, call_id=call_id, task_id=task)
+
+    async def apropose(
+        self, gate: AsyncCountersign, tool: str, payload: object, call_id: str, task_id: str | None
+    ) -> Handle:
+        given = as_object(payload)
+        task = task_id or gate.task_id
+        open_review = self.reviews.pop((task, tool), None)
+        if open_review is not None:
+            try:
+                return await gate.revise(open_review[0], given, old=open_review[1])
+            except GatewayRefused:
+                pass  # the review ended in the meantime
+        return await gate.propose(tool, given, call_id=call_id, task_id=task)
+
+
+def require_equal(running: object, approved: Mapping[str, Any]) -> None:
+    """:raises ArgumentsChanged: when what is about to run is not what was approved, by RFC 8785"""
+    if canonical(as_object(running)) != canonical(as_object(approved)):
+        raise ArgumentsChanged("these are not the arguments that were approved")
+
+
+_TASK = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
+
+
+def task_of(conversation: object) -> str | None:
+    """The task of a conversation: its id, or the hash of one that no task id can be."""
+    if not isinstance(conversation, str) or not conversation:
+        return None
+    return conversation if _TASK.fullmatch(conversation) else sha256(conversation)

@@ -1,0 +1,259 @@
+"""One row for each case, for the adapter that COUNTERSIGN_ADAPTER names (README.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from driver import NAME, PREFIX, Call, Driver, Script, Turn, Where, driver_named
+
+from countersign.testing import Gateway, Reviewer, bundle
+
+pytestmark = pytest.mark.skipif(NAME == "", reason="COUNTERSIGN_ADAPTER names no adapter")
+
+NUMBER = {"n": {"type": "integer"}}
+HELD = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["n"],
+    "properties": {**NUMBER, "memo": {"type": ["string", "null"]}},
+}
+OTHER = {"type": "object", "additionalProperties": False, "required": ["n"], "properties": NUMBER}
+EXPIRES_SECONDS = 2
+
+CASES: dict[str, str] = {
+    "allowed": "policy allows the call",
+    "rejected": "policy rejects the call",
+    "approved": "held, then approved",
+    "refused": "held, then rejected",
+    "changed": "changes requested, and revised",
+    "early": "continued before anybody decided",
+    "expired": "nobody decides in time",
+    "down": "the gateway is down",
+    "cancelled": "cancelled while it waits",
+    "killed": "killed while held, resumed by another process",
+    "substituted": "other arguments in between",
+    "parallel": "two tools at once, one held",
+    "streaming": "streaming",
+    "sub_agent": "a sub-agent calls the tool",
+    "raises": "the tool raises",
+    "null": "a strict schema sends null",
+}
+
+
+@dataclasses.dataclass
+class World:
+    """A driver before a real gateway, and the reviewer of its calls."""
+
+    driver: Driver
+    where: Where
+    reviewer: Reviewer
+
+    def finish(self, script: Script, begin: Callable[[Script], Turn] | None = None, rounds: int = 3) -> Turn:
+        """Runs to the end: continues as often as the agent is paused, once the reviewer has voted."""
+        turn = (begin or self.driver.start)(script)
+        for _ in range(rounds):
+            if turn.ended:
+                return turn
+            assert turn.saved is not None
+            self.settled()
+            turn = self.driver.resume(script, turn.saved)
+        assert turn.ended
+        return turn
+
+    def settled(self) -> None:
+        until = time.monotonic() + 20
+        while self.reviewer.pending() and time.monotonic() < until:
+            time.sleep(0.03)
+
+
+@pytest.fixture
+def countersign_bundle() -> dict[str, str]:
+    names = {f"{PREFIX}{name}": OTHER for name in ("allowed", "failing")}
+    return bundle(allow=names, review={f"{PREFIX}held": HELD}, reject={f"{PREFIX}rejected": OTHER})
+
+
+@pytest.fixture
+def world(countersign_gateway: Gateway, reviewer: Reviewer, tmp_path: Path, request: pytest.FixtureRequest) -> World:
+    driver = driver_named(NAME)
+    case = request.node.name.removeprefix("test_")
+    if case in driver.not_applicable:
+        pytest.skip(f"n/a: {driver.not_applicable[case]}")
+    where = Where(countersign_gateway.url, countersign_gateway.agent_key, str(tmp_path), f"task-{tmp_path.name}")
+    return World(driver(where), where, reviewer)
+
+
+def held(number: int = 1, name: str = "call_1", **more: Any) -> Call:
+    return Call("held", {"n": number, **more}, name)
+
+
+def test_allowed(world: World) -> None:
+    turn = world.finish([[Call("allowed", {"n": 1})]])
+    assert world.where.ran() == [{"tool": "allowed", "n": 1}]
+    assert "allowed ran with" in turn.told["call_1"]
+    assert world.reviewer.outcomes() == [("demo.allowed", "completed")]
+
+
+def test_rejected(world: World) -> None:
+    turn = world.finish([[Call("rejected", {"n": 1})]])
+    assert world.where.ran() == []
+    assert "Not executed: The tests reject demo.rejected." in turn.told["call_1"]
+
+
+def test_approved(world: World) -> None:
+    world.reviewer.approve("demo.held")
+    turn = world.finish([[held()]])
+    assert [(one["tool"], one["n"]) for one in world.where.ran()] == [("held", 1)]
+    assert "held ran with" in turn.told["call_1"]
+    world.reviewer.assert_held("demo.held")
+    world.reviewer.assert_redeemed("demo.held")
+    assert world.reviewer.outcomes() == [("demo.held", "completed")]
+
+
+def test_refused(world: World) -> None:
+    world.reviewer.reject("demo.held", comment="not like this")
+    turn = world.finish([[held()]])
+    assert world.where.ran() == []
+    assert "not like this" in turn.told["call_1"]
+
+
+def test_changed(world: World) -> None:
+    world.reviewer.request_changes("demo.held", comment="make it two")
+    world.reviewer.approve("demo.held")
+    turn = world.finish([[held(1)], [held(2, "call_2")]])
+    assert "make it two" in turn.told["call_1"]
+    assert [one["n"] for one in world.where.ran()] == [2]
+    world.reviewer.assert_held("demo.held", 1)
+
+
+def test_early(world: World) -> None:
+    turn = world.driver.start([[held()]])
+    assert turn.saved is not None
+    again = world.driver.resume([[held()]], turn.saved)
+    assert (again.ended, world.where.ran()) == (False, [])
+    assert again.saved is not None
+    world.reviewer.approve("demo.held").wait()
+    assert world.driver.resume([[held()]], again.saved).ended
+    assert len(world.where.ran()) == 1
+    world.reviewer.assert_held("demo.held", 1)
+
+
+class TestExpired:
+    @pytest.fixture
+    def countersign_bundle(self) -> dict[str, str]:
+        return bundle(review={f"{PREFIX}held": HELD}, expires=f"{EXPIRES_SECONDS}s")
+
+    def test_expired(self, world: World) -> None:
+        turn = world.finish([[held()]])
+        assert world.where.ran() == []
+        assert "expired" in turn.told["call_1"]
+
+
+def test_down(world: World) -> None:
+    away = type(world.driver)(dataclasses.replace(world.where, url="http://127.0.0.1:9"))
+    turn = away.start([[held()]])
+    assert world.where.ran() == []
+    assert "no answer from the gateway" in turn.told["call_1"]
+
+
+def test_cancelled(world: World) -> None:
+    async def play() -> None:
+        task = asyncio.ensure_future(world.driver.wait([[held()]]))
+        await asyncio.to_thread(world.reviewer.wait_until_held, "demo.held")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(play())
+    assert world.where.ran() == []
+    assert world.reviewer.withdrawn() == world.reviewer.held("demo.held")
+
+
+def child(world: World, what: str, script: Script, saved: str | None = None) -> tuple[subprocess.Popen[str], Any]:
+    orders = {
+        "script": [[dataclasses.asdict(call) for call in turn] for turn in script],
+        "where": dataclasses.asdict(world.where),
+        "saved": saved,
+    }
+    path = Path(__file__).with_name("child.py")
+    process = subprocess.Popen(
+        [sys.executable, str(path), NAME, what], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdin as stdin:
+        stdin.write(json.dumps(orders) + "\n")
+    with process.stdout as stdout:
+        return process, json.loads(stdout.readline())
+
+
+def test_killed(world: World) -> None:
+    script = [[held()]]
+    process, turn = child(world, "start", script)
+    process.kill()
+    process.wait()
+    assert (turn["ended"], world.where.ran()) == (False, [])
+    world.reviewer.approve("demo.held").wait()
+    process, turn = child(world, "resume", script, turn["saved"])
+    assert process.wait(60) == 0
+    assert (turn["ended"], len(world.where.ran())) == (True, 1)
+    world.reviewer.assert_held("demo.held", 1)
+
+
+def test_substituted(world: World) -> None:
+    turn = world.driver.start([[held(1)]])
+    assert turn.saved is not None
+    world.reviewer.approve("demo.held").wait()
+    after = world.driver.resume([[held(1)]], turn.saved, change={"n": 99})
+    assert world.where.ran() == []
+    assert "not the arguments" in after.told["call_1"]
+
+
+def test_parallel(world: World) -> None:
+    world.reviewer.approve("demo.held")
+    turn = world.finish([[Call("allowed", {"n": 1}, "call_1"), held(2, "call_2")]])
+    assert sorted((one["tool"], one["n"]) for one in world.where.ran()) == [("allowed", 1), ("held", 2)]
+    assert "allowed ran" in turn.told["call_1"]
+    assert "held ran" in turn.told["call_2"]
+
+
+def test_streaming(world: World) -> None:
+    world.reviewer.approve("demo.held")
+    turn = world.finish([[held()]], world.driver.stream)
+    assert len(world.where.ran()) == 1
+    assert "held ran" in turn.told["call_1"]
+
+
+def test_sub_agent(world: World) -> None:
+    world.reviewer.approve("demo.held")
+    world.finish([[held()]], world.driver.sub_agent)
+    assert len(world.where.ran()) == 1
+    world.reviewer.assert_redeemed("demo.held")
+
+
+def test_raises(world: World) -> None:
+    # some frameworks tell the model, others end the run
+    told = ""
+    try:
+        told = world.finish([[Call("failing", {"n": 1})]]).told["call_1"]
+    except LookupError as error:
+        told = str(error)
+    assert "no funds" in told
+    assert len(world.where.ran()) == 1
+    assert world.reviewer.outcomes() == [("demo.failing", "failed")]
+
+
+def test_null(world: World) -> None:
+    vote = world.reviewer.approve("demo.held")
+    world.finish([[held(1, memo=None)]])
+    vote.wait()
+    assert vote.payload == {"n": 1, "memo": None}
+    assert world.where.ran() == [{"tool": "held", "n": 1, "memo": None}]

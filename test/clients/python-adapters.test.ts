@@ -1,0 +1,134 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import {
+  type Environment,
+  lastOf,
+  openWorkshop,
+  PACKAGE,
+  ROOT,
+  run,
+  type Workshop,
+} from './python-environment.ts'
+
+/** The suite of the adapters for Python, for each framework in an environment of its own; clients/python/tests/adapters/README.md. */
+const SOAK = process.env['COUNTERSIGN_SOAK'] !== undefined
+const ADAPTERS = join(PACKAGE, 'tests/adapters')
+const TABLE = join(ROOT, 'docs/python/frameworks.md')
+const names = readdirSync(ADAPTERS)
+  .flatMap((name) => /^driver_(\w+)\.py$/.exec(name)?.[1] ?? [])
+  .sort()
+const workshop = await openWorkshop()
+const missing = typeof workshop === 'string' ? workshop : ''
+if (missing !== '') console.warn(`the adapters for Python are skipped: ${missing}`)
+const directory = mkdtempSync(join(tmpdir(), 'countersign-adapters-'))
+
+afterAll(() => {
+  rmSync(directory, { recursive: true, force: true })
+  if (typeof workshop !== 'string') workshop.dispose()
+})
+
+/** What the driver says that pip installs: `packages` for the newest, `oldest` for the oldest supported. */
+function packagesOf(name: string, which: 'packages' | 'oldest'): string[] {
+  const text = readFileSync(join(ADAPTERS, `driver_${name}.py`), 'utf8')
+  const list = new RegExp(`^    ${which} = \\[([^\\]]*)\\]`, 'm').exec(text)?.[1] ?? ''
+  return [...list.matchAll(/"([^"]+)"/g)].map((match) => match[1] ?? '')
+}
+
+/** Undefined, with a clear line, where the framework cannot be installed. */
+async function environmentOf(
+  made: Workshop,
+  name: string,
+  which: 'packages' | 'oldest',
+): Promise<Environment | undefined> {
+  const wanted = [made.wheel, 'pytest', 'mypy', 'pyright', ...packagesOf(name, which)]
+  try {
+    return await made.environment(made.usual, wanted)
+  } catch (error) {
+    console.warn(`${name} is skipped, it cannot be installed: ${(error as Error).message.slice(-500)}`)
+    return undefined
+  }
+}
+
+async function suite(name: string, environment: Environment): Promise<Record<string, string>> {
+  const results = join(directory, `${name}.json`)
+  const env = {
+    COUNTERSIGN_ADAPTER: name,
+    COUNTERSIGN_ADAPTER_RESULTS: results,
+    COUNTERSIGN_TEST_GATEWAY: ROOT,
+    PYTHONDONTWRITEBYTECODE: '1',
+  }
+  const ran = await run(
+    environment.python,
+    ['-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-W', 'default', 'tests/adapters'],
+    { env },
+  )
+  expect([ran.code, lastOf(ran)]).toEqual([0, expect.stringContaining(' passed')])
+  return JSON.parse(readFileSync(results, 'utf8')) as Record<string, string>
+}
+
+describe.skipIf(missing !== '')('the adapters for Python', () => {
+  if (typeof workshop === 'string') return
+
+  it.each(names)('%s, newest', async (name) => {
+    const environment = await environmentOf(workshop, name, 'packages')
+    if (environment === undefined) return
+    const found = await suite(name, environment)
+    await expect(`${JSON.stringify(found, null, 2)}\n`).toMatchFileSnapshot(
+      join(ADAPTERS, `results/${name}.json`),
+    )
+    const adapter = `src/countersign/${name}.py`
+    const mypy = await run(environment.bin('mypy'), [
+      '--cache-dir',
+      '/dev/null',
+      adapter,
+      `tests/adapters/driver_${name}.py`,
+    ])
+    expect([mypy.code, lastOf(mypy)]).toEqual([0, expect.stringContaining('no issues')])
+    const pyright = await run(environment.bin('pyright'), ['--pythonpath', environment.python, adapter])
+    // it fetches the program itself from the npm registry
+    if (pyright.out.includes('errors'))
+      expect([pyright.code, lastOf(pyright)]).toEqual([0, expect.stringContaining('0 errors')])
+  })
+
+  it.runIf(SOAK).each(names)('%s, the oldest that is supported', async (name) => {
+    const environment = await environmentOf(workshop, name, 'oldest')
+    if (environment !== undefined) await suite(name, environment)
+  })
+})
+
+describe('the table of the adapters', () => {
+  it('is that of the results', async () => {
+    await expect(page()).toMatchFileSnapshot(TABLE)
+  })
+})
+
+/** The page with the table: a row for each case, a column for each framework. */
+function page(): string {
+  const [head = '', rest = ''] = readFileSync(TABLE, 'utf8').split('<!-- the table -->\n')
+  const tail = rest.slice(rest.indexOf('<!-- the end of the table -->'))
+  const columns = names.map((name) => {
+    const path = join(ADAPTERS, `results/${name}.json`)
+    return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Record<string, string>) : {}
+  })
+  const cases = /^CASES.*?^}/ms.exec(readFileSync(join(ADAPTERS, 'test_adapter.py'), 'utf8'))?.[0] ?? ''
+  const titles = [...cases.matchAll(/^    "(\w+)": "([^"]+)",$/gm)]
+  const notes = names.flatMap((name, i) =>
+    Object.entries(columns[i] ?? {}).flatMap(([id, result]) =>
+      result.startsWith('n/a: ')
+        ? [`- \`${name}\`, ${titles.find((title) => title[1] === id)?.[2] ?? id}: ${result.slice(5)}`]
+        : [],
+    ),
+  )
+  const rows = titles.map(([, id = '', title = '']) => {
+    const cells = columns.map((column) =>
+      column[id]?.startsWith('n/a') ? 'n/a' : (column[id] ?? 'not tested'),
+    )
+    return `| ${[title, ...cells].join(' | ')} |`
+  })
+  const header = `| case | ${names.map((name) => `\`${name}\``).join(' | ')} |`
+  const line = `|---|${names.map(() => '---|').join('')}`
+  const table = [header, line, ...rows, '', ...notes].join('\n').trimEnd()
+  return `${head}<!-- the table -->\n${table}\n${tail}`
+}
