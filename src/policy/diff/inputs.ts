@@ -3,17 +3,21 @@ import type { FunctionName } from '../language/rule.ts'
 /** What the results of a function look like: wider than the truth, never narrower, as every example is put to the function itself. */
 export const LANGUAGES: Readonly<Record<FunctionName, string>> = {
   domain: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$',
-  host: '^(\\[[0-9a-f:]*\\]|[a-z0-9_-]+(\\.[a-z0-9_-]+)*|[0-9]+\\.[0-9]+\\.[0-9]+\\.[0-9]+)$',
+  host: '^(\\[[0-9a-f:]*\\]|[a-z0-9-]+(\\.[a-z0-9-]+)*)$',
+  origin: '^(https?|wss?|ftp)://(\\[[0-9a-f:]*\\]|[a-z0-9-]+(\\.[a-z0-9-]+)*)(:[1-9][0-9]*)?$',
   path: '^/([^/]+(/[^/]+)*)?$',
   sql_verbs: '^[a-z_][a-z0-9_]*$',
+  sql_functions: '^[a-z_][a-z0-9_]*(\\.[a-z_][a-z0-9_]*)*$',
 }
 
 /** Results that a search by characters would not hit on. */
 const SEEDS: Readonly<Record<FunctionName, readonly string[]>> = {
   domain: ['example.com'],
   host: ['example.com', '192.0.2.1', '[2001:db8::1]'],
+  origin: ['https://example.com', 'http://example.com', 'https://example.com:8443'],
   path: ['/', '/x'],
-  sql_verbs: ['select', 'update'],
+  sql_verbs: ['select 1', 'update'],
+  sql_functions: ['select 1', 'select f()'],
 }
 
 /** Texts from which the function reads these results, in the company of what else is asked of the text; and one it cannot read. */
@@ -47,18 +51,27 @@ const INPUTS: Readonly<Record<FunctionName, Inputs>> = {
     `/.${result}`,
     ...few(raw).map((text) => `/${text.replaceAll('/', '')}/..${result}`),
   ],
-  sql_verbs: (result, raw) => [
+  origin: (result, raw) => [result, ...few(raw).map((text) => `${result}/${text}`)],
+  sql_verbs: statements,
+  sql_functions: statements,
+}
+
+/** A text that is asked about itself stands in a comment, a string or a name. */
+function statements(result: string, raw: readonly string[]): readonly string[] {
+  return [
     result,
     `${result} x`,
-    ...few(raw).flatMap((text) => [`${result} x ${text}`, `${result} x /* ${text} */`, `${text};${result}`]),
-  ],
+    ...few(raw).flatMap((text) => [`${result} x ${text}`, `${result} /* ${text} */`, `${text};${result}`]),
+  ]
 }
 
 const UNREADABLE: Readonly<Record<FunctionName, readonly string[]>> = {
   domain: ['nobody'],
   host: ['nowhere', 'https://user@example.com/', 'http://user@example.com/'],
+  origin: ['nowhere', 'https://user@example.com/', 'http://user@example.com/'],
   path: ['relative', '/\\'],
   sql_verbs: ["'", "select '"],
+  sql_functions: ["'", "select '", 'drop x'],
 }
 
 function few(raw: readonly string[]): readonly string[] {

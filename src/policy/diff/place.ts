@@ -1,3 +1,4 @@
+import { givesList } from '../language/functions.ts'
 import type { FieldIr, FunctionName, Scalar, TestIr } from '../language/rule.ts'
 import { beginning, ending, exactly, holding, likeGlob, type Glob } from './machines.ts'
 
@@ -84,19 +85,19 @@ function lookInside(
   else addItemTest(place, fn, test)
 }
 
-/** How many verbs a list of texts has depends on how many each of them has. */
+/** How many entries a function makes of a list of texts depends on how many it makes of each. */
 function addCount(place: Place, fn: FunctionName | undefined, test: TestIr): void {
-  const asked = fn === 'sql_verbs' ? [place, itemsOf(place)] : [place]
+  const asked = givesList(fn) ? [place, itemsOf(place)] : [place]
   for (const one of asked) pointsOf(test).forEach((length) => looksOf(one, fn).counts.add(length))
-  if (fn === 'sql_verbs') itemsOf(place).tests.push({ fn, test: { op: 'count', test }, each: false })
+  if (givesList(fn)) itemsOf(place).tests.push({ fn, test: { op: 'count', test }, each: false })
 }
 
-/** `sql_verbs` of one text is a list already: its verbs are looked for in the text, and in the texts of a list. */
+/** What makes a list of one text: its entries are looked for in the text, and in the texts of a list. */
 function addItemTest(place: Place, fn: FunctionName | undefined, test: TestIr): void {
   const items = itemsOf(place)
   items.tests.push({ fn, test, each: true })
   look(items, fn, test)
-  if (fn === 'sql_verbs') look(place, fn, test)
+  if (givesList(fn)) look(place, fn, test)
 }
 
 function pointsOf(test: TestIr): readonly number[] {

@@ -1,12 +1,13 @@
-import type { FunctionName } from '../language/rule.ts'
+import { givesList } from '../language/functions.ts'
+import type { FunctionName, ListFunction } from '../language/rule.ts'
 import { inputsOf, LANGUAGES } from './inputs.ts'
 import { globMachine, lengthMachine, type Machine } from './machines.ts'
 import { patternMachine } from './pattern-machine.ts'
-import { sqlVerbs } from '../language/sql.ts'
 import { listsFor, type Found } from './lists.ts'
 import { createPlace, type Looks, type Place } from './place.ts'
 import { keyword, type Part } from './subschema.ts'
 import { textsOfLength } from './long-texts.ts'
+import { entriesFor, statementsOf } from './statements.ts'
 import { searchTexts } from './texts.ts'
 
 /** One text for everything that the tests of a place, and the contracts, can tell apart in it. */
@@ -101,23 +102,26 @@ function resultsOf(place: Place, fn: FunctionName, looks: Looks): Found<string> 
   const language = patternMachine(LANGUAGES[fn])
   if (language === undefined) return { values: [], exact: false }
   const found = search(looks, [...looks.patterns], { more: [language] })
-  return fn === 'sql_verbs' ? statementsOf(place, looks, found) : found
+  return givesList(fn) ? statementsFor(place, fn, { counts: looks.counts, entries: found }) : found
 }
 
-/** Statements with every set of verbs that the tests can tell apart. */
-function statementsOf(place: Place, { counts }: Looks, verbs: Found<string>): Found<string> {
+interface Entries {
+  /** How many of them tests ask about. */
+  readonly counts: ReadonlySet<number>
+  /** One for everything that the tests can tell apart in one. */
+  readonly entries: Found<string>
+}
+
+/** Statements of which the function makes every set of entries that the tests can tell apart. */
+function statementsFor(place: Place, fn: ListFunction, { counts, entries }: Entries): Found<string> {
   const items = createPlace()
-  // Of a text by itself the verbs are its entries; a text in a list gives its verbs to the list.
-  const ofVerbs = [...(place.items?.tests ?? []), ...place.tests].filter(({ each }) => each)
-  for (const { fn, test } of ofVerbs)
-    if (fn === 'sql_verbs') items.tests.push({ fn: undefined, test, each: true })
-  const known = verbs.values.filter((verb) => sqlVerbs(verb)?.join() === verb)
-  const elements = { values: known, exact: verbs.exact }
+  // Of a text by itself the entries are asked about; a text in a list gives its entries to the list.
+  const asked = [...(place.items?.tests ?? []), ...place.tests].filter((one) => one.each && one.fn === fn)
+  for (const { test } of asked) items.tests.push({ fn: undefined, test, each: true })
+  const elements = { values: entriesFor(fn, entries.values), exact: entries.exact }
   const { values, exact } = listsFor({ items, elements, fixed: [], lengths: around(counts) })
-  return {
-    values: values.flatMap((list) => (Array.isArray(list) && list.length > 0 ? [list.join('; ')] : [])),
-    exact,
-  }
+  const lists = values.filter((list) => Array.isArray(list)) as readonly (readonly string[])[]
+  return { values: lists.flatMap((list) => statementsOf(fn, list, items)), exact }
 }
 
 /** Lengths on both sides of, and at, those that are asked about. */

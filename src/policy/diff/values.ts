@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { LIST_FUNCTIONS } from '../language/rule.ts'
 import { answersOf, listsFor, type Found } from './lists.ts'
 import { numbersAround } from './numbers.ts'
 import { createPlace, type Looks, type Place } from './place.ts'
@@ -156,8 +157,8 @@ function listValues(place: Place, parts: readonly Part[]): Found<JsonValue> {
     distinct(merge([asked, place.steps.get(index) ?? asked])),
   )
   const { values, exact } = listsFor({ items: asked, elements: distinct(asked), fixed, lengths })
-  // Texts may have any number of verbs, and whatever else is asked of the list: not all of it meets in one example.
-  const isCounted = (place.functions.get('sql_verbs')?.counts.size ?? 0) > 0
+  // Texts may have any number of entries, and whatever else is asked of the list: not all of it meets in one example.
+  const isCounted = LIST_FUNCTIONS.some((fn) => (place.functions.get(fn)?.counts.size ?? 0) > 0)
   return { values: [...samples, ...values], exact: exact && !isCounted }
 }
 

@@ -1,7 +1,9 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { ANYTHING, TEXT, TEXTS, TRUSTED_SHAPES, type PayloadPath, type Shape } from './shapes.ts'
 import { testSchema, type TestSchemas } from './tests.ts'
-import { FIELD_ROOTS, FUNCTION_NAMES } from '../language/fields.ts'
+import { FIELD_ROOTS } from '../language/fields.ts'
+import { givesList } from '../language/functions.ts'
+import { FUNCTION_NAMES } from '../language/rule.ts'
 
 interface FieldSchemas {
   readonly properties: Record<string, JsonObject>
@@ -55,7 +57,7 @@ function addFunctions(schemas: TestSchemas, fields: FieldSchemas, { name, shape 
       : TEXT
     : TEXTS
   for (const fn of FUNCTION_NAMES)
-    put(fields, `${fn}(${name})`, testSchema(schemas, fn === 'sql_verbs' ? TEXTS : mapped))
+    put(fields, `${fn}(${name})`, testSchema(schemas, givesList(fn) ? TEXTS : mapped))
 }
 
 function put({ properties, patternProperties }: FieldSchemas, name: string, schema: JsonObject): void {

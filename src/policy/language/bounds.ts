@@ -28,6 +28,9 @@ export const MAX_PATTERN_PROGRAM = 1_000
 /** Of all patterns of one tool together: about 70 ms of the gateway's time, once. */
 export const MAX_TOOL_PATTERNS_PROGRAM = 50_000
 
+/** Of a text that the functions for SQL read. */
+export const MAX_SQL_CHARACTERS = 20_000
+
 export const MAX_PAYLOAD_PROBLEMS = 20
 /** Characters of a field name that a message repeats. */
 export const MAX_ECHOED_NAME = 64

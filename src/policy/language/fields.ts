@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import type { FieldIr, FieldRoot, FunctionName } from './rule.ts'
+import { FUNCTION_NAMES, type FieldIr, type FieldRoot } from './rule.ts'
 import { didYouMean, nearest } from './nearest.ts'
 import { escapeHidden, showForeign } from './text.ts'
 
@@ -20,7 +20,6 @@ export const FIELD_ROOTS: readonly FieldRoot[] = [
   'time.weekday',
   'time.hour',
 ]
-export const FUNCTION_NAMES: readonly FunctionName[] = ['domain', 'host', 'path', 'sql_verbs']
 
 export type FieldProblem = {
   readonly code: 'unknown-field' | 'unknown-function'

@@ -1,6 +1,6 @@
 import { fieldText } from './fields.ts'
-import { applyFunction } from './functions.ts'
-import type { FieldIr, FieldRoot, FunctionName } from './rule.ts'
+import { applyFunction, givesList } from './functions.ts'
+import type { FieldIr, FieldRoot, FunctionName, ListFunction } from './rule.ts'
 import { literalValues, schemaValues } from '../schema/values.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 import { WEEKDAYS } from './time.ts'
@@ -100,17 +100,17 @@ function applied(fn: FunctionName, values: Values): Values {
   const unreadable =
     values.null ||
     hasReadable({ ...values, lists: undefined }) ||
-    // How many verbs there are is then unknown, as if nothing could be read.
-    (fn === 'sql_verbs' && lists !== undefined && lists.max > 0)
-  const readable = texts === undefined ? NO_VALUES : fn === 'sql_verbs' ? verbs() : textsOf(FORMS[fn])
+    // How many entries there are is then unknown, as if nothing could be read.
+    (givesList(fn) && lists !== undefined && lists.max > 0)
+  const readable = texts === undefined ? NO_VALUES : givesList(fn) ? entriesOf(fn) : textsOf(FORMS[fn])
   const ofList = lists && { ...NO_VALUES, lists: appliedList(fn, lists) }
   return { ...(ofList ? join(readable, ofList) : readable), missing, blocked, null: unreadable }
 }
 
 function appliedList(fn: FunctionName, { min, max, element }: Lists): Lists {
-  if (fn !== 'sql_verbs') return { min, max, element: once(() => elementThrough(FORMS[fn], element())) }
-  const part = (): Values => ({ ...textsOf(FORMS.sql_verbs), null: true })
-  return { min: Math.min(min, 1), max: max === 0 ? 0 : Number.POSITIVE_INFINITY, element: part }
+  if (!givesList(fn)) return { min, max, element: once(() => elementThrough(FORMS[fn], element())) }
+  const part = (): Values => ({ ...textsOf(FORMS[fn]), null: true })
+  return { min: Math.min(min, FEWEST[fn]), max: max === 0 ? 0 : Number.POSITIVE_INFINITY, element: part }
 }
 
 /** A list inside a list is not looked into. */
@@ -118,10 +118,13 @@ function elementThrough(form: TextForm, element: Values): Values {
   return { ...(element.texts === undefined ? NO_VALUES : textsOf(form)), null: true }
 }
 
-function verbs(): Values {
-  const lists = { min: 1, max: Number.POSITIVE_INFINITY, element: () => textsOf(FORMS.sql_verbs) }
+function entriesOf(fn: ListFunction): Values {
+  const lists = { min: FEWEST[fn], max: Number.POSITIVE_INFINITY, element: () => textsOf(FORMS[fn]) }
   return { ...NO_VALUES, lists }
 }
+
+/** How many entries the functions make of a text at least. */
+const FEWEST: Readonly<Record<ListFunction, number>> = { sql_verbs: 1, sql_functions: 0 }
 
 function textsOf(form: TextForm): Values {
   return { ...NO_VALUES, texts: { min: 1, max: Number.POSITIVE_INFINITY, forms: [form] } }
@@ -136,7 +139,12 @@ const FORMS: Readonly<Record<FunctionName, TextForm>> = {
   },
   host: {
     name: 'a host in lower case',
-    fits: (text) => applyFunction('host', `https://${text}/`) === text.replace(/\.$/, ''),
+    fits: (text) => applyFunction('host', `https://${text}/`) === text,
+    lowerCase: true,
+  },
+  origin: {
+    name: 'scheme, host and port in lower case',
+    fits: (text) => applyFunction('origin', text) === text,
     lowerCase: true,
   },
   path: {
@@ -146,6 +154,11 @@ const FORMS: Readonly<Record<FunctionName, TextForm>> = {
   sql_verbs: {
     name: 'one SQL verb in lower case',
     fits: (text) => /^[a-z_][a-z0-9_]*$/.test(text),
+    lowerCase: true,
+  },
+  sql_functions: {
+    name: 'the name of a function in lower case',
+    fits: (text) => /^[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)*$/.test(text),
     lowerCase: true,
   },
 }

@@ -109,7 +109,11 @@ export type FieldRoot =
   | 'time.weekday'
   | 'time.hour'
 
-export type FunctionName = 'domain' | 'host' | 'path' | 'sql_verbs'
+/** Functions that make a list of one text. */
+export const LIST_FUNCTIONS = ['sql_verbs', 'sql_functions'] as const
+export type ListFunction = (typeof LIST_FUNCTIONS)[number]
+export const FUNCTION_NAMES = ['domain', 'host', 'origin', 'path', ...LIST_FUNCTIONS] as const
+export type FunctionName = (typeof FUNCTION_NAMES)[number]
 
 export interface FieldIr {
   /** Without `fn()`, and one for each field however it is written: `payload.a[0]`. */

@@ -1,5 +1,8 @@
+import { MAX_SQL_CHARACTERS } from '../bounds.ts'
+import { selectFunctions } from './select.ts'
+
 /** Words that change data or permissions: counted wherever they stand. */
-const CHANGING = new Set(
+export const CHANGING: ReadonlySet<string> = new Set(
   'insert update delete merge upsert drop truncate alter create grant revoke deny restore copy call exec execute'.split(
     ' ',
   ),
@@ -13,13 +16,40 @@ const WORD = /[A-Za-z_][A-Za-z0-9_]*/y
 const QUIET = /[\s0-9.,+\-/*=<>!%&|^~)[\]:?@]/
 type Context = 'statement' | 'parenthesis' | 'inside'
 
-/**
- * The verbs of one or more SQL statements, in lower case and in order: the first word of every statement, of every
- * sub-statement in parentheses, and every word that changes data wherever it stands. Undefined when the reading depends on the
- * dialect: dollar quotes, `q'[...]'`, backslashes in text, quotes and comments that reach out of brackets, `#` and executable comments,
- * nested comments, `--` without a blank.
- */
-export function sqlVerbs(sql: string): readonly string[] | undefined {
+/** Words that change data where a statement begins, and a function or the target of another word elsewhere. */
+const ALSO_CHANGING: ReadonlySet<string> = new Set(['into', 'replace'])
+
+/** What a text is to the functions of the language that read SQL; undefined where it is not understood. */
+export interface SqlReading {
+  /**
+   * `select` for exactly one query of the subset. For every other text in which a word changes data: the first word of each
+   * statement and of each sub-statement in parentheses, and every word that changes data wherever it stands, in lower case and in
+   * order. What is neither may do anything.
+   */
+  readonly verbs: readonly string[] | undefined
+  /** What exactly one query of the subset calls, in lower case and in order. */
+  readonly functions: readonly string[] | undefined
+}
+
+const NOT_UNDERSTOOD: SqlReading = { verbs: undefined, functions: undefined }
+let last: { readonly sql: string; readonly reading: SqlReading } = { sql: '', reading: NOT_UNDERSTOOD }
+
+/** Several lines of a bundle ask about one text, so what was read last is kept. */
+export function readSql(sql: string): SqlReading {
+  if (sql.length > MAX_SQL_CHARACTERS) return NOT_UNDERSTOOD
+  if (last.sql !== sql) last = { sql, reading: read(sql) }
+  return last.reading
+}
+
+function read(sql: string): SqlReading {
+  const functions = selectFunctions(sql)
+  if (functions !== undefined) return { verbs: ['select'], functions }
+  const verbs = scannedVerbs(sql)
+  const changes = verbs?.some((verb) => CHANGING.has(verb) || ALSO_CHANGING.has(verb))
+  return changes ? { verbs, functions } : NOT_UNDERSTOOD
+}
+
+function scannedVerbs(sql: string): readonly string[] | undefined {
   const verbs: string[] = []
   let context: Context = 'statement'
   let agreed = 0
@@ -45,7 +75,7 @@ export function sqlVerbs(sql: string): readonly string[] | undefined {
     agreed = until
     context = behind
   }
-  return verbs.length > 0 ? verbs : undefined
+  return verbs
 }
 
 function contextBehind(symbol: string, context: Context): Context | undefined {

@@ -1,0 +1,34 @@
+import type { ListFunction } from '../language/rule.ts'
+import { CHANGING, readSql } from '../language/sql/read.ts'
+import { answersOf } from './lists.ts'
+import type { Place } from './place.ts'
+
+/** Entries that the function can make of a text by themselves or beside others, those first that make a text readable. */
+export function entriesFor(fn: ListFunction, found: readonly string[]): readonly string[] {
+  if (fn === 'sql_functions')
+    return found.flatMap((name) => [name, `${name}_`]).filter((name) => functionsOf(name) === name)
+  return [...CHANGING, ...found.filter((verb) => verbsOf(`${verb}; drop`) === `${verb},drop`)]
+}
+
+/** Texts of which the function makes these entries. */
+export function statementsOf(fn: ListFunction, entries: readonly string[], items: Place): readonly string[] {
+  if (fn === 'sql_functions') return [`select ${entries.map((name) => `${name}()`).join(', ') || '1'}`]
+  if (entries.length === 0) return []
+  if (entries.join() === 'select') return ['select 1', ...withChange(entries, items)]
+  return entries.some((verb) => CHANGING.has(verb)) ? [entries.join('; ')] : withChange(entries, items)
+}
+
+/** Only a query is readable without a word that changes data: one of every kind of them is added. */
+function withChange(entries: readonly string[], items: Place): readonly string[] {
+  const answers = answersOf(items)
+  const kinds = new Map([...CHANGING].map((verb) => [answers(verb).join(), verb]))
+  return [...kinds.values()].map((verb) => [...entries, verb].join('; '))
+}
+
+function functionsOf(name: string): string | undefined {
+  return readSql(`select ${name}()`).functions?.join()
+}
+
+function verbsOf(sql: string): string | undefined {
+  return readSql(sql).verbs?.join()
+}

@@ -1,0 +1,80 @@
+import { hasHidden } from './text.ts'
+
+/** What a file system takes, and far less than a mail address or a URL needs. */
+const MAX_PATH_CHARACTERS = 4_096
+const MAX_MAIL_CHARACTERS = 254
+
+const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
+/** A part of a dot-atom (RFC 5322), without what relays and shells read: `%`, `!`, `|` and the backtick. */
+const ATOM = "[A-Za-z0-9#$&'*+/=?^_{}~-]+"
+const MAIL = new RegExp(`^(?!-)(${ATOM}(?:\\.${ATOM})*)@((?:${LABEL}\\.)+${LABEL})$`)
+
+/**
+ * The domain of ONE mail address in lower case: a dot-atom at a domain of two labels or more. All else is unreadable, because mail
+ * software disagrees about it: display names, quotes, comments, routes (`%`, `!`), address literals, a second address, other alphabets.
+ */
+export function mailDomain(address: string): string | undefined {
+  if (address.length > MAX_MAIL_CHARACTERS) return undefined
+  const [, local = '', domain = ''] = MAIL.exec(address) ?? []
+  if (local === '' || local.length > 64 || /\.\d+$/.test(domain)) return undefined
+  return domain.toLowerCase()
+}
+
+const DEFAULT_PORTS = new Map([
+  ['http', '80'],
+  ['https', '443'],
+  ['ws', '80'],
+  ['wss', '443'],
+  ['ftp', '21'],
+])
+const SIMPLE_URL = new RegExp(
+  `^([A-Za-z]{2,5})://((?:${LABEL}\\.)*${LABEL}|\\[[0-9A-Fa-f:]{2,39}\\])(?::([1-9][0-9]{0,4}))?(?:[/?#][^\\s\\\\@\\p{C}]*)?$`,
+  'u',
+)
+
+interface SimpleUrl {
+  readonly scheme: string
+  readonly host: string
+  /** Undefined for the one that the scheme stands for. */
+  readonly port: string | undefined
+}
+
+/**
+ * An absolute URL whose host every parser reads alike: letters, digits and hyphens, or an address in its one usual form.
+ * Credentials, backslashes, escapes in the host, a dot at its end, other alphabets and unusual numbers are unreadable.
+ */
+function simpleUrl(url: string): SimpleUrl | undefined {
+  const [, scheme = '', host = '', port] = SIMPLE_URL.exec(url)?.map((part) => part?.toLowerCase()) ?? []
+  const usual = DEFAULT_PORTS.get(scheme)
+  if (usual === undefined || host.length > 253 || !URL.canParse(url)) return undefined
+  if (new URL(url).hostname !== host) return undefined
+  return { scheme, host, port: port === usual ? undefined : port }
+}
+
+/** The host of a URL on the port of its scheme, in lower case; IPv6 in brackets. On any other port it is another server: unreadable. */
+export function urlHost(url: string): string | undefined {
+  const read = simpleUrl(url)
+  return read === undefined || read.port !== undefined ? undefined : read.host
+}
+
+/** `https://acme.com`, `https://acme.com:8443`: scheme, host and port of a URL in lower case, without the port that the scheme stands for. */
+export function urlOrigin(url: string): string | undefined {
+  const read = simpleUrl(url)
+  if (read === undefined) return undefined
+  return `${read.scheme}://${read.host}${read.port === undefined ? '' : `:${read.port}`}`
+}
+
+/**
+ * An absolute path with `.`, `..` and doubled slashes resolved, no slash at the end. Relative paths, backslashes, percent signs (a tool
+ * may decode them), two slashes at the beginning (another machine, to some), and characters that cannot be seen are unreadable.
+ */
+export function normalPath(path: string): string | undefined {
+  if (!/^\/(?!\/)[^\\%\t\n\r]*$/.test(path) || path.length > MAX_PATH_CHARACTERS || hasHidden(path))
+    return undefined
+  const kept: string[] = []
+  for (const segment of path.split('/')) {
+    if (segment === '..') kept.pop()
+    else if (segment !== '' && segment !== '.') kept.push(segment)
+  }
+  return `/${kept.join('/')}`
+}

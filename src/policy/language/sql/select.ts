@@ -1,0 +1,260 @@
+import { after, bracketed, is, list, nested, take, takeKind, type Cursor, type Part } from './cursor.ts'
+import { sqlTokens } from './tokens.ts'
+import { CAST_TYPES, INTERVAL_UNITS, mayBeFunction, mayBeName } from './words.ts'
+
+/**
+ * The functions that a text calls, in lower case and in order, if all of it is one SELECT of the subset in docs/policy-language.md.
+ * Undefined for every other text: what is not surely a query may be anything.
+ */
+export function selectFunctions(sql: string): readonly string[] | undefined {
+  const tokens = sqlTokens(sql)
+  if (tokens === undefined) return undefined
+  const cursor: Cursor = { tokens, functions: [], at: 0, depth: 0 }
+  if (!query(cursor)) return undefined
+  take(cursor, ';')
+  return cursor.at === tokens.length ? cursor.functions : undefined
+}
+
+const expressions: Part = (cursor) => list(cursor, expression)
+const names: Part = (cursor) => list(cursor, plainName)
+
+// Queries.
+
+function query(cursor: Cursor): boolean {
+  if (!after(cursor, 'with', namedQueries) || !queryTerm(cursor)) return false
+  while (take(cursor, 'union', 'intersect', 'except')) {
+    take(cursor, 'all', 'distinct')
+    if (!queryTerm(cursor)) return false
+  }
+  return ordering(cursor) && range(cursor)
+}
+
+function namedQueries(cursor: Cursor): boolean {
+  take(cursor, 'recursive')
+  return list(cursor, (at) => {
+    if (!plainName(at) || (is(at, '(') && !bracketed(at, names))) return false
+    return take(at, 'as') && bracketed(at, query)
+  })
+}
+
+function queryTerm(cursor: Cursor): boolean {
+  if (is(cursor, '(')) return bracketed(cursor, query)
+  if (!take(cursor, 'select')) return false
+  take(cursor, 'all', 'distinct')
+  if (is(cursor, 'top') && cursor.tokens[cursor.at + 1]?.kind === 'number') cursor.at += 2
+  return (
+    list(cursor, resultColumn) &&
+    after(cursor, 'from', (at) => list(at, source)) &&
+    after(cursor, 'where', expression) &&
+    (!take(cursor, 'group') || (take(cursor, 'by') && expressions(cursor))) &&
+    after(cursor, 'having', expression)
+  )
+}
+
+function ordering(cursor: Cursor): boolean {
+  if (!take(cursor, 'order')) return true
+  return take(cursor, 'by') && list(cursor, sortKey)
+}
+
+function sortKey(cursor: Cursor): boolean {
+  if (!expression(cursor)) return false
+  take(cursor, 'asc', 'desc')
+  return after(cursor, 'nulls', (at) => take(at, 'first', 'last'))
+}
+
+/** LIMIT and OFFSET, or OFFSET and FETCH. */
+function range(cursor: Cursor): boolean {
+  const bounded = after(cursor, 'limit', (at) => count(at) && after(at, ',', count))
+  if (!bounded || !after(cursor, 'offset', rows)) return false
+  if (!take(cursor, 'fetch')) return true
+  return take(cursor, 'first', 'next') && rows(cursor) && take(cursor, 'only')
+}
+
+const count: Part = (cursor) => takeKind(cursor, 'number', 'parameter')
+
+function rows(cursor: Cursor): boolean {
+  if (!count(cursor)) return false
+  take(cursor, 'row', 'rows')
+  return true
+}
+
+function resultColumn(cursor: Cursor): boolean {
+  return take(cursor, '*') || (expression(cursor) && alias(cursor))
+}
+
+/** A name is taken whenever one is there; after AS one must be. */
+function alias(cursor: Cursor): boolean {
+  if (take(cursor, 'as')) return plainName(cursor)
+  plainName(cursor)
+  return true
+}
+
+// Tables.
+
+function source(cursor: Cursor): boolean {
+  if (!factor(cursor)) return false
+  for (;;) {
+    const natural = take(cursor, 'natural')
+    const sided = take(cursor, 'left', 'right', 'full')
+    if (sided) take(cursor, 'outer')
+    const crossed = !sided && !natural && take(cursor, 'cross')
+    const begun = natural || sided || crossed || take(cursor, 'inner')
+    if (!take(cursor, 'join')) return !begun
+    if (!factor(cursor) || !joinCondition(cursor)) return false
+  }
+}
+
+function joinCondition(cursor: Cursor): boolean {
+  return after(cursor, 'on', expression) && after(cursor, 'using', (at) => bracketed(at, names))
+}
+
+/** A table by its name, or a sub-select or join in parentheses. What a function makes is no table of the subset. */
+function factor(cursor: Cursor): boolean {
+  const inside = isQuery(cursor, 1) ? query : source
+  const fits = is(cursor, '(') ? bracketed(cursor, inside) : dottedName(cursor) !== undefined
+  return fits && !is(cursor, '(') && alias(cursor)
+}
+
+function isQuery(cursor: Cursor, ahead: number): boolean {
+  return is(cursor, 'select', ahead) || is(cursor, 'with', ahead)
+}
+
+// Expressions. Only what may stand beside what is looked at, so precedence does not matter.
+
+const OPERATORS = new Set('= <> != < <= > >= + - * / % || -> ->> and or'.split(' '))
+
+function expression(cursor: Cursor): boolean {
+  do if (!operand(cursor)) return false
+  while (operator(cursor))
+  return true
+}
+
+function operator(cursor: Cursor): boolean {
+  const token = cursor.tokens[cursor.at]
+  if (token !== undefined && OPERATORS.has(token.text)) {
+    cursor.at++
+    return token.kind === 'word' || token.kind === 'symbol'
+  }
+  const { at } = cursor
+  take(cursor, 'not')
+  if (take(cursor, 'like', 'ilike', 'between')) return true
+  cursor.at = at
+  return take(cursor, 'escape')
+}
+
+function operand(cursor: Cursor): boolean {
+  while (take(cursor, 'not', '-', '+'));
+  if (!primary(cursor)) return false
+  for (let part = suffix(cursor); part !== undefined; part = suffix(cursor)) if (!part(cursor)) return false
+  return true
+}
+
+/** What may follow an operand and belongs to it, its first word taken; undefined when nothing does. */
+function suffix(cursor: Cursor): Part | undefined {
+  if (take(cursor, '::')) return type
+  if (take(cursor, 'is')) return isTest
+  if (is(cursor, 'not') && is(cursor, 'in', 1)) cursor.at++
+  return take(cursor, 'in') ? members : undefined
+}
+
+const members: Part = (cursor) => bracketed(cursor, isQuery(cursor, 1) ? query : expressions)
+
+function isTest(cursor: Cursor): boolean {
+  take(cursor, 'not')
+  return take(cursor, 'null', 'true', 'false', 'unknown')
+}
+
+function primary(cursor: Cursor): boolean {
+  if (takeKind(cursor, 'number', 'text', 'parameter') || take(cursor, 'null', 'true', 'false')) return true
+  if (is(cursor, '(')) return members(cursor)
+  if (take(cursor, 'exists')) return bracketed(cursor, query)
+  if (take(cursor, 'case')) return caseOf(cursor)
+  if (take(cursor, 'cast')) return bracketed(cursor, (at) => expression(at) && take(at, 'as') && type(at))
+  return literalOfType(cursor) || named(cursor)
+}
+
+const caseOf: Part = (cursor) => nested(cursor, (at) => (is(at, 'when') || expression(at)) && branches(at))
+
+function branches(cursor: Cursor): boolean {
+  if (!is(cursor, 'when')) return false
+  while (take(cursor, 'when'))
+    if (!expression(cursor) || !take(cursor, 'then') || !expression(cursor)) return false
+  return after(cursor, 'else', expression) && take(cursor, 'end')
+}
+
+function type(cursor: Cursor): boolean {
+  const token = cursor.tokens[cursor.at++]
+  if (token?.kind !== 'word' || !CAST_TYPES.has(token.text)) return false
+  if (token.text === 'double') take(cursor, 'precision')
+  return !is(cursor, '(') || bracketed(cursor, (at) => list(at, (one) => takeKind(one, 'number')))
+}
+
+/** `date '2027-01-31'`, `interval '1 day'`, `interval 1 day`. */
+function literalOfType(cursor: Cursor): boolean {
+  const next = cursor.tokens[cursor.at + 1]?.kind
+  const isInterval = is(cursor, 'interval') && (next === 'text' || next === 'number')
+  const isTime = next === 'text' && ['date', 'time', 'timestamp'].some((word) => is(cursor, word))
+  if (!isInterval && !isTime) return false
+  cursor.at += 2
+  if (isInterval) take(cursor, ...INTERVAL_UNITS)
+  return true
+}
+
+// Names.
+
+/** A column, `t.*`, or a call of a function. */
+function named(cursor: Cursor): boolean {
+  const from = cursor.at
+  if (is(cursor, '(', 1) || mayBeCall(cursor)) return call(cursor)
+  cursor.at = from
+  return dottedName(cursor) !== undefined && !is(cursor, '(')
+}
+
+/** One name of a function with its schema: unquoted, because quotes make another name of `Count` in some dialects. */
+function mayBeCall(cursor: Cursor): boolean {
+  let ahead = 0
+  while (cursor.tokens[cursor.at + ahead]?.kind === 'word' && is(cursor, '.', ahead + 1)) ahead += 2
+  return ahead > 0 && ahead <= 4 && is(cursor, '(', ahead + 1)
+}
+
+function call(cursor: Cursor): boolean {
+  const parts: string[] = []
+  do {
+    const token = cursor.tokens[cursor.at++]
+    if (token?.kind !== 'word' || !mayBeFunction(token.text)) return false
+    parts.push(token.text)
+  } while (take(cursor, '.'))
+  const name = parts.join('.')
+  cursor.functions.push(name)
+  const inside = name === 'extract' ? extracted : callArguments
+  return bracketed(cursor, inside) && after(cursor, 'over', (at) => bracketed(at, overWindow))
+}
+
+function callArguments(cursor: Cursor): boolean {
+  if (is(cursor, ')') || take(cursor, '*')) return true
+  take(cursor, 'all', 'distinct')
+  return expressions(cursor) && ordering(cursor)
+}
+
+const extracted: Part = (cursor) => plainName(cursor) && take(cursor, 'from') && expression(cursor)
+
+function overWindow(cursor: Cursor): boolean {
+  if (take(cursor, 'partition') && !(take(cursor, 'by') && expressions(cursor))) return false
+  return ordering(cursor)
+}
+
+function dottedName(cursor: Cursor): string | undefined {
+  if (!plainName(cursor)) return undefined
+  for (let parts = 1; take(cursor, '.'); parts++) {
+    if (take(cursor, '*')) return 'all'
+    if (parts >= 4 || !plainName(cursor)) return undefined
+  }
+  return 'one'
+}
+
+function plainName(cursor: Cursor): boolean {
+  const token = cursor.tokens[cursor.at]
+  const fits = token?.kind === 'name' || (token?.kind === 'word' && mayBeName(token.text))
+  if (fits) cursor.at++
+  return fits
+}
