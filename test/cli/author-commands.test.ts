@@ -270,7 +270,7 @@ describe('what somebody else wrote', () => {
   })
 
   it('never steers the terminal: values of a payload that is explained', async () => {
-    const request = { tool_name: 'web.fetch', payload: { url: HOSTILE } }
+    const request = { tool_name: 'shell.run', payload: { argv: ['ls', HOSTILE] } }
     const { code, out } = await run(['explain', 'policies', '-'], JSON.stringify(request))
     expect([code, hasHidden(out)]).toEqual([0, false])
     expect(out).toContain('a\\u001b[31m<U+202E><U+200B><U+009B>')
@@ -306,8 +306,9 @@ describe('what somebody else wrote', () => {
   it('never steers the terminal: examples of texts that a pattern asks for', async () => {
     const bundle = join(directory, 'patterned')
     await cp(STARTER, bundle, { recursive: true })
-    const rule = "  - { id: fetch-odd, reject: Odd., when: { payload.url: { matches: '\\x{202e}' } } }"
-    await appendRule(join(bundle, 'rules/web.fetch.yaml'), rule)
+    const test = "{ matches: '\\x{202e}' }"
+    const rule = `  - { id: shell-odd, reject: Odd., when: { "payload.argv[0]": ${test} } }`
+    await appendRule(join(bundle, 'rules/shell.run.yaml'), rule)
     for (const format of ['text', 'markdown']) {
       const { code, out } = await run(['diff', 'policies', bundle, '--format', format], '')
       expect([code, hasHidden(out)]).toEqual([0, false])

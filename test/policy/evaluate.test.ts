@@ -67,6 +67,8 @@ const TRUTHS: readonly (readonly [string, JsonObject, string])[] = [
   ['{ domain(payload.to): { some: acme.com } }', { to: ['a@evil.io, b@acme.com'] }, 'unknown'],
   ['{ host(payload.note): acme.com }', { note: 'https://ACME.com:443/x' }, 'true'],
   ['{ host(payload.note): acme.com }', { note: 'https://acme.com@evil.io/' }, 'unknown'],
+  ['{ host(payload.note): acme.com }', { note: 'https://acme.com:8443/' }, 'unknown'],
+  ['{ origin(payload.note): "https://acme.com:8443" }', { note: 'https://ACME.com:8443/x' }, 'true'],
   ['{ host(payload.note): acme.com }', { note: 'https:\\\\acme.com' }, 'unknown'],
   ['{ path(payload.note): /etc/passwd }', { note: '/tmp/../etc//passwd' }, 'true'],
   ['{ path(payload.note): { starts_with: / } }', { note: 'relative' }, 'unknown'],
@@ -78,9 +80,15 @@ const TRUTHS: readonly (readonly [string, JsonObject, string])[] = [
   ...UNREADABLE_SQL.map(
     (note) => ['{ sql_verbs(payload.note): { every: select } }', { note }, 'unknown'] as const,
   ),
-  ...["select array['a', 'b']", 'select a[1] from t', 'select [my col] from [t]', "select N'a', x'0'"].map(
+  ...['select [my col] from [t]', "select 'it''s' -- why"].map(
     (note) => ['{ sql_verbs(payload.note): { every: select } }', { note }, 'true'] as const,
   ),
+  ['{ sql_functions(payload.note): { some: { not: count } } }', { note: 'select count(*)' }, 'false'],
+  ['{ sql_functions(payload.note): { some: { not: count } } }', { note: 'select count(*), f()' }, 'true'],
+  ['{ sql_functions(payload.note): { some: { not: count } } }', { note: 'drop table t' }, 'unknown'],
+  ['{ sql_functions(payload.note): { count: 0 } }', { note: 'select 1' }, 'true'],
+  ['{ sql_functions(payload.to): { every: f } }', { to: ['select f()', 'select 1'] }, 'true'],
+  ['{ sql_functions(payload.to): { every: f } }', { to: ['select f()', 'select 1; x'] }, 'unknown'],
   ['{ sql_verbs(payload.note): { some: deny } }', { note: 'select 1 deny select on x to y' }, 'true'],
   ['{ sql_verbs(payload.note): { count: 1 } }', { note: 'select $$x$$' }, 'unknown'],
   ['{ sql_verbs(payload.note): { count: { over: 1 } } }', { note: 'select 1 --1; drop table t' }, 'unknown'],

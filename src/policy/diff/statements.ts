@@ -3,7 +3,9 @@ import { CHANGING, readSql } from '../language/sql/read.ts'
 import { answersOf } from './lists.ts'
 import type { Place } from './place.ts'
 
-/** Entries that the function can make of a text by themselves or beside others, those first that make a text readable. */
+/**
+ * Entries that the function can make of a text by themselves or beside others, those first that make a text readable.
+ */
 export function entriesFor(fn: ListFunction, found: readonly string[]): readonly string[] {
   if (fn === 'sql_functions')
     return found.flatMap((name) => [name, `${name}_`]).filter((name) => functionsOf(name) === name)

@@ -10,8 +10,9 @@ const ATOM = "[A-Za-z0-9#$&'*+/=?^_{}~-]+"
 const MAIL = new RegExp(`^(?!-)(${ATOM}(?:\\.${ATOM})*)@((?:${LABEL}\\.)+${LABEL})$`)
 
 /**
- * The domain of ONE mail address in lower case: a dot-atom at a domain of two labels or more. All else is unreadable, because mail
- * software disagrees about it: display names, quotes, comments, routes (`%`, `!`), address literals, a second address, other alphabets.
+ * The domain of ONE mail address in lower case: a dot-atom at a domain of two labels or more. All else is unreadable,
+ * because mail software disagrees about it: display names, quotes, comments, routes (`%`, `!`), address literals, a
+ * second address, other alphabets.
  */
 export function mailDomain(address: string): string | undefined {
   if (address.length > MAX_MAIL_CHARACTERS) return undefined
@@ -40,8 +41,9 @@ interface SimpleUrl {
 }
 
 /**
- * An absolute URL whose host every parser reads alike: letters, digits and hyphens, or an address in its one usual form.
- * Credentials, backslashes, escapes in the host, a dot at its end, other alphabets and unusual numbers are unreadable.
+ * An absolute URL whose host every parser reads alike: letters, digits and hyphens, or an address in its one usual
+ * form. Credentials, backslashes, escapes in the host, a dot at its end, other alphabets and unusual numbers are
+ * unreadable.
  */
 function simpleUrl(url: string): SimpleUrl | undefined {
   const [, scheme = '', host = '', port] = SIMPLE_URL.exec(url)?.map((part) => part?.toLowerCase()) ?? []
@@ -51,13 +53,19 @@ function simpleUrl(url: string): SimpleUrl | undefined {
   return { scheme, host, port: port === usual ? undefined : port }
 }
 
-/** The host of a URL on the port of its scheme, in lower case; IPv6 in brackets. On any other port it is another server: unreadable. */
+/**
+ * The host of a URL on the port of its scheme, in lower case; IPv6 in brackets. On any other port it is another
+ * server: unreadable.
+ */
 export function urlHost(url: string): string | undefined {
   const read = simpleUrl(url)
   return read === undefined || read.port !== undefined ? undefined : read.host
 }
 
-/** `https://acme.com`, `https://acme.com:8443`: scheme, host and port of a URL in lower case, without the port that the scheme stands for. */
+/**
+ * `https://acme.com`, `https://acme.com:8443`: scheme, host and port of a URL in lower case, without the port that
+ * the scheme stands for.
+ */
 export function urlOrigin(url: string): string | undefined {
   const read = simpleUrl(url)
   if (read === undefined) return undefined
@@ -65,8 +73,9 @@ export function urlOrigin(url: string): string | undefined {
 }
 
 /**
- * An absolute path with `.`, `..` and doubled slashes resolved, no slash at the end. Relative paths, backslashes, percent signs (a tool
- * may decode them), two slashes at the beginning (another machine, to some), and characters that cannot be seen are unreadable.
+ * An absolute path with `.`, `..` and doubled slashes resolved, no slash at the end. Relative paths, backslashes,
+ * percent signs (a tool may decode them), two slashes at the beginning (another machine, to some), and characters
+ * that cannot be seen are unreadable.
  */
 export function normalPath(path: string): string | undefined {
   if (!/^\/(?!\/)[^\\%\t\n\r]*$/.test(path) || path.length > MAX_PATH_CHARACTERS || hasHidden(path))

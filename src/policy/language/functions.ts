@@ -13,7 +13,9 @@ export type AppliedElement = JsonValue | typeof UNREADABLE | typeof SEVERAL_UNRE
 /** A value read through a function: elements that it could not read stay in their place, marked. */
 export type Applied = Reading | readonly AppliedElement[]
 
-/** Applies a function of section 3; over a list it maps. Total: what it cannot read is UNREADABLE, never an exception. */
+/**
+ * Applies a function of section 3; over a list it maps. Total: what it cannot read is UNREADABLE, never an exception.
+ */
 export function applyFunction(name: FunctionName, value: Reading): Applied {
   if (value === MISSING || value === UNREADABLE) return value
   if (!Array.isArray(value)) return applyToText(name, value) ?? UNREADABLE

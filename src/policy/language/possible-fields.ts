@@ -18,7 +18,10 @@ import {
 
 /** What the fields of a bundle can hold, each looked up once per contract. */
 export interface FieldValues {
-  /** Before `missing_means` and defaults, after the function. Tools of one schema share what they answer for their payloads. */
+  /**
+   * Before `missing_means` and defaults, after the function. Tools of one schema share what they answer for their
+   * payloads.
+   */
   of(tool: ToolContract, field: FieldIr): Values
 }
 

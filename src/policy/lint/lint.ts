@@ -7,6 +7,7 @@ import { createCellTruth } from './cell.ts'
 import { createKnownChoices, type ChoiceContext } from './choices.ts'
 import { formulaOf } from './formula.ts'
 import { isTaskScoped } from './history.ts'
+import { trustedVerbs } from './sql.ts'
 import { reportRule } from './report.ts'
 import { reportLeftOut } from './summary.ts'
 import { factsOf } from './rule.ts'
@@ -112,7 +113,8 @@ function reportAll(
         return factsOf({ ...shared, tool, anything: true }, formula)?.neverTrue === true
       }
       const taskScoped = isTaskScoped(rule)
-      reportRule({ reader: file.reader, at }, rule, { standing, contradicts, taskScoped })
+      const verbsOf = trustedVerbs(rule, file.file.rules)
+      reportRule({ reader: file.reader, at }, rule, { standing, contradicts, taskScoped, verbsOf })
     }
   }
 }

@@ -14,13 +14,15 @@ export interface RuleFindings {
   /** Its conditions never all hold, whatever the contract. Asked for only when they never do with it. */
   readonly contradicts: () => boolean
   readonly taskScoped: boolean
+  /** The field whose SQL verbs it trusts alone. */
+  readonly verbsOf: string | undefined
 }
 
 /** Reports what was found about one rule: of several reasons why it is idle the most telling one. */
 export function reportRule(
   place: Place,
   rule: RuleIr,
-  { standing, contradicts, taskScoped }: RuleFindings,
+  { standing, contradicts, taskScoped, verbsOf }: RuleFindings,
 ): void {
   reportIdle(place, rule, { standing, contradicts })
   reportUndecided(place, rule, standing)
@@ -30,6 +32,13 @@ export function reportRule(
       place.at,
       `rule \`${rule.id}\` looks only at the history of the task, and the agent chooses the task`,
       'use `agent.tools` or `agent.labels`, which an agent cannot shed',
+    )
+  if (verbsOf !== undefined)
+    place.reader.report(
+      'functions-unchecked',
+      place.at,
+      `rule \`${rule.id}\` trusts \`sql_verbs(${verbsOf})\`, and no rule of the file looks at the functions that the SQL calls`,
+      `add \`unless: { sql_functions(${verbsOf}): { some: { not: [count, sum] } } }\` with the functions that you permit`,
     )
 }
 

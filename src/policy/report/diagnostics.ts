@@ -87,6 +87,7 @@ export const DIAGNOSTIC_CODES = {
   'optional-field': 'warning',
   'task-scoped-history': 'warning',
   'summary-leaves-out': 'warning',
+  'functions-unchecked': 'warning',
   'tool-without-rule': 'warning',
   'tool-without-contract': 'warning',
   'untested-rule': 'warning',

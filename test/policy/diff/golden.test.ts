@@ -128,8 +128,8 @@ describe('one edit of the starter bundle', () => {
         'reviewers: { group: team-leads, approvals: 1 }',
       ),
     ).toMatchInlineSnapshot(`
-      "github.merge_pr TIGHTENS review/critical (2 of security-leads within 30m) -> review/critical (2 of security-leads and 1 of team-leads within 30m) when payload.bypass_checks is false and payload.repo like */agent-policies
-          e.g. {"repo":"x/agent-policies","number":1,"base":"x","method":"merge","bypass_checks":false}: by merge-policy-repo -> merge-policy-repo
+      "github.merge_pr TIGHTENS review/critical (2 of security-leads within 30m) -> review/critical (2 of security-leads and 1 of team-leads within 30m) when payload.bypass_checks is false and payload.repo matches (?i)/agent-policies(?:\\.git)?$
+          e.g. {"repo":"x/aGENT-POLICIES","number":1,"base":"x","method":"merge","bypass_checks":false}: by merge-policy-repo -> merge-policy-repo
       0 loosened, 1 tightened, 0 changed otherwise; complete: 72 cells"
     `)
   })
@@ -179,18 +179,18 @@ describe('one edit of the starter bundle', () => {
       "web.fetch LOOSENS review/medium -> allow/low when payload.url starts_with https:// and host(payload.url) not is one of developer.mozilla.org, docs.python.org, nodejs.org, acme.com, acme.io and host(payload.url) is one of developer.mozilla.org, docs.python.org, nodejs.org, acme.com, acme.io, acme.org
           e.g. {"url":"https://acme.org/"}: by fetch-elsewhere -> fetch-own
       web.fetch: 3 more changes show only when the agent claims a higher risk_level (--format json lists all)
-      2 loosened, 0 tightened, 2 changed otherwise; complete: 80 cells"
+      2 loosened, 0 tightened, 2 changed otherwise; complete: 64 cells"
     `)
   })
 
   it('a value added to a list in a rule', async () => {
     expect(await edit('rules/cloud.delete.yaml', 'kind: [vm, bucket]', 'kind: [vm, bucket, cluster]'))
       .toMatchInlineSnapshot(`
-      "cloud.delete LOOSENS reject/medium -> allow/medium when payload.env is dev and payload.kind is cluster and risk_level in {low, medium}
-          e.g. {"kind":"cluster","name":"x","env":"dev","final_snapshot":true}: by unmatched -> delete-dev
-      cloud.delete: 2 more changes show only when the agent claims a higher risk_level (--format json lists all)
-      3 loosened, 0 tightened, 0 changed otherwise; complete: 120 cells"
-    `)
+        "cloud.delete LOOSENS reject/medium -> allow/medium when payload.env is dev and payload.kind is cluster and payload.name starts_with dev- and risk_level in {low, medium}
+            e.g. {"kind":"cluster","name":"dev-","env":"dev","final_snapshot":true}: by unmatched -> delete-dev
+        cloud.delete: 2 more changes show only when the agent claims a higher risk_level (--format json lists all)
+        3 loosened, 0 tightened, 0 changed otherwise; complete: 240 cells"
+      `)
   })
 
   it('an enum of a contract grown', async () => {
@@ -217,25 +217,26 @@ describe('one edit of the starter bundle', () => {
   it('a field of a contract made required', async () => {
     expect(await edit('tools/cloud.delete.yaml', '[kind, name, env]', '[kind, name, env, final_snapshot]'))
       .toMatchInlineSnapshot(`
-      "cloud.delete CHANGES reject/critical -> invalid when payload.env is dev and payload.final_snapshot missing and payload.kind in {database, cluster, dns_zone} and risk_level is critical
-          or when payload.env is prod and payload.final_snapshot missing and payload.kind in {database, dns_zone}
-          or when payload.env is staging and payload.final_snapshot missing and payload.kind is dns_zone and risk_level is critical
-          e.g. {"kind":"database","name":"x","env":"prod"}: by delete-prod-db-no-snapshot -> contract
-      cloud.delete CHANGES reject/medium -> invalid when payload.env is dev and payload.final_snapshot missing and payload.kind in {database, cluster, dns_zone} and risk_level in {low, medium}
-          or when payload.env is staging and payload.final_snapshot missing and payload.kind is dns_zone and risk_level in {low, medium}
-          e.g. {"kind":"database","name":"x","env":"dev"}: by unmatched -> contract
-      cloud.delete TIGHTENS allow/medium -> invalid when payload.env is dev and payload.final_snapshot missing and payload.kind in {vm, bucket} and risk_level in {low, medium}
-          e.g. {"kind":"vm","name":"x","env":"dev"}: by delete-dev -> contract
-      cloud.delete TIGHTENS review/critical -> invalid when payload.env is prod and payload.final_snapshot missing and payload.kind in {vm, bucket, cluster}
-          e.g. {"kind":"vm","name":"x","env":"prod"}: by delete-prod -> contract
-      cloud.delete TIGHTENS review/high -> invalid when payload.env is staging and payload.final_snapshot missing and payload.kind in {bucket, database, cluster} and risk_level in {low, medium, high}
-          e.g. {"kind":"bucket","name":"x","env":"staging"}: by delete-staging, delete-stateful -> contract
-      cloud.delete TIGHTENS review/medium -> invalid when payload.env is staging and payload.final_snapshot missing and payload.kind is vm and risk_level in {low, medium}
-          e.g. {"kind":"vm","name":"x","env":"staging"}: by delete-staging -> contract
-      cloud.delete: payload.final_snapshot is required now
-      cloud.delete: 4 more changes show only when the agent claims a higher risk_level (--format json lists all)
-      0 loosened, 7 tightened, 3 changed otherwise; complete: 180 cells"
-    `)
+        "cloud.delete CHANGES reject/critical -> invalid when payload.env is dev and payload.final_snapshot missing and payload.kind in {database, cluster, dns_zone} and risk_level is critical
+            or when payload.env is prod and payload.final_snapshot missing and payload.kind in {database, dns_zone}
+            or when payload.env is staging and payload.final_snapshot missing and payload.kind is dns_zone and risk_level is critical
+            e.g. {"kind":"database","name":"x","env":"prod"}: by delete-prod-db-no-snapshot -> contract
+        cloud.delete CHANGES reject/medium -> invalid when payload.env is dev and payload.final_snapshot missing and payload.kind in {database, cluster, dns_zone} and risk_level in {low, medium}
+            or when payload.env is staging and payload.final_snapshot missing and payload.kind is dns_zone and risk_level in {low, medium}
+            e.g. {"kind":"database","name":"x","env":"dev"}: by unmatched -> contract
+        cloud.delete TIGHTENS allow/medium -> invalid when payload.env is dev and payload.final_snapshot missing and payload.kind in {vm, bucket} and payload.name starts_with dev- and risk_level in {low, medium}
+            e.g. {"kind":"vm","name":"dev-","env":"dev"}: by delete-dev -> contract
+        cloud.delete TIGHTENS review/critical -> invalid when payload.env is prod and payload.final_snapshot missing and payload.kind in {vm, bucket, cluster}
+            e.g. {"kind":"vm","name":"x","env":"prod"}: by delete-prod -> contract
+        cloud.delete TIGHTENS review/high -> invalid when payload.env is dev and payload.final_snapshot missing and payload.kind in {vm, bucket} and payload.name not starts_with dev- and risk_level in {low, medium, high}
+            or when payload.env is staging and payload.final_snapshot missing and payload.kind in {bucket, database, cluster} and risk_level in {low, medium, high}
+            e.g. {"kind":"vm","name":"x","env":"dev"}: by delete-not-named-dev -> contract
+        cloud.delete TIGHTENS review/medium -> invalid when payload.env is staging and payload.final_snapshot missing and payload.kind is vm and risk_level in {low, medium}
+            e.g. {"kind":"vm","name":"x","env":"staging"}: by delete-staging -> contract
+        cloud.delete: payload.final_snapshot is required now
+        cloud.delete: 4 more changes show only when the agent claims a higher risk_level (--format json lists all)
+        0 loosened, 7 tightened, 3 changed otherwise; complete: 360 cells"
+      `)
   })
 
   it('the risk of a contract raised', async () => {
@@ -309,10 +310,10 @@ describe('one edit of the starter bundle', () => {
 
   it('a shadow rule about the time promoted', async () => {
     expect(await edit('rules/github.merge_pr.yaml', /^ +mode: shadow.*\n/m, '')).toMatchInlineSnapshot(`
-      "github.merge_pr TIGHTENS review/critical -> reject/critical when payload.base is production and payload.bypass_checks is false and payload.repo like */agent-policies and time.weekday is one of sat, sun
-          e.g. {"repo":"x/agent-policies","number":1,"base":"production","method":"merge","bypass_checks":false}: by merge-main, merge-policy-repo -> merge-weekend
-      github.merge_pr TIGHTENS review/high -> reject/high when payload.base is production and payload.bypass_checks is false and payload.repo not like */agent-policies and time.weekday is one of sat, sun and risk_level in {low, medium, high}
-          e.g. {"repo":"x/x","number":1,"base":"production","method":"merge","bypass_checks":false}: by merge-main -> merge-weekend
+      "github.merge_pr TIGHTENS review/critical -> reject/critical when payload.base matches (?i)^(?:refs/heads/)?production$ and payload.bypass_checks is false and payload.repo matches (?i)/agent-policies(?:\\.git)?$ and time.weekday is one of sat, sun
+          e.g. {"repo":"x/aGENT-POLICIES","number":1,"base":"PRODUCTION","method":"merge","bypass_checks":false}: by merge-main, merge-policy-repo -> merge-weekend
+      github.merge_pr TIGHTENS review/high -> reject/high when payload.base matches (?i)^(?:refs/heads/)?production$ and payload.bypass_checks is false and payload.repo not matches (?i)/agent-policies(?:\\.git)?$ and time.weekday is one of sat, sun and risk_level in {low, medium, high}
+          e.g. {"repo":"x/x","number":1,"base":"PRODUCTION","method":"merge","bypass_checks":false}: by merge-main -> merge-weekend
       github.merge_pr: 1 more change shows only when the agent claims a higher risk_level (--format json lists all)
       0 loosened, 3 tightened, 0 changed otherwise; complete: 192 cells"
     `)
@@ -380,18 +381,17 @@ describe('one edit of the starter bundle', () => {
   it('an exception added with `unless`', async () => {
     expect(
       await edit(
-        'rules/shell.run.yaml',
-        /(- id: shell-secrets[\s\S]*?credentials\*'\] } }\n)/,
-        '$1    unless:\n      payload.argv[0]: ls\n',
+        'rules/github.merge_pr.yaml',
+        /(- id: merge-main[\s\S]*?\n)( +risk: high\n)/,
+        '$1    unless:\n      payload.method: squash\n$2',
       ),
     ).toMatchInlineSnapshot(`
-      "shell.run LOOSENS reject/high -> reject/medium when payload.argv some like *.env or *id_rsa* or *.pem or *credentials* and payload.argv[0] is ls and (payload.cwd missing or path(payload.cwd) is /workspace or path(payload.cwd) starts_with /workspace/) and payload.sudo is true and risk_level in {low, medium}
-          or when payload.argv some like *.env or *id_rsa* or *.pem or *credentials* and payload.argv[0] is ls and (payload.cwd present and path(payload.cwd) cannot be checked (is /workspace) or path(payload.cwd) not is /workspace and path(payload.cwd) not starts_with /workspace/) and risk_level in {low, medium}
-          e.g. {"argv":["ls","",".env"],"cwd":"","sudo":true}: by shell-outside-workspace, shell-sudo -> shell-outside-workspace, shell-sudo
-      shell.run LOOSENS review/high -> allow/medium when payload.argv some like *.env or *id_rsa* or *.pem or *credentials* and payload.argv[0] is ls and (payload.cwd missing or path(payload.cwd) is /workspace or path(payload.cwd) starts_with /workspace/) and payload.sudo in {false, missing} and risk_level in {low, medium}
-          e.g. {"argv":["ls","",".env"],"cwd":"/workspace","sudo":false}: by shell-secrets -> shell-read-only
-      shell.run: 2 more changes show only when the agent claims a higher risk_level (--format json lists all)
-      2 loosened, 1 tightened, 1 changed otherwise; complete: 2,280 cells"
+      "github.merge_pr LOOSENS reject/high -> reject/medium when payload.base matches (?i)^(?:refs/heads/)?(?:main|master|production)$ and payload.bypass_checks in {true, missing} and payload.method is squash and payload.repo not matches (?i)/agent-policies(?:\\.git)?$ and risk_level in {low, medium}
+          e.g. {"repo":"x/x","number":1,"base":"MaIN","method":"squash","bypass_checks":true}: by merge-bypass -> merge-bypass
+      github.merge_pr TIGHTENS review/high -> reject/medium when payload.base matches (?i)^(?:refs/heads/)?(?:main|master|production)$ and payload.bypass_checks is false and payload.method is squash and payload.repo not matches (?i)/agent-policies(?:\\.git)?$ and risk_level in {low, medium}
+          e.g. {"repo":"x/x","number":1,"base":"MaIN","method":"squash","bypass_checks":false}: by merge-main -> unmatched
+      github.merge_pr: 2 more changes show only when the agent claims a higher risk_level (--format json lists all)
+      1 loosened, 3 tightened, 0 changed otherwise; complete: 144 cells"
     `)
   })
 })

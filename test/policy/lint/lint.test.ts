@@ -392,3 +392,28 @@ describe('task-scoped-history', () => {
     )
   })
 })
+
+describe('functions-unchecked', () => {
+  const verbs = '{ sql_verbs(payload.note): { every: select } }'
+  const functions = '{ sql_functions(payload.note): { some: { not: count } } }'
+  const codes = async (text: string): Promise<readonly string[]> =>
+    (await diagnose(bundle({ 'rules/pay.yaml': rules(text) }))).map(({ code }) => code)
+
+  it('is said of an allow rule that trusts the verbs of a field alone', async () => {
+    const text = `  - { id: a, allow: A., when: ${verbs} }\n`
+    expect(await codes(text)).toEqual(['functions-unchecked'])
+    const [found] = await diagnose(bundle({ 'rules/pay.yaml': rules(text) }))
+    expect(found?.message).toContain('rule `a` trusts `sql_verbs(payload.note)`')
+    const other = functions.replace('note', 'email')
+    expect(await codes(`  - { id: a, allow: A., when: ${verbs}, unless: ${other} }\n`)).toContain(
+      'functions-unchecked',
+    )
+  })
+
+  it('is not said where a rule of the file looks at the functions, nor of a rule that tightens', async () => {
+    expect(await codes(`  - { id: a, allow: A., when: ${verbs}, unless: ${functions} }\n`)).toEqual([])
+    const guarded = `  - { id: a, allow: A., when: ${verbs} }\n  - { id: b, review: B., when: ${functions} }\n`
+    expect(await codes(guarded)).not.toContain('functions-unchecked')
+    expect(await codes(`  - { id: a, review: A., when: ${verbs} }\n`)).not.toContain('functions-unchecked')
+  })
+})

@@ -11,7 +11,10 @@ export interface Cursor {
   depth: number
 }
 
-/** Takes one part of the grammar; false when the text has something else there, which makes the whole text not understood. */
+/**
+ * Takes one part of the grammar; false when the text has something else there, which makes the whole text not
+ * understood.
+ */
 export type Part = (cursor: Cursor) => boolean
 
 /** The next token, when it is this keyword or sign. */

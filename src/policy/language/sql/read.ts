@@ -22,9 +22,9 @@ const ALSO_CHANGING: ReadonlySet<string> = new Set(['into', 'replace'])
 /** What a text is to the functions of the language that read SQL; undefined where it is not understood. */
 export interface SqlReading {
   /**
-   * `select` for exactly one query of the subset. For every other text in which a word changes data: the first word of each
-   * statement and of each sub-statement in parentheses, and every word that changes data wherever it stands, in lower case and in
-   * order. What is neither may do anything.
+   * `select` for exactly one query of the subset. For every other text in which a word changes data: the first word
+   * of each statement and of each sub-statement in parentheses, and every word that changes data wherever it stands,
+   * in lower case and in order. What is neither may do anything.
    */
   readonly verbs: readonly string[] | undefined
   /** What exactly one query of the subset calls, in lower case and in order. */
@@ -96,9 +96,9 @@ function quotesByItself(sql: string, at: number, word: string): boolean {
 }
 
 /**
- * `[...]` is a name to some dialects, in which quotes and comments are letters, and `]]` is a bracket; to others it is an index or a list.
- * They agree on what comes behind it when everything that begins inside ends there. How far they do: `at` itself when no bracket opens;
- * undefined when they do not. What never closes is a name to nobody.
+ * `[...]` is a name to some dialects, in which quotes and comments are letters, and `]]` is a bracket; to others it
+ * is an index or a list. They agree on what comes behind it when everything that begins inside ends there. How far
+ * they do: `at` itself when no bracket opens; undefined when they do not. What never closes is a name to nobody.
  */
 function bracketsUntil(sql: string, at: number): number | undefined {
   if (sql.charAt(at) !== '[') return at
@@ -121,7 +121,9 @@ function endOfName(sql: string, from: number): number | undefined {
   }
 }
 
-/** End of the comment or quoted text that begins at `at`; `at` itself when none does; undefined when it is unreadable. */
+/**
+ * End of the comment or quoted text that begins at `at`; `at` itself when none does; undefined when it is unreadable.
+ */
 function skipSilent(sql: string, at: number): number | undefined {
   if (sql.startsWith('--', at)) return skipLine(sql, at)
   if (sql.startsWith('/*', at)) return skipComment(sql, at)

@@ -3,8 +3,8 @@ import { sqlTokens } from './tokens.ts'
 import { CAST_TYPES, INTERVAL_UNITS, mayBeFunction, mayBeName } from './words.ts'
 
 /**
- * The functions that a text calls, in lower case and in order, if all of it is one SELECT of the subset in docs/policy-language.md.
- * Undefined for every other text: what is not surely a query may be anything.
+ * The functions that a text calls, in lower case and in order, if all of it is one SELECT of the subset in
+ * docs/policy-language.md. Undefined for every other text: what is not surely a query may be anything.
  */
 export function selectFunctions(sql: string): readonly string[] | undefined {
   const tokens = sqlTokens(sql)

@@ -9,7 +9,10 @@ const OF_THE_SUBSET = words(`
   escape case when then else end cast exists over
 `)
 
-/** Words that begin a statement or a clause which a read-only query has not, in any of the dialects that docs/policy-language.md names. */
+/**
+ * Words that begin a statement or a clause which a read-only query has not, in any of the dialects that
+ * docs/policy-language.md names.
+ */
 const OF_OTHER_STATEMENTS = words(`
   alter analyse analyze attach backup begin break bulk call checkpoint close cluster commit connect continue copy create
   dbcc deallocate declare delete delimiter deny describe detach disable discard do drop dumpfile enable exec execute explain export

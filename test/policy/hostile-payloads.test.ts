@@ -1,0 +1,69 @@
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { prepareDirectory } from '../../src/policy/bundle/directory.ts'
+import type { CompiledSnapshot } from '../../src/policy/evaluate/compile.ts'
+import { HONEST, HOSTILE, type Hostile } from './hostile-payloads.ts'
+import { NOON } from './support.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const NO_HISTORY = { taskTools: [], taskLabels: [], agentTools: [], agentLabels: [] }
+
+const snapshots = new Map<string, Promise<CompiledSnapshot>>()
+function snapshotOf(bundle: string): Promise<CompiledSnapshot> {
+  const known = snapshots.get(bundle)
+  if (known) return known
+  const made = prepareDirectory(`${ROOT}/${bundle}`, { now: NOON }).then((prepared) => {
+    if (!prepared.ok) throw new Error(`${bundle} does not load`)
+    return prepared.snapshot
+  })
+  snapshots.set(bundle, made)
+  return made
+}
+
+/** What each payload leads to; `invalid` for HTTP 400. */
+async function verdicts({
+  bundle,
+  tool,
+  payloads,
+}: Hostile): Promise<readonly (readonly [string, string])[]> {
+  const snapshot = await snapshotOf(bundle)
+  if (!snapshot.tools.has(tool)) throw new Error(`${bundle} has no ${tool}`)
+  return Promise.all(
+    payloads.map(async (payload) => {
+      const fits = snapshot.checkPayload(tool, payload).length === 0
+      const call = { tool, payload, tenant: 'test', agent: 'test', at: NOON, history: NO_HISTORY }
+      return [JSON.stringify(payload), fits ? (await snapshot.judge(call)).verdict : 'invalid'] as const
+    }),
+  )
+}
+
+describe('the starter policies and the recipes', () => {
+  it.each(HOSTILE)('allow nothing hostile: $tool of $bundle', async (hostile) => {
+    expect((await verdicts(hostile)).filter(([, verdict]) => verdict === 'allow')).toEqual([])
+  })
+
+  it.each(HONEST)('allow honest calls: $tool of $bundle', async (honest) => {
+    expect((await verdicts(honest)).filter(([, verdict]) => verdict !== 'allow')).toEqual([])
+  })
+
+  it('are held against more than 200 hostile payloads', () => {
+    expect(HOSTILE.flatMap(({ payloads }) => payloads).length).toBeGreaterThan(500)
+  })
+
+  it('answer a line end in a header of a mail with 400', async () => {
+    const header = (name: string) => ({
+      to: ['a@acme.com'],
+      subject: 'hi',
+      body: 'x',
+      [name]: 'a@acme.com\r\nBcc: x@evil.example',
+    })
+    const lists = ['to', 'cc', 'bcc', 'attachments'].map((name) => ({
+      ...header('subject'),
+      subject: 'hi',
+      [name]: ['a@acme.com\nX: y'],
+    }))
+    const payloads = [header('subject'), header('reply_to'), ...lists]
+    const found = await verdicts({ bundle: 'policies', tool: 'email.send', payloads })
+    expect(found.filter(([, verdict]) => verdict !== 'invalid')).toEqual([])
+  })
+})

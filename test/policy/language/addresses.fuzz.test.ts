@@ -1,0 +1,182 @@
+import { posix } from 'node:path'
+import { parse } from 'node:url'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { mailDomain, normalPath, urlHost, urlOrigin } from '../../../src/policy/language/addresses.ts'
+
+/**
+ * What is read, every other reader reads alike: both parsers of Node, the grammar of RFC 3986, and the paths of Node.
+ */
+
+const RUNS = process.env['COUNTERSIGN_SOAK'] === undefined ? 3_000 : 100_000
+
+const FRAGMENTS = [
+  '@',
+  ':',
+  '/',
+  '//',
+  '\\',
+  '.',
+  '..',
+  '%',
+  '%2e',
+  '%2f',
+  '%00',
+  '%40',
+  '#',
+  '?',
+  '&',
+  '[',
+  ']',
+  '[::1]',
+  ' ',
+  '\t',
+  '\n',
+  '\r',
+  '\u0000',
+  '\u00ad',
+  '\u200b',
+  '\u2028',
+  '\u3002',
+  '\uff0f',
+  '\u2044',
+  '\u212a',
+  '\u017f',
+  'é',
+  'xn--',
+  'xn--nxasmq6b',
+  'x',
+  'X',
+  '-',
+  '_',
+  '~',
+  '!',
+  '"',
+  "'",
+  '(',
+  ')',
+  '<',
+  '>',
+  ',',
+  ';',
+  '|',
+  '`',
+  '{',
+  '}',
+  '*',
+  '+',
+  '=',
+  '$',
+  '^',
+  '0',
+  '0x7f',
+  '0177',
+  '127.1',
+  '2130706433',
+  '1e2',
+  '256',
+  ':80',
+  ':443',
+  ':0443',
+  ':8443',
+  ':0',
+  ':65536',
+  ':',
+  'user:pw@',
+  'evil.example',
+  '.acme.com',
+  'a@b.c',
+  'postmaster',
+  '"x y"@',
+  '<a@b.c>',
+]
+const BASES = [
+  'https://acme.com/',
+  'http://acme.com:80/a?b=c#d',
+  'https://acme.com:8443',
+  'wss://a.b-c.acme.com/x',
+  'ftp://acme.com',
+  'https://192.0.2.1/',
+  'https://[2001:db8::1]/x',
+  'https://localhost',
+  'HTTPS://ACME.com/',
+  '/workspace/notes/a.md',
+  '/workspace/../etc/passwd',
+  '/a//b/./c/',
+  '/',
+  'alice@acme.com',
+  "o'neil+x@mail.acme.co.uk",
+  'A.B@ACME.COM',
+]
+const edit = fc.record({ at: fc.nat(), cut: fc.nat(3), put: fc.constantFrom(...FRAGMENTS) })
+const texts = fc.tuple(fc.constantFrom(...BASES), fc.array(edit, { maxLength: 3 })).map(([base, edits]) =>
+  edits.reduce((before, { at, cut, put }) => {
+    const place = at % (before.length + 1)
+    return before.slice(0, place) + put + before.slice(place + cut)
+  }, base),
+)
+
+function over(check: (text: string) => boolean): void {
+  let read = 0
+  const property = fc.property(texts, (text) => {
+    if (check(text)) read++
+  })
+  fc.assert(property, { numRuns: RUNS })
+  expect(read).toBeGreaterThan(RUNS / 50)
+}
+
+describe('whatever is made of a URL', () => {
+  it('has the host that every parser finds in it, and never credentials', () => {
+    over((text) => {
+      const host = urlHost(text)
+      if (host === undefined) return false
+      const url = new URL(text)
+      expect([url.hostname, url.port, url.username, url.password]).toEqual([host, '', '', ''])
+      const [, authority = ''] = /^[^:/?#]+:\/\/([^/?#]*)/.exec(text) ?? []
+      expect(authority.toLowerCase().replace(/:\d+$/, '')).toBe(host)
+      // oxlint-disable-next-line typescript/no-deprecated -- another parser, with faults of its own
+      const old = parse(text)
+      expect(old.auth).toBeNull()
+      expect(old.hostname).toBe(host.replace(/^\[|\]$/g, ''))
+      return true
+    })
+  })
+
+  it('has the origin that every parser finds in it', () => {
+    over((text) => {
+      const origin = urlOrigin(text)
+      if (origin === undefined) return false
+      const url = new URL(text)
+      expect(origin).toBe(`${url.protocol}//${url.host}`)
+      return true
+    })
+  })
+})
+
+describe('whatever is made of a path', () => {
+  it('is the path that Node resolves, before and after escapes are taken out', () => {
+    over((text) => {
+      const path = normalPath(text)
+      if (path === undefined) return false
+      expect(path).toBe(posix.resolve('/somewhere/else', text))
+      expect(decodeURIComponent(text)).toBe(text)
+      expect(path.split('/').slice(1)).not.toContain('..')
+      return true
+    })
+  })
+})
+
+describe('whatever is made of a mail address', () => {
+  it('has one @, and a domain of letters, digits and hyphens behind it', () => {
+    over((text) => {
+      const domain = mailDomain(text)
+      if (domain === undefined) return false
+      expect(text).toMatch(/^[^@%!|`"(),:;<>[\\\]\s\p{C}]{1,64}@[A-Za-z0-9.-]+$/u)
+      expect(text.split('@')[1]?.toLowerCase()).toBe(domain)
+      for (const label of domain.split('.')) expect(label).toMatch(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/)
+      const url = `https://${domain}/`
+      if (URL.canParse(url)) expect(new URL(url).hostname).toBe(domain)
+      return true
+    })
+  })
+})

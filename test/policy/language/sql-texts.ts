@@ -1,0 +1,164 @@
+import fc from 'fast-check'
+
+/** Random queries of the subset, and what is made of them by putting something else into them. */
+
+const column = fc.constantFrom('a', 'b', 't.a', '*', '"a"', '`b`', '[a]')
+const literal = fc.constantFrom('1', '2.5', "'x'", "''", "'it''s'", 'null', 'true', "date '2027-01-01'")
+const { expression } = fc.letrec<{ expression: string; query: string }>((tie) => ({
+  expression: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    column.filter((one) => one !== '*'),
+    literal,
+    fc
+      .tuple(
+        tie('expression'),
+        fc.constantFrom('+', '-', '*', '=', '<>', '<', 'and', 'or', '||', 'like'),
+        tie('expression'),
+      )
+      .map((parts) => parts.join(' ')),
+    fc
+      .tuple(
+        fc.constantFrom('count', 'lower', 'max', 'abs', 'coalesce', 'load_extension', 'randomblob'),
+        tie('expression'),
+      )
+      .map(([name, of]) => `${name}(${of})`),
+    tie('expression').map((one) => `(${one})`),
+    tie('expression').map((one) => `case when ${one} then 1 else 2 end`),
+    tie('expression').map((one) => `${one} in (1, 2)`),
+    tie('expression').map((one) => `${one} is not null`),
+    tie('expression').map((one) => `cast(${one} as integer)`),
+    tie('query').map((one) => `exists (${one})`),
+  ),
+  query: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    tie('expression').map((one) => `select ${one}`),
+    tie('expression').map((one) => `select a, b from t where ${one}`),
+    tie('expression').map(
+      (one) => `select count(*) n from t join u on ${one} group by t.a order by 1 desc limit 3`,
+    ),
+    fc.tuple(tie('query'), tie('query')).map((both) => both.join(' union ')),
+    tie('query').map((one) => `with c1 as (${one}) select 1`),
+    tie('query').map((one) => `select * from (${one}) s`),
+  ),
+}))
+const query = expression.map((one) => `select ${one} from t`)
+
+/** What attackers put into queries, and what a reader may lose its place at. */
+const FRAGMENTS = [
+  ';',
+  ' ; ',
+  "'",
+  '"',
+  '`',
+  '[',
+  ']',
+  '(',
+  ')',
+  ',',
+  '.',
+  '-',
+  '--',
+  '-- ',
+  '/*',
+  '*/',
+  '/*!',
+  '/*+',
+  '#',
+  '\\',
+  '$$',
+  '$a$',
+  '@',
+  '@x',
+  ':=',
+  '|>',
+  '::',
+  '?',
+  '$1',
+  '\n',
+  '\r',
+  '\r\n',
+  '\u00a0',
+  '\u2028',
+  '\u0000',
+  "'''",
+  "''",
+  '""',
+  "E'",
+  "N'",
+  "x'",
+  "q'[",
+  "U&'",
+  'é',
+  '\n-- x\n',
+  ' /* y */ ',
+  ' into z ',
+  ' into outfile ',
+  ' for update ',
+  ' lock in share mode ',
+  ' returning ',
+  ' go ',
+  '\ngo\n',
+  ' drop table t ',
+  ';drop table t',
+  ' delete from t ',
+  ' insert into t values (1,2) ',
+  ' update t set a = 1 ',
+  ' create table z(a) ',
+  ' replace into t values (1,2) ',
+  ' pragma user_version = 7 ',
+  " attach 'z' as z ",
+  ' vacuum ',
+  ' exec ',
+  ' call f() ',
+  ' copy t to ',
+  ' explain ',
+  ' analyze ',
+  ' values (1) ',
+  ' table t ',
+  ' begin ',
+  ' commit ',
+  ' set a = 1 ',
+  ' with d as (delete from t returning a) ',
+  ' union ',
+  ' select ',
+  ' from ',
+  ' where ',
+  ' limit 1 ',
+  ' order by ',
+  ' as ',
+  ' not ',
+  ' in ',
+  " nextval('s') ",
+  ' pg_sleep(9) ',
+  ' f() ',
+  ' lateral ',
+  ' tablesample ',
+  ' window w as () ',
+  ' limit 1 offset 2',
+  ' fetch first 1 rows only',
+  ' x',
+  ' 1',
+  '0x1',
+  '1e5',
+  '.5',
+  '1.',
+  ' collate nocase ',
+  ' at time zone ',
+  ' over () ',
+  ' filter (where true) ',
+  ' shutdown ',
+]
+const edit = fc.record({
+  at: fc.nat(),
+  cut: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(6)),
+  put: fc.constantFrom(...FRAGMENTS),
+})
+
+export const sqlTexts: fc.Arbitrary<string> = fc
+  .tuple(query, fc.array(edit, { maxLength: 3 }))
+  .map(([text, edits]) =>
+    edits.reduce((before, { at, cut, put }) => {
+      const place = at % (before.length + 1)
+      return before.slice(0, place) + put + before.slice(place + cut)
+    }, text),
+  )

@@ -1,0 +1,123 @@
+import fc from 'fast-check'
+import { parse } from 'libpg-query'
+import initSqlJs from 'sql.js'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { readSql } from '../../../src/policy/language/sql/read.ts'
+import { sqlTexts } from './sql-texts.ts'
+
+/** The readers of SQLite and PostgreSQL themselves say what a text does. */
+
+const RUNS = process.env['COUNTERSIGN_SOAK'] === undefined ? 3_000 : 100_000
+type Database = InstanceType<Awaited<ReturnType<typeof initSqlJs>>['Database']>
+
+const read = (sql: string): readonly string[] | undefined => {
+  const { verbs, functions } = readSql(sql)
+  expect(verbs?.join() === 'select').toBe(functions !== undefined)
+  return functions
+}
+
+describe('a text that reads as one query', () => {
+  let sqlite: Database
+  beforeAll(async () => {
+    const { Database } = await initSqlJs()
+    sqlite = new Database()
+    sqlite.exec(
+      'create table t(a, b); insert into t values (1, 2), (3, 4); create table u(a); insert into u values (1)',
+    )
+  })
+  const state = (): string =>
+    [
+      'select total_changes()',
+      'pragma schema_version',
+      'pragma user_version',
+      'pragma database_list',
+      'pragma journal_mode',
+      'pragma foreign_keys',
+    ]
+      .map((sql) => JSON.stringify(sqlite.exec(sql)))
+      .join()
+
+  it('changes nothing in SQLite, whether it runs there or not', () => {
+    const tally = { read: 0, ran: 0, written: 0 }
+    const before = state()
+    fc.assert(
+      fc.property(sqlTexts, (sql) => {
+        const functions = read(sql)
+        if (functions === undefined) return
+        tally.read++
+        try {
+          sqlite.exec(sql)
+          tally.ran++
+        } catch {
+          // It is a query for another database.
+        }
+        expect(state(), sql).toBe(before)
+      }),
+      { numRuns: RUNS },
+    )
+    expect(tally.read).toBeGreaterThan(RUNS / 10)
+    expect(tally.ran).toBeGreaterThan(RUNS / 50)
+  })
+
+  it('is one SELECT to PostgreSQL that calls no function but those it names, if it is anything there', async () => {
+    const tally = { read: 0, parsed: 0 }
+    await fc.assert(
+      fc.asyncProperty(sqlTexts, async (sql) => {
+        const functions = read(sql)
+        if (functions === undefined) return
+        tally.read++
+        // A backtick quotes names elsewhere; here it is an operator that does not exist, so nothing runs.
+        const tree = sql.includes('`') ? undefined : await parse(sql).catch(() => undefined)
+        if (tree === undefined) return
+        tally.parsed++
+        expect(
+          tree.stmts?.map(({ stmt }) => Object.keys(stmt ?? {})),
+          sql,
+        ).toEqual([['SelectStmt']])
+        const found = findings(tree)
+        expect(found.forbidden, sql).toEqual([])
+        for (const called of found.called) expect(functions, sql).toContain(called)
+      }),
+      { numRuns: RUNS },
+    )
+    expect(tally.parsed).toBeGreaterThan(RUNS / 20)
+  })
+})
+
+/**
+ * Statements and clauses that are no query, and the names of called functions, anywhere in a tree of PostgreSQL's
+ * parser.
+ */
+function findings(tree: unknown): {
+  readonly forbidden: readonly string[]
+  readonly called: readonly string[]
+} {
+  const forbidden: string[] = []
+  const called: string[] = []
+  const visit = (node: unknown): void => {
+    if (node === null || typeof node !== 'object') return
+    for (const [key, value] of Object.entries(node as Record<string, unknown>)) {
+      if (/^(?:intoClause|lockingClause)$|Stmt$/.test(key) && !/^(?:SelectStmt|stmt)$/.test(key))
+        forbidden.push(key)
+      if (key === 'FuncCall')
+        called.push(
+          nameOf(value as { readonly funcname: readonly { readonly String: { readonly sval: string } }[] }),
+        )
+      visit(value)
+    }
+  }
+  visit(tree)
+  return { forbidden, called }
+}
+
+/** The grammar of PostgreSQL writes some of its own functions with their schema. */
+function nameOf({
+  funcname,
+}: {
+  readonly funcname: readonly { readonly String: { readonly sval: string } }[]
+}): string {
+  return funcname
+    .map(({ String: { sval } }) => sval)
+    .filter((part) => part !== 'pg_catalog')
+    .join('.')
+}
