@@ -160,7 +160,7 @@ describe('one edit of the starter bundle', () => {
       [/approvals: 2, expires: 30m/, 'approvals: 2, expires: 30m'],
     ] as const
     const bundleWith = ([from, to]: readonly [RegExp, string]): Promise<Bundle> =>
-      load({ ...starter, 'routing.yaml': (starter['routing.yaml'] ?? '').replace(from, to) })
+      load({ ...someTools(starter), 'routing.yaml': (starter['routing.yaml'] ?? '').replace(from, to) })
     const text = printDiff(await diffBundles(await bundleWith(before), await bundleWith(after)))
     expect(text).toContain(
       'ledger.transfer LOOSENS review/critical (2 of security-leads and 1 of team-leads, signed in, within 30m) -> review/critical (2 of security-leads and 1 of team-leads within 30m)',
