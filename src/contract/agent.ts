@@ -156,6 +156,12 @@ export const ResolveResult = Type.Object({
       input_schema: FreeForm,
       risk: RiskLevel,
       revision: Type.String({ description: 'SHA-256 (hex) of the contract.' }),
+      source: Type.Optional(
+        Type.Object(
+          { server: Type.String(), name: Type.String(), digest: Type.Optional(Type.String()) },
+          { description: 'Which tool of which MCP server the contract is for.' },
+        ),
+      ),
     }),
   ),
   unknown: Type.Array(Type.String()),

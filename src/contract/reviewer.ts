@@ -267,6 +267,12 @@ export const ThreadView = Type.Object({
   tool_name: Type.String(),
   tool_description: Type.Optional(Type.String()),
   heading: HeadingView,
+  tool_source: Type.Optional(
+    Type.Object(
+      { server: Type.String(), name: Type.String() },
+      { description: 'Which tool of which MCP server it is, by the contract in force.' },
+    ),
+  ),
   reversibility: Type.Optional(Type.String()),
   labels: Type.Array(Type.String()),
   sensitive: Type.Array(Type.String({ description: 'Fields to mask until somebody asks to see them.' })),

@@ -39,9 +39,14 @@ function refuseNul(json: Buffer): void {
     if (escape === '\\u0000') throw refused('NUL stands in a string', index)
 }
 
+/** A number that would not survive its reading: what was approved would not be what runs. */
+export class LossyNumber extends GatewayError {}
+
 function refused(why: string, position: number): GatewayError {
-  return new GatewayError('invalid_json', `${why} (at character ${position})`)
+  return new GatewayError('invalid_json', placed(why, position))
 }
+
+const placed = (why: string, position: number): string => `${why} (at character ${position})`
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -186,7 +191,7 @@ class Scan {
     const literal = NUMBER.exec(this.#text)?.[0]
     if (literal === undefined) return this.#refuse('a number is not JSON')
     const why = literal.length > 1 ? lossOf(literal) : undefined
-    if (why !== undefined) this.#refuse(why)
+    if (why !== undefined) throw new LossyNumber('invalid_json', placed(why, this.#at))
     this.#at += literal.length
   }
 

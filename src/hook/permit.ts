@@ -1,6 +1,7 @@
 import { canonicalJson, type Gate, NotExecuted, sha256 } from '../sdk/index.ts'
 import { isUndecided } from '../sdk/told.ts'
 import type { HeldCall } from './call.ts'
+import { contractOf } from './contract.ts'
 import type { HarnessName } from './harness.ts'
 import type { Unfinished } from './unfinished.ts'
 
@@ -22,10 +23,10 @@ export interface PermitParts {
  */
 export async function permit(parts: PermitParts, { task, tool, input }: HeldCall): Promise<void> {
   const { gate, unfinished, harness, prefix, maxWaitMs, signal } = parts
-  const name = prefix + tool
-  const key = await sha256(canonicalJson({ task, name, input }))
+  const key = await sha256(canonicalJson({ task, name: prefix + tool, input }))
   const callId = unfinished.take(key) ?? crypto.randomUUID()
   try {
+    const name = await contractOf(gate.client, { harness, tool, prefix, signal })
     await gate.permit(name, input, { callId, taskId: task, maxWaitMs, signal, workflow_name: harness })
   } catch (error) {
     if (error instanceof NotExecuted && isUndecided(error)) unfinished.leave(key, callId)

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
-import { parseStrictJson } from '../contract/strict-json.ts'
+import { LossyNumber, parseStrictJson } from '../contract/strict-json.ts'
 
 /*
  * Messages of the Model Context Protocol: JSON-RPC 2.0, one to a line (transport `stdio`). Read so that the proxy and the server never see two different
@@ -36,6 +36,8 @@ export interface Refusal {
   readonly asker: 'client' | 'server'
   /** The call that the client gave up, in what is refused. */
   readonly cancelled?: Id
+  /** The model can correct what is refused: it reads the result of a failed call, and no error of the protocol. */
+  readonly isCorrectable?: true
 }
 
 export const PARSE_ERROR = -32_700
@@ -49,6 +51,7 @@ const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
 const CLIENT_NAME_CHARS = 100
 const CANCELLED = 'notifications/cancelled'
 const PROGRESS = 'notifications/progress'
+const LIST_CHANGED = 'notifications/tools/list_changed'
 const MEMBERS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error']
 const CALL_MEMBERS = ['name', 'arguments', '_meta', 'task']
 
@@ -104,6 +107,10 @@ function isOtherMethod(method: JsonValue | undefined): boolean {
   return typeof method === 'string' && /^[!-~]+$/.test(method) && method.toLowerCase() !== CALL
 }
 
+/** An identifier of 64 bits loses its last digits in most programs that read it as a number. */
+const SEND_AS_TEXT =
+  'Numbers of JSON are exact up to 9007199254740991 and to 17 digits. Send this one as text, in quotes, and call the tool again.'
+
 /** By the gateway's own strict scan: what people approve must be what the server reads. */
 function readCall(id: Id | undefined, line: Uint8Array): FromClient {
   if (id === undefined) return refuse(id, INVALID_REQUEST, 'a tool is called by a request, which has an id')
@@ -111,7 +118,10 @@ function readCall(id: Id | undefined, line: Uint8Array): FromClient {
   try {
     message = parseStrictJson(line)
   } catch (cause) {
-    return refuse(id, INVALID_PARAMS, (cause as Error).message)
+    const why = (cause as Error).message
+    if (cause instanceof LossyNumber)
+      return { ...refuse(id, INVALID_PARAMS, `${why}. ${SEND_AS_TEXT}`), isCorrectable: true }
+    return refuse(id, INVALID_PARAMS, why)
   }
   const params = objectIn(objectIn(message)['params'])
   const { name, arguments: args = {}, ...rest } = params
@@ -140,6 +150,13 @@ export interface ServerAnswer {
   readonly line: Uint8Array
   /** An error of the protocol, or a result that says that the tool failed. */
   readonly failed: boolean
+  /** Undefined for an error. */
+  readonly result: JsonObject | undefined
+}
+
+/** The list of tools is another one by now. */
+export interface ServerOutdated {
+  readonly kind: 'outdated'
 }
 
 /** A server says how far a call is. */
@@ -150,14 +167,16 @@ export interface ServerProgress {
 }
 
 /** Undefined for all else that a server says, and for what is no message. */
-export function readServer(line: Uint8Array): ServerAnswer | ServerProgress | undefined {
+export function readServer(line: Uint8Array): ServerAnswer | ServerProgress | ServerOutdated | undefined {
   const message = parsed(line)
   if (!isObject(message)) return undefined
+  if (message['method'] === LIST_CHANGED) return { kind: 'outdated' }
   if ('method' in message) return message['method'] === PROGRESS ? progressIn(message) : undefined
   const id = idOf(message['id'])
   if (id === undefined) return undefined
-  const failed = 'error' in message || objectIn(message['result'])['isError'] === true
-  return { kind: 'answer', id, line, failed }
+  const result = isObject(message['result']) ? message['result'] : undefined
+  const failed = 'error' in message || result?.['isError'] === true
+  return { kind: 'answer', id, line, failed, result }
 }
 
 function progressIn({ params }: JsonObject): ServerProgress | undefined {

@@ -22,6 +22,8 @@ import {
   type ServerProgress,
   type ToolCall,
 } from './message.ts'
+import { createQuestions, type Questions } from './questions.ts'
+import { createTools, type Tools } from './tools.ts'
 
 /**
  * Stands between an MCP client and one MCP server (specification, transport `stdio`): everything passes, but `tools/call` only as far as the gateway lets
@@ -44,8 +46,12 @@ export interface ProxyParts {
   readonly toClient: (line: Uint8Array) => void
   /** For people who look at the log of the client. */
   readonly note: (text: string) => void
-  /** The gateway's name of a tool is the server's with this in front: `github.`. */
+  /** In front of the server's name of a tool, where no contract says which tool it is for: `github.`. */
   readonly prefix: string
+  /** As contracts name the server. */
+  readonly server: string
+  /** Of all calls. */
+  readonly taskId: string
   /** Longest time to hold a call for people, ms. */
   readonly maxWaitMs: number
   /** Time between two signs of life for a client that asked for them, ms. */
@@ -53,11 +59,21 @@ export interface ProxyParts {
 }
 
 export function createProxy(parts: ProxyParts): Proxy {
-  const proxy: State = { ...parts, underWay: new Map(), callIds: createCallIds(), client: undefined }
+  const questions = createQuestions((message) => parts.toServer(lineOf(message)))
+  const tools = createTools({ ...parts, client: parts.gate.client, ask: questions.ask })
+  const proxy: State = {
+    ...parts,
+    questions,
+    tools,
+    underWay: new Map(),
+    callIds: createCallIds(),
+    client: undefined,
+  }
   return {
     fromClient: (line) => handle(proxy, readClient(line)),
     fromServer: (line) => fromServer(proxy, line),
     serverEnded: () => {
+      questions.end('the server ended')
       for (const one of proxy.underWay.values()) {
         one.abort.abort(new ServerEnded('the server ended: the tool did not run'))
         one.sent?.fail(
@@ -75,6 +91,9 @@ interface State extends ProxyParts {
   /** Calls by id. 1 and '1' are two ids. */
   readonly underWay: Map<Id, UnderWay>
   readonly callIds: CallIds
+  /** Of the proxy itself to the server. */
+  readonly questions: Questions
+  readonly tools: Tools
   /** What the client calls itself. */
   client: string | undefined
 }
@@ -117,15 +136,24 @@ async function handle(proxy: State, wanted: FromClient): Promise<void> {
 
 function relay(proxy: State, message: JsonObject): void {
   proxy.client = clientNameIn(message) ?? proxy.client
+  const id = idOf(message['id'])
+  if (message['method'] === 'tools/list' && id !== undefined) proxy.tools.asked(id, message['params'])
   proxy.toServer(lineOf(message))
 }
 
-function refuse({ toClient, toServer, note }: State, { id, code, why, asker }: Refusal): void {
+function refuse({ toClient, toServer, note }: State, refusal: Refusal): void {
+  const { id, code, why, asker, isCorrectable = false } = refusal
   note(`refused: ${why}`)
   if (id === undefined) return
+  if (isCorrectable && id !== null) return toClient(lineOf(misfit(id, why)))
   const line = lineOf(errorMessage(id, code, why))
   if (asker === 'client') toClient(line)
   else toServer(line)
+}
+
+function misfit(id: Id, why: string): JsonObject {
+  const refused = new NotExecuted('invalid_payload', why)
+  return failureMessage(id, told(refused), factsOf(refused))
 }
 
 /** The server knows nothing of what is held; that runs no more. */
@@ -157,7 +185,7 @@ async function call(proxy: State, asked: ToolCall): Promise<void> {
 
 /** What the client is told; undefined when it does not listen any more. */
 async function guarded(proxy: State, asked: ToolCall, one: UnderWay): Promise<Uint8Array | undefined> {
-  const { gate, prefix, maxWaitMs } = proxy
+  const { gate, maxWaitMs } = proxy
   const { name, args, client = proxy.client } = asked
   const callId = await proxy.callIds.take({ name, args, client: client ?? '' })
   const { progress } = one
@@ -174,7 +202,9 @@ async function guarded(proxy: State, asked: ToolCall, one: UnderWay): Promise<Ui
     return send(proxy, asked, args, one)
   }
   try {
-    return await gate.guard(prefix + asked.name, asked.args, run, options)
+    const about = { signal: one.abort.signal, meta: asked.rest['_meta'] }
+    const tool = await proxy.tools.contractOf(asked.name, about)
+    return await gate.guard(tool, asked.args, run, options)
   } catch (error) {
     return failureOf(whyOf(error, one), asked, callId)
   } finally {
@@ -208,17 +238,32 @@ function failureOf(error: unknown, { id }: ToolCall, callId: CallId): Uint8Array
   return lineOf(failureMessage(id, told(error), factsOf(error)))
 }
 
-function fromServer({ underWay, toClient, note }: State, line: Uint8Array): void {
+function fromServer(proxy: State, line: Uint8Array): void {
+  const { underWay, toClient, note, tools, questions } = proxy
   const said = readServer(line)
+  if (said?.kind === 'outdated') tools.outdated()
   if (said?.kind === 'answer') {
+    if (questions.answered(said)) return
     const one = underWay.get(said.id)
     if (one !== undefined && one.sent === undefined)
       return note('the server answered a call that it was not asked: left out')
     if (one?.sent !== undefined) return one.sent.answer(said)
+    const listed = said.result && tools.answered(said.id, said.result)
+    if (listed !== undefined) return void passList(proxy, said, listed)
   }
   // by the specification progress must increase, and the client has heard of some
   if (said?.kind === 'progress' && [...underWay.values()].some((one) => one.progress.isBehind(said))) return
   toClient(withEnd(line))
+}
+
+/** As it came, unless a tool in it runs no more. */
+async function passList(
+  { toClient }: State,
+  { id, line, result }: ServerAnswer,
+  listed: Promise<JsonObject>,
+): Promise<void> {
+  const shown = await listed
+  toClient(shown === result ? withEnd(line) : lineOf({ jsonrpc: '2.0', id, result: shown }))
 }
 
 interface Progress {

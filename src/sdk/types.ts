@@ -76,6 +76,8 @@ export interface ResolvedTool {
   input_schema: Record<string, unknown>
   risk: RiskLevel
   revision: string
+  /** Which tool of which MCP server the contract is for. */
+  source?: { server: string; name: string; digest?: string }
 }
 
 export interface ResolveResult {

@@ -266,7 +266,7 @@ describe('what somebody else wrote', () => {
       expect([code, hasHidden(out), hasHidden(err)]).toEqual([0, false, false])
       expect(err).toContain('<U+001B>[31m<U+202E><U+200B><U+009B>')
     }
-    expect(mcp.err.trimEnd().split('\n')).toHaveLength(1)
+    expect(mcp.err.trimEnd().split('\n')).toHaveLength(2)
   })
 
   it('never steers the terminal: values of a payload that is explained', async () => {

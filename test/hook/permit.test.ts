@@ -148,3 +148,49 @@ it('without a gateway nothing runs, and the call is kept', async () => {
   await expect(run({ tool: 't' }, { gate })).rejects.toMatchObject({ outcome: 'gateway_error' })
   expect(left().length).toBe(before + 1)
 })
+
+describe('the contract of a call', () => {
+  const source = (server: string, name: string) => `source: { server: ${server}, name: "${name}" }\n`
+  const contract = (tool: string, more = '') =>
+    `tool: ${tool}\ndescription: d\nrisk: low\nreversibility: read_only\ninput_schema: { type: object }\n${more}`
+  let own: World
+  let other: Agent
+
+  beforeAll(async () => {
+    own = await openWorld({
+      files: {
+        'rules/easy.yaml':
+          'tools: ["*"]\nrules:\n  - id: easy\n    allow: Easy.\n    when: { tool.reversibility: read_only }\n',
+        'tools/a.yaml': contract('run_2', source('shop', '_run')),
+        'tools/b.yaml': contract('Bash', source('shop', 'Bash')),
+        'tools/c.yaml': contract('Read'),
+        'tools/d.yaml': contract('dotted', source('my.shop', 'a.b')),
+        'tools/e.yaml': contract('twin_1', source('s', 'x.y')),
+        'tools/f.yaml': contract('twin_2', source('s', 'x_y')),
+      },
+    })
+    other = await own.agent('other')
+  })
+  afterAll(() => own.close())
+  const runs = (tool: string, harness: PermitParts['harness'] = 'claude-code'): Promise<void> =>
+    run({ tool }, { harness, gate: createGate({ url: own.url, key: other.key }) })
+
+  it.each([
+    ['mcp__shop___run', 'claude-code'],
+    ['mcp__shop___run', 'codex'],
+    ['mcp_shop__run', 'gemini'],
+    ['mcp__my_shop__a_b', 'claude-code'],
+    ['Read', 'claude-code'],
+    ['mcp__shop__Bash', 'claude-code'],
+  ] as const)('is that of the tool of the server: %s in %s', async (tool, harness) => {
+    await expect(runs(tool, harness)).resolves.toBeUndefined()
+  })
+
+  it.each([
+    ['of a tool of an MCP server for one of the harness', 'Bash', 'of the MCP server `shop`'],
+    ['of another server', 'mcp__other___run', 'does not let this agent use'],
+    ['of two that the harness names alike', 'mcp__s__x_y', 'more than one contract'],
+  ])('is never one %s', async (_, tool, why) => {
+    await expect(runs(tool)).rejects.toThrow(why)
+  })
+})

@@ -37,8 +37,11 @@ beforeEach(() => {
 /** Answers calls as a server would, unless `silent`. */
 function start(other: Partial<ProxyParts> = {}, silent = false): Proxy {
   ;[server, client, notes] = [[], [], []]
+  const taskId = `mcp-${crypto.randomUUID()}`
   const made: Proxy = createProxy({
-    gate: createGate({ url: world.url, key: agent.key, taskId: `mcp-${crypto.randomUUID()}` }),
+    gate: createGate({ url: world.url, key: agent.key, taskId }),
+    taskId,
+    server: 'mcp',
     prefix: '',
     maxWaitMs: 60_000,
     progressEveryMs: 3_600_000,
@@ -442,4 +445,20 @@ it('without a gateway nothing runs, and the model reads it', async () => {
   await proxy.fromClient(callOf(1, 't', {}))
   expect(server).toEqual([])
   expect(textOf(client[0])).toContain('no answer from the gateway')
+})
+
+describe('a number that a program would read as another one', () => {
+  it.each(['725653563933458432', '-9007199254740993', '1e400', '0.12345678901234567890'])(
+    'is answered as a failed call that says what to do, and the server hears nothing: %s',
+    async (number) => {
+      await proxy.fromClient(
+        Buffer.from(
+          `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"t","arguments":{"id":${number}}}}`,
+        ),
+      )
+      expect(client).toMatchObject([{ id: 5, result: { isError: true } }])
+      expect(textOf(client[0])).toMatch(/^Not executed: .*Send this one as text, in quotes/)
+      expect(server).toEqual([])
+    },
+  )
 })

@@ -372,6 +372,14 @@ const CASES: readonly Case[] = [
     'tools/pay2.yaml:1:7 duplicate-tool: tool `pay` has another contract in tools/pay.yaml',
   ],
   [
+    'two contracts of one tool of a server',
+    {
+      'tools/x.yaml': `${CONTRACT.replace('tool: pay', 'tool: x')}source: { server: s, name: pay }\n`,
+      'tools/y.yaml': `${CONTRACT.replace('tool: pay', 'tool: y')}source: { server: s, name: pay }\n`,
+    },
+    'tools/y.yaml:17:9 duplicate-source: `pay` of server `s` has another contract in tools/x.yaml',
+  ],
+  [
     'labels that are almost equal',
     { 'tools/x.yaml': CONTRACT.replace('tool: pay', 'tool: x').replace('[money]', '[moneys]') },
     'tools/x.yaml:5:10 near-duplicate-label: label `moneys` is almost `money`',

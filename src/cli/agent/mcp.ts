@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { SERVER_NAME, serverOf } from '../../contract/tool-source.ts'
 import { foreignEnvironment } from '../../settings/config.ts'
 import { linesOf, LongLine } from '../../system/lines.ts'
 import { createProxy, type Proxy } from '../../mcp/proxy.ts'
@@ -11,12 +12,12 @@ import { endAfterLastWords } from '../terminal/last-words.ts'
 import { STOP_SIGNALS } from '../terminal/signals.ts'
 import { visible } from '../terminal/visible-text.ts'
 
-export const MCP_USAGE = `countersign mcp [--url URL] [--prefix TEXT] [--task ID] [--max-wait 50s] -- COMMAND [ARGUMENT...]
+export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix TEXT] [--task ID] [--max-wait 50s] -- COMMAND [ARGUMENT...]
 
   Starts an MCP server and stands before it: put it where your client starts the server. Every tools/call is decided by the gateway; what
   is allowed or approved goes to the server with exactly the arguments that were, all else is answered with the reason.
-  Needs COUNTERSIGN_AGENT_KEY, which the server does not get to see. --prefix stands in front of every name of a tool, as in
-  \`countersign import mcp --prefix\`. --task groups the calls; a new one for each start when absent. After --max-wait
+  Needs COUNTERSIGN_AGENT_KEY, which the server does not get to see. --server and --prefix are those of \`countersign import mcp\`: a call is
+  judged by the contract that was made from that tool of that server. --task groups the calls; a new one for each start when absent. After --max-wait
   without a decision the model is told to call again, and goes on where it was.`
 
 const PROGRESS_MS = 10_000
@@ -26,6 +27,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
   const options = {
     url: { type: 'string' },
     prefix: { type: 'string', default: '' },
+    server: { type: 'string' },
     task: { type: 'string' },
     'max-wait': { type: 'string', default: '50s' },
   } as const
@@ -36,33 +38,50 @@ export async function mcp(args: readonly string[]): Promise<void> {
   const maxWaitMs = parseDuration(values['max-wait'])
   if (maxWaitMs === undefined)
     throw usage(`--max-wait is a duration like 50s or 10m, not \`${values['max-wait']}\``)
-  const gate = gateOf(values)
+  const server = serverNamed(values)
+  const taskId = values.task ?? `mcp-${crypto.randomUUID()}`
+  const gate = gateOf(values.url, taskId)
   // a server may speak before it is asked
   let proxy: Proxy | undefined
   const left = new AbortController()
-  const server = startServer(command, foreignEnvironment(), (line) => {
+  const child = startServer(command, foreignEnvironment(), (line) => {
     proxy?.fromServer(line)
     return room(process.stdout, left.signal)
   })
   proxy = createProxy({
     gate,
     prefix: values.prefix,
+    server,
+    taskId,
     maxWaitMs,
     progressEveryMs: PROGRESS_MS,
-    toServer: (line) => server.write(line),
+    toServer: (line) => child.write(line),
     toClient: (line) => void process.stdout.write(line),
     note,
   })
-  process.exitCode = await stand({ proxy, server, left }, command)
+  process.exitCode = await stand({ proxy, server: child, left }, command)
 }
 
 function note(text: string): void {
   console.error(visible(`countersign: ${text}`))
 }
 
-function gateOf({ url, task }: { url?: string | undefined; task?: string | undefined }): Gate {
+/** @throws CliFailure */
+function serverNamed({
+  server,
+  prefix,
+}: {
+  readonly server?: string | undefined
+  readonly prefix: string
+}): string {
+  if (server === undefined) return serverOf(prefix)
+  if (SERVER_NAME.test(server)) return server
+  throw usage(`--server is up to 64 letters, digits and \`._-\`, not \`${server}\``)
+}
+
+function gateOf(url: string | undefined, taskId: string): Gate {
   try {
-    return createGate({ ...reachAsAgent(url), taskId: task ?? `mcp-${crypto.randomUUID()}` })
+    return createGate({ ...reachAsAgent(url), taskId })
   } catch (cause) {
     if (cause instanceof TypeError) throw usage(cause.message)
     throw cause

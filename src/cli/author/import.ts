@@ -7,7 +7,10 @@ import type { JsonValue } from '../../contract/json.ts'
 import { makeDirectory } from '../../system/make-directory.ts'
 import type { BundleText } from '../../policy/check/check.ts'
 import { readBundle } from '../../policy/bundle/directory.ts'
-import { toolOfContract, type ImportResult } from '../../policy/import/contract.ts'
+import { toolOfContract, type ImportedFile, type ImportResult } from '../../policy/import/contract.ts'
+import { updateContracts } from '../../policy/import/update.ts'
+import { SERVER_NAME } from '../../contract/tool-source.ts'
+import { reportNotes } from './import-report.ts'
 import { importMcp } from '../../policy/import/mcp.ts'
 import { importOpenApi } from '../../policy/import/openapi.ts'
 import { DEFAULT_POLICIES } from './check.ts'
@@ -15,17 +18,20 @@ import { cannotWrite, CliFailure, EXIT, refuseMore, usage } from '../terminal/fa
 import { replaceFile } from './fmt.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
 
-export const IMPORT_USAGE = `countersign import mcp|openapi FILE [--dir DIR] [--prefix TEXT] [--force]
+export const IMPORT_USAGE = `countersign import mcp|openapi FILE [--dir DIR] [--prefix TEXT] [--server NAME] [--force | --update]
 
   Writes a contract into DIR/tools for every tool of an MCP server (the result of tools/list) or every operation of an OpenAPI 3 document
-  (JSON or YAML). FILE may be - for standard input. --prefix stands in front of every name. Files that exist
-  are never overwritten without --force. What a contract cannot say is named with its place.`
+  (JSON or YAML). FILE may be - for standard input. --prefix stands in front of every name; --server is what \`countersign mcp --server\` calls the
+  MCP server. Files that exist are never overwritten without --force. --update shows what an MCP server says otherwise than its
+  contracts, and accepts it. What a contract cannot say is counted, with its first place. Exits 4 when a tool was left out.`
 
 /** `countersign import mcp|openapi FILE`: contracts from what a tool says of itself. */
 export async function importContracts(args: readonly string[]): Promise<void> {
   const options = {
     dir: { type: 'string', default: DEFAULT_POLICIES },
     prefix: { type: 'string', default: '' },
+    server: { type: 'string' },
+    update: { type: 'boolean', default: false },
     force: { type: 'boolean', default: false },
   } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
@@ -33,14 +39,43 @@ export async function importContracts(args: readonly string[]): Promise<void> {
   const [kind, file] = positionals
   if ((kind !== 'mcp' && kind !== 'openapi') || file === undefined)
     throw usage('say what to import', IMPORT_USAGE)
+  refuseServer(kind, values)
   const document = parse(file, await read(file))
   const result = kind === 'mcp' ? importMcp(document, values) : importOpenApi(document, values)
   if (!result)
     throw usage(
       `\`${file}\` is not ${kind === 'mcp' ? 'a list of MCP tools' : 'an OpenAPI 3.0 or 3.1 document'}`,
     )
-  for (const { pointer, message } of result.notes) console.error(onOneLine(`${pointer || '/'}: ${message}`))
-  await write(values.dir, result, values.force)
+  const leftOut = reportNotes(result.notes)
+  const counts = values.update
+    ? await update(values.dir, result)
+    : await write(values.dir, result, values.force)
+  const total = leftOut + counts.leftOut
+  console.error(`${counts.says}; ${total === 0 ? 'no tool was left out' : `${total} left out`}`)
+  if (counts.files + total === 0) throw new CliFailure('no tool was found', { exit: EXIT.usage })
+  if (total > 0) process.exitCode = EXIT.leftOut
+}
+
+/** @throws CliFailure */
+function refuseServer(kind: string, { server, update, force }: Flags): void {
+  if (kind !== 'mcp' && (server !== undefined || update))
+    throw usage('--server and --update are for `countersign import mcp`', IMPORT_USAGE)
+  if (update && force) throw usage('say --update or --force, not both', IMPORT_USAGE)
+  if (server !== undefined && !SERVER_NAME.test(server))
+    throw usage(`--server is up to 64 letters, digits and \`._-\`, not \`${server}\``)
+}
+
+interface Flags {
+  readonly server?: string | undefined
+  readonly update: boolean
+  readonly force: boolean
+}
+
+/** What became of the files. */
+interface Counts {
+  readonly files: number
+  readonly leftOut: number
+  readonly says: string
 }
 
 async function read(file: string): Promise<string> {
@@ -69,37 +104,59 @@ function parse(file: string, content: string): JsonValue {
   }
 }
 
-async function write(dir: string, { files }: ImportResult, force: boolean): Promise<void> {
+/** @throws CliFailure */
+async function update(dir: string, { files }: ImportResult): Promise<Counts> {
+  const read = await readBundle(dir, { ignoreLock: true })
+  const there = (read.ok ? read.texts : []).filter(({ path }) => path.startsWith('tools/'))
+  const { changed, unchanged, gone, leftOut } = updateContracts(there, files)
+  for (const one of changed) {
+    await writeFile(dir, one)
+    for (const line of one.difference) console.log(onOneLine(`  ${line}`))
+  }
+  for (const path of gone) console.error(onOneLine(`not listed any more, and kept: ${path}`))
+  for (const { tool, because } of leftOut) console.error(onOneLine(`left out: ${tool}: ${because}`))
+  const says = `${changed.length} written, ${unchanged} unchanged`
+  return { files: changed.length + unchanged, leftOut: leftOut.length, says }
+}
+
+async function writeFile(dir: string, file: BundleText): Promise<void> {
+  try {
+    makeDirectory(dirname(join(dir, file.path)))
+  } catch (cause) {
+    throw cannotWrite(join(dir, file.path), cause)
+  }
+  await replaceFile(dir, { path: file.path, text: file.text })
+  console.log(onOneLine(`wrote ${join(dir, file.path)}`))
+}
+
+async function write(dir: string, { files }: ImportResult, force: boolean): Promise<Counts> {
   const there = await Promise.all(files.map(({ path }) => exists(join(dir, path))))
   const taken = files.filter((_, index) => there[index])
   if (taken.length > 0 && !force) {
     const names = taken.map(({ path }) => path).join(', ')
     throw new CliFailure(`nothing was written: ${names} exists`, {
       exit: EXIT.usage,
-      hint: 'say --force to overwrite',
+      hint: 'say --update to see and accept what has changed, or --force to overwrite',
     })
   }
   await refuseTwins(dir, files)
-  for (const file of files) {
-    try {
-      makeDirectory(dirname(join(dir, file.path)))
-    } catch (cause) {
-      throw cannotWrite(join(dir, file.path), cause)
-    }
-    await replaceFile(dir, file)
-    console.log(onOneLine(`wrote ${join(dir, file.path)}`))
-  }
-  if (files.length === 0) throw new CliFailure('no tool was found', { exit: EXIT.usage })
+  for (const file of files) await writeFile(dir, file)
+  return { files: files.length, leftOut: 0, says: `${files.length} written` }
 }
 
-/** A tool has one contract. Another file that has it is somebody's work, and stays. */
-async function refuseTwins(dir: string, files: readonly BundleText[]): Promise<void> {
+/** A tool has one contract, and a file one tool. Others are somebody's work, and stay. */
+async function refuseTwins(dir: string, files: readonly ImportedFile[]): Promise<void> {
   const read = await readBundle(dir, { ignoreLock: true })
-  const names = new Set(files.map(toolOfContract))
+  const names = new Set(files.map(({ tool }) => tool))
   for (const other of read.ok ? read.texts : []) {
-    if (!other.path.startsWith('tools/') || files.some(({ path }) => path === other.path)) continue
-    const tool = toolOfContract(other)
-    if (tool !== undefined && names.has(tool))
+    const tool = other.path.startsWith('tools/') ? toolOfContract(other) : undefined
+    const same = files.find(({ path }) => path === other.path)
+    if (tool === undefined || same?.tool === tool) continue
+    if (same !== undefined)
+      throw new CliFailure(`nothing was written: ${other.path} is the contract of \`${tool}\``, {
+        exit: EXIT.usage,
+      })
+    if (names.has(tool))
       throw new CliFailure(`nothing was written: \`${tool}\` has a contract in ${other.path}`, {
         exit: EXIT.usage,
       })

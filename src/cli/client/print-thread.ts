@@ -35,6 +35,9 @@ function headline(thread: ThreadSummary): string {
 const statusOf = ({ status, withdrawn_at }: { status: string; withdrawn_at?: string }): string =>
   withdrawn_at === undefined ? status : 'withdrawn'
 
+const sourceOf = ({ tool_source }: ThreadView): string[] =>
+  tool_source === undefined ? [] : [`tool ${setIn(tool_source.name)} of MCP server ${tool_source.server}`]
+
 function until(thread: { status: string; deadline?: string }): string {
   return thread.status === 'pending_review' && thread.deadline !== undefined
     ? `, until ${thread.deadline}`
@@ -46,6 +49,7 @@ export function printThread(view: ThreadView): string {
     `${view.thread_id}   ${statusOf(view)}, revision ${view.revision}${until(view)}`,
     '',
     `${view.tool_name}   ${setIn(view.tool_description ?? '')}`,
+    ...sourceOf(view),
     `by ${view.agent}, task ${setIn(view.task_id)}`,
     '',
     'What policy says',

@@ -1,5 +1,13 @@
 /** Exit codes of every command (policy-language.md section 6). */
-export const EXIT = { ok: 0, unexpected: 1, usage: 2, doesNotCheck: 3, testsFailed: 4, changed: 5 } as const
+export const EXIT = {
+  ok: 0,
+  unexpected: 1,
+  usage: 2,
+  doesNotCheck: 3,
+  testsFailed: 4,
+  leftOut: 4,
+  changed: 5,
+} as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 

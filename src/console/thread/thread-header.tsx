@@ -37,6 +37,11 @@ export function ThreadHeader({ view, thread }: { readonly view: ThreadView; read
           </button>
         )}
       </p>
+      {view.tool_source && (
+        <p class="quiet">
+          Tool <AgentText text={view.tool_source.name} /> of MCP server <b>{view.tool_source.server}</b>
+        </p>
+      )}
       {view.tool_description && <p class="quiet">{view.tool_description}</p>}
     </div>
   )

@@ -22,7 +22,7 @@ export async function resolve(deps: Deps, caller: Caller, names: readonly string
 
 function viewOf(tool: ToolContract | undefined): ResolveResult['tools'] {
   if (tool === undefined) return []
-  const { name, description, inputSchema, risk, revision } = tool
+  const { name, description, inputSchema, risk, revision, source } = tool
   return [
     {
       name,
@@ -30,6 +30,7 @@ function viewOf(tool: ToolContract | undefined): ResolveResult['tools'] {
       input_schema: inputSchema as ResolveResult['tools'][number]['input_schema'],
       risk,
       revision,
+      ...(source && { source: { ...source } }),
     },
   ]
 }

@@ -3,7 +3,7 @@ import { defined } from '../../contract/defined.ts'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import type { Quorum } from '../../domain/quorum.ts'
 import type { Thread } from '../../domain/thread.ts'
-import type { Tenant } from '../../policy/evaluate/snapshot.ts'
+import type { Tenant, ToolContract } from '../../policy/evaluate/snapshot.ts'
 import { noteShown } from './view-time.ts'
 import type { IndexEntry, StoredEvent } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
@@ -64,6 +64,7 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     policy_revision: record.policy_revision,
     policy_risk: thread.policy_risk,
     ...(tool === undefined ? {} : { tool_description: tool.description }),
+    ...sourceOf(tool),
     ...(tool?.reversibility === undefined ? {} : { reversibility: tool.reversibility }),
     labels: [...(tool?.labels ?? [])],
     sensitive: [...(tool?.sensitive ?? [])],
@@ -82,6 +83,12 @@ async function viewOf(deps: Deps, caller: Caller, thread: Thread): Promise<Threa
     upcoming: upcomingOf(thread),
     evidence,
   }
+}
+
+function sourceOf(tool: ToolContract | undefined): Pick<ThreadView, 'tool_source'> {
+  if (tool?.source === undefined) return {}
+  const { server, name } = tool.source
+  return { tool_source: { server, name } }
 }
 
 interface ShownRevision {

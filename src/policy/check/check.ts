@@ -11,6 +11,7 @@ import { checkRouting, type CheckedRouting } from './routing.ts'
 import type { World } from './rule.ts'
 import { checkRuleFile, type CheckedRuleFile } from './rules.ts'
 import { checkTool, type CheckedTool } from './tool.ts'
+import { uniqueSources } from './tool-source.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import { createFieldValues, type FieldValues } from '../language/possible-fields.ts'
 import type { BundleIr, ToolIr } from '../language/rule.ts'
@@ -180,6 +181,7 @@ function uniqueTools(tools: readonly CheckedTool[]): World['tools'] {
         `tool \`${tool.contract.name}\` has another contract in ${first.reader.source.path}`,
       )
   }
+  uniqueSources([...unique.values()])
   return new Map([...unique].map(([name, tool]) => [name, tool.contract]))
 }
 

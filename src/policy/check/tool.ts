@@ -5,6 +5,7 @@ import { isFieldProblem, parseField } from '../language/fields.ts'
 import { readSummary, type CheckedSummary } from './summary.ts'
 import { toJson, type Doc, type DocMap } from '../yaml/parse.ts'
 import { checkSchema } from '../schema/check.ts'
+import { checkSource } from './tool-source.ts'
 import {
   defined,
   given,
@@ -27,6 +28,7 @@ export const REVERSIBILITIES = ['read_only', 'reversible', 'external', 'irrevers
 export interface CheckedTool {
   readonly contract: ToolContract
   readonly nameAt: Doc
+  readonly sourceAt: Doc | undefined
   readonly labelsAt: readonly Doc[]
   readonly sensitiveAt: readonly Doc[]
   readonly summary?: CheckedSummary
@@ -40,7 +42,7 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   const keys = readKeys(reader, root, {
     what: 'a tool contract',
     required: ['tool', 'description', 'risk', 'input_schema'],
-    optional: ['summary', 'reversibility', 'labels', 'sensitive'],
+    optional: ['summary', 'reversibility', 'labels', 'sensitive', 'source'],
   })
   const name = given(keys.tool, (at) => readName(reader, at, '`tool`', TOOL_NAME))
   const description = given(keys.description, (at) => readText(reader, at, '`description`'))
@@ -54,6 +56,7 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
   const labelsAt = given(keys.labels, (at) => readList(reader, at, '`labels`')) ?? []
   const labels = labelsAt.flatMap((item) => readName(reader, item, 'a label', WORD) ?? [])
   const sensitive = given(keys.sensitive, (at) => checkSensitive(reader, at, schema)) ?? []
+  const source = given(keys.source, (at) => checkSource(reader, at))
   const facts = { name, description, risk, schema }
   if (!isComplete(facts) || !keys.tool) return undefined
   const contract: ToolContract = {
@@ -64,10 +67,11 @@ export function checkTool(reader: Reader, doc: Doc): CheckedTool | undefined {
     sensitive,
     inputSchema: schemaJson(facts.schema),
     revision: sha256(reader.source.text),
-    ...defined({ summary: summary?.text, reversibility }),
+    ...defined({ summary: summary?.text, reversibility, source }),
   }
   const sensitiveAt = keys.sensitive?.kind === 'list' ? keys.sensitive.items : []
-  return { contract, nameAt: keys.tool, labelsAt, sensitiveAt, reader, ...defined({ summary }) }
+  const found = { contract, nameAt: keys.tool, sourceAt: keys.source, labelsAt, sensitiveAt, reader }
+  return { ...found, ...defined({ summary }) }
 }
 
 function isComplete<T extends object>(facts: T): facts is { [K in keyof T]: Exclude<T[K], undefined> } {

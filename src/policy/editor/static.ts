@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { BUDGET_NAMES } from '../../domain/budget.ts'
+import { SERVER_NAME } from '../../contract/tool-source.ts'
 import { RISKS } from '../../domain/decision.ts'
 import { MAX_APPROVALS } from '../language/bounds.ts'
 import { REVERSIBILITIES } from '../check/tool.ts'
@@ -39,6 +40,14 @@ export function toolSchema(): JsonObject {
       sensitive: {
         ...list({ type: 'string', pattern: '^payload[.[]' }),
         description: 'Never in logs, webhooks or evidence in clear.',
+      },
+      source: {
+        ...closed(['server', 'name'], {
+          server: { type: 'string', pattern: SERVER_NAME.source },
+          name: text('As the server calls the tool.'),
+          digest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+        }),
+        description: 'Which tool of which MCP server this is; `countersign import mcp` writes it.',
       },
       input_schema: {
         allOf: [{ $ref: '#/definitions/schema' }],

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import type { ToolSource } from '../../contract/tool-source.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
@@ -60,6 +61,8 @@ export interface ToolContract {
   /** Field paths such as `payload.email`. */
   readonly sensitive: readonly string[]
   readonly inputSchema: JsonObject
+  /** Where the tool runs, when it was imported from an MCP server. */
+  readonly source?: ToolSource
   /** SHA-256 (hex) of the contract file's content. */
   readonly revision: string
 }

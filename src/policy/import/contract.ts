@@ -1,5 +1,6 @@
 import { stringify } from 'yaml'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import type { ToolSource } from '../../contract/tool-source.ts'
 import type { Risk } from '../../domain/decision.ts'
 import type { BundleText } from '../check/check.ts'
 import { checkTool } from '../check/tool.ts'
@@ -14,13 +15,21 @@ import {
 } from './schema.ts'
 import { proposeSummary } from './summary.ts'
 import { parseSource } from '../yaml/parse.ts'
-import { createReader } from '../yaml/shape.ts'
+import { createReader, TOOL_NAME } from '../yaml/shape.ts'
 import { createFindings, createSource } from '../yaml/source.ts'
 
 /** Contracts made from a foreign description. Nothing is ever half imported: a tool whose contract would not check is left out, and noted. */
 export interface ImportResult {
-  readonly files: readonly BundleText[]
+  readonly files: readonly ImportedFile[]
   readonly notes: readonly ImportNote[]
+}
+
+/** A contract, and what it was made from. */
+export interface ImportedFile extends BundleText {
+  readonly tool: string
+  readonly effect: Effect
+  /** Of a tool of an MCP server. */
+  readonly source?: ToolSource
 }
 
 /** One tool of a foreign description. */
@@ -32,6 +41,7 @@ export interface ForeignTool extends Pick<SchemaImport, 'root' | 'rootPointer'> 
   /** Where it stands. */
   readonly pointer: string
   readonly effect: Effect
+  readonly source?: ToolSource
 }
 
 /** What a tool is said to do to the world. A server's word is no proof: a person reads the contract before it is merged. */
@@ -48,21 +58,47 @@ export interface ImportOptions {
 
 export function importTools(tools: readonly ForeignTool[], { prefix }: ImportOptions): ImportResult {
   const notes: ImportNote[] = []
-  const names = new Set<string>()
-  const files = tools.flatMap((tool) => {
-    const name = uniqueName(names, fitName(`${prefix}${tool.name}`))
+  const { named, twins } = nameTools(tools, prefix)
+  for (const { name, pointer } of twins) {
+    const message = 'left out: another tool has this name, and a call would not say which of them is meant'
+    notes.push({ pointer, message, leftOut: readable(name) })
+  }
+  const paths = new Set<string>()
+  const files = named.flatMap(({ tool, name }): ImportedFile[] => {
+    const { effect, source, pointer } = tool
     if (name !== `${prefix}${tool.name}`)
-      notes.push({
-        pointer: tool.pointer,
-        message: `\`${readable(tool.name).slice(0, 80)}\` is called \`${name}\``,
-      })
-    const file = contractFile(name, tool, createSchemaImport(tool, notes))
+      notes.push({ pointer, message: `\`${readable(tool.name).slice(0, 80)}\` is called \`${name}\`` })
+    const text = contractText(name, tool, createSchemaImport(tool, notes))
+    const file = { path: `tools/${uniqueName(paths, name.replaceAll(/[:/]/g, '_'))}.yaml`, text }
     const problem = problemOf(file)
-    if (problem === undefined) return [file]
-    notes.push({ pointer: tool.pointer, message: `left out: its contract would not check: ${problem}` })
+    if (problem === undefined) return [{ ...file, tool: name, effect, ...(source && { source }) }]
+    const message = `left out: its contract would not check: ${problem}`
+    notes.push({ pointer, message, leftOut: readable(tool.name) })
     return []
   })
   return { files, notes }
+}
+
+interface Named {
+  readonly tool: ForeignTool
+  readonly name: string
+}
+
+/** A name that is legal as it is belongs to its own tool; the others are called by what is left. Two tools of one name have none. */
+function nameTools(
+  tools: readonly ForeignTool[],
+  prefix: string,
+): { readonly named: readonly Named[]; readonly twins: readonly ForeignTool[] } {
+  const counts = new Map<string, number>()
+  for (const { name } of tools) counts.set(name, (counts.get(name) ?? 0) + 1)
+  const single = tools.filter(({ name }) => counts.get(name) === 1)
+  const isLegal = ({ name }: ForeignTool): boolean => TOOL_NAME.pattern.test(`${prefix}${name}`)
+  const taken = new Set(single.filter(isLegal).map(({ name }) => `${prefix}${name}`.toLowerCase()))
+  const named = single.map((tool): Named => {
+    const full = `${prefix}${tool.name}`
+    return { tool, name: isLegal(tool) ? full : uniqueName(taken, fitName(full)) }
+  })
+  return { named, twins: tools.filter(({ name }) => counts.get(name) !== 1) }
 }
 
 /** A name that TOOL_NAME takes. */
@@ -71,19 +107,15 @@ function fitName(name: string): string {
   return plain.replace(/^[^A-Za-z0-9]+/, '').replace(/[^A-Za-z0-9]+$/, '') || 'tool'
 }
 
-/** Two tools never share a name, nor, on any file system, a file. */
+/** Not taken, in any spelling: file systems may not tell upper from lower case. */
 function uniqueName(taken: Set<string>, base: string): string {
   let name = base
-  for (let n = 2; taken.has(fileName(name)); n++) name = `${base}_${n}`
-  taken.add(fileName(name))
+  for (let n = 2; taken.has(name.toLowerCase()); n++) name = `${base}_${n}`
+  taken.add(name.toLowerCase())
   return name
 }
 
-function fileName(tool: string): string {
-  return tool.replaceAll(/[:/]/g, '_').toLowerCase()
-}
-
-function contractFile(name: string, tool: ForeignTool, task: SchemaImport): BundleText {
+function contractText(name: string, tool: ForeignTool, task: SchemaImport): string {
   const { risk, reversibility, because } = tool.effect
   const input_schema = inputSchema(task, tool)
   const summary = proposeSummary(name, input_schema)
@@ -95,9 +127,9 @@ function contractFile(name: string, tool: ForeignTool, task: SchemaImport): Bund
     `risk: ${risk}`,
     ...(reversibility === undefined ? [] : [`reversibility: ${reversibility}`]),
   ]
-  const schema = { input_schema }
-  const text = stringify(schema, { lineWidth: 0, aliasDuplicateObjects: false, version: '1.2' })
-  return { path: `tools/${name.replaceAll(/[:/]/g, '_')}.yaml`, text: `${head.join('\n')}\n${text}` }
+  const body = { ...(tool.source && { source: { ...tool.source } }), input_schema }
+  const text = stringify(body, { lineWidth: 0, aliasDuplicateObjects: false, version: '1.2' })
+  return `${head.join('\n')}\n${text}`
 }
 
 /** A payload is always an object, whether the description says so or not. */
@@ -122,7 +154,7 @@ export function toolOfContract({ path, text }: BundleText): string | undefined {
 }
 
 /** The first thing `countersign check` would say about the contract. */
-function problemOf({ path, text }: BundleText): string | undefined {
+export function problemOf({ path, text }: BundleText): string | undefined {
   const findings = createFindings()
   const source = createSource(path, text)
   const doc = parseSource(source, findings)

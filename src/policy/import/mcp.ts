@@ -1,4 +1,6 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { describedTool, serverOf, type ToolSource } from '../../contract/tool-source.ts'
+import { digestOf } from '../../domain/digest.ts'
 import {
   importTools,
   type Effect,
@@ -6,19 +8,26 @@ import {
   type ImportOptions,
   type ImportResult,
 } from './contract.ts'
-import { importSchema, isObject } from './schema.ts'
+import { type ImportNote, importSchema, isObject, readable } from './schema.ts'
+import { defined } from '../../contract/defined.ts'
 
 /** Contracts from the result of MCP `tools/list`, bare or in its JSON-RPC answer. Undefined when it is neither. */
-export function importMcp(document: JsonValue, options: ImportOptions): ImportResult | undefined {
+export function importMcp(
+  document: JsonValue,
+  options: ImportOptions & { readonly server?: string | undefined },
+): ImportResult | undefined {
   const found = listIn(document)
   if (!found) return undefined
   const placed = found.tools.map((tool, index) => ({ tool, pointer: `${found.pointer}/${index}` }))
-  const notes = placed.flatMap(({ tool, pointer }) => {
+  const notes = placed.flatMap(({ tool, pointer }): ImportNote[] => {
     const message = whyLeftOut(tool)
-    return message === undefined ? [] : [{ pointer, message }]
+    return message === undefined ? [] : [{ pointer, message, leftOut: nameOf(tool) }]
   })
+  const { server = serverOf(options.prefix) } = options
   const tools = placed.flatMap(({ tool, pointer }) =>
-    isNamed(tool) && whyLeftOut(tool) === undefined ? [foreign(tool, pointer)] : [],
+    isNamed(tool) && whyLeftOut(tool) === undefined
+      ? [{ ...foreign(tool, pointer), source: sourceOf(tool, server) }]
+      : [],
   )
   const lists = isObject(document)
     ? isObject(document['result'])
@@ -51,7 +60,23 @@ function listIn(document: JsonValue): Found | undefined {
 /** A contract cannot say that no call fits, and one that says less would take any: without a contract none runs. */
 function whyLeftOut(tool: JsonValue): string | undefined {
   if (!isNamed(tool)) return 'left out: it has no name'
-  return tool['inputSchema'] === false ? 'left out: its schema is `false`, which no call fits' : undefined
+  if (tool['inputSchema'] === false) return 'left out: its schema is `false`, which no call fits'
+  return digestIn(tool) === undefined ? 'left out: it holds text that is no Unicode' : undefined
+}
+
+const nameOf = (tool: JsonValue): string => (isNamed(tool) ? readable(tool.name) : '(no name)')
+
+/** Undefined for what has no canonical form: half of a character. */
+function digestIn(tool: JsonObject): string | undefined {
+  try {
+    return digestOf(describedTool(tool))
+  } catch {
+    return undefined
+  }
+}
+
+function sourceOf(tool: JsonObject & { readonly name: string }, server: string): ToolSource {
+  return { server, name: tool.name, ...defined({ digest: digestIn(tool) }) }
 }
 
 function isNamed(tool: JsonValue): tool is JsonObject & { readonly name: string } {

@@ -10,6 +10,8 @@ import { showForeign, showHidden } from '../language/text.ts'
 export interface ImportNote {
   readonly pointer: string
   readonly message: string
+  /** The name of a tool that has no contract for this reason. */
+  readonly leftOut?: string
 }
 
 export interface SchemaImport {

@@ -52,6 +52,7 @@ export const DIAGNOSTIC_CODES = {
   'bad-pattern': 'error',
   'loose-pattern': 'warning',
   'duplicate-tool': 'error',
+  'duplicate-source': 'error',
   'duplicate-id': 'error',
   'verdict-count': 'error',
   'until-on-tightening': 'error',

@@ -77,9 +77,9 @@ describe('importing from MCP', () => {
       tool('é'),
     ])
     expect((await contracts(result)).map(({ name }) => name)).toEqual([
-      'A_B_3',
+      'A_B',
       'a/b',
-      'a:b_2',
+      'a:b',
       'my_tool',
       'my_tool_2',
       'tool',

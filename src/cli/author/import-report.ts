@@ -1,0 +1,30 @@
+import type { ImportNote } from '../../policy/import/schema.ts'
+import { onOneLine } from '../terminal/visible-text.ts'
+
+/** What was lost, counted by kind, with the place of the first; then each tool that has no contract. On standard error. */
+export function reportNotes(notes: readonly ImportNote[]): number {
+  for (const { count, first } of kindsOf(notes.filter(({ leftOut }) => leftOut === undefined)))
+    console.error(onOneLine(`${count} x ${first.pointer || '/'}: ${first.message}${more(count)}`))
+  const leftOut = notes.filter((note) => note.leftOut !== undefined)
+  for (const { leftOut: tool = '', pointer, message } of leftOut)
+    console.error(onOneLine(`left out: ${tool} (${pointer || '/'}): ${message.replace(/^left out: /, '')}`))
+  return leftOut.length
+}
+
+const more = (count: number): string => (count > 1 ? ' (the first of this kind)' : '')
+
+interface Kind {
+  readonly count: number
+  readonly first: ImportNote
+}
+
+/** Notes are of one kind when they differ only in what they quote. */
+function kindsOf(notes: readonly ImportNote[]): Kind[] {
+  const kinds = new Map<string, Kind>()
+  for (const note of notes) {
+    const kind = note.message.replaceAll(/`[^`]*`/g, '`')
+    const known = kinds.get(kind)
+    kinds.set(kind, known ? { ...known, count: known.count + 1 } : { count: 1, first: note })
+  }
+  return [...kinds.values()].sort((a, b) => b.count - a.count)
+}

@@ -1,0 +1,53 @@
+import { attempt } from '../sdk/attempt.ts'
+import { type Client, NotExecuted, type ResolvedTool } from '../sdk/index.ts'
+import type { HarnessName } from './harness.ts'
+
+export interface Asked {
+  readonly harness: HarnessName
+  /** As the harness names it. */
+  readonly tool: string
+  readonly prefix: string
+  readonly signal: AbortSignal
+}
+
+/**
+ * The gateway's name of a tool: of the contract that was made from that tool of that MCP server, else of the one that has the name the harness gives it, and
+ * is not for another tool.
+ *
+ * @throws NotExecuted
+ */
+export async function contractOf(client: Client, asked: Asked): Promise<string> {
+  const { harness, tool, prefix, signal } = asked
+  const { tools } = await attempt(() => client.resolve([], { signal }), { signal })
+  const [found, ...others] = tools.filter((one) => isNamed(one, harness, tool))
+  if (others.length > 0)
+    throw new NotExecuted(
+      'unknown_tool',
+      `more than one contract is for \`${tool}\`: give the servers other names`,
+    )
+  if (found !== undefined) return found.name
+  const spelled = prefix + tool
+  const source = tools.find(({ name }) => name === spelled)?.source
+  if (source === undefined) return spelled
+  throw new NotExecuted(
+    'unknown_tool',
+    `the contract \`${spelled}\` is for \`${source.name}\` of the MCP server \`${source.server}\`, not for this tool`,
+  )
+}
+
+function isNamed({ source }: ResolvedTool, harness: HarnessName, tool: string): boolean {
+  return source !== undefined && SPELLED[harness](source.server, source.name).includes(tool)
+}
+
+const plain = (text: string): string => text.replaceAll(/[^A-Za-z0-9_-]/g, '_')
+const parted = (server: string, name: string): string[] => [
+  `mcp__${server}__${name}`,
+  `mcp__${plain(server)}__${plain(name)}`,
+]
+
+/** What a harness calls the tool of an MCP server: as it is, and with `_` for characters that its model does not take. */
+const SPELLED: Readonly<Record<HarnessName, (server: string, name: string) => string[]>> = {
+  'claude-code': parted,
+  codex: parted,
+  gemini: (server, name) => [`mcp_${server}_${name}`, `mcp_${plain(server)}_${plain(name)}`],
+}

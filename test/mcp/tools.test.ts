@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { JsonValue } from '../../src/contract/json.ts'
+import { importMcp } from '../../src/policy/import/mcp.ts'
+import { createProxy, type Proxy, type ProxyParts } from '../../src/mcp/proxy.ts'
+import { createGate } from '../../src/sdk/index.ts'
+import { type Agent, openWorld, until, type World } from '../gateway-fixture.ts'
+
+/*
+ * Which contract a call is judged by (docs/agent-side.md): contracts that were made from what a server said, and the server behind the proxy. The law: a call
+ * reaches its own contract, or does not run.
+ */
+interface Message {
+  readonly id?: unknown
+  readonly method?: string
+  readonly params?: Readonly<Record<string, unknown>>
+  readonly result?: {
+    readonly isError?: boolean
+    readonly content?: readonly { readonly text: string }[]
+    readonly tools?: readonly Tool[]
+  }
+}
+interface Tool {
+  readonly name: string
+  readonly description?: string
+  readonly inputSchema?: object
+  readonly outputSchema?: object
+  readonly annotations?: object
+  readonly icons?: object
+}
+
+const SCHEMA = { type: 'object', properties: { q: { type: 'string' } } }
+const tool = (name: string, more: Partial<Tool> = {}): Tool => ({
+  name,
+  description: 'd',
+  inputSchema: SCHEMA,
+  ...more,
+})
+const READS = { annotations: { readOnlyHint: true } }
+const DESTROYS = { annotations: { destructiveHint: true } }
+const LISTED = [
+  tool('_run', { description: 'Show what would run.', ...READS }),
+  tool('run', { description: 'Run it on production.', ...DESTROYS }),
+  tool('_private_search', READS),
+  tool('search_', READS),
+  tool('browser.click@v2', READS),
+  tool('plain', READS),
+]
+const RULES = `tools: ["*"]
+rules:
+  - id: imported-read
+    allow: It only reads.
+    when: { tool.reversibility: read_only }
+`
+const DIRECTORY_EDIT = 'rules/imported.yaml'
+
+let world: World
+let agent: Agent
+let server: Message[]
+let client: Message[]
+let notes: string[]
+
+function contractsOf(tools: readonly Tool[], prefix = '', name?: string): Record<string, string> {
+  const result = importMcp(tools as unknown as JsonValue, { prefix, server: name })
+  return Object.fromEntries((result?.files ?? []).map(({ path, text }) => [path, text]))
+}
+
+beforeAll(async () => {
+  world = await openWorld({
+    files: {
+      [DIRECTORY_EDIT]: RULES,
+      ...contractsOf(LISTED),
+      ...contractsOf([tool('read', READS), tool('hold', DESTROYS)], 'files.', 'files'),
+      'tools/by_hand.yaml': `tool: by_hand
+description: Made by hand.
+risk: low
+reversibility: read_only
+input_schema: { type: object, properties: { q: { type: string } } }
+`,
+    },
+  })
+  agent = await world.agent('other')
+  world.clock.run()
+})
+afterAll(() => world.close())
+beforeEach(() => {
+  ;[server, client, notes] = [[], [], []]
+})
+
+/** Before a server that lists these tools, each time it is asked the next list. */
+function start(
+  lists: readonly (readonly Tool[] | undefined)[] = [LISTED],
+  other: Partial<ProxyParts> = {},
+): Proxy {
+  const taskId = `mcp-${crypto.randomUUID()}`
+  let asked = 0
+  const made: Proxy = createProxy({
+    gate: createGate({ url: world.url, key: agent.key, taskId }),
+    taskId,
+    server: 'mcp',
+    prefix: '',
+    maxWaitMs: 60_000,
+    progressEveryMs: 3_600_000,
+    toServer: (line) => {
+      const message = JSON.parse(String(line)) as Message
+      server.push(message)
+      const answer = (result: object): void => made.fromServer(bytes({ id: message.id, result }))
+      if (message.method === 'tools/call') answer({ content: [{ type: 'text', text: 'RAN' }] })
+      if (message.method !== 'tools/list') return
+      const tools = lists[Math.min(asked++, lists.length - 1)]
+      if (tools === undefined) made.fromServer(bytes({ id: message.id, error: { code: 1, message: 'no' } }))
+      else answer({ tools })
+    },
+    toClient: (line) => client.push(JSON.parse(String(line)) as Message),
+    note: (text) => notes.push(text),
+    ...other,
+  })
+  return made
+}
+
+const bytes = (message: object): Uint8Array => Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }))
+let ids = 0
+async function call(proxy: Proxy, name: string): Promise<string> {
+  const id = `call-${++ids}`
+  await proxy.fromClient(bytes({ id, method: 'tools/call', params: { name, arguments: { q: 'x' } } }))
+  const { result } = client.find((one) => one.id === id) ?? {}
+  return `${result?.isError === true ? 'refused: ' : ''}${result?.content?.[0]?.text ?? ''}`
+}
+async function list(proxy: Proxy): Promise<readonly Tool[]> {
+  const id = `list-${++ids}`
+  await proxy.fromClient(bytes({ id, method: 'tools/list' }))
+  await until(() => client.some((one) => one.id === id))
+  return client.find((one) => one.id === id)?.result?.tools ?? []
+}
+const ran = (): unknown[] =>
+  server.filter(({ method }) => method === 'tools/call').map(({ params }) => params?.['name'])
+const toldOfTools = async (): Promise<readonly unknown[]> =>
+  (await world.allEvidence())
+    .filter(({ record }) => record.type === 'agent.event')
+    .filter(({ record }) => record.details?.['event_type'] === 'mcp.tool.refused')
+    .map(({ record }) => (record.details?.['payload'] as { tool?: string } | undefined)?.tool)
+
+describe('a call is judged by the contract of its own tool', () => {
+  it.each(['_run', '_private_search', 'search_', 'browser.click@v2', 'plain'])(
+    'that the server calls %s, whatever the contract is called',
+    async (name) => {
+      const proxy = start()
+      expect(await call(proxy, name)).toBe('RAN')
+      expect(ran()).toEqual([name])
+    },
+  )
+
+  it('and never by that of another tool whose name was changed into its own', async () => {
+    const proxy = start()
+    expect(await call(proxy, 'run')).toMatch(/^refused: /)
+    expect(ran()).toEqual([])
+  })
+
+  it('and never by that of another server', async () => {
+    const proxy = start([[tool('files.read', READS)]])
+    expect(await call(proxy, 'files.read')).toContain('`read` of server `files`')
+    expect(ran()).toEqual([])
+    const own = start([[tool('read', READS), tool('hold', DESTROYS)]], { prefix: 'files.', server: 'files' })
+    expect(await call(own, 'read')).toBe('RAN')
+  })
+
+  it('made by hand, as before', async () => {
+    const proxy = start([undefined])
+    expect(await call(proxy, 'by_hand')).toBe('RAN')
+    expect(server.map(({ method }) => method)).toEqual(['tools/call'])
+  })
+})
+
+describe('a tool that is not as its contract was made for', () => {
+  const changes: readonly [string, Partial<Tool>][] = [
+    ['another description', { description: 'Other.' }],
+    ['another schema', { inputSchema: { type: 'object' } }],
+    ['a result of another form', { outputSchema: { type: 'object' } }],
+    ['other annotations', DESTROYS],
+    ['annotations that are gone', { annotations: undefined as never }],
+  ]
+  it.each(changes)('%s: refused, said once, in the list, and kept as evidence', async (_, change) => {
+    const before = (await toldOfTools()).length
+    const changed = LISTED.map((one) => (one.name === 'plain' ? { ...one, ...change } : one))
+    const proxy = start([changed])
+    const shown = (await list(proxy)).find(({ name }) => name === 'plain')
+    expect(shown?.description).toContain("Refused: the server's tool `plain` differs")
+    expect(shown?.description).not.toContain('Other.')
+    expect(await call(proxy, 'plain')).toContain('differs from the one that its contract was made for')
+    expect(await call(proxy, 'plain')).toMatch(/^refused: /)
+    expect(await call(proxy, 'search_')).toBe('RAN')
+    expect(ran()).toEqual(['search_'])
+    expect(notes).toEqual([expect.stringContaining('`plain` differs')])
+    await until(async () => (await toldOfTools()).length === before + 1)
+    expect((await toldOfTools()).at(-1)).toBe('plain')
+  })
+
+  it('is asked for when the client has not listed anything', async () => {
+    const proxy = start([[tool('plain', { description: 'Other.' })]])
+    expect(await call(proxy, 'plain')).toMatch(/^refused: /)
+    expect(server.map(({ method }) => method)).toEqual(['tools/list'])
+    expect(client).toHaveLength(1)
+  })
+
+  it.each([
+    ['the server does not list it', [LISTED.filter(({ name }) => name !== 'plain')]],
+    ['the server lists it twice', [[...LISTED, tool('plain', READS)]]],
+    ['the server lists nothing', [undefined]],
+  ])('is refused, too, when %s', async (_, lists) => {
+    const proxy = start(lists)
+    expect(await call(proxy, 'plain')).toMatch(/^refused: /)
+    expect(ran()).toEqual([])
+  })
+
+  it('is found in a second list, and after the server said that the list is another one', async () => {
+    const changed = LISTED.map((one) =>
+      one.name === 'plain' ? tool('plain', { description: 'Other.' }) : one,
+    )
+    const proxy = start([LISTED, changed])
+    await list(proxy)
+    expect(await call(proxy, 'plain')).toBe('RAN')
+    proxy.fromServer(bytes({ method: 'notifications/tools/list_changed' }))
+    expect(await call(proxy, 'plain')).toMatch(/^refused: /)
+    expect(ran()).toEqual(['plain'])
+  })
+
+  it('is refused without a digest, too, when it is another one than at the beginning', async () => {
+    const [first, second] = [[tool('by_hand')], [tool('by_hand', { description: 'Other.' })]]
+    const proxy = start([first, second])
+    await list(proxy)
+    expect(await call(proxy, 'by_hand')).toBe('RAN')
+    const [shown] = await list(proxy)
+    expect(shown?.description).toMatch(/^Refused: /)
+    expect(await call(proxy, 'by_hand')).toMatch(/^refused: /)
+    expect(notes).toHaveLength(1)
+  })
+
+  it('is refused when a contract without a source may be of a twin, as imports once made them', async () => {
+    const proxy = start([[tool('_by_hand'), tool('by_hand')]])
+    await list(proxy)
+    expect(await call(proxy, 'by_hand')).toContain('`_by_hand`')
+    expect(ran()).toEqual([])
+  })
+
+  it('is not refused for what says nothing of it', async () => {
+    const proxy = start([LISTED.map((one) => ({ ...one, icons: [{ src: 'data:,' }], title: 'T' }))])
+    expect((await list(proxy)).find(({ name }) => name === 'plain')?.description).toBe('d')
+    expect(await call(proxy, 'plain')).toBe('RAN')
+  })
+})
+
+it('a list goes to the client in the bytes in which it came, when nothing is to be said', async () => {
+  const lines: string[] = []
+  const proxy = start([[]], { toClient: (line) => lines.push(String(line)), toServer: () => undefined })
+  await proxy.fromClient(bytes({ id: 7, method: 'tools/list' }))
+  const line = '{"jsonrpc":"2.0", "id":7,"result":{"tools":[{"name":"new", "x":1.0}]}}'
+  proxy.fromServer(Buffer.from(line))
+  await until(() => lines.length > 0)
+  expect(lines).toEqual([`${line}\n`])
+})

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import type { JsonValue } from '../../../src/contract/json.ts'
+import type { BundleText } from '../../../src/policy/check/check.ts'
+import type { ImportedFile } from '../../../src/policy/import/contract.ts'
+import { importMcp } from '../../../src/policy/import/mcp.ts'
+import { updateContracts } from '../../../src/policy/import/update.ts'
+import { bundle, diagnose } from '../support.ts'
+
+/** What a server says otherwise than its contracts (docs/author-tools.md): shown, and accepted without losing what authors wrote. */
+
+const tool = (name: string, more: object = {}) => ({
+  name,
+  description: 'Does it.',
+  inputSchema: { type: 'object', properties: { q: { type: 'string' } } },
+  ...more,
+})
+const imported = (...tools: object[]): readonly ImportedFile[] =>
+  importMcp(tools as unknown as JsonValue, { prefix: '' })?.files ?? []
+const textOf = (files: readonly BundleText[], path: string): string =>
+  files.find((one) => one.path === path)?.text ?? ''
+
+const READS = { annotations: { readOnlyHint: true } }
+
+it('nothing changes where the server says the same', () => {
+  const files = imported(tool('a'), tool('_b'))
+  const edited = files.map((one) => ({ ...one, text: one.text.replace('risk: high', 'risk: low') }))
+  expect(updateContracts(edited, files)).toMatchObject({ changed: [], unchanged: 2, gone: [], leftOut: [] })
+})
+
+it('takes over what the server says, and keeps what its author says', () => {
+  const before = imported(tool('a', READS)).map(({ path, text }) => ({
+    path,
+    text: `${text.replace('risk: low', 'risk: critical # we know it')}labels: [ours]\nsensitive: [payload.q]\n`,
+  }))
+  const now = imported(tool('a', { ...READS, description: 'Does more.' }))
+  const { changed } = updateContracts(before, now)
+  const text = textOf(changed, 'tools/a.yaml')
+  expect(text).toContain('risk: critical # we know it')
+  expect(text).toContain('labels: [ ours ]')
+  expect(text).toContain('Does more.')
+  expect(text).toContain(now[0]?.source?.digest)
+  expect(changed[0]?.difference).toContain('- description: "Does it."')
+  expect(changed[0]?.difference).toContain('+ description: "Does more."')
+  expect(diagnose(bundle({ 'tools/a.yaml': text }))).not.toContain('tools/a.yaml')
+})
+
+it.each([
+  [{ destructiveHint: true }, 'high', 'irreversible'],
+  [{ destructiveHint: false }, 'medium', 'reversible'],
+])('never stays as harmless as before when the server says more: %j', (annotations, risk, reversibility) => {
+  const before = imported(tool('a', READS))
+  const { changed } = updateContracts(before, imported(tool('a', { annotations })))
+  expect(changed[0]?.text).toContain(`risk: ${risk}\n`)
+  expect(changed[0]?.text).toContain(`reversibility: ${reversibility}\n`)
+})
+
+it('says no more that a tool only reads when the server does not', () => {
+  const { changed } = updateContracts(imported(tool('a', READS)), imported(tool('a')))
+  expect(changed[0]?.text).not.toContain('reversibility:')
+  expect(changed[0]?.text).toContain('risk: high')
+})
+
+it('finds the contract by its source, whatever it is called', () => {
+  const before = imported(tool('_run', READS), tool('run'))
+  const { changed } = updateContracts(before, imported(tool('run'), tool('_run', { description: 'Other.' })))
+  expect(changed.map(({ path, tool: name }) => [path, name])).toEqual([['tools/run_2.yaml', 'run_2']])
+})
+
+it('adopts a contract of before there were sources, and takes nothing harmless from it', () => {
+  const [old] = imported(tool('run', READS))
+  const before = { path: 'tools/run.yaml', text: (old?.text ?? '').replace(/source:\n(?: {2}.*\n)+/, '') }
+  expect(before.text).not.toContain('source')
+  const destroys = { annotations: { destructiveHint: true } }
+  const { changed } = updateContracts([before], imported(tool('run', destroys)))
+  expect(changed[0]?.text).toContain('reversibility: irreversible')
+  expect(changed[0]?.text).toContain('name: run')
+})
+
+describe('tools that come and go', () => {
+  it('get a contract, and keep it', () => {
+    const before = imported(tool('a'), tool('b'))
+    const { changed, gone, unchanged } = updateContracts(before, imported(tool('a'), tool('c')))
+    expect(changed.map(({ path, difference }) => [path, difference])).toEqual([['tools/c.yaml', []]])
+    expect([gone, unchanged]).toEqual([['tools/b.yaml'], 1])
+  })
+
+  it('are left out when their name is that of another contract', () => {
+    const other = imported(tool('a')).map((one) => ({
+      ...one,
+      text: one.text.replace('server: mcp', 'server: x'),
+    }))
+    expect(updateContracts(other, imported(tool('a'))).leftOut).toEqual([
+      { tool: 'a', because: '`a` has a contract in tools/a.yaml' },
+    ])
+  })
+})
