@@ -7,6 +7,8 @@ import { singleSignOnOf } from './app/sign-in.ts'
 import { assembleCheckpoints, type Checkpoints } from './app/evidence.ts'
 import { commitIds, orderedIds, randomSource } from './app/ids.ts'
 import { noteLoads } from './app/policies.ts'
+import { healthOf } from './app/health.ts'
+import { type Reports, startReports } from './app/reports.ts'
 import { openStore } from './app/store.ts'
 import { tracingOf } from './app/tracing.ts'
 import { assembleWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
@@ -64,6 +66,8 @@ export interface AppParts {
   /** The child process of the first load, when it was started ahead. */
   readonly bundleChild?: BundleChild
   readonly timerEveryMs?: number
+  /** Time between two reports of this instance, each of which proves that the store takes writes, ms. */
+  readonly reportEveryMs?: number
   readonly streamBeatMs?: number
   /** Time between two checkpoints of evidence, ms. */
   readonly checkpointEveryMs?: number
@@ -130,6 +134,7 @@ interface Gateway extends Adapters {
   readonly worker: ReturnType<Webhooks['start']>
   readonly checkpointer: Checkpointer
   readonly loads: LoadNotes
+  readonly reports: Reports
 }
 
 async function assemble(config: Config, parts: AppParts, adapters: Adapters): Promise<Gateway> {
@@ -158,10 +163,11 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
   const store = metrics.observed(adapters.store)
   const webhooks = assembleWebhooks(config, parts.webhooks)
   const site = siteOfServer(config, () => server)
-  const told = { metrics, webhooks, checkpoints, log, site }
+  const told = { metrics, webhooks, checkpoints, log, site, reports: () => reports }
   const deps = depsOf(config, { store, policies, tracing, random, nextCommitId, commitments, ...told })
   const checkpointer = checkpoints.start(deps, log)
   const worker = webhooks.start(deps, { metrics, log, tracing })
+  const reports = startReports(deps, parts.reportEveryMs)
   const { streamBeatMs = BEAT_MS } = parts
   const { server, health } = serverOf(config, {
     deps,
@@ -173,6 +179,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     tracing,
     webhooks: webhooks.ports,
     site,
+    reports: () => reports,
   })
   const timer = startTimer(deps, {
     everyMs: parts.timerEveryMs ?? TIMER_EVERY_MS,
@@ -182,7 +189,7 @@ async function assemble(config: Config, parts: AppParts, adapters: Adapters): Pr
     retryMs: NOTE_RETRY_MS,
     onError: (error) => log.error({ err: error }, 'policy loads cannot be recorded yet'),
   })
-  return { ...adapters, deps, metrics, server, health, site, timer, worker, checkpointer, loads }
+  return { ...adapters, deps, metrics, server, health, site, timer, worker, checkpointer, loads, reports }
 }
 
 interface DepsParts extends Adapters {
@@ -194,11 +201,12 @@ interface DepsParts extends Adapters {
   readonly checkpoints: Checkpoints
   readonly log: Logger
   readonly site: () => Site
+  readonly reports: () => Reports
 }
 
 function depsOf(config: Config, parts: DepsParts): Deps {
   const { store, policies, random, nextCommitId, commitments, metrics, webhooks, checkpoints, log } = parts
-  const { site } = parts
+  const { site, reports } = parts
   const noteBehind = behindNotes(log)
   return {
     store,
@@ -224,7 +232,10 @@ function depsOf(config: Config, parts: DepsParts): Deps {
     storeDeadlineMs: config.storeDeadline,
     observe: (observation) => {
       metrics.observe(observation)
-      if (observation.kind === 'commit') noteBehind(observation)
+      if (observation.kind === 'commit') {
+        noteBehind(observation)
+        reports().noted(observation)
+      }
       if (observation.kind !== 'evidence') return
       const { record, origin } = observation
       checkpoints.noted(record)
@@ -246,10 +257,11 @@ function serverOf(
     tracing: Tracing
     webhooks: WebhookPorts
     site: () => Site
+    reports: () => Reports
   },
 ): { server: FastifyInstance; health: Health } {
   const { deps, metrics, log, adminKeyHash, logIdentity, streamBeatMs, tracing, webhooks, site } = parts
-  const { health, close } = healthOf(deps)
+  const { health, close } = healthOf(deps, parts.reports)
   const waits = createWaits()
   const endAll = (): void => {
     close()
@@ -306,6 +318,7 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     await policies.close()
     await loads.close()
     await checkpointer.close()
+    await gateway.reports.close()
     await scrapes?.close()
     await tracing.close()
     await store.close()
@@ -341,30 +354,3 @@ function warnOfSite({ host, publicUrl }: Config, site: Site, log: Logger): void 
 }
 
 const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host)
-
-function healthOf(deps: Deps): { health: Health; close: () => void } {
-  let closing = false
-  const health: Health = {
-    ready: async () => {
-      const { ready, reason, behindMs } = await deps.store.health()
-      const policies =
-        deps.policies.current() === undefined ? 'no valid bundle was loaded yet' : staleness(deps)
-      const store = ready ? readyText(behindMs, deps.store.shortOfRoom()) : (reason ?? 'not ready')
-      return { ready: ready && !closing && deps.policies.current() !== undefined, store, policies }
-    },
-  }
-  return { health, close: () => (closing = true) }
-}
-
-/** Whoever asks need not know which tenants there are. */
-function readyText(behindMs: number | undefined, short: string | undefined): string {
-  if (short !== undefined) return 'ready, but nearly full: new calls are refused, and what waits goes on'
-  if (behindMs === undefined) return 'ready'
-  const seconds = (behindMs / 1_000).toFixed(1)
-  return `ready, but its clock is ${seconds} s behind the last write of a tenant: commits of that tenant are refused until it has caught up`
-}
-
-function staleness(deps: Deps): string {
-  const failed = deps.policies.status().lastLoad?.ok === false
-  return failed ? 'ready, but the last load failed: an older bundle is in force' : 'ready'
-}

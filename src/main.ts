@@ -97,6 +97,11 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'issue and revoke keys',
     load: () => import('./cli/client/keys.ts').then((it) => ({ run: it.keys, usage: it.KEYS_USAGE })),
   },
+  policies: {
+    summary: 'list the gateways and the bundle by which each decides',
+    load: () =>
+      import('./cli/client/policies.ts').then((it) => ({ run: it.policies, usage: it.POLICIES_USAGE })),
+  },
   'login-link': {
     summary: 'print a link that signs a reviewer in to the console',
     load: () =>

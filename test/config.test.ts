@@ -69,7 +69,7 @@ describe('where a setting comes from', () => {
       budgetIdempotencyRecords: 5_000_000,
       budgetSessionsPerReviewer: 100,
       budgetSessionsPerTenant: 10_000,
-      policyRescan: 5_000,
+      policyRescan: 1_000,
       sessionIdle: 1_800_000,
       sessionLifetime: 28_800_000,
       oidcScopes: 'openid email profile',

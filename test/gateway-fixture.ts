@@ -297,6 +297,8 @@ export interface WorldOptions {
   /** Time between two rounds of the timer, ms; the tests do them by `due` when absent. */
   readonly timerEveryMs?: number
   readonly streamBeatMs?: number
+  /** Time between two reports of the instance, ms; none when absent. */
+  readonly reportEveryMs?: number
   /** Time between two checkpoints of evidence, ms; one at the start and one at the end when absent. */
   readonly checkpointEveryMs?: number
   readonly webhooks?: WebhookParts
@@ -361,7 +363,7 @@ export class World {
     }
     const { clock, logged } = this
     const { wrapStore = (store: Store) => store, timerEveryMs = NEVER_MS } = this.#options
-    const { checkpointEveryMs = NEVER_MS } = this.#options
+    const { checkpointEveryMs = NEVER_MS, reportEveryMs = NEVER_MS } = this.#options
     const { streamBeatMs, webhooks } = this.#options
     const open = this.#options.openStore ?? (() => openTestStore(join(this.#directory, 'data'), clock))
     this.#app = await startApp(config, {
@@ -372,6 +374,7 @@ export class World {
       },
       timerEveryMs,
       checkpointEveryMs,
+      reportEveryMs,
       ...(streamBeatMs === undefined ? {} : { streamBeatMs }),
       webhooks: { wall: () => clock.wall(), ...webhooks },
     })

@@ -60,6 +60,26 @@ export const PoliciesView = Type.Object({
 })
 export type PoliciesView = Static<typeof PoliciesView>
 
+export const InstancesView = Type.Object({
+  instances: Type.Array(
+    Type.Object({
+      id: Type.String({ description: 'Of this start of the gateway.' }),
+      host: Type.String(),
+      version: Type.String(),
+      started_at: Type.String({ format: 'date-time' }),
+      seen_at: Type.String({
+        format: 'date-time',
+        description: 'Its last report; gone after half a minute.',
+      }),
+      revision: Type.Optional(Type.String({ description: 'SHA-256 over the bundle by which it decides.' })),
+      commit: Type.Optional(Type.String()),
+      loaded_at: Type.Optional(Type.String({ format: 'date-time' })),
+      load_ok: Type.Boolean({ description: 'Whether its last load succeeded.' }),
+    }),
+  ),
+})
+export type InstancesView = Static<typeof InstancesView>
+
 export const EvidenceQuery = Type.Object(
   {
     tenant: Type.String({ pattern: '^(_system|[a-z0-9-]{1,32})$' }),

@@ -45,6 +45,15 @@ export const ADMIN_OPERATIONS: readonly Operation[] = [
   ]),
   {
     method: 'get',
+    path: '/api/admin/instances',
+    id: 'listInstances',
+    plane: 'admin',
+    summary: 'The gateways that share the store, and the bundle by which each decides',
+    answers: { 200: 'InstancesView' },
+    refusals: [401, 403, 503],
+  },
+  {
+    method: 'get',
     path: '/api/admin/policies',
     id: 'showPolicies',
     plane: 'admin',

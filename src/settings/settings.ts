@@ -220,7 +220,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'policyRescan',
     type: 'integer',
-    default: 5_000,
+    default: 1_000,
     minimum: 100,
     maximum: 3_600_000,
     help: 'time between two looks at the policy directory, ms',

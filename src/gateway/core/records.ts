@@ -45,8 +45,22 @@ export interface Records {
   readonly checkpoint: CheckpointRecord
   /** By its id. */
   readonly delivery: DeliveryRecord
+  /** In the system partition only, by the id of a gateway: what it reported last. */
+  readonly instance: InstanceRecord
   /** In the system partition only: `admin` (hash of the generated admin key), `commitments` and `signing` (base64), and `log` (name of this log). */
   readonly secret: { readonly value: string }
+}
+
+export interface InstanceRecord {
+  readonly host: string
+  readonly version: string
+  readonly started_at: number
+  readonly seen_at: number
+  /** Of the bundle by which it decides. */
+  readonly revision?: string
+  readonly commit?: string
+  readonly loaded_at?: number
+  readonly load_ok: boolean
 }
 
 export interface KeyRecord {
@@ -230,6 +244,8 @@ export const INDEX = {
   signIns: (reviewer: string): string => `sign-ins/${reviewer}`,
   /** Deliveries to be made, leased; scored by when. */
   outbox: (destination: string): string => `outbox/${destination}`,
+  /** In the system partition: gateways, scored by their last report. */
+  instances: 'instances',
   /** In the system partition: tenants that ever had a webhook. */
   webhookTenants: 'webhooks',
   /** Checkpoints that are kept; scored by their size. */

@@ -10,6 +10,7 @@ import { listCheckpoints } from '../../gateway/jobs/checkpoints.ts'
 import { exportEvidence } from '../../gateway/admin/export-evidence.ts'
 import { issueKey, revokeKey } from '../../gateway/auth/keys.ts'
 import { issueLink } from '../../gateway/auth/login-links.ts'
+import { listInstances } from '../../gateway/jobs/instances.ts'
 import { endSessions } from '../../gateway/auth/sign-out.ts'
 import { rightIn, rightOf } from '../access/admin-right.ts'
 import { takePlace } from '../access/auth.ts'
@@ -34,6 +35,10 @@ export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
   freezeRoutes(app, http, rightIn)
   signInRoutes(app, http)
 
+  app.get('/instances', (request) => {
+    requireAdminKey(request)
+    return listInstances(gatewayFor(request, http))
+  })
   app.get('/checkpoints', (request) => {
     const query = http.schemas.check<CheckpointsQuery>('CheckpointsQuery', { ...(request.query as object) })
     rightIn(request, query.tenant)

@@ -14,6 +14,8 @@ export interface ChildLoadOptions {
   readonly childUrl?: URL
   /** Wall time after which a child process is ended. Default 20 s. */
   readonly timeoutMs?: number
+  /** A child in the background that takes longer gets one beside it that does not give way. Default 1 s. */
+  readonly patienceMs?: number
   /** Compiled schemas, kept from load to load. */
   readonly checks?: PayloadChecks
   /** Ends the load. */
@@ -22,26 +24,56 @@ export interface ChildLoadOptions {
 
 /**
  * Loads a bundle in a child process of its own: whatever the files hold, this process only receives checked data, in parts. The child gives way
- * to all other work; when there is so much of it that nothing is left for the load, a second one does not. No child is left when the promise
- * settles. Never rejects.
+ * to all other work. When that leaves too little for the load, a second child that does not give way starts beside it, and the first answer
+ * counts. No child is left when the promise settles. Never rejects.
  */
 export async function loadBundleInChild(dir: string, options: ChildLoadOptions = {}): Promise<LoadResult> {
   const {
     timeoutMs = DEFAULT_LOAD_TIMEOUT_MS,
+    patienceMs = DEFAULT_PATIENCE_MS,
     checks = createPayloadChecks(),
     started,
     childUrl,
     signal,
   } = options
   const within = { timeoutMs, checks, signal }
-  const load = async (inBackground: boolean): Promise<LoadResult | undefined> =>
-    received(startBundleChild(dir, { url: childUrl, inBackground }), within)
+  const load = (inBackground: boolean, until: AbortSignal): Promise<LoadResult | undefined> =>
+    received(startBundleChild(dir, { url: childUrl, inBackground }), { ...within, signal: until })
   try {
-    const loaded = started ? await received(started, within) : ((await load(true)) ?? (await load(false)))
+    const loaded = started ? await received(started, within) : await hedged(load, patienceMs, signal)
     return loaded ?? broken('load-timeout', `the bundle took longer than ${timeoutMs} ms to check`)
   } catch (error) {
     const { code = 'unexpected error' } = error as NodeJS.ErrnoException
     return broken('load-crashed', `no process can be started to check the bundle: ${code}`)
+  }
+}
+
+const DEFAULT_PATIENCE_MS = 1_000
+
+/** The first that answers; the other one is ended. */
+async function hedged(
+  load: (inBackground: boolean, until: AbortSignal) => Promise<LoadResult | undefined>,
+  patienceMs: number,
+  signal: AbortSignal | undefined,
+): Promise<LoadResult | undefined> {
+  const over = new AbortController()
+  const until = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal])
+  const background = load(true, until)
+  let timer: NodeJS.Timeout | undefined
+  const patience = new Promise<'impatient'>((resolve) => {
+    timer = setTimeout(() => resolve('impatient'), patienceMs)
+  })
+  try {
+    const first = await Promise.race([background, patience])
+    if (first !== 'impatient') return first
+    const beside = load(false, until)
+    const winner = (await Promise.race([background, beside])) ?? (await beside)
+    over.abort()
+    await Promise.allSettled([background, beside])
+    return winner
+  } finally {
+    clearTimeout(timer)
+    over.abort()
   }
 }
 

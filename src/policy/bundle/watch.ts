@@ -17,7 +17,7 @@ export interface WatchOptions {
   readonly onLoaded: (snapshot: CompiledSnapshot) => void
   /** The last good snapshot stays in force. */
   readonly onFailed: (diagnostics: readonly Diagnostic[], revision: string | undefined) => void
-  /** Look at all files this often whatever the file system reported. Default 5 s. */
+  /** Look at all files this often whatever the file system reported. Default 1 s. */
   readonly rescanMs?: number
   /** Quiet time after a change before the bundle is read. Default 200 ms. */
   readonly quietMs?: number
@@ -33,7 +33,7 @@ export interface BundleWatch {
   close(): Promise<void>
 }
 
-const DEFAULT_RESCAN_MS = 5_000
+const DEFAULT_RESCAN_MS = 1_000
 const DEFAULT_QUIET_MS = 200
 /** A directory that is never quiet is read after this many quiet times anyway. */
 const MAX_QUIET_PERIODS = 10

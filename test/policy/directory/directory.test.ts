@@ -337,6 +337,14 @@ describe('the child process', () => {
     expect(message).toMatch(new RegExp(`ended before it had sent it: ${how}$`))
   })
 
+  it('starts a child beside one in the background that gets nothing done, long before that is given up', async () => {
+    const childUrl = script(`if (process.argv[3]) for (;;); await import(${JSON.stringify(CHILD.href)})`)
+    const started = performance.now()
+    const result = await loadBundleInChild(dirWith(bundle()), { childUrl, timeoutMs: 60_000, patienceMs: 50 })
+    expect(codes(result)).toEqual(['ok'])
+    expect(performance.now() - started).toBeLessThan(50_000)
+  })
+
   it('is refused by a machine that has no room for it: the load fails, nothing throws', async () => {
     const { execPath } = process
     process.execPath = '/no/such/node'

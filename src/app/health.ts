@@ -1,0 +1,38 @@
+import type { Deps } from '../gateway/core/deps.ts'
+import type { Health } from '../http/operations/health.ts'
+import type { Reports } from './reports.ts'
+
+/** Whether this gateway can decide: a store that takes writes, a bundle in force, and no end in sight. */
+export function healthOf(
+  deps: Deps,
+  writes: () => Pick<Reports, 'refusal'> | undefined,
+): { health: Health; close: () => void } {
+  let closing = false
+  const health: Health = {
+    ready: async () => {
+      const { ready, reason, behindMs } = await deps.store.health()
+      const unwritten = ready ? writes()?.refusal() : undefined
+      const policies =
+        deps.policies.current() === undefined ? 'no valid bundle was loaded yet' : staleness(deps)
+      const store = ready
+        ? (unwritten ?? readyText(behindMs, deps.store.shortOfRoom()))
+        : (reason ?? 'not ready')
+      const takesWrites = ready && unwritten === undefined
+      return { ready: takesWrites && !closing && deps.policies.current() !== undefined, store, policies }
+    },
+  }
+  return { health, close: () => (closing = true) }
+}
+
+/** A caller need not know which tenants there are. */
+function readyText(behindMs: number | undefined, short: string | undefined): string {
+  if (short !== undefined) return 'ready, but nearly full: new calls are refused, and what waits goes on'
+  if (behindMs === undefined) return 'ready'
+  const seconds = (behindMs / 1_000).toFixed(1)
+  return `ready, but its clock is ${seconds} s behind the last write of a tenant: commits of that tenant are refused until it has caught up`
+}
+
+function staleness(deps: Deps): string {
+  const failed = deps.policies.status().lastLoad?.ok === false
+  return failed ? 'ready, but the last load failed: an older bundle is in force' : 'ready'
+}

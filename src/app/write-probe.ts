@@ -1,0 +1,78 @@
+import type { Observation } from '../gateway/core/deps.ts'
+import { StoreIndeterminate, StoreUnavailable } from '../store/store.ts'
+
+/**
+ * Whether the store takes writes. A store may answer every read and refuse every write: Redis without memory, without replicas, as a replica, or
+ * with a snapshot that fails; a full disk. So a write must have been acknowledged within the last seconds, and the instance's report is that
+ * write when there was no other.
+ */
+export interface WriteProbe {
+  /** A commit of any verb has ended. */
+  noted(observation: Extract<Observation, { kind: 'commit' }>): void
+  /** One sentence while writes are refused, or none was acknowledged for too long; else undefined. */
+  refusal(): string | undefined
+  close(): Promise<void>
+}
+
+export interface ProbeOptions {
+  /** Writes the report of this instance. */
+  readonly write: () => Promise<void>
+  readonly everyMs: number
+  /** Longest time that one write may take, ms. */
+  readonly deadlineMs: number
+}
+
+/** While writes fail, they are tried this often. */
+const RETRY_MS = 500
+
+export function startWriteProbe({ write, everyMs, deadlineMs }: ProbeOptions): WriteProbe {
+  const retryMs = Math.min(RETRY_MS, everyMs)
+  const staleMs = 2 * everyMs + deadlineMs + RETRY_MS
+  let okAt = performance.now()
+  let failure: string | undefined
+  let timer: NodeJS.Timeout | undefined
+  let underWay: Promise<void> | undefined
+  let closed = false
+  const schedule = (ms: number): void => {
+    clearTimeout(timer)
+    if (!closed) timer = setTimeout(() => void probe(), ms).unref()
+  }
+  const attempt = async (): Promise<void> => {
+    try {
+      await write()
+      okAt = performance.now()
+      failure = undefined
+    } catch (error) {
+      failure = reasonOf(error)
+    }
+    underWay = undefined
+    schedule(failure === undefined ? everyMs : retryMs)
+  }
+  const probe = (): Promise<void> => (underWay ??= attempt())
+  schedule(Math.ceil(everyMs / 4))
+  return {
+    noted({ result, error }) {
+      if (result?.ok === true && result.numbers.length > 0) okAt = performance.now()
+      const isAway = error instanceof StoreUnavailable || error instanceof StoreIndeterminate
+      if (isAway && failure === undefined && underWay === undefined) schedule(retryMs / 5)
+    },
+    refusal() {
+      if (failure !== undefined) return `it refuses writes: ${failure}`
+      const silentMs = performance.now() - okAt
+      return silentMs <= staleMs
+        ? undefined
+        : `no write was acknowledged for ${Math.round(silentMs / 1_000)} s`
+    },
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      await underWay
+    },
+  }
+}
+
+/** What the store said, not what its caller was told. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error
+  return cause instanceof Error ? reasonOf(cause) : message
+}

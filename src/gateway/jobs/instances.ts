@@ -1,0 +1,82 @@
+import type { InstancesView } from '../../contract/admin.ts'
+import { defined } from '../../contract/defined.ts'
+import type { Write } from '../../store/store.ts'
+import type { Deps } from '../core/deps.ts'
+import { isoTime } from '../core/event-record.ts'
+import { INDEX, put, read, remove, SYSTEM, unlessBroken } from '../core/records.ts'
+import { storeCall, transact } from '../core/transact.ts'
+
+/** This gateway among those that share the store. */
+export interface Instance {
+  readonly id: string
+  readonly host: string
+  readonly version: string
+  /** ms since 1970. */
+  readonly startedAt: number
+}
+
+/** An instance that reported nothing for so long is not listed: it stopped, or cannot write. */
+const GONE_MS = 30_000
+/** Its record goes after so long. */
+const FORGET_MS = 3_600_000
+const MOST = 1_000
+
+/**
+ * Reports which bundle this instance decides by, for `countersign policies status`. The commit is the probe of writing, too: when nothing else was
+ * written, it says whether the store takes writes (src/app/write-probe.ts).
+ *
+ * @throws GatewayError `store_unavailable`, `outcome_unknown`
+ */
+export async function reportInstance(deps: Deps, instance: Instance): Promise<void> {
+  const now = deps.store.now()
+  const { id, host, version, startedAt: started_at } = instance
+  const { loadedAt, commit, lastLoad } = deps.policies.status()
+  const record = {
+    host,
+    version,
+    started_at,
+    seen_at: now,
+    load_ok: lastLoad?.ok === true,
+    ...defined({ revision: deps.policies.current()?.revision, commit, loaded_at: loadedAt }),
+  }
+  const old = await storeCall(() =>
+    deps.store.range(SYSTEM, INDEX.instances, { max: now - FORGET_MS, limit: 100 }),
+  )
+  const writes: Write[] = [
+    put('instance', id, record),
+    { op: 'index', index: INDEX.instances, member: id, to: now },
+    ...old.filter(({ member }) => member !== id).flatMap(({ member }) => forgotten(member)),
+  ]
+  await transact(deps, SYSTEM, () => Promise.resolve({ answer: undefined, writes }))
+}
+
+/** An instance that stops is listed no longer. */
+export async function retireInstance(deps: Deps, id: string): Promise<void> {
+  await transact(deps, SYSTEM, () => Promise.resolve({ answer: undefined, writes: forgotten(id) }))
+}
+
+const forgotten = (id: string): Write[] => [
+  remove('instance', id),
+  { op: 'index', index: INDEX.instances, member: id },
+]
+
+/** The instances that reported within the last half minute, the newest start last. */
+export async function listInstances(deps: Deps): Promise<InstancesView> {
+  const min = deps.store.now() - GONE_MS
+  const entries = await storeCall(() => deps.store.range(SYSTEM, INDEX.instances, { min, limit: MOST }))
+  const reading = entries.map(({ member }) => unlessBroken(read(deps.store, SYSTEM, 'instance', member)))
+  const found = await storeCall(() => Promise.all(reading))
+  const instances = found.flatMap((one, i) =>
+    one === undefined || one === 'broken' ? [] : [{ id: entries[i]?.member ?? '', ...one.value }],
+  )
+  return {
+    instances: instances
+      .toSorted((a, b) => a.started_at - b.started_at)
+      .map(({ started_at, seen_at, loaded_at, ...rest }) => ({
+        ...rest,
+        started_at: isoTime(started_at),
+        seen_at: isoTime(seen_at),
+        ...defined({ loaded_at: loaded_at === undefined ? undefined : isoTime(loaded_at) }),
+      })),
+  }
+}
