@@ -36,6 +36,8 @@ const numbers = fc.integer({ min: 0, max: 3 })
 const hosts = fc.constantFrom('a.io', 'b.io', 'acme.com')
 const paths = fc.constantFrom('/a', '/b', '/a/b')
 const verbs = fc.constantFrom('select', 'delete')
+const functions = fc.constantFrom('f', 'g', 's.f')
+const origins = fc.constantFrom('https://acme.io', 'https://acme.io:8443', 'http://a.io')
 const exactly = (texts: fc.Arbitrary<string>): fc.Arbitrary<JsonValue> =>
   fc.oneof(
     texts,
@@ -122,6 +124,8 @@ const lines = fc.oneof(
   line(['path(payload.note)'], exactly(paths)),
   line(['domain(payload.to)'], listOf(exactly(hosts))),
   line(['sql_verbs(payload.note)'], listOf(exactly(verbs))),
+  line(['sql_functions(payload.note)'], listOf(exactly(functions))),
+  line(['origin(payload.note)'], exactly(origins)),
 )
 const { match } = fc.letrec<{ match: JsonObject }>((tie) => ({
   match: fc.oneof(
@@ -211,6 +215,8 @@ const texts = fc.oneof(
     'https://acme.io/a',
     '/a/../b',
     'a/b',
+    'select f(), s.f(1) from t',
+    'https://acme.io:8443/a',
     'select 1; drop table x',
     '',
   ),

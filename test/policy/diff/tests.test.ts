@@ -47,6 +47,13 @@ const verbsTest = fc.oneof(
   fc.record({ every: verbs }),
   fc.record({ none: verbs }),
 )
+const called = fc.constantFrom('f', 'g', ['f', 's.f'])
+const calledTest = fc.oneof(
+  fc.record({ some: called }),
+  fc.record({ every: called }),
+  fc.record({ none: called }),
+  fc.record({ some: fc.record({ not: called }) }),
+)
 const verbCount = fc
   .integer({ min: 1, max: 3 })
   .chain((n) => fc.constantFrom({ count: { over: n } }, { count: { at_most: n } }, { count: n }))
@@ -79,6 +86,12 @@ const line: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
       fc.record({ starts_with: fc.constant('/x/') }),
     ),
     'sql_verbs(payload.sql)': fc.oneof(verbsTest, verbCount),
+    'sql_functions(payload.sql)': fc.oneof(calledTest, verbCount),
+    'sql_functions(payload.list)': fc.oneof({ weight: 4, arbitrary: calledTest }, verbCount),
+    'origin(payload.url)': fc.oneof(
+      fc.record({ is: fc.constantFrom('https://acme.com', 'https://acme.com:8443') }),
+      fc.record({ ends_with: fc.constant('.io') }),
+    ),
     'sql_verbs(payload.list)': fc.oneof({ weight: 4, arbitrary: verbsTest }, verbCount),
     'agent.id': fc.oneof(fc.record({ is: fc.constantFrom('bot', 'ab') }), textTest),
     'task.workflow': fc.oneof(textTest, presence),
@@ -140,6 +153,10 @@ const text = fc.oneof(
     '/x',
     '/x/../y',
     'select a',
+    'select f(a)',
+    'select f(), g()',
+    'select s.f(1), h()',
+    'https://acme.com:8443/',
     'drop x; select y',
     'update t',
     'ab acme',
