@@ -87,7 +87,7 @@ const line: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
     ),
     'sql_verbs(payload.sql)': fc.oneof(verbsTest, verbCount),
     'sql_functions(payload.sql)': fc.oneof(calledTest, verbCount),
-    'sql_functions(payload.list)': fc.oneof({ weight: 4, arbitrary: calledTest }, verbCount),
+    'sql_functions(payload.list)': calledTest,
     'origin(payload.url)': fc.oneof(
       fc.record({ is: fc.constantFrom('https://acme.com', 'https://acme.com:8443') }),
       fc.record({ ends_with: fc.constant('.io') }),
