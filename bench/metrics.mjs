@@ -149,6 +149,9 @@ async function stall() {
   )
 }
 
+const NONE = { propose: 0, follow: 0, people: 0 }
+const QUEUE = { underWay: NONE, waiting: NONE, refused: NONE }
+
 /** As many series as there is room for, under names as long as real ones. */
 function fullMetrics() {
   const metrics = createMetrics({
@@ -156,7 +159,7 @@ function fullMetrics() {
     knowsTool: () => true,
     now: () => Date.now(),
     durability: () => 'fsync',
-    traffic: () => ({ requests: 0, connections: 0, polls: 0, streams: 0 }),
+    traffic: () => ({ requests: 0, connections: 0, polls: 0, streams: 0, ...QUEUE }),
     checkpointLagMs: () => 0,
     isReady: () => Promise.resolve(true),
     census: () =>

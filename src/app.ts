@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { assembleMetrics } from './app/metrics.ts'
-import { gateOf, strangersOf } from './app/admission.ts'
+import { admissionOf, strangersOf } from './app/admission.ts'
 import { singleSignOnOf } from './app/sign-in.ts'
 import { assembleCheckpoints, type Checkpoints } from './app/evidence.ts'
 import { commitIds, orderedIds, randomSource } from './app/ids.ts'
@@ -271,7 +271,7 @@ function serverOf(
     gateway: deps,
     schemas: loadSchemas(),
     waits: { ...waits, endAll },
-    gate: gateOf(config, { metrics, log }),
+    admission: admissionOf(config, { gateway: deps, adminKeyHash, log }),
     ...(tracing === NO_TRACING
       ? {}
       : { beginSpan: (...work: Parameters<Tracing['begin']>) => tracing.begin(...work) }),

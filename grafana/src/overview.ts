@@ -226,13 +226,13 @@ export const OVERVIEW: Board = {
           ],
         },
         {
-          title: 'Under way, and their limit',
+          title: 'Under way, and in the queue',
           description:
-            'What agents may have under way at once shrinks while the event loop or the store is the bottleneck.',
+            'A queue that becomes empty now and then is a burst. One that never does is an overload: some of it will be shed.',
           unit: 'short',
           queries: [
             [sum(gauge('underWay'), 'kind'), '{{kind}}'],
-            [sum(gauge('requestsLimit')), 'limit'],
+            [sum(gauge('requestsWaiting'), 'kind'), '{{kind}} in the queue'],
           ],
         },
         {

@@ -1,21 +1,22 @@
 import type { Logger } from 'pino'
-import type { Config } from '../settings/config.ts'
-import { createGate, type Gate } from '../http/gate.ts'
-import type { Metrics } from '../telemetry/count/metrics.ts'
-import { networksOf } from '../settings/networks.ts'
+import type { Deps } from '../gateway/core/deps.ts'
+import { createAdmission, type Admission } from '../http/admission/admission.ts'
+import { senderOf } from '../http/admission/sender.ts'
 import type { StrangerBounds } from '../http/wire/strangers.ts'
+import type { Config } from '../settings/config.ts'
+import { networksOf } from '../settings/networks.ts'
 
-/** What refuses requests before the gateway has too much to do, and who is told of it. */
-export function gateOf(config: Config, { metrics, log }: { metrics: Metrics; log: Logger }): Gate {
-  return createGate({
-    storeDeadlineMs: config.storeDeadline,
-    bodyBytes: config.bodyLimit,
-    observe: {
-      looked: (sight) => metrics.observeGate(sight),
-      overload: ({ began, refused }) => {
-        if (began) log.warn('more is asked of this gateway than it can do: some requests are refused')
-        else log.info({ refused }, 'no request is refused any more')
-      },
+/** The queue in front of everything; the log has a line when it begins to refuse requests, and one when that is over. */
+export function admissionOf(
+  { bodyLimit }: Config,
+  { log, ...known }: { gateway: Deps; adminKeyHash: Uint8Array; log: Logger },
+): Admission {
+  return createAdmission({
+    bodyBytes: bodyLimit,
+    senderOf: (request) => senderOf(request, known),
+    onOverload: ({ began, refused }) => {
+      if (began) log.warn('more is asked of this gateway than it can do: some requests are refused')
+      else log.info({ refused }, 'no request is refused any more')
     },
   })
 }

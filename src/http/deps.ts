@@ -3,19 +3,19 @@ import type { ErrorCode } from '../contract/errors.ts'
 import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { Span, TraceContext } from '../gateway/core/trace-context.ts'
-import type { Gate } from './gate.ts'
 import type { Rates } from './rate-limit.ts'
 import type { Schemas } from './validation.ts'
 import type { SingleSignOn } from '../gateway/auth/sign-in-by-provider.ts'
 import type { Site } from './access/same-origin.ts'
 import type { Waits } from './long-polls.ts'
 import type { StrangerBounds } from './wire/strangers.ts'
+import type { Admission } from './admission/admission.ts'
 
 /** What the routes need beside the verbs. */
 export interface HttpDeps {
   readonly gateway: Deps
   readonly schemas: Schemas
-  readonly gate: Gate
+  readonly admission: Admission
   readonly waits: Waits
   readonly rates: Rates
   readonly strangers: StrangerBounds

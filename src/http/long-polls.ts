@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Wait } from '../gateway/agent/read-decision.ts'
-import { createSenders } from './senders.ts'
+import { createShares } from './admission/shares.ts'
 
 /** One request that is being held, until it is released. */
 export type Held = Wait & { release(): void }
@@ -19,13 +19,12 @@ export interface Waits {
   endAll(): void
 }
 
-/** One sender has no more than its share of them (src/http/senders.ts): there is room for the polls of others. */
-const MOST_POLLS = { count: 10_000, bytes: Infinity }
+/** An agent that is alone holds three quarters of them at the most (src/http/admission/shares.ts): there is room for the polls of others. */
+const MOST_POLLS = 10_000
 
 export function createWaits(): Waits {
   const open = new Set<AbortController>()
-  const senders = createSenders()
-  let polls = 0
+  const polls = createShares(MOST_POLLS)
   let ended = false
 
   /** The caller waits by its own clock: that of the store may pass more slowly while it comes back to its server's. */
@@ -53,15 +52,11 @@ export function createWaits(): Waits {
 
   return {
     holdPoll(request, seconds, sender) {
-      if (polls >= MOST_POLLS.count || !senders.take(sender, 0, MOST_POLLS)) return undefined
-      polls += 1
-      return hold(request, seconds, () => {
-        polls -= 1
-        senders.free(sender, 0)
-      })
+      if (!polls.take(sender, 1)) return undefined
+      return hold(request, seconds, () => polls.free(sender, 1))
     },
     holdStream: (request) => hold(request, undefined, () => undefined),
-    held: () => ({ polls, streams: open.size - polls }),
+    held: () => ({ polls: polls.held(), streams: open.size - polls.held() }),
     endAll() {
       ended = true
       for (const controller of open) controller.abort()

@@ -1,13 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorCode } from '../contract/errors.ts'
+import type { Sight } from './admission/admission.ts'
 import type { HttpDeps, HttpObservation } from './deps.ts'
 
 /** What stands for requests that reach no route of ours. */
 export const NO_ROUTE = 'none'
 
 /** What is open now. */
-export interface Traffic {
+export interface Traffic extends Sight {
   readonly requests: number
   readonly connections: number
   readonly polls: number
@@ -15,7 +16,7 @@ export interface Traffic {
 }
 
 /** Tells the watcher of every route and every request, and keeps count of what is open. */
-export function watchTraffic(app: FastifyInstance, { watcher, waits }: HttpDeps): void {
+export function watchTraffic(app: FastifyInstance, { watcher, waits, admission }: HttpDeps): void {
   let requests = 0
   let connections = 0
   app.addHook('onRoute', ({ method, url }) => {
@@ -38,7 +39,7 @@ export function watchTraffic(app: FastifyInstance, { watcher, waits }: HttpDeps)
     connections += 1
     socket.once('close', () => (connections -= 1))
   })
-  app.decorate('traffic', () => ({ requests, connections, ...waits.held() }))
+  app.decorate('traffic', () => ({ requests, connections, ...waits.held(), ...admission.sight() }))
 }
 
 function observationOf(request: FastifyRequest, reply: FastifyReply): HttpObservation {

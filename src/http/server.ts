@@ -6,7 +6,7 @@ import { adminRoutes } from './operations/admin.ts'
 import { agentRoutes } from './operations/agent.ts'
 import { BUILT_CONSOLE, consoleRoutes } from './operations/console-assets.ts'
 import type { HttpDeps } from './deps.ts'
-import { drainWhileClosing, gatedServer } from './wire/shutdown.ts'
+import { admittingServer, drainWhileClosing } from './wire/shutdown.ts'
 import { healthRoutes, type Health } from './operations/health.ts'
 import { answerMalformed } from './wire/parse-errors.ts'
 import { rememberOrigins } from './tracing.ts'
@@ -37,7 +37,7 @@ const FOR_PEOPLE = /^\/(?:api\/(?:review|admin)\/|readyz$)/
 
 /** The HTTP server: every plane in its own scope with its own credential, one answer shape for every refusal. */
 export function createServer(http: HttpDeps, health: Health): FastifyInstance {
-  const malformed = answerMalformed(http.watcher)
+  const malformed = answerMalformed(http.watcher, TIMEOUTS.HEADERS_MS)
   const acceptance = acceptRequests()
   const app = Fastify({
     loggerInstance: http.log,
@@ -50,7 +50,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     requestTimeout: TIMEOUTS.REQUEST_MS,
     connectionTimeout: TIMEOUTS.IDLE_SOCKET_MS,
     keepAliveTimeout: TIMEOUTS.KEEP_ALIVE_MS,
-    serverFactory: gatedServer(http.gate, malformed),
+    serverFactory: admittingServer(http.admission, malformed),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     http: {
@@ -79,8 +79,9 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     if (request.is404) void answerNotFound(request, reply)
     else done()
   })
+  app.addHook('preValidation', (_, reply, done) => http.admission.resume(reply.raw, done))
   app.addHook('onClose', () => {
-    http.gate.close()
+    http.admission.close()
     return Promise.resolve()
   })
   app.register(scope(agentRoutes, http), { prefix: '/api/agent' })

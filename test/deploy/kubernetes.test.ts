@@ -212,7 +212,7 @@ describe('the gateways', () => {
     expect(paths).toEqual(['/livez', '/livez', '/readyz'])
     for (const path of paths) expect(routes).toContain(path)
     expect([startupProbe, readinessProbe].map((probe) => probe.httpGet.port)).toEqual(['http', 'http'])
-    // behind no crowd of callers (docs/decisions/0018)
+    // behind no crowd of callers (docs/decisions/0026)
     expect(livenessProbe.httpGet.port).toBe('metrics')
     expect(ports).toEqual([
       { name: 'http', containerPort: portOf('port') },

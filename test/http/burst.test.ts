@@ -3,9 +3,12 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openWorld, type World } from '../gateway-fixture.ts'
+import { exchange } from './socket.ts'
 
 /** More than the 511 connections that Node lets wait by itself. */
 const AT_ONCE = 700
+
+const BODY = '{"tool_name":"t"}'
 
 /** Linux, with room for them: the system holds everybody to its own limit. */
 const HAS_ROOM =
@@ -29,6 +32,21 @@ it.runIf(HAS_ROOM)(
     for (const socket of sockets) socket.destroy()
   },
 )
+
+it('500 agents that call in one moment, each over a new connection, are all served', async () => {
+  const agent = await world.agent()
+  const answers = await Promise.all(
+    Array.from({ length: 500 }, (_, i) =>
+      exchange(world.url, [
+        `POST /api/agent/tasks/burst-${i}/requests HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${agent.key}\r\n`,
+        `Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
+      ]),
+    ),
+  )
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  const recorded = await world.allEvidence()
+  expect(new Set(recorded.flatMap(({ record }) => record.task_id ?? []))).toHaveProperty('size', 500)
+})
 
 /** Connections that found no room in the queue of the place they went to, since the system started (`ListenOverflows` of proc(5)). */
 function turnedAway(): number {

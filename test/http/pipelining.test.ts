@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../src/contract/limits.ts'
-import { LOAD_LIMIT } from '../../src/http/load-limit.ts'
+import { ADMISSION } from '../../src/http/admission/admission.ts'
 import {
   type Agent,
   held,
@@ -137,7 +137,7 @@ describe('requests on one connection', () => {
   it('behind one whose caller is gone are never looked at, and nothing of them stays', async () => {
     const { thread } = await held(bot)
     const before = (await world.allEvidence()).length
-    for (let i = 0; i < LOAD_LIMIT.MOST / 64; i++) {
+    for (let i = 0; i < (4 * ADMISSION.PLACES.propose) / 64; i++) {
       const { socket, ended } = open(world)
       socket.write(poll(thread, 'Prefer: wait=50\r\n') + propose().repeat(64))
       await until(() => world.watches > 0)

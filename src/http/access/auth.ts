@@ -1,10 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import { UNATTENDED } from '../../contract/unattended.ts'
 import type { Caller } from '../../gateway/core/caller.ts'
 import { identify, reviewerEntry } from '../../gateway/auth/identify.ts'
 import { identifySession } from '../../gateway/auth/sessions.ts'
+import { isAdminKey } from './admin-key.ts'
 import { countOf } from '../wire/strict-json.ts'
 import { cookieOf, SESSION_COOKIE } from './session-cookie.ts'
 import type { HttpDeps } from '../deps.ts'
@@ -59,33 +59,16 @@ function isAttended({ headers, routeOptions }: FastifyRequest): boolean {
   return headers[UNATTENDED] === undefined && routeOptions.url !== STREAM
 }
 
-/**
- * The place of the request is this caller's: whatever one of them sends, and however slowly, others are let in.
- *
- * @throws GatewayError `rate_limited`
- */
-export function takePlace({ gate }: HttpDeps, { raw }: FastifyReply, sender: string): void {
-  if (gate.assign(raw, sender)) return
-  throw new GatewayError('rate_limited', 'too many requests of yours are on their way in at once', {
-    retryAfter: 1,
-  })
-}
-
 /** Whom an `onRequest` hook has found. @throws GatewayError `unauthenticated` */
 export function callerOf({ caller }: FastifyRequest): Caller {
   if (caller === undefined) throw new GatewayError('unauthenticated', 'a valid key is needed')
   return caller
 }
 
-/** The admin key may be any string, so it is compared as it stands, in constant time over digests. */
+/** @throws GatewayError `unauthenticated` */
 export function requireAdmin(request: FastifyRequest, adminKeyHash: Uint8Array): void {
   const { authorization = '' } = request.headers
-  const given =
-    countOf(request, 'authorization') === 1 ? /^bearer (.+)$/i.exec(authorization)?.[1] : undefined
-  const digest = createHash('sha256')
-    .update(given ?? '')
-    .digest()
-  if (given === undefined || !timingSafeEqual(digest, adminKeyHash)) {
+  if (countOf(request, 'authorization') !== 1 || !isAdminKey(authorization, adminKeyHash)) {
     throw new GatewayError(
       'unauthenticated',
       'the admin key is needed: Authorization: Bearer <COUNTERSIGN_ADMIN_KEY>',

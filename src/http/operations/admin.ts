@@ -13,7 +13,6 @@ import { issueLink } from '../../gateway/auth/login-links.ts'
 import { listInstances } from '../../gateway/jobs/instances.ts'
 import { endSessions } from '../../gateway/auth/sign-out.ts'
 import { rightIn, rightOf } from '../access/admin-right.ts'
-import { takePlace } from '../access/auth.ts'
 import { acceptStrictJson } from '../wire/strict-json.ts'
 import type { HttpDeps } from '../deps.ts'
 import { freezeRoutes } from './freeze.ts'
@@ -24,10 +23,8 @@ import { linkUrl } from '../access/same-origin.ts'
 /** The admin plane (design.md section 6). Only the admin key issues anybody's credentials. */
 export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.decorateRequest('adminRight')
-  app.addHook('onRequest', async (request, reply) => {
-    const right = await rightOf(request, http, adminEntry)
-    if (right.kind === 'reviewer') takePlace(http, reply, `${right.tenant}/${right.id}`)
-    request.adminRight = right
+  app.addHook('onRequest', async (request) => {
+    request.adminRight = await rightOf(request, http, adminEntry)
   })
   acceptStrictJson(app)
   for (const kind of ['agent', 'reviewer'] as const) keyRoutes(app, http, kind)

@@ -29,7 +29,7 @@ import { submit } from '../../gateway/agent/submit.ts'
 import type { Committed } from '../../gateway/core/transact.ts'
 import { validate } from '../../gateway/agent/redeem.ts'
 import { withdraw } from '../../gateway/agent/withdraw.ts'
-import { bearerOf, callerOf, takePlace } from '../access/auth.ts'
+import { bearerOf, callerOf } from '../access/auth.ts'
 import { acceptAnything, acceptStrictJson, countOf } from '../wire/strict-json.ts'
 import type { HttpDeps } from '../deps.ts'
 import { waitOf } from '../wire/prefer.ts'
@@ -40,7 +40,7 @@ import { answerProblem, asGatewayError } from '../problem.ts'
 export function agentRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.decorateRequest('caller')
   app.addHook('onRequest', authenticate(http))
-  app.addHook('preHandler', decideTogether(http))
+  app.addHook('preHandler', decideTogether)
   acceptStrictJson(app)
   app.setErrorHandler(async (error, request, reply) =>
     answerProblem(await deadKeyFirst(http, request, error), request, reply),
@@ -58,22 +58,21 @@ export function agentRoutes(app: FastifyInstance, http: HttpDeps): void {
 
 /** A known agent passes at once: a hook that waits makes Node buffer the body, which costs more than the whole check. */
 function authenticate(http: HttpDeps): onRequestHookHandler {
-  const admit = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
+  const admit = (request: FastifyRequest, caller: Caller): void => {
     request.caller = caller
     limitRate(http, caller)
-    if (request.method === 'POST') takePlace(http, reply, caller.keyHash)
   }
-  return (request, reply, done) => {
+  return (request, _, done) => {
     const credential = bearerOf(request)
     const known = recognise(http.gateway, credential)
     if (known === undefined) {
       identify(http.gateway, 'agent', credential)
-        .then((caller) => admit(request, reply, caller))
+        .then((caller) => admit(request, caller))
         .then(() => done(), done)
       return
     }
     try {
-      admit(request, reply, known)
+      admit(request, known)
     } catch (error) {
       done(error as Error)
       return
@@ -84,14 +83,10 @@ function authenticate(http: HttpDeps): onRequestHookHandler {
 
 /**
  * Requests that were read in one turn of the event loop are all parsed first and decided after. A processor that goes back
- * and forth between the two for each request spends most of its time on fetching the code of the other. The body is there: the place no longer counts for its
- * sender (`Gate.settle`).
+ * and forth between the two for each request spends most of its time on fetching the code of the other.
  */
-function decideTogether({ gate }: HttpDeps): preHandlerHookHandler {
-  return (_, { raw }, done) => {
-    gate.settle(raw)
-    setImmediate(done)
-  }
+const decideTogether: preHandlerHookHandler = (_, __, done) => {
+  setImmediate(done)
 }
 
 /** Whoever was recognised and is refused for another reason first hears that the key is gone, if it is. */
@@ -148,7 +143,7 @@ function decisionsRoute(app: FastifyInstance, http: HttpDeps): void {
     if (wait === undefined)
       return answer(reply, await poll(gatewayFor(request, http), caller, target, { callerGone }))
     try {
-      http.gate.park(reply.raw)
+      http.admission.leave(reply.raw)
       const decision = await poll(gatewayFor(request, http), caller, target, { callerGone, wait })
       reply.header('preference-applied', `wait=${seconds}`)
       return answer(reply, decision)

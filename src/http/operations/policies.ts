@@ -4,7 +4,6 @@ import { explainPolicies } from '../../gateway/admin/explain-policies.ts'
 import { showPolicies } from '../../gateway/admin/show-policies.ts'
 import { reviewerEntry } from '../../gateway/auth/identify.ts'
 import { rightIn, rightOf } from '../access/admin-right.ts'
-import { takePlace } from '../access/auth.ts'
 import type { HttpDeps } from '../deps.ts'
 import { gatewayFor } from '../tracing.ts'
 import { acceptStrictJson } from '../wire/strict-json.ts'
@@ -12,10 +11,8 @@ import { acceptStrictJson } from '../wire/strict-json.ts'
 /** The policy by which people decide: every reviewer reads it, and asks what it would make of a call. It is changed in git only. */
 export function policyRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.decorateRequest('adminRight')
-  app.addHook('onRequest', async (request, reply) => {
-    const right = await rightOf(request, http, reviewerEntry)
-    if (right.kind === 'reviewer') takePlace(http, reply, `${right.tenant}/${right.id}`)
-    request.adminRight = right
+  app.addHook('onRequest', async (request) => {
+    request.adminRight = await rightOf(request, http, reviewerEntry)
   })
   acceptStrictJson(app)
 

@@ -17,7 +17,7 @@ import { showImage } from '../../gateway/review/show-image.ts'
 import { showThread } from '../../gateway/review/show-thread.ts'
 import { vote } from '../../gateway/review/vote.ts'
 import { answer } from './agent.ts'
-import { callerOf, reviewerOf, takePlace } from '../access/auth.ts'
+import { callerOf, reviewerOf } from '../access/auth.ts'
 import { acceptStrictJson } from '../wire/strict-json.ts'
 import type { HttpDeps } from '../deps.ts'
 import { gatewayFor } from '../tracing.ts'
@@ -27,10 +27,8 @@ import { streamRoute } from './stream.ts'
 /** The review plane (design.md section 5): other credentials than the agent API, and no token ever crosses it. */
 export function reviewerRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.decorateRequest('caller')
-  app.addHook('onRequest', async (request, reply) => {
-    const caller = await reviewerOf(request, http)
-    takePlace(http, reply, `${caller.tenant}/${caller.id}`)
-    request.caller = caller
+  app.addHook('onRequest', async (request) => {
+    request.caller = await reviewerOf(request, http)
   })
   acceptStrictJson(app)
 

@@ -59,17 +59,13 @@ export function sessionRoutes(app: FastifyInstance, http: HttpDeps): void {
   })
 }
 
-/** Nobody vouches for a request yet whose body is on its way: it takes no place of people until it is there, and may not be long. */
-function byStranger({ gate, site }: HttpDeps): RouteShorthandOptions {
+/** Nobody vouches for the sender of this body: it may not be long. */
+function byStranger({ site }: HttpDeps): RouteShorthandOptions {
   return {
     bodyLimit: LIMITS.SIGN_IN_BYTES,
-    onRequest: (request, reply, done) => {
+    onRequest: (request, _, done) => {
       refuseForeign(request, site())
-      gate.park(reply.raw)
       done()
-    },
-    preValidation: (request, reply, done) => {
-      if (!reply.raw.destroyed) gate.enter(request.raw, reply.raw, done)
     },
   }
 }

@@ -22,7 +22,7 @@ export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
     const { provider } = configured(http)
     // Sending somebody to a provider that is known costs nothing: a page that has its visitors call this address uses up nothing.
     if (!provider.isKnown()) limitSignIns(http, 'discovery')
-    http.gate.park(reply.raw)
+    http.admission.leave(reply.raw)
     return orSay(http, reply, 302, async () => {
       const { flow, sealed } = beginFlow(http.gateway, challengeIn(request))
       const url = await provider.authorize(flow, redirectUri(http))
@@ -35,7 +35,7 @@ export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
     const sso = configured(http)
     const isOurs = belongsToFlow(request, http)
     limitSignIns(http, isOurs ? 'oidc' : 'stranger')
-    http.gate.park(reply.raw)
+    http.admission.leave(reply.raw)
     // what an older tab brings, or another page sends here, ends no sign-in that is under way
     if (isOurs) clearCookie(reply, FLOW_COOKIE, 'Lax')
     // in the fragment, which browsers send to nobody: only the page of our own origin reads it

@@ -28,7 +28,7 @@ export function streamRoute(app: FastifyInstance, http: HttpDeps): void {
     reviewerEntry(http.gateway.policies.current(), caller)
     const after = lastEventId(request)
     const leave = seats.take(`${caller.tenant}/${caller.id}`)
-    http.gate.park(reply.raw)
+    http.admission.leave(reply.raw)
     const wait = http.waits.holdStream(request)
     reply.hijack()
     const { raw } = reply

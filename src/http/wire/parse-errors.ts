@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { type ErrorCode, GatewayError, problemOf } from '../../contract/errors.ts'
 import type { TrafficWatcher } from '../deps.ts'
 import { NO_ROUTE } from '../request-metrics.ts'
+import { ifSlow } from './slow-client.ts'
 
 /** What Node's parser refuses never reaches a route: it is answered on the socket, behind the answers that are under way there, and the connection ends. */
 export interface Malformed {
@@ -18,9 +19,11 @@ interface Asked {
   readonly before: ServerResponse | undefined
 }
 
-export function answerMalformed(watcher: TrafficWatcher): Malformed {
+/** `patienceMs`: how long a client has again that Node takes to be slow, and that is not. */
+export function answerMalformed(watcher: TrafficWatcher, patienceMs: number): Malformed {
   const asked = new WeakMap<Socket, Asked>()
   const refused = new WeakSet<Socket>()
+  const answer = answerOnce(watcher, { asked, refused })
   return {
     note: (request, response) => {
       // the answer alone: whoever never stops asking must not leave a chain of requests behind
@@ -28,23 +31,36 @@ export function answerMalformed(watcher: TrafficWatcher): Malformed {
       asked.set(request.socket, { request, response, before })
     },
     answer: (error, socket) => {
-      if (error.code === 'ECONNRESET' || !socket.writable) {
-        socket.destroy()
-        return
-      }
-      if (refused.has(socket)) return
-      refused.add(socket)
-      const last = asked.get(socket)
-      const broken = last?.request.complete === false ? last : undefined
-      const answered = broken === undefined ? last?.response : broken.before
-      const refuse = (): void => {
-        if (broken?.response.headersSent === true) socket.end()
-        else if (socket.writable) send(watcher, error, socket)
-      }
-      // it may have taken effect: whoever asked for it must get to know. One that is written may still be about to end the connection
-      if (answered?.destroyed === false) answered.once('close', refuse)
-      else refuse()
+      const last = () => asked.get(socket)?.request
+      if (error.code === TIMEOUT) ifSlow({ socket, last, patienceMs }, () => answer(error, socket))
+      else answer(error, socket)
     },
+  }
+}
+
+interface Known {
+  readonly asked: WeakMap<Socket, Asked>
+  readonly refused: WeakSet<Socket>
+}
+
+function answerOnce(watcher: TrafficWatcher, { asked, refused }: Known): Malformed['answer'] {
+  return (error, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    if (refused.has(socket)) return
+    refused.add(socket)
+    const last = asked.get(socket)
+    const broken = last?.request.complete === false ? last : undefined
+    const answered = broken === undefined ? last?.response : broken.before
+    const refuse = (): void => {
+      if (broken?.response.headersSent === true) socket.end()
+      else if (socket.writable) send(watcher, error, socket)
+    }
+    // it may have taken effect: whoever asked for it must get to know. One that is written may still be about to end the connection
+    if (answered?.destroyed === false) answered.once('close', refuse)
+    else refuse()
   }
 }
 
@@ -69,6 +85,8 @@ function send(watcher: TrafficWatcher, error: Error & { code?: string }, socket:
   })
 }
 
+const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT'
+
 const STATUS_TEXT: Record<number, string> = {
   400: 'Bad Request',
   408: 'Request Timeout',
@@ -82,5 +100,5 @@ const DETAIL: Partial<Record<ErrorCode, string>> = {
 
 function clientErrorCode(code: string | undefined): ErrorCode {
   if (code === 'HPE_HEADER_OVERFLOW') return 'header_too_large'
-  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'invalid_request'
+  return code === TIMEOUT ? 'request_timeout' : 'invalid_request'
 }

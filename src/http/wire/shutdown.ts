@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
-import type { Gate } from '../gate.ts'
+import type { Admission } from '../admission/admission.ts'
 import type { Malformed } from './parse-errors.ts'
 import { oneAtATime } from './pipelining.ts'
 
@@ -17,12 +17,12 @@ export const DRAINING = {
   DRAIN_MS: 8_000,
 } as const
 
-/** The server whose listener asks the gate first: what it refuses never gets to Fastify. */
-export function gatedServer(gate: Gate, malformed: Malformed) {
+/** The server whose listener asks for admission first: what is refused, or waits, has not got to Fastify. */
+export function admittingServer(admission: Admission, malformed: Malformed) {
   return (handle: RequestListener, options: FastifyServerOptions): Server => {
     const { http = {}, keepAliveTimeout = 0, requestTimeout = 0, connectionTimeout = 0 } = options as Options
     const inTurn = oneAtATime((request, response) =>
-      gate.enter(request, response, () => handle(request, response)),
+      admission.enter(request, response, () => handle(request, response)),
     )
     const server = createServer(http, (request, response) => {
       malformed.note(request, response)
@@ -36,8 +36,17 @@ export function gatedServer(gate: Gate, malformed: Malformed) {
     server.keepAliveTimeout = keepAliveTimeout
     server.requestTimeout = requestTimeout
     server.setTimeout(connectionTimeout)
+    server.on('timeout', endUnlessHeard)
     return server
   }
+}
+
+/** Node looks at the clock before it reads. A request that came while the event loop was late is read in this turn, and served. */
+function endUnlessHeard(socket: Socket): void {
+  const { bytesRead } = socket
+  setImmediate(() => {
+    if (socket.bytesRead === bytesRead) socket.destroy()
+  })
 }
 
 /** Node would end the connection without a word. It has let go of it, so how it ends is ours to see to. */

@@ -2,6 +2,7 @@ import { RISKS } from '../../domain/decision.ts'
 import { FREEZE_KINDS } from '../../domain/freeze.ts'
 import type { Census } from '../../gateway/jobs/backlog.ts'
 import type { Instruments } from './instruments.ts'
+import { REQUEST_KINDS, type RequestKind } from '../metrics/labels.ts'
 
 /** What is read at a scrape, and not counted. */
 export interface Readings {
@@ -25,13 +26,20 @@ export interface Traffic {
   readonly connections: number
   readonly polls: number
   readonly streams: number
+  readonly underWay: OfKinds
+  readonly waiting: OfKinds
+  /** Since the start. */
+  readonly refused: OfKinds
 }
+
+type OfKinds = Readonly<Record<RequestKind, number>>
 
 /** A store that hangs must not cost the scrape: what needs it keeps its last value then, and what comes late is shown by the next scrape. */
 const WAIT_MS = 2_000
 
 /** Takes what is read at each scrape. Readings that were shown before stay until newer ones are there. */
 export function createReader(instruments: Instruments, readings: Readings): () => Promise<void> {
+  const showQueue = createQueueReader(instruments)
   let counted: { readonly at: number; readonly census?: Census } = { at: readings.now() }
   return async () => {
     const census = readings.census().then(
@@ -43,7 +51,21 @@ export function createReader(instruments: Instruments, readings: Readings): () =
       () => undefined,
     )
     await Promise.all([takeReadings(instruments, readings), inTime(census)])
+    showQueue(readings.traffic())
     instruments.set('censusAge', {}, Math.max(0, readings.now() - counted.at) / 1000)
+  }
+}
+
+/** What was refused is counted at its place, and the difference to the last scrape is added here. */
+function createQueueReader(instruments: Instruments): (traffic: Traffic) => void {
+  let before: OfKinds = { propose: 0, follow: 0, people: 0 }
+  return ({ underWay, waiting, refused }) => {
+    for (const kind of REQUEST_KINDS) {
+      instruments.set('underWay', { kind }, underWay[kind])
+      instruments.set('requestsWaiting', { kind }, waiting[kind])
+      instruments.add('shed', { kind }, refused[kind] - before[kind])
+    }
+    before = refused
   }
 }
 

@@ -9,7 +9,6 @@ import { createInstruments, type Instruments, type LabelsOf } from './instrument
 import { collectNodeMetrics } from './node-metrics.ts'
 import { createReader, type Readings } from './gauges.ts'
 import { errorKind, observeStore, type StoreCall } from './store-calls.ts'
-import { REQUEST_KINDS, type RequestKind } from '../metrics/labels.ts'
 import { traceOf } from '../tracing/trace.ts'
 
 /** What the adapters tell; nothing of it ever throws, or is more than counting. */
@@ -21,7 +20,6 @@ export interface Metrics {
   readonly observeAborted: () => void
   /** One try of a delivery; `lagMs` is the time from the event to its delivery. */
   readonly observeDelivery: (tried: Tried) => void
-  readonly observeGate: (sight: GateSight) => void
   readonly observeLoad: (load: Load) => void
   /** The same store, with its calls counted. */
   readonly observed: (store: Store) => Store
@@ -53,13 +51,6 @@ export interface Tried {
   readonly lagMs?: number
 }
 
-/** How many requests of agents may be under way at once; of each kind, how many are, and how many were refused since the last time. */
-export interface GateSight {
-  readonly limit: number
-  readonly underWay: Readonly<Record<RequestKind, number>>
-  readonly refused: Readonly<Record<RequestKind, number>>
-}
-
 export interface MetricSources extends Readings {
   readonly version: string
   /** Told once of each metric that has as many series as it may have. */
@@ -81,7 +72,6 @@ export function createMetrics(sources: MetricSources): Metrics {
     observeHttp: (request) => countRequest(instruments, request),
     observeAborted: () => instruments.count('httpAborted', {}),
     observeDelivery: (tried) => countTry(instruments, tried),
-    observeGate: (sight) => countGate(instruments, sight),
     observeLoad: (load) => countLoad(instruments, load),
     observed: (store) => observeStore(store, (call) => countStoreCall(instruments, call)),
     observeTimer: (ok) => instruments.count('timerRounds', { result: ok ? 'ok' : 'failed' }),
@@ -153,14 +143,6 @@ function expectRoute(instruments: Instruments, known: { method: string; route: s
     EXPECTED_STATUSES.map((status) => ({ method, route, status })),
   )
   instruments.expect('httpSeconds', [{ method, route }])
-}
-
-function countGate(instruments: Instruments, { limit, underWay, refused }: GateSight): void {
-  instruments.set('requestsLimit', {}, limit)
-  for (const kind of REQUEST_KINDS) {
-    instruments.set('underWay', { kind }, underWay[kind])
-    instruments.add('shed', { kind }, refused[kind])
-  }
 }
 
 function countTry(instruments: Instruments, { seconds, lagMs, ...tried }: Tried): void {

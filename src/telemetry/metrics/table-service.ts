@@ -87,15 +87,15 @@ export const SERVICE_METRICS = {
     kind: 'gauge',
     name: 'countersign_requests_under_way',
     unit: 'requests',
-    help: 'Requests being worked on, by what they ask for; those that only wait are not among them.',
+    help: 'Requests being worked on, by what they ask for. Those in the queue, and those that wait for people or for their bodies, are not among them.',
     labels: { kind: REQUEST_KINDS },
   },
-  requestsLimit: {
+  requestsWaiting: {
     kind: 'gauge',
-    name: 'countersign_requests_limit',
+    name: 'countersign_requests_waiting',
     unit: 'requests',
-    help: 'Requests of agents that may be under way at once, of each of their kinds.',
-    labels: {},
+    help: 'Requests in the queue for a place, by what they ask for.',
+    labels: { kind: REQUEST_KINDS },
   },
   overBudget: {
     kind: 'counter',

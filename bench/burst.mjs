@@ -1,0 +1,35 @@
+/*
+ * Agents that call in the same moment, each over a connection of its own that was not open before.
+ */
+import { connect } from 'node:net'
+
+/** Sends `bytes` over `count` new connections at once: how many got which answer (or none), and how long that took from the moment of the burst, ms. */
+export async function burst(url, bytes, count) {
+  const { hostname, port } = new URL(url)
+  const started = performance.now()
+  const all = await Promise.all(
+    Array.from({ length: count }, () => once(connect(Number(port), hostname), bytes)),
+  )
+  const times = all.map(({ at }) => at - started).toSorted((a, b) => a - b)
+  const answers = {}
+  for (const { answer } of all) answers[answer] = (answers[answer] ?? 0) + 1
+  return { count, answers, p50: times[count >> 1], most: times[count - 1] }
+}
+
+function once(socket, bytes) {
+  return new Promise((resolve) => {
+    const end = (answer) => {
+      resolve({ answer, at: performance.now() })
+      socket.destroy()
+    }
+    let text = ''
+    socket.setNoDelay(true)
+    socket.on('connect', () => socket.write(bytes))
+    socket.on('data', (chunk) => {
+      text += chunk.latin1Slice()
+      if (text.includes('\r\n\r\n')) end(text.slice(9, 12))
+    })
+    socket.on('error', (error) => end(error.code))
+    socket.on('close', () => end('closed'))
+  })
+}

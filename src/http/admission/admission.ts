@@ -1,0 +1,295 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Waiting } from './fair-queue.ts'
+import { type Kind, kindOf } from './kind.ts'
+import { Lane } from './lane.ts'
+import { OVERLOADED, refuse, TOO_MANY_BODIES } from './refusal.ts'
+import type { Sender } from './sender.ts'
+import { createShares, type Shares } from './shares.ts'
+
+/**
+ * A bounded number of requests is under way; behind them is one queue with patience (docs/decisions/0026). A request that waits was not
+ * routed, its credential was not looked up, and its body was not read beyond what came with its header.
+ */
+export interface Admission {
+  /** Calls `go` at once, or when it is the turn of the request; else the request is refused and answered, and nothing was changed. */
+  enter(request: IncomingMessage, response: ServerResponse, go: () => void): void
+  /** The body is there. Calls `go` at once, or in its turn when the request lost its place because its body was late. */
+  resume(response: ServerResponse, go: () => void): void
+  /** The request waits for somebody else from now on, or is answered: it gives its place back for good. */
+  leave(response: ServerResponse): void
+  sight(): Sight
+  close(): void
+}
+
+/** Requests of each kind: with a place, in the queue, and refused since the start. */
+export interface Sight {
+  readonly underWay: Readonly<Record<Kind, number>>
+  readonly waiting: Readonly<Record<Kind, number>>
+  readonly refused: Readonly<Record<Kind, number>>
+}
+
+export interface AdmissionOptions {
+  /** Largest body, in bytes. */
+  readonly bodyBytes: number
+  readonly senderOf: (request: IncomingMessage) => Sender
+  /** Requests are refused from now on; or are no more, after so many. */
+  readonly onOverload: (over: { readonly began: boolean; readonly refused: number }) => void
+  /** ms from anywhere; never jumps back. */
+  readonly now?: () => number
+}
+
+export const ADMISSION = {
+  /** Requests under way at once, of each kind. A tenant that is alone has three quarters of them (src/http/admission/shares.ts). */
+  PLACES: { propose: 128, follow: 128, people: 64 },
+  /** So many begin in one turn of the event loop, which takes in one new connection in a turn. */
+  BEGIN_AT_ONCE: 16,
+  /**
+   * Memory for all that have no place yet, or none because their body is late. Each counts for a connection and a header at least, and
+   * at most for what Node reads of a body in one piece.
+   */
+  WAITING_BYTES: 128 * 1024 * 1024,
+  LEAST_BYTES: 16 * 1024,
+  READ_BYTES: 64 * 1024,
+  /** Bodies of requests under way. */
+  BODIES_BYTES: 64 * 1024 * 1024,
+  /** A request whose body is not there by then has no place until it is. */
+  LATE_MS: 100,
+  SWEEP_MS: 50,
+  /** No request was refused for so long: the overload is over. */
+  CALM_MS: 5_000,
+} as const
+
+const ASKING = Symbol('asking')
+type Response = ServerResponse & { [ASKING]?: Asking | undefined }
+
+interface Asking {
+  readonly request: IncomingMessage
+  readonly response: Response
+  readonly lane: Lane<Asking>
+  readonly tenant: string
+  readonly bodyBytes: number
+  /** `late`: its body is on its way, and it has no place. `left`: it needs none any more. */
+  state: 'waits' | 'works' | 'late' | 'left'
+  go: () => void
+  /** Since when it has its place. */
+  at: number
+  waiting: Waiting<Asking> | undefined
+  /** For whom its late body counts. */
+  holder: string
+}
+
+export function createAdmission(options: AdmissionOptions): Admission {
+  return new QueueWithPatience(options)
+}
+
+class QueueWithPatience implements Admission {
+  readonly #options: AdmissionOptions
+  readonly #now: () => number
+  readonly #lanes: Readonly<Record<Kind, Lane<Asking>>>
+  readonly #all: readonly Lane<Asking>[]
+  readonly #room = createShares(ADMISSION.WAITING_BYTES)
+  readonly #bodies: Shares
+  /** Those with a place whose bodies may not be there yet. */
+  readonly #arriving = new Set<Asking>()
+  readonly #end: (this: Response) => void
+  #woken = false
+  #sweeper: NodeJS.Timeout | undefined
+  #overload: { refused: number; at: number } | undefined
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options
+    this.#now = options.now ?? (() => performance.now())
+    const { propose, follow, people } = ADMISSION.PLACES
+    this.#lanes = { propose: new Lane(propose), follow: new Lane(follow), people: new Lane(people) }
+    this.#all = Object.values(this.#lanes)
+    this.#bodies = createShares(Math.max(ADMISSION.BODIES_BYTES, 4 * options.bodyBytes))
+    const leave = (response: Response): void => this.leave(response)
+    this.#end = function end() {
+      leave(this)
+    }
+  }
+
+  enter(request: IncomingMessage, response: Response, go: () => void): void {
+    const kind = kindOf(request.url ?? '')
+    if (kind === undefined) return go()
+    const sender = this.#options.senderOf(request)
+    const bodyBytes = bodyBytesOf(request, this.#options.bodyBytes)
+    const lane = this.#lanes[kind]
+    const rest = { state: 'left', at: 0, waiting: undefined } as const
+    const asking: Asking = { request, response, lane, ...sender, bodyBytes, go, ...rest }
+    response[ASKING] = asking
+    // complete is enough: whoever reads slowly takes nobody's place
+    response.on('prefinish', this.#end)
+    response.once('close', this.#end)
+    if (lane.queue.size === 0 && this.#takes(asking)) this.#begin(asking)
+    else this.#wait(asking)
+  }
+
+  resume(response: Response, go: () => void): void {
+    // refused, because it had too many late bodies
+    if (response.writableEnded) return
+    const asking = response[ASKING]
+    if (asking?.state !== 'late') return go()
+    this.leave(response)
+    asking.go = go
+    this.#wait(asking, true)
+  }
+
+  leave({ [ASKING]: asking }: Response): void {
+    if (asking === undefined) return
+    const { state } = asking
+    asking.state = 'left'
+    if (state === 'works') this.#giveBack(asking)
+    else if (state === 'late') this.#room.free(asking.holder, memoryOf(asking))
+    else if (state === 'waits') {
+      asking.lane.queue.remove(asking.waiting as Waiting<Asking>)
+      this.#room.free(asking.tenant, memoryOf(asking))
+    }
+  }
+
+  sight(): Sight {
+    const { propose, follow, people } = this.#lanes
+    const each = (of: (lane: Lane<Asking>) => number): Record<Kind, number> => ({
+      propose: of(propose),
+      follow: of(follow),
+      people: of(people),
+    })
+    return {
+      underWay: each(({ places }) => places.held()),
+      waiting: each(({ queue }) => queue.size),
+      refused: each(({ refused }) => refused),
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#sweeper)
+  }
+
+  /** Whether there is a place, and room for the body; then both are taken. */
+  #takes({ lane, tenant, bodyBytes }: Asking): boolean {
+    if (!lane.places.take(tenant, 1)) return false
+    if (bodyBytes === 0 || this.#bodies.take(tenant, bodyBytes)) return true
+    lane.places.free(tenant, 1)
+    return false
+  }
+
+  #begin(asking: Asking): void {
+    asking.state = 'works'
+    if (asking.bodyBytes > 0) {
+      asking.at = this.#now()
+      this.#arriving.add(asking)
+      this.#keepSweeping()
+    }
+    asking.go()
+  }
+
+  #giveBack(asking: Asking): void {
+    const { lane, tenant, bodyBytes } = asking
+    lane.free(tenant)
+    if (bodyBytes > 0) this.#bodies.free(tenant, bodyBytes)
+    this.#arriving.delete(asking)
+    if (lane.queue.size > 0) this.#wake()
+  }
+
+  /** `first`: it had its turn before. */
+  #wait(asking: Asking, first = false): void {
+    const { lane, tenant } = asking
+    const now = this.#now()
+    const inVain = lane.queue.isTooLong(tenant, now, lane.pace())
+    if (inVain || !this.#room.take(tenant, memoryOf(asking))) return this.#refuse(asking)
+    asking.state = 'waits'
+    asking.waiting = lane.queue.add(tenant, asking, now, first)
+    this.#keepSweeping()
+    // a place that is free may be one that the others in the queue have no share in
+    this.#wake()
+  }
+
+  #wake(): void {
+    if (this.#woken) return
+    this.#woken = true
+    setImmediate(() => this.#serve())
+  }
+
+  /** In one turn of the loop: refuses those whose patience is over, and begins with those whose turn it is. */
+  #serve(): void {
+    this.#woken = false
+    const now = this.#now()
+    for (const lane of this.#all) {
+      const { queue } = lane
+      const expired = this.#serveEach(
+        () => queue.expired(now),
+        (asking) => this.#refuse(asking),
+      )
+      const next = () => queue.next(now, lane.pace(), (asking) => this.#takes(asking))
+      const begun = this.#serveEach(next, (asking) => this.#begin(asking))
+      if (Math.max(expired, begun) === ADMISSION.BEGIN_AT_ONCE) this.#wake()
+    }
+  }
+
+  /** How many it were: not more than one turn of the loop bears. */
+  #serveEach(next: () => Asking | undefined, serve: (asking: Asking) => void): number {
+    for (let count = 0; count < ADMISSION.BEGIN_AT_ONCE; count++) {
+      const asking = next()
+      if (asking === undefined) return count
+      asking.state = 'left'
+      this.#room.free(asking.tenant, memoryOf(asking))
+      serve(asking)
+    }
+    return ADMISSION.BEGIN_AT_ONCE
+  }
+
+  #keepSweeping(): void {
+    if (this.#sweeper !== undefined) return
+    for (const lane of this.#all) lane.measure(this.#now())
+    this.#sweeper = setInterval(() => this.#sweep(), ADMISSION.SWEEP_MS).unref()
+  }
+
+  #sweep(): void {
+    const now = this.#now()
+    for (const lane of this.#all) lane.measure(now)
+    for (const asking of this.#arriving) this.#lookForBody(asking, now)
+    this.#endOverload(now)
+    const somebodyWaits = this.#all.some(({ queue }) => queue.size > 0)
+    if (somebodyWaits) this.#wake()
+    if (somebodyWaits || this.#arriving.size > 0 || this.#overload !== undefined) return
+    clearInterval(this.#sweeper)
+    this.#sweeper = undefined
+  }
+
+  /** A place is for work: while a client takes its time with its body, somebody else has it. */
+  #lookForBody(asking: Asking, now: number): void {
+    const { request, response } = asking
+    if (request.complete) this.#arriving.delete(asking)
+    // when what has come was not read yet, the gateway is late, and not the client
+    if (request.complete || request.readableLength > 0 || now - asking.at < ADMISSION.LATE_MS) return
+    this.leave(response)
+    asking.holder = this.#options.senderOf(request).holder
+    if (this.#room.take(asking.holder, memoryOf(asking))) asking.state = 'late'
+    else refuse(response, TOO_MANY_BODIES, 1)
+  }
+
+  #refuse({ lane, response }: Asking): void {
+    if (this.#overload === undefined) this.#options.onOverload({ began: true, refused: 1 })
+    this.#overload = { refused: (this.#overload?.refused ?? 0) + 1, at: this.#now() }
+    this.#keepSweeping()
+    refuse(response, OVERLOADED, lane.refuse())
+  }
+
+  #endOverload(now: number): void {
+    if (this.#overload === undefined || now - this.#overload.at < ADMISSION.CALM_MS) return
+    const { refused } = this.#overload
+    this.#overload = undefined
+    this.#options.onOverload({ began: false, refused })
+  }
+}
+
+/** What the request holds while it has no place. */
+const memoryOf = ({ bodyBytes }: Asking): number =>
+  Math.min(ADMISSION.READ_BYTES, Math.max(ADMISSION.LEAST_BYTES, bodyBytes))
+
+/** As long as its header says; one of unknown length may become as long as they come. */
+function bodyBytesOf({ headers }: IncomingMessage, most: number): number {
+  if (headers['transfer-encoding'] !== undefined) return most
+  const length = Number(headers['content-length'] ?? 0)
+  return length >= 0 && length < most ? length : most
+}

@@ -1,0 +1,109 @@
+/** How long a request waits for its turn, ms. */
+export const PATIENCE = {
+  /** A burst: from its beginning the line of a tenant has so long to become empty. */
+  BURST_MS: 5_000,
+  /** An overload: the line has not become empty in that time, and each that comes waits so long. */
+  OVERLOAD_MS: 500,
+} as const
+
+/** A request in a line. It knows its neighbours, so it can leave from anywhere. */
+export interface Waiting<T> {
+  readonly item: T
+  readonly at: number
+  readonly line: Line<T>
+  older: Waiting<T> | undefined
+  newer: Waiting<T> | undefined
+}
+
+interface Line<T> {
+  readonly tenant: string
+  /** Since when the line is not empty. */
+  readonly since: number
+  size: number
+  oldest: Waiting<T> | undefined
+  newest: Waiting<T> | undefined
+}
+
+/**
+ * A line for each tenant, served in turn. A line is first in, first out. The exception is an overload in which not all that wait can be
+ * served within their patience: then the newest is served first, because its caller certainly still waits (adaptive LIFO).
+ */
+export class FairQueue<T> {
+  readonly #lines = new Map<string, Line<T>>()
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** `first`: it had its turn before, and stands in front of the others of its tenant. */
+  add(tenant: string, item: T, at: number, first = false): Waiting<T> {
+    let line = this.#lines.get(tenant)
+    if (line === undefined) {
+      line = { tenant, since: at, size: 0, oldest: undefined, newest: undefined }
+      this.#lines.set(tenant, line)
+    }
+    const [older, newer] = first ? [undefined, line.oldest] : [line.newest, undefined]
+    const waiting: Waiting<T> = { item, at, line, older, newer }
+    this.#size += 1
+    line.size += 1
+    join(line, older, waiting)
+    join(line, waiting, newer)
+    return waiting
+  }
+
+  remove({ line, older, newer }: Waiting<T>): void {
+    this.#size -= 1
+    line.size -= 1
+    join(line, older, newer)
+    if (line.size === 0) this.#lines.delete(line.tenant)
+  }
+
+  /** Removes the next one in turn for which `fits` is true. `perMs`: how many are served in a ms, as far as that is known. */
+  next(now: number, perMs: number | undefined, fits: (item: T) => boolean): T | undefined {
+    for (const line of this.#lines.values()) {
+      const newestFirst = isStanding(line, now) && this.#msOf(line, perMs) > PATIENCE.OVERLOAD_MS
+      const waiting = (newestFirst ? line.newest : line.oldest) as Waiting<T>
+      if (!fits(waiting.item)) continue
+      // the next turn of this tenant comes behind those of all others
+      this.#lines.delete(line.tenant)
+      this.#lines.set(line.tenant, line)
+      this.remove(waiting)
+      return waiting.item
+    }
+    return undefined
+  }
+
+  /** Removes one whose patience is over. */
+  expired(now: number): T | undefined {
+    for (const line of this.#lines.values()) {
+      const oldest = line.oldest as Waiting<T>
+      if (!isStanding(line, now) || now - oldest.at <= PATIENCE.OVERLOAD_MS) continue
+      this.remove(oldest)
+      return oldest.item
+    }
+    return undefined
+  }
+
+  /** Whether one more of this tenant would wait in vain: at this pace its turn comes after its patience is over. */
+  isTooLong(tenant: string, now: number, perMs: number | undefined): boolean {
+    const line = this.#lines.get(tenant)
+    if (line === undefined || isStanding(line, now)) return false
+    return this.#msOf(line, perMs) > Math.max(PATIENCE.OVERLOAD_MS, line.since + PATIENCE.BURST_MS - now)
+  }
+
+  /** The time until all of the line have had their turn, when no other line becomes empty before. */
+  #msOf({ size }: Line<T>, perMs = Infinity): number {
+    return (size * this.#lines.size) / perMs
+  }
+}
+
+const isStanding = ({ since }: Line<unknown>, now: number): boolean => now - since > PATIENCE.BURST_MS
+
+/** Makes the two neighbours; undefined is the end of the line. */
+function join<T>(line: Line<T>, older: Waiting<T> | undefined, newer: Waiting<T> | undefined): void {
+  if (older === undefined) line.oldest = newer
+  else older.newer = newer
+  if (newer === undefined) line.newest = older
+  else newer.older = older
+}

@@ -1,0 +1,18 @@
+export const KINDS = ['propose', 'follow', 'people'] as const
+/** Agents ask (`propose`) and follow up what they asked (`follow`); people and administrators have places of their own. */
+export type Kind = (typeof KINDS)[number]
+
+/** An escape in one of the first two parts of a path: the router takes `%61gent` for `agent`. */
+const DISGUISED = /^\/(?:[^/?]*\/)?[^/?]*%/
+
+/** Behind `/api/agent/`: what agents ask about calls that they have proposed. */
+const FOLLOWS = ['decisions', 'approvals/', 'threads/']
+
+/** The kind of the request for this target; undefined for probes: health is answered whatever comes. */
+export function kindOf(url: string): Kind | undefined {
+  if (url.startsWith('/api/agent/')) {
+    return FOLLOWS.some((path) => url.startsWith(path, 11)) ? 'follow' : 'propose'
+  }
+  if (url === '/livez' || url === '/readyz') return undefined
+  return DISGUISED.test(url) ? 'propose' : 'people'
+}

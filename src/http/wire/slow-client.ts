@@ -1,0 +1,36 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** A connection on which a request did not arrive in time, as Node says. */
+export interface Suspect {
+  readonly socket: Socket
+  /** The last request whose header was read, if there was one. */
+  readonly last: () => IncomingMessage | undefined
+  /** How long a client that was not slow has again, ms. */
+  readonly patienceMs: number
+}
+
+/**
+ * Calls `blame` when the client itself was slow. Node goes by the clock, and looks at it before it reads: it would answer 408 to a request that
+ * came whole while the event loop was late, and to one whose body this server has not read yet. So a client is slow when a turn of the loop
+ * has brought nothing more. A connection on which nothing was ever sent ends without an answer: its client could take it for that of its first request.
+ */
+export function ifSlow(suspect: Suspect, blame: () => void): void {
+  const { socket, last, patienceMs } = suspect
+  const first = last()
+  const inHeader = first?.complete !== false
+  const isWhole = (): boolean => last()?.complete === true && (!inHeader || last() !== first)
+  const look = (): void => {
+    const { bytesRead } = socket
+    setImmediate(() => {
+      if (socket.destroyed || isWhole()) return
+      if (socket.bytesRead > bytesRead || isUnread(last())) setTimeout(look, patienceMs).unref()
+      else if (bytesRead === 0) socket.destroy()
+      else blame()
+    })
+  }
+  look()
+}
+
+const isUnread = (request: IncomingMessage | undefined): boolean =>
+  request?.complete === false && request.readableLength > 0
