@@ -83,6 +83,12 @@ export const ThreadSummary = Type.Object({
   ),
   claim: Type.Optional(Claim),
   mine: Type.Boolean({ description: 'I may vote on it now.' }),
+  equal: Type.Optional(
+    Type.String({
+      description:
+        'While it waits at its first revision: the same for equal calls of one agent, task and tool.',
+    }),
+  ),
 })
 export type ThreadSummary = Static<typeof ThreadSummary>
 
@@ -293,6 +299,7 @@ export const ThreadView = Type.Object({
   withdrawn_at: ThreadSummary.properties.withdrawn_at,
   claim: Type.Optional(Claim),
   mine: ThreadSummary.properties.mine,
+  equal: ThreadSummary.properties.equal,
   interactive: Type.Boolean({ description: 'Only somebody who signed in to the console may vote, no key.' }),
   digest: Type.String({ description: 'Of the current revision; the ETag.' }),
   rules: Type.Array(Rule),

@@ -1,11 +1,16 @@
+import type { Heading, HeadingSegment } from './heading.ts'
 import type { ThreadEvent } from './webhook.ts'
 
-/** What a chat is told of, for people: names, and no message, comment or payload. Tool and task are as the agent named them. */
+/**
+ * What a chat is told of, for people: what the call does in one line, and names; no message, comment or whole payload. Tool and task are as the agent
+ * named them.
+ */
 export interface ChatEvent {
   readonly type: ThreadEvent | 'decision.allowed' | 'decision.rejected' | 'webhook.ping'
   readonly tenant_id: string
   readonly agent_id?: string
   readonly tool_name?: string
+  readonly heading?: Heading
   readonly task_id?: string
   readonly revision?: number
   readonly risk?: string
@@ -88,16 +93,49 @@ export function chatCard(event: ChatEvent, link?: string): CardMessage {
 function lineOf(event: ChatEvent): Part[] {
   const tenant = nameOf(event.tenant_id)
   if (event.type === 'webhook.ping') return ['A test: this chat is told what tenant ', tenant, ' asks for.']
-  const { agent_id = '', tool_name = '', task_id, revision = 1, risk } = event
+  const { agent_id = '', tool_name = '', heading, task_id, revision = 1, risk } = event
   const details: Part[][] = [
+    ...(heading?.template === undefined ? [] : [['tool ', nameOf(tool_name)]]),
     ...(risk === undefined ? [] : [[`risk ${risk}`]]),
     ['agent ', nameOf(agent_id)],
     ...(task_id === undefined ? [] : [['task ', nameOf(task_id)]]),
     ...(revision > 1 ? [[`revision ${revision}`]] : []),
     ['tenant ', tenant],
   ]
-  return [nameOf(tool_name), ` ${SAYS[event.type]}`, ...whomFor(event), ' (', ...listed(details), ')']
+  const does = heading === undefined ? [nameOf(tool_name)] : doesOf(heading)
+  return [...does, ` ${SAYS[event.type]}`, ...whomFor(event), ' (', ...listed(details), ')']
 }
+
+/** Words of the contract's template are ours; without one they may be the name of a tool that no policy knows. */
+function doesOf({ segments, template }: Heading): Part[] {
+  return segments.flatMap((segment: HeadingSegment, i): Part[] => {
+    const { text, field, exact, sensitive } = segment
+    if (sensitive) return [valueOf(text.replaceAll(/[[\]]/g, ''))]
+    if (field !== undefined)
+      return exact === undefined ? [valueOf(text)] : [valueOf(text), ' (', valueOf(exact), ')']
+    return [template === undefined && i === 0 ? nameOf(text) : wordsOf(text)]
+  })
+}
+
+/** Words between values: an underscore may be markup, and a dot within a word an address. */
+const wordsOf = (text: string): string =>
+  cutTo(text, MOST_CHARS).replaceAll('_', ' ').replaceAll(NO_WORD, '?').replaceAll(ADDRESS, '?')
+
+/** Letters that run from the left to the right, digits, signs of money, and marks that no chat reads as anything. */
+const KEPT = String.raw`\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}0-9\p{Sc} .,:;/()'"%+=…`
+const NO_WORD = new RegExp(`[^${KEPT}-]`, 'gu')
+/** What a chat makes a link of by itself. */
+const ADDRESS = /\/(?=\/)|(?<=\/)\/|(?<=\S)\.(?=\p{L})/gu
+const NO_VALUE = new RegExp(`[^${KEPT}_-]`, 'gu')
+
+/** A value of the payload. Between backticks a dot makes no link; two slashes might, and an at sign could mention somebody. */
+function valueOf(text: string): Part {
+  const spelled = cutTo(text, MOST_CHARS).replaceAll('@', '(at)')
+  return { name: spelled.replaceAll(NO_VALUE, '?').replaceAll(/\/(?=\/)|(?<=\/)\//g, '?') }
+}
+
+const cutTo = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most)}...` : text
 
 function whomFor({ type, groups = [] }: ChatEvent): Part[] {
   if (!WAITING.includes(type)) return []
@@ -114,6 +152,5 @@ const MOST_CHARS = 128
  * them: an address, too, and the rich text of Slack has links within code (element `link` with style `code`).
  */
 function nameOf(name: string): Part {
-  const cut = name.length > MOST_CHARS ? `${name.slice(0, MOST_CHARS)}...` : name
-  return { name: cut.replaceAll(/[^A-Za-z0-9._:/-]|\/(?=\/)|(?<=\/)\//g, '?') }
+  return { name: cutTo(name, MOST_CHARS).replaceAll(/[^A-Za-z0-9._:/-]|\/(?=\/)|(?<=\/)\//g, '?') }
 }

@@ -19,6 +19,8 @@ export interface Thread {
   /** What the agent calls its workflow and its task. */
   readonly workflow?: string
   readonly label?: string
+  /** An equal call waited already when this one came: chats are not told of it. */
+  readonly repeats?: true
   /** How many events destinations were told of. */
   readonly sequence?: number
   /** Number of the current revision, from 1, and when it was submitted. */

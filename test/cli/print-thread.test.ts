@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { printThreadList } from '../../src/cli/client/print-thread.ts'
+import type { ThreadSummary } from '../../src/contract/reviewer.ts'
 import type { Me } from '../../src/contract/session.ts'
 
 const ann = { reviewer: 'ann', name: 'Ann Ash', groups: ['desk'] } as unknown as Me
@@ -7,6 +8,31 @@ const ann = { reviewer: 'ann', name: 'Ann Ash', groups: ['desk'] } as unknown as
 describe('a list of threads on a terminal', () => {
   it('says that nothing waits', () => {
     expect(printThreadList({ threads: [] }, ann)).toBe('no thread waits for anybody')
+  })
+
+  it('says of each call what it does, in one line that nothing in it can leave', () => {
+    const heading = { line: 'Pay $5.00 to jo[U+202E]', segments: [] }
+    const thread = {
+      thread_id: 'thr_1',
+      status: 'pending_review',
+      risk: 'low',
+      tool_name: 'pay',
+      agent: 'bot',
+      message: 'More than pocket money.',
+      approvals: { given: 0, required: 1 },
+      groups: ['desk'],
+      escalated_to: [],
+      heading,
+    } as unknown as ThreadSummary
+    expect(
+      printThreadList({ threads: [thread] }, ann)
+        .split('\n')
+        .slice(0, 3),
+    ).toEqual([
+      'thr_1  LOW  pay  by bot  0/1 approvals from desk',
+      '  Pay $5.00 to jo[U+202E]',
+      '  More than pocket money.',
+    ])
   })
 
   it('names a thread that the store cannot read, and who says more', () => {

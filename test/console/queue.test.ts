@@ -342,6 +342,37 @@ describe('history, agents, policies, themes', () => {
     await page.getByText('Nothing matches.').waitFor()
   })
 
+  it('shows equal calls as one row that unfolds, with what the call does and its exact words', async () => {
+    const { world } = console_
+    const task = 'equal-calls'
+    const many = await Promise.all(
+      Array.from({ length: 20 }, () => held(bot, { payload: { amount: 4321 } }, task)),
+    )
+    const another = await held(bot, { payload: { amount: 4322 } }, task)
+    const page = await console_.signedIn({ reviewer: 'ben' })
+    await visit(page, world, `queue?task_id=${task}`)
+    const rows = page.locator('.row')
+    await page.getByText('4322').waitFor()
+    expect(await rows.count()).toBe(2)
+    expect(await rows.first().innerText()).toMatch(/pay: amount 4321/)
+    const unfold = page.getByRole('button', { name: '20 equal calls' })
+    expect(await unfold.getAttribute('aria-expanded')).toBe('false')
+    await unfold.click()
+    await page.getByRole('button', { name: 'Fold' }).waitFor()
+    expect(await rows.count()).toBe(21)
+    const links = await page
+      .locator('.row a.open')
+      .evaluateAll((all) => all.map((one) => one.getAttribute('href')))
+    expect(new Set(links)).toEqual(new Set([...many, another].map(({ thread }) => `#/thread/${thread}`)))
+    expect(await axe(page)).toEqual([])
+    await page.getByRole('button', { name: 'Fold' }).click()
+    const cat = await world.reviewer('cat')
+    await cat.vote(many[0]?.thread ?? '', { decision: 'reject', revision: 1 })
+    await page.getByRole('button', { name: '19 equal calls' }).waitFor()
+    await visit(page, world, `thread/${many[1]?.thread}`)
+    await page.getByRole('heading', { name: 'pay: amount 4321' }).waitFor()
+  })
+
   it('shows agents to everybody, and policies, by which everybody may try a call', async () => {
     const page = await console_.signedIn({ reviewer: 'ben' })
     await page.getByRole('link', { name: 'Agents' }).click()

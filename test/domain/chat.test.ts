@@ -82,6 +82,72 @@ describe('a line for a chat', () => {
   })
 })
 
+describe('the heading of a call in a chat', () => {
+  const heading = {
+    line: 'Transfer $250.00 from acct_ops to acct_travel',
+    segments: [
+      { text: 'Transfer ' },
+      { text: '$250.00', field: 'payload.amount_cents', exact: '25000' },
+      { text: ' from ' },
+      { text: 'acct_ops', field: 'payload.from' },
+    ],
+    template: 'a'.repeat(64),
+  }
+
+  it('is what the message begins with: words of the policy, and values apart from them, with the exact one beside', () => {
+    expect(chatText({ ...event, heading, groups: ['finance'] }, LINK)).toBe(
+      'Transfer `$250.00` (`25000`) from `acct_ops` waits for `finance` ' +
+        '(tool `payments.refund`, risk high, agent `billing-bot`, task `case-7`, tenant `acme`)\n' +
+        LINK,
+    )
+  })
+
+  it('without a template is the name of the tool and the fields that rules read', () => {
+    const bare = {
+      line: 'payments.refund: amount_cents 5',
+      segments: [
+        { text: 'payments.refund' },
+        { text: ': amount_cents ' },
+        { text: '5', field: 'payload.amount_cents' },
+      ],
+    }
+    expect(chatText({ ...event, heading: bare })).toMatch(
+      /^`payments\.refund`: amount cents `5` waits for .* \(risk high, agent/,
+    )
+    const unknown = { line: '<!channel>', segments: [{ text: '<!channel>' }] }
+    expect(chatText({ ...event, heading: unknown })).toMatch(/^`\?\?channel\?` waits/)
+  })
+
+  it('shows a tag in the place of what is sensitive', () => {
+    const segments = [{ text: '[hidden 1a2b3c4d]', field: 'payload.iban', sensitive: true as const }]
+    expect(chatText({ ...event, heading: { ...heading, segments } })).toMatch(/^`hidden 1a2b3c4d` waits/)
+  })
+
+  it.each([
+    '<!channel> pay',
+    '@all @here',
+    '[approve](https://evil.example)',
+    '<https://evil.example|approve>',
+    '`` ` *bold* ~x~ ``',
+    '\u202egnp.exe\u2066',
+    '\u05d0\u05d1 100',
+    'a\nb\u2028c',
+  ])('has nothing in a value or a word that a chat takes for a mention, a link or markup: %s', (text) => {
+    const segments = [{ text }, { text, field: 'payload.x', exact: text }]
+    const [said = ''] = chatText({ ...event, heading: { ...heading, segments } }).split(' waits for')
+    expect(said.replaceAll(/`[^`]*`/g, '')).not.toMatch(/[<>@*~[\]|_!#\\`]|\S\.\p{L}/u)
+    expect(said).not.toMatch(/[<>@*~|!#\\\p{Cc}\p{Cf}\u2028\u05d0]|\/\//u)
+    expect(said.match(/`/g)).toHaveLength(4)
+  })
+
+  it('of an address says what it is, and mentions nobody', () => {
+    const segments = [{ text: 'jo@customer.example', field: 'payload.to' }]
+    expect(chatText({ ...event, heading: { ...heading, segments } })).toMatch(
+      /^`jo\(at\)customer\.example` waits/,
+    )
+  })
+})
+
 describe('a card for Microsoft Teams', () => {
   it('says the same, in runs of text that know no markup, with a button that leads to the thread', () => {
     const text = (words: string): object => ({ type: 'TextRun', text: words })

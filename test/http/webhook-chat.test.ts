@@ -48,9 +48,9 @@ describe('a destination that is a chat', () => {
     }
     const about = `(risk high, agent \`bot\`, task \`case-7\`, tenant \`acme\`)\n${PUBLIC}/console/#/thread/${thread}`
     expect(receiver.got.map(({ raw }) => JSON.parse(raw) as unknown)).toEqual([
-      { text: `\`pay\` waits for \`leads\` ${about}` },
-      { text: `\`pay\` still waits for \`leads\` ${about}` },
-      { text: `\`pay\` still waits, now for \`leads\`, \`board\` ${about}` },
+      { text: `\`pay\`: amount \`20000\` waits for \`leads\` ${about}` },
+      { text: `\`pay\`: amount \`20000\` still waits for \`leads\` ${about}` },
+      { text: `\`pay\`: amount \`20000\` still waits, now for \`leads\`, \`board\` ${about}` },
     ])
     expect(receiver.got[0]?.headers).toMatchObject({
       'content-type': 'application/json',
@@ -67,7 +67,7 @@ describe('a destination that is a chat', () => {
     const [card] = receiver.got.slice(before).map(({ raw }) => JSON.parse(raw) as CardMessage)
     const { body = [], actions } = card?.attachments[0]?.content ?? {}
     expect(body[0]?.inlines.map(({ text }) => text).join('')).toBe(
-      'pay waits for desk (risk low, agent bot, task case-8, tenant acme)',
+      'pay: amount 500 waits for desk (risk low, agent bot, task case-8, tenant acme)',
     )
     expect(actions).toEqual([
       { type: 'Action.OpenUrl', title: 'Look at it', url: `${PUBLIC}/console/#/thread/${thread}` },

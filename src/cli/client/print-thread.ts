@@ -9,7 +9,11 @@ export const UNREADABLE = 'cannot be read; `countersign store check` says more'
 
 export function printThreadList({ threads, next_cursor, unreadable = [] }: ThreadList, me: Me): string {
   if (threads.length === 0 && unreadable.length === 0) return 'no thread waits for anybody'
-  const lines = threads.flatMap((thread) => [headline(thread), `  ${setIn(thread.message)}`])
+  const lines = threads.flatMap((thread) => [
+    headline(thread),
+    `  ${setIn(thread.heading.line)}`,
+    `  ${setIn(thread.message)}`,
+  ])
   const more =
     next_cursor === undefined
       ? []
@@ -48,6 +52,7 @@ export function printThread(view: ThreadView): string {
   const lines = [
     `${view.thread_id}   ${statusOf(view)}, revision ${view.revision}${until(view)}`,
     '',
+    `${setIn(view.heading.line)}${exactOf(view)}`,
     `${view.tool_name}   ${setIn(view.tool_description ?? '')}`,
     ...sourceOf(view),
     `by ${view.agent}, task ${setIn(view.task_id)}`,
@@ -73,6 +78,14 @@ export function printThread(view: ThreadView): string {
     `  you: ${view.can_vote.allowed ? 'may vote' : (view.can_vote.reason ?? 'may not vote')}`,
   ]
   return visible(lines.join('\n'))
+}
+
+/** What stands formatted in the heading, as it was sent. */
+function exactOf({ heading: { segments } }: ThreadView): string {
+  const exact = segments.flatMap(({ field, exact: sent }) =>
+    sent === undefined ? [] : [`${field} ${setIn(sent)}`],
+  )
+  return exact.length === 0 ? '' : `   (${exact.join(', ')})`
 }
 
 const by = (seat: ThreadView['seats'][number]): string =>

@@ -9,6 +9,7 @@ import { Heading } from '../shell/heading.tsx'
 import { listen } from '../wire/stream.ts'
 import { waiting } from './counts.ts'
 import { FilterBar } from './filter-bar.tsx'
+import { foldEqual, type Row } from './equal-calls.ts'
 import { type Filters, queryOf } from './filters.ts'
 import { merge } from './merge.ts'
 import { ThreadRow } from './thread-row.tsx'
@@ -17,6 +18,8 @@ import { addressOf, createThreads } from './threads.ts'
 const list = createThreads()
 const latest = signal<ThreadSummary | undefined>(undefined)
 const fresh = signal<ReadonlySet<string>>(new Set())
+/** Of which equal calls each is shown. */
+const unfolded = signal<ReadonlySet<string>>(new Set())
 /** What came while the list was read: its answer may be older. */
 const meanwhile: ThreadChange[] = []
 
@@ -51,15 +54,42 @@ export function QueuePage({ filters }: { readonly filters: Filters }) {
       </div>
       <FilterBar filters={filters} />
       <List
-        state={list.state.value}
+        state={{ ...list.state.value, items: foldEqual(list.state.value.items) }}
         label="Waiting threads"
-        row={(thread) => (
-          <ThreadRow key={thread.thread_id} thread={thread} fresh={fresh.value.has(thread.thread_id)} />
-        )}
+        row={(row) => <Rows key={row.first.thread_id} {...row} />}
         more={() => list.more().then(catchUp)}
         retry={load}
         empty={shown ? <NothingHere /> : <AllDone />}
       />
+    </>
+  )
+}
+
+/** Equal calls are one row that unfolds: each is decided by itself. */
+function Rows({ first, others }: Row) {
+  const key = first.equal ?? ''
+  const open = unfolded.value.has(key)
+  const toggle = (): void => {
+    const next = new Set(unfolded.value)
+    if (!next.delete(key)) next.add(key)
+    unfolded.value = next
+  }
+  const count = others.length + 1
+  const more = others.length > 0 && (
+    <button class="small" aria-expanded={open} onClick={toggle}>
+      {open ? 'Fold' : `${count} equal calls`}
+    </button>
+  )
+  return (
+    <>
+      {[first, ...(open ? others : [])].map((thread) => (
+        <ThreadRow
+          key={thread.thread_id}
+          thread={thread}
+          fresh={fresh.value.has(thread.thread_id)}
+          more={thread === first && more}
+        />
+      ))}
     </>
   )
 }

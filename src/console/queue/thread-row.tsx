@@ -1,17 +1,21 @@
+import type { ComponentChildren } from 'preact'
 import type { ThreadSummary } from '../../contract/reviewer.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { me } from '../session/session.ts'
 import { AgentText } from '../text/agent-text.tsx'
+import { HeadingLine } from '../text/heading-line.tsx'
 import { Ago, Countdown } from '../time/countdown.tsx'
 
 interface RowProps {
   readonly thread: ThreadSummary
   readonly fresh?: boolean
+  /** What unfolds the equal ones behind it. */
+  readonly more?: ComponentChildren
 }
 
 /** One thread of a list: what is asked, by whom, how risky, how long there is. The whole row is its link. */
-export function ThreadRow({ thread, fresh = false }: RowProps) {
-  const { thread_id, risk, tool_name, agent, status, created_at } = thread
+export function ThreadRow({ thread, fresh = false, more }: RowProps) {
+  const { thread_id, risk, tool_name, agent, status, created_at, heading } = thread
   const waits = status === 'pending_review'
   const yours = waits && thread.mine
   const turn = waits ? (yours ? ' mine' : ' others') : ''
@@ -19,19 +23,21 @@ export function ThreadRow({ thread, fresh = false }: RowProps) {
     <li class={`row${turn}${fresh ? ' fresh' : ''}`}>
       <RiskMark risk={risk} />
       <a href={`#/thread/${thread_id}`} class="open">
-        <span class="tool">{tool_name}</span>
-        {yours && <span class="sr">(yours to decide) </span>}
+        <HeadingLine of={heading} />
+        {yours && <span class="sr"> (yours to decide)</span>}
         <span class="subject">
           <Gist of={thread} />
         </span>
       </a>
       <span class="by">
+        {heading.template !== undefined && `${tool_name} · `}
         {agent} · <Ago at={created_at} />
         {thread.revision > 1 && ` · revision ${thread.revision}`}
       </span>
       <span class="where">
         {waits ? <Approvals thread={thread} /> : <Status status={statusOf(thread)} />}
         <Claimed thread={thread} />
+        {more}
       </span>
       <span class="when">{waits && thread.deadline && <Countdown deadline={thread.deadline} />}</span>
     </li>

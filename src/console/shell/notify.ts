@@ -11,9 +11,11 @@ export async function askToNotify(): Promise<void> {
 }
 
 /** Names the tool and the risk, and nothing that the agent wrote: notifications are seen by whoever passes. */
-export function notify({ risk, tool_name, thread_id }: ThreadSummary): void {
+export function notify({ risk, tool_name, thread_id, equal }: ThreadSummary): void {
   if (!notifying.value || !document.hidden) return
-  const shown = new Notification('A call waits for review', { body: `${risk}: ${tool_name}`, tag: thread_id })
+  const body = `${risk}: ${tool_name}`
+  // equal calls share one
+  const shown = new Notification('A call waits for review', { body, tag: equal ?? thread_id })
   shown.onclick = () => {
     focus()
     location.hash = `#/thread/${thread_id}`

@@ -1,6 +1,7 @@
 import { useLayoutEffect } from 'preact/hooks'
 import type { ThreadView } from '../../contract/reviewer.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
+import { HeadingLine } from '../text/heading-line.tsx'
 import { Dialog } from '../shell/dialog.tsx'
 import type { Deciding } from './deciding.ts'
 
@@ -22,6 +23,10 @@ export function Confirm({ deciding, view }: ConfirmProps) {
     <Dialog title={approve ? 'Approve this call?' : 'Reject this call?'} close={deciding.cancel}>
       <Keys letter={key} act={deciding.confirm} />
       <dl class="facts">
+        <dt>Call</dt>
+        <dd>
+          <HeadingLine of={view.heading} />
+        </dd>
         <dt>Risk</dt>
         <dd>
           <RiskMark risk={view.risk} />

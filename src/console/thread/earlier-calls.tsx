@@ -1,6 +1,7 @@
 import type { EarlierCall } from '../../contract/reviewer.ts'
 import { Gist, Status } from '../queue/thread-row.tsx'
 import { Ago } from '../time/countdown.tsx'
+import { HeadingLine } from '../text/heading-line.tsx'
 import { Panel } from './panel.tsx'
 
 /** What else the agent asked for in this task, and what became of it. */
@@ -12,7 +13,13 @@ export function EarlierCalls({ calls }: { readonly calls: readonly EarlierCall[]
         {calls.map((one, i) => (
           <li key={i}>
             <Status status={one.outcome} />{' '}
-            {one.thread_id ? <a href={`#/thread/${one.thread_id}`}>{one.tool}</a> : <span>{one.tool}</span>}{' '}
+            {one.thread_id ? (
+              <a href={`#/thread/${one.thread_id}`}>
+                <Does call={one} />
+              </a>
+            ) : (
+              <Does call={one} />
+            )}{' '}
             <small>
               <Ago at={one.at} />
             </small>
@@ -24,4 +31,8 @@ export function EarlierCalls({ calls }: { readonly calls: readonly EarlierCall[]
       </ul>
     </Panel>
   )
+}
+
+function Does({ call: { heading, tool } }: { readonly call: EarlierCall }) {
+  return heading ? <HeadingLine of={heading} /> : <span>{tool}</span>
 }

@@ -6,6 +6,7 @@ import { list } from '../router.ts'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { announce } from '../shell/announce.tsx'
 import { startReading, takeFocus } from '../shell/heading.tsx'
+import { HeadingLine } from '../text/heading-line.tsx'
 import { AgentText } from '../text/agent-text.tsx'
 import { Ago, Countdown } from '../time/countdown.tsx'
 import { ProblemNote } from '../wire/problem.tsx'
@@ -138,7 +139,7 @@ function Next({ after }: { readonly after: string }) {
     <p class="line">
       {next && (
         <a href={`#/thread/${next.thread_id}`}>
-          Next that waits for you: <RiskMark risk={next.risk} /> {next.tool_name} by {next.agent}
+          Next that waits for you: <RiskMark risk={next.risk} /> <HeadingLine of={next.heading} />
         </a>
       )}
       {body && !next && <span>Nothing else waits for you.</span>}

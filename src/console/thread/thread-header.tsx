@@ -3,20 +3,24 @@ import { Status, statusOf } from '../queue/thread-row.tsx'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { Heading } from '../shell/heading.tsx'
 import { AgentText } from '../text/agent-text.tsx'
+import { HeadingLine } from '../text/heading-line.tsx'
 import { Ago, Countdown } from '../time/countdown.tsx'
 import type { ThreadState } from './thread-state.ts'
 
-/** What is asked for, by whom, and how long there is. Nothing here is the agent's own wording. */
+/** What the call does, by whom, and how long there is. Nothing here is the agent's own wording. */
 export function ThreadHeader({ view, thread }: { readonly view: ThreadView; readonly thread: ThreadState }) {
   return (
     <div class="top">
       <Heading>
-        <span class="tool">{view.tool_name}</span> <span class="light">by {view.agent}</span>
+        <HeadingLine of={view.heading} />
       </Heading>
       <p class="line">
         <RiskMark risk={view.risk} />
         <Status status={statusOf(view)} />
         {view.status === 'pending_review' && view.deadline && <Countdown deadline={view.deadline} />}
+        <span>
+          <span class="tool">{view.tool_name}</span> by {view.agent}
+        </span>
         <span>
           task{' '}
           <a href={`#/history?task_id=${encodeURIComponent(view.task_id)}`}>

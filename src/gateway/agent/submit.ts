@@ -16,11 +16,12 @@ import { type Doer, epochOf, historyFor, noteHistory, type Noting } from './call
 import { attempted, remembering, replayable } from '../core/idempotency.ts'
 import type { Caller } from '../core/caller.ts'
 import { agentEntry, keyGuard, keyInForce } from '../auth/identify.ts'
+import { askFirst } from '../core/equal-calls.ts'
 import { budgetGuard, refuseWithoutRoom, waitingOf } from '../core/budgets.ts'
 import type { Heading } from '../../domain/heading.ts'
 import { makeHeading } from '../review/heading.ts'
 import { charge, chargesOf, exceededBy, limitGuards } from './limits.ts'
-import type { Notice } from '../webhooks/outbox.ts'
+import { asRepeat, type Notice } from '../webhooks/outbox.ts'
 import { INDEX, put, revisionId, unchanged } from '../core/records.ts'
 import {
   claimsOf,
@@ -271,11 +272,13 @@ function noticeOf(
   }
 }
 
-function openThread(evaluation: Evaluation): Plan<Decision> {
+async function openThread(evaluation: Evaluation): Promise<Plan<Decision>> {
   const { deps, submission, outcome, guards } = evaluation
   const thread_id = `thr_${deps.nextId()}`
   const heading = headingFor(evaluation, thread_id)
-  const { thread, revision } = newThread(evaluation, thread_id, heading)
+  const { thread: opened, revision } = newThread(evaluation, thread_id, heading)
+  const first = await askFirst(deps, opened)
+  const thread: Thread = { ...opened, ...(first.repeats && { repeats: true }) }
   const payload = payloadOf(submission.request)
   const { writes, notices } = writeThread(undefined, thread, { at: evaluation.at, payload })
   return {
@@ -286,12 +289,18 @@ function openThread(evaluation: Evaluation): Plan<Decision> {
     },
     guards: [
       ...guards,
+      ...first.guards,
       unchanged('thread', thread_id, undefined),
       ...waitingOf(thread).map((spending) => budgetGuard(deps, spending)),
     ],
-    writes: [...writes, put('revision', revisionId(thread_id, 1), revision), ...listThread(thread)],
+    writes: [
+      ...writes,
+      ...first.writes,
+      put('revision', revisionId(thread_id, 1), revision),
+      ...listThread(thread),
+    ],
     evidence: [{ thread_id, revision: 1, ...evidenceOf(evaluation, 'review.pending', heading) }],
-    notices,
+    notices: first.repeats ? notices.map(asRepeat) : notices,
     counted: true,
   }
 }

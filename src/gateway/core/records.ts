@@ -31,6 +31,8 @@ export interface Records {
   readonly revision: RevisionRecord
   /** By thread id. */
   readonly comments: Comments
+  /** By what makes calls equal (src/gateway/core/equal-calls.ts): the first that waits. */
+  readonly asked: { readonly thread_id: string }
   /** By SHA-256 of the approval token. */
   readonly token: ApprovalToken
   /** By `<agent>/<task>/<SHA-256 of the Idempotency-Key>`. */

@@ -16,6 +16,7 @@ import type { Write } from '../../store/store.ts'
 import { spendWaiting } from './budgets.ts'
 import type { Heading } from '../../domain/heading.ts'
 import type { Deps } from './deps.ts'
+import { askedNoMore } from './equal-calls.ts'
 import { type Notice, threadNotice } from '../webhooks/outbox.ts'
 import { type Claims, INDEX, put, read, type RevisionRecord, unlessBroken } from './records.ts'
 
@@ -172,6 +173,7 @@ export function writeThread(
       ...moveIndexes(before, thread),
       ...moveDue(before, thread),
       ...spendWaiting(before, thread),
+      ...askedNoMore(before, thread),
       { op: 'mark', index: INDEX.evidence(thread.thread_id) },
     ],
     notices: events.map((type, i) =>

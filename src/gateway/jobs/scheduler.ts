@@ -9,6 +9,8 @@ import { aboutThread, isoTime } from '../core/event-record.ts'
 import { freezesNow } from '../admin/freezes.ts'
 import { forgetWindow, release, withoutCharges } from '../agent/limits.ts'
 import { overtaken } from '../review/settle-thread.ts'
+import { olderWaits } from '../core/equal-calls.ts'
+import { asRepeat } from '../webhooks/outbox.ts'
 import { neverPurge, purgeAt, purged, type Purged, readPurged } from '../core/expiry-index.ts'
 import { INDEX, read, remove, unchanged, type Versioned } from '../core/records.ts'
 import { endOverlap } from '../auth/keys.ts'
@@ -96,7 +98,7 @@ const DUE: readonly Due[] = [
 async function dueThread(deps: Deps, tenant: string, member: string): Promise<Plan<void>> {
   const thread = await read(deps.store, tenant, 'thread', member)
   const freezes = await freezesNow(deps, tenant)
-  const plan = thread && ((await overtaken(deps, thread, freezes)) ?? announce(deps, thread))
+  const plan = thread && ((await overtaken(deps, thread, freezes)) ?? (await announce(deps, thread)))
   if (plan) return { ...plan, answer: undefined }
   const due = thread?.value.due_at
   const entry: Write = { op: 'index', index: INDEX.due, member, ...(due === undefined ? {} : { to: due }) }
@@ -104,7 +106,7 @@ async function dueThread(deps: Deps, tenant: string, member: string): Promise<Pl
 }
 
 /** One at a time: each is told to all destinations, and more than one may be more than a commit holds. What else is due follows in the next round. */
-function announce(deps: Deps, found: Versioned<Thread>): Plan<Thread> | undefined {
+async function announce(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thread> | undefined> {
   const { value: thread } = found
   const now = deps.store.now()
   const due = dueAnnouncement(thread, now)
@@ -121,7 +123,7 @@ function announce(deps: Deps, found: Versioned<Thread>): Plan<Thread> | undefine
     answer: written.thread,
     guards: [unchanged('thread', member, found)],
     writes: [...written.writes, ...again],
-    notices: written.notices,
+    notices: (await olderWaits(deps, thread)) ? written.notices.map(asRepeat) : written.notices,
     evidence: [
       {
         type: due.kind === 'reminder' ? 'review.reminded' : 'review.escalated',

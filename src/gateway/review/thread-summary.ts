@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined.ts'
 import type { ThreadSummary } from '../../contract/reviewer.ts'
 import { groupsBy, quorum, type Quorum } from '../../domain/quorum.ts'
 import { changedAt, claimOf, isUsed, type Thread } from '../../domain/thread.ts'
@@ -5,6 +6,7 @@ import type { Snapshot, Tenant } from '../../policy/evaluate/snapshot.ts'
 import { approversOf } from './approval.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
+import { equalTag } from '../core/equal-calls.ts'
 import { isoTime } from '../core/event-record.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { shownHeading } from './heading.ts'
@@ -47,6 +49,7 @@ export function summaryOf(
     updated_at: isoTime(changedAt(thread)),
     ...(thread.withdrawn_at === undefined ? {} : { withdrawn_at: isoTime(thread.withdrawn_at) }),
     mine: obstacleFor(snapshot, caller, thread, { now, freezes }) === undefined,
+    ...defined({ equal: equalTag(deps, thread) }),
     ...claimView(thread, tenant, now),
   }
 }

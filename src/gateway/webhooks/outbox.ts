@@ -36,7 +36,11 @@ export interface Notice {
   readonly payload?: JsonObject
   /** What the delivery refers to. */
   readonly trace?: TraceContext | undefined
+  /** People know of an equal call that waits: one message in a chat is enough. Programs are told of each. */
+  readonly repeat?: true
 }
+
+export const asRepeat = (notice: Notice): Notice => ({ ...notice, repeat: true })
 
 export function threadNotice(
   type: ThreadEvent,
@@ -190,7 +194,8 @@ async function toldOf(
   tenant: string,
   { notice, list }: { readonly notice: Notice; readonly list: readonly Destination[] },
 ): Promise<Told> {
-  const destinations = list.filter((one) => isToldOf(one, notice.body.type))
+  const isFor = ({ format }: Destination): boolean => notice.repeat === undefined || !isChat(format)
+  const destinations = list.filter((one) => isToldOf(one, notice.body.type) && isFor(one))
   return { notice, destinations, texts: await textsOf(deps, tenant, { notice, destinations }) }
 }
 

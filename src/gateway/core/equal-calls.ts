@@ -1,0 +1,70 @@
+import { createHmac } from 'node:crypto'
+import { digestOf } from '../../domain/digest.ts'
+import type { Thread } from '../../domain/thread.ts'
+import type { Guard, Write } from '../../store/store.ts'
+import type { Deps } from './deps.ts'
+import { INDEX, put, read, remove, unchanged } from './records.ts'
+
+/**
+ * Equal calls of one agent, task and tool that wait at the same time: each is a thread of its own, and people are told of them once. A revision makes a
+ * call of its own of it (docs/review-api.md).
+ */
+type Asked = Pick<
+  Thread,
+  'agent' | 'task_id' | 'tool' | 'payload_digest' | 'title' | 'risk' | 'status' | 'revision'
+>
+
+const isAsked = ({ status, revision }: Asked): boolean => status === 'pending_review' && revision === 1
+
+/** With what lists show of it: a row must not hide other words of the agent, or another risk. */
+const keyOf = ({ agent, task_id, tool, payload_digest, title = '', risk }: Asked): string =>
+  digestOf([agent, task_id, tool, payload_digest, title, risk])
+
+const TAG_CHARS = 22
+
+/** Equal for equal calls that wait. It says nothing of the payload to those who could guess one. */
+export function equalTag({ commitmentSecret }: Deps, thread: Asked): string | undefined {
+  if (!isAsked(thread)) return undefined
+  const tag = createHmac('sha256', commitmentSecret).update(`equal calls ${keyOf(thread)}`)
+  return tag.digest('base64url').slice(0, TAG_CHARS)
+}
+
+interface FirstAsked {
+  /** An equal one waits already. */
+  readonly repeats: boolean
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+}
+
+/** Of many that come at once, one is the first. Its record stands as long as it waits. */
+export async function askFirst(deps: Deps, thread: Thread): Promise<FirstAsked> {
+  const key = keyOf(thread)
+  const known = await read(deps.store, thread.tenant, 'asked', key)
+  const guards = [unchanged('asked', key, known)]
+  if (known !== undefined) return { repeats: true, guards, writes: [] }
+  return { repeats: false, guards, writes: [put('asked', key, { thread_id: thread.thread_id })] }
+}
+
+/** Once the first has an end, or a revision, people are told of the next that comes. */
+export function askedNoMore(before: Thread | undefined, after: Thread): Write[] {
+  const over = before !== undefined && !before.repeats && isAsked(before) && !isAsked(after)
+  return over ? [remove('asked', keyOf(before))] : []
+}
+
+/** As many as are looked at: equal calls come close together. */
+const LOOKED_AT = 100
+
+/** Whether an older one waits: then that one's reminder is for both. */
+export async function olderWaits(deps: Deps, thread: Thread): Promise<boolean> {
+  if (!isAsked(thread)) return false
+  const { tenant, agent, task_id, created_at, thread_id } = thread
+  const bounds = { max: created_at, reverse: true, limit: LOOKED_AT }
+  const entries = await deps.store.range(tenant, INDEX.task(agent, task_id), bounds)
+  const others = entries.filter(({ member }) => member !== thread_id)
+  const threads = await Promise.all(others.map(({ member }) => read(deps.store, tenant, 'thread', member)))
+  const isOlder = (other: Thread): boolean =>
+    other.created_at < created_at || (other.created_at === created_at && other.thread_id < thread_id)
+  return threads.some(
+    (one) => one && isAsked(one.value) && keyOf(one.value) === keyOf(thread) && isOlder(one.value),
+  )
+}
