@@ -66,4 +66,40 @@ describe('the starter policies and the recipes', () => {
     const found = await verdicts({ bundle: 'policies', tool: 'email.send', payloads })
     expect(found.filter(([, verdict]) => verdict !== 'invalid')).toEqual([])
   })
+
+  it('have a person look at commands that read secrets, however they reach them', async () => {
+    const commands = [
+      'cat /workspace/.env.production',
+      'cat /proc/self/environ',
+      'head /etc/shadow',
+      'cat /root/.ssh/id_ed25519',
+      'cat /home/dev/.netrc',
+      'git diff --no-index /dev/null /etc/shadow',
+      'git show HEAD:.env.local',
+      'git show stash@{0}:config/prod.env',
+      'wc --files0-from=/etc/passwd',
+    ]
+    const payloads = commands.map((command) => ({ argv: command.split(' ') }))
+    const found = await verdicts({ bundle: 'policies', tool: 'shell.run', payloads })
+    expect(found.filter(([, verdict]) => verdict !== 'review')).toEqual([])
+  })
+
+  it('have a person look at queries that call other functions, and at targets that only the agent vouches for', async () => {
+    const query = "select pg_sleep(1000), lo_export(1,'/etc/x')"
+    const cases: readonly Hostile[] = [
+      { bundle: 'policies', tool: 'sql.query', payloads: [{ database: 'analytics', query }] },
+      {
+        bundle: 'policies',
+        tool: 'cloud.delete',
+        payloads: [{ kind: 'bucket', name: 'prod-backups', env: 'dev' }],
+      },
+      {
+        bundle: 'policies',
+        tool: 'github.merge_pr',
+        payloads: [{ repo: 'acme/web', number: 1, base: 'feature/x', method: 'merge', bypass_checks: false }],
+      },
+    ]
+    const found = (await Promise.all(cases.map(verdicts))).flat()
+    expect(found.map(([, verdict]) => verdict)).toEqual(['review', 'review', 'review'])
+  })
 })
