@@ -9,6 +9,7 @@ import {
   PACKAGE,
   ROOT,
   run,
+  SUITE_MS,
   type Workshop,
 } from './python-environment.ts'
 
@@ -68,7 +69,7 @@ async function suite(name: string, environment: Environment): Promise<Record<str
   return JSON.parse(readFileSync(results, 'utf8')) as Record<string, string>
 }
 
-describe.skipIf(missing !== '')('the adapters for Python', () => {
+describe.skipIf(missing !== '')('the adapters for Python', { timeout: SUITE_MS }, () => {
   if (typeof workshop === 'string') return
 
   it.each(names)('%s, newest', async (name) => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { canonicalJson as ofGateway, sha256 } from '../../src/domain/digest.ts'
 import { actionHash } from '../../src/sdk/canonical.ts'
 import { startRedis } from '../redis/server.ts'
-import { type Environment, lastOf, openWorkshop, PACKAGE, ROOT, run } from './python-environment.ts'
+import { type Environment, lastOf, openWorkshop, PACKAGE, ROOT, run, SUITE_MS } from './python-environment.ts'
 
 /** The package as somebody gets it who installs the wheel: its own tests, its types, and its hashes beside those of JavaScript. */
 const SOAK = process.env['COUNTERSIGN_SOAK'] !== undefined
@@ -18,14 +18,14 @@ const BESIDE = ['pytest', 'pydantic', 'rfc8785', 'opentelemetry-sdk', 'ruff', 'm
 const GATEWAY = { COUNTERSIGN_TEST_GATEWAY: ROOT, PYTHONDONTWRITEBYTECODE: '1' }
 const CLEAN = [0, expect.stringContaining(' passed')]
 
-describe.skipIf(missing !== '')('the package for Python', () => {
+describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS }, () => {
   if (typeof workshop === 'string') return
   const { newest, oldest, wheel } = workshop
   let environment: Environment
 
   beforeAll(async () => {
     environment = await workshop.environment(newest, [wheel, ...BESIDE])
-  })
+  }, SUITE_MS)
   afterAll(() => workshop.dispose())
 
   const pytest = (args: readonly string[], env: Record<string, string> = {}, where = environment) =>

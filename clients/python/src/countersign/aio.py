@@ -52,6 +52,7 @@ class AsyncCountersign:
     ) -> None:
         self._core = core_of(url, task_id, max_wait, unsigned_approvals, console_url, on_held, on_decision)
         self._http = AsyncHttp(self._core.base, agent_key(key), timeout, http, verify)
+        self._ending: set[asyncio.Future[None]] = set()
 
     @property
     def task_id(self) -> str:
@@ -133,6 +134,9 @@ class AsyncCountersign:
         return decorate
 
     async def aclose(self) -> None:
+        """Closes the connections, once cancelled calls are withdrawn: some frameworks do not wait for that."""
+        while self._ending:
+            await asyncio.wait(self._ending)
         await self._http.close()
 
     async def __aenter__(self) -> Self:
@@ -144,23 +148,29 @@ class AsyncCountersign:
     async def _drive(self, steps: Steps[T]) -> T:
         """Runs the steps to their end. Whatever is raised meanwhile, a cancellation too, is theirs to handle first."""
         advance: Callable[[], Effect] = functools.partial(steps.send, None)
-        while True:
-            try:
-                while True:
-                    effect = advance()
-                    advance = functools.partial(steps.send, await self._perform(effect))
-            except StopIteration as ended:
-                return cast("T", ended.value)
-            except BaseException as error:
-                if inspect.getgeneratorstate(steps) == inspect.GEN_CLOSED:
-                    raise
-                advance = functools.partial(steps.throw, error)
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        try:
+            while True:
+                try:
+                    while True:
+                        effect = advance()
+                        advance = functools.partial(steps.send, await self._perform(effect, ended))
+                except StopIteration as stop:
+                    return cast("T", stop.value)
+                except BaseException as error:
+                    if inspect.getgeneratorstate(steps) == inspect.GEN_CLOSED:
+                        raise
+                    advance = functools.partial(steps.throw, error)
+        finally:
+            self._ending.discard(ended)
+            ended.cancel()
 
-    async def _perform(self, effect: Effect) -> object:
+    async def _perform(self, effect: Effect, ended: asyncio.Future[None]) -> object:
         if isinstance(effect, Invoke):
             result = effect.function(*effect.arguments)
             return await result if inspect.isawaitable(result) else result
         if effect.shielded:
+            self._ending.add(ended)
             return await _shielded(self._plainly(effect))
         return await self._plainly(effect)
 

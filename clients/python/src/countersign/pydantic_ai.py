@@ -1,0 +1,88 @@
+"""Pydantic AI: a held call ends the run with `DeferredToolRequests`, and a later run continues it.
+
+toolset = GovernedToolset(FunctionToolset([refund]), gate, prefix="payments.")
+agent = Agent(model, toolsets=[toolset], output_type=[str, DeferredToolRequests])
+result = await agent.run("Refund order 7")
+requests = result.output  # when it is a DeferredToolRequests: save it, and result.all_messages()
+await agent.run(message_history=messages, deferred_tool_results=deferred_results(requests))
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+from pydantic_ai import ApprovalRequired, DeferredToolRequests, DeferredToolResults, RunContext
+from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
+
+from ._adapter import Governed, require_equal
+from ._json import JsonObject, as_object
+from .aio import AsyncCountersign
+from .errors import ChangesRequested, NotExecuted, StillPending
+from .handle import Handle, checked_handle
+
+_MEMBER = "countersign"
+
+
+@dataclass
+class GovernedToolset(WrapperToolset[Any]):
+    """A toolset whose tools run only as policy and people allow it.
+
+    prefix: stands before every name of a tool. task_id: of the conversation, in place of the gate's own.
+    wait: seconds to wait in memory before the run ends with a deferred request; a call that is cancelled meanwhile is
+    withdrawn. An agent that a tool runs must wait, because it cannot end the run of the outer agent.
+    """
+
+    gate: AsyncCountersign
+    _: KW_ONLY
+    prefix: str = ""
+    task_id: str | None = None
+    wait: float | None = None
+    governed: Governed = field(default_factory=Governed)
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        payload: JsonObject = {}
+
+        async def run(approved: JsonObject) -> Any:
+            require_equal(tool_args, approved)
+            return await self.wrapped.call_tool(name, tool_args, ctx, tool)
+
+        try:
+            payload = as_object(tool_args)
+            handle = _known(ctx)
+            wait = 0.0
+            if handle is None:
+                call_id = str(ctx.tool_call_id)
+                handle = await self.governed.apropose(self.gate, f"{self.prefix}{name}", payload, call_id, self.task_id)
+                wait = self._first_wait(handle)
+            return await self._resumed(handle, run, payload, wait)
+        except NotExecuted as error:
+            if isinstance(error, ChangesRequested):
+                self.governed.ask_again(error, payload)
+            return str(error)
+
+    def _first_wait(self, handle: Handle) -> float:
+        """People take their time: a run that need not wait is not kept waiting."""
+        if self.wait is None and handle["status"] == "pending_review":
+            raise ApprovalRequired(metadata={_MEMBER: handle})
+        return self.wait or 0.0
+
+    async def _resumed(self, handle: Handle, run: Any, payload: JsonObject, wait: float) -> Any:
+        try:
+            return await self.gate.resume(handle, run, payload=payload, max_wait=wait)
+        except StillPending as pending:
+            raise ApprovalRequired(metadata={_MEMBER: handle, "console_url": pending.console_url}) from pending
+
+
+def deferred_results(requests: DeferredToolRequests) -> DeferredToolResults:
+    """What continues a run: each of our calls asks the gateway when it runs. Other calls are yours to answer."""
+    own = {call_id: given for call_id, given in requests.metadata.items() if _MEMBER in given}
+    return DeferredToolResults(approvals=dict.fromkeys(own, True), metadata=own)
+
+
+def _known(ctx: RunContext[Any]) -> Handle | None:
+    """The handle of a call that was deferred. A call that somebody else approved is proposed like every other one."""
+    given = ctx.tool_call_metadata
+    return checked_handle(given[_MEMBER]) if isinstance(given, dict) and _MEMBER in given else None
