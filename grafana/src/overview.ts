@@ -176,6 +176,13 @@ export const OVERVIEW: Board = {
           unit: 'reqps',
           queries: [[sum(rate('httpRequests'), 'instance'), '{{instance}}']],
         },
+        {
+          title: 'Refused for a budget',
+          description:
+            'Requests beyond what one tenant, agent or reviewer may keep, or while the disk is nearly full.',
+          unit: 'reqps',
+          queries: [[sum(rate('overBudget'), 'budget'), '{{budget}}']],
+        },
       ],
     },
     {

@@ -160,6 +160,12 @@ export const REVIEWS: Board = {
           unit: 'ops',
           queries: [[sum(rate('revisions'), 'result'), '{{result}}']],
         },
+        {
+          title: 'Withdrawals',
+          description: 'Calls that agents withdrew before they ran, by the state that their thread was in.',
+          unit: 'ops',
+          queries: [[sum(rate('withdrawals'), 'was'), '{{was}}']],
+        },
       ],
     },
     {
