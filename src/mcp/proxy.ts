@@ -60,7 +60,11 @@ export interface ProxyParts {
 
 export function createProxy(parts: ProxyParts): Proxy {
   const questions = createQuestions((message) => parts.toServer(lineOf(message)))
-  const tools = createTools({ ...parts, client: parts.gate.client, ask: questions.ask })
+  const tools = createTools({
+    ...parts,
+    client: parts.gate.client,
+    ask: (method, params) => questions.ask(method, params),
+  })
   const proxy: State = {
     ...parts,
     questions,
@@ -239,22 +243,31 @@ function failureOf(error: unknown, { id }: ToolCall, callId: CallId): Uint8Array
 }
 
 function fromServer(proxy: State, line: Uint8Array): void {
-  const { underWay, toClient, note, tools, questions } = proxy
   const said = readServer(line)
-  if (said?.kind === 'outdated') tools.outdated()
-  if (said?.kind === 'answer') {
-    if (questions.answered(said)) return
-    const one = underWay.get(said.id)
-    if (one !== undefined && one.sent === undefined)
-      return note('the server answered a call that it was not asked: left out')
-    if (one?.sent !== undefined) return one.sent.answer(said)
-    const listed = said.result && tools.answered(said.id, said.result)
-    if (listed !== undefined) return void passList(proxy, said, listed)
-  }
+  if (said?.kind === 'outdated') proxy.tools.outdated()
+  if (said?.kind === 'answer' && answered(proxy, said)) return
   // by the specification progress must increase, and the client has heard of some
-  if (said?.kind === 'progress' && [...underWay.values()].some((one) => one.progress.isBehind(said))) return
-  toClient(withEnd(line))
+  if (said?.kind === 'progress' && isOld(proxy, said)) return
+  proxy.toClient(withEnd(line))
 }
+
+/** Whether the proxy has dealt with an answer of the server; all others are the client's. */
+function answered(proxy: State, said: ServerAnswer): boolean {
+  const { underWay, note, tools, questions } = proxy
+  if (questions.answered(said)) return true
+  const one = underWay.get(said.id)
+  if (one !== undefined) {
+    if (one.sent === undefined) note('the server answered a call that it was not asked: left out')
+    else one.sent.answer(said)
+    return true
+  }
+  const listed = said.result && tools.answered(said.id, said.result)
+  if (listed !== undefined) void passList(proxy, said, listed)
+  return listed !== undefined
+}
+
+const isOld = ({ underWay }: State, said: ServerProgress): boolean =>
+  [...underWay.values()].some((one) => one.progress.isBehind(said))
 
 /** As it came, unless a tool in it runs no more. */
 async function passList(

@@ -181,11 +181,12 @@ async function marked(state: State, result: JsonObject): Promise<JsonObject> {
   let changed = false
   const tools = (result['tools'] as readonly JsonValue[] | undefined)?.map((tool) => {
     const why = isObject(tool) ? whyRefused(state, tool, known) : undefined
-    if (why === undefined) return tool
+    if (!isObject(tool) || why === undefined) return tool
     changed = true
-    tell(state, String((tool as JsonObject)['name']), why)
+    const { name } = tool
+    tell(state, typeof name === 'string' ? name : JSON.stringify(name), why)
     return {
-      name: (tool as JsonObject)['name'],
+      name,
       description: `Refused: ${why}.`,
       inputSchema: { type: 'object' },
     }
