@@ -20,7 +20,7 @@ const CLEAN = [0, expect.stringContaining(' passed')]
 
 describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS }, () => {
   if (typeof workshop === 'string') return
-  const { newest, oldest, wheel } = workshop
+  const { newest, oldest, usual, wheel } = workshop
   let environment: Environment
 
   beforeAll(async () => {
@@ -46,13 +46,19 @@ describe.skipIf(missing !== '')('the package for Python', { timeout: SUITE_MS },
   })
 
   it(`holds on Python 3.${newest.minor}`, async () => {
-    const ran = await pytest(['tests', '--ignore=tests/adapters'])
+    const ran = await pytest(['tests', '--ignore=tests/adapters', '--ignore=tests/examples'])
     expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
   })
 
   it(`holds on Python 3.${oldest.minor}, with nothing installed but what it needs`, async () => {
     const clean = await workshop.environment(oldest, [wheel, 'pytest'])
     const ran = await pytest(['tests/test_values.py', 'tests/test_guard.py'], {}, clean)
+    expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
+  })
+
+  it('runs the examples as they are printed', async () => {
+    const beside = ['pytest', 'langchain', 'langgraph-checkpoint-sqlite', 'fastapi', 'uvicorn']
+    const ran = await pytest(['tests/examples'], {}, await workshop.environment(usual, [wheel, ...beside]))
     expect([ran.code, lastOf(ran)]).toEqual(CLEAN)
   })
 

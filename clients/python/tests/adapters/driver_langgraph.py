@@ -56,7 +56,7 @@ def model_of(script: Script) -> ScriptedModel:
 
 class Driver(driver.Driver):
     packages = ["langchain", "langgraph", "langgraph-checkpoint-sqlite"]  # noqa: RUF012
-    oldest = ["langchain==1.0.8", "langgraph==1.0.3", "langgraph-checkpoint-sqlite==3.0.0"]  # noqa: RUF012
+    oldest = ["langchain==1.3.0", "langgraph==1.2.0", "langgraph-checkpoint-sqlite==3.1.0"]  # noqa: RUF012
 
     @property
     def config(self) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class ScriptedModel(Model):
 
 class Driver(driver.Driver):
     packages = ["openai-agents"]  # noqa: RUF012
-    oldest = ["openai-agents==0.8.4"]  # noqa: RUF012
+    oldest = ["openai-agents==0.22.0"]  # noqa: RUF012
 
     def governed(self, gate: AsyncCountersign, wait: float | None = None) -> tuple[GovernedTools, list[Any]]:
         where = self.where

@@ -52,7 +52,7 @@ def model_of(script: Script) -> FunctionModel:
 
 class Driver(driver.Driver):
     packages = ["pydantic-ai-slim"]  # noqa: RUF012
-    oldest = ["pydantic-ai-slim==1.30.1"]  # noqa: RUF012
+    oldest = ["pydantic-ai-slim==2.32.0"]  # noqa: RUF012
 
     def agent(self, script: Script, gate: AsyncCountersign, wait: float | None = None) -> Agent[None, Any]:
         where = self.where
