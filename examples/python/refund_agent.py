@@ -3,7 +3,8 @@
     python refund_agent.py start    proposes the refund and ends, held
     python refund_agent.py resume   continues, in a new process, once people have decided
 
-Its state is in agent.sqlite. Set COUNTERSIGN_URL and COUNTERSIGN_AGENT_KEY. The model is scripted, so that it runs anywhere.
+Its state is in agent.sqlite. Set COUNTERSIGN_URL and COUNTERSIGN_AGENT_KEY.
+The model is scripted, so that it runs anywhere.
 """
 
 from __future__ import annotations

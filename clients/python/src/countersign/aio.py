@@ -53,6 +53,7 @@ class AsyncCountersign:
         self._core = core_of(url, task_id, max_wait, unsigned_approvals, console_url, on_held, on_decision)
         self._http = AsyncHttp(self._core.base, agent_key(key), timeout, http, verify)
         self._ending: set[asyncio.Future[None]] = set()
+        self._waiting: dict[asyncio.Future[None], asyncio.Task[Any] | None] = {}
 
     @property
     def task_id(self) -> str:
@@ -134,7 +135,14 @@ class AsyncCountersign:
         return decorate
 
     async def aclose(self) -> None:
-        """Closes the connections, once cancelled calls are withdrawn: some frameworks do not wait for that."""
+        """Closes the connections, once calls that still wait are cancelled and withdrawn.
+
+        Some frameworks do not wait for the calls of a run that was cancelled.
+        """
+        for ended, task in list(self._waiting.items()):
+            if task is not None and task is not asyncio.current_task():
+                self._ending.add(ended)
+                task.cancel()
         while self._ending:
             await asyncio.wait(self._ending)
         await self._http.close()
@@ -172,7 +180,11 @@ class AsyncCountersign:
         if effect.shielded:
             self._ending.add(ended)
             return await _shielded(self._plainly(effect))
-        return await self._plainly(effect)
+        self._waiting[ended] = asyncio.current_task()
+        try:
+            return await self._plainly(effect)
+        finally:
+            self._waiting.pop(ended, None)
 
     async def _plainly(self, effect: Ask | Pause) -> object:
         if isinstance(effect, Pause):
