@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Waiting } from './fair-queue.ts'
-import { type Kind, kindOf } from './kind.ts'
+import { bodyBytesOf, type Kind, kindOf } from './kind.ts'
 import { Lane } from './lane.ts'
 import { OVERLOADED, refuse, TOO_MANY_BODIES } from './refusal.ts'
 import type { Sender } from './sender.ts'
@@ -17,6 +17,8 @@ export interface Admission {
   resume(response: ServerResponse, go: () => void): void
   /** The request waits for somebody else from now on, or is answered: it gives its place back for good. */
   leave(response: ServerResponse): void
+  /** A new connection was taken in, and others may wait behind it. */
+  connected(): void
   sight(): Sight
   close(): void
 }
@@ -41,8 +43,9 @@ export interface AdmissionOptions {
 export const ADMISSION = {
   /** Requests under way at once, of each kind. A tenant that is alone has three quarters of them (src/http/admission/shares.ts). */
   PLACES: { propose: 128, follow: 128, people: 64 },
-  /** So many begin in one turn of the event loop, which takes in one new connection in a turn. */
+  /** So many begin in one turn of the event loop; while new connections come, of which each turn takes in one, fewer. */
   BEGIN_AT_ONCE: 16,
+  BEGIN_IN_CROWD: 4,
   /**
    * Memory for all that have no place yet, or none because their body is late. Each counts for a connection and a header at least, and
    * at most for what Node reads of a body in one piece.
@@ -93,6 +96,7 @@ class QueueWithPatience implements Admission {
   readonly #arriving = new Set<Asking>()
   readonly #end: (this: Response) => void
   #woken = false
+  #crowded = false
   #sweeper: NodeJS.Timeout | undefined
   #overload: { refused: number; at: number } | undefined
 
@@ -145,6 +149,10 @@ class QueueWithPatience implements Admission {
       asking.lane.queue.remove(asking.waiting as Waiting<Asking>)
       this.#room.free(asking.tenant, memoryOf(asking))
     }
+  }
+
+  connected(): void {
+    this.#crowded = true
   }
 
   sight(): Sight {
@@ -213,29 +221,32 @@ class QueueWithPatience implements Admission {
   /** In one turn of the loop: refuses those whose patience is over, and begins with those whose turn it is. */
   #serve(): void {
     this.#woken = false
+    const most = this.#crowded ? ADMISSION.BEGIN_IN_CROWD : ADMISSION.BEGIN_AT_ONCE
+    this.#crowded = false
     const now = this.#now()
     for (const lane of this.#all) {
       const { queue } = lane
+      const next = () => queue.next(now, lane.pace(), (asking) => this.#takes(asking))
       const expired = this.#serveEach(
+        most,
         () => queue.expired(now),
         (asking) => this.#refuse(asking),
       )
-      const next = () => queue.next(now, lane.pace(), (asking) => this.#takes(asking))
-      const begun = this.#serveEach(next, (asking) => this.#begin(asking))
-      if (Math.max(expired, begun) === ADMISSION.BEGIN_AT_ONCE) this.#wake()
+      const begun = this.#serveEach(most, next, (asking) => this.#begin(asking))
+      if (expired === most || begun === most) this.#wake()
     }
   }
 
-  /** How many it were: not more than one turn of the loop bears. */
-  #serveEach(next: () => Asking | undefined, serve: (asking: Asking) => void): number {
-    for (let count = 0; count < ADMISSION.BEGIN_AT_ONCE; count++) {
+  /** How many it were. */
+  #serveEach(most: number, next: () => Asking | undefined, serve: (asking: Asking) => void): number {
+    for (let count = 0; count < most; count++) {
       const asking = next()
       if (asking === undefined) return count
       asking.state = 'left'
       this.#room.free(asking.tenant, memoryOf(asking))
       serve(asking)
     }
-    return ADMISSION.BEGIN_AT_ONCE
+    return most
   }
 
   #keepSweeping(): void {
@@ -286,10 +297,3 @@ class QueueWithPatience implements Admission {
 /** What the request holds while it has no place. */
 const memoryOf = ({ bodyBytes }: Asking): number =>
   Math.min(ADMISSION.READ_BYTES, Math.max(ADMISSION.LEAST_BYTES, bodyBytes))
-
-/** As long as its header says; one of unknown length may become as long as they come. */
-function bodyBytesOf({ headers }: IncomingMessage, most: number): number {
-  if (headers['transfer-encoding'] !== undefined) return most
-  const length = Number(headers['content-length'] ?? 0)
-  return length >= 0 && length < most ? length : most
-}

@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http'
+
 export const KINDS = ['propose', 'follow', 'people'] as const
 /** Agents ask (`propose`) and follow up what they asked (`follow`); people and administrators have places of their own. */
 export type Kind = (typeof KINDS)[number]
@@ -15,4 +17,11 @@ export function kindOf(url: string): Kind | undefined {
   }
   if (url === '/livez' || url === '/readyz') return undefined
   return DISGUISED.test(url) ? 'propose' : 'people'
+}
+
+/** The body is as long as the header says; one of unknown length may become as long as they come. */
+export function bodyBytesOf({ headers }: IncomingMessage, most: number): number {
+  if (headers['transfer-encoding'] !== undefined) return most
+  const length = Number(headers['content-length'] ?? 0)
+  return length >= 0 && length < most ? length : most
 }

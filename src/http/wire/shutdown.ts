@@ -37,6 +37,7 @@ export function admittingServer(admission: Admission, malformed: Malformed) {
     server.requestTimeout = requestTimeout
     server.setTimeout(connectionTimeout)
     server.on('timeout', endUnlessHeard)
+    server.on('connection', () => admission.connected())
     return server
   }
 }
