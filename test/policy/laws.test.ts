@@ -44,7 +44,8 @@ const testValue = (test: Test, found: JsonValue | undefined): number => {
 }
 const line = ({ field, test, negated }: Condition, payload: JsonObject, policy: Policy): number => {
   const raw = payload[field]
-  const standIn = raw === undefined && field === 'amount' && !('presence' in test) ? policy.amountMeans : null
+  const isAbsent = raw === undefined || (raw === null && policy.amountMeans !== null)
+  const standIn = isAbsent && field === 'amount' && !('presence' in test) ? policy.amountMeans : null
   const truth = standIn === 'nothing' ? -1 : testValue(test, standIn ?? raw)
   return negated ? 0 - truth : truth
 }

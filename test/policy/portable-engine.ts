@@ -57,8 +57,8 @@ function read(fact: JsonObject, { keys, missing }: Asked, withDefaults: boolean)
   let here: JsonValue = fact
   for (let n = 0; n < keys.length; n++) {
     const key = keys[n] as string | number
-    if (here === null || typeof here !== 'object' || Array.isArray(here) !== (typeof key === 'number'))
-      return unreadable
+    if (here === null) return null
+    if (typeof here !== 'object' || Array.isArray(here) !== (typeof key === 'number')) return unreadable
     const found: JsonValue | undefined = Object.hasOwn(here, key)
       ? (here as Record<string, JsonValue>)[key]
       : undefined
@@ -69,15 +69,20 @@ function read(fact: JsonObject, { keys, missing }: Asked, withDefaults: boolean)
     if (next === undefined) return absent
     here = next
   }
-  return here ?? unreadable
+  return here
 }
 
 function answer(fact: JsonObject, asked: Asked): Truth {
   let value = read(fact, asked, true)
+  if (value === null && !aboutNull(asked.test) && (asked.missing?.is ?? asked.missing?.value) !== undefined)
+    value = absent
   if (value === absent && asked.missing?.is === 'nothing') return -1
   if (value === absent && asked.missing?.value !== undefined) value = asked.missing.value
   return judge(asked.test, asked.function === undefined ? value : applied(asked.function, value))
 }
+
+const aboutNull = ({ op, test }: Test): boolean =>
+  op === 'null' || (op === 'not' && test !== undefined && aboutNull(test))
 
 function applied(name: FunctionName, value: Value): Value {
   if (value === absent || value === unreadable) return value
@@ -118,7 +123,8 @@ const TEXT: Record<string, (text: string, wanted: string) => boolean> = {
 function judge(test: Test, value: Value): Truth {
   const { op } = test
   if (op === 'missing' || op === 'present')
-    return value === unreadable ? 0 : yes((value === absent) === (op === 'missing'))
+    return value === unreadable || value === null ? 0 : yes((value === absent) === (op === 'missing'))
+  if (op === 'null') return value === unreadable || value === absent ? 0 : yes(value === null)
   if (op === 'not') return opposite(judge(test.test as Test, value))
   if (op === 'and') return Math.min(...(test.tests ?? []).map((one) => judge(one, value))) as Truth
   if (op === 'is') return judgeIs(test.values ?? [], value)
@@ -161,7 +167,7 @@ function some(list: readonly unknown[], each: (item: Value) => Truth): Truth {
 }
 
 function elementOf(item: unknown): Value {
-  return item === null || item === several ? unreadable : (item as Value)
+  return item === several ? unreadable : (item as Value)
 }
 
 // ---- running ----

@@ -72,6 +72,7 @@ const plainTests: fc.Arbitrary<JsonValue> = fc.oneof(
   numberTests,
   fc.record({ is: fc.array(anyValue, { minLength: 1, maxLength: 3 }) }),
   fc.record({ contains: anyValue }),
+  fc.constant({ is: null }),
 )
 const presence = fc.constantFrom('missing', 'present')
 const { any: anyTests } = fc.letrec<{ element: JsonValue; any: JsonValue }>((tie) => ({

@@ -1,6 +1,6 @@
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { printDiagnostics, printDiagnosticsJson, type Diagnostic } from '../../policy/report/diagnostics.ts'
+import { printDiagnosticsJson, printFolded, type Diagnostic } from '../../policy/report/diagnostics.ts'
 import { printDiagnosticsGithub } from '../../policy/report/github.ts'
 import { printDiagnosticsSarif } from '../../policy/report/sarif.ts'
 import { prepareDirectory } from '../../policy/bundle/directory.ts'
@@ -27,11 +27,11 @@ type Format = (bundle: PreparedBundle, found: readonly Diagnostic[], root: strin
 
 const FORMATS: Readonly<Record<string, Format>> = {
   text: (bundle, found) => {
-    const printed = printDiagnostics(found, { color: wantsColor(process.stdout) })
-    return `${printed === '' ? '' : `${printed}\n`}${verdictOn(bundle)}\n`
+    const printed = printFolded(found, { color: wantsColor(process.stdout) })
+    return `${verdictOn(bundle)}\n${printed === '' ? '' : `\n${printed}`}`
   },
   json: (_, found) => printDiagnosticsJson(found),
-  github: (bundle, found, root) => `${printDiagnosticsGithub(found, root)}${verdictOn(bundle)}\n`,
+  github: (bundle, found, root) => `${verdictOn(bundle)}\n${printDiagnosticsGithub(found, root)}`,
   sarif: (_, found, root) => printDiagnosticsSarif(found, { root, version: packageVersion() }),
 }
 

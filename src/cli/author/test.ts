@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { printDiagnostics } from '../../policy/report/diagnostics.ts'
+import { printFolded } from '../../policy/report/diagnostics.ts'
 import { prepareDirectory } from '../../policy/bundle/directory.ts'
 import {
   printJunit,
@@ -51,9 +51,11 @@ export function watchSuite(dir: string, show: (report: SuiteReport) => Promise<v
 }
 
 function textOf(report: SuiteReport): string {
-  const found = report.ok ? '' : `${printDiagnostics(report.diagnostics)}\n`
+  const found = report.ok ? '' : printFolded(report.diagnostics).trimEnd()
   // Nothing was run, so there is nothing to count.
-  return report.tests.length === 0 && !report.ok ? found.trimEnd() : `${found}${printSuite(report).trimEnd()}`
+  if (report.tests.length === 0 && !report.ok) return `not run: this bundle would not be loaded\n\n${found}`
+  const suite = printSuite(report).trimEnd()
+  return found === '' ? suite : `${suite}\n\n${found}`
 }
 
 async function writeReport(file: string, text: string): Promise<void> {

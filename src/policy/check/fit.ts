@@ -22,7 +22,7 @@ function fitOne(fitting: Fitting, { key, keyMark, value }: DocEntry): readonly M
   const at = { mark: keyMark }
   switch (key) {
     case 'is':
-      return fitIs(fitting, value)
+      return value.kind === 'null' ? fitNull(fitting, value) : fitIs(fitting, value)
     case 'contains':
       return fitContains(fitting, value, at)
     case 'not':
@@ -65,6 +65,13 @@ function fitIs(fitting: Fitting, doc: Doc): readonly Misfit[] {
     ]
   }
   return eachLiteral(fitting.lists, doc, (value) => fitLiteral(fitting, value))
+}
+
+/** What is inside something that may be null, may be null as well. */
+function fitNull({ name, values }: Fitting, at: Doc): readonly Misfit[] {
+  if (values.null || values.blocked) return []
+  const message = `${name} is never null: it is ${describeKinds(values)}`
+  return [{ code: 'literal-type', at, message, hint: 'the contract does not permit null there' }]
 }
 
 function fitContains(fitting: Fitting, doc: Doc, at: Asked['at']): readonly Misfit[] {

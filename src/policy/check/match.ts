@@ -4,7 +4,7 @@ import { toolsInHistory, type ToolUse } from './tool-names.ts'
 import { checkTest, type TestContext } from './test.ts'
 import { REVERSIBILITIES } from './tool.ts'
 import { isFieldProblem, parseField } from '../language/fields.ts'
-import type { FieldRoot, NodeIr, Scalar, TestIr } from '../language/rule.ts'
+import type { FieldIr, FieldRoot, NodeIr, Scalar, TestIr } from '../language/rule.ts'
 import { didYouMean } from '../language/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import { readList, readMap, type Reader } from '../yaml/shape.ts'
@@ -71,9 +71,26 @@ function checkLeaf(context: MatchContext, { key, keyMark, value }: DocEntry): No
   checkPayloadField(context, field, { at: { mark: keyMark }, presence: asksPresence(test) })
   checkKnownValues(context, value, { root: field.root, test })
   checkFunction(context, field, { mark: keyMark })
+  checkNullOfFunction(context.reader, field, { at: value, test })
   checkFit(context, field, value)
   context.toolUses.push(...toolsInHistory(field, value))
   return { kind: 'leaf', field, test }
+}
+
+/** A function gives text; what it cannot read is unknown, null included. */
+function checkNullOfFunction(
+  reader: Reader,
+  field: FieldIr,
+  { at, test }: { readonly at: Doc; readonly test: TestIr },
+): void {
+  if (field.fn === undefined || !mentionsNull(test)) return
+  const hint = `write \`${field.name}\` without \`${field.fn}\``
+  reader.report('test-type', at, `\`${field.fn}\` never gives null`, hint)
+}
+
+function mentionsNull(test: TestIr): boolean {
+  if ('tests' in test) return test.tests.some(mentionsNull)
+  return test.op === 'null' || ('test' in test && mentionsNull(test.test))
 }
 
 const KNOWN_VALUES: Partial<Record<FieldRoot, readonly string[]>> = {

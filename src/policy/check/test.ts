@@ -57,6 +57,7 @@ function checkOne(context: TestContext, { key, keyMark, value }: DocEntry): Test
   if (number) return checkNumber(context, number, value)
   const text = TEXT_TESTS.find((op) => op === key)
   if (text) return checkTexts(context, text, value)
+  if (key === 'is' && isNull(context.reader, value)) return checkNull(context, value)
   if (key === 'is' || key === 'contains') {
     const values = readValues(context, value, false)
     return values && { op: key, values }
@@ -65,6 +66,17 @@ function checkOne(context: TestContext, { key, keyMark, value }: DocEntry): Test
   if (nesting) return checkNesting(context, nesting, value)
   const hint = didYouMean(key, TEST_NAMES) ?? `one of ${TEST_NAMES.join(', ')}`
   context.reader.report('unknown-test', { mark: keyMark }, `unknown test \`${key}\``, hint)
+  return undefined
+}
+
+/** Written out: an empty value is null for YAML, and a slip for an author. */
+function isNull({ source }: Reader, { kind, mark }: Doc): boolean {
+  return kind === 'null' && source.text.slice(mark.start, mark.end) === 'null'
+}
+
+function checkNull({ reader, tested }: TestContext, doc: Doc): TestIr | undefined {
+  if (tested !== 'a count') return { op: 'null' }
+  reader.report('bad-value', doc, 'a count is never null', 'such as `{ over: 0 }`')
   return undefined
 }
 

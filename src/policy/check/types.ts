@@ -82,7 +82,7 @@ export function checkMeaning(
 ): void {
   const { reader, fieldValues, lists } = context
   const tools = toolsWith(context, field)
-  if (tools.length > 0 && tools.every((tool) => !fieldValues.of(tool, field).missing)) {
+  if (tools.length > 0 && tools.every((tool) => !mayBeAbsent(fieldValues.of(tool, field)))) {
     const hint = 'a payload without it does not fit the contract'
     reader.report('missing-means-unused', at, `\`${field.name}\` is never missing`, hint)
   }
@@ -96,6 +96,11 @@ export function checkMeaning(
     const misfit = hasReadable(fitting.values) ? fitMeaning(fitting, value) : undefined
     if (misfit) return report(context, { ...misfit, code: 'missing-means-type' })
   }
+}
+
+/** Missing, or null, for which `missing_means` stands in as well. */
+function mayBeAbsent({ missing, null: isNull, blocked }: Values): boolean {
+  return missing || isNull || blocked
 }
 
 function fitMeaning(fitting: Fitting, doc: Doc): Misfit | undefined {

@@ -1,6 +1,5 @@
 import type { JsonValue } from '../../contract/json.ts'
 import { applyFunction, type Applied } from '../language/functions.ts'
-import { UNREADABLE } from '../language/fields.ts'
 import { compileTest } from '../language/operators.ts'
 import type { Place, PlaceTest } from './place.ts'
 
@@ -98,9 +97,8 @@ export function answersOf(place: Place): (value: JsonValue) => readonly number[]
 
 /** As an element of a list a text has all the verbs of its statements: each is asked about by itself. */
 function readAs({ fn, each }: PlaceTest, value: JsonValue): readonly Applied[] {
-  const reading = value === null ? UNREADABLE : value
-  if (fn === undefined) return [reading]
-  const applied = applyFunction(fn, reading)
+  if (fn === undefined) return [value]
+  const applied = applyFunction(fn, value)
   const isText = typeof value === 'string'
   return each && isText && Array.isArray(applied) ? (applied as readonly Applied[]) : [applied]
 }

@@ -34,7 +34,7 @@ function isPlain({ name, leaves }: Dimension): boolean {
 function isPlainTest(test: TestIr): boolean {
   if ('tests' in test) return test.tests.every(isPlainTest)
   if ('test' in test) return test.op === 'not' && isPlainTest(test.test)
-  return 'value' in test || test.op === 'is' || test.op === 'missing' || test.op === 'present'
+  return 'value' in test || test.op === 'is' || ['missing', 'present', 'null'].includes(test.op)
 }
 
 interface Sorted {

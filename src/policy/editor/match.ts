@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../contract/json.ts'
-import { ANYTHING, TEXT, TEXTS, TRUSTED_SHAPES, type PayloadPath, type Shape } from './shapes.ts'
+import { ANY_INDEX, ANYTHING, TEXT, TEXTS, TRUSTED_SHAPES, type PayloadPath, type Shape } from './shapes.ts'
 import { testSchema, type TestSchemas } from './tests.ts'
 import { FIELD_ROOTS } from '../language/fields.ts'
 import { givesList } from '../language/functions.ts'
@@ -61,12 +61,15 @@ function addFunctions(schemas: TestSchemas, fields: FieldSchemas, { name, shape 
 }
 
 function put({ properties, patternProperties }: FieldSchemas, name: string, schema: JsonObject): void {
-  if (name.includes('[]')) patternProperties[`^${patternOf(name)}$`] = schema
+  if (name.includes(ANY_INDEX)) patternProperties[`^${patternOf(name)}$`] = schema
   else properties[name] = schema
 }
 
 function patternOf(name: string): string {
-  return name.replaceAll(/[.()$]/g, '\\$&').replaceAll('[]', '\\[\\d+\\]')
+  return name
+    .split(ANY_INDEX)
+    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&'))
+    .join('\\[\\d+\\]')
 }
 
 /** Below an open part anything may be there, except what the contract names. */

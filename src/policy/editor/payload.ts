@@ -40,7 +40,7 @@ function embedKeywords(embedding: Embedding, schema: JsonObject): JsonObject {
     if (key === 'additionalProperties' && value === false && !isSimple(schema)) return []
     if (key === 'pattern') return typeof value === 'string' && isRegExp(value) ? [[key, value]] : []
     if (VALUES.has(key)) return [[key, value]]
-    if (MAPS.has(key)) return [[key, embedMap(embedding, value as JsonObject)]]
+    if (MAPS.has(key)) return [[key, embedMap(embedding, key, value as JsonObject)]]
     return [[key, embed(embedding, value)]]
   })
   return Object.fromEntries(entries)
@@ -50,10 +50,10 @@ function isSimple(schema: JsonObject): boolean {
   return Object.keys((schema['patternProperties'] as JsonObject | undefined) ?? {}).every(isRegExp)
 }
 
-function embedMap(embedding: Embedding, map: JsonObject): JsonObject {
+function embedMap(embedding: Embedding, keyword: string, map: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(map)
-      .filter(([key]) => isRegExp(key))
+      .filter(([key]) => keyword === 'properties' || isRegExp(key))
       .map(([key, value]) => [key, embed(embedding, value)]),
   )
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
 import { MAX_APPROVALS, MAX_REASON_CHARACTERS } from '../language/bounds.ts'
-import { ANYTHING, payloadPaths, type PayloadPath } from './shapes.ts'
+import { ANY_INDEX, ANYTHING, payloadPaths, type PayloadPath } from './shapes.ts'
 import { createDefinitions, type TestSchemas } from './tests.ts'
 import { matchSchema, missingMeansSchema } from './match.ts'
 import { embedSchema } from './payload.ts'
@@ -158,12 +158,12 @@ const PAYLOAD_FIELD: JsonObject = { type: 'string', pattern: '^payload[.[]' }
 function limitSchema(paths: readonly PayloadPath[]): JsonObject {
   const { properties, oneOf } = verdicts(['review', 'reject'], 'rule')
   const numbers = paths
-    .filter(({ shape, name }) => shape.kinds.includes('number') && !name.includes('[]') && name !== 'payload')
+    .filter(({ shape, name }) => shape.kinds.includes('number') && !name.includes(ANY_INDEX) && name !== 'payload')
     .map(({ name }) => name)
   const fields = paths
     .slice(1)
     .map(({ name }) => name)
-    .filter((name) => !name.includes('[]'))
+    .filter((name) => !name.includes(ANY_INDEX))
   const per = ['agent', 'tenant', 'task', ...fields]
   const open = paths.some((path) => path.open)
   return {

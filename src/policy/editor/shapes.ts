@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { Scalar } from '../language/rule.ts'
+import { payloadName } from '../language/fields.ts'
 import { REVERSIBILITIES } from '../check/tool.ts'
 import { WEEKDAYS } from '../language/time.ts'
 
@@ -8,6 +9,8 @@ export interface Shape {
   readonly kinds: readonly Kind[]
   /** The only texts and numbers it can be. */
   readonly values?: readonly Scalar[]
+  /** It can be null. */
+  readonly nullable?: true
   /** Of a list. */
   readonly item?: Shape
   readonly description?: string
@@ -15,7 +18,7 @@ export interface Shape {
 export type Kind = 'text' | 'number' | 'boolean' | 'list' | 'object'
 
 const KINDS: readonly Kind[] = ['text', 'number', 'boolean', 'list', 'object']
-export const ANYTHING: Shape = { kinds: KINDS }
+export const ANYTHING: Shape = { kinds: KINDS, nullable: true }
 export const TEXT: Shape = { kinds: ['text'] }
 export const TEXTS: Shape = { kinds: ['list'], item: TEXT }
 const NUMBER: Shape = { kinds: ['number'] }
@@ -44,9 +47,12 @@ export const TRUSTED_SHAPES: Readonly<Record<string, Shape>> = {
   'time.hour': { ...NUMBER, description: '0 to 23, in the time zone of routing.yaml.' },
 }
 
-/** One payload path of a contract. An entry of a list is written `[]`. */
+/** Stands for any index of a list, as no name can. */
+export const ANY_INDEX = '[\0]'
+
+/** One payload path of a contract. */
 export interface PayloadPath {
-  /** `payload.items[].price`. */
+  /** As a rule writes it, with ANY_INDEX where it leads through a list. */
   readonly name: string
   readonly shape: Shape
   /** Paths below it may be there of which the contract says nothing. */
@@ -55,7 +61,6 @@ export interface PayloadPath {
 
 const MAX_PATHS = 400
 const MAX_PATH_DEPTH = 8
-const NAME = /^[A-Za-z_$][\w$-]*$/
 
 interface Walk {
   readonly root: JsonObject
@@ -88,11 +93,11 @@ function collect(
   const properties = new Map<string, JsonValue>()
   for (const part of parts)
     for (const [key, value] of Object.entries(asObject(part['properties']) ?? {}))
-      if (NAME.test(key) && !properties.has(key)) properties.set(key, value)
+      if (key !== '' && !properties.has(key)) properties.set(key, value)
   for (const [key, value] of properties)
-    collect(walk, { name: `${name}.${key}`, schema: value, depth: depth + 1 })
+    collect(walk, { name: `${name}${payloadName([key]).slice('payload'.length)}`, schema: value, depth: depth + 1 })
   const items = parts.map((part) => part['items']).find((one) => one !== undefined && one !== false)
-  if (items !== undefined) collect(walk, { name: `${name}[]`, schema: items, depth: depth + 1 })
+  if (items !== undefined) collect(walk, { name: `${name}${ANY_INDEX}`, schema: items, depth: depth + 1 })
 }
 
 /** What the schema says of one value: itself, with references followed and branches laid beside it. */
@@ -139,9 +144,14 @@ function shapeOf(root: JsonObject, schema: JsonValue | undefined, depth = 0): Sh
   return {
     ...shape,
     ...(values && { values }),
+    ...((kinds.size === 0 || parts.some(permitsNull)) && { nullable: true as const }),
     ...(items !== undefined && depth < MAX_PATH_DEPTH && { item: shapeOf(root, items, depth + 1) }),
     ...(typeof texts === 'string' && { description: texts }),
   }
+}
+
+function permitsNull({ type, enum: listed, const: only }: JsonObject): boolean {
+  return type === 'null' || only === null || asList(type).includes('null') || asList(listed).includes(null)
 }
 
 const KIND_OF_TYPE: Readonly<Record<string, Kind>> = {

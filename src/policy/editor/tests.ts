@@ -61,9 +61,10 @@ function typesOf(shape: Shape): readonly string[] {
 }
 
 /** Equal for shapes that take the same tests. */
-function signature({ kinds, values, item }: Shape): string {
+function signature(shape: Shape): string {
+  const { kinds, values, item } = shape
   const inner = item ? ` of ${signature(item)}` : ''
-  return `${kinds.filter((kind) => kind !== 'object').join('|')}${inner}${values ? ` ${JSON.stringify(values)}` : ''}`
+  return `${kinds.filter((kind) => kind !== 'object').join('|')}${shape.nullable ? '|null' : ''}${inner}${values ? ` ${JSON.stringify(values)}` : ''}`
 }
 
 const has = (shape: Shape, kind: Shape['kinds'][number]): boolean => shape.kinds.includes(kind)
@@ -110,10 +111,16 @@ function oneOrMore(schemas: TestSchemas, shape: Shape): JsonObject {
   return { anyOf: [literal(schemas, shape, false), values(schemas, shape)] }
 }
 
+function equal(schemas: TestSchemas, shape: Shape): JsonObject {
+  const isNull = shape.nullable ? [{ type: 'null' }] : []
+  const choices = isScalar(shape) ? [literal(schemas, shape, false), values(schemas, shape)] : []
+  return { anyOf: [...choices, ...isNull] }
+}
+
 function mapping(schemas: TestSchemas, shape: Shape): JsonObject {
   const member = shape.item ?? ANYTHING
   const properties = {
-    ...(isScalar(shape) && { is: described(oneOrMore(schemas, shape), 'Equal to one of them.') }),
+    ...((isScalar(shape) || shape.nullable) && { is: described(equal(schemas, shape), 'Equal to one of them.') }),
     not: described(testSchema(schemas, shape), 'The opposite; unknown stays unknown.'),
     ...(has(shape, 'number') && NUMBER_TESTS),
     ...(has(shape, 'text') && textTests(schemas)),

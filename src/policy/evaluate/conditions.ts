@@ -6,7 +6,7 @@ import { compileRead, type Read } from '../language/field-reader.ts'
 import type { Facts } from '../language/facts.ts'
 import { schemaDefaults } from '../schema/defaults.ts'
 import type { ToolContract } from './snapshot.ts'
-import { asksPresence, compileTest, type Test } from '../language/operators.ts'
+import { asksNull, asksPresence, compileTest, type Test } from '../language/operators.ts'
 
 /** A compiled condition as a tree: what explains a decision. What decides is its flat form (plan.ts). */
 export type ConditionNode = AllNode | AnyNode | NotNode | LeafNode
@@ -134,11 +134,12 @@ export function truthOfLeaf(leaf: LeafNode, facts: Facts): Truth {
 /** What the test of a leaf sees: the field or its stand-in, through the function. */
 export function valueOfLeaf(leaf: LeafNode, facts: Facts): Applied | typeof NOTHING {
   let value: Reading | typeof NOTHING = leaf.read(facts)
-  if (value === MISSING && leaf.standIn !== undefined) {
-    value =
-      'value' in leaf.standIn
-        ? leaf.standIn.value
-        : walk(facts.call.payload, leaf.field.path, leaf.standIn.defaults)
+  const { standIn } = leaf
+  if (value === MISSING && standIn !== undefined) {
+    value = 'value' in standIn ? standIn.value : walk(facts.call.payload, leaf.field.path, standIn.defaults)
+  } else if (value === null && standIn !== undefined && 'value' in standIn && !asksNull(leaf.test)) {
+    // a contract that permits null, and an author who says what a missing field means: agents send null for it
+    value = standIn.value
   }
   return leaf.fn === undefined || value === NOTHING ? value : applyFunction(leaf.fn, value)
 }

@@ -152,9 +152,17 @@ function compose({ run, deciding, unmatched, cap }: Why): string {
   const parts = deciding.map((hit) =>
     hit.fired.unknown ? `${hit.fired.reason} (${describeUnchecked(hit, run)})` : hit.fired.reason,
   )
-  if (unmatched) parts.push('No rule covers this call.')
+  if (unmatched) parts.push(uncovered(run))
   if (cap !== undefined) parts.push(cap)
   return parts.join(' ')
+}
+
+/** A review rule of a file for every tool is no match: whoever wrote it sees that it fired, and why that was not enough. */
+function uncovered({ hits }: Run): string {
+  const ids = hits.filter((hit) => isEnforced(hit) && !hit.rule.covers && hit.rule.condition !== undefined)
+  if (ids.length === 0) return 'No rule covers this call.'
+  const fired = ids.map((hit) => `\`${hit.fired.id}\``).join(', ')
+  return `No rule of this tool covers this call: ${fired} fired, and a review rule for every tool covers none.`
 }
 
 /** `could not check payload.cwd: missing`, for every field that kept the rule from being decided. */

@@ -1,5 +1,7 @@
 import type { Verdict } from '../../domain/decision.ts'
-import { fieldText } from '../language/fields.ts'
+import { defined } from '../../contract/defined.ts'
+import { fieldText, MISSING } from '../language/fields.ts'
+import type { Applied, AppliedElement } from '../language/functions.ts'
 import type { Truth } from '../language/truth.ts'
 import { isOver } from './plan.ts'
 import type { Program } from './program.ts'
@@ -64,6 +66,8 @@ export type ConditionExplanation =
       readonly test: string
       /** JSON text of the value read, `missing`, or `(sensitive)`. */
       readonly read: string
+      /** What the function of the field made of it, such as `[with, select]`. */
+      readonly returned?: string
       readonly problem?: string
     }
 
@@ -135,14 +139,23 @@ const ANSWERS: Readonly<Record<Truth, Answer>> = { 0: 'no', 1: 'yes', 2: 'cannot
 function explainTrace(trace: Trace): ConditionExplanation {
   const answer = ANSWERS[trace.truth]
   if (trace.kind !== 'leaf') return { kind: trace.kind, answer, items: trace.items.map(explainTrace) }
-  const { field, test, read, problem } = trace
+  const { field, test, read, problem, returned } = trace
   const value =
     read.state === 'missing'
       ? 'missing'
       : read.sensitive
         ? '(sensitive)'
         : shorten(JSON.stringify(read.value))
-  return { kind: 'test', answer, field, test, read: value, ...(problem === undefined ? {} : { problem }) }
+  const given = returned === undefined || read.sensitive ? undefined : shorten(returnedText(returned))
+  return { kind: 'test', answer, field, test, read: value, ...defined({ returned: given, problem }) }
+}
+
+/** As a rule writes it: words without quotes. */
+function returnedText(value: Applied | AppliedElement): string {
+  if (value === MISSING) return 'missing'
+  if (typeof value === 'symbol') return 'unreadable'
+  if (Array.isArray(value)) return `[${(value as readonly AppliedElement[]).map(returnedText).join(', ')}]`
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 const MAX_VALUE = 120
@@ -186,10 +199,11 @@ function printRule(rule: RuleExplanation): readonly string[] {
 function printCondition(condition: ConditionExplanation, depth: number): readonly string[] {
   const indent = '    '.repeat(depth)
   if (condition.kind === 'test') {
+    const gave = condition.returned === undefined || condition.read === 'missing' ? '' : ` gives ${condition.returned}`
     const why =
       condition.problem === undefined || condition.read === 'missing' ? '' : `, ${condition.problem}`
     return [
-      `${indent}${condition.answer.padEnd(11)} ${condition.field} ${condition.test}   (${condition.read}${why})`,
+      `${indent}${condition.answer.padEnd(11)} ${condition.field} ${condition.test}   (${condition.read}${gave}${why})`,
     ]
   }
   if (condition.kind === 'all') return condition.items.flatMap((item) => printCondition(item, depth))

@@ -1,3 +1,4 @@
+import type { Applied } from '../language/functions.ts'
 import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { ConditionNode, LeafNode } from './conditions.ts'
 import type { EngineCall } from './engine.ts'
@@ -58,6 +59,8 @@ export interface LeafTrace {
   readonly field: string
   readonly test: string
   readonly read: FieldRead
+  /** What its function made of it. Absent without a function, and where `nothing` stands in for a missing field. */
+  readonly returned?: Applied
   /** Why it could not be checked: `missing`, `not a number`. Never a value. */
   readonly problem?: string
 }

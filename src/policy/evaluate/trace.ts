@@ -2,6 +2,7 @@ import { NOTHING, truthOfLeaf, valueOfLeaf, type ConditionNode, type LeafNode } 
 import { describeTest, describeUnknown } from '../language/words.ts'
 import { fieldText } from '../language/fields.ts'
 import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
+import type { Applied } from '../language/functions.ts'
 import { compileFieldRead } from '../language/field-reader.ts'
 import type { Facts } from '../language/facts.ts'
 import type { LeafTrace, Trace } from './run.ts'
@@ -24,6 +25,8 @@ function traceLeaf(leaf: LeafNode, facts: Facts): LeafTrace {
   const value = valueOfLeaf(leaf, facts)
   const truth = truthOfLeaf(leaf, facts)
   const read = compileFieldRead(field, isSensitive(facts.tool.sensitive, field.name))(facts)
-  const trace = { kind: 'leaf', truth, field: fieldText(field), test: describeTest(test), read } as const
+  const given: Pick<LeafTrace, 'returned'> =
+    field.fn === undefined || value === NOTHING ? {} : { returned: value as Applied }
+  const trace = { kind: 'leaf', truth, field: fieldText(field), test: describeTest(test), read, ...given } as const
   return truth === UNKNOWN && value !== NOTHING ? { ...trace, problem: describeUnknown(test, value) } : trace
 }

@@ -34,7 +34,7 @@ function compilePayloadRead(path: readonly (string | number)[]): Read {
   if (path.length !== 1 || typeof first !== 'string') return ({ call }) => walk(call.payload, path)
   return ({ call: { payload } }) => {
     const value = Object.hasOwn(payload, first) ? payload[first] : undefined
-    return value === undefined ? MISSING : value === null ? UNREADABLE : value
+    return value === undefined ? MISSING : value
   }
 }
 

@@ -125,21 +125,22 @@ export type Reading = JsonValue | typeof MISSING | typeof UNREADABLE
 /** `default`s of the contract by depth of the path: what a missing step stands for. */
 export type Defaults = readonly (JsonValue | undefined)[]
 
-/** Walks own properties only. `null`, and a step into something that is no object or list, is unreadable. */
+/** Walks own properties only. What is inside `null` is null; a step into something else that is no object or list is unreadable. */
 export function walk(root: JsonValue, path: readonly (string | number)[], defaults?: Defaults): Reading {
   let value: JsonValue = root
   for (let depth = 0; depth < path.length; depth++) {
+    if (value === null) return null
     const next = takeStep(value, path[depth] ?? 0)
     if (next === UNREADABLE) return UNREADABLE
     const found: JsonValue | undefined = next === undefined ? defaults?.[depth] : next
     if (found === undefined) return MISSING
     value = found
   }
-  return value === null ? UNREADABLE : value
+  return value
 }
 
-function takeStep(value: JsonValue, step: string | number): JsonValue | undefined | typeof UNREADABLE {
-  if (value === null || typeof value !== 'object') return UNREADABLE
+function takeStep(value: Exclude<JsonValue, null>, step: string | number): JsonValue | undefined | typeof UNREADABLE {
+  if (typeof value !== 'object') return UNREADABLE
   if (Array.isArray(value))
     return typeof step === 'number' ? (value as readonly JsonValue[])[step] : UNREADABLE
   if (typeof step === 'number') return UNREADABLE

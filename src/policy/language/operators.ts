@@ -20,8 +20,11 @@ export function compileTest(test: TestIr): Test {
   return compileText(test.op, test.values)
 }
 
-function compilePresence(op: 'missing' | 'present'): Test {
-  return (value) => (value === UNREADABLE ? UNKNOWN : truthOf((value === MISSING) === (op === 'missing')))
+function compilePresence(op: 'missing' | 'present' | 'null'): Test {
+  if (op === 'null')
+    return (value) => (value === UNREADABLE || value === MISSING ? UNKNOWN : truthOf(value === null))
+  // whether a tool takes null for a missing argument is for its author to say
+  return (value) => (value === UNREADABLE || value === null ? UNKNOWN : truthOf((value === MISSING) === (op === 'missing')))
 }
 
 function compileNesting(op: 'not' | ListTest, inner: Test): Test {
@@ -33,6 +36,11 @@ export function asksPresence(test: TestIr): boolean {
   if (test.op === 'missing' || test.op === 'present') return true
   if (test.op === 'and') return test.tests.every(asksPresence)
   return test.op === 'not' && asksPresence(test.test)
+}
+
+/** True for a test that asks whether the field is null, `not` included: `missing_means` must not hide that from it. */
+export function asksNull(test: TestIr): boolean {
+  return test.op === 'null' || (test.op === 'not' && asksNull(test.test))
 }
 
 function compileAnd(tests: readonly Test[]): Test {
@@ -116,5 +124,5 @@ function compileList(op: ListTest, test: Test): Test {
 }
 
 function testElement(item: AppliedElement, test: Test): Truth {
-  return test(item === null || item === SEVERAL_UNREADABLE ? UNREADABLE : item)
+  return test(item === SEVERAL_UNREADABLE ? UNREADABLE : item)
 }

@@ -130,7 +130,7 @@ export type TextTest = 'starts_with' | 'ends_with' | 'like' | 'matches'
 export type ListTest = 'some' | 'every' | 'none' | 'count'
 
 export type TestIr =
-  | { readonly op: 'missing' | 'present' }
+  | { readonly op: 'missing' | 'present' | 'null' }
   | { readonly op: 'is'; readonly values: readonly Scalar[] }
   | { readonly op: 'contains'; readonly values: readonly Scalar[] }
   | { readonly op: NumberTest; readonly value: number }

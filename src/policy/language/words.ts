@@ -8,6 +8,7 @@ export function describeTest(test: TestIr): string {
   if ('tests' in test) return test.tests.map(describeTest).join(' and ')
   if ('test' in test) return `${test.op} ${describeTest(test.test)}`
   if ('value' in test) return `${test.op} ${test.value}`
+  if (test.op === 'null') return 'is null'
   if (!('values' in test)) return test.op
   const texts = test.values.map(String)
   if (test.op !== 'is') return `${test.op} ${texts.join(' or ')}`
@@ -18,6 +19,7 @@ export function describeTest(test: TestIr): string {
 export function describeUnknown(test: TestIr, value: Applied): string {
   if (value === MISSING) return 'missing'
   if (value === UNREADABLE) return 'unreadable'
+  if (value === null) return 'null'
   if (typeof value === 'string' && !isComparable(value)) return 'too many marks on one letter'
   if ('test' in test) return test.op === 'not' ? describeUnknown(test.test, value) : describeList(value)
   if ('value' in test) return 'not a number'

@@ -53,7 +53,7 @@ export function createCellTruth(): CellTruth {
     if (cell.kind === 'exact') return ofValue(test, cell.value)
     if (test.op === 'and') return allOf(test.tests, of, cell)
     if (test.op === 'not') return not(of(test.test, cell))
-    if (test.op === 'missing') return FALSE
+    if (test.op === 'missing' || test.op === 'null') return FALSE
     if (test.op === 'present') return TRUE
     return cell.kind === 'text' ? ofText(test, cell) : ofList(test, cell)
   }
@@ -93,5 +93,6 @@ export function exact(value: Applied): ExactCell {
 }
 
 export const UNREADABLE_CELL = exact(UNREADABLE)
+export const NULL_CELL = exact(null)
 /** No test but presence reads an object: one stands for all. */
 export const OBJECT_CELL = exact({} as JsonValue)

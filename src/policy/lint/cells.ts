@@ -3,6 +3,7 @@ import {
   exact,
   memberTest,
   OBJECT_CELL,
+  NULL_CELL,
   UNREADABLE_CELL,
   type Cell,
   type CellTruth,
@@ -43,7 +44,8 @@ export function cellsOf(
 /** Of everything but texts and lists. */
 function plainCells(values: Values, asked: readonly TestIr[]): readonly Cell[] {
   const cells: Cell[] = values.booleans.map(exact)
-  if (values.null || values.blocked) cells.push(UNREADABLE_CELL)
+  // what is inside null is null, and what a function cannot read is no null
+  if (values.null || values.blocked) cells.push(UNREADABLE_CELL, NULL_CELL)
   if (values.objects) cells.push(OBJECT_CELL)
   if (values.numbers) cells.push(...numberPoints(values.numbers, limitsOf(asked)).map(exact))
   return cells

@@ -5,7 +5,7 @@ import type { FieldIr, TestIr } from '../language/rule.ts'
 import { UNKNOWN, type Truth } from '../language/truth.ts'
 import type { Cell, CellTruth, ExactCell } from './cell.ts'
 import { cellsOf } from './cells.ts'
-import { truthWhenMissing, type Slot } from './formula.ts'
+import { truthWhenMissing, truthWhenNull, type Slot } from './formula.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 import type { Values } from '../language/possible.ts'
 
@@ -83,7 +83,7 @@ function choicesOf(context: ChoiceContext, slots: readonly Slot[]): readonly Cho
   const present = presentChoices(context, slots)
   if (present === undefined) return undefined
   const { missing } = valuesFor(context, first.field)
-  const all = missing ? [...missingChoices(context, slots), ...present] : present
+  const all = [...(missing ? missingChoices(context, slots) : []), ...nullChoices(context, slots), ...present]
   return all.length > MAX_CHOICES ? undefined : all
 }
 
@@ -103,6 +103,16 @@ function missingChoices({ truth }: ChoiceContext, slots: readonly Slot[]): reado
       sample: MISSING,
     }
   })
+}
+
+/** What a field is taken for when it is null; without `missing_means` that is among what is there already. */
+function nullChoices(context: ChoiceContext, slots: readonly Slot[]): readonly Choice[] {
+  const [first] = slots
+  if (first === undefined || slots.every(({ standIn }) => standIn === undefined)) return []
+  const { fn: _, ...field } = first.field
+  const values = valuesFor(context, field)
+  if (!values.null && !values.blocked) return []
+  return [choice(slots.map((slot) => truthWhenNull(slot, context.truth)))]
 }
 
 function choice(truths: readonly Truth[]): Choice {

@@ -6,7 +6,7 @@ import { allOf, anyOf, FALSE, not, TRUE, type Truth } from '../language/truth.ts
 import type { CellTruth } from './cell.ts'
 import { schemaDefaults } from '../schema/defaults.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
-import { asksPresence } from '../language/operators.ts'
+import { asksNull, asksPresence } from '../language/operators.ts'
 
 /** `when AND NOT unless` of one rule for one tool, over numbered tests. */
 export type Formula =
@@ -97,6 +97,14 @@ export function truthWhenMissing(
   return { truth: truth.ofValue(test, read), stoodIn: value !== MISSING }
 }
 
+/** The same when the field is null: what stands in for it by `missing_means` does so then, too. */
+export function truthWhenNull(slot: Slot, truth: CellTruth): Truth {
+  const { field, test, standIn } = slot
+  const stands = standIn !== undefined && standIn.kind !== 'defaults' && !asksNull(test)
+  if (stands) return truthWhenMissing(slot, 0, truth).truth
+  return truth.ofValue(test, field.fn === undefined ? null : UNREADABLE)
+}
+
 function valueOfStandIn(
   standIn: Exclude<StandIn, { kind: 'nothing' }>,
   { path }: FieldIr,
@@ -105,6 +113,6 @@ function valueOfStandIn(
   if (standIn.kind === 'value') return standIn.value
   const start = standIn.defaults[depth]
   if (start === undefined) return MISSING
-  if (start === null && depth + 1 < path.length) return UNREADABLE
+  if (start === null) return null
   return walk(start, path.slice(depth + 1), standIn.defaults.slice(depth + 1))
 }

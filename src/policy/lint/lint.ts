@@ -1,6 +1,7 @@
 import type { CheckedRuleFile } from '../check/rules.ts'
 import { createToolReport, type ToolUse } from '../check/tool-names.ts'
 import type { CheckedTool } from '../check/tool.ts'
+import type { CheckedRouting } from '../check/routing.ts'
 import type { FieldValues } from '../language/possible-fields.ts'
 import { beaterOf, type Judged } from './beaten.ts'
 import { createCellTruth } from './cell.ts'
@@ -10,16 +11,19 @@ import { isTaskScoped } from './history.ts'
 import { trustedVerbs } from './sql.ts'
 import { reportRule } from './report.ts'
 import { reportLeftOut } from './summary.ts'
+import { reportAllowsAbove, reportOnlyCatchAll, reportUnused } from './tools.ts'
 import { factsOf } from './rule.ts'
 import { addFacts, createStanding, type Standing } from './standing.ts'
 import type { Reader } from '../yaml/shape.ts'
-import type { ToolContract } from '../evaluate/snapshot.ts'
+import type { Directory, ToolContract } from '../evaluate/snapshot.ts'
 
 /** A bundle without errors. */
 export interface LintedBundle {
   readonly tools: readonly CheckedTool[]
   readonly rules: readonly CheckedRuleFile[]
   readonly fieldValues: FieldValues
+  readonly routing: CheckedRouting
+  readonly directory: Directory
   /** What directory.yaml lets agents use. */
   readonly permitted: { readonly reader: Reader; readonly uses: readonly ToolUse[] } | undefined
 }
@@ -42,11 +46,22 @@ export function lintBundle(bundle: LintedBundle): void {
   }
   reportAll(bundle, standings, shared)
   reportToolNames(bundle)
-  for (const tool of bundle.tools)
+  reportTools(bundle, filesOf)
+}
+
+function reportTools(bundle: LintedBundle, filesOf: ReadonlyMap<string, readonly number[]>): void {
+  const { routing } = bundle.routing
+  const contracts = new Map(bundle.tools.map(({ contract }) => [contract.name, contract]))
+  reportUnused(bundle.tools, bundle.directory)
+  for (const file of bundle.rules) reportAllowsAbove(file, contracts, routing)
+  for (const tool of bundle.tools) {
+    const files = (filesOf.get(tool.contract.name) ?? []).flatMap((at) => bundle.rules[at] ?? [])
+    reportOnlyCatchAll({ tool, files, routing })
     reportLeftOut(
       tool,
-      (filesOf.get(tool.contract.name) ?? []).flatMap((at) => bundle.rules[at]?.file ?? []),
+      files.map(({ file }) => file),
     )
+  }
 }
 
 /** A warning: a contract may come later, and the history keeps tools that are gone. */

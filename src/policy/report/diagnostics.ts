@@ -33,6 +33,8 @@ export const DIAGNOSTIC_CODES = {
   'not-nfc': 'error',
   'look-alike': 'warning',
   'empty-file': 'error',
+  'merge-conflict': 'error',
+  'unusual-space': 'error',
   'yaml-syntax': 'error',
   'yaml-anchor': 'error',
   'yaml-tag': 'error',
@@ -90,6 +92,9 @@ export const DIAGNOSTIC_CODES = {
   'summary-leaves-out': 'warning',
   'functions-unchecked': 'warning',
   'tool-without-rule': 'warning',
+  'tool-without-agent': 'warning',
+  'only-catch-all': 'warning',
+  'unbounded-integer': 'warning',
   'tool-without-contract': 'warning',
   'untested-rule': 'warning',
 } as const satisfies Record<string, Diagnostic['severity']>
@@ -110,6 +115,31 @@ export function printDiagnostics(
 ): string {
   const paint = color ? PAINTS : PLAIN
   return found.map((one) => printDiagnostic(one, paint)).join('')
+}
+
+/** The findings as text for people: warnings that say the same of different things are one, with a count and the other places. */
+export function printFolded(
+  found: readonly Diagnostic[],
+  options: { readonly color?: boolean } = {},
+): string {
+  const groups = new Map<string, Diagnostic[]>()
+  for (const one of found) {
+    const key = one.severity === 'error' ? String(groups.size) : `${one.code} ${one.message.replaceAll(/`[^`]*`/g, '')}`
+    groups.set(key, [...(groups.get(key) ?? []), one])
+  }
+  return [...groups.values()].map((group) => printGroup(group, options)).join('')
+}
+
+const SHOWN_PLACES = 3
+
+function printGroup([first, ...others]: readonly Diagnostic[], options: { readonly color?: boolean }): string {
+  if (first === undefined) return ''
+  if (others.length === 0) return printDiagnostics([first], options)
+  const places = others.slice(0, SHOWN_PLACES).map(({ file, line, column }) => `${file}:${line}:${column}`)
+  const more = others.length - places.length
+  const rest = more > 0 ? ` and ${more} more` : ''
+  const counted = { ...first, message: `${first.message} (${others.length + 1} such warnings)` }
+  return `${printDiagnostics([counted], options)}  also: ${places.join(', ')}${rest}\n`
 }
 
 /** The findings as one JSON document, newline at the end. */

@@ -100,6 +100,19 @@ function walkSchema(walk: Walk, schema: Doc, depth: number): void {
     else checkKeyword(walk, kind, { key, value })
   }
   checkSense(walk.reader, schema)
+  checkIntegers(walk.reader, schema)
+}
+
+const BOUNDING = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum', 'enum', 'const']
+
+/** Numbers beyond 2^53 - 1 are refused, because two readers may take them for different ones: an identifier of 64 bits is one. */
+function checkIntegers(reader: Reader, { entries }: DocMap): void {
+  const type = entries.find(({ key }) => key === 'type')?.value
+  const types = type?.kind === 'list' ? type.items : [type]
+  const isInteger = types.some((one) => one?.kind === 'text' && one.value === 'integer')
+  if (type === undefined || !isInteger || entries.some(({ key }) => BOUNDING.includes(key))) return
+  const hint = 'give it a `maximum`, or make an identifier text: see "Large numbers" in docs/agent-side.md'
+  reader.report('unbounded-integer', type, 'an integer without bounds: calls with a value beyond 2^53-1 are refused', hint)
 }
 
 /** Reports what nothing can fit, by the keywords of one schema alone. */

@@ -57,15 +57,7 @@ function fieldSegment(part: SummaryField, { contract, payload, tag }: Summarisin
 /** `null` is a value here: a reader sees it. */
 function valueAt(payload: JsonObject, { path }: FieldIr): JsonValue | undefined {
   const found: Reading = walk(payload, path)
-  if (found === MISSING) return undefined
-  if (found !== UNREADABLE) return found
-  const last = path.at(-1) ?? ''
-  const above = walk(payload, path.slice(0, -1))
-  const isNull =
-    typeof above === 'object' &&
-    above !== null &&
-    (above as Readonly<Record<string, JsonValue>>)[last] === null
-  return isNull ? null : undefined
+  return found === MISSING || found === UNREADABLE ? undefined : found
 }
 
 function exactOf(value: JsonValue, text: string): Pick<HeadingSegment, 'exact'> {

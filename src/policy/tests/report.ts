@@ -70,19 +70,22 @@ export function untestedRules({ coverage }: SuiteReport): readonly RuleCoverage[
   return coverage.filter(({ tests }) => tests === 0)
 }
 
-/** Failed tests, rules with the number of tests that fire them, and a last line that counts. Ends with a newline. */
+/** A first line that counts, then rules with the number of tests that fire them. Ends with a newline. */
 export function printSuite(report: SuiteReport): string {
   const untested = untestedRules(report)
   const width = Math.max(0, ...report.coverage.map(({ id }) => id.length))
   const lines = [
+    countsOf(report),
     ...report.coverage.map(
       ({ id, file, line, tests }) => `${String(tests).padStart(4)}  ${id.padEnd(width)}  ${file}:${line}`,
     ),
     ...untested.map(({ id, file, line }) => `no test fires ${id} (${file}:${line})`),
-    `${report.passed} passed, ${report.failed} failed, ${untested.length} rules untested`,
   ]
   return `${lines.join('\n')}\n`
 }
+
+const countsOf = (report: SuiteReport): string =>
+  `${report.passed} passed, ${report.failed} failed, ${untestedRules(report).length} rules untested`
 
 /**
  * The tests as JUnit XML, one suite for each rule file. A bundle that does not check is one erroneous test, so that a CI that

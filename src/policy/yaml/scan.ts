@@ -40,6 +40,8 @@ interface Scan {
   /** The line end that some readers see and others do not; -1 without one. */
   oddBreak: number
   clean: boolean
+  /** The type of the last token. */
+  before: string
 }
 
 /**
@@ -62,8 +64,10 @@ export function scanTokens(source: Source, findings: Findings): readonly string[
     lineStart: 0,
     oddBreak: -1,
     clean: true,
+    before: '',
   }
   checkBreaks(scan)
+  if (!checkConflicts(scan)) return undefined
   const lexemes: string[] = []
   for (const lexeme of new Lexer().lex(source.text)) {
     lexemes.push(lexeme)
@@ -73,6 +77,22 @@ export function scanTokens(source: Source, findings: Findings): readonly string[
   }
   return scan.clean ? lexemes : undefined
 }
+
+/** Between two of the first and the last there is what git could not merge. */
+const CONFLICT = /^(?:<{7}|>{7}|\|{7})(?= |\r?$)|^={7}(?=\r?$)/gm
+
+/** What follows the marks of a conflict is read twice, or not at all: nothing else of the file is said. */
+function checkConflicts({ source, findings }: Scan): boolean {
+  const marks = [...source.text.matchAll(CONFLICT)]
+  if (!marks.some(([mark]) => mark.startsWith('<') || mark.startsWith('>'))) return true
+  for (const { 0: mark, index } of marks) {
+    const at = { start: index, end: index + mark.length }
+    findings.add('merge-conflict', { source, mark: at }, `\`${mark}\` is the mark of a merge conflict`, RESOLVE)
+  }
+  return false
+}
+
+const RESOLVE = 'keep the lines that are meant, and remove the three marks'
 
 const ODD_BREAK = /\r(?!\n)|[\x85\u2028\u2029]/
 
@@ -114,6 +134,8 @@ function scanToken(scan: Scan, type: string, lexeme: string): boolean {
   const refused = REFUSED[type]
   if (refused) refuse(scan, refused[0], refused[1], lexeme.length)
   if (type !== 'comment' && !isAnnouncement(type, lexeme)) checkHidden(scan, lexeme)
+  if (type === 'plain' && scan.before !== 'block-scalar-header') checkSpaces(scan, lexeme)
+  if (type !== 'scalar') scan.before = type
   checkDocuments(scan, type)
   if (NODE_TOKENS.has(type)) scan.nodes++
   if (scan.nodes > scan.mostNodes) {
@@ -133,6 +155,30 @@ function checkHidden(scan: Scan, lexeme: string): void {
   const message = `hidden character ${nameOf(lexeme, at)}`
   scan.findings.add('hidden-character', { source: scan.source, mark: { start, end: start + 1 } }, message)
   scan.clean = false
+}
+
+/** Unusual spaces where YAML has a space or an indentation: it takes them for letters. Inside of text they are text. */
+const ODD_SPACE = /^[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|(?<=[:,?[\]{}-])[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000](?=#|$)/mu
+
+function checkSpaces(scan: Scan, lexeme: string): void {
+  const at = lexeme.search(ODD_SPACE)
+  if (at < 0) return
+  const start = scan.offset + at
+  const message = `${nameOf(lexeme, at)} stands where a space is meant: ${SPACES[lexeme[at] ?? ''] ?? 'an unusual space'}`
+  const mark = { start, end: start + 1 }
+  scan.findings.add('unusual-space', { source: scan.source, mark }, message, 'type the space anew, by the space bar')
+  scan.clean = false
+}
+
+const SPACES: Readonly<Record<string, string>> = {
+  '\u00a0': 'a no-break space',
+  '\u202f': 'a narrow no-break space',
+  '\u3000': 'an ideographic space',
+}
+
+/** What only the scan tells, though a plain reader would take it. */
+export function needsScan(text: string): boolean {
+  return /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/.test(text) || text.search(CONFLICT) >= 0
 }
 
 function checkDocuments(scan: Scan, type: string): void {

@@ -1,0 +1,60 @@
+import type { CheckedRuleFile } from '../check/rules.ts'
+import type { CheckedTool } from '../check/tool.ts'
+import { riskAbove, maxRisk } from '../../domain/decision.ts'
+import type { RoutingIr, RuleIr } from '../language/rule.ts'
+import type { Directory, ToolContract } from '../evaluate/snapshot.ts'
+import { compileGlob } from '../language/text.ts'
+
+/** What a tool, its rules, the routing and the directory come to together. */
+export interface LintedTool {
+  readonly tool: CheckedTool
+  /** The rule files that apply to the tool. */
+  readonly files: readonly CheckedRuleFile[]
+  readonly routing: RoutingIr
+}
+
+/** A call of a tool whose only rules are review rules for every tool matches none of them, and is rejected. */
+export function reportOnlyCatchAll({ tool: { contract, nameAt, reader }, files, routing }: LintedTool): void {
+  const rules = files.flatMap(({ file }) => file.rules.map((rule) => ({ rule, catchAll: file.catchAll })))
+  const heard = rules.filter(({ rule }) => rule.mode === 'enforced')
+  const covers = heard.some(({ rule, catchAll }) => !(catchAll && rule.verdict === 'review'))
+  const [first] = heard
+  if (routing.unmatched !== 'reject' || covers || !first) return
+  const message = `every call of \`${contract.name}\` is rejected: \`${first.rule.id}\` is for every tool, and such a review rule covers no call`
+  const hint = 'write a rule for the tool or for some tools, such as `tools: [\'ledger.*\']`, or say `unmatched: review` in routing.yaml'
+  reader.report('only-catch-all', nameAt, message, hint)
+}
+
+/** Tools that no agent of any tenant may use. A bundle without agents is only begun. */
+export function reportUnused(tools: readonly CheckedTool[], { tenants }: Directory): void {
+  const agents = [...tenants.values()].flatMap((tenant) => [...tenant.agents.values()])
+  const globs = [...new Set(agents.flatMap((agent) => agent.tools))].map(compileGlob)
+  if (agents.length === 0) return
+  for (const { contract, nameAt, reader } of tools) {
+    if (globs.some((fits) => fits(contract.name))) continue
+    const hint = 'name it under `tools:` of an agent in directory.yaml'
+    reader.report('tool-without-agent', nameAt, `no agent may use \`${contract.name}\``, hint)
+  }
+}
+
+/** An allow rule that decides nothing, because the contracts of all its tools are above `allow_up_to` already. */
+export function reportAllowsAbove(
+  { file, reader, places, tools }: CheckedRuleFile,
+  contracts: ReadonlyMap<string, ToolContract>,
+  { allowUpTo }: RoutingIr,
+): void {
+  const applied = tools.flatMap((name) => contracts.get(name) ?? [])
+  for (const rule of file.rules) {
+    const at = places.get(rule.id)
+    if (rule.verdict !== 'allow' || !at || applied.length === 0 || isAbove(rule.risk, allowUpTo)) continue
+    const risks = applied.map(({ risk }) => (rule.risk === undefined ? risk : maxRisk(risk, rule.risk)))
+    if (!risks.every((risk) => riskAbove(risk, allowUpTo))) continue
+    const named = applied.length === 1 ? `\`${applied[0]?.name}\` has` : 'its tools have'
+    const message = `rule \`${rule.id}\` never allows: ${named} risk ${risks[0]}, above \`allow_up_to: ${allowUpTo}\``
+    reader.report('allow-above-limit', at, message, 'write `review:`, lower `risk:` in the contract, or raise `allow_up_to`')
+  }
+}
+
+/** That is said at the risk of the rule itself. */
+const isAbove = (risk: RuleIr['risk'], allowUpTo: RoutingIr['allowUpTo']): boolean =>
+  risk !== undefined && riskAbove(risk, allowUpTo)
