@@ -9,6 +9,7 @@ import { commitIds, orderedIds, randomSource } from './app/ids.ts'
 import { noteLoads } from './app/policies.ts'
 import { healthOf } from './app/health.ts'
 import { type Reports, startReports } from './app/reports.ts'
+import type { Snapshot } from './policy/evaluate/snapshot.ts'
 import { openStore } from './app/store.ts'
 import { tracingOf } from './app/tracing.ts'
 import { assembleWebhooks, type WebhookParts, type Webhooks } from './app/webhooks.ts'
@@ -65,6 +66,8 @@ export interface AppParts {
   readonly loadPolicies?: (dir: string) => Promise<LoadResult>
   /** The child process of the first load, when it was started ahead. */
   readonly bundleChild?: BundleChild
+  /** Is told of every load of policies after the gateway listens. */
+  readonly onPolicyLoad?: (report: LoadReport, inForce: Snapshot | undefined) => void
   readonly timerEveryMs?: number
   /** Time between two reports of this instance, each of which proves that the store takes writes, ms. */
   readonly reportEveryMs?: number
@@ -97,7 +100,11 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
     store = await (parts.openStore ?? openStore)(config)
     const gateway = await assemble(config, parts, { store, policies, tracing })
     await policies.ready
-    note = noteLoads(config, { ...gateway, log })
+    const notes = noteLoads(config, { ...gateway, log })
+    note = (report) => {
+      notes(report)
+      parts.onPolicyLoad?.(report, policies.current())
+    }
     early.forEach(note)
     return await listen(config, gateway, log)
   } catch (error) {

@@ -228,7 +228,7 @@ describe('countersign lock', () => {
     // Something that fmt has to do, too: blanks at the end of a line.
     await writeFile(path, `${await readFile(path, 'utf8')}# changed  \n`)
     const refused = await inDirectory('check', own)
-    expect([refused.code, refused.out.split('\n')[0]]).toEqual([
+    expect([refused.code, refused.out.split('\n')[2]]).toEqual([
       3,
       'rules/web.fetch.yaml:1:1: error lock-mismatch: the file is not what countersign.lock says',
     ])

@@ -166,7 +166,7 @@ describe('countersign backtest', () => {
 describe('countersign test', () => {
   it('exits 0 when every test passes and every rule is fired by one', async () => {
     const { code, out } = await inDirectory('test')
-    expect(out).toMatch(/\n\d+ passed, 0 failed, 0 rules untested\n$/)
+    expect(out).toMatch(/^\d+ passed, 0 failed, 0 rules untested\n/)
     expect(out).toMatch(/^ +[1-9]\d* {2}transfer-medium +rules\/ledger\.transfer\.yaml:\d+$/m)
     expect(code).toBe(0)
   })

@@ -32,8 +32,8 @@ describe('the report of a suite', () => {
   it('counts also when a test fails, and names the rules that none fires', async () => {
     const found = await report(withTests('  - { reject: wrong, payload: { amount: 1 } }\n'))
     expect([found.ok, found.failed]).toEqual([false, 1])
-    expect(printSuite(found)).toContain(
-      'no test fires never (rules/pay.yaml:7)\n0 passed, 1 failed, 1 rules untested\n',
+    expect(printSuite(found)).toMatch(
+      /^0 passed, 1 failed, 1 rules untested\n[^]*\nno test fires never \(rules\/pay\.yaml:7\)\n$/,
     )
   })
 

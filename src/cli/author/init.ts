@@ -1,28 +1,24 @@
-import { readdir, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { makeDirectory } from '../../system/make-directory.ts'
 import type { BundleText } from '../../policy/check/check.ts'
-import { readBundle } from '../../policy/bundle/directory.ts'
-import { formatFile } from '../../policy/yaml/format.ts'
-import { cannotWrite, CliFailure, EXIT, refuseMore } from '../terminal/failure.ts'
+import { CliFailure, EXIT, refuseMore } from '../terminal/failure.ts'
+import { EMPTY_BUNDLE, starterBundle, writeNew } from './starter.ts'
 import { workflow } from './init-workflow.ts'
 import { onOneLine } from '../terminal/visible-text.ts'
-import { PACKAGE_ROOT } from '../../system/package.ts'
 
-export const INIT_USAGE = `countersign init [DIR]
+export const INIT_USAGE = `countersign init [DIR] [--empty]
 
   Writes a starter bundle (policies/) and a GitHub workflow that checks, tests, diffs and backtests it on every pull request.
-  DIR is the current directory unless said, and must be empty; .git is no matter.`
+  --empty writes a bundle without a tool, an agent or a rule. DIR is the current directory unless said, and must be empty; .git is no matter.`
 
-const STARTER = fileURLToPath(new URL('policies', PACKAGE_ROOT))
 /** What may be there already. */
 const NO_MATTER = ['.git']
 
 /** `countersign init [DIR]`: a repository for policies to start from. Exit 2 when the directory is not empty. */
 export async function init(args: readonly string[]): Promise<void> {
-  const { positionals } = parseArgs({ args: [...args], options: {}, allowPositionals: true })
+  const options = { empty: { type: 'boolean', default: false } } as const
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   refuseMore(positionals, 1, INIT_USAGE)
   const dir = positionals[0] ?? '.'
   const there = await readdir(dir).catch((error: NodeJS.ErrnoException) => absentIsEmpty(dir, error))
@@ -32,21 +28,14 @@ export async function init(args: readonly string[]): Promise<void> {
       exit: EXIT.usage,
       hint: 'name a new directory',
     })
-  for (const { path, text } of await starterFiles()) {
+  for (const { path, text } of await filesOf(values.empty)) {
     await writeNew(join(dir, path), text)
     console.log(onOneLine(`wrote ${join(dir, path)}`))
   }
-  console.log(`\n${onOneLine(`next: countersign test ${join(dir, 'policies')}`)}`)
+  console.log(
+    `\n${onOneLine(`next: countersign ${values.empty ? 'check' : 'test'} ${join(dir, 'policies')}`)}`,
+  )
   console.log('the workflow installs what the variable COUNTERSIGN_PACKAGE of the repository on GitHub names')
-}
-
-async function writeNew(path: string, text: string): Promise<void> {
-  try {
-    makeDirectory(dirname(path))
-    await writeFile(path, text, { flag: 'wx' })
-  } catch (cause) {
-    throw cannotWrite(path, cause)
-  }
 }
 
 function absentIsEmpty(dir: string, error: NodeJS.ErrnoException): readonly string[] {
@@ -54,12 +43,8 @@ function absentIsEmpty(dir: string, error: NodeJS.ErrnoException): readonly stri
   throw new CliFailure(`\`${dir}\` cannot be read: ${error.message}`, { exit: EXIT.usage, cause: error })
 }
 
-async function starterFiles(): Promise<readonly BundleText[]> {
-  const read = await readBundle(STARTER)
-  if (!read.ok) throw new CliFailure('the starter policies of this package cannot be read')
-  const bundle = read.texts.map((file) => {
-    const formatted = formatFile(file)
-    return { path: `policies/${file.path}`, text: formatted.ok ? formatted.text : file.text }
-  })
-  return [...bundle, { path: '.github/workflows/policies.yml', text: workflow() }]
+async function filesOf(isEmpty: boolean): Promise<readonly BundleText[]> {
+  const bundle = isEmpty ? EMPTY_BUNDLE : await starterBundle()
+  const policies = bundle.map(({ path, text }) => ({ path: `policies/${path}`, text }))
+  return [...policies, { path: '.github/workflows/policies.yml', text: workflow() }]
 }

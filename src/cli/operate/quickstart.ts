@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { App } from '../../app.ts'
+import type { App, AppParts } from '../../app.ts'
 import { type Config, isEmbedded, type LoadedConfig, storePath } from '../../settings/config.ts'
 import { issueKey } from '../../gateway/auth/keys.ts'
 import {
@@ -10,6 +10,8 @@ import {
   readDemoCredentials,
   writeDemoCredentials,
 } from '../client/credentials.ts'
+import { starterBundle, writeBundle } from '../author/starter.ts'
+import { createReloadLines } from './reloads.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
 import { endAfterLastWords } from '../terminal/last-words.ts'
 import {
@@ -28,11 +30,13 @@ const REVIEWER = 'alice'
 
 export const QUICKSTART_USAGE = `countersign quickstart [--policies DIR] [--store file:DIR] ...
 
-  Runs the gateway with demo credentials in a file that only the owner can read. Takes the settings of \`countersign serve\`.`
+  Runs the gateway with demo credentials in a file that only the owner can read. Without --policies it works on ./my-policies, and
+  copies the starter policies there when that is not there yet. Takes the settings of \`countersign serve\`.`
 
-/** `npm start`: a gateway with the starter policies and demo credentials in a file that only the owner can read. */
+/** `npm start`: a gateway with a copy of the starter policies in ./my-policies and demo credentials in a file that only the owner can read. */
 export async function quickstart(args: readonly string[]): Promise<void> {
-  const loaded = readSettings(args, QUICKSTART_USAGE)
+  const read = readSettings(args, QUICKSTART_USAGE)
+  const loaded = await withOwnPolicies(read)
   const { config } = loaded
   if (!isEmbedded(config))
     throw usage('the demo keeps its keys beside the embedded store', 'for Redis use `countersign serve`')
@@ -47,13 +51,27 @@ export async function quickstart(args: readonly string[]): Promise<void> {
   endAfterLastWords()
 }
 
+/** Whoever edits policies edits a copy: those of the package stay as they came. */
+const OWN_POLICIES = './my-policies'
+
+async function withOwnPolicies(loaded: LoadedConfig): Promise<LoadedConfig> {
+  if (loaded.origins.policies !== 'default') return loaded
+  if (!existsSync(OWN_POLICIES)) await writeBundle(OWN_POLICIES, await starterBundle())
+  return { ...loaded, config: { ...loaded.config, policies: OWN_POLICIES } }
+}
+
 /** What fails on the way has the admin key shown all the same: no later start knows it. */
 async function begin(loaded: LoadedConfig): Promise<{ app: App; welcome: string }> {
   const { config } = loaded
   let newAdminKey: string | undefined
   try {
     const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
-    const { app, log } = await startOrExplain(config, logLevel, (key) => (newAdminKey = key))
+    const lineOf = createReloadLines()
+    const say: AppParts['onPolicyLoad'] = (report, inForce) => {
+      const line = lineOf(report, inForce)
+      if (line !== undefined) console.log(`  ${line}`)
+    }
+    const { app, log } = await startOrExplain(config, logLevel, (key) => (newAdminKey = key), say)
     warnOfSettings(log, loaded)
     warnOfClock(log, app.deps.store.now() - Date.now())
     const places = { directory: storePath(config), policies: config.policies }

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module'
 import type { Logger } from 'pino'
 import type * as Yaml from 'yaml'
-import type { App } from '../../app.ts'
+import type { App, AppParts } from '../../app.ts'
+import { defined } from '../../contract/defined.ts'
 import { type Config, ConfigError, loadConfig, type LoadedConfig, shownStore } from '../../settings/config.ts'
 import { type BundleChild, startBundleChild } from '../../policy/bundle/start.ts'
 import { CliFailure, EXIT, plainly, refuseMore } from '../terminal/failure.ts'
@@ -109,6 +110,7 @@ export async function startOrExplain(
   config: Config,
   logLevel: string,
   onNewAdminKey: (key: string) => void,
+  onPolicyLoad?: AppParts['onPolicyLoad'],
 ): Promise<Started> {
   let bundleChild: BundleChild | undefined
   try {
@@ -118,7 +120,13 @@ export async function startOrExplain(
       import('../../telemetry/log/log.ts'),
     ])
     const log = createLog(logLevel, standardOutput(sayUnwritten))
-    const parts = { log, bundleChild, webhooks: { inThread: true }, onNewAdminKey }
+    const parts = {
+      log,
+      bundleChild,
+      webhooks: { inThread: true },
+      onNewAdminKey,
+      ...defined({ onPolicyLoad }),
+    }
     return { app: await startApp(config, parts), log }
   } catch (error) {
     await bundleChild?.end()

@@ -29,13 +29,16 @@ export interface Listing {
 }
 
 const TOP_FILES = ['routing.yaml', 'directory.yaml']
-const FOLDERS = ['tools', 'rules']
+const FOLDERS = ['tools', 'rules', 'lists']
 /** The two by another ending: JSON elsewhere at the top is none of ours (package.json). */
 const MISNAMED = /^(routing|directory)\.(?:ya?ml|json)$/i
-/** The two folders by another name. */
-const MISNAMED_FOLDER = /^(tool|rule)s?$/i
+/** The folders by another name. */
+const MISNAMED_FOLDER = /^(tool|rule|list)s?$/i
 const FILE_NAME = /^[A-Za-z0-9_][A-Za-z0-9._ -]{0,199}$/
 const POLICY_FILE = /\.(?:ya?ml|json)$/
+const LIST_FILE = /^lists\/[^/]+\.txt$/
+/** YAML in the folder of lists was meant to be something, too. */
+const LIKE_LIST_FILE = /\.(?:txt|ya?ml|json)$/i
 const LIKE_POLICY_FILE = /\.(?:ya?ml|json)$/i
 
 /**
@@ -84,7 +87,7 @@ async function listTop(listing: MutableListing, entry: Dirent): Promise<void> {
   if (hint === undefined && !(inner ?? [name]).some((file) => /\.ya?ml$/i.test(file))) return
   problem(listing, 'unexpected-file', {
     path: name,
-    message: 'a bundle has routing.yaml, directory.yaml, tools/ and rules/ only',
+    message: 'a bundle has routing.yaml, directory.yaml, tools/, rules/ and lists/ only',
     hint,
   })
 }
@@ -114,7 +117,8 @@ async function listEntry(
   { path, real: written, entry, depth }: Entry,
 ): Promise<void> {
   if (++listing.entries > MAX_FILES * 2) return
-  const looksLikePolicy = LIKE_POLICY_FILE.test(visibleName(entry.name))
+  const isInLists = path.startsWith('lists/')
+  const looksLikePolicy = (isInLists ? LIKE_LIST_FILE : LIKE_POLICY_FILE).test(visibleName(entry.name))
   const kind = await kindOf(written, entry)
   if (kind === 'other' && !looksLikePolicy && depth > 0) return
   const real = entry.isSymbolicLink() ? await inside(listing, path) : written
@@ -138,10 +142,14 @@ async function listNamed(
   listing: MutableListing,
   { path, real, name }: { readonly path: string; readonly real: string; readonly name: string },
 ): Promise<void> {
-  if (POLICY_FILE.test(name) && FILE_NAME.test(name)) return listFile(listing, path, real)
+  const isList = path.startsWith('lists/')
+  const fits = isList ? LIST_FILE.test(path) : POLICY_FILE.test(name)
+  if (fits && FILE_NAME.test(name)) return listFile(listing, path, real)
   problem(listing, 'unexpected-file', {
     path,
-    message: 'a policy file has a plain name that ends in .yaml, .yml or .json in lower case',
+    message: isList
+      ? 'a list is a file in lists/ itself, with a plain name that ends in .txt in lower case'
+      : 'a policy file has a plain name that ends in .yaml, .yml or .json in lower case',
   })
 }
 

@@ -7,6 +7,7 @@ import { toolsOfAgents, type ToolUse } from './tool-names.ts'
 import { checkSensitiveFields } from './path.ts'
 import { checkSummaryFields } from './summary-fields.ts'
 import { checkPatternCost } from './patterns.ts'
+import { isListFile, withListFiles } from './list-file.ts'
 import { checkRouting, type CheckedRouting } from './routing.ts'
 import type { World } from './rule.ts'
 import { checkRuleFile, type CheckedRuleFile } from './rules.ts'
@@ -56,7 +57,7 @@ export function checkBundle(
     return {
       path: file.path,
       reader,
-      doc: isTooLarge(reader, file) ? undefined : parseSource(source, findings),
+      doc: isTooLarge(reader, file) || isListFile(file.path) ? undefined : parseSource(source, findings),
     }
   })
   const missing = ['routing.yaml', 'directory.yaml'].filter(
@@ -134,7 +135,10 @@ function checkParsed(parsed: readonly Parsed[], now: number | undefined): Checke
   const world: World = {
     tools: uniqueTools(tools),
     refused: refusedTools(under('tools/'), tools),
-    lists: routing?.lists ?? new Map(),
+    lists: withListFiles(
+      routing?.lists ?? new Map(),
+      under('lists/').filter(({ path }) => isListFile(path)),
+    ),
     listsUnknown: routing === undefined,
     timezone: routing?.routing.timezone ?? 'UTC',
     allowUpTo: routing?.routing.allowUpTo ?? 'critical',

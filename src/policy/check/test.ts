@@ -193,7 +193,7 @@ function resolveList(
   if (list || listsUnknown) return list
   const hint =
     didYouMean(name, lists.keys()) ??
-    'lists are defined under `lists` in routing.yaml; write `$$` for a text that begins with $'
+    'lists are defined under `lists` in routing.yaml, or in lists/*.txt; write `$$` for a text that begins with $'
   reader.report('unknown-list', at, `no list named \`$${name}\``, hint)
   return undefined
 }

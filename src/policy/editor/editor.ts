@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts'
 import type { BundleText } from '../check/check.ts'
 import { checkDirectory } from '../check/directory.ts'
+import { isListFile, listNameOf } from '../check/list-file.ts'
 import { checkRouting } from '../check/routing.ts'
 import { checkTool } from '../check/tool.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
@@ -45,7 +46,8 @@ function namesIn(texts: readonly BundleText[]): Pick<EditorWorld, 'lists' | 'gro
   const lists = routing && read(routing, checkRouting)?.lists
   const people = [...((directory && read(directory, checkDirectory))?.tenants.values() ?? [])]
   const groups = people.flatMap((tenant) => [...tenant.reviewers.values()].flatMap((person) => person.groups))
-  return { lists: [...(lists?.keys() ?? [])].toSorted(), groups: [...new Set(groups)].toSorted() }
+  const inFiles = texts.filter(({ path }) => isListFile(path)).map(({ path }) => listNameOf(path))
+  return { lists: [...(lists?.keys() ?? []), ...inFiles].toSorted(), groups: [...new Set(groups)].toSorted() }
 }
 
 function read<T>(

@@ -158,7 +158,9 @@ const PAYLOAD_FIELD: JsonObject = { type: 'string', pattern: '^payload[.[]' }
 function limitSchema(paths: readonly PayloadPath[]): JsonObject {
   const { properties, oneOf } = verdicts(['review', 'reject'], 'rule')
   const numbers = paths
-    .filter(({ shape, name }) => shape.kinds.includes('number') && !name.includes(ANY_INDEX) && name !== 'payload')
+    .filter(
+      ({ shape, name }) => shape.kinds.includes('number') && !name.includes(ANY_INDEX) && name !== 'payload',
+    )
     .map(({ name }) => name)
   const fields = paths
     .slice(1)

@@ -95,7 +95,11 @@ function collect(
     for (const [key, value] of Object.entries(asObject(part['properties']) ?? {}))
       if (key !== '' && !properties.has(key)) properties.set(key, value)
   for (const [key, value] of properties)
-    collect(walk, { name: `${name}${payloadName([key]).slice('payload'.length)}`, schema: value, depth: depth + 1 })
+    collect(walk, {
+      name: `${name}${payloadName([key]).slice('payload'.length)}`,
+      schema: value,
+      depth: depth + 1,
+    })
   const items = parts.map((part) => part['items']).find((one) => one !== undefined && one !== false)
   if (items !== undefined) collect(walk, { name: `${name}${ANY_INDEX}`, schema: items, depth: depth + 1 })
 }

@@ -120,7 +120,9 @@ function equal(schemas: TestSchemas, shape: Shape): JsonObject {
 function mapping(schemas: TestSchemas, shape: Shape): JsonObject {
   const member = shape.item ?? ANYTHING
   const properties = {
-    ...((isScalar(shape) || shape.nullable) && { is: described(equal(schemas, shape), 'Equal to one of them.') }),
+    ...((isScalar(shape) || shape.nullable) && {
+      is: described(equal(schemas, shape), 'Equal to one of them.'),
+    }),
     not: described(testSchema(schemas, shape), 'The opposite; unknown stays unknown.'),
     ...(has(shape, 'number') && NUMBER_TESTS),
     ...(has(shape, 'text') && textTests(schemas)),

@@ -199,7 +199,8 @@ function printRule(rule: RuleExplanation): readonly string[] {
 function printCondition(condition: ConditionExplanation, depth: number): readonly string[] {
   const indent = '    '.repeat(depth)
   if (condition.kind === 'test') {
-    const gave = condition.returned === undefined || condition.read === 'missing' ? '' : ` gives ${condition.returned}`
+    const gave =
+      condition.returned === undefined || condition.read === 'missing' ? '' : ` gives ${condition.returned}`
     const why =
       condition.problem === undefined || condition.read === 'missing' ? '' : `, ${condition.problem}`
     return [

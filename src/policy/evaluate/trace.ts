@@ -27,6 +27,13 @@ function traceLeaf(leaf: LeafNode, facts: Facts): LeafTrace {
   const read = compileFieldRead(field, isSensitive(facts.tool.sensitive, field.name))(facts)
   const given: Pick<LeafTrace, 'returned'> =
     field.fn === undefined || value === NOTHING ? {} : { returned: value as Applied }
-  const trace = { kind: 'leaf', truth, field: fieldText(field), test: describeTest(test), read, ...given } as const
+  const trace = {
+    kind: 'leaf',
+    truth,
+    field: fieldText(field),
+    test: describeTest(test),
+    read,
+    ...given,
+  } as const
   return truth === UNKNOWN && value !== NOTHING ? { ...trace, problem: describeUnknown(test, value) } : trace
 }

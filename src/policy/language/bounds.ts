@@ -3,6 +3,9 @@
 export const MAX_FILE_BYTES = 256 * 1024
 /** directory.yaml names everybody there is, and cannot be split. */
 export const MAX_DIRECTORY_BYTES = 1024 * 1024
+/** Of a list in a file of its own, `lists/*.txt`. */
+export const MAX_LIST_BYTES = 3 * 1024 * 1024
+export const MAX_LIST_ENTRIES = 100_000
 export const MAX_BUNDLE_BYTES = 4 * 1024 * 1024
 export const MAX_FILES = 5_000
 /** Of countersign.lock: a digest and a path for each file. */

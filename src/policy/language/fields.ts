@@ -139,7 +139,10 @@ export function walk(root: JsonValue, path: readonly (string | number)[], defaul
   return value
 }
 
-function takeStep(value: Exclude<JsonValue, null>, step: string | number): JsonValue | undefined | typeof UNREADABLE {
+function takeStep(
+  value: Exclude<JsonValue, null>,
+  step: string | number,
+): JsonValue | undefined | typeof UNREADABLE {
   if (typeof value !== 'object') return UNREADABLE
   if (Array.isArray(value))
     return typeof step === 'number' ? (value as readonly JsonValue[])[step] : UNREADABLE

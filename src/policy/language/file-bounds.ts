@@ -1,4 +1,10 @@
-import { MAX_DIRECTORY_BYTES, MAX_DIRECTORY_NODES, MAX_FILE_BYTES, MAX_YAML_NODES } from './bounds.ts'
+import {
+  MAX_DIRECTORY_BYTES,
+  MAX_DIRECTORY_NODES,
+  MAX_FILE_BYTES,
+  MAX_LIST_BYTES,
+  MAX_YAML_NODES,
+} from './bounds.ts'
 
 /** How large a file of a bundle may be. */
 export interface FileBounds {
@@ -9,6 +15,10 @@ export interface FileBounds {
 
 const OF_ANY: FileBounds = { bytes: MAX_FILE_BYTES, nodes: MAX_YAML_NODES }
 const OF_DIRECTORY: FileBounds = { bytes: MAX_DIRECTORY_BYTES, nodes: MAX_DIRECTORY_NODES }
+const OF_LIST: FileBounds = { bytes: MAX_LIST_BYTES, nodes: 0 }
 
 /** @param path in the bundle */
-export const fileBounds = (path: string): FileBounds => (path === 'directory.yaml' ? OF_DIRECTORY : OF_ANY)
+export function fileBounds(path: string): FileBounds {
+  if (path.startsWith('lists/')) return OF_LIST
+  return path === 'directory.yaml' ? OF_DIRECTORY : OF_ANY
+}

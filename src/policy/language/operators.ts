@@ -24,7 +24,8 @@ function compilePresence(op: 'missing' | 'present' | 'null'): Test {
   if (op === 'null')
     return (value) => (value === UNREADABLE || value === MISSING ? UNKNOWN : truthOf(value === null))
   // whether a tool takes null for a missing argument is for its author to say
-  return (value) => (value === UNREADABLE || value === null ? UNKNOWN : truthOf((value === MISSING) === (op === 'missing')))
+  return (value) =>
+    value === UNREADABLE || value === null ? UNKNOWN : truthOf((value === MISSING) === (op === 'missing'))
 }
 
 function compileNesting(op: 'not' | ListTest, inner: Test): Test {

@@ -3,6 +3,9 @@ import { MISSING, UNREADABLE } from './fields.ts'
 import type { Applied } from './functions.ts'
 import type { TestIr } from './rule.ts'
 
+/** Of a list with more values than these the rest is counted. */
+const MOST_WORDS = 50
+
 /** A test in words: `over 5000`, `some is one of cat, ls`. */
 export function describeTest(test: TestIr): string {
   if ('tests' in test) return test.tests.map(describeTest).join(' and ')
@@ -10,7 +13,8 @@ export function describeTest(test: TestIr): string {
   if ('value' in test) return `${test.op} ${test.value}`
   if (test.op === 'null') return 'is null'
   if (!('values' in test)) return test.op
-  const texts = test.values.map(String)
+  const texts = test.values.slice(0, MOST_WORDS).map(String)
+  if (test.values.length > MOST_WORDS) texts.push(`${test.values.length - MOST_WORDS} more`)
   if (test.op !== 'is') return `${test.op} ${texts.join(' or ')}`
   return texts.length === 1 ? `is ${texts[0]}` : `is one of ${texts.join(', ')}`
 }

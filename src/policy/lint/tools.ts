@@ -21,7 +21,8 @@ export function reportOnlyCatchAll({ tool: { contract, nameAt, reader }, files, 
   const [first] = heard
   if (routing.unmatched !== 'reject' || covers || !first) return
   const message = `every call of \`${contract.name}\` is rejected: \`${first.rule.id}\` is for every tool, and such a review rule covers no call`
-  const hint = 'write a rule for the tool or for some tools, such as `tools: [\'ledger.*\']`, or say `unmatched: review` in routing.yaml'
+  const hint =
+    "write a rule for the tool or for some tools, such as `tools: ['ledger.*']`, or say `unmatched: review` in routing.yaml"
   reader.report('only-catch-all', nameAt, message, hint)
 }
 
@@ -51,7 +52,12 @@ export function reportAllowsAbove(
     if (!risks.every((risk) => riskAbove(risk, allowUpTo))) continue
     const named = applied.length === 1 ? `\`${applied[0]?.name}\` has` : 'its tools have'
     const message = `rule \`${rule.id}\` never allows: ${named} risk ${risks[0]}, above \`allow_up_to: ${allowUpTo}\``
-    reader.report('allow-above-limit', at, message, 'write `review:`, lower `risk:` in the contract, or raise `allow_up_to`')
+    reader.report(
+      'allow-above-limit',
+      at,
+      message,
+      'write `review:`, lower `risk:` in the contract, or raise `allow_up_to`',
+    )
   }
 }
 

@@ -124,7 +124,8 @@ export function printFolded(
 ): string {
   const groups = new Map<string, Diagnostic[]>()
   for (const one of found) {
-    const key = one.severity === 'error' ? String(groups.size) : `${one.code} ${one.message.replaceAll(/`[^`]*`/g, '')}`
+    const key =
+      one.severity === 'error' ? String(groups.size) : `${one.code} ${one.message.replaceAll(/`[^`]*`/g, '')}`
     groups.set(key, [...(groups.get(key) ?? []), one])
   }
   return [...groups.values()].map((group) => printGroup(group, options)).join('')
@@ -132,7 +133,10 @@ export function printFolded(
 
 const SHOWN_PLACES = 3
 
-function printGroup([first, ...others]: readonly Diagnostic[], options: { readonly color?: boolean }): string {
+function printGroup(
+  [first, ...others]: readonly Diagnostic[],
+  options: { readonly color?: boolean },
+): string {
   if (first === undefined) return ''
   if (others.length === 0) return printDiagnostics([first], options)
   const places = others.slice(0, SHOWN_PLACES).map(({ file, line, column }) => `${file}:${line}:${column}`)

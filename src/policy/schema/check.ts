@@ -112,7 +112,12 @@ function checkIntegers(reader: Reader, { entries }: DocMap): void {
   const isInteger = types.some((one) => one?.kind === 'text' && one.value === 'integer')
   if (type === undefined || !isInteger || entries.some(({ key }) => BOUNDING.includes(key))) return
   const hint = 'give it a `maximum`, or make an identifier text: see "Large numbers" in docs/agent-side.md'
-  reader.report('unbounded-integer', type, 'an integer without bounds: calls with a value beyond 2^53-1 are refused', hint)
+  reader.report(
+    'unbounded-integer',
+    type,
+    'an integer without bounds: calls with a value beyond 2^53-1 are refused',
+    hint,
+  )
 }
 
 /** Reports what nothing can fit, by the keywords of one schema alone. */

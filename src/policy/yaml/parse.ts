@@ -18,7 +18,7 @@ import type { Doc, DocEntry } from './doc.ts'
 import { parsePlain } from './plain.ts'
 import { warnOfLookAlikes } from './look-alikes.ts'
 import type { Findings, Mark, Source } from './source.ts'
-import { needsScan, scanTokens } from './scan.ts'
+import { scanTokens } from './scan.ts'
 import { findHidden, nameOf } from '../language/text.ts'
 
 export type { Doc, DocBoolean, DocEntry, DocList, DocMap, DocNull, DocNumber, DocText } from './doc.ts'
@@ -44,8 +44,7 @@ export const PARSE_OPTIONS = {
  * be used at all.
  */
 export function parseSource(source: Source, findings: Findings): Doc | undefined {
-  const plain = needsScan(source.text) ? undefined : parsePlain(source.text)
-  const doc = plain ?? parseWithLibrary(source, findings)
+  const doc = parsePlain(source.text) ?? parseWithLibrary(source, findings)
   if (doc) warnOfLookAlikes(doc, source, findings)
   return doc
 }

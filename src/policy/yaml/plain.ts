@@ -1,3 +1,4 @@
+import { needsScan } from './scan.ts'
 import { toNfc } from '../../domain/normal-form.ts'
 import { MAX_YAML_NODES } from '../language/bounds.ts'
 import type { Doc, DocEntry, DocList, DocMap } from './doc.ts'
@@ -20,7 +21,7 @@ import { hasHidden } from '../language/text.ts'
  */
 export function parsePlain(text: string): DocMap | undefined {
   // A text has no more parts than characters.
-  if (text.length > MAX_YAML_NODES || !isOrdinary(text)) return undefined
+  if (text.length > MAX_YAML_NODES || !isOrdinary(text) || needsScan(text)) return undefined
   const reading: Reading = { text, at: 0, column: 0, end: 0 }
   if (!toNextLine(reading) || reading.column !== 0) return undefined
   const map = readMap(reading, 1)

@@ -87,7 +87,12 @@ function checkConflicts({ source, findings }: Scan): boolean {
   if (!marks.some(([mark]) => mark.startsWith('<') || mark.startsWith('>'))) return true
   for (const { 0: mark, index } of marks) {
     const at = { start: index, end: index + mark.length }
-    findings.add('merge-conflict', { source, mark: at }, `\`${mark}\` is the mark of a merge conflict`, RESOLVE)
+    findings.add(
+      'merge-conflict',
+      { source, mark: at },
+      `\`${mark}\` is the mark of a merge conflict`,
+      RESOLVE,
+    )
   }
   return false
 }
@@ -158,7 +163,8 @@ function checkHidden(scan: Scan, lexeme: string): void {
 }
 
 /** Unusual spaces where YAML has a space or an indentation: it takes them for letters. Inside of text they are text. */
-const ODD_SPACE = /^[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|(?<=[:,?[\]{}-])[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000](?=#|$)/mu
+const ODD_SPACE =
+  /^[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|(?<=[:,?[\]{}-])[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000](?=#|$)/mu
 
 function checkSpaces(scan: Scan, lexeme: string): void {
   const at = lexeme.search(ODD_SPACE)
@@ -166,7 +172,12 @@ function checkSpaces(scan: Scan, lexeme: string): void {
   const start = scan.offset + at
   const message = `${nameOf(lexeme, at)} stands where a space is meant: ${SPACES[lexeme[at] ?? ''] ?? 'an unusual space'}`
   const mark = { start, end: start + 1 }
-  scan.findings.add('unusual-space', { source: scan.source, mark }, message, 'type the space anew, by the space bar')
+  scan.findings.add(
+    'unusual-space',
+    { source: scan.source, mark },
+    message,
+    'type the space anew, by the space bar',
+  )
   scan.clean = false
 }
 

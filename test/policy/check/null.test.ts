@@ -73,10 +73,15 @@ rules:
 
 describe('the test `is: null`', () => {
   const rule = (test: string, means = ''): Record<string, string> =>
-    files("{ type: [string, 'null'] }", `tool: pay\n${means}rules:\n  - { id: a, allow: A., when: { payload.cc: ${test} } }\n`)
+    files(
+      "{ type: [string, 'null'] }",
+      `tool: pay\n${means}rules:\n  - { id: a, allow: A., when: { payload.cc: ${test} } }\n`,
+    )
   const outcomes = async (changes: Record<string, string>): Promise<string[]> =>
     Promise.all(
-      [{ to: 'x', cc: null }, { to: 'x', cc: 'y' }, { to: 'x' }].map((payload) => verdictOf(changes, payload)),
+      [{ to: 'x', cc: null }, { to: 'x', cc: 'y' }, { to: 'x' }].map((payload) =>
+        verdictOf(changes, payload),
+      ),
     )
   const MEANS = 'missing_means: { payload.cc: nothing }\n'
 
@@ -104,7 +109,7 @@ const CASES: readonly Case[] = [
   [
     'null of a field that never is',
     when('{ payload.note: { is: null } }'),
-    'rules/pay.yaml:5:32 literal-type: `payload.note` of `pay` is never null: it is text | the contract does not permit null there',
+    'rules/pay.yaml:5:33 literal-type: `payload.note` of `pay` is never null: it is text | the contract does not permit null there',
   ],
   [
     'null of a function',

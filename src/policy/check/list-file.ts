@@ -1,0 +1,75 @@
+import { MAX_LIST_ENTRIES } from '../language/bounds.ts'
+import type { Scalar } from '../language/rule.ts'
+import { toNfc } from '../../domain/normal-form.ts'
+import { findHidden, nameOf } from '../language/text.ts'
+import { WORD, type Reader } from '../yaml/shape.ts'
+
+const LIST_FILE = /^lists\/(.+)\.txt$/
+
+/** True for a list in a file of its own, which is no YAML. */
+export function isListFile(path: string): boolean {
+  return LIST_FILE.test(path)
+}
+
+/** `our_domains` of `lists/our_domains.txt`. */
+export const listNameOf = (path: string): string => LIST_FILE.exec(path)?.[1] ?? ''
+
+export interface ListFile {
+  readonly path: string
+  readonly reader: Reader
+}
+
+/** The lists of routing.yaml and those of files, by name. A name stands for one list. */
+export function withListFiles(
+  inRouting: ReadonlyMap<string, readonly Scalar[]>,
+  files: readonly ListFile[],
+): ReadonlyMap<string, readonly Scalar[]> {
+  const lists = new Map(inRouting)
+  for (const { path, reader } of files) {
+    const name = listNameOf(path)
+    const entries = readEntries(reader)
+    if (!WORD.pattern.test(name))
+      reader.report('bad-value', FIRST, `\`${name}\` is no name of a list`, WORD.hint)
+    else if (lists.has(name))
+      reader.report(
+        'bad-value',
+        FIRST,
+        `the list \`${name}\` is in routing.yaml as well`,
+        'keep one of the two',
+      )
+    else lists.set(name, entries)
+  }
+  return lists
+}
+
+const FIRST = { mark: { start: 0, end: 1 } }
+
+/** One entry a line, as it stands there; empty lines and those that begin with `#` are none. One pass over the text. */
+function readEntries(reader: Reader): readonly string[] {
+  const { text } = reader.source
+  const entries: string[] = []
+  for (let start = 0; start < text.length;) {
+    const found = text.indexOf('\n', start)
+    const end = found < 0 ? text.length : found
+    const entry = text.slice(start, text[end - 1] === '\r' ? end - 1 : end)
+    if (entry.trim() !== '' && !entry.startsWith('#') && isSound(reader, entry, start)) entries.push(entry)
+    start = end + 1
+  }
+  if (entries.length === 0) reader.report('empty-file', FIRST, 'the list has no entry')
+  if (entries.length > MAX_LIST_ENTRIES)
+    reader.report('bad-value', FIRST, `the list has ${entries.length} entries, more than ${MAX_LIST_ENTRIES}`)
+  return entries
+}
+
+function isSound(reader: Reader, entry: string, start: number): boolean {
+  const hidden = findHidden(entry)
+  const at = (from: number, length: number) => ({ mark: { start: start + from, end: start + from + length } })
+  if (hidden >= 0) {
+    reader.report('hidden-character', at(hidden, 1), `hidden character ${nameOf(entry, hidden)}`)
+  } else if (entry !== entry.trim()) {
+    reader.report('bad-value', at(0, entry.length), 'the entry begins or ends with a space', 'remove it')
+  } else if (toNfc(entry) !== entry) {
+    reader.report('not-nfc', at(0, entry.length), 'the entry is not in Unicode normal form NFC')
+  } else return true
+  return false
+}
