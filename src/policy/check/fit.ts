@@ -22,7 +22,7 @@ function fitOne(fitting: Fitting, { key, keyMark, value }: DocEntry): readonly M
   const at = { mark: keyMark }
   switch (key) {
     case 'is':
-      return value.kind === 'null' ? fitNull(fitting, value) : fitIs(fitting, value)
+      return fitEqual(fitting, value)
     case 'contains':
       return fitContains(fitting, value, at)
     case 'not':
@@ -65,6 +65,10 @@ function fitIs(fitting: Fitting, doc: Doc): readonly Misfit[] {
     ]
   }
   return eachLiteral(fitting.lists, doc, (value) => fitLiteral(fitting, value))
+}
+
+function fitEqual(fitting: Fitting, value: Doc): readonly Misfit[] {
+  return value.kind === 'null' ? fitNull(fitting, value) : fitIs(fitting, value)
 }
 
 /** What is inside something that may be null, may be null as well. */

@@ -43,7 +43,7 @@ describe('an integer of a contract', () => {
       await found('{ type: integer }', Object.fromEntries(others) as Record<string, string>),
     )
     expect(text).toContain('are refused (7 such warnings)\n')
-    expect(text).toContain('  also: tools/t0.yaml:4:63, tools/t1.yaml:4:63, tools/t2.yaml:4:63 and 3 more\n')
+    expect(text).toContain('  also: tools/t0.yaml:4:57, tools/t1.yaml:4:57, tools/t2.yaml:4:57 and 3 more\n')
     expect(text.match(/unbounded-integer/g)).toHaveLength(1)
   })
 
