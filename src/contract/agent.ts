@@ -165,6 +165,11 @@ export const ResolveResult = Type.Object({
     }),
   ),
   unknown: Type.Array(Type.String()),
+  more: Type.Optional(
+    Type.Array(Type.String(), {
+      description: `Tools whose contracts are left out, because an answer has ${LIMITS.RESOLVED_BYTES} bytes of contracts at the most: ask for them by name, ${LIMITS.TOOL_NAMES} at a time.`,
+    }),
+  ),
 })
 export type ResolveResult = Static<typeof ResolveResult>
 

@@ -19,6 +19,8 @@ export const LIMITS = {
   IMAGES: 16,
   SUMMARY_LINES: 100,
   TOOL_NAMES: 256,
+  /** Contracts in one answer of tools/resolve, as JSON: the answer names the tools that are left. One contract is always given. */
+  RESOLVED_BYTES: 256 * 1024,
   TASK_ID_CHARS: 128,
   TOOL_NAME_CHARS: 128,
   EVENT_TYPE_CHARS: 256,

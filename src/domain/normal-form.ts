@@ -11,7 +11,10 @@ export const MOST_MARKS = 64
  * Whatever has a combining class, or is made into such by a normal form. The first are marks by their category; the halfwidth voiced
  * sound marks of Japanese are letters that NFKC turns into marks.
  */
-const MARKS = /[\p{M}\uff9e\uff9f]+/gu
+const MARK = '[\\p{M}\\uff9e\\uff9f]'
+const MARKS = new RegExp(`${MARK}+`, 'gu')
+/** No further than what decides: the longest run is known to be too long at its 65th mark. */
+const ENOUGH_MARKS = new RegExp(`${MARK}{1,${MOST_MARKS + 1}}`, 'gu')
 /** Below U+0300 every character is its own NFC and no mark, so ordinary text costs one scan and no copy. */
 const MAY_COMPOSE = /[\u0300-\uffff]/
 
@@ -23,7 +26,7 @@ export interface MarkRun {
 
 /** Linear in the text. */
 export function* longMarkRuns(text: string): Generator<MarkRun> {
-  if (!MAY_COMPOSE.test(text)) return
+  if (isComparable(text)) return
   for (const { 0: run, index } of text.matchAll(MARKS))
     if (isLong(run)) yield { start: index, end: index + run.length }
 }
@@ -36,7 +39,9 @@ function isLong(run: string): boolean {
 
 /** Whether the text can be normalised, and so be compared. */
 export function isComparable(text: string): boolean {
-  return longMarkRuns(text).next().done === true
+  if (!MAY_COMPOSE.test(text)) return true
+  for (const [run] of text.matchAll(ENOUGH_MARKS)) if (isLong(run)) return false
+  return true
 }
 
 /** The text in NFC; undefined when it has too many marks on one base. */

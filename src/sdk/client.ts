@@ -99,9 +99,34 @@ export function createClient(options: ClientOptions): Client {
         body: { reason },
         signal,
       }),
-    resolve: async (tools, { signal } = {}) =>
-      call<ResolveResult>(CONTRACTS, '/api/agent/tools/resolve', { body: { tools }, signal }),
+    resolve: (tools, { signal } = {}) =>
+      resolveAll(
+        (some) =>
+          call<ResolveResult>(CONTRACTS, '/api/agent/tools/resolve', { body: { tools: some }, signal }),
+        tools,
+      ),
   }
+}
+
+/** Most names of one request. */
+const NAMES_AT_ONCE = 256
+
+/** One answer has room for so many contracts, and names the others: they are asked for until none is left. */
+async function resolveAll(
+  ask: (tools: readonly string[]) => Promise<ResolveResult>,
+  asked: readonly string[],
+): Promise<ResolveResult> {
+  const { more = [], ...first } = await ask(asked)
+  const [tools, unknown] = [[...first.tools], [...first.unknown]]
+  for (let left = more; left.length > 0;) {
+    const page = await ask(left.slice(0, NAMES_AT_ONCE))
+    tools.push(...page.tools)
+    unknown.push(...page.unknown)
+    // a gateway that leaves out all that it is asked for would be asked for ever
+    if (page.tools.length + page.unknown.length === 0) break
+    left = [...(page.more ?? []), ...left.slice(NAMES_AT_ONCE)]
+  }
+  return { ...first, tools, unknown }
 }
 
 /** A member that is undefined is not given. */

@@ -83,4 +83,6 @@ export interface ResolvedTool {
 export interface ResolveResult {
   tools: ResolvedTool[]
   unknown: string[]
+  /** Tools whose contracts are left out of one answer; `resolve` of the client asks for them. */
+  more?: string[]
 }

@@ -3,6 +3,7 @@ import { parse } from 'yaml'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { sha256 } from '../../src/domain/digest.ts'
 import { BUNDLE } from '../bundle.ts'
+import { createClient } from '../../src/sdk/client.ts'
 import { type Agent, openWorld, type World } from '../gateway-fixture.ts'
 
 /** POST /api/agent/tools/resolve (agent-api-contract.md section 4). */
@@ -74,5 +75,53 @@ describe('POST tools/resolve', () => {
       expect(text).not.toContain('pay-small')
     })
     expect(records).toEqual([])
+  })
+})
+
+describe('contracts that are more than an answer holds', () => {
+  const NAMES = Array.from({ length: 300 }, (_, i) => `big.${String(i).padStart(3, '0')}`)
+  const contract = (name: string): string =>
+    `tool: ${name}\ndescription: ${'d'.repeat(3_000)}\nrisk: low\ninput_schema: { type: object }\n`
+  let large: World
+  let other: Agent
+  beforeAll(async () => {
+    const files = Object.fromEntries(NAMES.map((name) => [`tools/${name}.yaml`, contract(name)]))
+    large = await openWorld({ files })
+    other = await large.agent('other')
+  })
+  afterAll(() => large.close())
+
+  it('200 with as many as fit, and the names of the others, until none is left', async () => {
+    const found: string[] = []
+    let asked: readonly string[] = []
+    for (let pages = 0; pages < 9; pages++) {
+      const { status, body, text } = await other.resolve(asked)
+      expect(status).toBe(200)
+      expect(JSON.stringify(body.tools).length).toBeLessThanOrEqual(
+        LIMITS.RESOLVED_BYTES + body.tools.length + 1,
+      )
+      expect(text.length).toBeLessThan(1.2 * LIMITS.RESOLVED_BYTES)
+      found.push(...body.tools.map(({ name }) => name))
+      if (body.more === undefined) break
+      asked = body.more.slice(0, LIMITS.TOOL_NAMES)
+      const behind = body.more.slice(LIMITS.TOOL_NAMES)
+      expect(behind.length === 0 || asked.length === LIMITS.TOOL_NAMES).toBe(true)
+    }
+    expect(found.filter((name) => name.startsWith('big.'))).toEqual(NAMES)
+  })
+
+  it('the client of the SDK gets all of them', async () => {
+    const client = createClient({ url: large.url, key: other.key })
+    const { tools, unknown, more } = await client.resolve([])
+    expect(tools.map(({ name }) => name).filter((name) => name.startsWith('big.'))).toEqual(NAMES)
+    expect([unknown, more]).toEqual([[], undefined])
+    const named = await client.resolve([...NAMES.slice(0, 200), 'no.such'])
+    expect([named.tools.length, named.unknown]).toEqual([200, ['no.such']])
+  })
+
+  it('one contract is always given, however large', async () => {
+    const { body } = await other.resolve([NAMES[0] as string])
+    expect(body.tools).toHaveLength(1)
+    expect(body).not.toHaveProperty('more')
   })
 })

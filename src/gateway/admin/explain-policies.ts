@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type FieldError, GatewayError } from '../../contract/errors.ts'
 import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../../policy/language/bounds.ts'
 import type { Explanation } from '../../policy/evaluate/explain.ts'
@@ -29,8 +30,12 @@ export async function explainPolicies(
   const strangers = strangersIn(request, snapshot)
   if (strangers.length > 0) throw misfit(strangers.slice(0, MAX_PAYLOAD_PROBLEMS).map(strangeLimit))
   const problems = snapshot.checkPayload(call.tool, call.payload)
-  if (problems.length === 0)
-    return snapshot.explain(callUnder(call, await snapshot.judge(call), usedOf(request)))
+  if (problems.length === 0) {
+    const judged = callUnder(call, await snapshot.judge(call), usedOf(request))
+    // the call is judged again, and shown: in a turn of its own, because others wait
+    await nextTurn()
+    return snapshot.explain(judged)
+  }
   const detail = `the payload does not fit the contract of \`${call.tool}\``
   const errors = problems.map(({ pointer, message }) => ({ pointer: `/payload${pointer}`, message }))
   throw new GatewayError('invalid_policy_input', detail, { errors })

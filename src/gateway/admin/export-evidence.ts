@@ -4,12 +4,14 @@ import type { Actor } from '../../domain/evidence.ts'
 import type { StoredEvent } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
-import { FIRST_PAGE, pageBehind } from '../core/page-size.ts'
+import { pageBehind } from '../core/page-size.ts'
 import { SYSTEM } from '../core/records.ts'
 import { readConfirmed, transact } from '../core/transact.ts'
 
 /** Records of one chunk, at the most. */
-const CHUNK = 100
+const CHUNK = 50
+/** Characters of one chunk, where it has more than one record: a reader that is slow holds a few of them in memory. */
+const CHUNK_UNITS = 128 * 1024
 
 export interface EvidenceRange {
   readonly tenant: string
@@ -29,21 +31,29 @@ export async function* exportEvidence(
 ): AsyncGenerator<string> {
   await noteRead(deps, range, reader)
   let { after, limit } = range
-  let page = FIRST_PAGE
+  let page = 1
   while (limit > 0) {
     const most = Math.min(limit, page)
     const from = after
     const events = await readConfirmed(deps, range.tenant, () => deps.store.events(range.tenant, from, most))
-    const last = events.at(-1)
+    const given = startOf(events)
+    const last = given.at(-1)
     if (last === undefined) return
-    // together: a chunk of HTTP for each line would cost more than reading it
-    yield events.map(lineOf).join('')
     after = last.number
-    limit -= events.length
-    page = pageBehind(page, events, CHUNK)
+    limit -= given.length
+    page = given.length < events.length ? given.length : pageBehind(page, events, CHUNK)
+    // together: a chunk of HTTP for each line would cost more than reading it
+    yield given.map(lineOf).join('')
     // a reader that is as quick as this never makes it wait, and nobody else would be served before the end
     await nextTurn()
   }
+}
+
+/** What fits into a chunk; the rest is read again, so that nothing more waits for a slow reader. */
+function startOf(events: readonly StoredEvent[]): readonly StoredEvent[] {
+  let room = CHUNK_UNITS
+  const behind = events.findIndex(({ body }) => (room -= body.length) < 0)
+  return behind < 0 ? events : events.slice(0, Math.max(1, behind))
 }
 
 /** Written by hand so that the record keeps its bytes. */

@@ -1,4 +1,5 @@
 import type { ResolveResult } from '../../contract/agent.ts'
+import { LIMITS } from '../../contract/limits.ts'
 import type { ToolContract } from '../../policy/evaluate/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Caller } from '../core/caller.ts'
@@ -6,7 +7,8 @@ import { agentEntry, keyInForce } from '../auth/identify.ts'
 
 /**
  * The contracts of the tools an agent may use (agent-api-contract.md section 4, POST tools/resolve). An empty list asks for
- * all of them; a tool that the agent may not use is as unknown as one that does not exist.
+ * all of them; a tool that the agent may not use is as unknown as one that does not exist. An answer holds as many contracts as
+ * its limit takes, and names the others (docs/decisions/0027): many callers at once must not fill the memory.
  *
  * @throws GatewayError `unauthenticated`
  */
@@ -16,21 +18,41 @@ export async function resolve(deps: Deps, caller: Caller, names: readonly string
   agentEntry(snapshot, caller)
   const asked = names.length === 0 ? [...(snapshot?.tools.keys() ?? [])] : [...new Set(names)]
   const may = (name: string): boolean => snapshot?.mayUse(caller.tenant, caller.id, name) === true
-  const tools = asked.filter(may).flatMap((name) => viewOf(snapshot?.tools.get(name)))
-  return { tools, unknown: names.length === 0 ? [] : asked.filter((name) => !may(name)) }
+  const contracts = asked.filter(may).flatMap((name) => snapshot?.tools.get(name) ?? [])
+  const count = countThatFit(contracts)
+  const more = contracts.slice(count).map(({ name }) => name)
+  return {
+    tools: contracts.slice(0, count).map(viewOf),
+    unknown: names.length === 0 ? [] : asked.filter((name) => !may(name)),
+    ...(more.length === 0 ? {} : { more }),
+  }
 }
 
-function viewOf(tool: ToolContract | undefined): ResolveResult['tools'] {
-  if (tool === undefined) return []
-  const { name, description, inputSchema, risk, revision, source } = tool
-  return [
-    {
-      name,
-      description,
-      input_schema: inputSchema as ResolveResult['tools'][number]['input_schema'],
-      risk,
-      revision,
-      ...(source && { source: { ...source } }),
-    },
-  ]
+/** One at the least, so that whoever asks on comes to an end. */
+function countThatFit(contracts: readonly ToolContract[]): number {
+  let room: number = LIMITS.RESOLVED_BYTES
+  const first = contracts.findIndex((contract) => (room -= bytesOf(contract)) < 0)
+  return first < 0 ? contracts.length : Math.max(1, first)
 }
+
+/** Contracts are the same objects until a bundle changes them. */
+const sizes = new WeakMap<ToolContract, number>()
+
+function bytesOf(contract: ToolContract): number {
+  const bytes = sizes.get(contract) ?? Buffer.byteLength(JSON.stringify(viewOf(contract)))
+  sizes.set(contract, bytes)
+  return bytes
+}
+
+function viewOf({ name, description, inputSchema, risk, revision, source }: ToolContract): View {
+  return {
+    name,
+    description,
+    input_schema: inputSchema as View['input_schema'],
+    risk,
+    revision,
+    ...(source && { source: { ...source } }),
+  }
+}
+
+type View = ResolveResult['tools'][number]

@@ -16,7 +16,7 @@ import { type Plan, storeCall, transact } from '../core/transact.ts'
 const PAGE = 25
 const SCAN = 1_000
 /** Deliveries that are read in one turn of the event loop: each may hold a whole payload. */
-const CHUNK = 25
+const CHUNK = 8
 /**
  * Deliveries that are asked for again in one commit: of thousands each by itself, whoever asks would not hear the end of it. And characters of what they send: more
  * than a few payloads hold up whatever else is committed, and a commit takes 16 Mi.

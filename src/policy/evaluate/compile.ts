@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { evaluate } from './evaluate.ts'
 import { explainOutcome, type Explanation } from './explain.ts'
 import type { BundleIr, RoutingIr, RuleFileIr, ToolIr } from '../language/rule.ts'
@@ -82,7 +83,10 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     async explain(call) {
       const program = programOf(call.tool)
       const facts = program && { call, tool: program.tool, clock: tables.clock }
-      return explainOutcome(head.revision, await judge(call), { program, ...(facts && { facts }) })
+      const outcome = await judge(call)
+      // every rule is read once more to be shown: in a turn of its own, because others wait
+      await nextTurn()
+      return explainOutcome(head.revision, outcome, { program, ...(facts && { facts }) })
     },
   }
 }

@@ -127,7 +127,11 @@ function standInOf({ tool, missingMeans }: ConditionContext, field: FieldIr): St
 
 /** The truth of one test for one call. */
 export function truthOfLeaf(leaf: LeafNode, facts: Facts): Truth {
-  const value = valueOfLeaf(leaf, facts)
+  return truthOfValue(leaf, valueOfLeaf(leaf, facts))
+}
+
+/** The truth of the test for what `valueOfLeaf` gave: reading a long text through a function twice would cost twice. */
+export function truthOfValue(leaf: LeafNode, value: Applied | typeof NOTHING): Truth {
   return value === NOTHING ? FALSE : leaf.check(value)
 }
 

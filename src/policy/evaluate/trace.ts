@@ -1,4 +1,4 @@
-import { NOTHING, truthOfLeaf, valueOfLeaf, type ConditionNode, type LeafNode } from './conditions.ts'
+import { NOTHING, truthOfValue, valueOfLeaf, type ConditionNode, type LeafNode } from './conditions.ts'
 import { describeTest, describeUnknown } from '../language/words.ts'
 import { fieldText } from '../language/fields.ts'
 import { and, FALSE, not, or, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
@@ -23,7 +23,7 @@ export function traceNode(node: ConditionNode, facts: Facts): Trace {
 function traceLeaf(leaf: LeafNode, facts: Facts): LeafTrace {
   const { field, test } = leaf
   const value = valueOfLeaf(leaf, facts)
-  const truth = truthOfLeaf(leaf, facts)
+  const truth = truthOfValue(leaf, value)
   const read = compileFieldRead(field, isSensitive(facts.tool.sensitive, field.name))(facts)
   const given: Pick<LeafTrace, 'returned'> =
     field.fn === undefined || value === NOTHING ? {} : { returned: value as Applied }

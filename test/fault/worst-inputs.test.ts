@@ -1,0 +1,262 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { request as httpRequest, Agent } from 'node:http'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import { expect, it } from 'vitest'
+import { BUNDLE } from '../bundle.ts'
+import { LINEAR } from '../growth.ts'
+import { ENDPOINTS, sampleOf } from '../samples.ts'
+import { type Gateway, inDirectory, startGateway } from './gateway.ts'
+import {
+  CELLS,
+  GENERATORS,
+  type HostileRequest,
+  namedFor,
+  textOf,
+  WORST_RULES,
+  WORST_TOOL,
+} from './worst-inputs.ts'
+
+/** One request must not stall the others: the worst input in every place that takes text, beside somebody who only asks for /livez. */
+
+/** How many times as long as an idle gateway takes. */
+const MOST_TIMES_IDLE = 20
+/** Nine rules read a list of 192 KiB from end to end: measured at 30 times, most of it in patterns and in what becomes evidence. */
+const MOST_FOR_LISTS = 40
+const READ_BY_RULES = /^(?:submit|explainPolicies), body payload\.list/
+/**
+ * What else the machine does only adds to what is measured: of so many tries the best counts. Nor can a request hold up others for longer than
+ * the thread that answers all of them has worked for it: whatever more they wait is the machine's.
+ */
+const TRIES = 12
+/** Processor time below which growth cannot be told from noise, ms. */
+const LEAST_MS = 6
+
+interface Case {
+  readonly name: string
+  readonly plane: string
+  request(share: number): HostileRequest
+}
+
+interface Harness {
+  readonly gateway: Gateway
+  readonly keys: Readonly<Record<string, string>>
+  readonly probe: Probe
+  readonly ask: (one: Case, share?: number) => Promise<Asked>
+}
+
+interface Asked {
+  readonly status: number
+  /** Processor time of the thread that answers everybody, ms. */
+  readonly mainMs: number
+  /** The slowest answer of /livez meanwhile, ms. */
+  readonly livezMs: number
+}
+
+const CASES: readonly Case[] = CELLS.flatMap((cell) =>
+  Object.keys(GENERATORS).map((generator) => ({
+    name: `${cell.endpoint.id}, ${cell.name}: ${generator}`,
+    plane: cell.endpoint.plane,
+    request: (share) => cell.request(generator, share),
+  })),
+)
+
+/** What people do with a thread whose payload is such text. */
+function casesOn(threads: (share: number) => string, generator: string): Case[] {
+  const onThreads = ENDPOINTS.filter(({ plane, path }) => plane === 'review' && path.includes('{thread_id}'))
+  return onThreads.map(({ id, plane, path, method, body }) => ({
+    name: `${id} of a thread with ${generator}`,
+    plane,
+    request: (share) => ({
+      method,
+      path: path.replace('{thread_id}', threads(share)).replaceAll(/\{(revision|index)\}/g, '1'),
+      headers: {},
+      body: body && JSON.stringify(sampleOf(body, namedFor(body))),
+    }),
+  }))
+}
+
+it(
+  'whatever is sent where, /livez answers within 20 times its idle time, and cost grows linearly',
+  { timeout: 900_000 },
+  () =>
+    inHarness(async (harness) => {
+      const shown: Case[] = []
+      for (const generator of Object.keys(GENERATORS)) {
+        const large = await held(harness, generator, 1)
+        const quarter = await held(harness, generator, 1 / 4)
+        shown.push(...casesOn((share) => (share === 1 ? large : quarter), generator))
+      }
+      const cases = [...CASES, ...shown]
+      expect(cases.length).toBeGreaterThan(1_000)
+      const slow: string[] = []
+      const steep: string[] = []
+      let answered = 0
+      for (const one of cases) {
+        const times = READ_BY_RULES.test(one.name) ? MOST_FOR_LISTS : MOST_TIMES_IDLE
+        const most = times * harness.probe.idleMs
+        const isQuick = ({ livezMs, mainMs }: Asked): boolean => Math.min(livezMs, mainMs) <= most
+        const full = await best(harness, one, 1, isQuick)
+        if (!isQuick(full))
+          slow.push(`${one.name}: ${full.livezMs.toFixed(1)} ms, idle ${harness.probe.idleMs.toFixed(2)} ms`)
+        if (full.status < 300) answered++
+        const [once, fourTimes] = await growthOf(harness, one, full)
+        if (fourTimes >= LEAST_MS && fourTimes >= LINEAR * once)
+          steep.push(
+            `${one.name}: ${fourTimes.toFixed(1)} ms for four times what takes ${once.toFixed(1)} ms`,
+          )
+      }
+      // what is refused at the edge says little
+      expect(answered).toBeGreaterThan(cases.length / 4)
+      expect({ slow, steep }).toEqual({ slow: [], steep: [] })
+    }),
+)
+
+/** The least of some tries, fewer when one of them is good enough. */
+async function best(
+  { ask }: Harness,
+  one: Case,
+  share: number,
+  isGood: (asked: Asked) => boolean,
+): Promise<Asked> {
+  let least: Asked = { status: 0, mainMs: Infinity, livezMs: Infinity }
+  for (let tries = 0; tries < TRIES; tries++) {
+    const asked = await ask(one, share)
+    least = {
+      status: asked.status,
+      mainMs: Math.min(least.mainMs, asked.mainMs),
+      livezMs: Math.min(least.livezMs, asked.livezMs),
+    }
+    if (isGood(least)) break
+  }
+  return least
+}
+
+/** Processor time of a quarter and of the whole, where there is enough of it to be told from noise. */
+async function growthOf(
+  { ask }: Harness,
+  one: Case,
+  { mainMs }: Asked,
+): Promise<[once: number, fourTimes: number]> {
+  let [once, fourTimes] = [Infinity, mainMs]
+  for (let tries = 0; tries < TRIES && fourTimes >= LEAST_MS; tries++) {
+    once = Math.min(once, (await ask(one, 1 / 4)).mainMs)
+    if (fourTimes < LINEAR * once) break
+    fourTimes = Math.min(fourTimes, (await ask(one, 1)).mainMs)
+  }
+  return [once, fourTimes]
+}
+
+/** A thread that waits for people, whose payload is such text from end to end. */
+async function held({ gateway, keys }: Harness, generator: string, share: number): Promise<string> {
+  const text = textOf(generator, 30_000 * share)
+  const { status, body } = await gateway.ask({
+    method: 'POST',
+    path: '/api/agent/tasks/shown/requests',
+    key: keys['agent'] ?? '',
+    body: { tool_name: 'hold', payload: { text, list: [text, text] }, subject: text },
+  })
+  expect([status, body['status']], generator).toEqual([200, 'pending_review'])
+  return body['thread_id'] as string
+}
+
+async function inHarness(run: (harness: Harness) => Promise<void>): Promise<void> {
+  await inDirectory(async (directory) => {
+    const policies = await writePolicies(directory)
+    const gateway = await startGateway({ directory, policies })
+    const probe = await startProbe(gateway.url)
+    try {
+      const review = await gateway.key('reviewer', 'ann')
+      const keys = { agent: await gateway.key('agent', 'bot'), review, admin: review }
+      await run({ gateway, keys, probe, ask: asking(gateway, keys, probe) })
+    } finally {
+      await probe.stop()
+      gateway.hangUp()
+      await gateway.process.kill('SIGTERM')
+    }
+  })
+}
+
+async function writePolicies(directory: string): Promise<string> {
+  const people = (BUNDLE['directory.yaml'] ?? '').replace('brief, bare] }', 'brief, bare, worst] }')
+  const files = {
+    ...BUNDLE,
+    'directory.yaml': people,
+    'tools/worst.yaml': WORST_TOOL,
+    'rules/worst.yaml': WORST_RULES,
+  }
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(directory, 'policies', path)), { recursive: true })
+    await writeFile(join(directory, 'policies', path), text)
+  }
+  return join(directory, 'policies')
+}
+
+interface Probe {
+  readonly idleMs: number
+  /** From now on; what is returned resolves with the slowest answer since. */
+  begin(): () => Promise<number>
+  stop(): Promise<unknown>
+}
+
+const RING = 4_096
+
+async function startProbe(url: string): Promise<Probe> {
+  const shared = new SharedArrayBuffer(8 * (RING + 1))
+  const ring = new Float64Array(shared)
+  const worker = new Worker(new URL('livez-probe.mjs', import.meta.url), { workerData: { url, shared } })
+  const count = (): number => ring[0] ?? 0
+  const after = async (wanted: number): Promise<void> => {
+    while (count() < wanted) await pause(1)
+  }
+  const since = (from: number): number[] =>
+    Array.from({ length: Math.min(count() - from, RING) }, (_, i) => ring[1 + ((from + i) % RING)] ?? 0)
+  // the first ones wait for compilers
+  await after(1_000)
+  const from = count()
+  await after(from + 500)
+  const idle = since(from).toSorted((a, b) => a - b)
+  return {
+    idleMs: idle[Math.floor(idle.length / 2)] ?? 0,
+    begin: () => {
+      const start = count()
+      return async () => {
+        // one that was asked for while the request was under way may still wait
+        await after(count() + 2)
+        return Math.max(...since(start))
+      }
+    },
+    stop: () => worker.terminate(),
+  }
+}
+
+function asking(gateway: Gateway, keys: Readonly<Record<string, string>>, probe: Probe): Harness['ask'] {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const pid = gateway.process.pid
+  const mainMs = async (): Promise<number> =>
+    Number((await readFile(`/proc/${pid}/task/${pid}/schedstat`, 'utf8')).split(' ')[0]) / 1e6
+  return async (one, share = 1) => {
+    const { method, path, headers, body } = one.request(share)
+    const key = keys[one.plane]
+    const bytes = body === undefined ? undefined : Buffer.from(body)
+    const head = {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(bytes === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
+      ...headers,
+    }
+    const before = await mainMs()
+    const end = probe.begin()
+    const status = await new Promise<number>((resolve, reject) => {
+      const request = httpRequest(gateway.url + path, { method, agent, headers: head }, (response) => {
+        response.resume()
+        response.on('end', () => resolve(response.statusCode ?? 0))
+      })
+      request.on('error', reject)
+      request.end(bytes)
+    })
+    return { status, mainMs: (await mainMs()) - before, livezMs: await end() }
+  }
+}
