@@ -13,6 +13,7 @@ import {
   redisAddressOf,
   SETTINGS,
   storePath,
+  proxyVariables,
 } from '../src/settings/config.ts'
 import { LIMITS } from '../src/contract/limits.ts'
 import { withoutPassword } from '../src/store/redis/address.ts'
@@ -464,4 +465,39 @@ describe('networks of trusted proxies', () => {
       expect(failure(['--trusted-proxies', text])).toContain('is no network')
     },
   )
+})
+
+describe('what Kubernetes makes of a Service', () => {
+  const LINKS = {
+    COUNTERSIGN_PORT: 'tcp://10.0.0.1:8787',
+    COUNTERSIGN_METRICS_PORT: 'tcp://10.0.0.1:9464',
+    COUNTERSIGN_SERVICE_HOST: '10.0.0.1',
+  }
+  it('is no setting, though it has the name of one, and is named', () => {
+    const { config, links, strangers } = load([], LINKS)
+    expect([config.port, config.metricsPort]).toEqual([8787, 9464])
+    expect([links, strangers]).toEqual([['COUNTERSIGN_PORT', 'COUNTERSIGN_METRICS_PORT'], []])
+    expect(load(['--port', '1'], LINKS).config.port).toBe(1)
+    expect(failure([], { COUNTERSIGN_PORT: 'x' })).toContain('whole number')
+  })
+})
+
+describe('an address in brackets', () => {
+  it.each([
+    ['[::]', '::'],
+    ['[::1]', '::1'],
+    ['127.0.0.1', '127.0.0.1'],
+  ])('%s is %s', (text, host) => {
+    expect(load(['--host', text, '--metrics-host', text]).config).toMatchObject({ host, metricsHost: host })
+  })
+})
+
+it('a proxy for outgoing connections is found by its variables, to say that it has no effect', () => {
+  const env = {
+    HTTPS_PROXY: 'http://p.example',
+    http_proxy: '',
+    NO_PROXY: 'x',
+    all_proxy: 'http://q.example',
+  }
+  expect(proxyVariables(env)).toEqual(['HTTPS_PROXY', 'all_proxy'])
 })

@@ -561,7 +561,10 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   throw new Error('what was waited for did not happen')
 }
 
-async function writeBundle(dir: string, files: Readonly<Record<string, string | null>>): Promise<void> {
+export async function writeBundle(
+  dir: string,
+  files: Readonly<Record<string, string | null>>,
+): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
     if (text === null) continue
     await mkdir(dirname(join(dir, path)), { recursive: true })

@@ -6,6 +6,9 @@ export const SIGN_IN_PROBLEMS = {
   provider: 'The identity provider cannot be reached, or does not work as configured.',
   unverified: 'Your identity provider has not verified your e-mail address.',
   unknown: 'You are not among the reviewers of this gateway. Ask an administrator.',
+  groups_unread:
+    'Your identity provider did not send your groups in a form that this gateway reads. Ask an administrator.',
+  groups_unknown: 'None of the groups that your identity provider names is known here. Ask an administrator.',
   ambiguous: 'More than one reviewer of this gateway has your e-mail address. Ask an administrator.',
   unavailable: 'This gateway cannot sign you in right now. Please try again in a moment.',
 } as const

@@ -20,7 +20,7 @@ export function watchTraffic(app: FastifyInstance, { watcher, waits, admission }
   let requests = 0
   let connections = 0
   app.addHook('onRoute', ({ method, url }) => {
-    for (const one of [method].flat()) watcher.route({ method: one, route: url })
+    for (const one of [method].flat()) if (one !== 'HEAD') watcher.route({ method: one, route: url })
   })
   app.addHook('onResponse', (request, reply, done) => {
     watcher.answered(observationOf(request, reply))
@@ -44,7 +44,8 @@ export function watchTraffic(app: FastifyInstance, { watcher, waits, admission }
 
 function observationOf(request: FastifyRequest, reply: FastifyReply): HttpObservation {
   return {
-    method: request.method,
+    // a HEAD asks what the GET would be answered
+    method: request.method === 'HEAD' ? 'GET' : request.method,
     route: request.routeOptions.url ?? NO_ROUTE,
     status: reply.statusCode,
     seconds: reply.elapsedTime / 1000,

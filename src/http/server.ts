@@ -46,7 +46,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: http.bodyBytes,
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
     requestTimeout: TIMEOUTS.REQUEST_MS,
     connectionTimeout: TIMEOUTS.IDLE_SOCKET_MS,
     keepAliveTimeout: TIMEOUTS.KEEP_ALIVE_MS,

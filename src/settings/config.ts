@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { type Config, ConfigError, isEmbedded, type Setting, SETTINGS } from './settings.ts'
 import { checkSignIn } from './sign-in.ts'
 import { type IdleSetting, idleIn } from './without-effect.ts'
-import { flagSlip, instead, strangersIn } from './unknown-variables.ts'
+import { flagSlip, instead, isServiceLink, strangersIn } from './unknown-variables.ts'
 import { signingKeyInPem, type SigningKey } from '../domain/checkpoint.ts'
 import { isRedisAddress, parseRedisAddress, REDIS_FORMS, withoutPassword } from '../store/redis/address.ts'
 import { type Allowed, parseAllowed } from '../outbound/address.ts'
@@ -27,6 +27,8 @@ export interface LoadedConfig {
   readonly files: readonly NamedFile[]
   /** Variables that begin with `COUNTERSIGN_`, and mean nothing to a gateway. */
   readonly strangers: readonly string[]
+  /** Variables that Kubernetes made for a Service, and that have the name of a setting. */
+  readonly links: readonly string[]
   /** Settings that were made, and say nothing beside the others. */
   readonly idle: readonly IdleSetting[]
 }
@@ -50,6 +52,7 @@ const FILE = 'countersign.yaml'
 /** @throws ConfigError naming the setting, where it came from, and what it may be */
 export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources): LoadedConfig {
   const { flags, positionals } = parseFlags(args)
+  const links = Object.keys(env).filter((name) => isServiceLink(name, env[name]))
   const strangers = strangersIn(env)
   const place = flags['config'] ?? env['COUNTERSIGN_CONFIG']
   const file = readFile(place, parseYaml)
@@ -68,6 +71,7 @@ export function loadConfig({ args, env = process.env, parseYaml }: ConfigSources
     positionals,
     files: namedFiles(place, env, file),
     strangers,
+    links,
     idle: idleIn(config, ({ key }) => labelOf(key, origins[key] ?? 'default', place)),
   }
 }
@@ -112,6 +116,7 @@ function environmentValue(
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
   const name = variableOf(setting.key)
+  if (isServiceLink(name, env[name])) return undefined
   if (setting.standard !== undefined && !env[name]) return env[setting.standard] || undefined
   const path = setting.secret ? env[`${name}_FILE`] : undefined
   if (path === undefined || path === '') return env[name] === '' ? undefined : env[name]
@@ -125,10 +130,16 @@ function environmentValue(
 
 function checked(setting: Setting, raw: unknown, label: string): string | number {
   const problem = setting.type === 'integer' ? integerProblem(setting, raw) : textProblem(setting, raw)
-  if (problem === undefined) return setting.type === 'integer' ? Number(raw) : (raw as string)
+  if (problem === undefined)
+    return setting.type === 'integer' ? Number(raw) : isHost(setting) ? bare(raw as string) : (raw as string)
   const shown = setting.secret ? 'the value' : `\`${String(raw)}\``
   throw new ConfigError(`${label}: ${shown} ${problem}`)
 }
+
+const isHost = ({ key }: Setting): boolean => key === 'host' || key === 'metricsHost'
+
+/** `[::]`, as in a URL, is `::`. */
+const bare = (host: string): string => /^\[([0-9a-f:.]+)\]$/i.exec(host)?.[1] ?? host
 
 function integerProblem(
   { minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: Setting,
@@ -375,4 +386,11 @@ export function foreignEnvironment(
 export function stateHome(env: Readonly<Record<string, string | undefined>> = process.env): string {
   const named = env['XDG_STATE_HOME'] ?? ''
   return isAbsolute(named) ? named : join(homedir(), '.local', 'state')
+}
+
+/** Variables that name a proxy for outgoing connections. The guard before them connects directly (docs/operations.md). */
+export function proxyVariables(env: Readonly<Record<string, string | undefined>> = process.env): string[] {
+  return Object.keys(env)
+    .filter((name) => /^(?:https?|all)_proxy$/i.test(name) && env[name])
+    .toSorted()
 }

@@ -36,6 +36,11 @@ export function strangersIn(env: Readonly<Record<string, string | undefined>>): 
   return strangers.map((name) => PREFIX + name).toSorted()
 }
 
+/** `COUNTERSIGN_PORT=tcp://10.0.0.1:8787`: the address of a Service, and no setting, though one has that name. */
+export function isServiceLink(variable: string, value: string | undefined): boolean {
+  return variable.startsWith(PREFIX) && variable.endsWith('_PORT') && LINK.test(value ?? '')
+}
+
 function isOfOthers(name: string, value: string): boolean {
   return OF_TESTS.test(name) || OF_SERVICES.test(name) || (name.endsWith('_PORT') && LINK.test(value))
 }

@@ -148,7 +148,9 @@ async function redeem(
   if (party !== settings.clientId)
     throw new SignInError('invalid', 'the ID token was made out to another client')
   if (!subject.isWellFormed()) throw new SignInError('invalid', 'the subject of the ID token is no text')
-  const complete = settings.claims.every((name) => claims[name] !== undefined)
+  // of a path, the claim that it begins with
+  const has = (name: string): boolean => name in claims || (name.split('.')[0] ?? '') in claims
+  const complete = settings.claims.every(has)
   if (complete || config.serverMetadata().userinfo_endpoint === undefined) return { issuer, subject, claims }
   const more = await library.fetchUserInfo(config, tokens.access_token, subject)
   return { issuer, subject, claims: together(claims, more) }

@@ -36,6 +36,12 @@ import {
 
 const SITE = 'https://countersign.example'
 const CALLBACK = `${SITE}/api/review/oidc/callback`
+const BEN = { sub: 'ben-1', email: 'ben@acme.example', email_verified: true }
+const WITH_BEN = edited(
+  'directory.yaml',
+  'ben:  { name: Ben Bay,',
+  'ben:  { name: Ben Bay, email: ben@acme.example,',
+)
 const ANN = { sub: 'ann-1', email: 'Ann@Acme.example', email_verified: true }
 
 let provider: TestProvider
@@ -500,6 +506,7 @@ describe('groups of a claim', () => {
   let bot: Agent
   beforeAll(async () => {
     made = await pair({ oidcGroupsClaim: 'groups' })
+    await made.world.changePolicies(WITH_BEN)
     bot = await made.world.agent()
   })
   afterAll(async () => {
@@ -526,17 +533,23 @@ describe('groups of a claim', () => {
   })
 
   it.each([
-    ['none', undefined],
-    ['an object', { desk: true }],
-    ['no text', ['\ud800']],
-    ['a name that is longer than 256 characters', ['x'.repeat(257)]],
-  ])('are none when the provider sends %s', async (_, groups) => {
-    const browser = await signedIn(groups)
-    expect((await meOf(browser, made.world)).body.groups).toEqual([])
+    ['groups_unread', 'none', undefined, {}],
+    ['groups_unread', 'a reference', undefined, { _claim_names: { groups: 'src1' } }],
+    ['groups_unread', 'objects', [{ name: 'desk' }], {}],
+    ['groups_unread', 'an object', { desk: true }, {}],
+    ['groups_unknown', 'no text', ['\ud800'], {}],
+    ['groups_unknown', 'a name that is longer than 256 characters', ['x'.repeat(257)], {}],
+    ['groups_unknown', 'unknown names', ['chess'], {}],
+  ] as const)('problem=%s when the provider sends %s', async (problem, _, groups, more) => {
+    made.provider.person = { ...BEN, ...more, ...(groups === undefined ? {} : { groups }) }
+    const browser = new Browser()
+    const answer = await codeFor(browser, made.world)
+    expect(await knock(browser, answer, made.world)).toBe(`/console/#/sign-in?problem=${problem}`)
+    expect(made.world.logged.some((line) => line.includes('single sign-on failed'))).toBe(true)
   })
 
   it('are a thousand at the most, and those with names of 256 characters count', async () => {
-    const all = Array.from({ length: 1_001 }, (_, i) => `${'x'.repeat(252)}${1_000 + i}`)
+    const all = ['audit', ...Array.from({ length: 1_000 }, (_, i) => `${'x'.repeat(252)}${1_000 + i}`)]
     const browser = await signedIn(all.toReversed())
     expect((await meOf(browser, made.world)).body.groups).toEqual(all.slice(0, 1_000))
   })

@@ -46,5 +46,7 @@ function absentIsEmpty(dir: string, error: NodeJS.ErrnoException): readonly stri
 async function filesOf(isEmpty: boolean): Promise<readonly BundleText[]> {
   const bundle = isEmpty ? EMPTY_BUNDLE : await starterBundle()
   const policies = bundle.map(({ path, text }) => ({ path: `policies/${path}`, text }))
-  return [...policies, { path: '.github/workflows/policies.yml', text: workflow() }]
+  // line ends that git changes would make other files of these than countersign.lock names
+  const attributes = { path: '.gitattributes', text: 'policies/** text eol=lf\n' }
+  return [...policies, attributes, { path: '.github/workflows/policies.yml', text: workflow() }]
 }

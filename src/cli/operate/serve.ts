@@ -3,7 +3,14 @@ import type { Logger } from 'pino'
 import type * as Yaml from 'yaml'
 import type { App, AppParts } from '../../app.ts'
 import { defined } from '../../contract/defined.ts'
-import { type Config, ConfigError, loadConfig, type LoadedConfig, shownStore } from '../../settings/config.ts'
+import {
+  type Config,
+  ConfigError,
+  loadConfig,
+  type LoadedConfig,
+  proxyVariables,
+  shownStore,
+} from '../../settings/config.ts'
 import { type BundleChild, startBundleChild } from '../../policy/bundle/start.ts'
 import { CliFailure, EXIT, plainly, refuseMore } from '../terminal/failure.ts'
 import { endAfterLastWords } from '../terminal/last-words.ts'
@@ -75,8 +82,16 @@ export interface Started {
 /** What was said and does not count. A later version may know it, or the next start: it does not end this one, and is not passed over unseen. */
 export function warnOfSettings(
   log: Pick<Logger, 'warn'>,
-  { strangers: variables, idle }: Pick<LoadedConfig, 'strangers' | 'idle'>,
+  { strangers: variables, links, idle }: Pick<LoadedConfig, 'strangers' | 'links' | 'idle'>,
+  proxies: readonly string[] = proxyVariables(),
 ): void {
+  if (links.length > 0)
+    log.warn({ variables: links }, 'variables that Kubernetes made for a Service are ignored')
+  if (proxies.length > 0)
+    log.warn(
+      { variables: proxies },
+      'a proxy for outgoing connections has no effect: webhooks and sign-in connect directly',
+    )
   if (variables.length > 0)
     log.warn({ variables }, 'variables that begin as ours do and are no settings are ignored')
   for (const { name, counts } of idle)

@@ -2,6 +2,7 @@ import { SignInError } from '../../contract/sign-in-problems.ts'
 import type { Directory, ReviewerEntry } from '../../policy/evaluate/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
 import type { Identity, IdentityProvider } from './identity-provider.ts'
+import { claimAt, refuseUnknownGroups, vouchedGroups } from './vouched-groups.ts'
 import { registerTenant } from '../core/tenants.ts'
 import { transact } from '../core/transact.ts'
 import { LIMITS } from '../../contract/limits.ts'
@@ -32,7 +33,7 @@ interface Match {
  * A one-time link for the person the provider vouches for. It opens a session for the tab that knows the verifier of
  * `challenge`, and for nobody else (docs/signing-in.md).
  *
- * @throws SignInError `unverified`, `unknown`, `ambiguous`, `unavailable`
+ * @throws SignInError `unverified`, `unknown`, `ambiguous`, `groups_unread`, `groups_unknown`, `unavailable`
  */
 export async function signInByProvider(
   deps: Deps,
@@ -40,9 +41,14 @@ export async function signInByProvider(
   matching: Matching,
   challenge: string,
 ): Promise<string> {
-  const { tenant } = findReviewer(directoryOf(deps), identity, matching)
+  const directory = directoryOf(deps)
+  const match = findReviewer(directory, identity, matching)
+  const { tenant } = match
+  const { groupsClaim } = matching
+  const groups =
+    groupsClaim === undefined ? undefined : vouchedGroups(identity.claims, groupsClaim, directory)
+  if (groups !== undefined) refuseUnknownGroups(groups, directory, match)
   await registerTenant(deps, tenant)
-  const groups = groupsOf(identity, matching)
   const { issuer, subject } = identity
   const vouched: Vouched = { issuer, subject, challenge, ...(groups === undefined ? {} : { groups }) }
   const { answer } = await transact(deps, tenant, () => {
@@ -60,49 +66,48 @@ function directoryOf(deps: Deps): Directory {
 }
 
 /** The one reviewer the claim names. @throws SignInError */
-function findReviewer(directory: Directory, { claims }: Identity, matching: Matching): Match {
+function findReviewer(directory: Directory, identity: Identity, matching: Matching): Match {
   const { reviewerClaim, tenant } = matching
-  const value = claims[reviewerClaim]
+  const bySubject = matchesIn(directory, tenant, ({ subject }) => subject === identity.subject)
+  if (bySubject.length > 0) return onlyOne(bySubject, identity.subject)
+  const { claims } = identity
+  const value = claimAt(claims, reviewerClaim)
   if (typeof value !== 'string' || value === '')
     throw new SignInError('unknown', `the provider did not send the claim \`${reviewerClaim}\``)
   if (reviewerClaim === 'email' && claims['email_verified'] !== true)
     throw new SignInError('unverified', `the provider has not verified \`${value}\``)
-  const tenants = tenant === undefined ? [...directory.tenants.keys()] : [tenant]
-  const found = tenants.flatMap((name) =>
-    [...(directory.tenants.get(name)?.reviewers.values() ?? [])]
-      .filter((reviewer) => isNamed(reviewer, reviewerClaim, value))
-      .map((reviewer): Match => ({ tenant: name, reviewer })),
-  )
-  const [match, another] = found
-  if (match === undefined)
+  const found = matchesIn(directory, tenant, (reviewer) => isNamed(reviewer, reviewerClaim, value))
+  if (found.length === 0)
     throw new SignInError('unknown', `no reviewer has the ${reviewerClaim} \`${value}\``)
-  if (another !== undefined)
-    throw new SignInError(
-      'ambiguous',
-      `\`${value}\` is ${found.map((one) => `${one.tenant}/${one.reviewer.id}`).join(' and ')}; set oidc_tenant`,
-    )
-  return match
+  return onlyOne(found, value)
 }
 
-function isNamed({ id, email }: ReviewerEntry, claim: string, value: string): boolean {
+function matchesIn(
+  directory: Directory,
+  tenant: string | undefined,
+  fits: (reviewer: ReviewerEntry) => boolean,
+): Match[] {
+  const tenants = tenant === undefined ? [...directory.tenants.keys()] : [tenant]
+  return tenants.flatMap((name) =>
+    [...(directory.tenants.get(name)?.reviewers.values() ?? [])]
+      .filter(fits)
+      .map((reviewer): Match => ({ tenant: name, reviewer })),
+  )
+}
+
+/** @throws SignInError `ambiguous` */
+function onlyOne(found: readonly Match[], value: string): Match {
+  const [match, another] = found
+  if (match !== undefined && another === undefined) return match
+  const names = found.map((one) => `${one.tenant}/${one.reviewer.id}`).join(' and ')
+  throw new SignInError('ambiguous', `\`${value}\` is ${names}; set oidc_tenant`)
+}
+
+/** A reviewer with a `subject` is found by that alone. */
+function isNamed({ id, email, subject }: ReviewerEntry, claim: string, value: string): boolean {
+  if (subject !== undefined) return false
   return claim === 'email' ? email !== undefined && plain(email) === plain(value) : id === value
 }
 
 /** Only A to Z have a small form here: of other letters some have that of another (the Kelvin sign has that of K), which is another address. */
 const plain = (address: string): string => address.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
-
-/** Most groups of one person that are kept, and characters of the name of one. */
-const GROUPS = 1_000
-const GROUP_CHARS = 256
-
-/** The groups of the claim; none when the provider sent none. Undefined when the directory says them. */
-function groupsOf({ claims }: Identity, { groupsClaim }: Matching): string[] | undefined {
-  if (groupsClaim === undefined) return undefined
-  const value = claims[groupsClaim]
-  const names: unknown[] = Array.isArray(value) ? value : [value]
-  return [...new Set(names.filter(isGroup))].sort().slice(0, GROUPS)
-}
-
-/** A lone surrogate cannot be kept in a record, and no directory can name it. */
-const isGroup = (name: unknown): name is string =>
-  typeof name === 'string' && name.length <= GROUP_CHARS && name.isWellFormed()

@@ -42,7 +42,7 @@ export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
     return listCheckpoints(http.gateway, http.logIdentity, query)
   })
 
-  app.get('/evidence', (request, reply) => {
+  app.get('/evidence', { exposeHeadRoute: false }, (request, reply) => {
     const query = http.schemas.check<EvidenceQuery>('EvidenceQuery', { ...(request.query as object) })
     const right = rightIn(request, query.tenant)
     const range = {

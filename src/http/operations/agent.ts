@@ -131,7 +131,7 @@ function requestsRoute(app: FastifyInstance, http: HttpDeps): void {
 }
 
 function decisionsRoute(app: FastifyInstance, http: HttpDeps): void {
-  app.get('/decisions', async (request, reply) => {
+  app.get('/decisions', { exposeHeadRoute: false }, async (request, reply) => {
     const target = http.schemas.check<PollQuery>('PollQuery', { ...(request.query as object) })
     if (isPrefetch(request)) throw new GatewayError('invalid_request', 'a decision is not prefetched')
     const { seconds } = waitOf(request)

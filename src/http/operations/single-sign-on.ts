@@ -18,7 +18,7 @@ const FLOW_COOKIE = '__Host-countersign-oidc'
 
 /** Who waits for the provider takes nobody's place: it may hang, and anybody may ask. */
 export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
-  app.get('/oidc/start', async (request, reply) => {
+  app.get('/oidc/start', { exposeHeadRoute: false }, async (request, reply) => {
     const { provider } = configured(http)
     // Sending somebody to a provider that is known costs nothing: a page that has its visitors call this address uses up nothing.
     if (!provider.isKnown()) limitSignIns(http, 'discovery')
@@ -31,7 +31,7 @@ export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
     })
   })
 
-  app.get('/oidc/callback', async (request, reply) => {
+  app.get('/oidc/callback', { exposeHeadRoute: false }, async (request, reply) => {
     const sso = configured(http)
     const isOurs = belongsToFlow(request, http)
     limitSignIns(http, isOurs ? 'oidc' : 'stranger')

@@ -23,7 +23,7 @@ const BACKLOG_BYTES = 1024 * 1024
 export function streamRoute(app: FastifyInstance, http: HttpDeps): void {
   const feed = createThreadFeed(http.gateway)
   const seats = createSeats()
-  app.get('/stream', async (request, reply) => {
+  app.get('/stream', { exposeHeadRoute: false }, async (request, reply) => {
     const caller = callerOf(request)
     reviewerEntry(http.gateway.policies.current(), caller)
     const after = lastEventId(request)

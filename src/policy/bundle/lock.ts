@@ -28,7 +28,7 @@ export function printLock(files: readonly Digest[]): string {
  */
 export function verifyLock(text: string, files: readonly Digest[]): readonly Diagnostic[] {
   const locked = new Map<string, string>()
-  for (const [index, line] of text.split('\n').entries()) {
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (line === '' || line.startsWith('#')) continue
     const match = LINE.exec(line)
     if (!match)

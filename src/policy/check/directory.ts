@@ -3,6 +3,7 @@ import { didYouMean } from '../language/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import {
   checkName,
+  defined,
   PERSON_NAME,
   readBoolean,
   readDuration,
@@ -25,14 +26,30 @@ const ROLES = ['admin'] as const
 export function checkDirectory(reader: Reader, doc: Doc): Directory | undefined {
   const root = readMap(reader, doc, 'directory.yaml')
   if (!root) return undefined
-  const keys = readKeys(reader, root, { what: 'directory.yaml', required: ['tenants'] })
+  const keys = readKeys(reader, root, {
+    what: 'directory.yaml',
+    required: ['tenants'],
+    optional: ['identities'],
+  })
   const tenants = new Map<string, Tenant>()
   for (const entry of entriesOf(reader, keys.tenants, '`tenants`')) {
     checkName(reader, { mark: entry.keyMark }, entry.key, TENANT_NAME)
     const tenant = checkTenant(reader, entry)
     if (tenant) tenants.set(entry.key, tenant)
   }
-  return { tenants }
+  return { tenants, groups: keys.identities ? checkIdentities(reader, keys.identities) : new Map() }
+}
+
+/** `identities.groups`: from a name of the identity provider to a group of the directory. */
+function checkIdentities(reader: Reader, doc: Doc): ReadonlyMap<string, string> {
+  const map = readMap(reader, doc, '`identities`')
+  const keys = map && readKeys(reader, map, { what: '`identities`', optional: ['groups'] })
+  const groups = new Map<string, string>()
+  for (const { key, value } of entriesOf(reader, keys?.groups, '`groups`')) {
+    const group = readName(reader, value, 'a group', WORD)
+    if (group !== undefined) groups.set(key, group)
+  }
+  return groups
 }
 
 function entriesOf(reader: Reader, doc: Doc | undefined, what: string): readonly DocEntry[] {
@@ -64,13 +81,14 @@ function checkReviewer(reader: Reader, { key: id, keyMark, value }: DocEntry): R
   const keys = readKeys(reader, map, {
     what: 'a reviewer',
     required: ['groups'],
-    optional: ['name', 'email', 'roles'],
+    optional: ['name', 'email', 'subject', 'roles'],
   })
   const groups = names(reader, keys.groups, '`groups`', (item) => readName(reader, item, 'a group', WORD))
   const roles = names(reader, keys.roles, '`roles`', (item) => readOneOf(reader, item, '`roles`', ROLES))
   const name = (keys.name && readText(reader, keys.name, '`name`')) ?? id
   const email = keys.email && readText(reader, keys.email, '`email`')
-  return { id, name, groups, roles, ...(email === undefined ? {} : { email }) }
+  const subject = keys.subject && readText(reader, keys.subject, '`subject`')
+  return { id, name, groups, roles, ...defined({ email, subject }) }
 }
 
 function names(

@@ -147,7 +147,8 @@ export function directorySchema(): JsonObject {
   })
   const reviewer = closed(['groups'], {
     name: text('As people know them.'),
-    email: text('Where to write to.'),
+    email: text('Where to write to, and what single sign-on matches.'),
+    subject: text('The id of the person at the identity provider (`sub`); then nothing else is matched.'),
     groups: list(name(WORD)),
     roles: list({ enum: ['admin'] }),
   })
@@ -163,6 +164,15 @@ export function directorySchema(): JsonObject {
   return {
     $schema: DRAFT,
     title: 'Countersign directory.yaml',
-    ...closed(['tenants'], { tenants: entries(TENANT_NAME, tenant) }),
+    ...closed(['tenants'], {
+      tenants: entries(TENANT_NAME, tenant),
+      identities: closed([], {
+        groups: {
+          type: 'object',
+          additionalProperties: name(WORD),
+          description: 'From a name of a group at the identity provider to a group here.',
+        },
+      }),
+    }),
   }
 }

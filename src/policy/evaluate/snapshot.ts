@@ -77,6 +77,8 @@ export interface RuleSummary {
 
 export interface Directory {
   readonly tenants: ReadonlyMap<string, Tenant>
+  /** Names of groups at the identity provider, and what they are called here. */
+  readonly groups: ReadonlyMap<string, string>
 }
 
 export interface Tenant {
@@ -100,6 +102,8 @@ export interface ReviewerEntry {
   readonly id: string
   readonly name: string
   readonly email?: string
+  /** The identity provider's own id of the person (`sub`). */
+  readonly subject?: string
   readonly groups: readonly string[]
   readonly roles: readonly string[]
 }

@@ -48,7 +48,7 @@ const ROUTING: KeyOrder = {
 }
 
 const AGENT: KeyOrder = { keys: keys('owners tools signed_approvals token_ttl prevent_self_review rate') }
-const REVIEWER: KeyOrder = { keys: keys('name email groups roles') }
+const REVIEWER: KeyOrder = { keys: keys('name email subject groups roles') }
 const TENANT: KeyOrder = {
   keys: keys('agents reviewers'),
   inside: {
@@ -56,7 +56,10 @@ const TENANT: KeyOrder = {
     reviewers: { keys: [], inside: { '*': REVIEWER } },
   },
 }
-const DIRECTORY: KeyOrder = { keys: ['tenants'], inside: { tenants: { keys: [], inside: { '*': TENANT } } } }
+const DIRECTORY: KeyOrder = {
+  keys: ['tenants', 'identities'],
+  inside: { tenants: { keys: [], inside: { '*': TENANT } } },
+}
 
 /** The order for a file of a bundle, by its path. */
 export function orderOf(path: string): KeyOrder {

@@ -167,4 +167,10 @@ describe('truncation', () => {
     },
     SOAK ? 3_600_000 : 60_000,
   )
+
+  it('reads with the line ends that git makes of them on some machines', () => {
+    const lock = printLock(digests(STARTER))
+    expect(verifyLock(lock.replaceAll('\n', '\r\n'), digests(STARTER))).toEqual([])
+    expect(verifyLock(lock.replaceAll('\n', '\r'), digests(STARTER))).not.toEqual([])
+  })
 })
