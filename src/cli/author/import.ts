@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readFileSync, realpathSync } from 'node:fs'
+import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { parseDocument } from 'yaml'
@@ -13,6 +14,7 @@ import { SERVER_NAME } from '../../contract/tool-source.ts'
 import { reportNotes } from './import-report.ts'
 import { importMcp } from '../../policy/import/mcp.ts'
 import { importOpenApi } from '../../policy/import/openapi.ts'
+import type { LoadFile } from '../../policy/import/references.ts'
 import { DEFAULT_POLICIES } from './check.ts'
 import { cannotWrite, CliFailure, EXIT, refuseMore, usage } from '../terminal/failure.ts'
 import { replaceFile } from './fmt.ts'
@@ -20,7 +22,7 @@ import { onOneLine } from '../terminal/visible-text.ts'
 
 export const IMPORT_USAGE = `countersign import mcp|openapi FILE [--dir DIR] [--prefix TEXT] [--server NAME] [--force | --update]
 
-  Writes a contract into DIR/tools for every tool of an MCP server (the result of tools/list) or every operation of an OpenAPI 3 document
+  Writes a contract into DIR/tools for every tool of an MCP server (the result of tools/list) or every operation of an OpenAPI 3 or Swagger 2.0 document
   (JSON or YAML). FILE may be - for standard input. --prefix stands in front of every name; --server is what \`countersign mcp --server\` calls the
   MCP server. Files that exist are never overwritten without --force. --update shows what an MCP server says otherwise than its
   contracts, and accepts it. What a contract cannot say is counted, with its first place. Exits 4 when a tool was left out.`
@@ -41,10 +43,13 @@ export async function importContracts(args: readonly string[]): Promise<void> {
     throw usage('say what to import', IMPORT_USAGE)
   refuseServer(kind, values)
   const document = parse(file, await read(file))
-  const result = kind === 'mcp' ? importMcp(document, values) : importOpenApi(document, values)
+  const result =
+    kind === 'mcp'
+      ? importMcp(document, values)
+      : importOpenApi(document, { ...values, ...(file === '-' ? {} : { load: filesBeside(file) }) })
   if (!result)
     throw usage(
-      `\`${file}\` is not ${kind === 'mcp' ? 'a list of MCP tools' : 'an OpenAPI 3.0 or 3.1 document'}`,
+      `\`${file}\` is not ${kind === 'mcp' ? 'a list of MCP tools' : 'an OpenAPI 3 or Swagger 2.0 document'}`,
     )
   const leftOut = reportNotes(result.notes)
   const counts = values.update
@@ -85,11 +90,52 @@ async function read(file: string): Promise<string> {
   })
 }
 
-/** JSON is YAML. */
+/** Files in the directory of the document, or below it: no link leads out of it. */
+function filesBeside(file: string): LoadFile {
+  const directory = realpathSync(dirname(file))
+  return (path) => {
+    try {
+      const place = realpathSync(join(directory, path))
+      return isWithin(directory, place) ? parse(path, readFileSync(place, 'utf8')) : undefined
+    } catch {
+      return undefined
+    }
+  }
+}
+
+function isWithin(directory: string, place: string): boolean {
+  const way = relative(directory, place)
+  return way !== '' && way.split(sep)[0] !== '..' && !isAbsolute(way)
+}
+
+/** Undefined for what is no JSON. */
+function parsedJson(content: string): JsonValue | undefined {
+  try {
+    return JSON.parse(content) as JsonValue
+  } catch {
+    return undefined
+  }
+}
+
+/** Deeper than anything that somebody means, and less deep than a stack. */
+const DEEPEST = 1_000
+
+function depthOf(value: JsonValue): number {
+  let level: JsonValue[] = [value]
+  for (let depth = 0; ; depth++) {
+    if (level.length === 0 || depth > DEEPEST) return depth
+    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []))
+  }
+}
+
+/** JSON is YAML, and much faster where it is told apart. */
 function parse(file: string, content: string): JsonValue {
+  const json = parsedJson(content)
+  if (json !== undefined && depthOf(json) <= DEEPEST) return json
+  if (json !== undefined) throw usage(`\`${file}\` cannot be read: it is nested too deeply`)
   try {
     const document = parseDocument(content, {
-      merge: false,
+      merge: true,
       logLevel: 'silent',
       prettyErrors: false,
       uniqueKeys: false,
@@ -97,7 +143,7 @@ function parse(file: string, content: string): JsonValue {
     const [problem] = document.errors
     if (problem?.code === 'RESOURCE_EXHAUSTION') throw new RangeError('it is nested too deeply')
     if (problem) throw problem
-    return document.toJS({ maxAliasCount: 100 }) as JsonValue
+    return document.toJS({ maxAliasCount: 10_000 }) as JsonValue
   } catch (cause) {
     const verdict = cause instanceof RangeError ? 'cannot be read' : 'is neither JSON nor YAML'
     throw usage(`\`${file}\` ${verdict}: ${(cause as Error).message}`)

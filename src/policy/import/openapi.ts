@@ -15,36 +15,70 @@ import {
   type ImportNote,
   type SchemaImport,
 } from './schema.ts'
+import { type LoadFile, withReferredFiles } from './references.ts'
+import { bodyOf, modernParameter } from './swagger.ts'
 
-const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query']
+const VERSIONS = /^3\.[0-2](?:\.|$)/
 
-/** Contracts from OpenAPI 3.0 or 3.1: one tool for each operation. Undefined when it is neither. */
-export function importOpenApi(document: JsonValue, options: ImportOptions): ImportResult | undefined {
-  if (!isObject(document) || !/^3\.[01](?:\.|$)/.test(textOf(document['openapi']))) return undefined
+/** Contracts from OpenAPI 3.0 to 3.2, or Swagger 2.0: one tool for each operation. Undefined when it is neither. */
+export function importOpenApi(
+  document: JsonValue,
+  options: ImportOptions & { readonly load?: LoadFile },
+): ImportResult | undefined {
+  if (!isObject(document)) return undefined
+  const isSwagger = document['swagger'] === '2.0' && isObject(document['paths'])
+  if (!isSwagger && !VERSIONS.test(textOf(document['openapi']))) return undefined
   const notes: ImportNote[] = []
-  const paths = isObject(document['paths']) ? document['paths'] : {}
-  const tools = Object.entries(paths).flatMap(([path, item]) => {
-    const found = resolved({ document, notes }, { value: item, pointer: `/paths/${escapePointer(path)}` })
-    if (!found) return []
-    // What stands beside the reference of a path holds, too; nowhere else.
-    const whole = { ...(item as JsonObject), ...found.value }
-    return METHODS.flatMap((method) => {
-      const operation = whole[method]
-      const place = { path, method, pointer: `${found.pointer}/${method}` }
-      return isObject(operation) ? [toolOf({ document, notes, item: whole, operation, place })] : []
-    })
-  })
+  const whole = options.load ? withReferredFiles(document, options.load, notes) : document
+  const paths = isObject(whole['paths']) ? whole['paths'] : {}
+  const tools = Object.entries(paths).flatMap(([path, item]) =>
+    path.startsWith('x-') ? [] : operationsAt({ document: whole, notes, isSwagger }, path, item),
+  )
   const { files, notes: more } = importTools(tools, options)
   return { files, notes: [...notes, ...more] }
+}
+
+type Described = Pick<Operation, 'document' | 'notes' | 'isSwagger'>
+
+function operationsAt(context: Described, path: string, item: JsonValue): ForeignTool[] {
+  const pointer = `/paths/${escapePointer(path)}`
+  const found = resolved(context, { value: item, pointer }, path)
+  if (!found) return []
+  // What stands beside the reference of a path holds, too; nowhere else.
+  const whole = { ...(item as JsonObject), ...found.value }
+  const others = isObject(whole['additionalOperations']) ? whole['additionalOperations'] : {}
+  const operations = [
+    ...METHODS.map((method) => ({ method, value: whole[method], at: method })),
+    ...Object.entries(others).map(([method, value]) => ({
+      method: method.toLowerCase(),
+      value,
+      at: `additionalOperations/${escapePointer(method)}`,
+    })),
+  ]
+  return operations.flatMap(({ method, value, at }) => {
+    if (value === undefined) return []
+    const operation = resolved(context, { value, pointer: `${found.pointer}/${at}` }, `${method} ${path}`)
+    if (!operation) return []
+    const place = { path, method, pointer: operation.pointer, item: found.pointer }
+    return [toolOf({ ...context, item: whole, operation: operation.value, place })]
+  })
 }
 
 interface Operation {
   readonly document: JsonObject
   readonly notes: ImportNote[]
+  readonly isSwagger: boolean
   /** The path item: parameters in it hold for all its operations. */
   readonly item: JsonObject
   readonly operation: JsonObject
-  readonly place: { readonly path: string; readonly method: string; readonly pointer: string }
+  readonly place: {
+    readonly path: string
+    readonly method: string
+    readonly pointer: string
+    /** Of the path item. */
+    readonly item: string
+  }
 }
 
 function toolOf(context: Operation): ForeignTool {
@@ -89,38 +123,59 @@ function payloadSchema(context: Operation, task: SchemaImport): JsonObject {
     if (part.value['required'] === true) required.push(name)
   }
   const isFree = (name: string): boolean => name !== 'body' && !fields.has(name)
-  for (const part of parametersOf(context)) {
+  const { parameters, isWhole } = parametersOf(context)
+  const inBody = (part: Placed): boolean => ['body', 'formData'].includes(textOf(part.value['in']))
+  const plain = context.isSwagger ? parameters.filter((part) => !inBody(part)) : parameters
+  for (const placedPart of plain) {
+    const part = context.isSwagger ? { ...placedPart, value: modernParameter(placedPart.value) } : placedPart
     const name = textOf(part.value['name'])
     const placed = `${textOf(part.value['in'])}_${name}`
     const names = [name, placed, ...Array.from({ length: fields.size }, (_, n) => `${placed}_${n + 2}`)]
     add(names.find(isFree) ?? placed, part, schemaOf(part.value))
   }
-  const body = resolved(context, {
-    value: context.operation['requestBody'],
-    pointer: `${context.place.pointer}/requestBody`,
-  })
-  if (body) add('body', body, bodySchema(context, body))
+  const body = requestBody(context, parameters)
+  if (body !== undefined && body !== UNKNOWN) add('body', body, bodySchema(context, body))
   const properties = Object.fromEntries(fields)
-  return { type: 'object', additionalProperties: false, ...(required.length > 0 && { required }), properties }
+  // what a reference hides may be anything: then so are the fields
+  const closed = isWhole && body !== UNKNOWN ? { additionalProperties: false } : {}
+  return { type: 'object', ...closed, ...(required.length > 0 && { required }), properties }
+}
+
+const UNKNOWN = Symbol('a body that no reference leads to')
+
+function requestBody(context: Operation, parameters: readonly Placed[]): Placed | typeof UNKNOWN | undefined {
+  const { operation, place, isSwagger } = context
+  if (isSwagger) {
+    const value = bodyOf(parameters.map((one) => one.value))
+    return value && { value, pointer: place.pointer }
+  }
+  const value = operation['requestBody']
+  if (value === undefined) return undefined
+  return resolved(context, { value, pointer: `${place.pointer}/requestBody` }) ?? UNKNOWN
 }
 
 /** Of the operation and, where it does not say otherwise, of the path. */
-function parametersOf(context: Operation): readonly Placed[] {
+function parametersOf(context: Operation): {
+  readonly parameters: readonly Placed[]
+  /** Not where a reference leads nowhere. */
+  readonly isWhole: boolean
+} {
   const found = new Map<string, Placed>()
+  let isWhole = true
   const { item, operation, place } = context
-  const path = place.pointer.slice(0, place.pointer.lastIndexOf('/'))
   for (const [list, pointer] of [
-    [item['parameters'], path],
+    [item['parameters'], place.item],
     [operation['parameters'], place.pointer],
   ] as const) {
     const parameters = Array.isArray(list) ? (list as readonly JsonValue[]) : []
     parameters.forEach((value, index) => {
       const one = resolved(context, { value, pointer: `${pointer}/parameters/${index}` })
+      if (!one) isWhole = false
       if (one && textOf(one.value['name']) !== '' && !isIgnored(one.value))
         found.set(`${textOf(one.value['in'])} ${textOf(one.value['name'])}`, one)
     })
   }
-  return [...found.values()]
+  return { parameters: [...found.values()], isWhole }
 }
 
 /** Headers that OpenAPI says to ignore: they belong to whoever sends the request, and one of them is a credential. */
@@ -133,10 +188,15 @@ function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** What stands there, or what its reference leads to, however many there are. */
+/**
+ * What stands there, or what its reference leads to, however many there are.
+ *
+ * @param leftOut the tool of which nothing is known otherwise: a contract would be a guess
+ */
 function resolved(
   { document, notes }: Pick<Operation, 'document' | 'notes'>,
   { value, pointer }: { readonly value: JsonValue | undefined; readonly pointer: string },
+  leftOut?: string,
 ): Placed | undefined {
   if (!isObject(value)) return undefined
   let found: Placed = { value, pointer }
@@ -144,7 +204,9 @@ function resolved(
   for (let { $ref } = value; typeof $ref === 'string'; { $ref } = found.value) {
     const target = seen.has($ref) ? undefined : follow(document, $ref)
     if (!isObject(target)) {
-      notes.push({ pointer, message: `dropped: \`${readable($ref)}\` leads nowhere in this document` })
+      const why = `\`${readable($ref)}\` leads nowhere in this document or in files beside it`
+      const tool = leftOut === undefined ? {} : { leftOut: readable(leftOut) }
+      notes.push({ pointer, message: `${leftOut === undefined ? 'dropped' : 'left out'}: ${why}`, ...tool })
       return undefined
     }
     seen.add($ref)
@@ -178,9 +240,14 @@ function bodySchema({ notes }: Operation, body: Placed): Media {
 function mediaOf({ content }: JsonObject, type: string | undefined): Media {
   const media = isObject(content) && type !== undefined ? content[type] : undefined
   return {
-    schema: isObject(media) ? media['schema'] : undefined,
+    schema: isObject(media) ? (media['schema'] ?? itemsOf(media)) : undefined,
     pointer: `/content/${escapePointer(type ?? '')}/schema`,
   }
+}
+
+/** A sequence of items, in OpenAPI 3.2. */
+function itemsOf({ itemSchema }: JsonObject): JsonValue | undefined {
+  return itemSchema === undefined ? undefined : { type: 'array', items: itemSchema }
 }
 
 /** In OpenAPI 3.0 what stands beside a reference is ignored. */

@@ -108,8 +108,9 @@ function withoutMisfit(task: SchemaImport, schema: JsonObject, pointer: string):
   return rest
 }
 
-/** What OpenAPI 3.0 says in its own way. */
-function modern({ nullable, exclusiveMinimum, exclusiveMaximum, ...schema }: JsonObject): JsonObject {
+/** What OpenAPI 3.0 says in its own way, and what a contract says shorter. */
+function modern({ nullable, exclusiveMinimum, exclusiveMaximum, ...given }: JsonObject): JsonObject {
+  const schema = withEnum(given)
   const result: Record<string, JsonValue> = { ...schema }
   if (nullable === true && typeof schema['type'] === 'string') result['type'] = [schema['type'], 'null']
   for (const [name, limit, plain] of [
@@ -126,6 +127,40 @@ function modern({ nullable, exclusiveMinimum, exclusiveMaximum, ...schema }: Jso
   if (nullable === true && Array.isArray(schema['enum']) && !schema['enum'].includes(null))
     result['enum'] = [...(schema['enum'] as readonly JsonValue[]), null]
   return result
+}
+
+/** A list of constants, each with its title: that is an enumeration. */
+function withEnum(schema: JsonObject): JsonObject {
+  if (schema['enum'] !== undefined) return schema
+  for (const keyword of ['oneOf', 'anyOf'] as const) {
+    const branches = schema[keyword]
+    const values = Array.isArray(branches) ? (branches as readonly JsonValue[]).map(constantIn) : [undefined]
+    if (values.length === 0 || values.includes(undefined)) continue
+    const { [keyword]: _, ...rest } = schema
+    return { ...rest, enum: uniqueOf(values as JsonValue[]) }
+  }
+  return schema
+}
+
+/** Undefined for a schema that is more than a constant. */
+function constantIn(branch: JsonValue): JsonValue | undefined {
+  if (!isObject(branch)) return undefined
+  const { const: constant, enum: values, type, ...rest } = branch
+  const only = Array.isArray(values) && values.length === 1 ? (values as readonly JsonValue[])[0] : undefined
+  const value = constant ?? only
+  const isPlain = Object.keys(rest).every((key) => ANNOTATIONS.has(key) || key.startsWith('x-'))
+  const fits = type === undefined || (typeof type === 'string' && isOfType(value, type))
+  return isPlain && fits && !('const' in branch && 'enum' in branch) ? value : undefined
+}
+
+function isOfType(value: JsonValue | undefined, type: string): boolean {
+  if (type === 'integer') return Number.isInteger(value)
+  return type === 'null' ? value === null : typeof value === type
+}
+
+function uniqueOf(values: readonly JsonValue[]): JsonValue[] {
+  const seen = new Map(values.map((value) => [JSON.stringify(value), value]))
+  return [...seen.values()]
 }
 
 interface Keyword {

@@ -1,6 +1,6 @@
 /** The limits of a policy bundle, with their units. Printed in docs/policy-language.md. */
 
-export const MAX_FILE_BYTES = 256 * 1024
+export const MAX_FILE_BYTES = 512 * 1024
 /** directory.yaml names everybody there is, and cannot be split. */
 export const MAX_DIRECTORY_BYTES = 1024 * 1024
 /** Of a list in a file of its own, `lists/*.txt`. */
@@ -14,16 +14,16 @@ export const MAX_LOCK_BYTES = 2 * 1024 * 1024
 export const MAX_FOLDER_DEPTH = 4
 
 export const MAX_YAML_DEPTH = 32
-export const MAX_YAML_NODES = 20_000
+export const MAX_YAML_NODES = 100_000
 export const MAX_DIRECTORY_NODES = 200_000
 
-export const MAX_SCHEMA_BYTES = 64 * 1024
-export const MAX_SCHEMA_NODES = 5_000
-export const MAX_SCHEMA_DEPTH = 24
-export const MAX_SCHEMA_BRANCHES = 64
-export const MAX_ENUM_VALUES = 1_000
+export const MAX_SCHEMA_BYTES = 512 * 1024
+export const MAX_SCHEMA_NODES = 20_000
+export const MAX_SCHEMA_DEPTH = 32
+export const MAX_SCHEMA_BRANCHES = 256
+export const MAX_ENUM_VALUES = 2_000
 /** Sub-schemas one value may have to pass, local references followed. */
-export const MAX_SCHEMA_WEIGHT = 5_000
+export const MAX_SCHEMA_WEIGHT = 20_000
 
 export const MAX_PATTERN_CHARACTERS = 1_000
 /** Instructions of a compiled regular expression. */

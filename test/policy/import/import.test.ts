@@ -396,6 +396,201 @@ describe('importing from OpenAPI', () => {
   })
 })
 
+describe('importing from OpenAPI, by what references lead to', () => {
+  const file = (files: Record<string, unknown>) => (path: string) => files[path] as JsonValue | undefined
+  const schemaOf = async (result: ImportResult | undefined, name: string) =>
+    (await contracts(result as ImportResult)).find((one) => one.name === name)?.inputSchema
+  const whole = (paths: unknown, files: Record<string, unknown> = {}, more: object = {}) =>
+    importOpenApi({ openapi: '3.0.0', paths, ...more } as unknown as JsonValue, {
+      prefix: '',
+      load: file(files),
+    })
+
+  it('follows references of operations inside the document', async () => {
+    const result = whole(
+      { '/v2/droplets': { post: { $ref: '#/components/x-operations/create' } } },
+      {},
+      {
+        components: {
+          'x-operations': {
+            create: {
+              operationId: 'createDroplet',
+              parameters: [{ name: 'size', in: 'query', required: true, schema: { type: 'string' } }],
+            },
+          },
+        },
+      },
+    )
+    expect(await schemaOf(result, 'createDroplet')).toMatchObject({
+      additionalProperties: false,
+      required: ['size'],
+      properties: { size: { type: 'string' } },
+    })
+  })
+
+  it('follows references of operations, path items, parameters, bodies and schemas into files beside it, and back', async () => {
+    const result = whole(
+      {
+        '/a': { post: { $ref: 'resources/a/create.yml' } },
+        '/b': { $ref: './resources/b.yml' },
+      },
+      {
+        'resources/a/create.yml': {
+          operationId: 'createA',
+          parameters: [{ $ref: '../../parameters.yml#/id' }],
+          requestBody: { $ref: '../bodies.yml#/create' },
+        },
+        'parameters.yml': {
+          id: { name: 'id', in: 'path', required: true, schema: { $ref: '#/text' } },
+          text: { type: 'string' },
+        },
+        'resources/bodies.yml': {
+          create: { content: { 'application/json': { schema: { $ref: 'schemas%2Fa.yml' } } } },
+        },
+        'resources/schemas/a.yml': {
+          type: 'object',
+          properties: { self: { $ref: 'a.yml' }, default: { $ref: '../../parameters.yml#/text' } },
+        },
+        'resources/b.yml': { get: { operationId: 'readB' } },
+      },
+    )
+    expect(result?.notes).toEqual([])
+    expect((await contracts(result as ImportResult)).map(({ name }) => name)).toEqual(['createA', 'readB'])
+    const schema = await schemaOf(result, 'createA')
+    expect(schema).toMatchObject({ additionalProperties: false, required: ['id'] })
+    expect(JSON.stringify(schema)).toContain('"default":{"$ref":"#/$defs/text"}')
+  })
+
+  it.each([
+    '../outside.yml',
+    '/etc/passwd',
+    'https://x.example/a.yml',
+    'file:///etc/passwd',
+    '..\\\\x.yml',
+    'gone.yml',
+  ])('never reads %s: an operation there is left out', (ref) => {
+    const asked: string[] = []
+    const document = { openapi: '3.0.0', paths: { '/a': { get: { $ref: ref } } } }
+    const result = importOpenApi(document as unknown as JsonValue, {
+      prefix: '',
+      load: (path) => {
+        asked.push(path)
+        return undefined
+      },
+    })
+    expect(result?.files).toEqual([])
+    expect(result?.notes.map(({ leftOut }) => leftOut).filter((one) => one !== undefined)).toEqual(['get /a'])
+    expect(asked).toEqual(ref === 'gone.yml' ? ['gone.yml'] : [])
+  })
+
+  it.each([
+    ['a parameter', { parameters: [{ $ref: 'gone.yml#/id' }] }],
+    ['a body', { requestBody: { $ref: 'gone.yml#/reason' } }],
+  ])('leaves a contract open where %s cannot be found', async (_, operation) => {
+    const result = whole({ '/a/{id}': { delete: { operationId: 'deleteA', ...operation } } })
+    const schema = await schemaOf(result, 'deleteA')
+    expect(schema).toEqual({ type: 'object', properties: {} })
+    expect(result?.notes[0]?.message).toContain('leads nowhere')
+  })
+
+  it('makes an enumeration of constants, however many, and of nothing else', async () => {
+    const constants = Array.from({ length: 65 }, (_, n) => ({ title: `A${n}`, const: n }))
+    const result = whole({
+      '/x': {
+        get: {
+          operationId: 'x',
+          parameters: [
+            { name: 'many', in: 'query', schema: { oneOf: constants } },
+            {
+              name: 'typed',
+              in: 'query',
+              schema: { anyOf: [{ type: 'integer', const: 1 }, { enum: ['a'] }] },
+            },
+            { name: 'more', in: 'query', schema: { oneOf: [{ const: 1 }, { type: 'string' }] } },
+            { name: 'odd', in: 'query', schema: { oneOf: [{ type: 'string', const: 1 }] } },
+          ],
+        },
+      },
+    })
+    expect(await schemaOf(result, 'x')).toMatchObject({
+      properties: {
+        many: { enum: Array.from({ length: 65 }, (_, n) => n) },
+        typed: { enum: [1, 'a'] },
+        more: { oneOf: [{ const: 1 }, { type: 'string' }] },
+        odd: { oneOf: [{ type: 'string', const: 1 }] },
+      },
+    })
+  })
+
+  it('reads Swagger 2.0: types in parameters, bodies and forms', async () => {
+    const result = importOpenApi(
+      {
+        swagger: '2.0',
+        parameters: { id: { name: 'id', in: 'path', required: true, type: 'string' } },
+        definitions: { Note: { type: 'object', properties: { text: { type: 'string' } } } },
+        paths: {
+          '/a/{id}': {
+            parameters: [{ $ref: '#/parameters/id' }],
+            put: {
+              operationId: 'put',
+              parameters: [
+                { name: 'note', in: 'body', required: true, schema: { $ref: '#/definitions/Note' } },
+                {
+                  name: 'tags',
+                  in: 'query',
+                  type: 'array',
+                  items: { type: 'string' },
+                  collectionFormat: 'csv',
+                },
+              ],
+            },
+            post: {
+              operationId: 'post',
+              parameters: [
+                { name: 'n', in: 'formData', required: true, type: 'integer', minimum: 1 },
+                { name: 'file', in: 'formData', type: 'file' },
+              ],
+            },
+          },
+        },
+      } as unknown as JsonValue,
+      options,
+    )
+    expect(await schemaOf(result, 'put')).toMatchObject({
+      additionalProperties: false,
+      required: ['id', 'body'],
+      properties: {
+        id: { type: 'string' },
+        tags: { type: 'array', items: { type: 'string' } },
+        body: { $ref: '#/$defs/Note' },
+      },
+      $defs: { Note: { properties: { text: { type: 'string' } } } },
+    })
+    expect(await schemaOf(result, 'post')).toMatchObject({
+      required: ['id', 'body'],
+      properties: { body: { required: ['n'], properties: { n: { type: 'integer', minimum: 1 }, file: {} } } },
+    })
+  })
+
+  it('reads OpenAPI 3.2: the method QUERY, methods of its own, and sequences of items', async () => {
+    const body = { content: { 'application/jsonl': { itemSchema: { type: 'integer' } } } }
+    const result = openApi(
+      {
+        '/a': {
+          query: { operationId: 'ask', requestBody: body },
+          additionalOperations: { COPY: { operationId: 'copy' } },
+        },
+      },
+      {},
+      '3.2.0',
+    )
+    expect((await contracts(result)).map(({ name }) => name)).toEqual(['ask', 'copy'])
+    expect(await schemaOf(result, 'ask')).toMatchObject({
+      properties: { body: { type: 'array', items: { type: 'integer' } } },
+    })
+  })
+})
+
 describe('whatever is imported', () => {
   it('has a name for each of what is referred to by the same word, in time that grows as the document does', () => {
     const schemaOf = (count: number): object => {

@@ -1,0 +1,46 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { isObject } from './schema.ts'
+
+/** Operations of Swagger 2.0 as OpenAPI 3 describes them: as far as a contract needs them, which is what they take. */
+
+const OWN = ['name', 'in', 'description', 'required', 'schema', 'collectionFormat', 'allowEmptyValue']
+
+/** A parameter whose type stands in itself has a schema then. */
+export function modernParameter(parameter: JsonObject): JsonObject {
+  if (parameter['schema'] !== undefined) return parameter
+  const schema = Object.entries(parameter).filter(([key]) => !OWN.includes(key) && !key.startsWith('x-'))
+  const plain = Object.fromEntries(schema)
+  // a file has no form that a contract could say
+  return { ...parameter, schema: plain['type'] === 'file' ? {} : plain }
+}
+
+/** The body that parameters describe: the one in `body`, or all in `formData` together. */
+export function bodyOf(parameters: readonly JsonObject[]): JsonObject | undefined {
+  const body = parameters.find((one) => one['in'] === 'body')
+  if (body !== undefined) {
+    const { schema = {}, description, required } = body
+    const more = { ...(description !== undefined && { description }), ...(required === true && { required }) }
+    return { content: { 'application/json': { schema } }, ...more }
+  }
+  const fields = parameters.filter((one) => one['in'] === 'formData')
+  return fields.length === 0 ? undefined : formOf(fields)
+}
+
+function formOf(fields: readonly JsonObject[]): JsonObject {
+  const properties: Record<string, JsonValue> = {}
+  const required: string[] = []
+  for (const field of fields) {
+    const { schema = {} } = modernParameter(field)
+    const { name, description } = field
+    if (typeof name !== 'string') continue
+    const described =
+      isObject(schema) && typeof description === 'string' ? { description, ...schema } : schema
+    properties[name] = described
+    if (field['required'] === true) required.push(name)
+  }
+  const schema = { type: 'object', properties, ...(required.length > 0 && { required }) }
+  return {
+    content: { 'application/json': { schema } },
+    ...(required.length > 0 && { required: true }),
+  }
+}
