@@ -555,6 +555,7 @@ describe('GET threads', () => {
           approvals: { given: 0, required: 1 },
           updated_at: new Date(world.clock.now).toISOString(),
           mine: false,
+          equal: expect.stringMatching(/^[\w-]{22}$/),
         },
       ],
     })
