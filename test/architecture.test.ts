@@ -222,6 +222,12 @@ describe('the house rules', () => {
     expect(touching.filter((file) => !file.startsWith('policy/bundle/'))).toEqual([])
   })
 
+  it('no comment cites a text outside this repository', () => {
+    const outside =
+      /(?:^|[^/\w-])(?:design|agent-api-contract|policy-language|requirements)\.md\b|\bresearch\//m
+    expect(files.filter((file) => outside.test(readFileSync(join(root, file), 'utf8')))).toEqual([])
+  })
+
   it('the console takes types and plain tables of the contract, and nothing of Node: it runs in browsers', () => {
     const values =
       /^import (?!type )[^'\n]*'[./]*contract\/(?!sign-in-problems|page-secret|unattended)[^']*'|^import [^'\n]*'node:/m

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 /**
- * agent-api-contract.md row by row, and design.md where it decides what the contract leaves open: what is said, shortly, and the
+ * What the agent API and the planes beside it promise, row by row (docs/agent-api.md): what is said, shortly, and the
  * titles of the tests that prove it. A test that is renamed or dropped is missed here.
  */
 const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]])[] = [
@@ -288,7 +288,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
     'V1 or V2 is fixed for the thread',
     '400 for a V2 thread without a hash, and for a V1 thread with one',
   ],
-  // design.md section 3
+  // what the contract of the agent API leaves open
   [
     'design 3',
     'problem+json with code and pointers',
@@ -385,7 +385,7 @@ const ROWS: readonly (readonly [where: string, said: string, ...titles: string[]
     'a token record that is missing is invalid',
     '200 invalid for a token whose record the store does not have',
   ],
-  // design.md sections 5, 6 and 8
+  // docs/review-api.md and docs/operations.md
   [
     'design 3',
     'a stored allow is replayed only under the same freeze epoch',

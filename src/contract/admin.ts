@@ -1,4 +1,4 @@
-/** The admin API on the wire (design.md section 6). Loaded only to generate schemas/openapi.json. */
+/** The admin API on the wire (docs/operations.md). Loaded only to generate schemas/openapi.json. */
 import { Type, type Static } from 'typebox'
 import { DecisionRequest, RiskLevel } from './agent.ts'
 

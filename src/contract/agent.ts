@@ -1,5 +1,5 @@
 /**
- * The agent API on the wire (agent-api-contract.md sections 2 and 4): schema and type in one declaration each.
+ * The agent API on the wire (docs/agent-api.md): schema and type in one declaration each.
  * This file is loaded only to generate schemas/openapi.json; the running gateway validates with that file.
  */
 import { Type, type Static } from 'typebox'

@@ -1,4 +1,4 @@
-/** Freezing on the wire (design.md section 6). Loaded only to generate schemas/openapi.json. */
+/** Freezing on the wire (docs/operations.md). Loaded only to generate schemas/openapi.json. */
 import { Type, type Static } from 'typebox'
 import { LIMITS } from './limits.ts'
 

@@ -158,7 +158,7 @@ function contentOf(answer: Answer): object {
   return { content: { [media]: { schema: { description } } } }
 }
 
-/** What a destination is sent (design.md section 7). */
+/** What a destination is sent (docs/webhooks.md). */
 function webhookObject(id: string, body: string, summary: string): object {
   return {
     operationId: id,

@@ -1,4 +1,4 @@
-/** The admin API (design.md section 6), and what is asked without any credential. */
+/** The admin API (docs/operations.md), and what is asked without any credential. */
 import type { Operation } from './operation.ts'
 
 export const ADMIN_OPERATIONS: readonly Operation[] = [

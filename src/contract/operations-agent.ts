@@ -1,4 +1,4 @@
-/** The agent API (agent-api-contract.md section 4). */
+/** The agent API (docs/agent-api.md). */
 import { LIMITS } from './limits.ts'
 import type { Header, Operation } from './operation.ts'
 

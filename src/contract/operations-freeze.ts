@@ -1,4 +1,4 @@
-/** The part of the admin API that stops agents at once (design.md section 6). */
+/** The part of the admin API that stops agents at once (docs/operations.md). */
 import type { Operation } from './operation.ts'
 
 export const FREEZE_OPERATIONS: readonly Operation[] = [

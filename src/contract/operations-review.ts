@@ -1,4 +1,4 @@
-/** The review API (design.md section 5). */
+/** The review API (docs/review-api.md). */
 import type { Header, Operation } from './operation.ts'
 
 const IF_MATCH: Header = { name: 'If-Match', description: 'The ETag of the thread you looked at.' }

@@ -1,4 +1,4 @@
-/** The webhooks part of the admin API (design.md section 6). */
+/** The webhooks part of the admin API (docs/webhooks.md). */
 import type { Operation } from './operation.ts'
 
 export const WEBHOOK_OPERATIONS: readonly Operation[] = [

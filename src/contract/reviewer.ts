@@ -1,4 +1,4 @@
-/** The review API on the wire (design.md section 5). Loaded only to generate schemas/openapi.json. */
+/** The review API on the wire (docs/review-api.md). Loaded only to generate schemas/openapi.json. */
 import { Type, type Static } from 'typebox'
 import { ActionHash, DecisionStatus, RiskLevel } from './agent.ts'
 import { FreezeView } from './freeze.ts'

@@ -1,4 +1,4 @@
-/** Signing in to the console, on the wire (design.md section 5). Loaded only to generate schemas/openapi.json. */
+/** Signing in to the console, on the wire (docs/signing-in.md). Loaded only to generate schemas/openapi.json. */
 import { Type, type Static } from 'typebox'
 
 const closed = { additionalProperties: false } as const

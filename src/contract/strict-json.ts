@@ -4,7 +4,7 @@ import type { JsonValue } from './json.ts'
 import { LIMITS } from './limits.ts'
 
 /**
- * The strict JSON gate (design.md section 3): one linear pass before JSON.parse that refuses what JSON.parse hides, because
+ * The strict JSON gate (docs/agent-api.md): one linear pass before JSON.parse that refuses what JSON.parse hides, because
  * what was approved must be what runs: duplicate keys, lossy numbers, lone surrogates, `__proto__`, and whatever is too deep or
  * too much.
  *

@@ -1,4 +1,4 @@
-/** Decision webhooks on the wire: what receivers get, and how destinations are managed (design.md sections 6 and 7). Loaded only to generate schemas/openapi.json. */
+/** Decision webhooks on the wire: what receivers get, and how destinations are managed (docs/webhooks.md). Loaded only to generate schemas/openapi.json. */
 import { Type, type Static } from 'typebox'
 import { DecisionStatus, RiskLevel } from './agent.ts'
 import { HeadingView } from './heading.ts'

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
 
 /**
- * Checkpoints of evidence (design.md section 8): C2SP tlog-checkpoint in a C2SP signed note, by Ed25519. The log of a tenant is named by its origin,
+ * Checkpoints of evidence (docs/evidence.md): C2SP tlog-checkpoint in a C2SP signed note, by Ed25519. The log of a tenant is named by its origin,
  * which is the name of its key, too.
  */
 export interface Checkpoint {

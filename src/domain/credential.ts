@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { sha256 } from './digest.ts'
 
 /**
- * Credentials (design.md section 4): `<kind>_[<tenant>_]<43 base64url of 256 random bits><6 checksum>`.
+ * Credentials (docs/agent-api.md): `<kind>_[<tenant>_]<43 base64url of 256 random bits><6 checksum>`.
  * The checksum lets scanners find leaks and keeps garbage away from the store; only SHA-256 of the whole is ever stored.
  */
 export type CredentialKind = 'agent' | 'reviewer' | 'session' | 'page' | 'link' | 'approval'

@@ -1,4 +1,4 @@
-/** Event types (agent-api-contract.md section 6): open-ended, but for one form that submits a revision. */
+/** Event types (docs/agent-api.md): open-ended, but for one form that submits a revision. */
 export type EventKind =
   | { readonly kind: 'evidence' }
   | { readonly kind: 'revision'; readonly thread_id: string }

@@ -1,4 +1,4 @@
-/** What evidence tells of (design.md section 8): the gateway writes it, and `evidence verify` replays it. */
+/** What evidence tells of (docs/evidence.md): the gateway writes it, and `evidence verify` replays it. */
 export const EVIDENCE_TYPES = [
   'decision.allowed',
   'decision.rejected',

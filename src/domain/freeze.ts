@@ -1,4 +1,4 @@
-/** Freezing (design.md section 6): an agent, a tool or a whole tenant is stopped at once, and what was under way then never comes back to life. */
+/** Freezing (docs/operations.md): an agent, a tool or a whole tenant is stopped at once, and what was under way then never comes back to life. */
 
 /** What is frozen: exactly one of the two, or, with neither, everything of the tenant. */
 export interface FreezeScope {

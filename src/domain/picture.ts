@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 
 /**
  * Images that agents attach: only what is surely a PNG, JPEG or WebP of a sane size is ever shown as an image, everything else as text
- * (design.md section 10). Nothing is decoded; the frame of the file is walked from end to end. What moves is no picture of what was approved: it may show
+ * (docs/reviewing.md). Nothing is decoded; the frame of the file is walked from end to end. What moves is no picture of what was approved: it may show
  * something else a moment later.
  */
 export type CheckedPicture =

@@ -1,6 +1,6 @@
 import type { ReviewRequirement, Seat } from './decision.ts'
 
-/** Quorum (design.md section 5): every seat of every group filled, each by another person. */
+/** Quorum (docs/review-api.md): every seat of every group filled, each by another person. */
 
 export interface Person {
   readonly id: string

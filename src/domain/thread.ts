@@ -115,7 +115,7 @@ export type ThreadTrigger =
   | 'freeze'
   | 'withdraw'
 
-/** The whole life of a thread. What is not in the table cannot happen (agent-api-contract.md section 3, design.md section 5). */
+/** The whole life of a thread. What is not in the table cannot happen (docs/agent-api.md, docs/review-api.md). */
 export const TRANSITIONS: Record<ThreadStatus, Partial<Record<ThreadTrigger, ThreadStatus>>> = {
   pending_review: {
     vote_counted: 'pending_review',

@@ -1,4 +1,4 @@
-/** Approval tokens (agent-api-contract.md section 5, design.md section 4): what a proof is bound to, and when it may be redeemed. */
+/** Approval tokens (docs/agent-api.md): what a proof is bound to, and when it may be redeemed. */
 
 export interface ApprovalToken {
   readonly tenant: string
@@ -14,7 +14,7 @@ export interface ApprovalToken {
   readonly key_hash: string
   /** ms since 1970, by the store's clock. */
   readonly expires_at: number
-  /** Of the store when it was minted (design.md section 4): in another epoch it may have been used, and the store forgot it. */
+  /** Of the store when it was minted (docs/agent-api.md): in another epoch it may have been used, and the store forgot it. */
   readonly epoch: string
   readonly used_at?: number
 }
@@ -34,7 +34,7 @@ export const REFUSAL_REASONS = ['invalid', 'used', 'expired'] as const
 export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
 /**
- * In the order of design.md section 3 (validate): every mismatch is `invalid` and consumes nothing, then `used`, then `expired`.
+ * In the order of docs/agent-api.md (validate): every mismatch is `invalid` and consumes nothing, then `used`, then `expired`.
  * Returns undefined when the token may be redeemed now.
  */
 export function refusalOf(

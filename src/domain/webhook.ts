@@ -1,6 +1,6 @@
 import type { Thread } from './thread.ts'
 
-/** What destinations can be told of (design.md section 7). */
+/** What destinations can be told of (docs/webhooks.md). */
 export type ThreadEvent =
   | 'review.pending'
   | 'review.changes_requested'

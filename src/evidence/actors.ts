@@ -6,7 +6,7 @@ type Kind = Actor['kind']
 const AGENT: readonly Kind[] = ['agent']
 const REVIEWER: readonly Kind[] = ['reviewer']
 const GATEWAY: readonly Kind[] = ['gateway']
-/** Credentials are issued by the admin key alone (design.md section 6). */
+/** Credentials are issued by the admin key alone (docs/operations.md). */
 const ADMIN: readonly Kind[] = ['admin']
 /** The admin key, or a reviewer with the admin role. */
 const ADMINISTRATOR: readonly Kind[] = ['admin', 'reviewer']

@@ -1,5 +1,5 @@
 /**
- * Signs what evidence has grown to (design.md section 8): every second while something is written, at once after a thousand records, and a look at
+ * Signs what evidence has grown to (docs/evidence.md): every second while something is written, at once after a thousand records, and a look at
  * all tenants now and then, for what another instance wrote before it died.
  */
 export interface Checkpointer {

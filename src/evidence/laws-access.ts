@@ -6,7 +6,7 @@ import { holds, listOf, momentOf, textOf, type ToldRecord } from './record.ts'
 import type { ToldPerson, ToldRequirement } from './requirement.ts'
 import { holdsDrawn, SLACK_MS, type Told, type ToldSession, type Vouched } from './told.ts'
 
-/* Who may act, and what is stopped: keys, links, sessions and freezes (design.md sections 5 and 6). */
+/* Who may act, and what is stopped: keys, links, sessions and freezes (docs/signing-in.md and docs/operations.md). */
 
 const HOLDERS: readonly string[] = ['agent', 'reviewer']
 const WAYS: readonly string[] = ['link', 'oidc']

@@ -16,7 +16,7 @@ import {
   type ToldToken,
 } from './told.ts'
 
-/* What approvals and their proofs can leave in evidence (agent-api-contract.md sections 3 and 5; design.md section 4). */
+/* What approvals and their proofs can leave in evidence (docs/agent-api.md). */
 
 export function tokenMinted(told: Told, record: ToldRecord): void {
   const { thread, approval } = collecting(told, record)

@@ -29,7 +29,7 @@ import {
 } from './told.ts'
 
 /*
- * What decisions and reviews can leave in evidence (agent-api-contract.md section 3; design.md sections 3, 5 and 6). Each law looks at one record and what
+ * What decisions and reviews can leave in evidence (docs/agent-api.md and docs/review-api.md). Each law looks at one record and what
  * was told before it, tells what it changes, and throws BrokenLaw for what no gateway can have done.
  */
 

@@ -4,7 +4,7 @@ import { holds, listOf, objectOf, textOf, type ToldRecord } from './record.ts'
 import type { Told } from './told.ts'
 
 /*
- * Whether a verdict follows from what is told beside it (policy-language.md section 4): the strictest rule that fired decides, a limit fires when it has no room,
+ * Whether a verdict follows from what is told beside it (docs/policy-language.md): the strictest rule that fired decides, a limit fires when it has no room,
  * and within one bundle a rule has one verdict, wherever it fires.
  */
 

@@ -1,7 +1,7 @@
 import { holds, textOf, type ToldRecord } from './record.ts'
 import type { Told, ToldWebhook } from './told.ts'
 
-/* Webhooks, and what they were told of (design.md section 7): what is delivered was written in the commit that it tells of. */
+/* Webhooks, and what they were told of (docs/webhooks.md): what is delivered was written in the commit that it tells of. */
 
 const UNTOLD: ToldWebhook = { gone: false, pings: 0, told: new Map() }
 

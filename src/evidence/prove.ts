@@ -22,7 +22,7 @@ export interface Wanted {
 }
 
 /**
- * A proof for one record of an export (design.md section 8, inclusion), to be shown to somebody who has the key of the log and must not see the others:
+ * A proof for one record of an export (docs/evidence.md, inclusion), to be shown to somebody who has the key of the log and must not see the others:
  * a C2SP tlog-proof with the record in it.
  *
  * @throws NotProved when the checkpoint is not of this key, does not cover the record, or was signed over other records

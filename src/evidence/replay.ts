@@ -28,7 +28,7 @@ export interface ThreadStory {
 }
 
 /**
- * Lives through everything again that evidence tells (design.md section 8, completeness): every thread by the table that the gateway itself moves it by, and
+ * Lives through everything again that evidence tells (docs/evidence.md, completeness): every thread by the table that the gateway itself moves it by, and
  * with it who may act, votes, proofs and freezes. What was left out, invented, or put into another order shows in what follows from it.
  */
 export class Replay {

@@ -21,7 +21,7 @@ export interface Proofs {
 }
 
 /**
- * What can be wrong with evidence (design.md section 8). `signature`: who signed the checkpoints; `integrity`: each record is what was stored; `inclusion`: the
+ * What can be wrong with evidence (docs/evidence.md). `signature`: who signed the checkpoints; `integrity`: each record is what was stored; `inclusion`: the
  * records are those that were signed, and that receipts speak of; `consistency`: there is one history; `completeness`: nothing is missing or invented in it;
  * `freshness`: it is new enough.
  */
@@ -63,7 +63,7 @@ const MOST_FAULTS = 100
 export const LONGEST_LINE_BYTES = 64 * 1024 * 1024
 
 /**
- * Checks an export of one tenant's evidence, from its first record on (design.md section 8), offline. Checkpoints that all agree with one export agree with
+ * Checks an export of one tenant's evidence, from its first record on (docs/evidence.md), offline. Checkpoints that all agree with one export agree with
  * each other.
  */
 export async function verifyEvidence(source: AsyncIterable<Uint8Array>, proofs: Proofs): Promise<Verdict> {

@@ -27,7 +27,7 @@ import { createTools, type Tools } from './tools.ts'
 
 /**
  * Stands between an MCP client and one MCP server (specification, transport `stdio`): everything passes, but `tools/call` only as far as the gateway lets
- * it (agent-api-contract.md section 1), with exactly the arguments that were approved. Fails closed: what cannot be decided is answered, and not sent on.
+ * it (docs/agent-api.md), with exactly the arguments that were approved. Fails closed: what cannot be decided is answered, and not sent on.
  */
 export interface Proxy {
   /** A line of the client, without its end; resolves when all that follows from it has happened. Never rejects. */

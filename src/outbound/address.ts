@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 
 /*
- * Which addresses a delivery may go to (agent-api-contract.md section 5; research on what others missed stands in docs/decisions/0015). What is not
+ * Which addresses a delivery may go to (docs/webhooks.md and docs/decisions/0015). What is not
  * plainly a public unicast address is refused: the IANA special-purpose registries, everything outside 2000::/3, and what clouds keep on public space.
  */
 const REFUSED_V4 = [

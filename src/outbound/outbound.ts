@@ -8,7 +8,7 @@ import { checkUrl } from './url.ts'
 export type { FailureCode, OutboundOptions }
 
 /**
- * The one way out: whatever of the gateway calls somebody else's server does it through here (design.md section 7). HTTPS only; names are resolved
+ * The one way out: whatever of the gateway calls somebody else's server does it through here (docs/webhooks.md). HTTPS only; names are resolved
  * once, every address of the answer must be one that may be called, and the connection goes to those addresses and no other; the peer is looked at again
  * when it is connected. No redirects, no proxies, no decompression, TLS 1.2 or newer, one deadline for everything.
  */

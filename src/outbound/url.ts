@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { type Allowed, mayConnect } from './address.ts'
 
 /**
- * Whether a destination's URL may be called at all (agent-api-contract.md section 5). The text itself is looked at before anything parses it, because
+ * Whether a destination's URL may be called at all (docs/webhooks.md). The text itself is looked at before anything parses it, because
  * URL parsers mend what they get: tabs, backslashes, a missing slash, letters that look like dots. What stands in the text must be what the parser
  * makes of it.
  */

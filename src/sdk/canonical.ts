@@ -77,7 +77,7 @@ export async function sha256(input: string): Promise<string> {
 
 /**
  * The action hash of the SDK: SHA-256 over the whole immutable envelope, not over the payload alone
- * (agent-api-contract.md section 2, ActionHash). `nonce` makes two equal actions two different approvals.
+ * (docs/agent-api.md, ActionHash). `nonce` makes two equal actions two different approvals.
  */
 export function actionHash(
   action: { task_id: string; tool_name: string; payload: Payload } & Which,

@@ -2,7 +2,7 @@ import { canonicalJson } from './canonical.ts'
 import type { Json } from './types.ts'
 
 /**
- * The local check of arguments against a tool's input_schema, before a round trip (agent-api-contract.md section 1, step 3).
+ * The local check of arguments against a tool's input_schema, before a round trip (docs/agent-api.md, step 3).
  * It knows the keywords that contracts use most; what it does not know it leaves to the gateway, which checks everything.
  */
 export interface Misfit {

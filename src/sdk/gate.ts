@@ -11,7 +11,7 @@ import { type Submission, submit } from './submit.ts'
 import { tell } from './telling.ts'
 import type { Decision, Json, JsonObjectOf, Payload, ResolvedTool } from './types.ts'
 
-/** What an agent runtime wraps around every governed tool (agent-api-contract.md section 1). */
+/** What an agent runtime wraps around every governed tool (docs/agent-api.md). */
 export interface Gate {
   /** The same gateway without opinions, for what `guard` does not do. */
   readonly client: Client

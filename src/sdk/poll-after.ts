@@ -4,7 +4,7 @@ import type { Decision } from './types.ts'
 const LEAST_MS = 1_000
 
 /**
- * How long after one poll the next may begin, ms: what the gateway recommends (agent-api-contract.md section 2, Decision), though no later than it may answer a poll
+ * How long after one poll the next may begin, ms: what the gateway recommends (docs/agent-api.md, Decision), though no later than it may answer a poll
  * that it holds. Who has held one has waited for long enough.
  *
  * @param waitSeconds how long the poll might be held

@@ -14,7 +14,7 @@ import { networksOf } from './networks.ts'
 
 export { ADMIN_KEY_CHARS, type Config, ConfigError, isEmbedded, type Setting, SETTINGS } from './settings.ts'
 
-/** Where settings come from: flags > environment > countersign.yaml > defaults (design.md section 11). The only reader of process.env. */
+/** Where settings come from: flags > environment > countersign.yaml > defaults (docs/operations.md). The only reader of process.env. */
 
 export type Origin = 'flag' | 'environment' | 'file' | 'default'
 

@@ -11,7 +11,7 @@ const PREFIX = 'whsec_'
  * @param secrets `whsec_` + base64 of 32 bytes each, the current one first; during a rotation there are two
  * @param seconds since 1970
  *
- * `X-Guard-Signature: sha256=<hex>` is HMAC-SHA256 over the raw body, keyed with the secret as it stands (agent-api-contract.md section 5); during a rotation
+ * `X-Guard-Signature: sha256=<hex>` is HMAC-SHA256 over the raw body, keyed with the secret as it stands (docs/webhooks.md); during a rotation
  * with the current secret, and `X-Guard-Signature-Previous` with the one before. `webhook-signature` is that of Standard Webhooks 1.0.0: `v1,` and
  * HMAC-SHA256 over `id.timestamp.body`, keyed with the decoded bytes; one for each secret, separated by blanks.
  */

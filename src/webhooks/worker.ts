@@ -14,7 +14,7 @@ import type { Outbound, Sent } from '../outbound/outbound.ts'
 import { sign } from './signature.ts'
 
 /**
- * Makes the deliveries that wait in the outbox (design.md section 7). Every instance runs one; a delivery is leased, so one worker at a time makes it, and
+ * Makes the deliveries that wait in the outbox (docs/webhooks.md). Every instance runs one; a delivery is leased, so one worker at a time makes it, and
  * another takes over when that one dies. Each destination has its own list and its own few connections: one that is slow holds up nobody else.
  */
 export interface Worker extends Deliverer {

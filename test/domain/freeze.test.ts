@@ -13,7 +13,7 @@ import {
 } from '../../src/domain/freeze.ts'
 import { runs } from '../runs.ts'
 
-/** The laws of freezing (design.md section 6): a freeze stops what is new until it is lifted, and what is old for ever. */
+/** The laws of freezing (docs/operations.md): a freeze stops what is new until it is lifted, and what is old for ever. */
 
 const AGENTS = ['a', 'b']
 const TOOLS = ['x', 'y']

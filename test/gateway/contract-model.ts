@@ -1,5 +1,5 @@
 /**
- * The agent API and its votes, written down a second time: from agent-api-contract.md, design.md sections 3 to 6 and policy-language.md section 4, in plain state, without a store, evidence or
+ * The agent API and its votes, written down a second time: from docs/agent-api.md, docs/operations.md and docs/policy-language.md, in plain state, without a store, evidence or
  * concurrency. Each method says what the gateway has to answer; `contract-model.test.ts` asks both. The policy is that of `contract-policy.ts`.
  */
 import type { Ballot, Change, Claim, Expected, Scope, Submission } from './contract-calls.ts'

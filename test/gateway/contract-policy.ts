@@ -1,4 +1,4 @@
-/** The policy of BUNDLES, and whom it asks, by policy-language.md section 4: what `contract-model.ts` knows of policy. */
+/** The policy of BUNDLES, and whom it asks, by docs/policy-language.md: what `contract-model.ts` knows of policy. */
 import { BUNDLE } from '../bundle.ts'
 
 export const MINUTE = 60_000

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Agent, held, HOUR, newTask, openWorld, type Reviewer, type World } from '../gateway-fixture.ts'
 
-/** task.tools, task.labels, agent.tools and agent.labels: what a task and an agent were allowed before (policy-language.md section 3). */
+/** task.tools, task.labels, agent.tools and agent.labels: what a task and an agent were allowed before (docs/policy-language.md). */
 
 const contract = (tool: string, labels: string): string =>
   `tool: ${tool}\ndescription: A tool.\nrisk: low\nlabels: [${labels}]\ninput_schema: { type: object }\n`

@@ -13,7 +13,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** Approvals that policy or people would not give any more (design.md section 6), where others act meanwhile. */
+/** Approvals that policy or people would not give any more (docs/operations.md), where others act meanwhile. */
 
 let world: World
 let bot: Agent

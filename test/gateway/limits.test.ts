@@ -13,7 +13,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** Limits through every verb that charges, guards or takes back (policy-language.md section 4). */
+/** Limits through every verb that charges, guards or takes back (docs/policy-language.md). */
 
 const LIMITED = {
   'tools/spend.yaml': `tool: spend

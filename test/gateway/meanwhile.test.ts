@@ -25,7 +25,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** What happens between what a verb has read and its commit (design.md section 2): nothing of it is lost, and what was read is not acted on when it is no more. */
+/** What happens between what a verb has read and its commit (docs/store.md): nothing of it is lost, and what was read is not acted on when it is no more. */
 
 let world: World
 let bot: Agent

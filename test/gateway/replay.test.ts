@@ -4,7 +4,7 @@ import { Replay } from '../../src/evidence/replay.ts'
 import { openWorld, type World } from '../gateway-fixture.ts'
 import { playHistory } from './random-history.ts'
 
-/** Evidence of random histories, with which somebody has tampered who can sign whatever they like: what follows from it tells (design.md section 8, completeness). */
+/** Evidence of random histories, with which somebody has tampered who can sign whatever they like: what follows from it tells (docs/evidence.md, completeness). */
 
 const SEEDS = [11, 12, 13]
 const STEPS = 250

@@ -1,5 +1,5 @@
 /**
- * What people do beside voting, written down a second time: from design.md section 5, docs/review-api.md and docs/signing-in.md, in plain state, without a store or evidence.
+ * What people do beside voting, written down a second time: from docs/review-api.md and docs/signing-in.md, in plain state, without a store or evidence.
  * `review-model.test.ts` asks both. The policy is that of `contract-policy.ts`, with a level that asks for a sign-in, and another second directory.
  */
 import {

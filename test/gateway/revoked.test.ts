@@ -27,7 +27,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** A key that another gateway revokes between what a verb has read and its commit (design.md section 6). */
+/** A key that another gateway revokes between what a verb has read and its commit (docs/operations.md). */
 
 let world: World
 let bot: Agent

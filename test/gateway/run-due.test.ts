@@ -20,7 +20,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** What happens by time alone (design.md sections 3, 5 and 9). */
+/** What happens by time alone (docs/agent-api.md and docs/review-api.md). */
 
 let world: World
 let bot: Agent

@@ -13,7 +13,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** Seats that are filled without another vote (design.md section 5). */
+/** Seats that are filled without another vote (docs/review-api.md). */
 
 const DAN = 'dan:  { name: Dan Day, groups: [audit] }'
 const DAN_OF_THE_BOARD = edited('directory.yaml', DAN, DAN.replace('[audit]', '[audit, board]'))

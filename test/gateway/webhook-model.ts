@@ -6,7 +6,7 @@ import type { Got } from '../webhooks/receiver.ts'
 import { compareBody, Events, keyOf, pinged, type Proposed, type Told } from './webhook-events.ts'
 
 /**
- * Webhooks, written down a second time: from docs/webhooks.md, docs/decisions/0015 and design.md section 7, in plain state. `webhook-model.test.ts` holds it against gateways and
+ * Webhooks, written down a second time: from docs/webhooks.md and docs/decisions/0015, in plain state. `webhook-model.test.ts` holds it against gateways and
  * receivers: the evidence says what happened and in which order, receivers say what they were sent and what they answered, and from both follows what every list has to say.
  */
 

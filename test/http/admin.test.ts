@@ -16,7 +16,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** The admin plane (design.md section 6), as far as it exists. */
+/** The admin plane (docs/operations.md), as far as it exists. */
 
 let world: World
 

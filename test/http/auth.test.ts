@@ -12,7 +12,7 @@ import {
 } from '../gateway-fixture.ts'
 import { exchange } from './socket.ts'
 
-/** Authentication of the three planes (agent-api-contract.md section 5, design.md sections 3 and 4). */
+/** Authentication of the three planes (docs/agent-api.md). */
 
 let world: World
 let bot: Agent

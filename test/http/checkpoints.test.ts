@@ -20,7 +20,7 @@ import {
 } from '../gateway-fixture.ts'
 import { inPieces } from '../backup/file-of.ts'
 
-/** Signed checkpoints of evidence (design.md section 8), end to end. */
+/** Signed checkpoints of evidence (docs/evidence.md), end to end. */
 
 let world: World
 let bot: Agent

@@ -17,7 +17,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** GET /api/agent/decisions (agent-api-contract.md section 4). */
+/** GET /api/agent/decisions (docs/agent-api.md). */
 
 let world: World
 let bot: Agent

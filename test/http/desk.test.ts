@@ -30,7 +30,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** What reviewers do beside voting, and what stands around a thread (design.md section 5). */
+/** What reviewers do beside voting, and what stands around a thread (docs/review-api.md). */
 
 /** What one agent may spend in a day before its calls need another look. */
 const LIMITED = edited(

@@ -17,7 +17,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** POST /api/agent/tasks/{taskID}/events (agent-api-contract.md sections 4 and 6): evidence and revisions. */
+/** POST /api/agent/tasks/{taskID}/events (docs/agent-api.md): evidence and revisions. */
 
 let world: World
 let bot: Agent

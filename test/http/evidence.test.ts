@@ -13,7 +13,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** Evidence (design.md section 8): dense and complete for each verb, the receipt of each answer, and what never stands in it. */
+/** Evidence (docs/evidence.md): dense and complete for each verb, the receipt of each answer, and what never stands in it. */
 
 let world: World
 let bot: Agent

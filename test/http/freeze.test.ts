@@ -17,7 +17,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** Freezing (design.md section 6): at once, on every instance, and for good. */
+/** Freezing (docs/operations.md): at once, on every instance, and for good. */
 
 let world: World
 let bot: Agent

@@ -32,7 +32,7 @@ import {
   type TestProvider,
 } from '../identity-provider.ts'
 
-/** Single sign-on against a real OpenID provider, offline (design.md section 5). */
+/** Single sign-on against a real OpenID provider, offline (docs/signing-in.md). */
 
 const SITE = 'https://countersign.example'
 const CALLBACK = `${SITE}/api/review/oidc/callback`

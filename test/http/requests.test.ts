@@ -15,7 +15,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** POST /api/agent/tasks/{taskID}/requests (agent-api-contract.md section 4). */
+/** POST /api/agent/tasks/{taskID}/requests (docs/agent-api.md). */
 
 let world: World
 let bot: Agent

@@ -6,7 +6,7 @@ import { BUNDLE } from '../bundle.ts'
 import { createClient } from '../../src/sdk/client.ts'
 import { type Agent, openWorld, type World } from '../gateway-fixture.ts'
 
-/** POST /api/agent/tools/resolve (agent-api-contract.md section 4). */
+/** POST /api/agent/tools/resolve (docs/agent-api.md). */
 
 let world: World
 let bot: Agent

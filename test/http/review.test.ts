@@ -17,7 +17,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** The review plane (design.md section 5). */
+/** The review plane (docs/review-api.md). */
 
 let world: World
 let bot: Agent

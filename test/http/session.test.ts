@@ -30,7 +30,7 @@ import {
 import { Listener } from '../stream-listener.ts'
 import { exchange } from './socket.ts'
 
-/** Signing in to the console: one-time links, sessions, cookies, and how they end (design.md section 5). */
+/** Signing in to the console: one-time links, sessions, cookies, and how they end (docs/signing-in.md). */
 
 let world: World
 let bot: Agent

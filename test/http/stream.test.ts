@@ -13,7 +13,7 @@ import {
 } from '../gateway-fixture.ts'
 import { Listener } from '../stream-listener.ts'
 
-/** GET stream: what happens to threads, as it happens (design.md section 5). */
+/** GET stream: what happens to threads, as it happens (docs/review-api.md). */
 
 let world: World
 let bot: Agent

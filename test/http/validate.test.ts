@@ -17,7 +17,7 @@ import {
   type World,
 } from '../gateway-fixture.ts'
 
-/** POST /api/agent/approvals/validate (agent-api-contract.md section 4). */
+/** POST /api/agent/approvals/validate (docs/agent-api.md). */
 
 let world: World
 let bot: Agent

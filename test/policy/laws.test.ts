@@ -19,7 +19,7 @@ import { bundle, call, snapshotOf } from './support.ts'
 import { runs } from '../runs.ts'
 
 /**
- * The laws of policy-language.md section 4 over random rules and calls, and equality with a reference evaluator that is
+ * The laws of docs/policy-language.md over random rules and calls, and equality with a reference evaluator that is
  * written here, from the specification, and shares no code with the product.
  */
 const BUNDLES = runs(1_000)

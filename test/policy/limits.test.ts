@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { NO_HISTORY, type Call, type Outcome } from '../../src/policy/evaluate/snapshot.ts'
 import { bundle, call, diagnose, rules, snapshotOf, type Files } from './support.ts'
 
-/** Limits and history in the policy language (policy-language.md sections 3 and 4): what policy says of them, without a store. */
+/** Limits and history in the policy language (docs/policy-language.md): what policy says of them, without a store. */
 
 const COUNTED = `tool: pay
 description: Pay somebody.

@@ -1,4 +1,4 @@
-/** Exit codes of every command (policy-language.md section 6). */
+/** Exit codes of every command (docs/policy-language.md). */
 export const EXIT = {
   ok: 0,
   unexpected: 1,

@@ -12,7 +12,7 @@ import { callUnder } from '../../policy/language/limits.ts'
 import type { Deps } from '../core/deps.ts'
 
 /**
- * How the bundle in force decides a request, rule by rule (design.md section 6). Nothing is executed, counted or recorded.
+ * How the bundle in force decides a request, rule by rule (docs/operations.md). Nothing is executed, counted or recorded.
  *
  * @param confined the asker may hear only of what the agent's tenant may use
  */

@@ -23,7 +23,7 @@ import { registerTenant } from '../core/tenants.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 
 /**
- * Stops an agent, a tool or a whole tenant (design.md section 6), on every instance from the moment this is durable: new calls are rejected, and
+ * Stops an agent, a tool or a whole tenant (docs/operations.md), on every instance from the moment this is durable: new calls are rejected, and
  * what is under way is dead for good. Threads are ended by the timer, or by whoever looks at one before. A name that the bundle does not know is
  * frozen all the same, because a bundle may come that does.
  *

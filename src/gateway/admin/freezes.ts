@@ -11,7 +11,7 @@ import { readAgain, unchanged, type Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
 
 /*
- * Freezing, as verbs use it (design.md sections 6 and 9): the tenant's freezes are one record, kept in memory. Whatever lets an agent act guards that
+ * Freezing, as verbs use it (docs/operations.md and docs/store.md): the tenant's freezes are one record, kept in memory. Whatever lets an agent act guards that
  * record in its commit, so a freeze holds on every instance from the moment it is durable.
  */
 

@@ -12,7 +12,7 @@ export interface Doer {
   readonly tool: string
 }
 
-/** `agent.tools` and `agent.labels` look back this far (policy-language.md section 3). */
+/** `agent.tools` and `agent.labels` look back this far (docs/policy-language.md). */
 const AGENT_WINDOW_MS = 24 * 3_600_000
 /** The same tool of the same agent is noted anew only after this time; so much longer is looked back. */
 const REFRESH_MS = 60_000

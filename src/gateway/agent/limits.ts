@@ -4,7 +4,7 @@ import { type Guard, type LimitGuard, STORE_LIMITS, type Write } from '../../sto
 import { neverPurge, purgeAt } from '../core/expiry-index.ts'
 
 /*
- * Limits (policy-language.md section 4). Policy says what a call uses of which limit; whether there is room is found out by the commit of
+ * Limits (docs/policy-language.md). Policy says what a call uses of which limit; whether there is room is found out by the commit of
  * the decision itself, which guards every limit and charges it if it allows. A guard that fails says which limits have no room, and the
  * call is decided again with them fired. So nothing is read before, nobody conflicts below the limit, and nobody gets above it.
  */

@@ -46,7 +46,7 @@ export interface Wait {
 }
 
 /**
- * Reads the decision on a thread (agent-api-contract.md section 4, GET decisions). The first approved read of a signed
+ * Reads the decision on a thread (docs/agent-api.md, GET decisions). The first approved read of a signed
  * approval mints the token, in the commit that records it: of two racing polls one gets it.
  *
  * @throws GatewayError `missing_identifier`, `not_found`, `not_ready`, `unauthenticated`, `store_unavailable`, `outcome_unknown`; `request_timeout` to nobody

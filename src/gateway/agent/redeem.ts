@@ -26,7 +26,7 @@ export interface Misfit {
 }
 
 /**
- * Redeems an approval token exactly once (agent-api-contract.md section 4, POST approvals/validate). A body that is
+ * Redeems an approval token exactly once (docs/agent-api.md, POST approvals/validate). A body that is
  * not of the contract's form is `invalid` like every other mismatch, and consumes nothing.
  *
  * @throws GatewayError only `unauthenticated`, `store_unavailable`, `outcome_unknown`

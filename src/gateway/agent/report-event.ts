@@ -9,7 +9,7 @@ import { refuseWithoutRoom } from '../core/budgets.ts'
 import { INDEX } from '../core/records.ts'
 
 /**
- * Keeps what an agent reports about its own work (agent-api-contract.md section 6), whole, as one evidence record.
+ * Keeps what an agent reports about its own work (docs/agent-api.md), whole, as one evidence record.
  *
  * @throws GatewayError `unauthenticated`, `store_unavailable`, `outcome_unknown`
  */

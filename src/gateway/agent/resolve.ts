@@ -6,7 +6,7 @@ import type { Caller } from '../core/caller.ts'
 import { agentEntry, keyInForce } from '../auth/identify.ts'
 
 /**
- * The contracts of the tools an agent may use (agent-api-contract.md section 4, POST tools/resolve). An empty list asks for
+ * The contracts of the tools an agent may use (docs/agent-api.md, POST tools/resolve). An empty list asks for
  * all of them; a tool that the agent may not use is as unknown as one that does not exist. An answer holds as many contracts as
  * its limit takes, and names the others (docs/decisions/0027): many callers at once must not fill the memory.
  *

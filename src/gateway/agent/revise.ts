@@ -39,7 +39,7 @@ export interface RevisionRequest {
 }
 
 /**
- * Replaces the action under review in the same thread (agent-api-contract.md section 6, design.md section 3): earlier votes
+ * Replaces the action under review in the same thread (docs/agent-api.md): earlier votes
  * are void, policy is asked again, and what people must do can only become more.
  *
  * @throws GatewayError `unknown_thread`, `not_pending`, `duplicate_revision`, `too_many_revisions`, `invalid_revision`,

@@ -40,7 +40,7 @@ export interface Submission {
 }
 
 /**
- * Evaluates a proposed tool call (agent-api-contract.md section 4, POST requests): allow or reject at once, or a new thread.
+ * Evaluates a proposed tool call (docs/agent-api.md, POST requests): allow or reject at once, or a new thread.
  *
  * @throws GatewayError `unauthenticated`, `invalid_policy_input`, `idempotency_mismatch`, `store_unavailable`, `outcome_unknown`
  */

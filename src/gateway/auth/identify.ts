@@ -11,7 +11,7 @@ import { type ProofGuard, storeCall, unauthenticated } from '../core/transact.ts
 const REMEMBERED_KEYS = 10_000
 
 /**
- * Resolves a bearer credential (agent-api-contract.md section 5). A missing, malformed, unknown or revoked key are one and the same refusal. Whether the
+ * Resolves a bearer credential (docs/agent-api.md). A missing, malformed, unknown or revoked key are one and the same refusal. Whether the
  * directory still knows the holder is asked by `agentEntry` and `reviewerEntry`, which refuse alike.
  *
  * @throws GatewayError `unauthenticated`, `store_unavailable`

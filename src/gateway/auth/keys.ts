@@ -25,7 +25,7 @@ export interface Overlap {
 
 /**
  * Issues the key of an agent or reviewer, or rotates it. Without an overlap the old key and the approval tokens bound to it are dead in the same
- * commit (agent-api-contract.md section 5.3). With one both keys work until it is over, each token only under the key that it was minted under;
+ * commit (docs/agent-api.md). With one both keys work until it is over, each token only under the key that it was minted under;
  * a key from before the old one dies at once. The raw key is in the answer only.
  *
  * @throws GatewayError `not_found` when the directory does not know the holder, `not_ready`

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../domain/digest.ts'
 import { type Actor, EVIDENCE_VERSION, type EvidenceType } from '../../domain/evidence.ts'
 
 /**
- * Evidence (design.md section 8): one record for everything that matters, written in the commit that it describes.
+ * Evidence (docs/evidence.md): one record for everything that matters, written in the commit that it describes.
  * The stored text is RFC 8785 JSON; its bytes are what is exported, hashed and, as a Merkle leaf, signed.
  */
 export interface EvidenceRecord {

@@ -11,7 +11,7 @@ import { purgeAt } from './expiry-index.ts'
 import { answerId, put, read, type StoredAnswer, unchanged, type Versioned } from './records.ts'
 import type { Plan } from './transact.ts'
 
-/** One request under an Idempotency-Key (design.md section 3): scoped to agent and task. */
+/** One request under an Idempotency-Key (docs/agent-api.md): scoped to agent and task. */
 export interface Attempted {
   readonly id: string
   readonly digest: string

@@ -154,7 +154,7 @@ export interface StoredAnswer {
   readonly freeze_epoch?: number
 }
 
-/** A signed tree head (design.md section 8). */
+/** A signed tree head (docs/evidence.md). */
 export interface CheckpointRecord {
   readonly size: number
   readonly root: string

@@ -235,7 +235,7 @@ function shorten(text: string): string {
   return characters.length <= TITLE_CHARS ? text : `${characters.slice(0, TITLE_CHARS - 1).join('')}…`
 }
 
-/** The part of a plan that keeps it from landing when the thread's time is up: expiry always rejects (design.md section 3). */
+/** The part of a plan that keeps it from landing when the thread's time is up: expiry always rejects (docs/agent-api.md). */
 export function beforeDeadline({ deadline }: Thread): { readonly before?: number } {
   return deadline === undefined ? {} : { before: deadline }
 }

@@ -55,7 +55,7 @@ const RETRY_AFTER_SECONDS = 1
 const LONGEST_ATTEMPT_MS = 60_000
 
 /**
- * Optimistic atomic commit (design.md section 2): `attempt` reads and decides, the store applies or names what changed meanwhile,
+ * Optimistic atomic commit (docs/store.md): `attempt` reads and decides, the store applies or names what changed meanwhile,
  * and then the verb runs again, told which guards failed. Nothing is answered before it is durable.
  *
  * @throws GatewayError `store_unavailable` (not executed), `outcome_unknown` (may have been), `unauthenticated` (the key is gone).

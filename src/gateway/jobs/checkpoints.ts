@@ -11,7 +11,7 @@ import { FIRST_PAGE, pageBehind } from '../core/page-size.ts'
 import { type CheckpointRecord, INDEX, put, read, remove, unchanged } from '../core/records.ts'
 import { type Plan, readConfirmed, transact } from '../core/transact.ts'
 
-/** Checkpoints of evidence (design.md section 8): who keeps one outside can later show that no record before it was changed, dropped or added. */
+/** Checkpoints of evidence (docs/evidence.md): who keeps one outside can later show that no record before it was changed, dropped or added. */
 
 /** What signs, and the name of this log: made once, when the store is new. */
 export interface LogIdentity {

@@ -14,7 +14,7 @@ import { beforeDeadline, moved, writeThread } from '../core/thread-records.ts'
 import type { Plan } from '../core/transact.ts'
 
 /*
- * What the votes of a thread amount to (design.md section 5): it is approved once every seat is filled. A vote fills seats; so does an escalation, and so does
+ * What the votes of a thread amount to (docs/review-api.md): it is approved once every seat is filled. A vote fills seats; so does an escalation, and so does
  * a directory that knows a voter again.
  */
 

@@ -22,7 +22,7 @@ export const STORE_CHANGED: Lapse = {
 }
 
 /**
- * An approval is a promise of the past; before it is acted on, policy and people are asked again (design.md section 3):
+ * An approval is a promise of the past; before it is acted on, policy and people are asked again (docs/agent-api.md):
  * a snapshot that now rejects the action, or a counted voter without the seat, ends it.
  *
  * @throws GatewayError `not_ready` while nothing can judge it (no bundle, a fault of the engine): the approval is neither used nor ended
@@ -74,7 +74,7 @@ export function approversOf(tenant: Tenant | undefined, thread: Thread): Reviewe
     })
 }
 
-/** Owners never vote on threads of their agents, unless the directory says so for that agent (design.md section 5). */
+/** Owners never vote on threads of their agents, unless the directory says so for that agent (docs/review-api.md). */
 export function isOwner(tenant: Tenant | undefined, thread: Thread, reviewer: string): boolean {
   const agent = tenant?.agents.get(thread.agent)
   return agent !== undefined && agent.preventSelfReview && agent.owners.includes(reviewer)

@@ -36,7 +36,7 @@ export interface Ballot {
 }
 
 /**
- * One vote, whatever channel it came by (design.md section 5). Checked in this order: the thread exists, it is pending, the
+ * One vote, whatever channel it came by (docs/review-api.md). Checked in this order: the thread exists, it is pending, the
  * reviewer looked at the current revision, and may vote.
  *
  * @throws GatewayError `not_found`, `not_pending`, `stale_revision`, `revision_required`, `not_eligible`, `self_review`,

@@ -21,7 +21,7 @@ import { INDEX, put, read, SYSTEM, unchanged, type Versioned } from '../core/rec
 import { registerTenant } from '../core/tenants.ts'
 import { type Plan, storeCall, transact } from '../core/transact.ts'
 
-/** Destinations of webhooks and what an administrator does with them (design.md section 6). Each act is evidence in the tenant's records. */
+/** Destinations of webhooks and what an administrator does with them (docs/webhooks.md). Each act is evidence in the tenant's records. */
 
 /** Makes a secret from random bytes: how it looks is the business of signatures. */
 export type ComposeSecret = (bytes: Uint8Array) => string

@@ -23,7 +23,7 @@ import { type DeliveryRecord, INDEX, put, read, revisionId, unchanged } from '..
 import { shownHeading } from '../review/heading.ts'
 
 /*
- * The outbox (design.md section 7): what destinations are told is written in the commit that it tells of, so nothing is lost and nothing is told that did
+ * The outbox (docs/webhooks.md): what destinations are told is written in the commit that it tells of, so nothing is lost and nothing is told that did
  * not happen. The list of destinations is kept in memory and guarded by every such commit: who was just registered misses nothing.
  */
 

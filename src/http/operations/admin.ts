@@ -20,7 +20,7 @@ import { gatewayFor } from '../tracing.ts'
 import { webhookRoutes } from './webhooks.ts'
 import { linkUrl } from '../access/same-origin.ts'
 
-/** The admin plane (design.md section 6). Only the admin key issues anybody's credentials. */
+/** The admin plane (docs/operations.md). Only the admin key issues anybody's credentials. */
 export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.decorateRequest('adminRight')
   app.addHook('onRequest', async (request) => {

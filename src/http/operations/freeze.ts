@@ -6,7 +6,7 @@ import { type AdminRight, administratorOf } from '../access/admin-right.ts'
 import type { HttpDeps } from '../deps.ts'
 import { gatewayFor } from '../tracing.ts'
 
-/** Freezing (design.md section 6): the admin key, or the admin role in its own tenant. */
+/** Freezing (docs/operations.md): the admin key, or the admin role in its own tenant. */
 export function freezeRoutes(
   app: FastifyInstance,
   http: HttpDeps,

@@ -24,7 +24,7 @@ import { gatewayFor } from '../tracing.ts'
 import { lookBack } from '../problem.ts'
 import { streamRoute } from './stream.ts'
 
-/** The review plane (design.md section 5): other credentials than the agent API, and no token ever crosses it. */
+/** The review plane (docs/review-api.md): other credentials than the agent API, and no token ever crosses it. */
 export function reviewerRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.decorateRequest('caller')
   app.addHook('onRequest', async (request) => {

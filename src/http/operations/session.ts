@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000
 /** Where the button of single sign-on leads. */
 const START_PATH = '/api/review/oidc/start'
 
-/** Signing in to the console and out of it (design.md section 5). */
+/** Signing in to the console and out of it (docs/signing-in.md). */
 export function sessionRoutes(app: FastifyInstance, http: HttpDeps): void {
   app.decorateRequest('caller')
   acceptStrictJson(app)

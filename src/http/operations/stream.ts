@@ -19,7 +19,7 @@ export const BEAT_MS = 15_000
 /** A reader so far behind is cut off, with what waits for it, and resumes where it was. */
 const BACKLOG_BYTES = 1024 * 1024
 
-/** GET stream (design.md section 5): server-sent events as the HTML standard has them (section 9.2), resumable by Last-Event-ID. */
+/** GET stream (docs/review-api.md): server-sent events as the HTML standard has them (section 9.2), resumable by Last-Event-ID. */
 export function streamRoute(app: FastifyInstance, http: HttpDeps): void {
   const feed = createThreadFeed(http.gateway)
   const seats = createSeats()

@@ -33,7 +33,7 @@ interface DeliveryPath {
   Params: { id: string; delivery: string }
 }
 
-/** Destinations of webhooks and their deliveries (design.md section 6): the admin key, or the admin role in its own tenant. */
+/** Destinations of webhooks and their deliveries (docs/webhooks.md): the admin key, or the admin role in its own tenant. */
 export function webhookRoutes(app: FastifyInstance, http: HttpDeps, rightIn: RightIn): void {
   const { actingIn, actingOn } = acts(rightIn)
   const { webhooks } = http

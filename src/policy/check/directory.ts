@@ -22,7 +22,7 @@ import type { AgentEntry, Directory, ReviewerEntry, Tenant } from '../evaluate/s
 
 const ROLES = ['admin'] as const
 
-/** Checks directory.yaml (section 2). Only `owners` of an agent and `groups` of a reviewer are required. */
+/** Checks directory.yaml (docs/policy-language.md). Only `owners` of an agent and `groups` of a reviewer are required. */
 export function checkDirectory(reader: Reader, doc: Doc): Directory | undefined {
   const root = readMap(reader, doc, 'directory.yaml')
   if (!root) return undefined

@@ -37,7 +37,7 @@ export interface CheckedRuleFile {
   readonly toolUses: readonly ToolUse[]
 }
 
-/** Checks one rules/ file (section 3): tool or tools, and rules, are required. */
+/** Checks one rules/ file (docs/policy-language.md): tool or tools, and rules, are required. */
 export function checkRuleFile(reader: Reader, doc: Doc, world: World): CheckedRuleFile | undefined {
   const root = readMap(reader, doc, 'a rule file')
   if (!root) return undefined

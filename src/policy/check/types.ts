@@ -18,7 +18,7 @@ const ABOUT_KINDS: readonly string[] = ['test-type', 'literal-type']
 /** Their literals are checked elsewhere (checkKnownValues), or depend on tools that are yet to come. */
 const OPEN_FACTS: readonly FieldRoot[] = ['time.weekday', 'time.hour', 'tool.reversibility', 'tool.labels']
 
-/** Reports every test of a field that does not fit what the contracts say it holds (section 5). */
+/** Reports every test of a field that does not fit what the contracts say it holds (docs/policy-language.md). */
 export function checkFit(context: TypeContext, field: FieldIr, doc: Doc): void {
   const tools = toolsWith(context, field)
   const found = new Map<string, { readonly misfit: Misfit; tools: number }>()

@@ -34,7 +34,7 @@ export interface TestSchemas {
 }
 
 /**
- * The tests of policy-language.md section 3 that a field of this shape can pass: what the editor completes and what it underlines. One schema with a
+ * The tests of docs/policy-language.md that a field of this shape can pass: what the editor completes and what it underlines. One schema with a
  * list of types rather than a choice of schemas where that can be: of a choice the editor explains only one branch.
  */
 export function testSchema(schemas: TestSchemas, shape: Shape): JsonObject {

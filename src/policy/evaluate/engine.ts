@@ -152,7 +152,7 @@ function createRule(verdict: Verdict): Rule {
 }
 
 /**
- * An engine as policy-language.md section 7 wants it: a rule per verdict, each with one compiled operator on the one constant fact `call`.
+ * An engine as docs/policy-language.md wants it: a rule per verdict, each with one compiled operator on the one constant fact `call`.
  * No paths, no built-in operators, no priorities, no asynchronous facts, no listeners.
  */
 export function createVerdictEngine(verdicts: ReadonlySet<Verdict>): RunEngine {

@@ -25,7 +25,7 @@ export interface Tables {
 export const UNMATCHED = 'unmatched'
 export const ALLOW_UP_TO = 'allow_up_to'
 
-/** Decides a call of a known tool by its rules (section 4). Never rejects: a fault is an outcome. */
+/** Decides a call of a known tool by its rules (docs/policy-language.md). Never rejects: a fault is an outcome. */
 export async function evaluate(program: Program, tables: Tables, call: Call): Promise<Outcome> {
   const run = createRun(program, { call, clock: tables.clock })
   try {
@@ -95,7 +95,7 @@ function shadowOf(run: Run, routing: RoutingIr): ShadowOutcome {
   return { verdict: verdictOf(ruling), risk: ruling.risk }
 }
 
-/** What the rules and limits that are heard come to (section 4). */
+/** What the rules and limits that are heard come to (docs/policy-language.md). */
 export interface Ruling {
   /** Before `allow_up_to`. */
   readonly ruled: Verdict

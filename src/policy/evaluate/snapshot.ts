@@ -5,7 +5,7 @@ import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
 import type { Heading } from '../../domain/heading.ts'
 
-/** One compiled policy bundle: immutable, swapped as a whole (policy-language.md section 1). */
+/** One compiled policy bundle: immutable, swapped as a whole (docs/policy-language.md). */
 export interface Snapshot {
   /** SHA-256 (hex) over the sorted (path, content) list. */
   readonly revision: string
@@ -172,7 +172,7 @@ export interface ShadowOutcome {
   readonly risk: Risk
 }
 
-/** One call's part of one limit (policy-language.md section 3, `limit`). */
+/** One call's part of one limit (docs/policy-language.md, `limit`). */
 export interface LimitUse {
   /** Of the limit in the bundle. */
   readonly id: string

@@ -44,7 +44,7 @@ export interface ToolIr {
 export interface RuleFileIr {
   readonly path: string
   readonly owner?: string
-  /** True for a `tools: ['*']` file: its review rules are no match (section 4). */
+  /** True for a `tools: ['*']` file: its review rules are no match (docs/policy-language.md). */
   readonly catchAll: boolean
   readonly missingMeans: readonly MissingMeans[]
   readonly rules: readonly RuleIr[]

@@ -1,6 +1,6 @@
 import type { FieldIr, FieldRoot, NodeIr, RuleIr } from '../language/rule.ts'
 
-/** What an agent sheds by choosing another task id (policy-language.md section 3). */
+/** What an agent sheds by choosing another task id (docs/policy-language.md). */
 const TASK_HISTORY: readonly FieldRoot[] = ['task.tools', 'task.labels']
 const AGENT_HISTORY: readonly FieldRoot[] = ['agent.tools', 'agent.labels']
 

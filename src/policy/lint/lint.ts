@@ -29,7 +29,7 @@ export interface LintedBundle {
 }
 
 /**
- * Static analysis (section 5): what can be said of rules without a call. Sound, not complete: it says of a rule that it never fires,
+ * Static analysis (docs/policy-language.md): what can be said of rules without a call. Sound, not complete: it says of a rule that it never fires,
  * always fires or is always beaten only when that holds for every payload that fits the contracts; where there is too much to look at
  * it says nothing.
  */

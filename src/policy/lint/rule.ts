@@ -90,7 +90,7 @@ export function isCoveredBy(context: ChoiceContext, rule: RuleFormula, other: Ru
   return complete && covered
 }
 
-/** Firing on TRUE it is a match (section 4). */
+/** Firing on TRUE it is a match (docs/policy-language.md). */
 function covers({ rule, file }: { readonly rule: RuleIr; readonly file: RuleFormula['file'] }): boolean {
   return !(file.catchAll && rule.verdict === 'review')
 }

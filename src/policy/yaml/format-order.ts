@@ -1,7 +1,7 @@
 import { BUDGET_NAMES } from '../../domain/budget.ts'
 import { RISKS, VERDICTS } from '../../domain/decision.ts'
 
-/** Where a mapping stands decides the order of its keys (policy-language.md sections 2 and 3). Other keys follow, in the order they are in. */
+/** Where a mapping stands decides the order of its keys (docs/policy-language.md). Other keys follow, in the order they are in. */
 export interface KeyOrder {
   readonly keys: readonly string[]
   /** The order inside the value of a key; `*` stands for every other key. */
