@@ -149,6 +149,9 @@ export const ConditionView = Type.Object({
   read: Type.Optional(
     Type.String({ description: 'JSON text of the value read, `missing`, or `(sensitive)`.' }),
   ),
+  returned: Type.Optional(
+    Type.String({ description: 'What the function of the field made of it, such as `[with, select]`.' }),
+  ),
   problem: Type.Optional(Type.String()),
 })
 export type ConditionView = Static<typeof ConditionView>

@@ -195,6 +195,7 @@ describe('loading a bundle', () => {
     )
     expect(codes(await loadBundle(dirWith(bundle({ 'directory.yaml': parts }))))).toEqual([
       'directory.yaml yaml-nodes',
+      'tools/pay.yaml unbounded-integer',
     ])
   })
 
