@@ -28,9 +28,10 @@ COPY --from=build /src/dist ./dist
 # The embedded store's directory: a new volume takes over this owner. With Redis nothing is written at all.
 RUN install -d -o 10001 -g 10001 -m 0700 /var/lib/countersign
 
+# `::` takes connections of IPv4, too.
 ENV NODE_ENV=production \
-    COUNTERSIGN_HOST=0.0.0.0 \
-    COUNTERSIGN_METRICS_HOST=0.0.0.0 \
+    COUNTERSIGN_HOST=:: \
+    COUNTERSIGN_METRICS_HOST=:: \
     COUNTERSIGN_STORE=file:/var/lib/countersign \
     COUNTERSIGN_POLICIES=/etc/countersign/policies
 # A countersign.yaml that is mounted here is read. No policies are here until they are mounted: every call is rejected until then.
@@ -39,8 +40,9 @@ VOLUME ["/var/lib/countersign"]
 EXPOSE 8787 9464
 USER 10001:10001
 STOPSIGNAL SIGTERM
+# Address and port by the flags of process 1, the environment, or countersign.yaml: as the gateway reads them.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=15s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.COUNTERSIGN_PORT || 8787}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "/opt/countersign/dist/bin/main.js", "health", "--of", "1"]
 # What V8 is told, and why: docs/operations.md.
 ENTRYPOINT ["node", "--v8-pool-size=0", "--min-semi-space-size=16", "/opt/countersign/dist/bin/main.js"]
 CMD ["serve"]

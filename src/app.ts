@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { assembleMetrics } from './app/metrics.ts'
 import { admissionOf, strangersOf } from './app/admission.ts'
+import { hostInUrl, listenAddress } from './app/listen-address.ts'
 import { singleSignOnOf } from './app/sign-in.ts'
 import { assembleCheckpoints, type Checkpoints } from './app/evidence.ts'
 import { commitIds, orderedIds, randomSource } from './app/ids.ts'
@@ -331,9 +332,9 @@ async function listen(config: Config, gateway: Gateway, log: Logger): Promise<Ap
     await store.close()
   }
   try {
-    await server.listen({ host: config.host, port: config.port, backlog: BACKLOG })
+    await server.listen({ host: await listenAddress(config.host), port: config.port, backlog: BACKLOG })
     const pages = { scrape: metrics.scrape, ready: () => health.ready() }
-    scrapes = await listenForOperators(pages, config.metricsHost, config.metricsPort)
+    scrapes = await listenForOperators(pages, await listenAddress(config.metricsHost), config.metricsPort)
     const { port } = server.server.address() as AddressInfo
     const site = gateway.site()
     warnOfSite(config, site, log)
@@ -359,5 +360,3 @@ function warnOfSite({ host, publicUrl }: Config, site: Site, log: Logger): void 
   else if (!keepsCookies(site))
     log.warn({ url }, 'browsers keep no session without https: people cannot sign in to the console')
 }
-
-const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host)

@@ -139,6 +139,10 @@ const COMMANDS: Record<string, Entry> = {
     summary: 'look at everything that a gateway needs, and say what to do',
     load: () => import('./cli/operate/doctor.ts').then((it) => ({ run: it.doctor, usage: it.DOCTOR_USAGE })),
   },
+  health: {
+    summary: 'say whether a gateway with these settings lives, for a health check',
+    load: () => import('./cli/operate/health.ts').then((it) => ({ run: it.health, usage: it.HEALTH_USAGE })),
+  },
   config: {
     summary: 'print every setting with its value and origin',
     load: () => import('./cli/operate/config.ts').then((it) => ({ run: it.config, usage: it.CONFIG_USAGE })),

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { SETTINGS } from '../../src/settings/config.ts'
-import { isSentToBuilder, stages } from './dockerfile.ts'
+import { healthCommand, isSentToBuilder, stages } from './dockerfile.ts'
 import { at, lines, read } from './files.ts'
 
 const [build, runtime] = stages()
@@ -74,6 +74,13 @@ describe('the Dockerfile', () => {
     expect(runtime.json('ENTRYPOINT')).toEqual(['node', ...flags, '/opt/countersign/dist/bin/main.js'])
     expect(runtime.json('CMD')).toEqual(['serve'])
     expect(runtime.instructions.find(({ keyword }) => keyword === 'STOPSIGNAL')?.args).toEqual(['SIGTERM'])
+  })
+
+  it('listens for both families, and asks for its health where the gateway listens, however that was said', () => {
+    expect([runtime.env['COUNTERSIGN_HOST'], runtime.env['COUNTERSIGN_METRICS_HOST']]).toEqual(['::', '::'])
+    // test/cli/health.test.ts has what the command does
+    const program = runtime.json('ENTRYPOINT').at(-1)
+    expect(healthCommand()).toEqual(['node', program, 'health', '--of', '1'])
   })
 
   it('exposes the ports that are the defaults', () => {

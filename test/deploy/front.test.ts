@@ -69,8 +69,8 @@ async function startFront(first: string, second: string): Promise<Front> {
   const [port, grafana, healthPort] = [await freePort(), await freePort(), await freePort()]
   const config = join(directory, `${port}.cfg`)
   const moved = text
-    .replace('bind :8787', `bind 127.0.0.1:${port}`)
-    .replace('bind :3000', `bind 127.0.0.1:${grafana}`)
+    .replace('bind :::8787 v4v6', `bind 127.0.0.1:${port}`)
+    .replace('bind :::3000 v4v6', `bind 127.0.0.1:${grafana}`)
     .replace('bind 127.0.0.1:8404', `bind 127.0.0.1:${healthPort}`)
     .replace('gateway-1:8787', first)
     .replace('gateway-2:8787', second)
@@ -91,6 +91,11 @@ const post = (front: Front, path = '/api/agent/validate'): Promise<Response> =>
   fetch(front.url + path, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })
 
 describe('haproxy.cfg', () => {
+  it('listens on both families of addresses wherever it is reached from elsewhere', () => {
+    const binds = lines(text).filter((line) => /^\s*bind /.test(line) && !line.includes('127.0.0.1'))
+    expect(binds.map((line) => line.trim())).toEqual(['bind :::8787 v4v6', 'bind :::3000 v4v6'])
+  })
+
   it('is accepted by HAProxy', () => {
     const { status, out, err } = run('haproxy', ['-c', '-f', at('deploy/compose/haproxy.cfg')])
     expect({ status, errors: lines(out + err).filter((line) => /ALERT/.test(line)) }).toEqual({

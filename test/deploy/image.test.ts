@@ -144,15 +144,17 @@ describe('the tree of the image', () => {
       ...runtime.env,
       COUNTERSIGN_STORE: `file:${data}`,
       COUNTERSIGN_POLICIES: join(place, 'runtime/opt/countersign/policies'),
-      COUNTERSIGN_PORT: String(port),
       COUNTERSIGN_METRICS_PORT: String(metricsPort),
       COUNTERSIGN_ADMIN_KEY: 'an-admin-key-for-tests-on-the-loopback-only',
     }
     const [command = '', ...args] = healthCommand()
     expect(command).toBe('node')
-    const healthy = (): boolean => spawnSync(process.execPath, args, { env, ...asUser }).status === 0
+    const flags = ['--port', String(port)]
+    const child = start([...runtime.json('CMD'), ...flags], env)
+    // process 1 of the container, and the program where its tree is here
+    const there = args.map((arg) => (arg === '1' ? String(child.pid) : arg.startsWith('/') ? program : arg))
+    const healthy = (): boolean => spawnSync(process.execPath, there, { env, ...asUser }).status === 0
     expect(healthy()).toBe(false)
-    const child = start(runtime.json('CMD'), env)
     let said = ''
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
     await until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok)

@@ -68,6 +68,12 @@ describe('the manifests', () => {
     expect(typeErrors(objects, 'sound')).toBe('')
   })
 
+  it('serve both families of addresses where the cluster has both', () => {
+    expect(ofKind('Service').map((one) => one.spec.ipFamilyPolicy as unknown)).toEqual(
+      ofKind('Service').map(() => 'PreferDualStack'),
+    )
+  })
+
   it('are refused when a field is misspelt, wrong or missing (the check itself can fail)', () => {
     const odd = (change: (copy: Loose) => void): Loose => {
       const copy = structuredClone(named('Deployment', 'countersign'))

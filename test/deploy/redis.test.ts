@@ -263,9 +263,11 @@ describe('the containers of Redis', () => {
           .replace('/etc/redis/redis.conf', at('deploy/redis/redis.conf'))
           .replace(/^\/data$/, join(place, 'data'))
           .replace(/^\/run\/secrets\/(?:redis\/)?users\.acl$/, acl)
-          .replace(/^\*$/, '127.0.0.1'),
+          .replace(/^\*$/, '127.0.0.1')
+          .replace(/^-::\*$/, '-::1'),
       )
-      expect(args).toContain('*')
+      // a `-` before it: an address that this machine lacks is passed over
+      expect(args.slice(args.indexOf('--bind') + 1, args.indexOf('--dir'))).toEqual(['*', '-::*'])
       expect([program, health]).toEqual(['redis-server', expect.stringMatching(/^redis-cli /)])
       const healthy = (): boolean =>
         run('sh', ['-c', health.replace('redis-cli', `redis-cli -p ${port}`)]).status === 0
@@ -281,7 +283,7 @@ describe('the containers of Redis', () => {
         PASSWORDS.countersign,
         '--no-auth-warning',
       ]
-      expect(run('redis-cli', [...as, 'config', 'get', 'bind']).out).toBe('bind\n127.0.0.1\n')
+      expect(run('redis-cli', [...as, 'config', 'get', 'bind']).out).toBe('bind\n127.0.0.1 -::1\n')
       expect(run('redis-cli', [...as, 'config', 'get', 'dir']).out).toBe(`dir\n${join(place, 'data')}\n`)
       await kill()
     },

@@ -1,4 +1,5 @@
 import type { PoliciesView } from '../../../contract/admin.ts'
+import { addressToAsk, hostInUrl } from '../../../app/listen-address.ts'
 import type { Config } from '../../../settings/config.ts'
 import { createApi } from '../../client/api-client.ts'
 import type { CliFailure } from '../../terminal/failure.ts'
@@ -27,7 +28,7 @@ interface Readiness {
 /** Undefined when none answers: then whoever looks at the ports finds who has them. */
 export async function askGateway(config: Config): Promise<RunningGateway | undefined> {
   if (config.port === 0) return undefined
-  const url = `http://${addressOf(config.host)}:${config.port}`
+  const url = `http://${hostInUrl(addressToAsk(config.host))}:${config.port}`
   const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(ASK_MS) }).catch(
     (cause: unknown) => cause,
   )
@@ -92,13 +93,6 @@ function refusedFinding({ code, message }: CliFailure): Finding {
     `it did not say which policies are in force: ${message}`,
     'its log has the reason',
   )
-}
-
-/** A wildcard is no address to ask. */
-function addressOf(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1'
-  if (host === '::') return '[::1]'
-  return host.includes(':') ? `[${host}]` : host
 }
 
 const silent = (url: string): RunningGateway => ({

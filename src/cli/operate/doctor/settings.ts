@@ -1,3 +1,4 @@
+import { listenAddress } from '../../../app/listen-address.ts'
 import { createServer } from 'node:net'
 import { type Config, isEmbedded, type LoadedConfig, redisAddressOf } from '../../../settings/config.ts'
 import { error, type Finding, ok, warning } from './finding.ts'
@@ -138,7 +139,9 @@ export async function lookAtPorts({ host, port, metricsHost, metricsPort }: Conf
     { name: 'port', host, port },
     { name: 'metrics_port', host: metricsHost, port: metricsPort },
   ]
-  const found = await Promise.all(ports.map((one) => lookAtPort(one)))
+  const found = await Promise.all(
+    ports.map(async (one) => lookAtPort({ ...one, host: await listenAddress(one.host) })),
+  )
   return found.flat()
 }
 

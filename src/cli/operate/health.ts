@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs'
+import { get } from 'node:http'
+import { addressToAsk, hostInUrl } from '../../app/listen-address.ts'
+import { CliFailure, EXIT } from '../terminal/failure.ts'
+import { readSettings } from './serve.ts'
+
+export const HEALTH_USAGE = `countersign health [--of PID] [the flags of countersign serve]
+
+  Asks the gateway that these settings describe for /livez, for the health check of a container. Exits 0 if it lives, else 1.
+  --of PID  the flags are those of this process, which runs countersign serve (Linux)`
+
+/** A probe of a container has 3 s. */
+const ANSWER_MS = 2_000
+
+/** `countersign health`: whether the gateway with these settings answers. */
+export async function health(args: readonly string[]): Promise<void> {
+  const { config } = readSettings(flagsFrom(args), HEALTH_USAGE)
+  if (config.port === 0)
+    throw new CliFailure(
+      'the port is 0: the system chooses another one at each start, and no probe knows it',
+      {
+        exit: EXIT.unexpected,
+        hint: 'set COUNTERSIGN_PORT',
+      },
+    )
+  const url = `http://${hostInUrl(addressToAsk(config.host))}:${config.port}/livez`
+  const answer = await statusOf(url)
+  if (answer !== 200) throw new CliFailure(`${url}: ${answer}`, { exit: EXIT.unexpected })
+}
+
+/** Not `fetch`, which refuses some ports. */
+function statusOf(url: string): Promise<number | string> {
+  return new Promise((resolve) => {
+    const request = get(url, { agent: false, signal: AbortSignal.timeout(ANSWER_MS) }, (response) => {
+      response.resume()
+      resolve(response.statusCode ?? 'no answer')
+    })
+    request.once('error', ({ name, message }) =>
+      resolve(name === 'AbortError' ? `no answer within ${ANSWER_MS / 1_000} s` : message),
+    )
+  })
+}
+
+/** A container's health check does not get the flags of its main process: they are read where the system keeps them. */
+function flagsFrom(args: readonly string[]): readonly string[] {
+  const [flag, pid = '', ...rest] = args
+  if (flag !== '--of') return args
+  if (/^\d+$/.test(pid)) return [...flagsOfServe(pid), ...rest]
+  throw new CliFailure(`--of: \`${pid}\` is no process id`, { exit: EXIT.usage, hint: HEALTH_USAGE })
+}
+
+function flagsOfServe(pid: string): string[] {
+  const words = commandLine(pid).split('\0').slice(0, -1)
+  const at = words.indexOf('serve')
+  return at < 0 ? [] : words.slice(at + 1)
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch (cause) {
+    throw new CliFailure(`the flags of process ${pid} cannot be read: ${(cause as Error).message}`, {
+      exit: EXIT.unexpected,
+      cause,
+    })
+  }
+}
