@@ -1,0 +1,207 @@
+"""Strands: a held call interrupts the agent by `BeforeToolCallEvent.interrupt`, and its handle is in `agent.state`.
+
+agent = Agent(model, tools=[refund], hooks=[CountersignHooks(gate, prefix="payments.")])
+result = await agent.invoke_async("Refund order 7")
+prompt = resume_prompt(result)  # when result.stop_reason == "interrupt": save it with the agent's session
+await agent.invoke_async(prompt)  # once people have decided: in any process, a day later
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Collection
+from dataclasses import dataclass
+from typing import Any, NoReturn, cast
+
+from strands.agent import AgentResult
+from strands.hooks import BeforeToolCallEvent, HookProvider, HookRegistry
+from strands.types._events import ToolResultEvent
+from strands.types.tools import AgentTool, ToolSpec, ToolUse
+
+from ._adapter import Governed, require_equal
+from ._call import Permit
+from ._json import JsonObject, as_object
+from .aio import AsyncCountersign
+from .errors import ArgumentsChanged, ChangesRequested, InvalidPayload, NotExecuted, StillPending
+from .handle import Handle, checked_handle
+
+_MEMBER = "countersign"
+# after every other hook, so that none changes or replaces a call that was proposed
+_LAST = 1e9
+
+
+class CountersignHooks(HookProvider):
+    """Runs a tool only as policy and people allow it.
+
+    prefix, tools: which tools are governed, and under which names. task_id: of the conversation, in place of the
+    gate's own. wait: seconds to wait in memory before the agent is interrupted; a call that is cancelled meanwhile is
+    withdrawn. An agent that is the tool of another one must wait, because its state is not saved.
+    """
+
+    def __init__(
+        self,
+        gate: AsyncCountersign,
+        *,
+        prefix: str = "",
+        tools: Collection[str] | None = None,
+        task_id: str | None = None,
+        wait: float | None = None,
+    ) -> None:
+        self.gate = gate
+        self.governed = Governed(prefix, tools)
+        self._task_id = task_id
+        self.wait = wait
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        registry.add_callback(BeforeToolCallEvent, self._before, order=_LAST)
+
+    async def _before(self, event: BeforeToolCallEvent[Any]) -> None:
+        """Proposes the call. The tool of a call that need not wait for people is put behind the gateway."""
+        inner = event.selected_tool
+        if event.cancel_tool or inner is None:
+            return
+        name, runs = self.governed.name_of(event.tool_use["name"]), self.governed.name_of(inner.tool_name)
+        if name is None and runs is None:
+            return
+        saved = _Saved(event)
+        try:
+            if name is None or name != runs:
+                raise ArgumentsChanged(f"a hook put the tool {inner.tool_name} in the place of the one that was called")
+            payload = payload_of(inner, event.tool_use)
+            handle = saved.handle()
+            if handle is None:
+                call_id = event.tool_use["toolUseId"]
+                handle = await self.governed.apropose(self.gate, name, payload, call_id, self._task_id)
+                if self.wait is None and handle["status"] == "pending_review":
+                    saved.interrupt(handle, None)
+        except NotExecuted as error:
+            event.cancel_tool = str(error)
+            return
+        event.selected_tool = _GovernedTool(inner, self, saved, handle)
+
+
+@dataclass
+class _Saved:
+    """The handle of a call that waits, in the state of the agent, with the number of its interrupts."""
+
+    event: BeforeToolCallEvent[Any]
+
+    def _all(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", self.event.agent.state.get(_MEMBER) or {})
+
+    def handle(self) -> Handle | None:
+        found = self._all().get(self.event.tool_use["toolUseId"])
+        return None if found is None else checked_handle(found["handle"])
+
+    def interrupt(self, handle: Handle, pending: StillPending | None) -> NoReturn:
+        """Pauses the agent. Each pause has a new name, because the framework keeps the answer to an old one."""
+        kept, call_id = self._all(), self.event.tool_use["toolUseId"]
+        pauses = kept[call_id]["pauses"] + 1 if call_id in kept else 1
+        self.event.agent.state.set(_MEMBER, {**kept, call_id: {"handle": handle, "pauses": pauses}})
+        page = None if pending is None else pending.console_url
+        reason = {_MEMBER: handle, "tool": handle["tool_name"], "console_url": page}
+        self.event.interrupt(f"{_MEMBER}-{pauses}", reason=reason)
+        raise RuntimeError("the framework did not pause")
+
+    def forget(self) -> None:
+        kept = self._all()
+        if kept.pop(self.event.tool_use["toolUseId"], None) is not None:
+            self.event.agent.state.set(_MEMBER, kept)
+
+
+class _GovernedTool(AgentTool):
+    """One call of a tool: its proof is redeemed right before it runs."""
+
+    def __init__(self, inner: AgentTool, hooks: CountersignHooks, saved: _Saved, handle: Handle) -> None:
+        super().__init__()
+        self._inner = inner
+        self._hooks = hooks
+        self._saved = saved
+        self._handle = handle
+
+    @property
+    def tool_name(self) -> str:
+        return self._inner.tool_name
+
+    @property
+    def tool_spec(self) -> ToolSpec:
+        return self._inner.tool_spec
+
+    @property
+    def tool_type(self) -> str:
+        return self._inner.tool_type
+
+    async def stream(
+        self, tool_use: ToolUse, invocation_state: dict[str, Any], **kwargs: Any
+    ) -> AsyncGenerator[Any, None]:
+        payload: JsonObject = {}
+        try:
+            payload = payload_of(self._inner, tool_use)
+            permit = await self._permit(payload)
+        except NotExecuted as error:
+            if isinstance(error, ChangesRequested):
+                self._hooks.governed.ask_again(error, payload)
+            self._saved.forget()
+            yield _refusal(tool_use, str(error))
+            return
+        self._saved.forget()
+        approved = cast("ToolUse", {**tool_use, "input": permit.payload})
+        async for event in self._reported(permit, self._inner.stream(approved, invocation_state, **kwargs)):
+            yield event
+
+    async def _permit(self, payload: JsonObject) -> Permit:
+        gate, wait = self._hooks.gate, self._hooks.wait or 0.0
+        try:
+            return await gate.permit_handle(self._handle, payload=payload, max_wait=wait)
+        except StillPending as pending:
+            self._saved.interrupt(self._handle, pending)
+
+    async def _reported(self, permit: Permit, events: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+        """The framework stops reading at the result: the gateway hears of it before."""
+        last, reported = None, False
+        try:
+            async for event in events:
+                last = event
+                if isinstance(event, ToolResultEvent):
+                    reported = True
+                    await self._hooks.gate.report(permit, _error_of(event))
+                yield event
+        except BaseException as error:
+            if not reported:
+                await self._hooks.gate.report(permit, error)
+            raise
+        if not reported:
+            await self._hooks.gate.report(permit, _error_of(last))
+
+
+def resume_prompt(result: AgentResult) -> list[Any]:
+    """Continues every call that waits for people, as plain JSON. A call that nobody has decided interrupts again."""
+    ours = [one for one in result.interrupts or () if isinstance(one.reason, dict) and _MEMBER in one.reason]
+    return [{"interruptResponse": {"interruptId": one.id, "response": True}} for one in ours]
+
+
+def payload_of(tool: AgentTool, tool_use: ToolUse) -> JsonObject:
+    """The arguments as the tool will get them: a decorated function's are parsed by its schema, defaults included."""
+    given = as_object(tool_use["input"])
+    metadata = getattr(tool, "_metadata", None)
+    if metadata is None:
+        return given
+    try:
+        parsed = as_object(metadata.validate_input(given))
+        again = metadata.validate_input(parsed)
+    except ValueError as error:
+        raise InvalidPayload(f"the arguments do not fit the tool: {error}") from error
+    require_equal(again, parsed)
+    return parsed
+
+
+def _refusal(tool_use: ToolUse, text: str) -> ToolResultEvent:
+    return ToolResultEvent({"toolUseId": tool_use["toolUseId"], "status": "error", "content": [{"text": text}]})
+
+
+def _error_of(event: Any) -> BaseException | None:
+    """What a tool raised; the framework makes a result of it."""
+    result: Any = event.tool_result if isinstance(event, ToolResultEvent) else event
+    raised = getattr(event, "exception", None)
+    if raised is None and isinstance(result, dict) and cast("dict[str, Any]", result).get("status") == "error":
+        return RuntimeError("the tool answered with an error")
+    return raised
