@@ -85,6 +85,7 @@ describe('under a store that is another one at the commit', () => {
     })
     expect(records.map(({ record }) => [record.type, record.details?.['because']])).toEqual([
       ['token.refused', 'store_changed'],
+      ['approval.revoked', undefined],
     ])
   })
 

@@ -453,6 +453,10 @@ describe('what stands around a thread', () => {
         thread_id: first.thread,
         subject: 'before',
         message: 'More than pocket money.',
+        heading: {
+          line: 'pay: amount 500',
+          segments: [{ text: 'pay' }, { text: ': amount ' }, { field: 'payload.amount', text: '500' }],
+        },
       },
       { tool: 'pay', outcome: 'reject', at: rejected },
       { tool: 't', outcome: 'allow', at: allowed },

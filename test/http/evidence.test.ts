@@ -88,6 +88,7 @@ describe('evidence of each verb', () => {
       tool: 'pay',
       details: {
         verdict: 'allow',
+        heading: { line: 'pay: amount 5' },
         risk: 'medium',
         policy_risk: 'low',
         by: ['pay-small'],

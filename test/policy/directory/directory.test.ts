@@ -200,7 +200,7 @@ describe('loading a bundle', () => {
   })
 
   it('bounds the size before it reads', async () => {
-    const dir = dirWith(bundle({ 'rules/big.yaml': `# ${'x'.repeat(300_000)}` }))
+    const dir = dirWith(bundle({ 'rules/big.yaml': `# ${'x'.repeat(600_000)}` }))
     expect(codes(await loadBundle(dir))).toEqual(['rules/big.yaml file-too-large'])
     const crowded = dirWith(bundle({ 'directory.yaml': `# ${'x'.repeat(1_100_000)}` }))
     expect(codes(await loadBundle(crowded))).toEqual(['directory.yaml file-too-large'])
