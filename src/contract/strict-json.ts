@@ -2,30 +2,37 @@ import { isUtf8 } from 'node:buffer'
 import { GatewayError } from './errors.ts'
 import type { JsonValue } from './json.ts'
 import { LIMITS } from './limits.ts'
+import { isLong } from './long-texts.ts'
+
+/** What a document may have beyond the caps. */
+export interface Room {
+  /** So many keys and values more. */
+  readonly spare?: number
+  /** The member of the document whose texts have no cap of their own: the contract of the tool limits them (long-texts.ts). */
+  readonly longTextsIn?: string
+}
 
 /**
  * The strict JSON gate (docs/agent-api.md): one linear pass before JSON.parse that refuses what JSON.parse hides, because
  * what was approved must be what runs: duplicate keys, lossy numbers, lone surrogates, `__proto__`, and whatever is too deep or
  * too much.
  *
- * @param spare so many keys and values more than the caps
  * @throws GatewayError `invalid_json` with the place
  */
-export function parseStrictJson(bytes: Uint8Array, spare = 0): JsonValue {
+export function parseStrictJson(bytes: Uint8Array, room: Room = {}): JsonValue {
   if (!isUtf8(bytes)) throw refused('the body is not UTF-8', 0)
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-  new Scan(text, spare).document()
+  new Scan(text, room).document()
   return JSON.parse(text) as JsonValue
 }
 
 /**
  * What agents and people send: strict JSON without NUL. A program that ends a text there would run something else than what was looked at.
  *
- * @param spare so many keys and values more than the caps
  * @throws GatewayError `invalid_json` with the place
  */
-export function parseRequest(bytes: Uint8Array, spare = 0): JsonValue {
-  const value = parseStrictJson(bytes, spare)
+export function parseRequest(bytes: Uint8Array, room: Room = {}): JsonValue {
+  const value = parseStrictJson(bytes, room)
   refuseNul(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
   return value
 }
@@ -71,15 +78,19 @@ const SMALLEST_NORMAL = 2 ** -1022
 class Scan {
   readonly #text: string
   readonly #spare: number
+  readonly #longTextsIn: string | undefined
+  /** The member of the document that is read. */
+  #topMember: string | undefined
   #at = 0
   #keys = 0
   #values = 0
   /** Open containers: the keys seen of an object, or null for an array. */
   readonly #open: (Set<string> | null)[] = []
 
-  constructor(text: string, spare: number) {
+  constructor(text: string, { spare = 0, longTextsIn }: Room) {
     this.#text = text
     this.#spare = spare
+    this.#longTextsIn = longTextsIn
   }
 
   document(): void {
@@ -118,6 +129,8 @@ class Scan {
     if (this.#text.charCodeAt(this.#at) !== QUOTE) this.#refuse('expected a key in double quotes')
     const start = this.#at
     const key = this.#string()
+    this.#refuseLong(key, start)
+    if (this.#open.length === 1) this.#topMember = key
     if (seen.has(key)) this.#refuse(`duplicate key \`${shown(key)}\``, start)
     if (key === '__proto__') this.#refuse('the key `__proto__` is not accepted', start)
     seen.add(key)
@@ -131,7 +144,7 @@ class Scan {
     if (++this.#values > LIMITS.JSON_VALUES + this.#spare)
       this.#refuse(`more than ${LIMITS.JSON_VALUES} values`)
     const code = this.#text.charCodeAt(this.#at)
-    if (code === QUOTE) this.#string()
+    if (code === QUOTE) this.#stringValue()
     else if (code === OPEN_OBJECT) this.#enter(new Set(), CLOSE_OBJECT)
     else if (code === OPEN_ARRAY) this.#enter(null, CLOSE_ARRAY)
     else if (code === MINUS || (code >= ZERO && code <= NINE)) this.#number()
@@ -173,10 +186,18 @@ class Scan {
     const raw = this.#text.slice(start + 1, this.#at++)
     const value = escaped ? (JSON.parse(`"${raw}"`) as string) : raw
     if (escaped && !value.isWellFormed()) this.#refuse('a lone surrogate stands in a string', start)
-    if (value.length * 3 > LIMITS.STRING_BYTES && Buffer.byteLength(value) > LIMITS.STRING_BYTES) {
-      this.#refuse(`a string is longer than ${LIMITS.STRING_BYTES} bytes`, start)
-    }
     return value
+  }
+
+  #stringValue(): void {
+    const start = this.#at
+    const value = this.#string()
+    const isFree = this.#longTextsIn !== undefined && this.#topMember === this.#longTextsIn
+    if (!isFree) this.#refuseLong(value, start)
+  }
+
+  #refuseLong(value: string, start: number): void {
+    if (isLong(value)) this.#refuse(`a string is longer than ${LIMITS.STRING_BYTES} bytes`, start)
   }
 
   #escape(): void {

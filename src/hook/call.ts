@@ -31,7 +31,7 @@ export async function readCall(bytes: Uint8Array, { name, event }: Harness): Pro
 
 function parsed(bytes: Uint8Array): JsonValue {
   try {
-    return parseStrictJson(bytes)
+    return parseStrictJson(bytes, { longTextsIn: 'tool_input' })
   } catch (cause) {
     throw refused((cause as Error).message, cause)
   }

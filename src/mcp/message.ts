@@ -116,7 +116,7 @@ function readCall(id: Id | undefined, line: Uint8Array): FromClient {
   if (id === undefined) return refuse(id, INVALID_REQUEST, 'a tool is called by a request, which has an id')
   let message: JsonValue
   try {
-    message = parseStrictJson(line)
+    message = parseStrictJson(line, { longTextsIn: 'params' })
   } catch (cause) {
     const why = (cause as Error).message
     if (cause instanceof LossyNumber)

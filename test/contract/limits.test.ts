@@ -19,7 +19,11 @@ const MEANING: Readonly<Record<keyof typeof LIMITS, readonly [unit: string, mean
     JSON_DEPTH: ['levels', 'nesting of a body', '400'],
     JSON_KEYS: ['keys', 'object keys in a body, all levels together', '400'],
     JSON_VALUES: ['values', 'values in a body, all levels together', '400'],
-    STRING_BYTES: ['bytes', 'one string in a body, in UTF-8', '400'],
+    STRING_BYTES: [
+      'bytes',
+      'one string in a body, in UTF-8; in a payload, a larger `maxLength` of the contract raises it',
+      '400',
+    ],
     IMAGES: ['items', '`images` of a request or an event', '400'],
     SUMMARY_LINES: ['items', '`summary`', '400'],
     TOOL_NAMES: ['items', '`tools` of tools/resolve', '400'],

@@ -244,9 +244,25 @@ describe('the strict JSON scan', () => {
     const keys = `{${Array.from({ length: LIMITS.JSON_KEYS + 2 }, (_, i) => `"${i}":0`).join(',')}}`
     const values = `[${Array.from({ length: LIMITS.JSON_VALUES + 1 }, () => '0').join(',')}]`
     for (const text of [keys, values]) {
-      expect(parseStrictJson(bytes(text), 2)).toEqual(JSON.parse(text))
-      expect(() => parseStrictJson(bytes(text), 1)).toThrow('more than')
+      expect(parseStrictJson(bytes(text), { spare: 2 })).toEqual(JSON.parse(text))
+      expect(() => parseStrictJson(bytes(text), { spare: 1 })).toThrow('more than')
     }
+  })
+
+  it('takes texts of any length in the member that it was given, and names of no more than the cap', () => {
+    const long = 'x'.repeat(LIMITS.STRING_BYTES + 1)
+    const read = (text: string) => () => parseStrictJson(bytes(text), { longTextsIn: 'free' })
+    for (const text of [`{"free":["${long}"]}`, `{"a":1,"fre\\u0065":{"b":{"c":"${long}"}}}`])
+      expect(read(text)()).toEqual(JSON.parse(text))
+    for (const text of [
+      `"${long}"`,
+      `["${long}"]`,
+      `{"a":{"free":"${long}"}}`,
+      `{"free":[],"a":"${long}"}`,
+      `{"free":{"${long}":1}}`,
+      `[{"free":"${long}"}]`,
+    ])
+      expect(read(text)).toThrow('a string is longer than 65536 bytes')
   })
 
   it('names the place, and never more of a key than is good to read', () => {

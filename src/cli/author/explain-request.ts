@@ -30,7 +30,7 @@ async function contentOf(file: string): Promise<Uint8Array> {
 /** As the gateway reads a body: what it would refuse must not be explained as if it were decided. */
 function parse(file: string, content: Uint8Array): unknown {
   try {
-    return parseRequest(content)
+    return parseRequest(content, { longTextsIn: 'payload' })
   } catch (cause) {
     const why = showHidden((cause as Error).message).replaceAll(/\s+/g, ' ')
     throw usage(`\`${file}\` is not JSON as the gateway takes it: ${why}`)

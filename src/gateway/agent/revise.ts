@@ -1,6 +1,7 @@
 import type { EventReceipt, Revision } from '../../contract/agent.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import type { JsonObject } from '../../contract/json.ts'
+import { longTextErrors } from '../../contract/long-texts.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { isExpired, type Thread, transition } from '../../domain/thread.ts'
 import type { History, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
@@ -161,8 +162,10 @@ function invalid(pointer: string, message: string): GatewayError {
 }
 
 function checkPayload(snapshot: Snapshot | undefined, thread: Thread, revision: Revision): void {
-  if (!snapshot?.mayUse(thread.tenant, thread.agent, thread.tool)) return
-  const problems = snapshot.checkPayload(thread.tool, revision.request_payload as JsonObject)
+  const payload = revision.request_payload as JsonObject
+  const problems = snapshot?.mayUse(thread.tenant, thread.agent, thread.tool)
+    ? snapshot.checkPayload(thread.tool, payload)
+    : longTextErrors(payload)
   if (problems.length === 0) return
   throw new GatewayError(
     'invalid_policy_input',

@@ -2,6 +2,7 @@ import type { Decision, DecisionRequest } from '../../contract/agent.ts'
 import { defined } from '../../contract/defined.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import type { JsonObject } from '../../contract/json.ts'
+import { longTextErrors } from '../../contract/long-texts.ts'
 import type { Verdict } from '../../domain/decision.ts'
 import { NO_BUNDLE } from '../../domain/evidence.ts'
 import { pollAfterSeconds, type Thread } from '../../domain/thread.ts'
@@ -103,8 +104,10 @@ const verdictOf = ({ status }: Decision): Verdict =>
 
 /** A payload that does not fit the contract of a tool that the agent may use is "invalid policy input". */
 function checkInput(snapshot: Snapshot | undefined, caller: Caller, request: DecisionRequest): void {
-  if (!snapshot?.mayUse(caller.tenant, caller.id, request.tool_name)) return
-  const problems = snapshot.checkPayload(request.tool_name, payloadOf(request))
+  const payload = payloadOf(request)
+  const problems = snapshot?.mayUse(caller.tenant, caller.id, request.tool_name)
+    ? snapshot.checkPayload(request.tool_name, payload)
+    : longTextErrors(payload)
   if (problems.length === 0) return
   throw new GatewayError(
     'invalid_policy_input',

@@ -16,6 +16,7 @@ import type {
 } from '../../contract/agent.ts'
 import { defined } from '../../contract/defined.ts'
 import { ERRORS, GatewayError } from '../../contract/errors.ts'
+import type { JsonObject } from '../../contract/json.ts'
 import { LIMITS } from '../../contract/limits.ts'
 import { eventKind } from '../../domain/event.ts'
 import { TASK_ID } from '../../domain/id.ts'
@@ -31,6 +32,7 @@ import { validate } from '../../gateway/agent/redeem.ts'
 import { withdraw } from '../../gateway/agent/withdraw.ts'
 import { bearerOf, callerOf } from '../access/auth.ts'
 import { acceptAnything, acceptStrictJson, countOf } from '../wire/strict-json.ts'
+import { besideCall, refuseLongTexts } from '../wire/long-texts.ts'
 import type { HttpDeps } from '../deps.ts'
 import { waitOf } from '../wire/prefer.ts'
 import { gatewayFor } from '../tracing.ts'
@@ -159,11 +161,14 @@ function eventsRoute(app: FastifyInstance, http: HttpDeps): void {
     const event = http.schemas.check<AgentEvent>('AgentEvent', request.body)
     const kind = eventKind(event.event_type, taskId)
     reply.code(201)
-    if (kind.kind === 'evidence')
+    if (kind.kind === 'evidence') {
+      refuseLongTexts(event.payload as JsonObject | undefined)
       return answer(reply, await record(gatewayFor(request, http), callerOf(request), taskId, event))
+    }
     if (kind.kind === 'malformed') throw malformedEventType(taskId)
     const proposed = (event.payload as { revision?: unknown } | undefined)?.revision
     const revision = http.schemas.check<Revision>('Revision', proposed, '/payload/revision')
+    refuseLongTexts(besideCall(event.payload as JsonObject))
     const { thread_id } = kind
     const request_ = { taskId, thread_id, revision: withImages(revision, event.images) }
     return answer(reply, await revise(gatewayFor(request, http), callerOf(request), request_))

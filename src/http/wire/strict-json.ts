@@ -14,7 +14,7 @@ export function acceptStrictJson(app: FastifyInstance): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     try {
       checkMediaType(request)
-      const parsed = parseRequest(body as Buffer)
+      const parsed = parseRequest(body as Buffer, { longTextsIn: 'payload' })
       afterATurn(body as Buffer, () => done(null, parsed))
     } catch (error) {
       done(error as Error, undefined)
@@ -50,7 +50,7 @@ const PROOF_MEMBERS = 8
 function parsed(request: FastifyRequest, body: Buffer): JsonValue | undefined {
   try {
     checkMediaType(request)
-    return parseRequest(body, PROOF_MEMBERS)
+    return parseRequest(body, { spare: PROOF_MEMBERS, longTextsIn: 'request_payload' })
   } catch {
     return undefined
   }

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { longTextErrors } from '../../contract/long-texts.ts'
 import { evaluate } from './evaluate.ts'
 import { explainOutcome, type Explanation } from './explain.ts'
 import type { BundleIr, RoutingIr, RuleFileIr, ToolIr } from '../language/rule.ts'
@@ -71,7 +72,7 @@ export function compileBundle(ir: BundleIr, checks: PayloadChecks = createPayloa
     },
     checkPayload(tool, payload) {
       const contract = contracts.get(tool)
-      return contract ? checks.of(contract.revision, contract.inputSchema)(payload) : []
+      return contract ? checks.of(contract.revision, contract.inputSchema)(payload) : longTextErrors(payload)
     },
     headingOf: createHeadings(ir, tools),
     judge,

@@ -40,7 +40,7 @@ export interface Snapshot {
     by: readonly string[],
     tag: (value: JsonValue) => string,
   ): Heading
-  /** Problems of `payload` against the contract's input_schema; empty when it fits or the tool is unknown. */
+  /** Problems of `payload` against the contract's input_schema; of an unknown tool, only texts that are too long. */
   checkPayload(tool: string, payload: JsonObject): readonly PayloadProblem[]
 }
 

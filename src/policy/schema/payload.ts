@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../language/bounds.ts'
 import { isMultiple } from './multiple.ts'
 import { compilePattern } from '../language/patterns.ts'
+import { longTextProblems } from './long-texts.ts'
 import { SCHEMA_FORMATS } from './formats.ts'
 import type { PayloadProblem } from '../evaluate/snapshot.ts'
 import { hasHidden, showHidden } from '../language/text.ts'
@@ -56,7 +57,11 @@ function compileSchema(ajv: Ajv2020, schema: JsonObject): PayloadCheck {
   const validate = ajv.compile(rest)
   // Or it would stay in the library's own cache when the contract is gone.
   ajv.removeSchema(rest)
-  return (payload) => runCheck(validate, payload)
+  return (payload) => {
+    const tooLong = longTextProblems(rest, payload).slice(0, MAX_PAYLOAD_PROBLEMS)
+    if (tooLong.length === 0) return runCheck(validate, payload)
+    return tooLong.map(({ pointer, message }) => ({ pointer: clean(pointer), message }))
+  }
 }
 
 function createAjv(): Ajv2020 {

@@ -1,0 +1,18 @@
+import type { JsonObject } from '../../contract/json.ts'
+import { LIMITS } from '../../contract/limits.ts'
+import { longTextError, longTextsIn, type TextPlace } from '../../contract/long-texts.ts'
+import type { PayloadProblem } from '../evaluate/snapshot.ts'
+import { schemaValues } from './values.ts'
+
+/** Texts beyond the limit of every text (docs/limits.md) for which the contract names no larger `maxLength`. */
+export function longTextProblems(schema: JsonObject, payload: JsonObject): readonly PayloadProblem[] {
+  return longTextsIn(payload)
+    .filter((place) => !permitsLong(schema, place))
+    .map(longTextError)
+}
+
+/** What a contract leaves open is not raised, nor is a field of which one branch has no `maxLength`. */
+function permitsLong(schema: JsonObject, place: TextPlace): boolean {
+  const most = schemaValues(schema, place).texts?.max ?? 0
+  return most > LIMITS.STRING_BYTES && Number.isFinite(most)
+}
