@@ -85,7 +85,7 @@ function bodyPlaces(body: Schema): string[] {
 }
 
 /** Members of the tool `worst`, each read by rules of another kind. */
-const PAYLOAD_PLACES = ['text', 'list', 'pattern', 'mail', 'link', 'unique', 'free', 'limited']
+const PAYLOAD_PLACES = ['text', 'list', 'pattern', 'mail', 'link', 'unique', 'free', 'limited', 'raised']
 /** These are lists of texts: as many as the body takes. */
 const LISTS = ['list', 'unique', '0']
 
@@ -97,7 +97,11 @@ function bodyCell(endpoint: Endpoint, schema: Schema, place: string): Cell {
     name: `body ${place}`,
     request: (generator, share) => {
       const body = JSON.stringify(placed(sampleOf(schema, namedFor(schema)), way))
-      const text = contentOf(generator, share, { isFree, isList: LISTS.includes(way.at(-1) ?? '') })
+      const text = contentOf(generator, share, {
+        isFree,
+        isList: LISTS.includes(way.at(-1) ?? ''),
+        isRaised: way.at(-1) === 'raised',
+      })
       return {
         ...lineRequest(endpoint, undefined, ''),
         body: body.replace(`"${MARK}"`, () => text),
@@ -113,10 +117,11 @@ export const namedFor = (schema: Schema): Record<string, unknown> =>
 function contentOf(
   generator: string,
   share: number,
-  { isFree, isList }: { isFree: boolean; isList: boolean },
+  { isFree, isList, isRaised }: { isFree: boolean; isList: boolean; isRaised: boolean },
 ): string {
   const room = Math.floor((LIMITS.BODY_BYTES - 1_024) * share)
   if (isFree && AS_JSON.includes(generator)) return textOf(generator, room)
+  if (isRaised) return JSON.stringify(fitting(generator, Math.floor(room * UNESCAPED)))
   const one = JSON.stringify(
     fitting(generator, Math.floor((LIMITS.STRING_BYTES - 16) * (isList ? 1 : share))),
   )
@@ -125,6 +130,9 @@ function contentOf(
   const list = Array.from({ length: count }, () => one).join(',')
   return isFree ? `[${list}]` : list
 }
+
+/** What of a body a text may have, so that it fits with its escapes. */
+const UNESCAPED = 0.75
 
 /** Escapes make a text longer in JSON than it is. */
 function fitting(generator: string, bytes: number): string {
@@ -179,6 +187,7 @@ input_schema:
     unique: { type: array, uniqueItems: true, items: { type: string } }
     free: {}
     limited: { type: string }
+    raised: { type: string, maxLength: 262144 }
 `
 const TESTS = [
   '{ matches: "^(a+)+$" }',
@@ -199,13 +208,14 @@ const readings = (name: string, wrap: (test: string) => string): string[] => [
 ]
 const LINES = [
   ...readings('text', (test) => test),
+  ...readings('raised', (test) => test),
   ...readings('list', (test) => `{ some: ${test} }`).filter((line) => !line.includes('(a|aa)')),
   ...TESTS.map((test) => `task.subject: ${test}`),
   ...TESTS.map((test) => `payload.limited: ${test}`),
 ]
 export const WORST_RULES = `tool: worst
 missing_means:
-${['text', 'list', 'limited'].map((name) => `  payload.${name}: nothing`).join('\n')}
+${['text', 'list', 'limited', 'raised'].map((name) => `  payload.${name}: nothing`).join('\n')}
 rules:
 ${LINES.map((line, i) => `  - id: worst-${i}\n    reject: Look.\n    when: { ${line} }`).join('\n')}
 limits:

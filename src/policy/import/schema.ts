@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { toNfc } from '../../domain/normal-form.ts'
 import { compilePattern } from '../language/patterns.ts'
-import { SCHEMA_KEYWORDS, type KeywordKind } from '../schema/check.ts'
+import { BOUNDING, SCHEMA_KEYWORDS, type KeywordKind } from '../schema/check.ts'
 import { misfitOfDefault } from '../schema/contradictions.ts'
 import { SCHEMA_FORMATS } from '../schema/formats.ts'
 import { showForeign, showHidden } from '../language/text.ts'
@@ -88,7 +88,18 @@ function importKeywords(task: SchemaImport, schema: JsonObject, pointer: string)
     if (!ANNOTATIONS.has(key) && !key.startsWith('x-')) task.losses.pointers.push(at)
     return []
   })
-  return withoutMisfit(task, Object.fromEntries(entries), pointer)
+  const imported = Object.fromEntries(entries)
+  if (isUnboundedInteger(imported)) task.notes.push({ pointer, message: UNBOUNDED })
+  return withoutMisfit(task, imported, pointer)
+}
+
+const UNBOUNDED =
+  'an integer without bounds: calls with a value beyond 2^53-1 are refused. Give it a `maximum`, or make it text'
+
+/** As `countersign check` warns of it (`unbounded-integer`). */
+function isUnboundedInteger({ type, ...schema }: JsonObject): boolean {
+  const isInteger = Array.isArray(type) ? type.includes('integer') : type === 'integer'
+  return isInteger && !BOUNDING.some((keyword) => Object.hasOwn(schema, keyword))
 }
 
 /** What says nothing about which values fit. */

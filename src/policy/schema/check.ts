@@ -103,7 +103,8 @@ function walkSchema(walk: Walk, schema: Doc, depth: number): void {
   checkIntegers(walk.reader, schema)
 }
 
-const BOUNDING = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum', 'enum', 'const']
+/** Keywords that bound an integer. */
+export const BOUNDING = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum', 'enum', 'const']
 
 /** Numbers beyond 2^53 - 1 are refused, because two readers may take them for different ones: an identifier of 64 bits is one. */
 function checkIntegers(reader: Reader, { entries }: DocMap): void {

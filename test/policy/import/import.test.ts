@@ -126,8 +126,31 @@ describe('importing from MCP', () => {
       at('odd/pattern'),
       at('odd/x-order'),
       at('big/maximum'),
+      at('big'),
       at('far/$ref'),
     ])
+  })
+
+  it('notes integers without bounds, wherever they are in a schema', () => {
+    const properties = {
+      id: { type: 'integer' },
+      ids: { type: 'array', items: { type: ['integer', 'null'] } },
+      shared: { $ref: '#/$defs/id' },
+      count: { type: 'integer', minimum: 0 },
+      kind: { type: 'integer', enum: [1, 2] },
+      price: { type: 'number' },
+    }
+    const $defs = { id: { anyOf: [{ type: 'integer' }, { type: 'null' }] } }
+    const { notes, files } = mcp({ tools: [tool('a', { inputSchema: { properties, $defs } })] })
+    const at = '/tools/0/inputSchema'
+    expect(files).toHaveLength(1)
+    expect(notes.map(({ pointer }) => pointer)).toEqual([
+      `${at}/properties/id`,
+      `${at}/properties/ids/items`,
+      `${at}/$defs/id/anyOf/0`,
+    ])
+    expect(new Set(notes.map(({ message }) => message)).size).toBe(1)
+    expect(notes[0]?.message).toContain('an integer without bounds')
   })
 
   it('follows references to the whole schema, to percent-encoded names, and for as long as they lead on', async () => {
@@ -138,7 +161,7 @@ describe('importing from MCP', () => {
         tool('encoded', {
           inputSchema: {
             properties: { a: { $ref: '#/$defs/A%20b~1c' } },
-            $defs: { 'A b/c': { type: 'integer' }, '100%': {} },
+            $defs: { 'A b/c': { type: 'number' }, '100%': {} },
           },
         }),
         tool('circle', { inputSchema: { $ref: '#' } }),
@@ -150,7 +173,7 @@ describe('importing from MCP', () => {
       {
         type: 'object',
         properties: { a: { $ref: '#/$defs/A_20b_1c' } },
-        $defs: { A_20b_1c: { type: 'integer' } },
+        $defs: { A_20b_1c: { type: 'number' } },
       },
       {
         type: 'object',
