@@ -1,13 +1,13 @@
-import { canonicalJson, type Gate, NotExecuted, sha256 } from '../sdk/index.ts'
+import type { CallIds } from '../sdk/call-ids.ts'
+import { type Gate, NotExecuted } from '../sdk/index.ts'
 import { isUndecided } from '../sdk/told.ts'
 import type { HeldCall } from './call.ts'
 import { contractOf } from './contract.ts'
 import type { HarnessName } from './harness.ts'
-import type { Unfinished } from './unfinished.ts'
 
 export interface PermitParts {
   readonly gate: Gate
-  readonly unfinished: Unfinished
+  readonly callIds: CallIds
   readonly harness: HarnessName
   /** The gateway's name of a tool is the harness's with this in front. */
   readonly prefix: string
@@ -22,14 +22,16 @@ export interface PermitParts {
  * @throws NotExecuted in every other case
  */
 export async function permit(parts: PermitParts, { task, tool, input }: HeldCall): Promise<void> {
-  const { gate, unfinished, harness, prefix, maxWaitMs, signal } = parts
-  const key = await sha256(canonicalJson({ task, name: prefix + tool, input }))
-  const callId = unfinished.take(key) ?? crypto.randomUUID()
+  const { gate, callIds, harness, prefix, maxWaitMs, signal } = parts
+  const callId = await callIds.take({ task, name: prefix + tool, input })
+  const options = { callId: callId.id, taskId: task, maxWaitMs, signal, workflow_name: harness }
   try {
     const name = await contractOf(gate.client, { harness, tool, prefix, signal })
-    await gate.permit(name, input, { callId, taskId: task, maxWaitMs, signal, workflow_name: harness })
+    await gate.permit(name, input, { ...options, onPending: () => callId.hold() })
+    callId.end()
   } catch (error) {
-    if (error instanceof NotExecuted && isUndecided(error)) unfinished.leave(key, callId)
+    if (error instanceof NotExecuted && isUndecided(error)) callId.leave()
+    else callId.end()
     throw error
   }
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../contract/json.ts'
-import { type CallId, type CallIds, createCallIds } from '../sdk/call-ids.ts'
+import type { CallId, CallIds } from '../sdk/call-ids.ts'
 import { type Gate, type GuardOptions, NotExecuted, type Payload } from '../sdk/index.ts'
 import { factsOf, isUndecided, told } from '../sdk/told.ts'
 import {
@@ -42,6 +42,7 @@ export interface Proxy {
 
 export interface ProxyParts {
   readonly gate: Gate
+  readonly callIds: CallIds
   readonly toServer: (line: Uint8Array) => void
   readonly toClient: (line: Uint8Array) => void
   /** For people who look at the log of the client. */
@@ -70,7 +71,6 @@ export function createProxy(parts: ProxyParts): Proxy {
     questions,
     tools,
     underWay: new Map(),
-    callIds: createCallIds(),
     client: undefined,
   }
   return {
@@ -86,7 +86,8 @@ export function createProxy(parts: ProxyParts): Proxy {
       }
     },
     clientEnded: () => {
-      for (const { abort } of proxy.underWay.values()) abort.abort()
+      const gone = new DOMException('the client is gone', 'TimeoutError')
+      for (const { abort } of proxy.underWay.values()) abort.abort(gone)
     },
   }
 }
@@ -94,7 +95,6 @@ export function createProxy(parts: ProxyParts): Proxy {
 interface State extends ProxyParts {
   /** Calls by id. 1 and '1' are two ids. */
   readonly underWay: Map<Id, UnderWay>
-  readonly callIds: CallIds
   /** Of the proxy itself to the server. */
   readonly questions: Questions
   readonly tools: Tools
@@ -112,7 +112,10 @@ interface UnderWay {
   }
 }
 
-class ServerEnded extends Error {}
+/** The client is there, and may start the server again: what people are asked goes on. */
+class ServerEnded extends Error {
+  override readonly name = 'TimeoutError'
+}
 
 /** Thrown so that the gateway hears of it: the server's own answer says so. */
 class ToolFailed extends Error {
@@ -189,20 +192,24 @@ async function call(proxy: State, asked: ToolCall): Promise<void> {
 
 /** What the client is told; undefined when it does not listen any more. */
 async function guarded(proxy: State, asked: ToolCall, one: UnderWay): Promise<Uint8Array | undefined> {
-  const { gate, maxWaitMs } = proxy
+  const { gate, maxWaitMs, server, taskId } = proxy
   const { name, args, client = proxy.client } = asked
-  const callId = await proxy.callIds.take({ name, args, client: client ?? '' })
+  const callId = await proxy.callIds.take({ taskId, server, name, args, client: client ?? '' })
   const { progress } = one
   const options: GuardOptions<Payload> = {
     callId: callId.id,
     maxWaitMs,
     signal: one.abort.signal,
-    onPending: ({ thread_id }) => progress.begin(`waiting for people to decide, thread ${thread_id ?? ''}`),
+    onPending: ({ thread_id }) => {
+      callId.hold()
+      progress.begin(`waiting for people to decide, thread ${thread_id ?? ''}`)
+    },
     ...(client === undefined ? {} : { workflow_name: client }),
   }
   const run = (args: Payload): Promise<Uint8Array> => {
     // people have decided: from here on it is the server that tells of its progress
     progress.end()
+    callId.end()
     return send(proxy, asked, args, one)
   }
   try {
@@ -210,7 +217,8 @@ async function guarded(proxy: State, asked: ToolCall, one: UnderWay): Promise<Ui
     const tool = await proxy.tools.contractOf(asked.name, about)
     return await gate.guard(tool, asked.args, run, options)
   } catch (error) {
-    return failureOf(whyOf(error, one), asked, callId)
+    settle(error, callId)
+    return failureOf(whyOf(error, one), asked.id, one)
   } finally {
     progress.end()
   }
@@ -229,16 +237,21 @@ async function send({ toServer }: State, asked: ToolCall, args: Payload, one: Un
 
 /** Of a call that was held when the server ended, that it did: its client is there, and waits. */
 function whyOf(error: unknown, { abort: { signal } }: UnderWay): unknown {
-  const isHeld = error instanceof NotExecuted && error.outcome === 'aborted'
+  const isHeld = error instanceof NotExecuted && signal.aborted
   return isHeld && signal.reason instanceof ServerEnded ? signal.reason : error
 }
 
-function failureOf(error: unknown, { id }: ToolCall, callId: CallId): Uint8Array | undefined {
+/** Only a call that is not decided goes on: one that the client cancelled is withdrawn. */
+function settle(error: unknown, callId: CallId): void {
+  if (error instanceof NotExecuted && isUndecided(error)) callId.leave()
+  else callId.end()
+}
+
+function failureOf(error: unknown, id: Id, { abort }: UnderWay): Uint8Array | undefined {
   if (error instanceof ToolFailed) return error.line
   if (error instanceof ServerEnded) return lineOf(errorMessage(id, SERVER_ENDED, error.message))
   if (!(error instanceof NotExecuted)) return undefined
-  if (isUndecided(error)) callId.leave()
-  if (error.outcome === 'aborted') return undefined
+  if (abort.signal.aborted) return undefined
   return lineOf(failureMessage(id, told(error), factsOf(error)))
 }
 

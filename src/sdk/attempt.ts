@@ -33,7 +33,7 @@ export async function attempt<T>(call: () => Promise<T>, about: Attempted = {}):
     try {
       return await call()
     } catch (error) {
-      if (signal?.aborted) throw gaveUp(error, thread_id)
+      if (signal?.aborted) throw gaveUp(signal.reason, thread_id)
       if (!retryable(error) || isEnough(made, about))
         throw new NotExecuted(outcomeOf(error), toldOf(error), { thread_id, cause: error })
       await pause(Math.min(pauseOf(error, made), leftOf(about)), about)
@@ -102,8 +102,17 @@ export function checkAborted({ signal, thread_id }: Attempted): void {
   if (signal?.aborted) throw gaveUp(signal.reason, thread_id)
 }
 
+/** Whoever only waited long enough may come again, and goes on; whoever does not want the call any more does not. */
 function gaveUp(cause: unknown, thread_id: string | undefined): NotExecuted {
+  if (isTimeout(cause))
+    return new NotExecuted('timeout', 'the caller waited long enough', { thread_id, cause })
   return new NotExecuted('aborted', 'the caller gave up', { thread_id, cause })
+}
+
+/** As the reason of `AbortSignal.timeout` is named, and those of frameworks that end a tool after a time. */
+function isTimeout(cause: unknown): boolean {
+  const name = typeof cause === 'object' && cause !== null ? (cause as { name?: unknown }).name : undefined
+  return typeof name === 'string' && name.endsWith('TimeoutError')
 }
 
 export function messageOf(error: unknown): string {

@@ -17,14 +17,28 @@ export interface CallIds {
 
 export interface CallId {
   readonly id: string
+  /** The call waits for people. */
+  hold(): void
   /** The call is not decided: the next one of the same goes on with it. */
   leave(): void
+  /** The call is decided, or is not wanted any more. */
+  end(): void
+}
+
+/** Keeps unfinished calls beyond this process. A `key` says which calls are the same. */
+export interface KeptCalls {
+  take(key: string): string | undefined
+  hold(key: string, id: string): void
+  /** Whether it is kept. */
+  leave(key: string, id: string): boolean
+  end(key: string, id: string): void
 }
 
 /** Bounded: the oldest are forgotten, and then people are asked again. */
 const MOST_UNFINISHED = 1_000
 
-export function createCallIds(): CallIds {
+/** @param kept in memory only where it is left out, and while it cannot keep anything */
+export function createCallIds(kept?: KeptCalls): CallIds {
   const unfinished = new Map<string, string[]>()
   let count = 0
   const forgetOldest = (): void => {
@@ -45,15 +59,16 @@ export function createCallIds(): CallIds {
   return {
     take: async (call, own) => {
       const key = await sha256(canonicalJson(call))
-      const id = takeLeft(key, own) ?? own ?? crypto.randomUUID()
+      const id = takeLeft(key, own) ?? kept?.take(key) ?? own ?? crypto.randomUUID()
       const leave = (): void => {
+        if (kept?.leave(key, id) === true) return
         const left = unfinished.get(key) ?? []
         if (left.includes(id)) return
         unfinished.set(key, [...left, id])
         count++
         forgetOldest()
       }
-      return { id, leave }
+      return { id, hold: () => kept?.hold(key, id), leave, end: () => kept?.end(key, id) }
     },
   }
 }

@@ -7,9 +7,11 @@ import { type Misfit, misfits } from './fits.ts'
 import type { Claims, GateOptions, GuardOptions } from './options.ts'
 import { NotExecuted } from './outcome.ts'
 import { pollAfterMs } from './poll-after.ts'
+import { reported } from './reported.ts'
 import { type Submission, submit } from './submit.ts'
 import { tell } from './telling.ts'
 import type { Decision, Json, JsonObjectOf, Payload, ResolvedTool } from './types.ts'
+import { withdrawIfAborted } from './withdraw.ts'
 
 /** What an agent runtime wraps around every governed tool (docs/agent-api.md). */
 export interface Gate {
@@ -71,6 +73,7 @@ export function createGate(options: GateOptions): Gate {
     revise: options.revise,
     taskId: options.taskId ?? ownTask,
     callId: options.callId ?? crypto.randomUUID(),
+    answers: [],
     // nobody comes again under an id that nobody knows
     comesAgain: options.callId !== undefined,
     allows: options.callId === undefined ? createAllows(clock) : allows,
@@ -119,9 +122,14 @@ type Permitted = Action & { thread_id?: string }
 
 /** The action that may run now. @throws NotExecuted for everything else */
 async function permitted(run: Run, payload: Payload): Promise<Permitted> {
-  const approved = await decided(run, payload).catch(notExecuted)
-  checkAborted({ signal: run.signal, thread_id: approved.thread_id })
-  return approved
+  try {
+    const approved = await decided(run, payload).catch(notExecuted)
+    checkAborted({ signal: run.signal, thread_id: approved.thread_id })
+    return approved
+  } catch (error) {
+    await withdrawIfAborted(run.client, run.answers, error)
+    throw error
+  }
 }
 
 interface Run {
@@ -130,6 +138,8 @@ interface Run {
   readonly tool: string
   readonly taskId: string
   readonly callId: string
+  /** What the gateway answers to this call, also when nobody waits for it any more. */
+  readonly answers: Promise<Decision>[]
   /** Others may know the id: another process, or this one before it was started again. */
   readonly comesAgain: boolean
   readonly allows: Allows
@@ -261,9 +271,11 @@ async function actionOf(run: Run, payload: Payload, which: Which): Promise<Actio
   return { payload, hash: await actionHash(action) }
 }
 
-function submissionOf({ tool, claims, signal, taskId }: Run, { payload, hash }: Action): Submission {
+function submissionOf(run: Run, { payload, hash }: Action): Submission {
+  const { tool, claims, signal, taskId } = run
   const request = { ...claims, tool_name: tool, payload, action_hash: hash }
-  return { taskId, request, idempotencyKey: hash, signal }
+  const sent = (answer: Promise<Decision>): void => void run.answers.push(answer)
+  return { taskId, request, idempotencyKey: hash, signal, sent }
 }
 
 /** The gateway must be talking about this action and no other. */
@@ -365,30 +377,4 @@ async function redeem(run: Run, action: Action, decision: Decision): Promise<voi
     throw new NotExecuted('proof_refused', `the proof was refused: ${reason ?? 'invalid'}`, {
       thread_id,
     })
-}
-
-/** Reports what happened. The report is evidence, not permission: when it fails the result still stands. */
-async function reported<T>(
-  run: Run,
-  action: { thread_id?: string },
-  execute: () => Promise<T> | T,
-): Promise<T> {
-  const report = async (event_type: string, event_summary: string): Promise<void> => {
-    const payload = {
-      tool_name: run.tool,
-      ...(action.thread_id === undefined ? {} : { thread_id: action.thread_id }),
-    }
-    await run.client.record(run.taskId, { event_type, event_summary, payload }).catch(() => undefined)
-  }
-  try {
-    const value = await execute()
-    await report('tool.execution.completed', `${run.tool} completed`)
-    return value
-  } catch (error) {
-    await report('tool.execution.failed', `${run.tool} failed`)
-    // of a guarded call within this one, which ran
-    if (error instanceof NotExecuted)
-      throw new Error(`${run.tool} ran, and failed: ${error.message}`, { cause: error })
-    throw error
-  }
 }

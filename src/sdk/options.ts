@@ -32,7 +32,10 @@ export interface GuardOptions<P extends object> extends Claims {
    * time; what policy allowed at once, without a proof, is judged again, and with `unsignedApprovals` what people approved runs again. What `revise` changed does not go on.
    */
   readonly callId?: string | undefined
-  /** Gives up, at whatever moment before the call runs. */
+  /**
+   * Gives up, at whatever moment before the call runs: the call is withdrawn, and a repetition asks people anew. With the reason of `AbortSignal.timeout` it is only the
+   * waiting that ends, as after `maxWaitMs`.
+   */
   readonly signal?: AbortSignal | undefined
   /** Told once, when people have to decide. Not waited for; when it fails, at once or while people decide, the call ends. */
   readonly onPending?: (decision: Decision) => unknown

@@ -1,4 +1,4 @@
-import { attempt } from './attempt.ts'
+import { attempt, orAborted } from './attempt.ts'
 import type { Client } from './client.ts'
 import type { Decision, DecisionRequest } from './types.ts'
 
@@ -7,6 +7,8 @@ export interface Submission {
   readonly request: DecisionRequest
   readonly idempotencyKey: string
   readonly signal: AbortSignal | undefined
+  /** Told of every try, which goes on when the caller gives up. */
+  readonly sent?: ((answer: Promise<Decision>) => void) | undefined
 }
 
 export interface Submitted {
@@ -20,6 +22,11 @@ export async function submit(client: Client, submission: Submission): Promise<Su
   const { taskId, request, idempotencyKey, signal } = submission
   let replayed = false
   const onReplayed = (): void => void (replayed = true)
-  const once = (): Promise<Decision> => client.submit(taskId, request, { idempotencyKey, onReplayed, signal })
+  // not with the signal: what the gateway makes of a call that was given up is to be known, so that it can be withdrawn
+  const once = async (): Promise<Decision> => {
+    const answer = client.submit(taskId, request, { idempotencyKey, onReplayed })
+    submission.sent?.(answer)
+    return orAborted(answer, { signal })
+  }
   return { decision: await attempt(once, { signal }), replayed }
 }

@@ -166,7 +166,7 @@ export function adapterLaws(framework: string, wire: Wire): void {
       expect([open().pending.length, open().ran]).toEqual([2, [input, input]])
     })
 
-    it('that the program gives up never runs, and the same call goes on with its thread', async () => {
+    it('that the program gives up is withdrawn, and people are asked anew about the same call', async () => {
       const call = { tool: 'hold', input: { n: 8 }, id: 'g1' }
       const controller = new AbortController()
       // what becomes of the turn is the framework's affair
@@ -177,10 +177,26 @@ export function adapterLaws(framework: string, wire: Wire): void {
       controller.abort()
       await turn
       await until(() => refusedAs().includes('aborted'))
-      await open().ann.approve(open().pending[0] ?? '')
-      expect(open().ran).toEqual([])
-      expect(await wired().turn([{ ...call, id: 'g2' }])).toEqual(['ran'])
-      expect([open().pending.length, open().ran]).toEqual([1, [{ n: 8 }]])
+      const [thread = ''] = open().pending
+      expect((await open().ann.show(thread)).body).toHaveProperty('withdrawn_at')
+      expect((await open().ann.approve(thread)).status).toBe(409)
+      await wired(SOON).turn([{ ...call, id: 'g2' }])
+      expect([new Set(open().pending).size, open().ran]).toEqual([2, []])
+    })
+
+    it('for which the program only waits no longer goes on with its thread', async () => {
+      const call = { tool: 'hold', input: { n: 9 }, id: 'w1' }
+      const controller = new AbortController()
+      const turn = wired()
+        .turn([call], controller.signal)
+        .catch(() => [])
+      await until(() => open().pending.length === 1)
+      controller.abort(new DOMException('too long', 'TimeoutError'))
+      await turn
+      await until(() => refusedAs().includes('timeout'))
+      expect((await open().ann.approve(open().pending[0] ?? '')).status).toBe(200)
+      expect(await wired().turn([{ ...call, id: 'w2' }])).toEqual(['ran'])
+      expect([open().pending.length, open().ran]).toEqual([1, [{ n: 9 }]])
     })
 
     it('of which the gateway knows nothing does not run', async () => {

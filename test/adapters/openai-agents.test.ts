@@ -185,7 +185,7 @@ describe('OpenAI Agents: guardTool', () => {
     expect(model.read()).toEqual(['{"balance":null}'])
   })
 
-  it('a call that the SDK gave up for its timeout never runs', async () => {
+  it('a call that the SDK no longer waits for does not run, and may come again', async () => {
     const { gate, told, ran, pending, ann, refusals } = open()
     const { execute } = recording(open())
     const options = { name: 'hold', description: 'h', parameters: z.object({}), timeoutMs: 2_000 }
@@ -196,6 +196,6 @@ describe('OpenAI Agents: guardTool', () => {
     expect(model.read()[0]).toContain('timed out')
     await until(() => refusals.length === 1)
     await ann.approve(pending[0] ?? '')
-    expect([ran, refusals.map(({ outcome }) => outcome)]).toEqual([[], ['aborted']])
+    expect([ran, refusals.map(({ outcome }) => outcome)]).toEqual([[], ['timeout']])
   })
 })

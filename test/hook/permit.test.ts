@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { HeldCall } from '../../src/hook/call.ts'
 import { permit, type PermitParts } from '../../src/hook/permit.ts'
-import { openUnfinished } from '../../src/hook/unfinished.ts'
+import { createCallIds } from '../../src/sdk/call-ids.ts'
 import { createGate } from '../../src/sdk/index.ts'
+import { openUnfinished } from '../../src/system/unfinished.ts'
 import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
 
 /* Each run is a hook of its own, before a whole gateway; between them there is the directory and nothing else. */
@@ -37,7 +38,14 @@ beforeEach(() => {
 const run = (call: Partial<HeldCall> = {}, other: Partial<PermitParts> = {}): Promise<void> => {
   const parts: PermitParts = {
     gate: createGate({ url: world.url, key: agent.key }),
-    unfinished: openUnfinished({ directory: () => directory, now: Date.now(), note: expect.unreachable }),
+    callIds: createCallIds(
+      openUnfinished({
+        directory: () => directory,
+        keptMs: 86_400_000,
+        now: Date.now,
+        note: expect.unreachable,
+      }),
+    ),
     harness: 'claude-code',
     prefix: '',
     maxWaitMs: 60_000,
@@ -131,15 +139,30 @@ describe('a call that nobody decides in time', () => {
   })
 })
 
-it('a run that is told to end leaves its call to the next one', async () => {
-  const stop = new AbortController()
-  const done = run({}, { signal: stop.signal })
-  const [thread = ''] = await asked()
-  stop.abort()
-  await expect(done).rejects.toMatchObject({ outcome: 'aborted' })
-  await ann.approve(thread)
-  await run()
-  expect((await asked()).length).toBe(1)
+describe('a run that ends while people decide', () => {
+  it('because it is told to, withdraws its call: the next one asks anew', async () => {
+    const before = left()
+    const stop = new AbortController()
+    const done = run({}, { signal: stop.signal })
+    const [thread = ''] = await asked()
+    stop.abort()
+    await expect(done).rejects.toMatchObject({ outcome: 'aborted' })
+    expect((await ann.show(thread)).body).toHaveProperty('withdrawn_at')
+    expect([(await ann.approve(thread)).status, left()]).toEqual([409, before])
+    await expect(run({}, { maxWaitMs: 0 })).rejects.toMatchObject({ outcome: 'timeout' })
+    expect((await asked(2)).length).toBe(2)
+  })
+
+  it('because nobody waits for it any more, leaves its call to the next one', async () => {
+    const stop = new AbortController()
+    const done = run({}, { signal: stop.signal })
+    const [thread = ''] = await asked()
+    stop.abort(new DOMException('whoever asked is gone', 'TimeoutError'))
+    await expect(done).rejects.toMatchObject({ outcome: 'timeout', thread_id: thread })
+    await ann.approve(thread)
+    await run()
+    expect((await asked()).length).toBe(1)
+  })
 })
 
 it('without a gateway nothing runs, and the call is kept', async () => {

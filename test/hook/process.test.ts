@@ -291,7 +291,7 @@ describe('what takes too long', () => {
 
 describe('a hook that is told to end', () => {
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-    'by %s: exit code 2, and its call goes on',
+    'by %s: exit code 2, and its call is withdrawn',
     async (signal) => {
       const input = callOf('hold', { n: 4 })
       const started = start(HOOK, input)
@@ -300,10 +300,24 @@ describe('a hook that is told to end', () => {
       started.child.kill(signal)
       const { code, err } = await done
       expect([code, err]).toEqual([2, `Not executed: the hook was told to end (${signal})\n`])
-      await ann.approve(thread)
-      expect(await hook(input)).toEqual({ code: 0, out: '', err: '' })
+      expect((await ann.show(thread)).body).toHaveProperty('withdrawn_at')
+      expect((await ann.approve(thread)).status).toBe(409)
+      const { code: again, err: why } = await hook(input, '--max-wait', '1s')
+      expect([again, why.includes('not decided yet'), why.includes(thread)]).toEqual([2, true, false])
     },
   )
+
+  it('by SIGKILL: its call goes on', async () => {
+    const input = callOf('hold', { n: 6 })
+    const started = start(HOOK, input)
+    const done = ended(started)
+    const thread = await asked()
+    await until(() => readdirSync(join(directory, 'state', 'countersign', 'hooks')).length > 0)
+    started.child.kill('SIGKILL')
+    await done
+    await ann.approve(thread)
+    expect(await hook(input)).toEqual({ code: 0, out: '', err: '' })
+  })
 
   it('while it reads: exit code 2', async () => {
     // by the first word on standard error everything is set up: a hook says nothing before it ends

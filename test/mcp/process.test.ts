@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -238,5 +238,74 @@ describe('the command', () => {
     const { code, err } = await run(['--', 'touch', 'started'], { env: {} })
     expect([code, err.includes('no agent key')]).toEqual([2, true])
     expect(() => readFileSync(join(directory, 'started'))).toThrow('ENOENT')
+  })
+})
+
+describe('a call that waits', () => {
+  /** A proxy with a client of its own; `call` asks for the same each time. */
+  const open = (...args: readonly string[]) => {
+    const more = { XDG_STATE_HOME: join(directory, 'state') }
+    const command = [MAIN, 'mcp', ...args, '--', process.execPath, SERVER, effects]
+    const child = spawn(process.execPath, command, { env: { ...env(), ...more }, stdio: 'pipe' })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const ended = once(child, 'exit')
+    let said = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+    const say = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    const thread = async (): Promise<string> => {
+      const found = () => /thr_\w+/.exec(said)?.[0]
+      await until(() => found() !== undefined)
+      return found() ?? ''
+    }
+    const call = (amount: number): Promise<string> => {
+      const params = { name: 'hold', arguments: { amount }, _meta: { progressToken: 'p' } }
+      say({ id: 1, method: 'tools/call', params })
+      return thread()
+    }
+    return { child, ended, say, call }
+  }
+
+  it.each([
+    ['its client closes', (child: ChildProcess) => child.stdin?.end()],
+    ['it is told to end', (child: ChildProcess) => child.kill('SIGTERM')],
+    ['it is killed', (child: ChildProcess) => child.kill('SIGKILL')],
+  ] as const)('goes on in the next proxy of the task when %s', async (how, stop) => {
+    const task = `restart-${how}`.replaceAll(' ', '-')
+    const first = open('--task', task)
+    const thread = await first.call(21)
+    stop(first.child)
+    await first.ended
+    const second = open('--task', task)
+    expect(await second.call(21)).toBe(thread)
+    expect((await ann.approve(thread)).status).toBe(200)
+    await until(() => done().length === 1)
+    expect(done()).toMatchObject([{ name: 'hold', arguments: { amount: 21 } }])
+  })
+
+  it('is another call while its proxy runs, in another task, and without one', async () => {
+    const threads = await Promise.all(
+      [['--task', 'same'], ['--task', 'same'], ['--task', 'other'], [], []].map((args) =>
+        open(...args).call(22),
+      ),
+    )
+    expect(new Set(threads).size).toBe(5)
+  })
+
+  it('is withdrawn when the client cancels, and people are asked anew, in the next proxy, too', async () => {
+    const first = open('--task', 'cancelled')
+    const thread = await first.call(23)
+    first.say({ method: 'notifications/cancelled', params: { requestId: 1 } })
+    await until(async () => (await ann.show(thread)).body.withdrawn_at !== undefined)
+    expect((await ann.approve(thread)).status).toBe(409)
+    first.child.stdin.end()
+    await first.ended
+    expect(await open('--task', 'cancelled').call(23)).not.toBe(thread)
+    expect(done()).toEqual([])
+  })
+
+  it('is kept in a directory with an absolute path only', async () => {
+    const args = ['mcp', '--task', 't', '--state', 'here', '--', 'true']
+    const { code, err } = await runCli(args, { cwd: directory, env: env() })
+    expect([code, err]).toEqual([2, expect.stringContaining('--state is an absolute path, not `here`')])
   })
 })

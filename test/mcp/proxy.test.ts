@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createProxy, type Proxy, type ProxyParts } from '../../src/mcp/proxy.ts'
+import { createCallIds } from '../../src/sdk/call-ids.ts'
 import { createGate } from '../../src/sdk/index.ts'
 import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
 
@@ -43,6 +44,7 @@ function start(other: Partial<ProxyParts> = {}, silent = false): Proxy {
     taskId,
     server: 'mcp',
     prefix: '',
+    callIds: createCallIds(),
     maxWaitMs: 60_000,
     progressEveryMs: 3_600_000,
     toServer: (line) => {
@@ -282,15 +284,45 @@ describe('a client that gives up', () => {
   const cancelled = (requestId: unknown) =>
     bytes({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
 
-  it('on what is held: it never runs, the server hears nothing, and the same call goes on with its thread', async () => {
+  it('on what is held: it is withdrawn, the server hears nothing, and people are asked anew about the same call', async () => {
     const done = proxy.fromClient(callOf(1, 'hold', { n: 5 }, WATCHED))
     const thread = await told()
     await proxy.fromClient(cancelled(1))
     await done
-    await ann.approve(thread)
+    expect((await ann.show(thread)).body).toHaveProperty('withdrawn_at')
+    expect((await ann.approve(thread)).status).toBe(409)
     expect([server, client.filter(({ id }) => id === 1)]).toEqual([[], []])
-    await proxy.fromClient(callOf(2, 'hold', { n: 5 }))
+    const again = proxy.fromClient(callOf(2, 'hold', { n: 5 }, WATCHED))
+    const next = await told(2)
+    expect([next === thread, server]).toEqual([false, []])
+    await ann.approve(next)
+    await again
     expect(server).toMatchObject([{ id: 2 }])
+  })
+
+  it('on what people approved at that moment: it never runs, and the approval is void', async () => {
+    const done = proxy.fromClient(callOf(1, 'hold', { n: 14 }, WATCHED))
+    const thread = await told()
+    await Promise.all([ann.approve(thread), proxy.fromClient(cancelled(1)), done])
+    const { body } = await ann.show(thread)
+    expect(server.length === 0 || JSON.stringify(body).includes('redeemed')).toBe(true)
+    if (server.length > 0) return
+    const again = proxy.fromClient(callOf(2, 'hold', { n: 14 }, WATCHED))
+    expect(await told(2)).not.toBe(thread)
+    await proxy.fromClient(cancelled(2))
+    await again
+    expect(server).toEqual([])
+  })
+
+  it('on a call that timed out before, once it comes again: that thread is withdrawn', async () => {
+    proxy = start({ maxWaitMs: 500 })
+    await proxy.fromClient(callOf(1, 'hold', { n: 15 }, WATCHED))
+    const thread = await told()
+    const again = proxy.fromClient(callOf(2, 'hold', { n: 15 }, WATCHED))
+    expect(await told(2)).toBe(thread)
+    await proxy.fromClient(cancelled(2))
+    await again
+    expect((await ann.show(thread)).body).toHaveProperty('withdrawn_at')
   })
 
   it('on what runs: the server hears of it', async () => {
@@ -308,8 +340,8 @@ describe('a client that gives up', () => {
     const thread = await told()
     proxy.clientEnded()
     await done
-    await ann.approve(thread)
-    expect(server).toEqual([])
+    expect((await ann.approve(thread)).status).toBe(200)
+    expect([server, client.filter(({ id }) => id === 1)]).toEqual([[], []])
   })
 })
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../src/contract/json.ts'
 import { importMcp } from '../../src/policy/import/mcp.ts'
 import { createProxy, type Proxy, type ProxyParts } from '../../src/mcp/proxy.ts'
+import { createCallIds } from '../../src/sdk/call-ids.ts'
 import { createGate } from '../../src/sdk/index.ts'
 import { type Agent, openWorld, until, type World } from '../gateway-fixture.ts'
 
@@ -98,6 +99,7 @@ function start(
     taskId,
     server: 'mcp',
     prefix: '',
+    callIds: createCallIds(),
     maxWaitMs: 60_000,
     progressEveryMs: 3_600_000,
     toServer: (line) => {

@@ -17,7 +17,9 @@ type Reply =
   | { readonly status?: number; readonly json?: unknown; readonly text?: string }
   | 'hang'
   | 'hang up'
-type Script = Partial<Record<'resolve' | 'submit' | 'poll' | 'validate' | 'event', (heard: Heard) => Reply>>
+type Script = Partial<
+  Record<'resolve' | 'submit' | 'poll' | 'validate' | 'event' | 'withdraw', (heard: Heard) => Reply>
+>
 
 const TOOL = {
   name: 'pay',
@@ -53,6 +55,7 @@ function honest(): Required<Script> & { submitted: Heard | undefined } {
     validate: (heard) => ({
       json: { valid: true, thread_id: THREAD, task_id: 't', action_hash: hashOf(heard) },
     }),
+    withdraw: () => ({ json: { status: 'rejected', task_id: 't', thread_id: THREAD } }),
     event: () => ({ status: 201, json: { event_id: 'e', recorded_at: '' } }),
   }
   return memory
@@ -74,10 +77,11 @@ async function gatewayThat(script: Script): Promise<{ url: string; heard: Heard[
     const body = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>
     const one = { method: request.method ?? '', path, headers: request.headers, body }
     heard.push(one)
-    const route = ['resolve', 'validate', 'requests', 'decisions', 'events'].find((name) =>
+    const route = ['resolve', 'validate', 'requests', 'decisions', 'events', 'withdrawals'].find((name) =>
       path.includes(name),
     )
-    const verb = { requests: 'submit', decisions: 'poll', events: 'event' }[route ?? ''] ?? route
+    const verbs = { requests: 'submit', decisions: 'poll', events: 'event', withdrawals: 'withdraw' }
+    const verb = verbs[route as keyof typeof verbs] ?? route
     const reply = says[verb as keyof Script](one)
     if (reply === 'hang') return
     if (reply === 'hang up') return void request.socket.destroy()

@@ -1,18 +1,16 @@
-import { isAbsolute, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { stateHome } from '../../settings/config.ts'
 import { readCall } from '../../hook/call.ts'
 import { type Harness, HARNESSES, type HarnessName } from '../../hook/harness.ts'
 import { inputOf } from '../../hook/input.ts'
 import { permit } from '../../hook/permit.ts'
-import { openUnfinished, type Unfinished } from '../../hook/unfinished.ts'
 import { parseDuration } from '../../policy/language/text.ts'
+import { createCallIds, type KeptCalls } from '../../sdk/call-ids.ts'
 import { createGate, NotExecuted } from '../../sdk/index.ts'
 import { told } from '../../sdk/told.ts'
 import { reachAsAgent } from '../client/credentials.ts'
 import { CliFailure, EXIT, refuseMore, usage } from '../terminal/failure.ts'
 import { STOP_SIGNALS } from '../terminal/signals.ts'
-import { visible } from '../terminal/visible-text.ts'
+import { keptCallsIn } from './kept-calls.ts'
 
 export const HOOK_USAGE = `countersign hook claude-code|codex|gemini [--url URL] [--prefix TEXT] [--max-wait 50s] [--grant] [--state DIR]
 countersign hook claude-code|codex|gemini [the same options] --settings
@@ -54,7 +52,7 @@ export async function hook(args: readonly string[]): Promise<void> {
     clearTimeout(reading)
     await decide(optionsOf(args), input, stop)
   } catch (error) {
-    await deny(error instanceof NotExecuted && error.outcome === 'aborted' ? stop.signal.reason : error)
+    await deny(error instanceof NotExecuted && stop.signal.aborted ? stop.signal.reason : error)
   }
 }
 
@@ -64,7 +62,7 @@ interface Options {
   readonly prefix: string
   readonly maxWaitMs: number
   readonly grant: boolean
-  readonly state: string | undefined
+  readonly kept: KeptCalls
 }
 
 /** @throws CliFailure, and what parseArgs throws */
@@ -84,10 +82,8 @@ function optionsOf(args: readonly string[]): Options {
   const maxWaitMs = parseDuration(values['max-wait']) ?? Infinity
   if (maxWaitMs > LONGEST_WAIT_MS)
     throw usage(`--max-wait is a duration like 50s or 10m, at most 24h, not \`${values['max-wait']}\``)
-  // one below the working directory the agent could write to, and choose there which calls are the same
-  if (state !== undefined && !isAbsolute(state)) throw usage(`--state is an absolute path, not \`${state}\``)
   if (grant && harness.grant === undefined) throw usage(`--grant: ${harness.name} takes no such answer`)
-  return { harness, url, prefix, maxWaitMs, grant, state }
+  return { harness, url, prefix, maxWaitMs, grant, kept: keptCallsIn(state, 'hooks') }
 }
 
 function harnessOf(name: string | undefined): Harness {
@@ -99,26 +95,18 @@ function harnessOf(name: string | undefined): Harness {
 
 /** Ends the process when the call may run. @throws NotExecuted and whatever else, when it may not */
 async function decide(options: Options, input: Uint8Array, stop: AbortController): Promise<void> {
-  const { harness, url, prefix, maxWaitMs, grant } = options
+  const { harness, url, prefix, maxWaitMs, grant, kept } = options
   const call = await readCall(input, harness)
   const gate = createGate(reachAsAgent(url))
-  const late = new Error(
+  const late = new DOMException(
     'the gateway did not answer in time. Call the tool again with exactly the same arguments',
+    'TimeoutError',
   )
   setTimeout(() => stop.abort(late), maxWaitMs + ANSWER_MS)
   const { signal } = stop
-  const unfinished = unfinishedOf(options)
-  await permit({ gate, unfinished, harness: harness.name, prefix, maxWaitMs, signal }, call)
+  await permit({ gate, callIds: createCallIds(kept), harness: harness.name, prefix, maxWaitMs, signal }, call)
   if (grant) await written(process.stdout, JSON.stringify(harness.grant))
   process.exit(EXIT.ok)
-}
-
-function unfinishedOf({ state }: Options): Unfinished {
-  return openUnfinished({
-    directory: () => state ?? join(stateHome(), 'countersign', 'hooks'),
-    now: Date.now(),
-    note: (text) => console.error(visible(`countersign: ${text}`)),
-  })
 }
 
 /** Aborts when this run is over for whoever started it: by a signal, or because it is gone. */
@@ -129,7 +117,7 @@ function watched(): AbortController {
   // a shell that is killed does not tell us; an approval that comes later is for a call that is still to be made
   const parent = process.ppid
   setInterval(() => {
-    if (process.ppid !== parent) stop.abort(new Error('whoever asked is gone'))
+    if (process.ppid !== parent) stop.abort(new DOMException('whoever asked is gone', 'TimeoutError'))
   }, PARENT_CHECK_MS)
   return stop
 }

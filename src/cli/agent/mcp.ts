@@ -5,20 +5,23 @@ import { linesOf, LongLine } from '../../system/lines.ts'
 import { createProxy, type Proxy } from '../../mcp/proxy.ts'
 import { LONGEST_LINE_BYTES, room, type ServerProcess, startServer } from '../../mcp/server-process.ts'
 import { parseDuration } from '../../policy/language/text.ts'
+import { type CallIds, createCallIds } from '../../sdk/call-ids.ts'
 import { createGate, type Gate } from '../../sdk/index.ts'
 import { reachAsAgent } from '../client/credentials.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
 import { endAfterLastWords } from '../terminal/last-words.ts'
 import { STOP_SIGNALS } from '../terminal/signals.ts'
 import { visible } from '../terminal/visible-text.ts'
+import { keptCallsIn } from './kept-calls.ts'
 
-export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix TEXT] [--task ID] [--max-wait 50s] -- COMMAND [ARGUMENT...]
+export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix TEXT] [--task ID] [--max-wait 50s] [--state DIR] -- COMMAND [ARGUMENT...]
 
   Starts an MCP server and stands before it: put it where your client starts the server. Every tools/call is decided by the gateway; what
   is allowed or approved goes to the server with exactly the arguments that were, all else is answered with the reason.
   Needs COUNTERSIGN_AGENT_KEY, which the server does not get to see. --server and --prefix are those of \`countersign import mcp\`: a call is
   judged by the contract that was made from that tool of that server. --task groups the calls; a new one for each start when absent. After --max-wait
-  without a decision the model is told to call again, and goes on where it was.`
+  without a decision the model is told to call again, and goes on where it was; with --task, after a restart, too. What is needed for that is kept
+  in --state (default $XDG_STATE_HOME/countersign/mcp).`
 
 const PROGRESS_MS = 10_000
 
@@ -30,6 +33,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
     server: { type: 'string' },
     task: { type: 'string' },
     'max-wait': { type: 'string', default: '50s' },
+    state: { type: 'string' },
   } as const
   const end = args.indexOf('--')
   const command = end < 0 ? [] : args.slice(end + 1)
@@ -50,6 +54,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
   })
   proxy = createProxy({
     gate,
+    callIds: callIdsOf(values),
     prefix: values.prefix,
     server,
     taskId,
@@ -77,6 +82,12 @@ function serverNamed({
   if (server === undefined) return serverOf(prefix)
   if (SERVER_NAME.test(server)) return server
   throw usage(`--server is up to 64 letters, digits and \`._-\`, not \`${server}\``)
+}
+
+/** Without a task that stays the same no call of a later process is the same call. @throws CliFailure */
+function callIdsOf({ task, state }: { readonly task?: string; readonly state?: string }): CallIds {
+  const kept = keptCallsIn(state, 'mcp')
+  return createCallIds(task === undefined ? undefined : kept)
 }
 
 function gateOf(url: string | undefined, taskId: string): Gate {

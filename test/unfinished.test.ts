@@ -1,3 +1,5 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   existsSync,
@@ -11,9 +13,8 @@ import {
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openUnfinished } from '../../src/hook/unfinished.ts'
+import { openUnfinished } from '../src/system/unfinished.ts'
 
 const HOUR = 3_600_000
 const KEY = 'a'.repeat(64)
@@ -33,7 +34,12 @@ beforeEach(async () => {
 afterEach(() => rm(home, { recursive: true, force: true }))
 
 const open = (now = Date.now()) =>
-  openUnfinished({ directory: () => directory, now, note: (text) => notes.push(text) })
+  openUnfinished({
+    directory: () => directory,
+    keptMs: 24 * HOUR,
+    now: () => now,
+    note: (text) => notes.push(text),
+  })
 const files = (): string[] => readdirSync(directory)
 /** As if it had been left then. */
 const age = (id: string, ms: number, key = KEY): void => {
@@ -45,8 +51,10 @@ describe('an unfinished call', () => {
   it('is taken by the next run with the same key, once', () => {
     open().leave(KEY, FIRST)
     expect(open().take(OTHER)).toBeUndefined()
-    expect(open().take(KEY)).toBe(FIRST)
+    const taker = open()
+    expect(taker.take(KEY)).toBe(FIRST)
     expect(open().take(KEY)).toBeUndefined()
+    taker.end(KEY, FIRST)
     expect([files(), notes]).toEqual([[], []])
   })
 
@@ -66,7 +74,7 @@ describe('an unfinished call', () => {
     age(SECOND, -25 * HOUR)
     age(THIRD, 23 * HOUR)
     expect(open().take(KEY)).toBe(THIRD)
-    expect(files()).toEqual([])
+    expect(files()).toEqual([`${KEY}.${THIRD}.${process.pid}`])
   })
 
   it('is for nobody else to see', () => {
@@ -94,6 +102,7 @@ describe('an unfinished call', () => {
       utimesSync(join(directory, name), 0, 0)
     }
     expect([open().take(KEY), open().take(KEY)]).toEqual([FIRST, undefined])
+    open().end(KEY, FIRST)
     expect(files().sort()).toEqual(strange.sort())
   })
 })
@@ -102,39 +111,82 @@ describe('runs at the same time', () => {
   it('never take the same call, and take them all', async () => {
     const many = Array.from({ length: 200 }, () => crypto.randomUUID())
     for (const id of many) open().leave(KEY, id)
-    const taken = await Promise.all([1, 2, 3, 4].map(() => takenByThread()))
-    expect(taken.flat().sort()).toEqual(many.sort())
+    expect((await takenByProcesses(4)).sort()).toEqual(many.sort())
   })
 
   it('do not leave the same twice', () => {
     open().leave(KEY, FIRST)
     open().leave(KEY, FIRST)
-    expect([files(), notes.length]).toEqual([[`${KEY}.${FIRST}`], 1])
+    expect([files(), notes]).toEqual([[`${KEY}.${FIRST}`], []])
   })
 })
 
-/** What a thread of its own takes until nothing is left: the disk is all that it shares. */
-function takenByThread(): Promise<string[]> {
-  const built = new URL('../../dist/hook/unfinished.js', import.meta.url).href
-  const text = `
-    import { parentPort, workerData } from 'node:worker_threads'
-    import { openUnfinished } from ${JSON.stringify(built)}
-    const { directory, key } = workerData
-    const note = (text) => { throw new Error(text) }
+describe('a call that waits', () => {
+  it('is for no other process until its own leaves it', () => {
+    open().hold(KEY, FIRST)
+    open().hold(KEY, FIRST)
+    expect([files(), open().take(KEY)]).toEqual([[`${KEY}.${FIRST}.${process.pid}`], undefined])
+    expect(open().leave(KEY, FIRST)).toBe(true)
+    expect([open().take(KEY), open().take(KEY)]).toEqual([FIRST, undefined])
+  })
+
+  it('is gone when it is decided', () => {
+    open().hold(KEY, FIRST)
+    open().end(KEY, FIRST)
+    open().end(KEY, SECOND)
+    expect([files(), open().take(KEY), notes]).toEqual([[], undefined, []])
+  })
+
+  it('goes on when its process was killed, also where another process has the same number now', () => {
+    const killed = spawnSync(process.execPath, [
+      '--input-type=module',
+      '-e',
+      script(`
+      open().hold(${JSON.stringify(KEY)}, ${JSON.stringify(FIRST)})
+      process.kill(process.pid, 'SIGKILL')`),
+    ])
+    expect([killed.signal, files()]).toEqual(['SIGKILL', [`${KEY}.${FIRST}.${killed.pid}`]])
+    writeFileSync(join(directory, `${KEY}.${SECOND}.${process.pid}`), '')
+    expect([open().take(KEY), open().take(KEY), open().take(KEY)]).toEqual([FIRST, SECOND, undefined])
+  })
+
+  it('is kept while its process runs, however long that is', () => {
+    open().hold(KEY, FIRST)
+    const other = `${KEY}.${SECOND}.${process.ppid}`
+    writeFileSync(join(directory, other), '')
+    for (const name of files()) utimesSync(join(directory, name), 0, 0)
+    expect([open().take(KEY), files().length]).toEqual([undefined, 2])
+  })
+})
+
+const script = (text: string): string => `
+  import { openUnfinished } from ${JSON.stringify(new URL('../dist/system/unfinished.js', import.meta.url).href)}
+  const note = (text) => { throw new Error(text) }
+  const directory = () => ${JSON.stringify(directory)}
+  const open = () => openUnfinished({ directory, keptMs: 86_400_000, now: Date.now, note })
+  ${text}`
+
+/** What each of several processes takes until nothing is left. They all end after the last has told: what a dead process has is for others to take. */
+async function takenByProcesses(count: number): Promise<string[]> {
+  const text = script(`
     const taken = []
-    for (;;) {
-      const id = openUnfinished({ directory: () => directory, now: Date.now(), note }).take(key)
-      if (id === undefined) break
-      taken.push(id)
-    }
-    parentPort.postMessage(taken)`
-  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(text)}`), {
-    workerData: { directory, key: KEY },
+    for (let id; (id = open().take(${JSON.stringify(KEY)})) !== undefined; ) taken.push(id)
+    console.log(taken.join(' '))
+    process.stdin.resume()`)
+  const children = Array.from({ length: count }, () =>
+    spawn(process.execPath, ['--input-type=module', '-e', text], { stdio: ['pipe', 'pipe', 'inherit'] }),
+  )
+  const told = children.map(async ({ stdout }) => {
+    let line = ''
+    while (!line.endsWith('\n')) line += String((await once(stdout, 'data'))[0])
+    return line
+      .trim()
+      .split(' ')
+      .filter((id) => id !== '')
   })
-  return new Promise((resolve, reject) => {
-    worker.once('message', resolve)
-    worker.once('error', reject)
-  })
+  const taken = await Promise.all(told)
+  await Promise.all(children.map((child) => (child.stdin.end(), once(child, 'exit'))))
+  return taken.flat()
 }
 
 describe('a directory that cannot be used', () => {
@@ -177,7 +229,8 @@ describe('a directory that cannot be used', () => {
       directory: () => {
         throw new Error('no home')
       },
-      now: 0,
+      keptMs: HOUR,
+      now: () => 0,
       note: (text) => notes.push(text),
     })
     expect([lost.take(KEY), notes.join()]).toEqual([undefined, expect.stringContaining('no home')])

@@ -1,0 +1,145 @@
+import { lstatSync, readdirSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeDirectory } from './make-directory.ts'
+
+/**
+ * Calls that people have not decided, from one process to the next: a model that repeats its call must not ask people twice. One empty file for each, named
+ * `<key>.<id>` when no process has it, and `<key>.<id>.<pid>` while that process waits. Each step is one atomic change of a name, so that one process has a call.
+ */
+export interface Unfinished {
+  /** An id that an unfinished call with this key left, the oldest first; no other process gets the same. */
+  take(key: string): string | undefined
+  /** The call waits for people: when this process dies, the next call with this key goes on with it. */
+  hold(key: string, id: string): void
+  /** The call is not decided: the next one with this key goes on with it. Whether it is kept. */
+  leave(key: string, id: string): boolean
+  /** The call is decided, or is not wanted any more. */
+  end(key: string, id: string): void
+}
+
+export interface UnfinishedParts {
+  /** Made when it is not there. What it throws is noted like every other fault. */
+  readonly directory: () => string
+  /** How long a call is kept, ms: no longer than the gateway knows what its id was for. */
+  readonly keptMs: number
+  /** ms since 1970. */
+  readonly now: () => number
+  /** Gets each fault. None stops a call: people are asked again. */
+  readonly note: (text: string) => void
+}
+
+const NAME = /^([0-9a-f]{64})\.([0-9a-f-]{36})(?:\.([1-9][0-9]{0,9}))?$/
+/** What this process holds. A file with its number that is not here is of an earlier process with the same number. */
+const held = new Set<string>()
+
+export function openUnfinished({ directory, keptMs, now, note }: UnfinishedParts): Unfinished {
+  const inDirectory = <T>(work: (directory: string) => T): T | undefined => {
+    try {
+      return work(ownDirectory(directory()))
+    } catch (error) {
+      note(`unfinished calls are not remembered, and people are asked again: ${(error as Error).message}`)
+      return undefined
+    }
+  }
+  const hold = (place: string, key: string, id: string): void => {
+    const path = heldPath(place, key, id)
+    if (held.has(path)) return
+    writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
+    held.add(path)
+  }
+  return {
+    take: (key) => inDirectory((place) => takeIn(place, key, (since) => Math.abs(now() - since) > keptMs)),
+    hold: (key, id) => inDirectory((place) => hold(place, key, id)),
+    leave: (key, id) =>
+      inDirectory((place) => {
+        hold(place, key, id)
+        renameSync(heldPath(place, key, id), join(place, `${key}.${id}`))
+        return held.delete(heldPath(place, key, id))
+      }) ?? false,
+    end: (key, id) => {
+      // most calls never wait: they cost no look at the disk
+      if (held.size > 0) inDirectory((place) => endIn(heldPath(place, key, id)))
+    },
+  }
+}
+
+function heldPath(directory: string, key: string, id: string): string {
+  return join(directory, `${key}.${id}.${process.pid}`)
+}
+
+function endIn(path: string): void {
+  if (held.delete(path)) succeeds(() => unlinkSync(path))
+}
+
+/** Whoever else could write there would choose which calls are the same. @throws Error */
+function ownDirectory(directory: string): string {
+  makeDirectory(directory, 0o700)
+  const { mode, uid } = statSync(directory)
+  const own = process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0)
+  if (!own) throw new Error(`\`${directory}\` must belong to you alone (mode 0700)`)
+  return directory
+}
+
+/** What is from the future is of a clock that was set back: its age is unknown, and it counts as old. */
+function takeIn(directory: string, key: string, isOld: (since: number) => boolean): string | undefined {
+  const free = readdirSync(directory)
+    .flatMap((file) => unfinishedIn(directory, file))
+    .filter((one) => !isHeld(one))
+    .sort((a, b) => a.since - b.since)
+  for (const { path } of free.filter(({ since }) => isOld(since))) succeeds(() => unlinkSync(path))
+  const known = free.filter((one) => one.key === key && !isOld(one.since))
+  return known.find((one) => taken(directory, one))?.id
+}
+
+interface Left {
+  readonly path: string
+  readonly key: string
+  readonly id: string
+  readonly pid: number | undefined
+  readonly since: number
+}
+
+/** Nothing for what is not ours, or is gone by now. */
+function unfinishedIn(directory: string, file: string): Left[] {
+  const [, key, id, pid] = NAME.exec(file) ?? []
+  const path = join(directory, file)
+  const since = key === undefined ? undefined : lstatSync(path, { throwIfNoEntry: false })?.mtimeMs
+  if (key === undefined || id === undefined || since === undefined) return []
+  return [{ path, key, id, pid: pid === undefined ? undefined : Number(pid), since }]
+}
+
+/** Whether a process that runs waits for it. */
+function isHeld({ path, pid }: Left): boolean {
+  if (pid === undefined) return false
+  return pid === process.pid ? held.has(path) : isRunning(pid)
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // without a right to send it a signal, too, it is there
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
+
+function taken(directory: string, { path, key, id }: Left): boolean {
+  const own = heldPath(directory, key, id)
+  // before the name changes: no other call of this process may take it for one of a dead process
+  held.add(own)
+  if (path === own || succeeds(() => renameSync(path, own))) return true
+  held.delete(own)
+  return false
+}
+
+/** Whether it was we who did it, and no other process before us. */
+function succeeds(work: () => void): boolean {
+  try {
+    work()
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
+}

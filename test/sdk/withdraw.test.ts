@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createGate, type GateOptions, type GuardOptions, type Payload } from '../../src/sdk/index.ts'
+import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
+
+/* What becomes of a call, before a whole gateway, when its caller gives it up. */
+
+let world: World
+let agent: Agent
+let ann: Reviewer
+
+beforeAll(async () => {
+  world = await openWorld()
+  agent = await world.agent()
+  ann = await world.reviewer('ann')
+  // polls of the gateway end by its clock
+  world.clock.run()
+})
+afterAll(() => world.close())
+
+let count = 0
+function open(options: Partial<GateOptions> = {}) {
+  const taskId = `withdraw-${++count}`
+  const gate = createGate({ url: world.url, key: agent.key, taskId, ...options })
+  const ran: Payload[] = []
+  const guard = (more: GuardOptions<Payload>) =>
+    gate.guard('hold', { n: 1 }, (payload) => void ran.push(payload), more)
+  const threads = async (): Promise<string[]> =>
+    (await world.allEvidence()).flatMap(({ record }) =>
+      record.type === 'review.pending' && record.task_id === taskId ? [record.thread_id ?? ''] : [],
+    )
+  return { gate, guard, threads, ran }
+}
+async function statusOf(thread: string): Promise<string> {
+  const { body } = await ann.show(thread)
+  return body.withdrawn_at === undefined ? body.status : 'withdrawn'
+}
+
+describe('a call that its caller gives up', () => {
+  it('while people decide is withdrawn: no vote counts, and the reason is shown', async () => {
+    const { guard, threads, ran } = open()
+    const controller = new AbortController()
+    const done = guard({ signal: controller.signal, onPending: () => controller.abort() })
+    await expect(done).rejects.toMatchObject({ outcome: 'aborted' })
+    const [thread = ''] = await threads()
+    expect(await statusOf(thread)).toBe('withdrawn')
+    expect([(await ann.approve(thread)).status, ran]).toEqual([409, []])
+    expect((await ann.show(thread)).text).toContain('the agent gave up the call')
+  })
+
+  it('while it is submitted is withdrawn as soon as the gateway has answered', async () => {
+    const controller = new AbortController()
+    const slow = async (url: string, init: RequestInit): Promise<Response> => {
+      const submits = url.endsWith('/requests')
+      if (submits) controller.abort()
+      return fetch(url, init)
+    }
+    const { guard, threads } = open({ fetch: slow })
+    await expect(guard({ signal: controller.signal })).rejects.toMatchObject({ outcome: 'aborted' })
+    const [thread = ''] = await threads()
+    expect(await statusOf(thread)).toBe('withdrawn')
+  })
+
+  it('under an id reads that it was withdrawn when it comes again under the same', async () => {
+    const { guard, threads } = open()
+    const controller = new AbortController()
+    const given = { callId: 'c1', signal: controller.signal, onPending: () => controller.abort() }
+    await expect(guard(given)).rejects.toMatchObject({ outcome: 'aborted' })
+    const again = guard({ callId: 'c1' })
+    await expect(again).rejects.toMatchObject({
+      outcome: 'rejected',
+      message: expect.stringMatching(/^withdrawn: /) as string,
+    })
+    expect(await threads()).toHaveLength(1)
+  })
+
+  it('by a listener that fails is withdrawn, too', async () => {
+    const { guard, threads } = open()
+    const failing = () => Promise.reject(new Error('no screen'))
+    await expect(guard({ onPending: failing })).rejects.toMatchObject({ outcome: 'aborted' })
+    expect(await statusOf((await threads())[0] ?? '')).toBe('withdrawn')
+  })
+
+  it('for `permit` is withdrawn, too', async () => {
+    const { gate, threads } = open()
+    const controller = new AbortController()
+    const options = { signal: controller.signal, onPending: () => controller.abort('enough') }
+    await expect(gate.permit('hold', {}, options)).rejects.toMatchObject({ outcome: 'aborted' })
+    expect(await statusOf((await threads())[0] ?? '')).toBe('withdrawn')
+  })
+
+  it('is given up at once when the gateway does not answer any more', async () => {
+    const controller = new AbortController()
+    const gone = async (url: string, init: RequestInit): Promise<Response> => {
+      if (url.endsWith('/withdrawals')) throw new TypeError('fetch failed')
+      return fetch(url, init)
+    }
+    const { guard, threads } = open({ fetch: gone })
+    const done = guard({ signal: controller.signal, onPending: () => controller.abort() })
+    await expect(done).rejects.toMatchObject({ outcome: 'aborted' })
+    expect(await statusOf((await threads())[0] ?? '')).toBe('pending_review')
+  })
+})
+
+describe('a call for which its caller waits no longer', () => {
+  it('may be resumed: by the reason of AbortSignal.timeout, or one of that name', async () => {
+    for (const reason of [new DOMException('late', 'TimeoutError'), { name: 'ToolTimeoutError' }]) {
+      const { guard, threads, ran } = open()
+      const controller = new AbortController()
+      const options = { callId: 'c', signal: controller.signal, onPending: () => controller.abort(reason) }
+      const [thread = ''] = await guard(options).then(expect.unreachable, async (error: unknown) => {
+        expect(error).toMatchObject({ outcome: 'timeout' })
+        return threads()
+      })
+      expect(await statusOf(thread)).toBe('pending_review')
+      const again = guard({ callId: 'c' })
+      await ann.approve(thread)
+      await again
+      expect([ran, await threads()]).toEqual([[{ n: 1 }], [thread]])
+    }
+  })
+
+  it('by AbortSignal.timeout itself', async () => {
+    const { guard, threads } = open()
+    await expect(guard({ signal: AbortSignal.timeout(500) })).rejects.toMatchObject({ outcome: 'timeout' })
+    await until(async () => (await threads()).length === 1)
+    expect(await statusOf((await threads())[0] ?? '')).toBe('pending_review')
+  })
+})
