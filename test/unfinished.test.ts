@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -137,15 +137,13 @@ describe('a call that waits', () => {
     expect([files(), open().take(KEY), notes]).toEqual([[], undefined, []])
   })
 
-  it('goes on when its process was killed, also where another process has the same number now', () => {
-    const killed = spawnSync(process.execPath, [
-      '--input-type=module',
-      '-e',
-      script(`
+  it('goes on when its process was killed, also where another process has the same number now', async () => {
+    const text = script(`
       open().hold(${JSON.stringify(KEY)}, ${JSON.stringify(FIRST)})
-      process.kill(process.pid, 'SIGKILL')`),
-    ])
-    expect([killed.signal, files()]).toEqual(['SIGKILL', [`${KEY}.${FIRST}.${killed.pid}`]])
+      process.kill(process.pid, 'SIGKILL')`)
+    const killed = spawn(process.execPath, ['--input-type=module', '-e', text], { stdio: 'ignore' })
+    const [, signal] = (await once(killed, 'exit')) as [unknown, unknown]
+    expect([signal, files()]).toEqual(['SIGKILL', [`${KEY}.${FIRST}.${killed.pid}`]])
     writeFileSync(join(directory, `${KEY}.${SECOND}.${process.pid}`), '')
     expect([open().take(KEY), open().take(KEY), open().take(KEY)]).toEqual([FIRST, SECOND, undefined])
   })
