@@ -205,6 +205,15 @@ describe('countersign init', () => {
     expect(stderr).toContain('set the variable COUNTERSIGN_PACKAGE of this repository')
   })
 
+  it('--empty: exits 0 with a bundle that checks, without a tool, an agent or a rule', async () => {
+    expect((await inDirectory('init', '--empty', 'bare')).code).toBe(0)
+    const names = (await readdir(join(directory, 'bare/policies'), { recursive: true })).filter((name) =>
+      name.endsWith('.yaml'),
+    )
+    expect(names.toSorted()).toEqual(['directory.yaml', 'routing.yaml'])
+    expect((await inDirectory('check', 'bare/policies')).code).toBe(0)
+  })
+
   it('exits 2 for a directory that is not empty, and leaves it; .git is no matter', async () => {
     await mkdir(join(directory, 'used'))
     await writeFile(join(directory, 'used/notes.txt'), 'mine')
