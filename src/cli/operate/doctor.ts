@@ -6,6 +6,7 @@ import { lookAtCertificates } from './doctor/certificates.ts'
 import { lookAtFiles, newestOf } from './doctor/files.ts'
 import { error, type Finding, ok, warning } from './doctor/finding.ts'
 import { askGateway } from './doctor/gateway.ts'
+import { lookAtIssuer } from './doctor/issuer.ts'
 import { lookAtCombinations, lookAtConfig, lookAtNode, lookAtPorts } from './doctor/settings.ts'
 import { clockSanity, lookAtStore } from './doctor/store.ts'
 import { CliFailure, EXIT } from '../terminal/failure.ts'
@@ -14,7 +15,7 @@ import { readSettings } from './serve.ts'
 export const DOCTOR_USAGE = `countersign doctor [--json] [the flags of countersign serve]
 
   Looks at everything that a gateway with this configuration needs, beside one that runs or without one: settings, store and its durability,
-  clocks, policies, permissions, certificates, ports. One line for each finding, with what to do. Writes no record.
+  clocks, policies, permissions, certificates, ports, the identity provider. One line for each finding, with what to do. Leaves no record.
   Exits 3 when something is wrong; warnings alone exit 0.`
 
 /** `countersign doctor`: what is wrong, before it goes wrong. */
@@ -64,6 +65,7 @@ async function examine(args: readonly string[]): Promise<Finding[]> {
     await lookAtPolicies(config.policies, running?.revision),
     ...lookAtFiles(config, files),
     ...(await lookAtCertificates(config)),
+    ...(await lookAtIssuer(config)),
   ]
 }
 

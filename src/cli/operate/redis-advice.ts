@@ -14,6 +14,26 @@ const ADVICE: readonly Advice[] = [
     hint: 'start the replicas, or let fewer confirm (COUNTERSIGN_STORE_REPLICAS); `countersign doctor` says how many there are',
   },
   {
+    fits: /\bOOM\b/,
+    hint: 'give Redis more memory (maxmemory), or take out what is not of Countersign; nothing that was answered is lost',
+  },
+  {
+    fits: /\bNOREPLICAS\b/,
+    hint: 'start the replicas, or ask for fewer (min-replicas-to-write of Redis)',
+  },
+  {
+    fits: /\bREADONLY\b/,
+    hint: 'name the primary in --store, or make this server the primary',
+  },
+  {
+    fits: /\bMISCONF\b/,
+    hint: 'make room on the disk of Redis, and look at its log: it cannot save',
+  },
+  {
+    fits: /\bNOPERM\b/,
+    hint: 'let the user of Redis do what deploy/redis/users.acl lists for `countersign`',
+  },
+  {
     fits: /^no connection.*(?:certificate|altname|SSL|TLS|CERT_)/s,
     hint: 'rediss:// is for a server that speaks TLS, redis:// for one that does not; an authority of your own stands in NODE_EXTRA_CA_CERTS. `countersign doctor` looks at the certificates',
   },

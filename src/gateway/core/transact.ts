@@ -6,6 +6,7 @@ import { behindText, StoreIndeterminate, StoreUnavailable } from '../../store/st
 import { refuseOverBudget, withBytes } from './budgets.ts'
 import type { Deps } from './deps.ts'
 import { encodeEvidence, type EvidenceRecord } from './event-record.ts'
+import { publicReason } from './write-refusal.ts'
 import { enqueue, type Enqueued, type Notice } from '../webhooks/outbox.ts'
 
 /** What one attempt of a verb wants to become true, all of it or nothing. */
@@ -277,7 +278,9 @@ function refusalFor(error: unknown): unknown {
 }
 
 function storeUnavailable(cause?: unknown): GatewayError {
-  return new GatewayError('store_unavailable', 'the store cannot answer now; nothing was changed', {
+  const why = publicReason(cause)
+  const said = why === undefined ? 'the store cannot answer now' : `the store refuses writes: ${why}`
+  return new GatewayError('store_unavailable', `${said}; nothing was changed`, {
     retryAfter: RETRY_AFTER_SECONDS,
     cause,
   })

@@ -10,6 +10,9 @@ const ASK_MS = 3_000
 const SET_CLOCK =
   'set the clock of Redis right (NTP); where it is right now and was wrong before, wait until it has caught up'
 
+const NEARLY_FULL = /\bnearly full\b/
+const MAKE_ROOM = 'make room on the disk of the store'
+
 /** Who answers where a gateway with this configuration listens. */
 export interface RunningGateway {
   readonly findings: readonly Finding[]
@@ -53,6 +56,7 @@ export async function askGateway(config: Config): Promise<RunningGateway | undef
 function readinessFinding(url: string, { ready, store, policies }: Readiness): Finding {
   const said = `store: ${store}; policies: ${policies}`
   if (!ready) return error('gateway', `runs at ${url} and is not ready: ${said}`, 'its log has the reason')
+  if (NEARLY_FULL.test(store)) return warning('gateway', `runs at ${url}: store: ${store}`, MAKE_ROOM)
   if (store !== 'ready') return error('gateway', `runs at ${url}: store: ${store}`, SET_CLOCK)
   return policies === 'ready'
     ? ok('gateway', `runs at ${url} and is ready`)

@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, lstatSync } from 'node:fs'
 import { openStore } from '../../../app/store.ts'
 import { type Config, isEmbedded, shownStore, storePath } from '../../../settings/config.ts'
-import { SYSTEM } from '../../../gateway/core/records.ts'
+import { put, remove, SYSTEM } from '../../../gateway/core/records.ts'
 import { redisAdvice } from '../redis-advice.ts'
 import { directoryAdvice, fileAdvice } from '../start-failure.ts'
 import { isOurs, warnOfOwner, whyUnwritable } from './files.ts'
@@ -10,6 +11,7 @@ import { lookAtRedisTime } from './redis-time.ts'
 import { lookAtReplicas } from './replicas.ts'
 
 const SLOW_MS = 50
+const WRITE_MS = 5_000
 const CLOCK_WARNING_MS = 1_000
 const CLOCK_ERROR_MS = 10_000
 const DATE_FUZZ_MS = 2_000
@@ -67,6 +69,15 @@ async function open(config: Config, name: string): Promise<Finding[]> {
           'mend it; until then every call is 503',
         ),
       ]
+    const refused = await writeRefusal(store)
+    if (refused !== undefined)
+      return [
+        error(
+          'store',
+          `${name} answers reads and refuses writes: ${refused}`,
+          (isEmbedded(config) ? undefined : redisAdvice(refused)) ?? 'mend it; until then every call is 503',
+        ),
+      ]
     const start = performance.now()
     await store.get(SYSTEM, 'secret', 'admin')
     const tookMs = performance.now() - start
@@ -80,6 +91,24 @@ async function open(config: Config, name: string): Promise<Finding[]> {
     ]
   } finally {
     await store.close()
+  }
+}
+
+/** A record that is gone in the same commit: only a write shows whether the store takes one. */
+async function writeRefusal(store: Awaited<ReturnType<typeof openStore>>): Promise<string | undefined> {
+  const id = `doctor-${randomUUID()}`
+  const now = store.now()
+  const nothing = { host: '', version: '', started_at: now, seen_at: now, load_ok: false }
+  const writes = [put('instance', id, nothing), remove('instance', id)]
+  const commit = { commitId: id, deadline: now + WRITE_MS, guards: [], writes, events: [] }
+  try {
+    // one that comes too late is a matter of clocks, which have a line of their own
+    await store.commit(SYSTEM, commit)
+    return undefined
+  } catch (cause) {
+    const { message } = cause as Error
+    // replicas have a line of their own
+    return message.startsWith('the replicas did not confirm') ? undefined : message
   }
 }
 
