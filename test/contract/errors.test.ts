@@ -48,7 +48,10 @@ describe('a refusal', () => {
 describe('codes in use', () => {
   it('every code is raised somewhere', () => {
     const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.ts') && !path.endsWith('contract/errors.ts') && !path.startsWith('contract'))
+      .filter(
+        (path) =>
+          path.endsWith('.ts') && !path.endsWith('contract/errors.ts') && !path.startsWith('contract'),
+      )
       .map((path) => readFileSync(join(root, 'src', path), 'utf8'))
       .join('\n')
     const unused = Object.keys(ERRORS).filter((code) => !sources.includes(`'${code}'`))
