@@ -1,0 +1,173 @@
+"""Claude Agent SDK: a held call ends the run by a `PreToolUse` hook that defers it, and a later run continues it.
+
+governed = GovernedSession(gate)
+options = governed.options(ClaudeAgentOptions(mcp_servers={"payments": server}))
+async with ClaudeSDKClient(options) as client: ...
+save(result.session_id, governed.handles)  # when result.stop_reason == "tool_deferred"
+governed = GovernedSession(gate, handles=saved)  # once people have decided: in any process, a day later
+options = governed.options(ClaudeAgentOptions(mcp_servers=..., resume=session_id))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from claude_agent_sdk import (
+    CanUseTool,
+    ClaudeAgentOptions,
+    HookMatcher,
+    PermissionResultAllow,
+    PermissionResultDeny,
+    ToolPermissionContext,
+)
+from claude_agent_sdk.types import HookContext, HookEvent, HookInput, SyncHookJSONOutput
+
+from ._adapter import Governed, require_equal, task_of
+from ._call import Permit
+from ._json import as_object
+from .aio import AsyncCountersign
+from .errors import ChangesRequested, NotExecuted, StillPending
+from .handle import Handle, checked_handle
+
+_MCP = "mcp__"
+
+
+class GovernedSession:
+    """The tools of one session run only as policy and people allow it.
+
+    prefix, tools: which tools are governed, and under which names; a tool `refund` of the MCP server `payments` is
+    `payments.refund`. handles: of calls that wait, from an earlier run. task_id: of the conversation; unless given, the
+    id of the session. wait: seconds to wait in memory instead of ending the run; a run that is cancelled meanwhile
+    withdraws its call.
+    """
+
+    def __init__(
+        self,
+        gate: AsyncCountersign,
+        *,
+        prefix: str = "",
+        tools: Collection[str] | None = None,
+        handles: Mapping[str, Any] | None = None,
+        task_id: str | None = None,
+        wait: float | None = None,
+    ) -> None:
+        self.handles: dict[str, Handle] = {call: checked_handle(one) for call, one in (handles or {}).items()}
+        self._gate = gate
+        self._governed = Governed(prefix, tools)
+        self._task_id = task_id
+        self._wait = wait
+        self._permits: dict[str, Permit] = {}
+
+    def options(self, options: ClaudeAgentOptions) -> ClaudeAgentOptions:
+        """The options with the gateway's hooks. `can_use_tool` of the given ones decides about tools that are free."""
+        hooks = {**(options.hooks or {})}
+        own: dict[HookEvent, Any] = {
+            "PreToolUse": self._before,
+            "PostToolUse": self._after,
+            "PostToolUseFailure": self._after,
+        }
+        for event, callback in own.items():
+            # what fails here blocks the call
+            hooks[event] = [*hooks.get(event, []), HookMatcher(hooks=[callback], on_failure="block")]
+        return replace(options, hooks=hooks, can_use_tool=self._permission(options.can_use_tool))
+
+    async def _before(self, given: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
+        """Proposes the call. `ask` leads to `can_use_tool` under every permission mode, with the final arguments."""
+        call = cast("Mapping[str, Any]", given)
+        name = self._name_of(call["tool_name"])
+        if name is None:
+            return {}
+        self._task_id = self._task_id or task_of(call["session_id"])
+        try:
+            waits = self._wait is None and await self._waits(call, name)
+        except NotExecuted as error:
+            return _decision("deny", self._refused(error, call["tool_use_id"], call["tool_input"]))
+        return _decision("defer" if waits else "ask", "the gateway decides")
+
+    async def _waits(self, call: Mapping[str, Any], name: str) -> bool:
+        call_id, payload = call["tool_use_id"], as_object(call["tool_input"])
+        handle = self.handles.get(call_id)
+        if handle is None:
+            handle = await self._governed.apropose(self._gate, name, payload, call_id, self._task_id)
+            self.handles[call_id] = handle
+            return handle["status"] == "pending_review"
+        try:
+            self._permits[call_id] = await self._gate.permit_handle(handle, payload=payload, max_wait=0)
+        except StillPending:
+            return True
+        return False
+
+    def _refused(self, error: NotExecuted, call_id: str, given: object) -> str:
+        self.handles.pop(call_id, None)
+        if isinstance(error, ChangesRequested):
+            self._governed.ask_again(error, given)
+        return str(error)
+
+    def _permission(self, free: CanUseTool | None) -> CanUseTool:
+        async def can_use_tool(
+            tool: str, given: dict[str, Any], context: ToolPermissionContext
+        ) -> PermissionResultAllow | PermissionResultDeny:
+            name = self._name_of(tool)
+            if name is not None:
+                return await self._permitted(name, given, str(context.tool_use_id))
+            if free is not None:
+                return await free(tool, given, context)
+            return PermissionResultDeny(message=f"{tool} needs a permission, and this program asks nobody for it.")
+
+        return can_use_tool
+
+    async def _permitted(
+        self, name: str, given: dict[str, Any], call_id: str
+    ) -> PermissionResultAllow | PermissionResultDeny:
+        """The last word before the tool runs: other arguments than the approved ones are refused."""
+        try:
+            permit = self._permits.get(call_id) or await self._redeemed(name, given, call_id)
+            await self._require(given, permit, call_id)
+        except NotExecuted as error:
+            return PermissionResultDeny(message=self._refused(error, call_id, given))
+        self.handles.pop(call_id, None)
+        return PermissionResultAllow(updated_input=cast("dict[str, Any]", permit.payload))
+
+    async def _redeemed(self, name: str, given: dict[str, Any], call_id: str) -> Permit:
+        payload, handle = as_object(given), self.handles.get(call_id)
+        if handle is None:
+            handle = await self._governed.apropose(self._gate, name, payload, call_id, self._task_id)
+        permit = await self._gate.permit_handle(handle, payload=payload, max_wait=self._wait or 0.0)
+        self._permits[call_id] = permit
+        return permit
+
+    async def _require(self, given: dict[str, Any], permit: Permit, call_id: str) -> None:
+        try:
+            require_equal(given, permit.payload)
+        except NotExecuted as changed:
+            del self._permits[call_id]
+            await self._gate.report(permit, changed)
+            raise
+
+    async def _after(self, given: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
+        """The tool ran: the gateway hears how it ended."""
+        call = cast("Mapping[str, Any]", given)
+        permit = self._permits.pop(call["tool_use_id"], None)
+        if permit is not None:
+            error = RuntimeError(call["error"]) if "error" in call else None
+            await self._gate.report(permit, error)
+        return {}
+
+    def _name_of(self, tool: str) -> str | None:
+        """`mcp__payments__refund` is `payments.refund` for the gateway."""
+        name = self._governed.name_of(tool)
+        if name is None or not tool.startswith(_MCP):
+            return name
+        return self._governed.prefix + tool.removeprefix(_MCP).replace("__", ".", 1)
+
+
+def _decision(decision: Any, reason: str) -> SyncHookJSONOutput:
+    return {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": decision,
+            "permissionDecisionReason": reason,
+        }
+    }
