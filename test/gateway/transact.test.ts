@@ -1,5 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { type Commit, type Store, StoreIndeterminate, StoreUnavailable } from '../../src/store/store.ts'
+import {
+  type Commit,
+  type Guard,
+  type Store,
+  StoreIndeterminate,
+  StoreUnavailable,
+} from '../../src/store/store.ts'
 import {
   type Agent,
   approved,
@@ -167,8 +173,11 @@ describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
     await open()
     const act = await prepare()
     let left = 5
-    misbehave = (real, { guards }) =>
-      left-- > 0 ? Promise.resolve({ ok: false, reason: 'guard', failed: guards.map((___, i) => i) }) : real()
+    // a limit that fails is exhausted: no further attempt passes it
+    const records = (guards: readonly Guard[]): number[] =>
+      guards.flatMap((guard, i) => ('limit' in guard ? [] : [i]))
+    misbehave = (real, { guards = [] }) =>
+      left-- > 0 ? Promise.resolve({ ok: false, reason: 'guard', failed: records(guards) }) : real()
     expect((await act()).status).toBeLessThan(300)
     expect(left).toBeLessThan(0)
   })
@@ -253,7 +262,9 @@ describe('many at once', () => {
     commits = 0
     const task = newTask()
     const answers = await Promise.all(
-      Array.from({ length: 64 }, () => bot.submit(task, { tool_name: 'pay', payload: REVIEWED })),
+      Array.from({ length: 64 }, (_, i) =>
+        bot.submit(task, { tool_name: 'pay', payload: { ...REVIEWED, amount: 501 + i } }),
+      ),
     )
     expect(answers.every(({ status }) => status === 200)).toBe(true)
     expect(commits).toBe(64)
