@@ -176,7 +176,7 @@ describe.each(VERBS)('a store that fails under $name', ({ prepare }) => {
     // a limit that fails is exhausted: no further attempt passes it
     const records = (guards: readonly Guard[]): number[] =>
       guards.flatMap((guard, i) => ('limit' in guard ? [] : [i]))
-    misbehave = (real, { guards = [] }) =>
+    misbehave = (real, { guards }) =>
       left-- > 0 ? Promise.resolve({ ok: false, reason: 'guard', failed: records(guards) }) : real()
     expect((await act()).status).toBeLessThan(300)
     expect(left).toBeLessThan(0)
