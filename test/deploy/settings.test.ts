@@ -46,6 +46,8 @@ describe('the files of a deployment', () => {
   })
 
   it('name no path of the machine they were written on', () => {
-    expect(deploymentFiles().filter((path) => /\/(?:work|home|root)\//.test(read(path)))).toEqual([])
+    // the copies of the starter policies test paths that agents must not read
+    const written = deploymentFiles().filter((path) => path !== 'deploy/kubernetes/policies.yaml')
+    expect(written.filter((path) => /\/(?:work|home|root)\//.test(read(path)))).toEqual([])
   })
 })
