@@ -10,12 +10,12 @@ import { getHeapSpaceStatistics } from 'node:v8'
 
 const dist = new URL('../dist/', import.meta.url)
 const { startApp } = await import(new URL('app.js', dist))
-const { loadConfig } = await import(new URL('config.js', dist))
-const { identify } = await import(new URL('gateway/identify.js', dist))
-const { submit } = await import(new URL('gateway/submit.js', dist))
-const { carried } = await import(new URL('gateway/origin.js', dist))
-const { gatewayFor } = await import(new URL('http/origin.js', dist))
-const { createLog } = await import(new URL('telemetry/log.js', dist))
+const { loadConfig } = await import(new URL('settings/config.js', dist))
+const { identify } = await import(new URL('gateway/auth/identify.js', dist))
+const { submit } = await import(new URL('gateway/agent/submit.js', dist))
+const { carried } = await import(new URL('gateway/core/trace-context.js', dist))
+const { gatewayFor } = await import(new URL('http/tracing.js', dist))
+const { createLog } = await import(new URL('telemetry/log/log.js', dist))
 
 const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'
 const CALLS = 2_000

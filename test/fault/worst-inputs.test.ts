@@ -17,13 +17,14 @@ import {
   WORST_RULES,
   WORST_TOOL,
 } from './worst-inputs.ts'
+import { IS_SOAK } from '../runs.ts'
 
 /** One request must not stall the others: the worst input in every place that takes text, beside somebody who only asks for /livez. */
 
-/** How many times as long as an idle gateway takes. */
-const MOST_TIMES_IDLE = 20
+/** How many times as long as an idle gateway takes; looser on a machine that has other work, where a stall still takes a thousand times as long. */
+const MOST_TIMES_IDLE = IS_SOAK ? 20 : 100
 /** Nine rules read a list of 192 KiB, or one text that a contract permits, from end to end: measured at 30 times, most of it in patterns and in what becomes evidence. */
-const MOST_FOR_LISTS = 40
+const MOST_FOR_LISTS = IS_SOAK ? 40 : 100
 const READ_BY_RULES = /^(?:submit|explainPolicies), body payload\.(?:list|raised)/
 /**
  * What else the machine does only adds to what is measured: of so many tries the best counts. Nor can a request hold up others for longer than
@@ -78,7 +79,7 @@ function casesOn(threads: (share: number) => string, generator: string): Case[] 
 }
 
 it(
-  'whatever is sent where, /livez answers within 20 times its idle time, and cost grows linearly',
+  'whatever is sent where, /livez answers within a bound of its idle time, and cost grows linearly',
   { timeout: 900_000 },
   () =>
     inHarness(async (harness) => {

@@ -629,7 +629,7 @@ describe('whatever is imported', () => {
     const look = (count: number): unknown =>
       mcp({ tools: [{ name: 't', description: 'd', inputSchema: schemaOf(count) }] })
     expect(JSON.stringify(look(3))).toContain('#/$defs/items_3')
-    expect(growth(look, 500)).toBeLessThan(LINEAR)
+    expect(growth(look, 200)).toBeLessThan(LINEAR)
   })
 
   it('checks: no document makes a file that the gateway would refuse', async () => {
