@@ -11,14 +11,14 @@ interface FailedFile {
 
 /**
  * Counts how many tests passed, failed and were skipped. Prints that as one plain line at the end of a run, or writes it with the files that failed
- * where `COUNTERSIGN_SUMMARY` says (test/suite.mjs).
+ * where `SUITE_SUMMARY` says (test/suite.mjs).
  */
 export class PlainSummary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[] = []): void {
     const count = (state: string): number => modules.reduce((sum, module) => sum + tests(module, state), 0)
     const files = modules.filter((module) => !module.ok()).map(failedFile)
     const counts = { passed: count('passed'), failed: failuresIn(files), skipped: count('skipped') }
-    const path = process.env['COUNTERSIGN_SUMMARY']
+    const path = process.env['SUITE_SUMMARY']
     // an error outside of every test belongs to no file: no second run excuses it
     if (path !== undefined)
       writeFileSync(path, JSON.stringify({ ...counts, files, isWhole: errors.length === 0 }))

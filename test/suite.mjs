@@ -20,7 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-suite-'))
 function vitest(args) {
   const summary = join(folder, 'summary.json')
   rmSync(summary, { force: true })
-  const env = { ...process.env, COUNTERSIGN_SUMMARY: summary }
+  const env = { ...process.env, SUITE_SUMMARY: summary }
   const { status } = spawnSync(process.execPath, [VITEST, 'run', ...args], { stdio: 'inherit', env })
   try {
     return { ...JSON.parse(readFileSync(summary, 'utf8')), status }
