@@ -154,7 +154,7 @@ function commitOf<T>(
 function underKey(record: EvidenceRecord, proof: ProofGuard | undefined): EvidenceRecord {
   const { actor } = record
   if (proof?.type !== 'key' || (actor.kind !== 'agent' && actor.kind !== 'reviewer')) return record
-  return { ...record, actor: { ...actor, key: proof.id.slice(0, KEY_NAME_CHARS) } }
+  return { ...record, actor: { key: proof.id.slice(0, KEY_NAME_CHARS), ...actor } }
 }
 
 /** One commit. */
