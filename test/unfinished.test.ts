@@ -130,6 +130,21 @@ describe('a call that waits', () => {
     expect([open().take(KEY), open().take(KEY)]).toEqual([FIRST, undefined])
   })
 
+  it('keeps the id of its thread, once it is known', () => {
+    const THREAD = 'thr_01J00000000000000000000000'
+    open().hold(KEY, FIRST)
+    open().hold(KEY, FIRST, THREAD)
+    open().hold(KEY, FIRST, 'thr_other')
+    expect(open().threadOf(KEY, SECOND)).toBeUndefined()
+    open().leave(KEY, FIRST)
+    expect(open().threadOf(KEY, FIRST)).toBeUndefined()
+    expect([open().take(KEY), open().threadOf(KEY, FIRST)]).toEqual([FIRST, THREAD])
+    open().end(KEY, FIRST)
+    writeFileSync(join(directory, `${KEY}.${SECOND}`), '../../threads')
+    expect([open().take(KEY), open().threadOf(KEY, SECOND), notes]).toEqual([SECOND, undefined, []])
+    open().end(KEY, SECOND)
+  })
+
   it('is gone when it is decided', () => {
     open().hold(KEY, FIRST)
     open().end(KEY, FIRST)

@@ -6,6 +6,7 @@ import type { GuardOptions } from '../sdk/options.ts'
 import { NotExecuted } from '../sdk/outcome.ts'
 import { isUndecided, told } from '../sdk/told.ts'
 import type { Payload } from '../sdk/types.ts'
+import { withdrawLeft } from '../sdk/withdraw.ts'
 
 /** What holds for every call of the tools that are wrapped with it. */
 export interface AdapterOptions extends Pick<
@@ -87,10 +88,17 @@ async function guardedToItsEnd(
       begun = true
       return execute(approved)
     }
-    return await gate.guard(tool, payload, begin, { ...others, callId: callId.id, signal: asked.signal })
+    const taken = callId
+    const onPending: AdapterOptions['onPending'] = (decision) => {
+      taken.hold(decision.thread_id)
+      return others.onPending?.(decision)
+    }
+    const about = { ...others, onPending, callId: taken.id, signal: asked.signal }
+    return await gate.guard(tool, payload, begin, about)
   } catch (error) {
     if (begun || !(error instanceof NotExecuted)) throw error
     if (isUndecided(error)) callId?.leave()
+    else if (callId !== undefined) await withdrawLeft(gate.client, callId, error)
     const { outcome, thread_id } = error
     const refusal = new NotExecuted(outcome, told(error), { thread_id, cause: error })
     await onNotExecuted?.(refusal, { tool: asked.tool, callId: asked.callId })

@@ -1,6 +1,7 @@
 import type { CallIds } from '../sdk/call-ids.ts'
 import { type Gate, NotExecuted } from '../sdk/index.ts'
 import { isUndecided } from '../sdk/told.ts'
+import { withdrawLeft } from '../sdk/withdraw.ts'
 import type { HeldCall } from './call.ts'
 import { contractOf } from './contract.ts'
 import type { HarnessName } from './harness.ts'
@@ -27,11 +28,14 @@ export async function permit(parts: PermitParts, { task, tool, input }: HeldCall
   const options = { callId: callId.id, taskId: task, maxWaitMs, signal, workflow_name: harness }
   try {
     const name = await contractOf(gate.client, { harness, tool, prefix, signal })
-    await gate.permit(name, input, { ...options, onPending: () => callId.hold() })
+    await gate.permit(name, input, { ...options, onPending: ({ thread_id }) => callId.hold(thread_id) })
     callId.end()
   } catch (error) {
     if (error instanceof NotExecuted && isUndecided(error)) callId.leave()
-    else callId.end()
+    else {
+      callId.end()
+      await withdrawLeft(gate.client, callId, error)
+    }
     throw error
   }
 }

@@ -4,51 +4,75 @@ import { describedTool } from '../contract/tool-source.ts'
 import { canonicalJson, type Payload } from '../sdk/index.ts'
 import { isObject } from './message.ts'
 
-/** What a server has said of its tools, as far as the proxy has heard it. */
+/** The tools of a server, as its answers to `tools/list` describe them. */
 export interface Listing {
-  /** A page of `tools/list`; `isFirst` when it begins a list anew. Without a cursor the list is whole. */
-  learn(page: JsonObject, isFirst: boolean): void
-  /** The server says that the list is another one by now. */
+  /** Begins a list. The list that was begun last, and has all its pages, is in force. */
+  begin(): List
+  /** The server says that its tools changed: no list that was begun before is whole any more. */
   outdated(): void
-  /** Whether the last list is whole, and in force. */
-  isWhole(): boolean
-  /** Undefined for a tool that the server has not listed. */
+  /** The list in force; undefined until the server has listed all its tools. */
+  whole(): Tools | undefined
+}
+
+export interface Tools {
+  /** Undefined for a tool that the list does not have. */
   of(name: string): Listed | undefined
-  /** All names of the last list. */
   names(): Iterable<string>
+}
+
+/** A list whose pages still arrive. */
+export interface List extends Tools {
+  /** Takes the next page. Returns the cursor of the page after it; undefined for the last page. */
+  learn(page: JsonObject): string | undefined
 }
 
 export interface Listed {
   /** SHA-256 (hex) of its description; undefined for one that has no canonical form, and for two tools of one name. */
   readonly digest: string | undefined
-  /** The same, when the server first listed the tool. */
+  /** The digest when the server first listed the tool. */
   readonly first: string | undefined
 }
 
 export function createListing(): Listing {
   const first = new Map<string, string | undefined>()
-  let tools = new Map<string, string | undefined>()
-  let whole = false
+  let begun = 0
+  /** The number of the oldest list that may be whole. */
+  let oldest = 1
+  let inForce: { readonly number: number; readonly tools: Tools } | undefined
   return {
-    learn: (page, isFirst) => {
-      if (isFirst) tools = new Map()
-      for (const tool of toolsIn(page)) {
-        const digest = tools.has(tool.name) ? undefined : digestOf(tool)
-        tools.set(tool.name, digest)
-        if (!first.has(tool.name)) first.set(tool.name, digest)
+    begin: () => {
+      const number = ++begun
+      const digests = new Map<string, string | undefined>()
+      const tools: Tools = {
+        of: (name) => (digests.has(name) ? { digest: digests.get(name), first: first.get(name) } : undefined),
+        names: () => digests.keys(),
       }
-      whole = typeof page['nextCursor'] !== 'string'
+      return {
+        ...tools,
+        learn: (page) => {
+          for (const tool of toolsIn(page)) {
+            const digest = digests.has(tool.name) ? undefined : digestOf(tool)
+            digests.set(tool.name, digest)
+            if (!first.has(tool.name)) first.set(tool.name, digest)
+          }
+          const { nextCursor } = page
+          if (typeof nextCursor === 'string') return nextCursor
+          if (number >= oldest && number > (inForce?.number ?? 0)) inForce = { number, tools }
+          return undefined
+        },
+      }
     },
-    outdated: () => void (whole = false),
-    isWhole: () => whole,
-    of: (name) => (tools.has(name) ? { digest: tools.get(name), first: first.get(name) } : undefined),
-    names: () => tools.keys(),
+    outdated: () => {
+      oldest = begun + 1
+      inForce = undefined
+    },
+    whole: () => inForce?.tools,
   }
 }
 
 type NamedTool = JsonObject & { readonly name: string }
 
-export function toolsIn({ tools }: JsonObject): NamedTool[] {
+function toolsIn({ tools }: JsonObject): NamedTool[] {
   const list = Array.isArray(tools) ? (tools as readonly JsonValue[]) : []
   return list.filter((tool): tool is NamedTool => isObject(tool) && typeof tool['name'] === 'string')
 }

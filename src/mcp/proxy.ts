@@ -2,6 +2,7 @@ import type { JsonObject } from '../contract/json.ts'
 import type { CallId, CallIds } from '../sdk/call-ids.ts'
 import { type Gate, type GuardOptions, NotExecuted, type Payload } from '../sdk/index.ts'
 import { factsOf, isUndecided, told } from '../sdk/told.ts'
+import { withdrawLeft } from '../sdk/withdraw.ts'
 import {
   asciiJson,
   callMessage,
@@ -23,7 +24,7 @@ import {
   type ToolCall,
 } from './message.ts'
 import { createQuestions, type Questions } from './questions.ts'
-import { createTools, type Tools } from './tools.ts'
+import { type Contracts, createContracts } from './tools.ts'
 
 /**
  * Stands between an MCP client and one MCP server (specification, transport `stdio`): everything passes, but `tools/call` only as far as the gateway lets
@@ -55,21 +56,23 @@ export interface ProxyParts {
   readonly taskId: string
   /** Longest time to hold a call for people, ms. */
   readonly maxWaitMs: number
+  /** How long the server may take to list all its tools, ms. A call that comes before the list waits for it. */
+  readonly listWithinMs: number
   /** Time between two signs of life for a client that asked for them, ms. */
   readonly progressEveryMs: number
 }
 
 export function createProxy(parts: ProxyParts): Proxy {
   const questions = createQuestions((message) => parts.toServer(lineOf(message)))
-  const tools = createTools({
+  const contracts = createContracts({
     ...parts,
     client: parts.gate.client,
-    ask: (method, params) => questions.ask(method, params),
+    ask: (...question) => questions.ask(...question),
   })
   const proxy: State = {
     ...parts,
     questions,
-    tools,
+    contracts,
     underWay: new Map(),
     client: undefined,
   }
@@ -97,15 +100,20 @@ interface State extends ProxyParts {
   readonly underWay: Map<Id, UnderWay>
   /** Of the proxy itself to the server. */
   readonly questions: Questions
-  readonly tools: Tools
+  readonly contracts: Contracts
   /** What the client calls itself. */
   client: string | undefined
 }
 
 /** A call that is held until it is allowed, and then with the server. */
 interface UnderWay {
+  readonly asked: ToolCall
   readonly abort: AbortController
   readonly progress: Progress
+  /** The gateway's name of the tool, once the call is judged by it. */
+  tool?: string
+  /** Why it must not run any more, though its client waits. */
+  refused?: NotExecuted
   sent?: {
     readonly answer: (answer: ServerAnswer) => void
     readonly fail: (why: Error) => void
@@ -144,7 +152,7 @@ async function handle(proxy: State, wanted: FromClient): Promise<void> {
 function relay(proxy: State, message: JsonObject): void {
   proxy.client = clientNameIn(message) ?? proxy.client
   const id = idOf(message['id'])
-  if (message['method'] === 'tools/list' && id !== undefined) proxy.tools.asked(id, message['params'])
+  if (message['method'] === 'tools/list' && id !== undefined) proxy.contracts.asked(id, message['params'])
   proxy.toServer(lineOf(message))
 }
 
@@ -183,25 +191,25 @@ async function call(proxy: State, asked: ToolCall): Promise<void> {
     const why = 'a request with this id is under way'
     return refuse(proxy, { kind: 'refuse', id, code: INVALID_REQUEST, why, asker: 'client' })
   }
-  const one: UnderWay = { abort: new AbortController(), progress: progressOf(proxy, asked) }
+  const one: UnderWay = { asked, abort: new AbortController(), progress: progressOf(proxy, asked) }
   underWay.set(id, one)
-  const line = await guarded(proxy, asked, one)
+  const line = await guarded(proxy, one)
   underWay.delete(id)
   if (line !== undefined) toClient(line)
 }
 
 /** What the client is told; undefined when it does not listen any more. */
-async function guarded(proxy: State, asked: ToolCall, one: UnderWay): Promise<Uint8Array | undefined> {
+async function guarded(proxy: State, one: UnderWay): Promise<Uint8Array | undefined> {
   const { gate, maxWaitMs, server, taskId } = proxy
+  const { asked, progress } = one
   const { name, args, client = proxy.client } = asked
   const callId = await proxy.callIds.take({ taskId, server, name, args, client: client ?? '' })
-  const { progress } = one
   const options: GuardOptions<Payload> = {
     callId: callId.id,
     maxWaitMs,
     signal: one.abort.signal,
     onPending: ({ thread_id }) => {
-      callId.hold()
+      callId.hold(thread_id)
       progress.begin(`waiting for people to decide, thread ${thread_id ?? ''}`)
     },
     ...(client === undefined ? {} : { workflow_name: client }),
@@ -210,54 +218,97 @@ async function guarded(proxy: State, asked: ToolCall, one: UnderWay): Promise<Ui
     // people have decided: from here on it is the server that tells of its progress
     progress.end()
     callId.end()
-    return send(proxy, asked, args, one)
+    return send(proxy, args, one)
   }
   try {
-    const about = { signal: one.abort.signal, meta: asked.rest['_meta'] }
-    const tool = await proxy.tools.contractOf(asked.name, about)
-    return await gate.guard(tool, asked.args, run, options)
+    one.tool = await contractOf(proxy, one)
+    return await gate.guard(one.tool, asked.args, run, options)
   } catch (error) {
     settle(error, callId)
-    return failureOf(whyOf(error, one), asked.id, one)
+    if (!isOpen(error)) await withdrawLeft(gate.client, callId, error)
+    return failureOf(whyOf(error, one), one)
   } finally {
     progress.end()
   }
 }
 
-/** Resolves with what the server answers, in its own bytes. @throws ToolFailed */
-async function send({ toServer }: State, asked: ToolCall, args: Payload, one: UnderWay): Promise<Uint8Array> {
+function contractOf({ contracts }: State, { asked, abort: { signal } }: UnderWay): Promise<string> {
+  return contracts.contractOf(asked.name, { signal, meta: asked.rest['_meta'] })
+}
+
+/** Why a call that was judged must not run: by now its tool is another one, or has another contract. */
+async function changeOf(proxy: State, one: UnderWay): Promise<NotExecuted | undefined> {
+  try {
+    if ((await contractOf(proxy, one)) === one.tool) return undefined
+    return new NotExecuted('unknown_tool', `\`${one.asked.name}\` has another contract by now: call it again`)
+  } catch (error) {
+    return error as NotExecuted
+  }
+}
+
+/** Ends held calls whose tool changed: reviewers looked at another tool. A list that is late is requested again before the call runs. */
+async function reviewHeld(proxy: State): Promise<void> {
+  const held = [...proxy.underWay.values()].filter(({ tool, sent }) => tool !== undefined && !sent)
+  const reviewing = held.map(async (one) => {
+    const change = await changeOf(proxy, one)
+    if (change === undefined || isOpen(change) || one.sent || one.abort.signal.aborted) return
+    one.refused = change
+    one.abort.abort()
+  })
+  await Promise.all(reviewing)
+}
+
+/** Resolves with the server's answer, in its own bytes. @throws ToolFailed */
+async function send(proxy: State, args: Payload, one: UnderWay): Promise<Uint8Array> {
+  const { asked, abort } = one
+  const change = await changeOf(proxy, one)
+  if (one.refused === undefined) abort.signal.throwIfAborted()
+  const refused = one.refused ?? change
+  if (refused !== undefined) throw new ToolFailed(notRun(asked.id, refused))
   const answer = new Promise<ServerAnswer>((resolve, reject) => {
     one.sent = { answer: resolve, fail: reject }
   })
-  toServer(lineOf(callMessage(asked, args)))
+  proxy.toServer(lineOf(callMessage(asked, args)))
   const { failed, line } = await answer
   if (failed) throw new ToolFailed(withEnd(line))
   return withEnd(line)
 }
 
-/** Of a call that was held when the server ended, that it did: its client is there, and waits. */
-function whyOf(error: unknown, { abort: { signal } }: UnderWay): unknown {
+/** The reason that the client reads: it does not know that the call was ended from here. */
+function whyOf(error: unknown, { refused, abort: { signal } }: UnderWay): unknown {
   const isHeld = error instanceof NotExecuted && signal.aborted
+  if (isHeld && refused !== undefined) return refused
   return isHeld && signal.reason instanceof ServerEnded ? signal.reason : error
 }
 
-/** Only a call that is not decided goes on: one that the client cancelled is withdrawn. */
+function isOpen(error: unknown): boolean {
+  return error instanceof NotExecuted && isUndecided(error)
+}
+
+/** Only an undecided call continues later: one that the client cancelled is withdrawn. */
 function settle(error: unknown, callId: CallId): void {
-  if (error instanceof NotExecuted && isUndecided(error)) callId.leave()
+  if (isOpen(error)) callId.leave()
   else callId.end()
 }
 
-function failureOf(error: unknown, id: Id, { abort }: UnderWay): Uint8Array | undefined {
+function failureOf(error: unknown, { asked, refused, abort }: UnderWay): Uint8Array | undefined {
   if (error instanceof ToolFailed) return error.line
-  if (error instanceof ServerEnded) return lineOf(errorMessage(id, SERVER_ENDED, error.message))
+  if (error instanceof ServerEnded) return lineOf(errorMessage(asked.id, SERVER_ENDED, error.message))
   if (!(error instanceof NotExecuted)) return undefined
-  if (abort.signal.aborted) return undefined
+  if (abort.signal.aborted && error !== refused) return undefined
+  return notRun(asked.id, error)
+}
+
+function notRun(id: Id, error: NotExecuted): Uint8Array {
   return lineOf(failureMessage(id, told(error), factsOf(error)))
 }
 
 function fromServer(proxy: State, line: Uint8Array): void {
   const said = readServer(line)
-  if (said?.kind === 'outdated') proxy.tools.outdated()
+  if (said?.kind === 'outdated') {
+    proxy.contracts.outdated()
+    void reviewHeld(proxy)
+  }
   if (said?.kind === 'answer' && answered(proxy, said)) return
   // by the specification progress must increase, and the client has heard of some
   if (said?.kind === 'progress' && isOld(proxy, said)) return
@@ -266,7 +317,7 @@ function fromServer(proxy: State, line: Uint8Array): void {
 
 /** Whether the proxy has dealt with an answer of the server; all others are the client's. */
 function answered(proxy: State, said: ServerAnswer): boolean {
-  const { underWay, note, tools, questions } = proxy
+  const { underWay, note, contracts, questions } = proxy
   if (questions.answered(said)) return true
   const one = underWay.get(said.id)
   if (one !== undefined) {
@@ -274,7 +325,7 @@ function answered(proxy: State, said: ServerAnswer): boolean {
     else one.sent.answer(said)
     return true
   }
-  const listed = said.result && tools.answered(said.id, said.result)
+  const listed = said.result && contracts.answered(said.id, said.result)
   if (listed !== undefined) void passList(proxy, said, listed)
   return listed !== undefined
 }
@@ -284,12 +335,13 @@ const isOld = ({ underWay }: State, said: ServerProgress): boolean =>
 
 /** As it came, unless a tool in it runs no more. */
 async function passList(
-  { toClient }: State,
+  proxy: State,
   { id, line, result }: ServerAnswer,
   listed: Promise<JsonObject>,
 ): Promise<void> {
   const shown = await listed
-  toClient(shown === result ? withEnd(line) : lineOf({ jsonrpc: '2.0', id, result: shown }))
+  void reviewHeld(proxy)
+  proxy.toClient(shown === result ? withEnd(line) : lineOf({ jsonrpc: '2.0', id, result: shown }))
 }
 
 interface Progress {

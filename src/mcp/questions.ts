@@ -1,28 +1,32 @@
 import type { JsonObject } from '../contract/json.ts'
+import { onAbort } from '../sdk/abort.ts'
 import type { Id, ServerAnswer } from './message.ts'
 
-/** What the proxy asks the server itself. */
+/** Requests of the proxy itself to the server. */
 export interface Questions {
-  ask(method: string, params: JsonObject): Promise<JsonObject>
-  /** Whether it is an answer to one of these: no client hears of it. */
+  /** Rejects when `deadline` aborts, when the server answers with an error, and when the server ended. */
+  ask(method: string, params: JsonObject, deadline: AbortSignal): Promise<JsonObject>
+  /** Whether `answer` belongs to a request of the proxy, a late answer included: the client does not see it. */
   answered(answer: ServerAnswer): boolean
+  /** Rejects all requests, open and later ones. */
   end(why: string): void
 }
 
-const PATIENCE_MS = 10_000
-
 export function createQuestions(send: (message: JsonObject) => void): Questions {
   const open = new Map<Id, (result: JsonObject | Error) => void>()
-  // no client has such ids: its own are told apart by them
-  const own = crypto.randomUUID()
+  // the client's ids never begin like this
+  const prefix = `countersign-${crypto.randomUUID()}-`
   let count = 0
+  let ended: string | undefined
   return {
-    ask: (method, params) =>
+    ask: (method, params, deadline) =>
       new Promise((resolve, reject) => {
-        const id = `countersign-${own}-${++count}`
-        const timer = setTimeout(() => settle(new Error('there was no answer in time')), PATIENCE_MS)
+        if (ended !== undefined) return reject(new Error(ended))
+        if (deadline.aborted) return reject(asError(deadline.reason))
+        const id = `${prefix}${++count}`
+        const forget = onAbort(deadline, () => settle(asError(deadline.reason)))
         const settle = (result: JsonObject | Error): void => {
-          clearTimeout(timer)
+          forget()
           open.delete(id)
           if (result instanceof Error) reject(result)
           else resolve(result)
@@ -31,12 +35,14 @@ export function createQuestions(send: (message: JsonObject) => void): Questions 
         send({ jsonrpc: '2.0', id, method, params })
       }),
     answered: ({ id, result }) => {
-      const settle = open.get(id)
-      settle?.(result ?? new Error('the server answered with an error'))
-      return settle !== undefined
+      open.get(id)?.(result ?? new Error('the server answered with an error'))
+      return typeof id === 'string' && id.startsWith(prefix)
     },
     end: (why) => {
+      ended = why
       for (const settle of open.values()) settle(new Error(why))
     },
   }
 }
+
+const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)))

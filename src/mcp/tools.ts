@@ -1,85 +1,160 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
-import { attempt } from '../sdk/attempt.ts'
+import { attempt, messageOf, orAborted } from '../sdk/attempt.ts'
 import { type Client, NotExecuted, type ResolvedTool } from '../sdk/index.ts'
-import { createListing, type Listed } from './listing.ts'
+import { createListing, type List, type Listed, type Listing, type Tools } from './listing.ts'
 import { type Id, isObject, objectIn } from './message.ts'
+import { otherToolOf } from './old-names.ts'
 
 /**
- * Which contract a call of the server's tool is judged by (docs/agent-side.md): the one that says so in its `source`, never one that only has
- * the same name. A tool that is not as its contract was made for runs no more.
+ * Which contract judges a call of a server's tool (docs/agent-side.md): the contract whose `source` names that tool, never one that is only spelled like
+ * it. The proxy knows the server's whole list of tools before it decides this. A tool that differs from what its contract was made for does not run.
  */
-export interface Tools {
-  /** The gateway's name of the tool. `meta` is that of the call. @throws NotExecuted */
+export interface Contracts {
+  /**
+   * The gateway's name of the tool. Asks the server for its list where the list in force is not whole.
+   *
+   * @throws NotExecuted
+   */
   contractOf(name: string, about: About): Promise<string>
-  /** The client asks for the list of tools. */
+  /** The client requests `tools/list`. */
   asked(id: Id, params: JsonValue | undefined): void
-  /** The answer as the client may read it, when `id` is of such a question; the same object where nothing is to be said. */
+  /** The server's answer as the client may read it, where `id` is of such a request; the same object where no tool is refused. */
   answered(id: Id, result: JsonObject): Promise<JsonObject> | undefined
+  /** The server says that its tools changed. */
   outdated(): void
 }
 
 export interface About {
   readonly signal: AbortSignal
+  /** The `_meta` of the call. */
   readonly meta: JsonValue | undefined
 }
 
-export interface ToolsParts {
+export interface ContractsParts {
   readonly client: Client
   readonly taskId: string
-  /** Whose tools they are, as contracts name it. */
+  /** As contracts name the server. */
   readonly server: string
   readonly prefix: string
+  /** How long the server may take to list all its tools, ms. */
+  readonly listWithinMs: number
   readonly note: (text: string) => void
-  /** Asks the server itself. Rejects when there is no answer, or an error. */
-  readonly ask: (method: string, params: JsonObject) => Promise<JsonObject>
+  /** Asks the server itself. Rejects where it answers with an error, or not before the deadline. */
+  readonly ask: (method: string, params: JsonObject, deadline: AbortSignal) => Promise<JsonObject>
 }
 
 /** Contracts that were read so long ago are read again. */
 const FRESH_MS = 5_000
 const MOST_PAGES = 1_000
+/** Lists that a change on the server made void, before the proxy gives up. */
+const MOST_LISTS = 3
 
-export function createTools(parts: ToolsParts): Tools {
+export function createContracts(parts: ContractsParts): Contracts {
   const state: State = {
     ...parts,
     listing: createListing(),
     questions: new Map(),
-    told: new Set(),
-    contracts: undefined,
+    cursors: new Map(),
+    reported: new Set(),
+    known: undefined,
+    underWay: undefined,
   }
   return {
     contractOf: (name, about) => contractOf(state, name, about),
-    asked: (id, params) => void state.questions.set(id, typeof objectIn(params)['cursor'] !== 'string'),
+    asked: (id, params) => void state.questions.set(id, listAskedFor(state, params)),
     answered: (id, result) => {
-      const isFirst = state.questions.get(id)
-      if (isFirst === undefined) return undefined
+      const list = state.questions.get(id)
+      if (list === undefined) return undefined
       state.questions.delete(id)
-      state.listing.learn(result, isFirst)
-      return marked(state, result)
+      const cursor = list.learn(result)
+      if (cursor !== undefined) state.cursors.set(cursor, list)
+      return marked(state, list, result)
     },
     outdated: () => state.listing.outdated(),
   }
 }
 
-interface State extends ToolsParts {
-  readonly listing: ReturnType<typeof createListing>
-  /** The client's open questions for the list, and whether each asks for its beginning. */
-  readonly questions: Map<Id, boolean>
-  /** Tools that were said to differ, with their digest: each is said once. */
-  readonly told: Set<string>
-  contracts: { readonly at: number; readonly tools: readonly ResolvedTool[] } | undefined
+interface State extends ContractsParts {
+  readonly listing: Listing
+  /** The client's open requests for a page, and the list that each belongs to. */
+  readonly questions: Map<Id, List>
+  /** Where the client may continue its last list. */
+  readonly cursors: Map<string, List>
+  /** Refused tools, with their digest: each is reported once. */
+  readonly reported: Set<string>
+  known: { readonly at: number; readonly tools: readonly ResolvedTool[] } | undefined
+  /** The proxy's own list, while the server answers. */
+  underWay: Promise<void> | undefined
+}
+
+/** The list that a request of the client begins or continues. A cursor that the server did not give begins a list that never counts. */
+function listAskedFor({ listing, cursors }: State, params: JsonValue | undefined): List {
+  const { cursor } = objectIn(params)
+  if (typeof cursor === 'string') return cursors.get(cursor) ?? createListing().begin()
+  cursors.clear()
+  return listing.begin()
 }
 
 async function contractOf(state: State, name: string, about: About): Promise<string> {
+  const tools = await wholeList(state, name, about)
   const contract = await contractFor(state, name, about.signal)
-  const spelled = state.prefix + name
-  if (contract?.source?.digest !== undefined && !state.listing.isWhole()) await list(state, about)
-  const why = contract && objectionTo(state, name, contract)
-  if (why !== undefined) {
-    tell(state, name, why)
-    throw new NotExecuted('unknown_tool', why)
+  if (contract === undefined)
+    throw new NotExecuted('unknown_tool', `the gateway does not let this agent use ${state.prefix}${name}`)
+  const why = objectionTo(state, name, contract, tools)
+  if (why === undefined) return contract.name
+  report(state, { name, digest: tools.of(name)?.digest, why })
+  throw new NotExecuted('unknown_tool', why)
+}
+
+/** Without the whole list no contract can be told from that of another tool. @throws NotExecuted */
+async function wholeList(state: State, name: string, about: About): Promise<Tools> {
+  for (let lists = 0; lists < MOST_LISTS; lists++) {
+    const known = state.listing.whole()
+    if (known !== undefined) return known
+    state.underWay ??= list(state, about).finally(() => (state.underWay = undefined))
+    // the answer is for all calls that wait: none of them ends it
+    const failed = await orAborted(
+      state.underWay.then(() => undefined, asError),
+      about,
+    )
+    if (failed !== undefined) throw notListed(state, name, failed)
   }
-  // without a contract the gateway refuses, in its own words
-  return contract?.name ?? spelled
+  throw notListed(state, name, new Late('the list changes each time it is requested'))
+}
+
+/** The next request for the list may be answered. */
+class Late extends Error {}
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(messageOf(error)))
+
+function notListed({ server, note }: State, name: string, failed: Error): NotExecuted {
+  const why = `the MCP server \`${server}\` did not list its tools: ${failed.message}`
+  note(`${why}; the call of \`${name}\` is refused`)
+  const advice = `Without the list no contract can be trusted to be that of \`${name}\`: whoever runs the server must make it answer \`tools/list\``
+  return new NotExecuted(failed instanceof Late ? 'timeout' : 'unknown_tool', `${why}. ${advice}`)
+}
+
+/** Requests all pages from the server. Rejects where one does not arrive in time. */
+async function list({ ask, listing, listWithinMs }: State, { meta }: About): Promise<void> {
+  const { progressToken: _, ...own } = objectIn(meta)
+  const common = Object.keys(own).length > 0 ? { _meta: own } : {}
+  const late = new AbortController()
+  const timer = setTimeout(
+    () => late.abort(new Late(`no answer within ${listWithinMs / 1_000} s`)),
+    listWithinMs,
+  )
+  try {
+    const pages = listing.begin()
+    let cursor: string | undefined
+    for (let count = 0; count < MOST_PAGES; count++) {
+      const params = { ...common, ...(cursor === undefined ? {} : { cursor }) }
+      cursor = pages.learn(await ask('tools/list', params, late.signal))
+      if (cursor === undefined) return
+    }
+    throw new Error(`it has more than ${MOST_PAGES} pages`)
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** @throws NotExecuted where the contract of that name is for another tool, or two are for this one */
@@ -121,105 +196,85 @@ async function contracts(
   signal: AbortSignal | undefined,
 ): Promise<readonly ResolvedTool[]> {
   const now = performance.now()
-  if (!isFresh && state.contracts !== undefined && now - state.contracts.at < FRESH_MS)
-    return state.contracts.tools
+  if (!isFresh && state.known !== undefined && now - state.known.at < FRESH_MS) return state.known.tools
   const { tools } = await attempt(() => state.client.resolve([], { signal }), { signal })
-  state.contracts = { at: now, tools }
+  state.known = { at: now, tools }
   return tools
 }
 
-/** Why a call of the tool must not be judged by the contract; undefined when it may. */
-function objectionTo({ listing }: State, name: string, { source }: ResolvedTool): string | undefined {
-  const listed = listing.of(name)
-  if (source?.digest === undefined) return listed && sinceListed(name, listed, [...listing.names()])
-  if (!listing.isWhole())
-    return `the server does not say what \`${name}\` is: it may differ from its contract`
+/** Why the contract must not judge a call of the tool; undefined when it may. */
+function objectionTo(state: State, name: string, { source }: ResolvedTool, tools: Tools): string | undefined {
+  const listed = tools.of(name)
   if (listed === undefined) return `the server does not list \`${name}\``
+  if (source === undefined) return sinceFirst(name, listed) ?? ofTwin(state, name, tools)
+  if (source.digest === undefined) return sinceFirst(name, listed)
   return listed.digest === source.digest
     ? undefined
     : `the server's tool \`${name}\` differs from the one that its contract was made for: read the difference and accept it with \`countersign import mcp --update\``
 }
 
-/** Of a contract without a digest, only what the server says itself can be compared. */
-function sinceListed(name: string, { digest, first }: Listed, names: readonly string[]): string | undefined {
-  if (digest === undefined || digest !== first)
-    return `the server's tool \`${name}\` is another one than when this proxy started: look at it, and start the proxy again`
-  const twin = names.find((other) => other !== name && oldName(other) === name)
+/** Without a digest, a description can only be compared with the server's own first one. */
+function sinceFirst(name: string, { digest, first }: Listed): string | undefined {
+  return digest !== undefined && digest === first
+    ? undefined
+    : `the server's tool \`${name}\` differs from what it was when this proxy started: look at it, and start the proxy again`
+}
+
+function ofTwin({ prefix, server }: State, name: string, tools: Tools): string | undefined {
+  const twin = otherToolOf(name, tools.names(), prefix)
   return (
     twin &&
-    `the contract may have been made for \`${twin}\`, which was once called \`${name}\` too: import the tools again with \`countersign import mcp --update\``
+    `the contract does not say whether it is for \`${name}\` or for \`${twin}\`, which an earlier import called the same: import the tools again with \`countersign import mcp --update\`, or give the contract \`source: { server: ${server}, name: ... }\``
   )
 }
 
-/** What \`import\` called a tool before contracts had a source. */
-function oldName(name: string): string {
-  const plain = name.replaceAll(/[^A-Za-z0-9_.:/-]+/g, '_').slice(0, 120)
-  return plain.replace(/^[^A-Za-z0-9]+/, '').replace(/[^A-Za-z0-9]+$/, '') || 'tool'
-}
-
-/** Asks the server for all pages. What it does not say is not known, and its tools do not run. */
-async function list({ ask, listing, note }: State, { meta }: About): Promise<void> {
-  const { progressToken: _, ...own } = objectIn(meta)
-  const common = Object.keys(own).length > 0 ? { _meta: own } : {}
-  let cursor: string | undefined
-  try {
-    for (let pages = 0; pages < MOST_PAGES; pages++) {
-      const page = await ask('tools/list', { ...common, ...(cursor === undefined ? {} : { cursor }) })
-      listing.learn(page, cursor === undefined)
-      const { nextCursor } = page
-      if (typeof nextCursor !== 'string') return
-      cursor = nextCursor
-    }
-  } catch (error) {
-    note(`the server does not list its tools: ${(error as Error).message}`)
-  }
-}
-
-/** The list with a word on each tool that runs no more: its new description is nothing that a model should read. */
-async function marked(state: State, result: JsonObject): Promise<JsonObject> {
+/** The page with a word on each refused tool. A model must not read the new description of a tool that changed. */
+async function marked(state: State, page: Tools, result: JsonObject): Promise<JsonObject> {
   const known = await contracts(state, false, undefined).catch(() => [])
   let changed = false
-  const tools = (result['tools'] as readonly JsonValue[] | undefined)?.map((tool) => {
-    const why = isObject(tool) ? whyRefused(state, tool, known) : undefined
-    if (!isObject(tool) || why === undefined) return tool
+  if (!Array.isArray(result['tools'])) return result
+  const tools = (result['tools'] as readonly JsonValue[]).map((tool): JsonValue => {
+    const name = isObject(tool) ? tool['name'] : undefined
+    const why = typeof name === 'string' ? whyRefused(state, page, name, known) : undefined
+    if (typeof name !== 'string' || why === undefined) return tool
     changed = true
-    const { name } = tool
-    tell(state, typeof name === 'string' ? name : JSON.stringify(name), why)
-    return {
-      name,
-      description: `Refused: ${why}.`,
-      inputSchema: { type: 'object' },
-    }
+    report(state, { name, digest: page.of(name)?.digest, why })
+    return { name, description: `Refused: ${why}.`, inputSchema: { type: 'object' } }
   })
   return changed ? ({ ...result, tools } as JsonObject) : result
 }
 
-/** While the list is not whole, what it lacks is not known. */
-function whyRefused(state: State, tool: JsonObject, known: readonly ResolvedTool[]): string | undefined {
-  const { name } = tool
-  if (typeof name !== 'string') return undefined
-  const { server, prefix, listing } = state
+function whyRefused(
+  state: State,
+  page: Tools,
+  name: string,
+  known: readonly ResolvedTool[],
+): string | undefined {
+  const { server, prefix } = state
   const contract =
     known.find(({ source }) => source?.server === server && source.name === name) ??
     known.find((one) => one.name === prefix + name && one.source === undefined)
-  const listed = listing.of(name)
-  if (contract?.source?.digest === undefined)
-    return listed && sinceListed(name, listed, contract === undefined ? [] : [...listing.names()])
-  return listed?.digest === contract.source.digest
-    ? undefined
-    : objectionTo({ ...state, listing: { ...listing, isWhole: () => true } }, name, contract)
+  if (contract !== undefined) return objectionTo(state, name, contract, page)
+  const listed = page.of(name)
+  return listed && sinceFirst(name, listed)
 }
 
-/** Once, on standard error and in evidence. */
-function tell(state: State, name: string, why: string): void {
-  const found = state.listing.of(name)?.digest ?? ''
-  const key = JSON.stringify([name, found])
-  if (state.told.has(key)) return
-  state.told.add(key)
-  state.note(`${why}; calls to it are refused`)
-  const payload = { server: state.server, tool: name, ...(found === '' ? {} : { digest: found }) }
-  const event = { event_type: 'mcp.tool.refused', event_summary: `${why}; calls to it are refused`, payload }
+interface Refused {
+  readonly name: string
+  readonly digest: string | undefined
+  readonly why: string
+}
+
+/** Once for each description of a tool, on standard error and in evidence. */
+function report(state: State, { name, digest, why }: Refused): void {
+  const key = JSON.stringify([name, digest])
+  if (state.reported.has(key)) return
+  state.reported.add(key)
+  const said = `${why}; calls to it are refused`
+  state.note(said)
+  const payload = { server: state.server, tool: name, ...(digest === undefined ? {} : { digest }) }
+  const event = { event_type: 'mcp.tool.refused', event_summary: said, payload }
   void attempt(() => state.client.record(state.taskId, event)).catch((error: unknown) =>
-    state.note(`the gateway did not record it: ${(error as Error).message}`),
+    state.note(`the gateway did not record it: ${messageOf(error)}`),
   )
 }

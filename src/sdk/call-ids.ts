@@ -17,8 +17,10 @@ export interface CallIds {
 
 export interface CallId {
   readonly id: string
-  /** The call waits for people. */
-  hold(): void
+  /** The thread that an earlier call of this id left open, or that this call waits in. */
+  readonly thread: string | undefined
+  /** The call waits for reviewers in `thread`. */
+  hold(thread: string | undefined): void
   /** The call is not decided: the next one of the same goes on with it. */
   leave(): void
   /** The call is decided, or is not wanted any more. */
@@ -28,47 +30,71 @@ export interface CallId {
 /** Keeps unfinished calls beyond this process. A `key` says which calls are the same. */
 export interface KeptCalls {
   take(key: string): string | undefined
-  hold(key: string, id: string): void
+  threadOf(key: string, id: string): string | undefined
+  hold(key: string, id: string, thread?: string): void
   /** Whether it is kept. */
-  leave(key: string, id: string): boolean
+  leave(key: string, id: string, thread?: string): boolean
   end(key: string, id: string): void
 }
 
 /** Bounded: the oldest are forgotten, and then people are asked again. */
 const MOST_UNFINISHED = 1_000
 
+interface Left {
+  readonly id: string
+  readonly thread: string | undefined
+}
+
 /** @param kept in memory only where it is left out, and while it cannot keep anything */
 export function createCallIds(kept?: KeptCalls): CallIds {
-  const unfinished = new Map<string, string[]>()
+  const unfinished = new Map<string, Left[]>()
   let count = 0
   const forgetOldest = (): void => {
-    for (const [key, ids] of unfinished) {
+    for (const [key, left] of unfinished) {
       if (count <= MOST_UNFINISHED) return
-      count -= ids.length
+      count -= left.length
       unfinished.delete(key)
     }
   }
-  const takeLeft = (key: string, own: string | undefined): string | undefined => {
+  const takeLeft = (key: string, own: string | undefined): Left | undefined => {
     const left = unfinished.get(key)
     if (left === undefined) return undefined
-    const [id] = left.splice(own !== undefined && left.includes(own) ? left.indexOf(own) : 0, 1)
+    const preferred = left.findIndex(({ id }) => id === own)
+    const [taken] = left.splice(Math.max(preferred, 0), 1)
     count--
     if (left.length === 0) unfinished.delete(key)
-    return id
+    return taken
+  }
+  const takeKept = (key: string): Left | undefined => {
+    const id = kept?.take(key)
+    return id === undefined ? undefined : { id, thread: kept?.threadOf(key, id) }
   }
   return {
     take: async (call, own) => {
       const key = await sha256(canonicalJson(call))
-      const id = takeLeft(key, own) ?? kept?.take(key) ?? own ?? crypto.randomUUID()
+      const taken = takeLeft(key, own) ?? takeKept(key)
+      const id = taken?.id ?? own ?? crypto.randomUUID()
+      let thread = taken?.thread
       const leave = (): void => {
-        if (kept?.leave(key, id) === true) return
+        if (kept?.leave(key, id, thread) === true) return
         const left = unfinished.get(key) ?? []
-        if (left.includes(id)) return
-        unfinished.set(key, [...left, id])
+        if (left.some((one) => one.id === id)) return
+        unfinished.set(key, [...left, { id, thread }])
         count++
         forgetOldest()
       }
-      return { id, hold: () => kept?.hold(key, id), leave, end: () => kept?.end(key, id) }
+      return {
+        id,
+        get thread() {
+          return thread
+        },
+        hold: (held) => {
+          thread = held ?? thread
+          kept?.hold(key, id, thread)
+        },
+        leave,
+        end: () => kept?.end(key, id),
+      }
     },
   }
 }

@@ -1,4 +1,5 @@
 import { attempt } from './attempt.ts'
+import type { CallId } from './call-ids.ts'
 import type { Client } from './client.ts'
 import { NotExecuted } from './outcome.ts'
 import type { Decision } from './types.ts'
@@ -17,9 +18,20 @@ export async function withdrawIfAborted(
   error: unknown,
 ): Promise<void> {
   if (!(error instanceof NotExecuted) || error.outcome !== 'aborted') return
-  const until = performance.now() + PATIENCE_MS
   const known = error.thread_id === undefined ? answers.map(threadIn) : [Promise.resolve(error.thread_id)]
-  const withdrawing = known.map(async (thread) => {
+  await withdrawAll(client, known)
+}
+
+/** The same for the thread that an earlier call of this id left open: no later call continues an id that ended. */
+export async function withdrawLeft(client: Client, { thread }: CallId, error: unknown): Promise<void> {
+  // where the error names a thread, the gate has dealt with it
+  const isOver = !(error instanceof NotExecuted) || error.thread_id !== undefined
+  if (thread !== undefined && !isOver) await withdrawAll(client, [Promise.resolve(thread)])
+}
+
+async function withdrawAll(client: Client, threads: readonly Promise<string | undefined>[]): Promise<void> {
+  const until = performance.now() + PATIENCE_MS
+  const withdrawing = threads.map(async (thread) => {
     const thread_id = await thread
     if (thread_id === undefined) return
     await attempt(() => client.withdraw(thread_id, { reason: REASON }), { until }).catch(() => undefined)

@@ -1,19 +1,30 @@
-import { lstatSync, readdirSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import {
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { makeDirectory } from './make-directory.ts'
 
 /**
- * Calls that people have not decided, from one process to the next: a model that repeats its call must not ask people twice. One empty file for each, named
- * `<key>.<id>` when no process has it, and `<key>.<id>.<pid>` while that process waits. Each step is one atomic change of a name, so that one process has a call.
+ * Undecided calls, kept from one process to the next: a model that repeats its call must not ask reviewers twice. Each call is one file that holds the
+ * id of its thread. It is named `<key>.<id>` while no process has it, and `<key>.<id>.<pid>` while that process waits. Each step renames the file
+ * atomically, so only one process has a call.
  */
 export interface Unfinished {
   /** An id that an unfinished call with this key left, the oldest first; no other process gets the same. */
   take(key: string): string | undefined
-  /** The call waits for people: when this process dies, the next call with this key goes on with it. */
-  hold(key: string, id: string): void
-  /** The call is not decided: the next one with this key goes on with it. Whether it is kept. */
-  leave(key: string, id: string): boolean
-  /** The call is decided, or is not wanted any more. */
+  /** The thread of a call that this process has; undefined where no thread was noted. */
+  threadOf(key: string, id: string): string | undefined
+  /** The call waits for reviewers in `thread`: when this process dies, the next call with this key continues it. */
+  hold(key: string, id: string, thread?: string): void
+  /** The call is not decided: the next one with this key continues it. Returns whether the call is kept. */
+  leave(key: string, id: string, thread?: string): boolean
+  /** The call is decided, or its caller gave it up. */
   end(key: string, id: string): void
 }
 
@@ -29,6 +40,7 @@ export interface UnfinishedParts {
 }
 
 const NAME = /^([0-9a-f]{64})\.([0-9a-f-]{36})(?:\.([1-9][0-9]{0,9}))?$/
+const THREAD = /^thr_[\w-]{1,100}$/
 /** What this process holds. A file with its number that is not here is of an earlier process with the same number. */
 const held = new Set<string>()
 
@@ -41,18 +53,22 @@ export function openUnfinished({ directory, keptMs, now, note }: UnfinishedParts
       return undefined
     }
   }
-  const hold = (place: string, key: string, id: string): void => {
+  const hold = (place: string, key: string, id: string, thread = ''): void => {
     const path = heldPath(place, key, id)
-    if (held.has(path)) return
-    writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
+    if (held.has(path)) {
+      if (thread !== '' && readFileSync(path, 'utf8') === '') writeFileSync(path, thread)
+      return
+    }
+    writeFileSync(path, thread, { flag: 'wx', mode: 0o600 })
     held.add(path)
   }
   return {
     take: (key) => inDirectory((place) => takeIn(place, key, (since) => Math.abs(now() - since) > keptMs)),
-    hold: (key, id) => inDirectory((place) => hold(place, key, id)),
-    leave: (key, id) =>
+    threadOf: (key, id) => inDirectory((place) => threadIn(heldPath(place, key, id))),
+    hold: (key, id, thread) => inDirectory((place) => hold(place, key, id, thread)),
+    leave: (key, id, thread) =>
       inDirectory((place) => {
-        hold(place, key, id)
+        hold(place, key, id, thread)
         renameSync(heldPath(place, key, id), join(place, `${key}.${id}`))
         return held.delete(heldPath(place, key, id))
       }) ?? false,
@@ -65,6 +81,12 @@ export function openUnfinished({ directory, keptMs, now, note }: UnfinishedParts
 
 function heldPath(directory: string, key: string, id: string): string {
   return join(directory, `${key}.${id}.${process.pid}`)
+}
+
+/** Undefined for a file that says none: of an earlier version, or of a call that the gateway never answered. */
+function threadIn(path: string): string | undefined {
+  if (!held.has(path)) return undefined
+  return THREAD.exec(readFileSync(path, 'utf8'))?.[0]
 }
 
 function endIn(path: string): void {

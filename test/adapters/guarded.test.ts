@@ -7,9 +7,13 @@ const open = openBench()
 const SOON = { maxWaitMs: 400 }
 
 /** Why a call of `hold` with this id did not run, or undefined. */
-async function refusalOf(callId: string, options: AdapterOptions = SOON): Promise<NotExecuted | undefined> {
+async function refusalOf(
+  callId: string,
+  options: AdapterOptions = SOON,
+  signal?: AbortSignal,
+): Promise<NotExecuted | undefined> {
   const { gate, told, ran } = open()
-  const asked = { tool: 'hold', callId, input: { n: 1 }, signal: undefined }
+  const asked = { tool: 'hold', callId, input: { n: 1 }, signal }
   const execute = (value: unknown) => {
     ran.push(callId)
     return { kind: 'value', value } as const
@@ -49,6 +53,12 @@ describe('a call that goes on', () => {
     expect(other?.thread_id).not.toBe(first?.thread_id)
     expect(open().pending).toHaveLength(2)
   })
+})
+
+it('a call that comes again and is given up at once withdraws the thread that it left', async () => {
+  const first = await refusalOf('a')
+  expect((await refusalOf('b', SOON, AbortSignal.abort()))?.outcome).toBe('aborted')
+  expect((await open().ann.show(first?.thread_id ?? '')).body).toHaveProperty('withdrawn_at')
 })
 
 it('a call whose id cannot be hashed is asked about under another, and so is the same call after it', async () => {

@@ -153,6 +153,13 @@ describe('a run that ends while people decide', () => {
     expect((await asked(2)).length).toBe(2)
   })
 
+  it('because it is told to before it knows the contract, withdraws what an earlier run left', async () => {
+    await expect(run({}, { maxWaitMs: 0 })).rejects.toMatchObject({ outcome: 'timeout' })
+    const [thread = ''] = await asked()
+    await expect(run({}, { signal: AbortSignal.abort() })).rejects.toMatchObject({ outcome: 'aborted' })
+    expect((await ann.show(thread)).body).toHaveProperty('withdrawn_at')
+  })
+
   it('because nobody waits for it any more, leaves its call to the next one', async () => {
     const stop = new AbortController()
     const done = run({}, { signal: stop.signal })

@@ -35,9 +35,20 @@ beforeEach(() => {
   proxy = start()
 })
 
-/** Answers calls as a server would, unless `silent`. */
+/** The tools of the contracts that the fixture has, but for `wipe`. */
+const LISTED: readonly object[] = ['t', 'bare', 'pay', 'hold', 'y'].map((name) => ({
+  name,
+  inputSchema: { type: 'object' },
+}))
+
+/** What the server lists; undefined while it does not answer. */
+let listed: readonly object[] | undefined
+let unanswered: unknown[]
+
+/** Lists its tools, and answers calls as a server would, unless `silent`. */
 function start(other: Partial<ProxyParts> = {}, silent = false): Proxy {
   ;[server, client, notes] = [[], [], []]
+  ;[listed, unanswered] = [LISTED, []]
   const taskId = `mcp-${crypto.randomUUID()}`
   const made: Proxy = createProxy({
     gate: createGate({ url: world.url, key: agent.key, taskId }),
@@ -46,16 +57,23 @@ function start(other: Partial<ProxyParts> = {}, silent = false): Proxy {
     prefix: '',
     callIds: createCallIds(),
     maxWaitMs: 60_000,
+    listWithinMs: 60_000,
     progressEveryMs: 3_600_000,
+    toClient: (line) => client.push(JSON.parse(String(line)) as Message),
+    note: (text) => notes.push(text),
+    ...other,
     toServer: (line) => {
       const message = JSON.parse(String(line)) as Message
+      if (message['method'] === 'tools/list') {
+        if (listed === undefined) unanswered.push(message.id)
+        else made.fromServer(answerOf(message.id, { tools: listed }))
+        return
+      }
+      other.toServer?.(line)
       server.push(message)
       if (message['method'] === 'tools/call' && !silent)
         made.fromServer(answerOf(message.id, { isError: false }))
     },
-    toClient: (line) => client.push(JSON.parse(String(line)) as Message),
-    note: (text) => notes.push(text),
-    ...other,
   })
   return made
 }
@@ -325,6 +343,23 @@ describe('a client that gives up', () => {
     expect((await ann.show(thread)).body).toHaveProperty('withdrawn_at')
   })
 
+  it('on a call that comes again, before its tool is known: the thread that it left is withdrawn', async () => {
+    proxy = start({ maxWaitMs: 500 })
+    await proxy.fromClient(callOf(1, 'hold', { n: 16 }, WATCHED))
+    const thread = await told()
+    listed = undefined
+    proxy.fromServer(bytes({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' }))
+    const again = proxy.fromClient(callOf(2, 'hold', { n: 16 }, WATCHED))
+    await proxy.fromClient(cancelled(2))
+    await again
+    expect((await ann.show(thread)).body).toHaveProperty('withdrawn_at')
+    proxy.fromServer(answerOf(unanswered[0], { tools: LISTED }))
+    const next = proxy.fromClient(callOf(3, 'hold', { n: 16 }, WATCHED))
+    expect(await told(2)).not.toBe(thread)
+    await next
+    expect(server).toEqual([])
+  })
+
   it('on what runs: the server hears of it', async () => {
     proxy = start({}, true)
     const done = proxy.fromClient(callOf(1, 't', {}))
@@ -342,6 +377,47 @@ describe('a client that gives up', () => {
     await done
     expect((await ann.approve(thread)).status).toBe(200)
     expect([server, client.filter(({ id }) => id === 1)]).toEqual([[], []])
+  })
+})
+
+describe('a tool that changes while its call is held', () => {
+  const CHANGED = [{ name: 'hold', description: 'Other.', inputSchema: { type: 'object' } }]
+  const change = (): void =>
+    proxy.fromServer(bytes({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' }))
+
+  it('does not run: its thread is withdrawn, and the model reads why', async () => {
+    const done = proxy.fromClient(callOf(1, 'hold', { n: 17 }, WATCHED))
+    const thread = await told()
+    listed = CHANGED
+    change()
+    await done
+    expect((await ann.show(thread)).body).toHaveProperty('withdrawn_at')
+    expect((await ann.approve(thread)).status).toBe(409)
+    expect(textOf(client.at(-1))).toContain('`hold` differs from what it was')
+    expect(server).toEqual([])
+  })
+
+  it('does not run when people approve it before the server lists its tools again', async () => {
+    const done = proxy.fromClient(callOf(1, 'hold', { n: 18 }, WATCHED))
+    const thread = await told()
+    listed = undefined
+    change()
+    await until(() => unanswered.length === 1)
+    await ann.approve(thread)
+    await until(async () => (await ann.show(thread)).text.includes('redeemed'))
+    proxy.fromServer(answerOf(unanswered[0], { tools: CHANGED }))
+    await done
+    expect(textOf(client.at(-1))).toContain('`hold` differs from what it was')
+    expect(server).toEqual([])
+  })
+
+  it('runs when the list says the same of it as before', async () => {
+    const done = proxy.fromClient(callOf(1, 'hold', { n: 19 }, WATCHED))
+    const thread = await told()
+    change()
+    await ann.approve(thread)
+    await done
+    expect(server).toMatchObject([{ id: 1 }])
   })
 })
 

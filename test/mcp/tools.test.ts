@@ -101,6 +101,7 @@ function start(
     prefix: '',
     callIds: createCallIds(),
     maxWaitMs: 60_000,
+    listWithinMs: 60_000,
     progressEveryMs: 3_600_000,
     toServer: (line) => {
       const message = JSON.parse(String(line)) as Message
@@ -117,6 +118,30 @@ function start(
     ...other,
   })
   return made
+}
+
+/** Before a server that answers requests for its list as `answer` does. */
+function asking(answer: (id: unknown) => void, listWithinMs = 60_000): Proxy {
+  const proxy: Proxy = start([], {
+    listWithinMs,
+    toServer: (line) => {
+      const message = JSON.parse(String(line)) as Message
+      server.push(message)
+      if (message.method === 'tools/list') answer(message.id)
+      else proxy.fromServer(bytes({ id: message.id, result: { content: [{ type: 'text', text: 'RAN' }] } }))
+    },
+  })
+  return proxy
+}
+
+/** Before a server whose list has these pages. */
+function paged(pages: readonly (readonly Tool[])[]): Proxy {
+  const proxy: Proxy = asking((id) => {
+    const page = Number(server.at(-1)?.params?.['cursor'] ?? 0)
+    const more = page + 1 < pages.length ? { nextCursor: String(page + 1) } : {}
+    proxy.fromServer(bytes({ id, result: { tools: pages[page], ...more } }))
+  })
+  return proxy
 }
 
 const bytes = (message: object): Uint8Array => Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }))
@@ -165,10 +190,130 @@ describe('a call is judged by the contract of its own tool', () => {
     expect(await call(own, 'read')).toBe('RAN')
   })
 
-  it('made by hand, as before', async () => {
-    const proxy = start([undefined])
+  it('made by hand, for the tool that has exactly its name', async () => {
+    const proxy = start([[tool('by_hand'), tool('other')]])
     expect(await call(proxy, 'by_hand')).toBe('RAN')
-    expect(server.map(({ method }) => method)).toEqual(['tools/call'])
+    expect(server.map(({ method }) => method)).toEqual(['tools/list', 'tools/call'])
+  })
+})
+
+describe('before the first call is judged, the proxy knows the whole list of the server', () => {
+  const TWINS = [tool('by_hand'), tool('_by_hand', DESTROYS)]
+
+  it.each(['by_hand', '_by_hand'])(
+    'so that a contract without a source judges no call that may be of another tool: %s',
+    async (name) => {
+      const proxy = start([TWINS])
+      expect(await call(proxy, name)).toMatch(/^refused: /)
+      expect(server.map(({ method }) => method)).toEqual(['tools/list'])
+    },
+  )
+
+  it('nor of a tool that the server does not list', async () => {
+    expect(await call(start([[tool('other')]]), 'by_hand')).toContain('does not list `by_hand`')
+  })
+
+  it('though the client has heard only the first page', async () => {
+    const proxy = paged([[tool('by_hand')], [tool('_by_hand')]])
+    await proxy.fromClient(bytes({ id: 'first', method: 'tools/list' }))
+    await until(() => client.some(({ id }) => id === 'first'))
+    expect(await call(proxy, 'by_hand')).toContain('`_by_hand`')
+    expect(ran()).toEqual([])
+  })
+
+  it('though the client has asked for the last page alone', async () => {
+    const proxy = paged([[tool('_by_hand')], [tool('by_hand')]])
+    await proxy.fromClient(bytes({ id: 'last', method: 'tools/list', params: { cursor: '1' } }))
+    await until(() => client.some(({ id }) => id === 'last'))
+    expect(await call(proxy, 'by_hand')).toContain('`_by_hand`')
+    expect(ran()).toEqual([])
+  })
+
+  it('and takes the pages that the client requests for a whole list', async () => {
+    const proxy = paged([[tool('by_hand')], [tool('other')]])
+    for (const params of [{}, { cursor: '1' }]) {
+      const id = `page-${++ids}`
+      await proxy.fromClient(bytes({ id, method: 'tools/list', params }))
+      await until(() => client.some((one) => one.id === id))
+    }
+    expect(await call(proxy, 'by_hand')).toBe('RAN')
+    expect(server.filter(({ method }) => method === 'tools/list')).toHaveLength(2)
+  })
+
+  it('and requests it again when the tools change meanwhile', async () => {
+    let lists = 0
+    const proxy: Proxy = asking((id) => {
+      lists++
+      if (lists === 1) proxy.fromServer(bytes({ method: 'notifications/tools/list_changed' }))
+      proxy.fromServer(bytes({ id, result: { tools: lists === 1 ? [tool('by_hand')] : TWINS } }))
+    })
+    expect(await call(proxy, 'by_hand')).toContain('`_by_hand`')
+    expect([lists, ran()]).toEqual([2, []])
+  })
+
+  it('but not for ever', async () => {
+    const proxy: Proxy = asking((id) => {
+      proxy.fromServer(bytes({ method: 'notifications/tools/list_changed' }))
+      proxy.fromServer(bytes({ id, result: { tools: [tool('by_hand')] } }))
+    })
+    expect(await call(proxy, 'by_hand')).toContain('the list changes each time')
+    expect(ran()).toEqual([])
+  })
+
+  it('and requests it once for calls that come together', async () => {
+    const proxy: Proxy = asking((id) =>
+      setTimeout(() => proxy.fromServer(bytes({ id, result: { tools: LISTED } })), 5),
+    )
+    expect(await Promise.all([call(proxy, 'plain'), call(proxy, 'search_')])).toEqual(['RAN', 'RAN'])
+    expect(server.filter(({ method }) => method === 'tools/list')).toHaveLength(1)
+  })
+
+  it.each(['plain', 'by_hand'])('and refuses calls while the server does not answer: %s', async (name) => {
+    let answering: unknown[] | undefined = []
+    const proxy: Proxy = asking((id) => {
+      if (answering === undefined)
+        return proxy.fromServer(bytes({ id, result: { tools: [...LISTED, tool('by_hand')] } }))
+      answering.push(id)
+    }, 30)
+    expect(await call(proxy, name)).toMatch(
+      /^refused: .*did not list its tools: no answer within 0.03 s.*must make it answer `tools\/list`.*Call the tool again/,
+    )
+    expect(notes).toEqual([expect.stringContaining('did not list its tools')])
+    // the client hears nothing of an answer that is late
+    const [late] = answering
+    proxy.fromServer(bytes({ id: late, result: { tools: LISTED } }))
+    expect(client).toHaveLength(1)
+    answering = undefined
+    expect(await call(proxy, name)).toBe('RAN')
+  })
+
+  it.each(['plain', 'by_hand'])('and refuses calls when the server refuses to list: %s', async (name) => {
+    const proxy = start([undefined])
+    expect(await call(proxy, name)).toContain('did not list its tools: the server answered with an error')
+    expect(ran()).toEqual([])
+  })
+
+  it('and refuses calls when the list has no end', async () => {
+    const proxy: Proxy = asking((id) =>
+      proxy.fromServer(bytes({ id, result: { tools: [tool('by_hand')], nextCursor: 'again' } })),
+    )
+    expect(await call(proxy, 'by_hand')).toContain('more than 1000 pages')
+  })
+
+  it('and says so when the server ends instead', async () => {
+    const proxy: Proxy = asking(() => setTimeout(() => proxy.serverEnded(), 5))
+    await call(proxy, 'by_hand')
+    const again = await call(proxy, 'by_hand')
+    expect(client).toMatchObject([{ error: { message: 'the server ended: the tool did not run' } }, {}])
+    expect([again, ran()]).toEqual([expect.stringContaining('the server ended'), []])
+  })
+
+  it('which a result without a list of tools is not: the client gets it as it is', async () => {
+    const proxy: Proxy = asking(() => undefined)
+    await proxy.fromClient(bytes({ id: 'odd', method: 'tools/list' }))
+    proxy.fromServer(bytes({ id: 'odd', result: { tools: 'none' } }))
+    await until(() => client.length > 0)
+    expect(client).toMatchObject([{ id: 'odd', result: { tools: 'none' } }])
   })
 })
 

@@ -46,6 +46,19 @@ describe('ids of unfinished calls', () => {
     expect((await ids.take(CALL, 'd')).id).toBe('d')
   })
 
+  it('come with the thread that the call before waited in', async () => {
+    const ids = createCallIds()
+    const first = await ids.take(CALL, 'a')
+    expect(first.thread).toBeUndefined()
+    first.hold('thr_1')
+    first.leave()
+    const second = await ids.take(CALL, 'b')
+    expect([second.id, second.thread]).toEqual(['a', 'thr_1'])
+    second.hold(undefined)
+    second.leave()
+    expect((await ids.take(CALL)).thread).toBe('thr_1')
+  })
+
   it('are forgotten, the oldest first, when there are more than a thousand', async () => {
     const ids = createCallIds()
     for (let n = 0; n <= 1_000; n++) (await ids.take({ n }, `own-${n}`)).leave()

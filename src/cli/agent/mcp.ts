@@ -24,6 +24,8 @@ export const MCP_USAGE = `countersign mcp [--url URL] [--server NAME] [--prefix 
   in --state (default $XDG_STATE_HOME/countersign/mcp).`
 
 const PROGRESS_MS = 10_000
+/** Clients wait for a minute at least. */
+const LIST_MS = 10_000
 
 /** `countersign mcp -- COMMAND`: an MCP server whose tools run only as far as the gateway lets them (docs/agent-side.md#mcp). */
 export async function mcp(args: readonly string[]): Promise<void> {
@@ -59,6 +61,7 @@ export async function mcp(args: readonly string[]): Promise<void> {
     server,
     taskId,
     maxWaitMs,
+    listWithinMs: LIST_MS,
     progressEveryMs: PROGRESS_MS,
     toServer: (line) => child.write(line),
     toClient: (line) => void process.stdout.write(line),

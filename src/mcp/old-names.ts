@@ -1,0 +1,41 @@
+/*
+ * The names that `countersign import mcp` gave to tools before contracts had a `source`: characters that no name may have became `_`, and a name that
+ * was taken got `_2`, `_3`. Such a contract does not say which tool it is for.
+ */
+
+/** A tool of the server, other than `name`, for which an old import may have written the contract that a call of `name` is spelled like. */
+export function otherToolOf(name: string, names: Iterable<string>, prefix: string): string | undefined {
+  const tools = [...names].map((tool): Tool => ({ tool, base: baseOf(prefix + tool) }))
+  return tools.find((one) => one.tool !== name && mayBeCalled(prefix + name, one, tools))?.tool
+}
+
+interface Tool {
+  readonly tool: string
+  /** What is left of its name, with the prefix. */
+  readonly base: string
+}
+
+function mayBeCalled(contract: string, one: Tool, tools: readonly Tool[]): boolean {
+  if (one.base === contract) return true
+  const base = withoutCount(contract)
+  return one.base === base && tools.some((other) => other !== one && mayTake(base, other))
+}
+
+/** Names that make the same file take each other's place. */
+function mayTake(name: string | undefined, other: Tool): boolean {
+  if (name === undefined) return false
+  return fileOf(other.base) === fileOf(name) || mayTake(withoutCount(name), other)
+}
+
+function withoutCount(name: string): string | undefined {
+  return /^(.+)_(?:[2-9]|[1-9]\d+)$/.exec(name)?.[1]
+}
+
+function baseOf(name: string): string {
+  const plain = name.replaceAll(/[^A-Za-z0-9_.:/-]+/g, '_').slice(0, 120)
+  return plain.replace(/^[^A-Za-z0-9]+/, '').replace(/[^A-Za-z0-9]+$/, '') || 'tool'
+}
+
+function fileOf(name: string): string {
+  return name.replaceAll(/[:/]/g, '_').toLowerCase()
+}
