@@ -9,9 +9,8 @@ import {
   type Risk,
   type Verdict,
 } from '../../src/domain/decision.ts'
-import { applyFunction, SEVERAL_UNREADABLE } from '../../src/policy/language/functions.ts'
-import { MISSING, UNREADABLE } from '../../src/policy/language/fields.ts'
-import type { FunctionName } from '../../src/policy/language/rule.ts'
+import { applyFunction, SEVERAL_UNREADABLE, type FunctionName } from '../../src/policy/language/functions.ts'
+import { MISSING, UNREADABLE } from '../../src/policy/language/reading.ts'
 import type { PortableBundle, PortableTool } from '../../src/policy/evaluate/portable.ts'
 
 /**

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
-import { MISSING, UNREADABLE, walk, type Reading } from '../../src/policy/language/fields.ts'
+import { MISSING, UNREADABLE, walk, type Reading } from '../../src/policy/language/reading.ts'
 import { createPayloadChecks } from '../../src/policy/schema/payload.ts'
 import { schemaValues } from '../../src/policy/schema/values.ts'
 import { fitsLength, inRange, type Values } from '../../src/policy/language/possible.ts'

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { isFieldProblem, MISSING, parseField, walk } from '../language/fields.ts'
+import { isFieldProblem, parseField } from '../language/fields.ts'
+import { MISSING, walk } from '../language/reading.ts'
 import type { FieldIr } from '../language/rule.ts'
 import type { Call } from '../evaluate/snapshot.ts'
 import type { Decided } from './records.ts'

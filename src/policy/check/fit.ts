@@ -1,5 +1,5 @@
 import { fitLiteral, fitNumber, fitPart, type Fitting, type Problem } from './literal.ts'
-import type { NumberTest, Scalar, TextTest } from '../language/rule.ts'
+import { namesWith, OPERATORS, type NameWith, type Scalar } from '../language/operators.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import type { Mark } from '../yaml/source.ts'
 import { hasReadable, NO_VALUES } from '../language/possible.ts'
@@ -20,27 +20,19 @@ export function fitTest(fitting: Fitting, doc: Doc): readonly Misfit[] {
 
 function fitOne(fitting: Fitting, { key, keyMark, value }: DocEntry): readonly Misfit[] {
   const at = { mark: keyMark }
-  switch (key) {
-    case 'is':
-      return fitEqual(fitting, value)
-    case 'contains':
-      return fitContains(fitting, value, at)
-    case 'not':
-      return fitTest(fitting, value)
-    case 'some':
-    case 'every':
-    case 'none':
-    case 'count':
-      return fitList(fitting, key, { at, value })
-    case 'over':
-    case 'at_least':
-    case 'under':
-    case 'at_most':
-      return fitComparison(fitting, key, { at, value })
-    default:
-      return fitTexts(fitting, key as TextTest, { at, value })
-  }
+  if (key === 'is') return fitEqual(fitting, value)
+  const number = namesWith('number').find((op) => op === key)
+  if (number) return fitComparison(fitting, number, { at, value })
+  const text = namesWith('texts').find((op) => op === key)
+  if (text) return fitTexts(fitting, text, { at, value })
+  const part = namesWith('scalars').find((op) => op === key)
+  if (part) return fitContains(fitting, value, at)
+  const quantifier = NESTING.find((op) => op === key)
+  return quantifier ? fitList(fitting, quantifier, { at, value }) : fitTest(fitting, value)
 }
+
+type ListTest = NameWith<'entry test' | 'length test'>
+const NESTING: readonly ListTest[] = [...namesWith('entry test'), ...namesWith('length test')]
 
 interface Asked {
   /** Of the name of the test. */
@@ -97,14 +89,10 @@ function elementOf(fitting: Fitting): Fitting {
   return { ...fitting, name: `an entry of ${fitting.name}`, values: element }
 }
 
-function fitList(
-  fitting: Fitting,
-  op: 'some' | 'every' | 'none' | 'count',
-  { at, value }: Asked,
-): readonly Misfit[] {
+function fitList(fitting: Fitting, op: ListTest, { at, value }: Asked): readonly Misfit[] {
   const { lists } = fitting.values
   if (lists === undefined) return [wrongTest(fitting, at, { needs: `\`${op}\` needs a list` })]
-  if (op !== 'count') return fitTest(elementOf(fitting), value)
+  if (OPERATORS[op].operand === 'entry test') return fitTest(elementOf(fitting), value)
   const { min, max } = lists
   const numbers = { integer: true, min, minOpen: false, max, maxOpen: false }
   return fitTest(
@@ -113,7 +101,7 @@ function fitList(
   )
 }
 
-function fitComparison(fitting: Fitting, op: NumberTest, { at, value }: Asked): readonly Misfit[] {
+function fitComparison(fitting: Fitting, op: NameWith<'number'>, { at, value }: Asked): readonly Misfit[] {
   const { numbers, lists } = fitting.values
   if (numbers === undefined) {
     const hint = lists && 'for the length of a list write `{ count: { over: 1 } }`'
@@ -124,7 +112,7 @@ function fitComparison(fitting: Fitting, op: NumberTest, { at, value }: Asked): 
   return problem ? [{ ...problem, at: value }] : []
 }
 
-function fitTexts(fitting: Fitting, op: TextTest, { at, value }: Asked): readonly Misfit[] {
+function fitTexts(fitting: Fitting, op: NameWith<'texts'>, { at, value }: Asked): readonly Misfit[] {
   const { texts, lists } = fitting.values
   if (texts === undefined) {
     const hint = lists && `for the entries of a list write \`{ some: { ${op}: ... } }\``

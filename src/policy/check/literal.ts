@@ -1,9 +1,18 @@
 import type { DiagnosticCode } from '../report/diagnostics.ts'
 import { isMultiple } from '../schema/multiple.ts'
-import type { NumberTest, Scalar, TextTest } from '../language/rule.ts'
+import { literalParts } from '../language/glob.ts'
+import { compileTest, cutsOf, type NameWith, type Scalar } from '../language/operators.ts'
 import { nearest } from '../language/nearest.ts'
-import { compileTest } from '../language/operators.ts'
-import { fitsLength, inRange, lengthOf, type Numbers, type Texts, type Values } from '../language/possible.ts'
+import {
+  fitsLength,
+  inRange,
+  lengthOf,
+  numberPoints,
+  type Numbers,
+  type Texts,
+  type Values,
+} from '../language/possible.ts'
+import { FALSE, TRUE } from '../language/truth.ts'
 import { describeAmong, describeKinds, describeLength, describeRange } from '../language/possible-words.ts'
 
 /** The field as messages name it, what it can hold, and the lists of routing.yaml. */
@@ -94,7 +103,7 @@ function missedBy(numbers: Numbers, value: number): string {
 }
 
 interface Comparison {
-  readonly op: NumberTest
+  readonly op: NameWith<'number'>
   readonly limit: number
 }
 
@@ -110,21 +119,18 @@ export function fitNumber(name: string, numbers: Numbers, comparison: Comparison
   }
 }
 
-/** What the comparison comes to for every number; undefined when that depends, or when its limit is a bound itself and it holds. */
-function settledBy(numbers: Numbers, { op, limit }: Comparison): boolean | undefined {
-  const { min, minOpen, max, maxOpen } = numbers
-  const upward = op === 'over' || op === 'at_least'
-  const strict = op === 'over' || op === 'under'
-  // Seen from the end that the comparison points to: the best that a number of the field can do.
-  const [best, worst, bestOpen, sign] = upward ? [max, min, maxOpen, 1] : [min, max, minOpen, -1]
-  if (sign * limit > sign * best || (limit === best && (strict || bestOpen))) return false
-  return sign * limit < sign * worst ? true : undefined
+/** What the comparison comes to for every number of the range; undefined when that depends, or when its limit is a bound itself and it holds. */
+function settledBy({ min, minOpen, max, maxOpen }: Numbers, { op, limit }: Comparison): boolean | undefined {
+  const test = compileTest({ op, value: limit })
+  const points = numberPoints({ integer: false, min, minOpen, max, maxOpen }, [limit])
+  if (points.every((point) => test(point) === FALSE)) return false
+  return points.every((point) => test(point) === TRUE) && limit !== min && limit !== max ? true : undefined
 }
 
 /** A text test, one of whose texts no value of the field can meet. */
 export function fitPart(
   { name, values }: Fitting,
-  op: TextTest | 'contains',
+  op: NameWith<'texts'> | 'contains',
   part: string,
 ): Problem | undefined {
   const { texts } = values
@@ -132,14 +138,15 @@ export function fitPart(
   if (part === '') return { code: 'bad-value', message: `\`${op}\` of an empty text holds for every text` }
   if (texts.among) {
     const test = compileTest({ op, values: [part] })
-    if (texts.among.some((text) => test(text) === 1)) return undefined
+    if (texts.among.some((text) => test(text) === TRUE)) return undefined
     return {
       code: 'literal-enum',
       message: `\`${op}\` \`${part}\` never holds: ${name} is one of ${describeAmong(texts.among)}`,
     }
   }
-  if (op === 'matches') return undefined
-  const literal = op === 'like' ? part.replaceAll('*', '') : part
+  const [glob] = cutsOf({ op, values: [part] }).globs ?? []
+  if (glob === undefined) return undefined
+  const literal = literalParts(glob).join('')
   if (isAscii(literal) && lengthOf(literal) > texts.max)
     return {
       code: 'literal-form',

@@ -4,11 +4,11 @@ import { toolsInHistory, type ToolUse } from './tool-names.ts'
 import { checkTest, type TestContext } from './test.ts'
 import { REVERSIBILITIES } from './tool.ts'
 import { isFieldProblem, parseField } from '../language/fields.ts'
-import type { FieldIr, FieldRoot, NodeIr, Scalar, TestIr } from '../language/rule.ts'
+import type { FieldIr, FieldRoot, NodeIr } from '../language/rule.ts'
 import { didYouMean } from '../language/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import { readList, readMap, type Reader } from '../yaml/shape.ts'
-import { asksPresence } from '../language/operators.ts'
+import { asksPresence, OPERATORS, testsIn, type Scalar, type Test } from '../language/operators.ts'
 import { WEEKDAYS } from '../language/time.ts'
 
 /** What a match may refer to. */
@@ -81,16 +81,11 @@ function checkLeaf(context: MatchContext, { key, keyMark, value }: DocEntry): No
 function checkNullOfFunction(
   reader: Reader,
   field: FieldIr,
-  { at, test }: { readonly at: Doc; readonly test: TestIr },
+  { at, test }: { readonly at: Doc; readonly test: Test },
 ): void {
-  if (field.fn === undefined || !mentionsNull(test)) return
+  if (field.fn === undefined || ![...testsIn(test)].some(({ op }) => OPERATORS[op].asks === 'null')) return
   const hint = `write \`${field.name}\` without \`${field.fn}\``
   reader.report('test-type', at, `\`${field.fn}\` never gives null`, hint)
-}
-
-function mentionsNull(test: TestIr): boolean {
-  if ('tests' in test) return test.tests.some(mentionsNull)
-  return test.op === 'null' || ('test' in test && mentionsNull(test.test))
 }
 
 const KNOWN_VALUES: Partial<Record<FieldRoot, readonly string[]>> = {
@@ -101,7 +96,7 @@ const KNOWN_VALUES: Partial<Record<FieldRoot, readonly string[]>> = {
 function checkKnownValues(
   { reader }: MatchContext,
   at: Doc,
-  { root, test }: { readonly root: FieldRoot; readonly test: TestIr },
+  { root, test }: { readonly root: FieldRoot; readonly test: Test },
 ): void {
   const known = KNOWN_VALUES[root]
   for (const literal of literals(test)) {
@@ -128,15 +123,17 @@ function checkHour(reader: Reader, at: Doc, { op, value }: Literal): void {
 const LAST_HOUR = 23
 
 interface Literal {
-  readonly op: TestIr['op']
+  readonly op: Test['op']
   readonly value: Scalar
 }
 
 /** The values a test compares with, not counting the text tests and lengths of lists. */
-function literals(test: TestIr): readonly Literal[] {
+function literals(test: Test): readonly Literal[] {
   if ('tests' in test) return test.tests.flatMap(literals)
-  if ('test' in test) return test.op === 'count' ? [] : literals(test.test)
+  if ('test' in test) return OPERATORS[test.op].operand === 'length test' ? [] : literals(test.test)
   if ('value' in test) return [test]
   const { op } = test
-  return op === 'is' || op === 'contains' ? test.values.map((value) => ({ op, value })) : []
+  return 'values' in test && OPERATORS[op].operand === 'scalars'
+    ? test.values.map((value) => ({ op, value }))
+    : []
 }

@@ -2,7 +2,8 @@ import type { JsonValue } from '../../contract/json.ts'
 import { MAX_TOOL_PATTERNS_PROGRAM } from '../language/bounds.ts'
 import type { CheckedRuleFile } from './rules.ts'
 import type { CheckedTool } from './tool.ts'
-import type { NodeIr, RuleFileIr, TestIr } from '../language/rule.ts'
+import { cutsOf, type Test } from '../language/operators.ts'
+import type { NodeIr, RuleFileIr } from '../language/rule.ts'
 import { compilePattern } from '../language/patterns.ts'
 import { isSchema } from '../schema/part.ts'
 
@@ -50,10 +51,9 @@ function* patternsOfNode(node: NodeIr): Generator<string> {
   else for (const item of node.kind === 'not' ? [node.item] : node.items) yield* patternsOfNode(item)
 }
 
-function* patternsOfTest(test: TestIr): Generator<string> {
-  if (test.op === 'matches') yield* test.values
-  else if ('test' in test) yield* patternsOfTest(test.test)
-  else if ('tests' in test) for (const one of test.tests) yield* patternsOfTest(one)
+function patternsOfTest(test: Test): readonly string[] {
+  const { patterns = [], entries = [] } = cutsOf(test)
+  return [...patterns, ...entries.flatMap(patternsOfTest)]
 }
 
 /** Those of `pattern` and `patternProperties`, wherever they stand. */

@@ -3,7 +3,8 @@ import { MAX_REASON_CHARACTERS } from '../language/bounds.ts'
 import { checkMatch, type MatchContext } from './match.ts'
 import { checkReviewers, type GroupUse } from './routing.ts'
 import type { FieldValues } from '../language/possible-fields.ts'
-import type { RuleIr, Scalar } from '../language/rule.ts'
+import type { Scalar } from '../language/operators.ts'
+import type { RuleIr } from '../language/rule.ts'
 import type { Doc, DocMap } from '../yaml/parse.ts'
 import {
   defined,

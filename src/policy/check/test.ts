@@ -1,8 +1,15 @@
+import { DIAGNOSTIC_CODES } from '../report/diagnostics.ts'
+import {
+  namesWith,
+  OPERATORS,
+  WRITTEN_NAMES,
+  type NameWith,
+  type Scalar,
+  type Test,
+} from '../language/operators.ts'
 import { readScalar } from './routing.ts'
-import type { NumberTest, Scalar, TestIr, TextTest } from '../language/rule.ts'
 import { didYouMean } from '../language/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
-import { compilePattern, fitsEveryText, hasBareDot } from '../language/patterns.ts'
 import { wrongType, type Reader } from '../yaml/shape.ts'
 
 /** What a test may refer to, and where it stands. */
@@ -14,13 +21,8 @@ export interface TestContext {
   readonly tested?: 'an element of a list' | 'a count'
 }
 
-const NUMBER_TESTS: readonly NumberTest[] = ['over', 'at_least', 'under', 'at_most']
-const TEXT_TESTS: readonly TextTest[] = ['starts_with', 'ends_with', 'like', 'matches']
-const NESTING_TESTS = ['not', 'some', 'every', 'none', 'count'] as const
-const TEST_NAMES: readonly string[] = ['is', 'contains', ...NUMBER_TESTS, ...TEXT_TESTS, ...NESTING_TESTS]
-
 /** Checks a test of section 3; undefined when it was reported. */
-export function checkTest(context: TestContext, doc: Doc): TestIr | undefined {
+export function checkTest(context: TestContext, doc: Doc): Test | undefined {
   if (doc.kind === 'map') return checkTests(context, doc.entries, doc)
   if (doc.kind === 'text' && (doc.value === 'missing' || doc.value === 'present'))
     return checkPresence(context, doc, doc.value)
@@ -28,7 +30,7 @@ export function checkTest(context: TestContext, doc: Doc): TestIr | undefined {
   return values && { op: 'is', values }
 }
 
-function checkPresence(context: TestContext, doc: Doc, op: 'missing' | 'present'): TestIr | undefined {
+function checkPresence(context: TestContext, doc: Doc, op: 'missing' | 'present'): Test | undefined {
   const { reader, tested } = context
   if (tested === undefined) return { op }
   const hint = tested === 'a count' ? 'such as `{ over: 0 }`' : `write \`{ is: ${op} }\` for the text`
@@ -41,7 +43,7 @@ function checkPresence(context: TestContext, doc: Doc, op: 'missing' | 'present'
   return undefined
 }
 
-function checkTests(context: TestContext, entries: readonly DocEntry[], doc: Doc): TestIr | undefined {
+function checkTests(context: TestContext, entries: readonly DocEntry[], doc: Doc): Test | undefined {
   if (entries.length === 0) {
     context.reader.report('empty-match', doc, 'a test must say something')
     return undefined
@@ -52,21 +54,34 @@ function checkTests(context: TestContext, entries: readonly DocEntry[], doc: Doc
   return sound.length === 1 ? sound[0] : { op: 'and', tests: sound }
 }
 
-function checkOne(context: TestContext, { key, keyMark, value }: DocEntry): TestIr | undefined {
-  const number = NUMBER_TESTS.find((op) => op === key)
-  if (number) return checkNumber(context, number, value)
-  const text = TEXT_TESTS.find((op) => op === key)
-  if (text) return checkTexts(context, text, value)
+/** Reads what stands behind the name of a test, as its row in the table of operators says. */
+function checkOne(context: TestContext, { key, keyMark, value }: DocEntry): Test | undefined {
   if (key === 'is' && isNull(context.reader, value)) return checkNull(context, value)
-  if (key === 'is' || key === 'contains') {
+  const number = namesWith('number').find((op) => op === key)
+  if (number) return checkNumber(context, number, value)
+  const text = namesWith('texts').find((op) => op === key)
+  if (text) return checkTexts(context, text, value)
+  const equality = namesWith('scalars').find((op) => op === key)
+  if (equality) {
     const values = readValues(context, value, false)
-    return values && { op: key, values }
+    return values && { op: equality, values }
   }
-  const nesting = NESTING_TESTS.find((op) => op === key)
+  const nesting = NESTING.find((op) => op === key)
   if (nesting) return checkNesting(context, nesting, value)
-  const hint = didYouMean(key, TEST_NAMES) ?? `one of ${TEST_NAMES.join(', ')}`
+  const hint = didYouMean(key, WRITTEN_NAMES) ?? `one of ${WRITTEN_NAMES.join(', ')}`
   context.reader.report('unknown-test', { mark: keyMark }, `unknown test \`${key}\``, hint)
   return undefined
+}
+
+type NestingName = NameWith<'test' | 'entry test' | 'length test'>
+const NESTING: readonly NestingName[] = [
+  ...namesWith('test'),
+  ...namesWith('entry test'),
+  ...namesWith('length test'),
+]
+
+function checkNumber({ reader }: TestContext, op: NameWith<'number'>, doc: Doc): Test | undefined {
+  return doc.kind === 'number' ? { op, value: doc.value } : wrongType(reader, doc, `\`${op}\``, 'a number')
 }
 
 /** Written out: an empty value is null for YAML, and a slip for an author. */
@@ -74,39 +89,32 @@ function isNull({ source }: Reader, { kind, mark }: Doc): boolean {
   return kind === 'null' && source.text.slice(mark.start, mark.end) === 'null'
 }
 
-function checkNull({ reader, tested }: TestContext, doc: Doc): TestIr | undefined {
+function checkNull({ reader, tested }: TestContext, doc: Doc): Test | undefined {
   if (tested !== 'a count') return { op: 'null' }
   reader.report('bad-value', doc, 'a count is never null', 'such as `{ over: 0 }`')
   return undefined
 }
 
-function checkNumber({ reader }: TestContext, op: NumberTest, doc: Doc): TestIr | undefined {
-  return doc.kind === 'number' ? { op, value: doc.value } : wrongType(reader, doc, `\`${op}\``, 'a number')
-}
-
-function checkNesting(
-  context: TestContext,
-  op: (typeof NESTING_TESTS)[number],
-  doc: Doc,
-): TestIr | undefined {
-  const tested = op === 'count' ? 'a count' : 'an element of a list'
-  const test = checkTest(op === 'not' ? context : { ...context, tested }, doc)
-  if (test && op === 'count' && !isNumeric(test)) {
-    context.reader.report('wrong-type', doc, '`count` takes a test of a number', 'such as `{ over: 0 }`')
+function checkNesting(context: TestContext, op: NestingName, doc: Doc): Test | undefined {
+  const { operand } = OPERATORS[op]
+  const tested = operand === 'length test' ? 'a count' : 'an element of a list'
+  const test = checkTest(operand === 'test' ? context : { ...context, tested }, doc)
+  if (test && operand === 'length test' && !isNumeric(test)) {
+    context.reader.report('wrong-type', doc, `\`${op}\` takes a test of a number`, 'such as `{ over: 0 }`')
     return undefined
   }
   return test && { op, test }
 }
 
-function isNumeric(test: TestIr): boolean {
+function isNumeric(test: Test): boolean {
   if (test.op === 'and') return test.tests.every(isNumeric)
   if (test.op === 'not') return isNumeric(test.test)
   return test.op === 'is'
     ? test.values.every((value) => typeof value === 'number')
-    : NUMBER_TESTS.some((op) => op === test.op)
+    : OPERATORS[test.op].of === 'number'
 }
 
-function checkTexts(context: TestContext, op: TextTest, doc: Doc): TestIr | undefined {
+function checkTexts(context: TestContext, op: NameWith<'texts'>, doc: Doc): Test | undefined {
   const values = readValues(context, doc, false)
   if (!values) return undefined
   const texts = values.filter((value) => typeof value === 'string')
@@ -117,41 +125,22 @@ function checkTexts(context: TestContext, op: TextTest, doc: Doc): TestIr | unde
       `\`${op}\``,
       'text',
     )
-  if (texts.includes('')) {
-    const held = op === 'like' ? 'the empty text only' : 'every text'
-    const hint = op === 'like' ? "write `{ is: '' }`" : undefined
-    context.reader.report('bad-value', doc, `\`${op}\` of an empty text holds for ${held}`, hint)
-    return undefined
-  }
-  return op === 'matches' && !checkPatterns(context, doc, texts) ? undefined : { op, values: texts }
+  return texts.every((text) => checkText(context.reader, { op, text, at: doc }))
+    ? { op, values: texts }
+    : undefined
 }
 
-function checkPatterns({ reader }: TestContext, doc: Doc, patterns: readonly string[]): boolean {
-  return patterns.every((pattern) => {
-    const compiled = compilePattern(pattern)
-    if (!compiled.ok)
-      reader.report(
-        'bad-pattern',
-        doc,
-        `this pattern cannot be used: ${compiled.problem}`,
-        '`like` with `*` is simpler and never slow',
-      )
-    else if (fitsEveryText(compiled.pattern))
-      reader.report(
-        'loose-pattern',
-        doc,
-        'this pattern fits every text',
-        '`present` asks for any value; `^` and `$` around a pattern ask for the whole text',
-      )
-    else if (hasBareDot(pattern))
-      reader.report(
-        'loose-pattern',
-        doc,
-        'an unescaped dot stands for any character',
-        'write `\\.` for a dot',
-      )
-    return compiled.ok
-  })
+interface WrittenText {
+  readonly op: NameWith<'texts'>
+  readonly text: string
+  readonly at: Doc
+}
+
+/** Reports what the operator says of one of its texts; false when the test cannot be used. */
+function checkText(reader: Reader, { op, text, at }: WrittenText): boolean {
+  const problem = OPERATORS[op].refuses?.(text, op)
+  if (problem) reader.report(problem.code, at, problem.message, problem.hint)
+  return problem === undefined || DIAGNOSTIC_CODES[problem.code] === 'warning'
 }
 
 /** A literal, a list of literals, or `$list`, flattened. `bare` is the short form, in which some words are reserved. */

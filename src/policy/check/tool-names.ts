@@ -1,4 +1,5 @@
 import type { FieldIr } from '../language/rule.ts'
+import { OPERATORS, WRITTEN_NAMES } from '../language/operators.ts'
 import { didYouMean } from '../language/nearest.ts'
 import type { Doc, DocEntry } from '../yaml/parse.ts'
 import type { Reader } from '../yaml/shape.ts'
@@ -24,15 +25,15 @@ export function toolsInHistory({ root, fn }: FieldIr, test: Doc): readonly ToolU
   return fn === undefined && (root === 'agent.tools' || root === 'task.tools') ? toolsInTest(test) : []
 }
 
-const NAMING_TESTS = ['is', 'contains', 'like']
-const NESTING_TESTS = ['not', 'some', 'every', 'none']
-
 function toolsInTest(test: Doc): readonly ToolUse[] {
   if (test.kind === 'text' && (test.value === 'missing' || test.value === 'present')) return []
   if (test.kind !== 'map') return textsIn(test, false)
   return test.entries.flatMap(({ key, value }) => {
-    if (NESTING_TESTS.includes(key)) return toolsInTest(value)
-    return NAMING_TESTS.includes(key) ? textsIn(value, key === 'like') : []
+    const op = WRITTEN_NAMES.find((name) => name === key)
+    if (op === undefined) return []
+    const { operand, names } = OPERATORS[op]
+    if (operand === 'test' || operand === 'entry test') return toolsInTest(value)
+    return names === undefined ? [] : textsIn(value, names === 'by glob')
   })
 }
 

@@ -1,5 +1,7 @@
+import { OPERATORS } from '../language/operators.ts'
 import { describeTest } from '../language/words.ts'
-import { fieldText, MISSING } from '../language/fields.ts'
+import { fieldText } from '../language/fields.ts'
+import { MISSING } from '../language/reading.ts'
 import { FALSE, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { Dimension, ValueClass } from './dimension.ts'
 import type { Leaf } from './side.ts'
@@ -94,11 +96,8 @@ function describeAnswer({ field, test, untilMs }: Leaf, truth: Truth): string {
   const text = fieldText(field)
   if (truth === TRUE) return `${text} ${asked}`
   if (truth === UNKNOWN) return `${text} cannot be checked (${asked})`
-  return test.op === 'missing'
-    ? `${text} present`
-    : test.op === 'present'
-      ? `${text} missing`
-      : negated(text, asked)
+  const { inverse } = OPERATORS[test.op]
+  return inverse === undefined ? negated(text, asked) : `${text} ${inverse}`
 }
 
 function negated(text: string, asked: string): string {

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../contract/json.ts'
-import type { MISSING } from '../language/fields.ts'
+import type { MISSING } from '../language/reading.ts'
 import type { Truth } from '../language/truth.ts'
 import type { Call } from '../evaluate/snapshot.ts'
 import type { Leaf } from './side.ts'

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { FieldRoot } from '../language/rule.ts'
-import { MISSING } from '../language/fields.ts'
+import { MISSING } from '../language/reading.ts'
 import { type Call, type History, NO_HISTORY } from '../evaluate/snapshot.ts'
 import { classify, type Dimension, type Value } from './dimension.ts'
 import { addTest, createPlace } from './place.ts'

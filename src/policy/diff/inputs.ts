@@ -1,4 +1,4 @@
-import type { FunctionName } from '../language/rule.ts'
+import type { FunctionName } from '../language/functions.ts'
 
 /** What the results of a function look like: wider than the truth, never narrower, as every example is put to the function itself. */
 export const LANGUAGES: Readonly<Record<FunctionName, string>> = {

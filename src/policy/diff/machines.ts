@@ -1,3 +1,5 @@
+import { ANY_RUN, type Glob } from '../language/glob.ts'
+
 /**
  * A finite automaton over texts. Two texts that lead it to the same state are told apart by no continuation: one example per
  * state is enough to see everything that the tests it was made of can see.
@@ -9,23 +11,6 @@ export interface Machine {
   readonly boundaries: readonly number[]
 }
 export type State = readonly number[]
-
-/** A glob as code points, with ANY_RUN for `*`: a literal `*` stays a character. */
-export type Glob = readonly number[]
-export const ANY_RUN = -1
-
-export const exactly = (text: string): Glob => codePoints(text)
-export const beginning = (text: string): Glob => [...codePoints(text), ANY_RUN]
-export const ending = (text: string): Glob => [ANY_RUN, ...codePoints(text)]
-export const holding = (text: string): Glob => [ANY_RUN, ...codePoints(text), ANY_RUN]
-export const likeGlob = (glob: string): Glob =>
-  codePoints(glob).map((character) => (character === STAR ? ANY_RUN : character))
-
-const STAR = 0x2a
-
-function codePoints(text: string): number[] {
-  return Array.from(text).map((character) => character.codePointAt(0) ?? 0)
-}
 
 /** All globs of a field at once: the state is the set of positions that are still possible in any of them. */
 export function globMachine(globs: readonly Glob[]): Machine {

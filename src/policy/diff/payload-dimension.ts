@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { acceptanceOf, wholeAcceptanceOf } from './acceptance.ts'
-import { MISSING } from '../language/fields.ts'
+import { MISSING } from '../language/reading.ts'
 import type { Call } from '../evaluate/snapshot.ts'
 import { classify, type Dimension, type Fit, type Value } from './dimension.ts'
 import { boundsOf } from './numbers.ts'

@@ -1,6 +1,7 @@
-import { givesList } from '../language/functions.ts'
-import type { FieldIr, FunctionName, Scalar, TestIr } from '../language/rule.ts'
-import { beginning, ending, exactly, holding, likeGlob, type Glob } from './machines.ts'
+import { givesList, type FunctionName } from '../language/functions.ts'
+import { cutsOf, type Test } from '../language/operators.ts'
+import type { FieldIr } from '../language/rule.ts'
+import type { Glob } from '../language/glob.ts'
 
 /** One place in the data of a call, with everything that the tests of both bundles look for in it. */
 export interface Place {
@@ -17,7 +18,7 @@ export interface Place {
 
 export interface PlaceTest {
   readonly fn: FunctionName | undefined
-  readonly test: TestIr
+  readonly test: Test
   /** Asked of each element that the function makes of a text, as `some` does. */
   readonly each: boolean
 }
@@ -30,6 +31,8 @@ export interface Looks {
   readonly patterns: Set<string>
   /** Lengths that `count` asks for. */
   readonly counts: Set<number>
+  /** Some test may tell values apart that none of these tells apart. */
+  opaque: boolean
 }
 
 export function createPlace(): Place {
@@ -37,7 +40,14 @@ export function createPlace(): Place {
 }
 
 function createLooks(): Looks {
-  return { numbers: new Set(), texts: new Set(), globs: [], patterns: new Set(), counts: new Set() }
+  return {
+    numbers: new Set(),
+    texts: new Set(),
+    globs: [],
+    patterns: new Set(),
+    counts: new Set(),
+    opaque: false,
+  }
 }
 
 /** The place at the end of a path. */
@@ -61,68 +71,36 @@ export function looksOf(place: Place, fn: FunctionName | undefined): Looks {
 }
 
 /** Notes a test of a field at its place. */
-export function addTest(place: Place, { fn }: Pick<FieldIr, 'fn'>, test: TestIr): void {
+export function addTest(place: Place, { fn }: Pick<FieldIr, 'fn'>, test: Test): void {
   place.tests.push({ fn, test, each: false })
   look(place, fn, test)
 }
 
-function look(place: Place, fn: FunctionName | undefined, test: TestIr): void {
-  if ('tests' in test) return test.tests.forEach((one) => look(place, fn, one))
-  if ('test' in test) return lookInside(place, fn, test)
+/** Notes where the answers of a test can change. */
+function look(place: Place, fn: FunctionName | undefined, test: Test): void {
+  const cuts = cutsOf(test)
   const looks = looksOf(place, fn)
-  if ('value' in test) looks.numbers.add(test.value)
-  else if ('values' in test) lookFor(looks, test)
-  if (test.op === 'contains') addItemTest(place, fn, { op: 'is', values: test.values })
-}
-
-function lookInside(
-  place: Place,
-  fn: FunctionName | undefined,
-  { op, test }: Extract<TestIr, { readonly test: TestIr }>,
-): void {
-  if (op === 'not') look(place, fn, test)
-  else if (op === 'count') addCount(place, fn, test)
-  else addItemTest(place, fn, test)
+  cuts.numbers?.forEach((number) => looks.numbers.add(number))
+  cuts.texts?.forEach((text) => looks.texts.add(text))
+  cuts.patterns?.forEach((pattern) => looks.patterns.add(pattern))
+  cuts.globs?.forEach((glob) => looks.globs.push(glob))
+  looks.opaque ||= cuts.opaque === true
+  cuts.entries?.forEach((entry) => addItemTest(place, fn, entry))
+  cuts.lengths?.forEach((length) => addCount(place, fn, length))
 }
 
 /** How many entries a function makes of a list of texts depends on how many it makes of each. */
-function addCount(place: Place, fn: FunctionName | undefined, test: TestIr): void {
+function addCount(place: Place, fn: FunctionName | undefined, test: Test): void {
   const asked = givesList(fn) ? [place, itemsOf(place)] : [place]
-  for (const one of asked) pointsOf(test).forEach((length) => looksOf(one, fn).counts.add(length))
+  for (const one of asked)
+    for (const length of cutsOf(test).numbers ?? []) looksOf(one, fn).counts.add(length)
   if (givesList(fn)) itemsOf(place).tests.push({ fn, test: { op: 'count', test }, each: false })
 }
 
 /** What makes a list of one text: its entries are looked for in the text, and in the texts of a list. */
-function addItemTest(place: Place, fn: FunctionName | undefined, test: TestIr): void {
+function addItemTest(place: Place, fn: FunctionName | undefined, test: Test): void {
   const items = itemsOf(place)
   items.tests.push({ fn, test, each: true })
   look(items, fn, test)
   if (givesList(fn)) look(place, fn, test)
 }
-
-function pointsOf(test: TestIr): readonly number[] {
-  if ('tests' in test) return test.tests.flatMap(pointsOf)
-  if ('test' in test) return pointsOf(test.test)
-  if ('value' in test) return [test.value]
-  return 'values' in test
-    ? (test.values as readonly Scalar[]).filter((value) => typeof value === 'number')
-    : []
-}
-
-function lookFor(looks: Looks, { op, values }: Extract<TestIr, { readonly values: unknown }>): void {
-  for (const value of values as readonly Scalar[]) {
-    if (typeof value === 'number') looks.numbers.add(value)
-    if (typeof value !== 'string') continue
-    if (op === 'is') looks.texts.add(value)
-    if (op === 'matches') looks.patterns.add(value)
-    else looks.globs.push(GLOBS[op](value))
-  }
-}
-
-const GLOBS = {
-  is: exactly,
-  contains: holding,
-  starts_with: beginning,
-  ends_with: ending,
-  like: likeGlob,
-} as const

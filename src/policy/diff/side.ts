@@ -4,7 +4,8 @@ import type { CompiledSnapshot } from '../evaluate/compile.ts'
 import type { ConditionNode, LeafNode } from '../evaluate/conditions.ts'
 import { NOTHING, truthOfLeaf } from '../evaluate/conditions.ts'
 import { fieldText } from '../language/fields.ts'
-import type { BundleIr, FieldIr, TestIr } from '../language/rule.ts'
+import type { Test } from '../language/operators.ts'
+import type { BundleIr, FieldIr } from '../language/rule.ts'
 import { FALSE, TRUE, truthOf, type Truth } from '../language/truth.ts'
 import { unmeasured } from '../language/limits.ts'
 import type { Facts } from '../language/facts.ts'
@@ -41,7 +42,7 @@ export interface Leaf {
   readonly key: string
   readonly field: FieldIr | 'until'
   /** Absent for `until`. */
-  readonly test?: TestIr
+  readonly test?: Test
   readonly untilMs?: number
   truth(call: Call): Truth
 }

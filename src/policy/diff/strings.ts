@@ -1,5 +1,4 @@
-import { givesList } from '../language/functions.ts'
-import type { FunctionName, ListFunction } from '../language/rule.ts'
+import { givesList, type FunctionName, type ListFunction } from '../language/functions.ts'
 import { inputsOf, LANGUAGES } from './inputs.ts'
 import { globMachine, lengthMachine, type Machine } from './machines.ts'
 import { patternMachine } from './pattern-machine.ts'
@@ -19,7 +18,15 @@ export function textsFor(place: Place, parts: readonly Part[]): Found<string> {
     inputsOf(fn, results[i]?.values ?? [], raw.values),
   )
   return {
-    values: [...new Set([...raw.values, ...inputs, ...FORMAT_SAMPLES, ...stretched(inputs, edges)])],
+    values: [
+      ...new Set([
+        ...raw.values,
+        ...inputs,
+        ...FORMAT_SAMPLES,
+        ...stretched(inputs, edges),
+        ...place.looks.texts,
+      ]),
+    ],
     exact: [raw, ...results].every(({ exact }) => exact) && (edges.length === 0 || inputs.length === 0),
   }
 }
@@ -102,7 +109,8 @@ function resultsOf(place: Place, fn: FunctionName, looks: Looks): Found<string> 
   const language = patternMachine(LANGUAGES[fn])
   if (language === undefined) return { values: [], exact: false }
   const found = search(looks, [...looks.patterns], { more: [language] })
-  return givesList(fn) ? statementsFor(place, fn, { counts: looks.counts, entries: found }) : found
+  if (givesList(fn)) return statementsFor(place, fn, { counts: looks.counts, entries: found })
+  return { ...found, values: [...new Set([...found.values, ...looks.texts])] }
 }
 
 interface Entries {

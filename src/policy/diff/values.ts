@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { LIST_FUNCTIONS } from '../language/rule.ts'
+import { LIST_FUNCTIONS } from '../language/functions.ts'
 import { answersOf, listsFor, type Found } from './lists.ts'
 import { numbersAround } from './numbers.ts'
 import { createPlace, type Looks, type Place } from './place.ts'
@@ -42,6 +42,7 @@ export function valuesFor(place: Place, parts: readonly Part[]): Found<JsonValue
     values: uniqueBy(usable, (value) => JSON.stringify(value)).filter(isNew),
     exact:
       parts.every((part) => part.exact) &&
+      ![place.looks, ...place.functions.values()].some(({ opaque }) => opaque) &&
       ((texts.exact && allPaired(place, texts.values, usable)) || !allow('string')) &&
       (lists.exact || !allow('array')) &&
       (objects.exact || !allow('object')),
@@ -232,4 +233,5 @@ function addLooks(whole: Looks, more: Looks): void {
   whole.globs.push(...more.globs)
   for (const pattern of more.patterns) whole.patterns.add(pattern)
   for (const count of more.counts) whole.counts.add(count)
+  whole.opaque ||= more.opaque
 }

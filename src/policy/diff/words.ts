@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../contract/json.ts'
-import { MISSING } from '../language/fields.ts'
-import type { TestIr } from '../language/rule.ts'
+import { MISSING } from '../language/reading.ts'
+import { OPERATORS, testsIn, type Operand, type Test } from '../language/operators.ts'
 import type { Box } from './boxes.ts'
 import type { Dimension, Value } from './dimension.ts'
 import { describeByTests } from './cubes.ts'
@@ -31,11 +31,11 @@ function isPlain({ name, leaves }: Dimension): boolean {
   )
 }
 
-function isPlainTest(test: TestIr): boolean {
-  if ('tests' in test) return test.tests.every(isPlainTest)
-  if ('test' in test) return test.op === 'not' && isPlainTest(test.test)
-  return 'value' in test || test.op === 'is' || ['missing', 'present', 'null'].includes(test.op)
+function isPlainTest(test: Test): boolean {
+  return [...testsIn(test)].every(({ op }) => op === 'is' || PLAIN.includes(OPERATORS[op].operand))
 }
+
+const PLAIN: readonly Operand[] = ['none', 'number', 'test', 'tests']
 
 interface Sorted {
   /** Named one by one. */

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { ANYTHING, TEXT, type Shape } from './shapes.ts'
+import { OPERATORS, WRITTEN_NAMES, type Of, type OperatorName } from '../language/operators.ts'
 
 /** Collects schemas under names of their own; equal ones are one. */
 export interface Definitions {
@@ -117,58 +118,39 @@ function equal(schemas: TestSchemas, shape: Shape): JsonObject {
   return { anyOf: [...choices, ...isNull] }
 }
 
+/** The operators that fit the shape, each with what its row in the table says. */
 function mapping(schemas: TestSchemas, shape: Shape): JsonObject {
-  const member = shape.item ?? ANYTHING
-  const properties = {
-    ...((isScalar(shape) || shape.nullable) && {
-      is: described(equal(schemas, shape), 'Equal to one of them.'),
-    }),
-    not: described(testSchema(schemas, shape), 'The opposite; unknown stays unknown.'),
-    ...(has(shape, 'number') && NUMBER_TESTS),
-    ...(has(shape, 'text') && textTests(schemas)),
-    ...(has(shape, 'list') && listTests(schemas, member)),
-    ...((has(shape, 'text') || has(shape, 'list')) && {
-      contains: described(
-        oneOrMore(schemas, has(shape, 'text') ? (has(shape, 'list') ? ANYTHING : TEXT) : member),
-        'A substring of a text, a member of a list.',
-      ),
-    }),
+  const fitting = WRITTEN_NAMES.filter((name) => isFor(OPERATORS[name].of, shape))
+  const properties = fitting.map((name) => {
+    const { doc } = OPERATORS[name]
+    return [name, described(operandSchema(schemas, shape, name), doc)]
+  })
+  return {
+    type: 'object',
+    minProperties: 1,
+    additionalProperties: false,
+    properties: Object.fromEntries(properties) as JsonObject,
   }
-  return { type: 'object', minProperties: 1, additionalProperties: false, properties }
+}
+
+function isFor(of: Of, shape: Shape): boolean {
+  if (of === 'anything') return true
+  if (of === 'scalar') return isScalar(shape) || shape.nullable === true
+  return of === 'text or list' ? has(shape, 'text') || has(shape, 'list') : has(shape, of)
+}
+
+function operandSchema(schemas: TestSchemas, shape: Shape, name: OperatorName): JsonObject {
+  const { operand, of } = OPERATORS[name]
+  const entry = shape.item ?? ANYTHING
+  if (operand === 'number') return { type: 'number' }
+  if (operand === 'texts') return oneOrMore(schemas, TEXT)
+  if (operand === 'entry test') return testSchema(schemas, entry)
+  if (operand === 'length test') return testSchema(schemas, { kinds: ['number'] })
+  if (operand !== 'scalars') return testSchema(schemas, shape)
+  if (of === 'scalar') return equal(schemas, shape)
+  return oneOrMore(schemas, has(shape, 'text') ? (has(shape, 'list') ? ANYTHING : TEXT) : entry)
 }
 
 function described(schema: JsonObject, description: string): JsonObject {
   return '$ref' in schema ? { allOf: [schema], description } : { ...schema, description }
-}
-
-const NUMBER_TESTS: JsonObject = Object.fromEntries(
-  [
-    ['over', 'Above the number.'],
-    ['at_least', 'The number or above.'],
-    ['under', 'Below the number.'],
-    ['at_most', 'The number or below.'],
-  ].map(([op, description]) => [op, { type: 'number', description: description as string }]),
-)
-
-function textTests(schemas: TestSchemas): JsonObject {
-  const texts = oneOrMore(schemas, TEXT)
-  return {
-    starts_with: described(texts, 'Begins with one of them.'),
-    ends_with: described(texts, 'Ends with one of them.'),
-    like: described(texts, 'Fits one of them as a whole; `*` is any run of characters.'),
-    matches: described(
-      texts,
-      'One of them, a regular expression (RE2), is found anywhere; anchor it with ^ and $.',
-    ),
-  }
-}
-
-function listTests(schemas: TestSchemas, member: Shape): JsonObject {
-  const inner = testSchema(schemas, member)
-  return {
-    some: described(inner, 'At least one entry passes.'),
-    every: described(inner, 'All entries pass; of an empty list unknown.'),
-    none: described(inner, 'No entry passes.'),
-    count: described(testSchema(schemas, { kinds: ['number'] }), 'The number of entries.'),
-  }
 }

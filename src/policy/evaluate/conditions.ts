@@ -1,12 +1,13 @@
-import { fieldText, MISSING, walk, type Defaults, type Reading } from '../language/fields.ts'
-import { applyFunction, type Applied } from '../language/functions.ts'
-import type { FieldIr, FunctionName, MissingMeans, NodeIr, TestIr } from '../language/rule.ts'
+import { fieldText } from '../language/fields.ts'
+import { MISSING, walk, type Defaults, type Reading } from '../language/reading.ts'
+import { applyFunction, type Applied, type FunctionName } from '../language/functions.ts'
+import type { FieldIr, MissingMeans, NodeIr } from '../language/rule.ts'
 import { FALSE, type Truth } from '../language/truth.ts'
 import { compileRead, type Read } from '../language/field-reader.ts'
 import type { Facts } from '../language/facts.ts'
 import { schemaDefaults } from '../schema/defaults.ts'
 import type { ToolContract } from './snapshot.ts'
-import { asksNull, asksPresence, compileTest, type Test } from '../language/operators.ts'
+import { asksNull, asksPresence, compileTest, type CompiledTest, type Test } from '../language/operators.ts'
 
 /** A compiled condition as a tree: what explains a decision. What decides is its flat form (plan.ts). */
 export type ConditionNode = AllNode | AnyNode | NotNode | LeafNode
@@ -28,12 +29,12 @@ export interface LeafNode {
   /** Its place among all leaves of the bundle. */
   readonly number: number
   readonly read: Read
-  readonly check: Test
+  readonly check: CompiledTest
   readonly fn: FunctionName | undefined
   /** What stands in for a missing field; undefined when nothing does. */
   readonly standIn: StandIn | undefined
   readonly field: FieldIr
-  readonly test: TestIr
+  readonly test: Test
 }
 
 /** `missing_means: nothing` makes every value test FALSE. */
@@ -47,7 +48,7 @@ export interface ConditionCompiler {
   /** `when AND NOT unless`, against one tool and what the rule file says about missing fields. */
   compile(context: ConditionContext, when: NodeIr | undefined, unless: NodeIr | undefined): ConditionNode
   /** One test on one field; not `and`. */
-  leaf(context: ConditionContext, field: FieldIr, test: TestIr): LeafNode
+  leaf(context: ConditionContext, field: FieldIr, test: Test): LeafNode
 }
 
 export interface ConditionContext {
@@ -56,7 +57,7 @@ export interface ConditionContext {
 }
 
 export function createConditionCompiler(): ConditionCompiler {
-  const tests = new Map<string, Test>()
+  const tests = new Map<string, CompiledTest>()
   const reads = new Map<string, Read>()
   const shared = new Map<string, LeafNode>()
   const leaves: LeafNode[] = []
@@ -67,14 +68,14 @@ export function createConditionCompiler(): ConditionCompiler {
     return { kind: node.kind, items: node.items.map((item) => compileNode(context, item)) }
   }
 
-  function compileLeaf(context: ConditionContext, field: FieldIr, test: TestIr): ConditionNode {
+  function compileLeaf(context: ConditionContext, field: FieldIr, test: Test): ConditionNode {
     // Each part decides for itself what a missing field means to it.
     if (test.op === 'and')
       return { kind: 'all', items: test.tests.map((one) => compileLeaf(context, field, one)) }
     return leafOf(context, field, test)
   }
 
-  function leafOf(context: ConditionContext, field: FieldIr, test: TestIr): LeafNode {
+  function leafOf(context: ConditionContext, field: FieldIr, test: Test): LeafNode {
     const standIn = asksPresence(test) ? undefined : standInOf(context, field)
     const key = JSON.stringify(test)
     const make = (): LeafNode => {

@@ -1,6 +1,7 @@
 import type { Verdict } from '../../domain/decision.ts'
 import { defined } from '../../contract/defined.ts'
-import { fieldText, MISSING } from '../language/fields.ts'
+import { fieldText } from '../language/fields.ts'
+import { MISSING } from '../language/reading.ts'
 import type { Applied, AppliedElement } from '../language/functions.ts'
 import type { Truth } from '../language/truth.ts'
 import { isOver } from './plan.ts'

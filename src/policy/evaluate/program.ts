@@ -7,7 +7,8 @@ import {
   type LeafNode,
 } from './conditions.ts'
 import { createVerdictEngines, type RunEngine, type VerdictEngines } from './engine.ts'
-import type { FieldIr, FieldRoot, NodeIr, RuleFileIr, RuleIr, TestIr } from '../language/rule.ts'
+import type { Test } from '../language/operators.ts'
+import type { FieldIr, FieldRoot, NodeIr, RuleFileIr, RuleIr } from '../language/rule.ts'
 import { compileLimit } from '../language/limits.ts'
 import { createPlan, recordHits, type Plan } from './plan.ts'
 import { compileFieldRead } from '../language/field-reader.ts'
@@ -85,7 +86,7 @@ function compileLimits(
   conditions: ConditionCompiler,
 ): readonly CompiledLimit[] {
   const context = contextOf(tool, file)
-  const leafOf = (field: FieldIr | undefined, test: TestIr): LeafNode | undefined =>
+  const leafOf = (field: FieldIr | undefined, test: Test): LeafNode | undefined =>
     field && conditions.leaf(context, field, test)
   return file.limits.map((ir) =>
     compileLimit(ir, file, {

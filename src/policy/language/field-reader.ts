@@ -1,4 +1,4 @@
-import { MISSING, UNREADABLE, walk, type Reading } from './fields.ts'
+import { MISSING, UNREADABLE, walk, type Reading } from './reading.ts'
 import type { FieldIr, FieldRoot } from './rule.ts'
 import type { Facts } from './facts.ts'
 import type { FieldRead } from '../evaluate/snapshot.ts'

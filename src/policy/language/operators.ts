@@ -1,129 +1,385 @@
 import { toNfc } from '../../domain/normal-form.ts'
-import { MISSING, UNREADABLE } from './fields.ts'
+import type { DiagnosticCode } from '../report/diagnostics.ts'
 import { SEVERAL_UNREADABLE, type Applied, type AppliedElement } from './functions.ts'
-import type { ListTest, NumberTest, Scalar, TestIr, TextTest } from './rule.ts'
-import { allOf, anyOf, not, truthOf, UNKNOWN, type Truth } from './truth.ts'
-import { compilePattern } from './patterns.ts'
+import { beginning, ending, exactly, holding, likeGlob, type Glob } from './glob.ts'
+import { compilePattern, patternProblem } from './patterns.ts'
+import { MISSING, UNREADABLE } from './reading.ts'
 import { compileGlob } from './text.ts'
+import { allOf, anyOf, not, truthOf, UNKNOWN, type Truth } from './truth.ts'
+
+export type Scalar = string | number | boolean
+
+/** The members of a checked test beside its name, by what stands behind the name in a rule file. */
+interface Operands {
+  readonly none: object
+  readonly number: { readonly value: number }
+  readonly texts: { readonly values: readonly string[] }
+  readonly scalars: { readonly values: readonly Scalar[] }
+  /** A test of the same value, of each entry of a list, or of the length of a list. */
+  readonly test: { readonly test: Test }
+  readonly 'entry test': { readonly test: Test }
+  readonly 'length test': { readonly test: Test }
+  readonly tests: { readonly tests: readonly Test[] }
+}
+export type Operand = keyof Operands
 
 /** A compiled test. Total: a value of the wrong type, or text that has no normal form, is UNKNOWN, never an exception. */
-export type Test = (value: Applied) => Truth
+export type CompiledTest = (value: Applied) => Truth
 
-/** Compiles a test of section 3. */
-export function compileTest(test: TestIr): Test {
-  if ('tests' in test) return compileAnd(test.tests.map(compileTest))
-  if ('test' in test) return compileNesting(test.op, compileTest(test.test))
-  if ('value' in test) return compileNumber(test.op, test.value)
-  if (!('values' in test)) return compilePresence(test.op)
-  if (test.op === 'is') return compileIs(test.values)
-  if (test.op === 'contains') return compileContains(test.values)
-  return compileText(test.op, test.values)
+/**
+ * Where the answers of a test can change: two values that differ in none of these get the same answer. `diff` and the checks derive
+ * their examples from it.
+ */
+export interface Cuts {
+  readonly numbers?: readonly number[]
+  /** Texts that are examples of their own. */
+  readonly texts?: readonly string[]
+  /** A text passes when one of the globs, or one of the patterns, fits it. */
+  readonly globs?: readonly Glob[]
+  readonly patterns?: readonly string[]
+  /** Asked of each entry of a list, and of the length of a list. */
+  readonly entries?: readonly Test[]
+  readonly lengths?: readonly Test[]
+  /** Answers may change elsewhere: `diff` then says `sampled`, never `complete`. The default of a new operator. */
+  readonly opaque?: true
 }
 
-function compilePresence(op: 'missing' | 'present' | 'null'): Test {
-  if (op === 'null')
-    return (value) => (value === UNREADABLE || value === MISSING ? UNKNOWN : truthOf(value === null))
-  // whether a tool takes null for a missing argument is for its author to say
-  return (value) =>
-    value === UNREADABLE || value === null ? UNKNOWN : truthOf((value === MISSING) === (op === 'missing'))
+/** What a test asks: of any other value the answer is UNKNOWN, and `explain` says `not a number`. */
+export type Of = 'anything' | 'scalar' | 'number' | 'text' | 'list' | 'text or list'
+
+export interface OperandProblem {
+  readonly code: DiagnosticCode
+  readonly message: string
+  readonly hint?: string
 }
 
-function compileNesting(op: 'not' | ListTest, inner: Test): Test {
-  return op === 'not' ? (value) => not(inner(value)) : compileList(op, inner)
+/** The answer for a list, from the answers for its entries. */
+type JoinEntries = <I>(items: readonly I[], ask: (item: I) => Truth) => Truth
+
+/** All that there is to say of one word of the language. Check, compile, explain, diff, lint, the editor and the reference derive from it. */
+export interface Operator<O extends Operand = Operand> {
+  readonly of: Of
+  readonly operand: O
+  compile(given: Operands[O]): CompiledTest
+  cuts(given: Operands[O]): Cuts
+  /** What is wrong with one text of the operand. */
+  refuses?(text: string, name: string): OperandProblem | undefined
+  /** The test in words, of the texts of its operand; otherwise the name and the operand. */
+  words?(texts: readonly string[]): string
+  /** For what looks into a list. */
+  readonly joinEntries?: JoinEntries
+  /** It asks whether the field is there, or null: nothing stands in for the field then. */
+  readonly asks?: 'presence' | 'null'
+  /** The name for what holds when this does not. */
+  readonly inverse?: string
+  /** Its texts name whole values, such as tools. */
+  readonly names?: 'exactly' | 'by glob'
+  /** One sentence for the editor and the reference. */
+  readonly doc: string
 }
 
-/** True for a test that only asks whether the field is there: it sees the payload as sent, no default stands in. */
-export function asksPresence(test: TestIr): boolean {
-  if (test.op === 'missing' || test.op === 'present') return true
-  if (test.op === 'and') return test.tests.every(asksPresence)
-  return test.op === 'not' && asksPresence(test.test)
+function presence(wanted: boolean, inverse: string, doc: string): Operator<'none'> {
+  return {
+    of: 'anything',
+    operand: 'none',
+    asks: 'presence',
+    inverse,
+    doc,
+    // Whether a tool takes null for a missing argument is for its author to say.
+    compile: () => (value) =>
+      value === UNREADABLE || value === null ? UNKNOWN : truthOf((value !== MISSING) === wanted),
+    cuts: () => ({}),
+  }
 }
 
-/** True for a test that asks whether the field is null, `not` included: `missing_means` must not hide that from it. */
-export function asksNull(test: TestIr): boolean {
-  return test.op === 'null' || (test.op === 'not' && asksNull(test.test))
+function number(doc: string, holds: (value: number, limit: number) => boolean): Operator<'number'> {
+  return {
+    of: 'number',
+    operand: 'number',
+    doc,
+    compile:
+      ({ value: limit }) =>
+      (value) =>
+        typeof value === 'number' && Number.isFinite(value) ? truthOf(holds(value, limit)) : UNKNOWN,
+    cuts: ({ value }) => ({ numbers: [value] }),
+  }
 }
 
-function compileAnd(tests: readonly Test[]): Test {
-  return (value) => allOf(tests, asked, value)
+/** Finds out whether one text fits what one text of the operand asks for. */
+type PrepareText = (wanted: string) => (text: string) => boolean
+
+/** A test of text, which holds when one of its texts does. Without `cuts` it is opaque. */
+function text(
+  doc: string,
+  prepare: PrepareText,
+  { cuts = () => ({ opaque: true }), ...rest }: TextOptions = {},
+): Operator<'texts'> {
+  return {
+    of: 'text',
+    operand: 'texts',
+    doc,
+    refuses: (wanted, name) => (wanted === '' ? emptyText(name) : undefined),
+    ...rest,
+    compile({ values }) {
+      const matchers = values.map(prepare)
+      return (value) =>
+        typeof value === 'string' ? judge(value, (one) => matchers.some((fits) => fits(one))) : UNKNOWN
+    },
+    cuts: ({ values }) => cuts(values),
+  }
 }
 
-const asked = (test: Test, value: Applied): Truth => test(value)
+interface TextOptions extends Pick<Operator, 'refuses' | 'names'> {
+  readonly cuts?: (texts: readonly string[]) => Cuts
+}
+
+function emptyText(name: string, holds = 'every text'): OperandProblem {
+  return { code: 'bad-value', message: `\`${name}\` of an empty text holds for ${holds}` }
+}
+
+/** What `holds` says of the text in NFC. */
+function judge(value: string, holds: (text: string) => boolean): Truth {
+  const normal = toNfc(value)
+  return normal === undefined ? UNKNOWN : truthOf(holds(normal))
+}
+
+const globs =
+  (make: (text: string) => Glob) =>
+  (texts: readonly string[]): Cuts => ({ globs: texts.map(make) })
+
+function list(doc: string, joinEntries: JoinEntries): Operator<'entry test'> {
+  return {
+    of: 'list',
+    operand: 'entry test',
+    doc,
+    joinEntries,
+    compile: ({ test }) => compileEntries(compileTest(test), joinEntries),
+    cuts: ({ test }) => ({ entries: [test] }),
+  }
+}
+
+function compileEntries(inner: CompiledTest, joinEntries: JoinEntries): CompiledTest {
+  const ask = (item: AppliedElement): Truth => inner(item === SEVERAL_UNREADABLE ? UNREADABLE : item)
+  return (value) => (Array.isArray(value) ? joinEntries(value as readonly AppliedElement[], ask) : UNKNOWN)
+}
+
+const some: JoinEntries = (items, ask) => anyOf(items, ask, undefined)
+const none: JoinEntries = (items, ask) => not(some(items, ask))
+const every: JoinEntries = (items, ask) => (items.length === 0 ? UNKNOWN : allOf(items, ask, undefined))
+
+const isNull: Operator<'none'> = {
+  of: 'anything',
+  operand: 'none',
+  asks: 'null',
+  doc: 'Null; written `{ is: null }`.',
+  words: () => 'is null',
+  compile: () => (value) => (value === UNREADABLE || value === MISSING ? UNKNOWN : truthOf(value === null)),
+  cuts: () => ({}),
+}
+
+const is: Operator<'scalars'> = {
+  of: 'scalar',
+  operand: 'scalars',
+  names: 'exactly',
+  doc: 'Equal to one of them.',
+  words: (texts) => (texts.length === 1 ? `is ${texts[0]}` : `is one of ${texts.join(', ')}`),
+  compile: ({ values }) => compileEquality(values),
+  cuts({ values }) {
+    const texts = textsIn(values)
+    return { numbers: values.filter((value) => typeof value === 'number'), texts, globs: texts.map(exactly) }
+  },
+}
+
+const contains: Operator<'scalars'> = {
+  of: 'text or list',
+  operand: 'scalars',
+  names: 'exactly',
+  doc: 'A substring of a text, a member of a list.',
+  joinEntries: some,
+  compile({ values }) {
+    const texts = textsIn(values)
+    const member = compileEntries(compileEquality(values), some)
+    return (value) => {
+      if (typeof value !== 'string') return member(value)
+      if (texts.length === 0) return UNKNOWN
+      return judge(value, (one) => texts.some((part) => one.includes(part)))
+    }
+  },
+  cuts: ({ values }) => ({ globs: textsIn(values).map(holding), entries: [{ op: 'is', values }] }),
+}
 
 /** Equal to one of the values. A type that no value has is the wrong type. */
-function compileIs(values: readonly Scalar[]): Test {
+function compileEquality(values: readonly Scalar[]): CompiledTest {
   const members = new Set<unknown>(values)
-  const texts = values.some((value) => typeof value === 'string')
+  const texts = textsIn(values).length > 0
   const numbers = values.some((value) => typeof value === 'number')
   const booleans = values.some((value) => typeof value === 'boolean')
   return (value) => {
-    if (typeof value === 'string') return texts ? judge(value, (text) => members.has(text)) : UNKNOWN
+    if (typeof value === 'string') return texts ? judge(value, (one) => members.has(one)) : UNKNOWN
     if (typeof value === 'number')
       return numbers && Number.isFinite(value) ? truthOf(members.has(value)) : UNKNOWN
     return typeof value === 'boolean' && booleans ? truthOf(members.has(value)) : UNKNOWN
   }
 }
 
-/** Substring of a text, member of a list. */
-function compileContains(values: readonly Scalar[]): Test {
-  const texts = values.filter((value) => typeof value === 'string')
-  const member = compileList('some', compileIs(values))
-  return (value) => {
-    if (typeof value !== 'string') return member(value)
-    if (texts.length === 0) return UNKNOWN
-    return judge(value, (text) => texts.some((part) => text.includes(part)))
-  }
-}
+const textsIn = (values: readonly Scalar[]): readonly string[] =>
+  values.filter((value) => typeof value === 'string')
 
-function compileNumber(op: NumberTest, limit: number): Test {
-  const compare = NUMBER_TESTS[op]
-  return (value) =>
-    typeof value === 'number' && Number.isFinite(value) ? truthOf(compare(value, limit)) : UNKNOWN
-}
-
-const NUMBER_TESTS: Readonly<Record<NumberTest, (value: number, limit: number) => boolean>> = {
-  over: (value, limit) => value > limit,
-  at_least: (value, limit) => value >= limit,
-  under: (value, limit) => value < limit,
-  at_most: (value, limit) => value <= limit,
-}
-
-function compileText(op: TextTest, values: readonly string[]): Test {
-  const matchers = values.map(TEXT_TESTS[op])
-  return (value) => {
-    if (typeof value !== 'string') return UNKNOWN
-    return judge(value, (text) => matchers.some((matches) => matches(text)))
-  }
-}
-
-/** What `holds` says of the text in NFC. */
-function judge(value: string, holds: (text: string) => boolean): Truth {
-  const text = toNfc(value)
-  return text === undefined ? UNKNOWN : truthOf(holds(text))
-}
-
-const TEXT_TESTS: Readonly<Record<TextTest, (wanted: string) => (text: string) => boolean>> = {
-  starts_with: (wanted) => (text) => text.startsWith(wanted),
-  ends_with: (wanted) => (text) => text.endsWith(wanted),
-  like: compileGlob,
-  matches: (wanted) => {
-    const compiled = compilePattern(wanted)
-    if (!compiled.ok) throw new Error(`pattern passed the check and does not compile: ${compiled.problem}`)
-    return (text) => compiled.pattern.test(text)
+const count: Operator<'length test'> = {
+  of: 'list',
+  operand: 'length test',
+  doc: 'The number of entries.',
+  compile({ test }) {
+    const inner = compileTest(test)
+    return (value) => {
+      if (!Array.isArray(value)) return UNKNOWN
+      const items = value as readonly AppliedElement[]
+      return items.includes(SEVERAL_UNREADABLE) ? UNKNOWN : inner(items.length)
+    }
   },
+  cuts: ({ test }) => ({ lengths: [test] }),
 }
 
-function compileList(op: ListTest, test: Test): Test {
-  return (value) => {
-    if (!Array.isArray(value)) return UNKNOWN
-    const items = value as readonly AppliedElement[]
-    if (op === 'count') return items.includes(SEVERAL_UNREADABLE) ? UNKNOWN : test(items.length)
-    if (op === 'every') return items.length === 0 ? UNKNOWN : allOf(items, testElement, test)
-    const found = anyOf(items, testElement, test)
-    return op === 'some' ? found : not(found)
+const opposite: Operator<'test'> = {
+  of: 'anything',
+  operand: 'test',
+  doc: 'The opposite; unknown stays unknown.',
+  compile({ test }) {
+    const inner = compileTest(test)
+    return (value) => not(inner(value))
+  },
+  cuts: ({ test }) => cutsOf(test),
+}
+
+/** Several tests in one mapping. It has no name of its own. */
+const and: Operator<'tests'> = {
+  of: 'anything',
+  operand: 'tests',
+  doc: 'All of them hold.',
+  compile({ tests }) {
+    const all = tests.map((test) => compileTest(test))
+    const ask = (test: CompiledTest, value: Applied): Truth => test(value)
+    return (value) => allOf(all, ask, value)
+  },
+  cuts: ({ tests }) => joinCuts(tests.map(cutsOf)),
+}
+
+function joinCuts(all: readonly Cuts[]): Cuts {
+  return {
+    numbers: all.flatMap(({ numbers = [] }) => numbers),
+    texts: all.flatMap(({ texts = [] }) => texts),
+    globs: all.flatMap((one) => one.globs ?? []),
+    patterns: all.flatMap(({ patterns = [] }) => patterns),
+    entries: all.flatMap(({ entries = [] }) => entries),
+    lengths: all.flatMap(({ lengths = [] }) => lengths),
+    ...(all.some(({ opaque }) => opaque) && { opaque: true }),
   }
 }
 
-function testElement(item: AppliedElement, test: Test): Truth {
-  return test(item === SEVERAL_UNREADABLE ? UNREADABLE : item)
+const searchPattern: PrepareText = (wanted) => {
+  const compiled = compilePattern(wanted)
+  if (!compiled.ok) throw new Error(`pattern passed the check and does not compile: ${compiled.problem}`)
+  return (value) => compiled.pattern.test(value)
+}
+
+const refusesGlob: Operator['refuses'] = (wanted, name) =>
+  wanted === '' ? { ...emptyText(name, 'the empty text only'), hint: "write `{ is: '' }`" } : undefined
+
+/** The words of the language. A new operator is one row; `cuts` is mandatory, and `opaque` where nothing better is known. */
+const ROWS = {
+  missing: presence(false, 'present', 'The field is not there.'),
+  present: presence(true, 'missing', 'The field is there.'),
+  null: isNull,
+  is,
+  contains,
+  over: number('Above the number.', (value, limit) => value > limit),
+  at_least: number('The number or above.', (value, limit) => value >= limit),
+  under: number('Below the number.', (value, limit) => value < limit),
+  at_most: number('The number or below.', (value, limit) => value <= limit),
+  starts_with: text('Begins with one of them.', (part) => (value) => value.startsWith(part), {
+    cuts: globs(beginning),
+  }),
+  ends_with: text('Ends with one of them.', (part) => (value) => value.endsWith(part), {
+    cuts: globs(ending),
+  }),
+  like: text('Fits one of them as a whole; `*` is any run of characters.', compileGlob, {
+    cuts: globs(likeGlob),
+    refuses: refusesGlob,
+    names: 'by glob',
+  }),
+  matches: text(
+    'One of them, a regular expression (RE2), is found anywhere; anchor it with ^ and $.',
+    searchPattern,
+    {
+      cuts: (patterns) => ({ patterns }),
+      refuses: (wanted, name) => (wanted === '' ? emptyText(name) : patternProblem(wanted)),
+    },
+  ),
+  not: opposite,
+  some: list('At least one entry passes.', some),
+  every: list('All entries pass; of an empty list unknown.', every),
+  none: list('No entry passes.', none),
+  count,
+  and,
+}
+
+export type OperatorName = keyof typeof ROWS
+type OperandOf<K extends OperatorName> = (typeof ROWS)[K]['operand']
+
+/** A checked test, plain data. */
+export type Test = { readonly [K in OperatorName]: TestBy<K> }[OperatorName]
+export type TestBy<K extends OperatorName> = { readonly op: K } & Operands[OperandOf<K>]
+/** The names whose operand is of one kind. */
+export type NameWith<O extends Operand> = {
+  [K in OperatorName]: OperandOf<K> extends O ? K : never
+}[OperatorName]
+
+export const OPERATORS: { readonly [K in OperatorName]: Operator<OperandOf<K>> } = ROWS
+
+/** Compiles a test of docs/policy-language.md. */
+export function compileTest<K extends OperatorName>(test: TestBy<K>): CompiledTest {
+  const row: Operator<OperandOf<K>> = OPERATORS[test.op]
+  return row.compile(test)
+}
+
+const knownCuts = new WeakMap<object, Cuts>()
+
+/** Where the answers of a test can change: the same object each time, so that the tests inside it are compiled once. */
+export function cutsOf<K extends OperatorName>(test: TestBy<K>): Cuts {
+  const known = knownCuts.get(test)
+  if (known) return known
+  const row: Operator<OperandOf<K>> = OPERATORS[test.op]
+  const made = row.cuts(test)
+  knownCuts.set(test, made)
+  return made
+}
+
+/** The names whose operand is of one kind, in the order of the table. */
+export function namesWith<O extends Operand>(operand: O): readonly NameWith<O>[] {
+  return NAMES.filter((name): name is NameWith<O> => OPERATORS[name].operand === operand)
+}
+
+const NAMES = Object.keys(OPERATORS) as readonly OperatorName[]
+
+/** The names that stand in front of an operand in a rule file. */
+export const WRITTEN_NAMES: readonly OperatorName[] = NAMES.filter(
+  (name) => OPERATORS[name].operand !== 'none' && OPERATORS[name].operand !== 'tests',
+)
+
+/** The test and every test inside it. */
+export function* testsIn(test: Test): Generator<Test> {
+  yield test
+  if ('test' in test) yield* testsIn(test.test)
+  else if ('tests' in test) for (const one of test.tests) yield* testsIn(one)
+}
+
+/** True for a test that only asks whether the field is there: it sees the payload as sent, no default stands in. */
+export function asksPresence(test: Test): boolean {
+  if (test.op === 'and') return test.tests.every(asksPresence)
+  return test.op === 'not' ? asksPresence(test.test) : OPERATORS[test.op].asks === 'presence'
+}
+
+/** True for a test that asks whether the field is null, `not` included: `missing_means` must not hide that from it. */
+export function asksNull(test: Test): boolean {
+  return test.op === 'not' ? asksNull(test.test) : OPERATORS[test.op].asks === 'null'
 }

@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js'
+import type { DiagnosticCode } from '../report/diagnostics.ts'
 import { MAX_PATTERN_CHARACTERS, MAX_PATTERN_PROGRAM } from './bounds.ts'
 
 /** A regular expression whose search costs time linear in the text. */
@@ -52,4 +53,29 @@ export function hasBareDot(source: string): boolean {
   if (/^(?:\(\?\w+\))?\^/.test(source) && source.endsWith('$')) return false
   const literal = source.replaceAll(/\\./gs, '').replaceAll(/\[[^\]]*\]/g, '')
   return /\w\.\w/.test(literal)
+}
+
+/** What is wrong, or very likely not meant, with a pattern of a rule. */
+export function patternProblem(
+  source: string,
+): { readonly code: DiagnosticCode; readonly message: string; readonly hint: string } | undefined {
+  const compiled = compilePattern(source)
+  if (!compiled.ok)
+    return {
+      code: 'bad-pattern',
+      message: `this pattern cannot be used: ${compiled.problem}`,
+      hint: '`like` with `*` is simpler and never slow',
+    }
+  if (fitsEveryText(compiled.pattern))
+    return {
+      code: 'loose-pattern',
+      message: 'this pattern fits every text',
+      hint: '`present` asks for any value; `^` and `$` around a pattern ask for the whole text',
+    }
+  if (!hasBareDot(source)) return undefined
+  return {
+    code: 'loose-pattern',
+    message: 'an unescaped dot stands for any character',
+    hint: 'write `\\.` for a dot',
+  }
 }

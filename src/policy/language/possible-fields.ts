@@ -1,6 +1,6 @@
 import { fieldText } from './fields.ts'
-import { applyFunction, givesList } from './functions.ts'
-import type { FieldIr, FieldRoot, FunctionName, ListFunction } from './rule.ts'
+import { applyFunction, givesList, type FunctionName, type ListFunction } from './functions.ts'
+import type { FieldIr, FieldRoot } from './rule.ts'
 import { literalValues, schemaValues } from '../schema/values.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
 import { WEEKDAYS } from './time.ts'

@@ -191,6 +191,17 @@ export function numberBetween(numbers: Numbers, low: number, high: number): numb
   return found > low && found < high ? found : undefined
 }
 
+/** One number of every stretch between the limits that the range permits, and the limits themselves. */
+export function numberPoints(numbers: Numbers, limits: readonly number[]): readonly number[] {
+  if (numbers.among) return numbers.among
+  const bounds = [numbers.min, numbers.max].filter(Number.isFinite)
+  const marks = [...new Set([...limits, ...bounds])].sort((a, b) => a - b)
+  if (marks.length === 0) return [0]
+  const ends = [Number.NEGATIVE_INFINITY, ...marks, Number.POSITIVE_INFINITY]
+  const between = ends.slice(1).map((high, index) => numberBetween(numbers, ends[index] ?? high, high))
+  return [...marks.filter((mark) => inRange(numbers, mark)), ...between.filter((one) => one !== undefined)]
+}
+
 function multipleBetween(step: number, low: number, high: number): number | undefined {
   if (Number.isFinite(low)) return nextMultiple(step, low)
   const below = nextMultiple(step, -high)

@@ -3,6 +3,8 @@ import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
 import type { BundleFile, Directory, ToolContract } from '../evaluate/snapshot.ts'
 import type { Diagnostic } from '../report/diagnostics.ts'
 import type { Budgets } from '../../domain/budget.ts'
+import type { FunctionName } from './functions.ts'
+import type { Test } from './operators.ts'
 
 /**
  * A checked bundle as plain data: what the child process hands to the gateway, which builds closures and engines
@@ -90,7 +92,7 @@ export interface LimitIr {
 export type NodeIr =
   | { readonly kind: 'all' | 'any'; readonly items: readonly NodeIr[] }
   | { readonly kind: 'not'; readonly item: NodeIr }
-  | { readonly kind: 'leaf'; readonly field: FieldIr; readonly test: TestIr }
+  | { readonly kind: 'leaf'; readonly field: FieldIr; readonly test: Test }
 
 export type FieldRoot =
   | 'payload'
@@ -109,12 +111,6 @@ export type FieldRoot =
   | 'time.weekday'
   | 'time.hour'
 
-/** Functions that make a list of one text. */
-export const LIST_FUNCTIONS = ['sql_verbs', 'sql_functions'] as const
-export type ListFunction = (typeof LIST_FUNCTIONS)[number]
-export const FUNCTION_NAMES = ['domain', 'host', 'origin', 'path', ...LIST_FUNCTIONS] as const
-export type FunctionName = (typeof FUNCTION_NAMES)[number]
-
 export interface FieldIr {
   /** Without `fn()`, and one for each field however it is written: `payload.a[0]`. */
   readonly name: string
@@ -123,17 +119,3 @@ export interface FieldIr {
   readonly path: readonly (string | number)[]
   readonly fn?: FunctionName
 }
-
-export type Scalar = string | number | boolean
-export type NumberTest = 'over' | 'at_least' | 'under' | 'at_most'
-export type TextTest = 'starts_with' | 'ends_with' | 'like' | 'matches'
-export type ListTest = 'some' | 'every' | 'none' | 'count'
-
-export type TestIr =
-  | { readonly op: 'missing' | 'present' | 'null' }
-  | { readonly op: 'is'; readonly values: readonly Scalar[] }
-  | { readonly op: 'contains'; readonly values: readonly Scalar[] }
-  | { readonly op: NumberTest; readonly value: number }
-  | { readonly op: TextTest; readonly values: readonly string[] }
-  | { readonly op: 'not' | ListTest; readonly test: TestIr }
-  | { readonly op: 'and'; readonly tests: readonly TestIr[] }

@@ -1,5 +1,5 @@
 import { VERDICTS } from '../../domain/decision.ts'
-import { MISSING } from '../language/fields.ts'
+import { MISSING } from '../language/reading.ts'
 import type { RuleIr } from '../language/rule.ts'
 import { FALSE, not, TRUE, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { ChoiceContext } from './choices.ts'

@@ -1,9 +1,8 @@
+import { compileTest, cutsOf, OPERATORS, type CompiledTest, type Test } from '../language/operators.ts'
 import type { JsonValue } from '../../contract/json.ts'
-import { UNREADABLE } from '../language/fields.ts'
+import { UNREADABLE } from '../language/reading.ts'
 import type { Applied } from '../language/functions.ts'
-import type { TestIr } from '../language/rule.ts'
-import { allOf, anyOf, FALSE, not, TRUE, truthOf, UNKNOWN, type Truth } from '../language/truth.ts'
-import { compileTest, type Test } from '../language/operators.ts'
+import { allOf, not, truthOf, UNKNOWN, type Truth } from '../language/truth.ts'
 import type { TextAtom } from './text.ts'
 
 /**
@@ -22,7 +21,7 @@ export interface ExactCell {
 export interface OtherTextCell {
   readonly kind: 'text'
   readonly holds: ReadonlySet<TextAtom>
-  readonly atomsOf: (test: TestIr) => readonly TextAtom[]
+  readonly atomsOf: (test: Test) => readonly TextAtom[]
 }
 
 /** A list of which is known how long it is, and which cells its entries come from. */
@@ -34,14 +33,14 @@ export interface ListCell {
 
 /** Answers a test for a cell. Equal tests are compiled once. */
 export interface CellTruth {
-  of(test: TestIr, cell: Cell): Truth
-  ofValue(test: TestIr, value: Applied): Truth
+  of(test: Test, cell: Cell): Truth
+  ofValue(test: Test, value: Applied): Truth
 }
 
 export function createCellTruth(): CellTruth {
-  const compiled = new WeakMap<TestIr, Test>()
+  const compiled = new WeakMap<Test, CompiledTest>()
 
-  function ofValue(test: TestIr, value: Applied): Truth {
+  function ofValue(test: Test, value: Applied): Truth {
     const known = compiled.get(test)
     if (known) return known(value)
     const made = compileTest(test)
@@ -49,43 +48,28 @@ export function createCellTruth(): CellTruth {
     return made(value)
   }
 
-  function of(test: TestIr, cell: Cell): Truth {
+  function of(test: Test, cell: Cell): Truth {
     if (cell.kind === 'exact') return ofValue(test, cell.value)
     if (test.op === 'and') return allOf(test.tests, of, cell)
     if (test.op === 'not') return not(of(test.test, cell))
-    if (test.op === 'missing' || test.op === 'null') return FALSE
-    if (test.op === 'present') return TRUE
+    // Any text, or list, that is there: the test looks no further.
+    if (OPERATORS[test.op].operand === 'none') return ofValue(test, cell.kind === 'text' ? '' : [])
     return cell.kind === 'text' ? ofText(test, cell) : ofList(test, cell)
   }
 
-  function ofList(test: TestIr, { entries, length }: ListCell): Truth {
-    if (test.op === 'count') return ofValue(test.test, length)
-    if (test.op === 'contains') return anyOf(entries, (entry) => of(memberTest(test), entry), undefined)
-    if (test.op !== 'some' && test.op !== 'every' && test.op !== 'none') return UNKNOWN
-    const answer = (entry: Cell): Truth => of(test.test, entry)
-    if (test.op === 'every') return length === 0 ? UNKNOWN : allOf(entries, answer, undefined)
-    const found = anyOf(entries, answer, undefined)
-    return test.op === 'some' ? found : not(found)
+  function ofList(test: Test, { entries, length }: ListCell): Truth {
+    const { entries: [entry] = [], lengths: [size] = [] } = cutsOf(test)
+    if (size) return ofValue(size, length)
+    const { joinEntries } = OPERATORS[test.op]
+    return entry && joinEntries ? joinEntries(entries, (one) => of(entry, one)) : UNKNOWN
   }
 
   return { of, ofValue }
 }
 
-function ofText(test: TestIr, { holds, atomsOf }: OtherTextCell): Truth {
-  if (test.op === 'is') return test.values.some((value) => typeof value === 'string') ? FALSE : UNKNOWN
+function ofText(test: Test, { holds, atomsOf }: OtherTextCell): Truth {
   const atoms = atomsOf(test)
   return atoms.length === 0 ? UNKNOWN : truthOf(atoms.some((atom) => holds.has(atom)))
-}
-
-const members = new WeakMap<TestIr, TestIr>()
-
-/** What `contains` asks of each entry of a list: the same test every time, so that it is compiled once. */
-export function memberTest(test: Extract<TestIr, { op: 'contains' }>): TestIr {
-  const known = members.get(test)
-  if (known) return known
-  const made: TestIr = { op: 'is', values: test.values }
-  members.set(test, made)
-  return made
 }
 
 export function exact(value: Applied): ExactCell {

@@ -1,7 +1,6 @@
-import type { Scalar, TestIr } from '../language/rule.ts'
+import { cutsOf, type Test } from '../language/operators.ts'
 import {
   exact,
-  memberTest,
   OBJECT_CELL,
   NULL_CELL,
   UNREADABLE_CELL,
@@ -10,14 +9,7 @@ import {
   type ListCell,
 } from './cell.ts'
 import { atomSets, collectAtoms } from './text.ts'
-import {
-  inRange,
-  numberBetween,
-  type Lists,
-  type Numbers,
-  type Texts,
-  type Values,
-} from '../language/possible.ts'
+import { numberPoints, type Lists, type Texts, type Values } from '../language/possible.ts'
 
 /** Entries of a list come from more different cells than this: too many lists. */
 const MAX_ENTRY_CELLS = 5
@@ -30,7 +22,7 @@ const MAX_CELLS = 1_024
  */
 export function cellsOf(
   values: Values,
-  tests: readonly TestIr[],
+  tests: readonly Test[],
   truth: CellTruth,
 ): readonly Cell[] | undefined {
   const asked = tests.flatMap(flatten)
@@ -42,7 +34,7 @@ export function cellsOf(
 }
 
 /** Of everything but texts and lists. */
-function plainCells(values: Values, asked: readonly TestIr[]): readonly Cell[] {
+function plainCells(values: Values, asked: readonly Test[]): readonly Cell[] {
   const cells: Cell[] = values.booleans.map(exact)
   // what is inside null is null, and what a function cannot read is no null
   if (values.null || values.blocked) cells.push(UNREADABLE_CELL, NULL_CELL)
@@ -52,56 +44,33 @@ function plainCells(values: Values, asked: readonly TestIr[]): readonly Cell[] {
 }
 
 /** The tests below `and` and `not`: what is asked of the value itself. */
-function flatten(test: TestIr): readonly TestIr[] {
+function flatten(test: Test): readonly Test[] {
   if (test.op === 'and') return test.tests.flatMap(flatten)
   return test.op === 'not' ? flatten(test.test) : [test]
 }
 
-function literalsOf(tests: readonly TestIr[]): readonly Scalar[] {
-  return tests.flatMap((test) => (test.op === 'is' ? test.values : []))
+/** The numbers at which some answer changes. */
+function limitsOf(tests: readonly Test[]): readonly number[] {
+  return tests.flatMap((test) => cutsOf(test).numbers ?? [])
 }
 
-function limitsOf(tests: readonly TestIr[]): readonly number[] {
-  const compared = tests.flatMap((test) => ('value' in test ? [test.value] : []))
-  return [...compared, ...literalsOf(tests).filter((value) => typeof value === 'number')]
-}
-
-/** One number of every stretch between the limits that the range permits, and the limits themselves. */
-export function numberPoints(numbers: Numbers, limits: readonly number[]): readonly number[] {
-  if (numbers.among) return numbers.among
-  const bounds = [numbers.min, numbers.max].filter(Number.isFinite)
-  const marks = [...new Set([...limits, ...bounds])].sort((a, b) => a - b)
-  if (marks.length === 0) return [0]
-  const ends = [Number.NEGATIVE_INFINITY, ...marks, Number.POSITIVE_INFINITY]
-  const between = ends.slice(1).map((high, index) => numberBetween(numbers, ends[index] ?? high, high))
-  return [...marks.filter((mark) => inRange(numbers, mark)), ...between.filter((one) => one !== undefined)]
-}
-
-function textCells(texts: Texts, tests: readonly TestIr[]): readonly Cell[] | undefined {
+function textCells(texts: Texts, tests: readonly Test[]): readonly Cell[] | undefined {
   if (texts.among) return texts.among.map(exact)
   const atoms = collectAtoms(tests)
   const sets = atomSets(atoms)
-  const named = literalsOf(tests).filter((value) => typeof value === 'string')
-  const literals = [...new Set([...named, ...atoms.literals])]
   return (
     sets && [
-      ...literals.map(exact),
+      ...atoms.literals.map(exact),
       ...sets.map((holds) => ({ kind: 'text', holds, atomsOf: atoms.of }) as const),
     ]
   )
 }
 
-function listCells(lists: Lists, tests: readonly TestIr[], truth: CellTruth): readonly Cell[] | undefined {
-  const inner = tests.flatMap((test) =>
-    test.op === 'some' || test.op === 'every' || test.op === 'none'
-      ? [test.test]
-      : test.op === 'contains'
-        ? [memberTest(test)]
-        : [],
-  )
+function listCells(lists: Lists, tests: readonly Test[], truth: CellTruth): readonly Cell[] | undefined {
+  const inner = tests.flatMap((test) => cutsOf(test).entries ?? [])
   const entries = inner.length === 0 ? [OBJECT_CELL] : entryCells(lists, inner, truth)
   if (entries === undefined) return undefined
-  const counts = tests.flatMap((test) => (test.op === 'count' ? flatten(test.test) : []))
+  const counts = tests.flatMap((test) => cutsOf(test).lengths ?? [])
   const sizes = entries.map((_, index) => index + 1)
   const range = { integer: true, min: lists.min, minOpen: false, max: lists.max, maxOpen: false }
   const lengths = numberPoints(range, [...limitsOf(counts), 0, ...sizes]).filter((length) => length >= 0)
@@ -113,7 +82,7 @@ function listCells(lists: Lists, tests: readonly TestIr[], truth: CellTruth): re
 }
 
 /** One cell for every different set of answers. */
-function entryCells(lists: Lists, tests: readonly TestIr[], truth: CellTruth): readonly Cell[] | undefined {
+function entryCells(lists: Lists, tests: readonly Test[], truth: CellTruth): readonly Cell[] | undefined {
   const cells = cellsOf(lists.element(), tests, truth)
   if (cells === undefined) return undefined
   const byAnswers = new Map(cells.map((cell) => [tests.map((test) => truth.of(test, cell)).join(''), cell]))

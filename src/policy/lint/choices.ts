@@ -1,7 +1,8 @@
 import { unconstrained, type FieldValues } from '../language/possible-fields.ts'
-import { MISSING } from '../language/fields.ts'
+import { MISSING } from '../language/reading.ts'
 import type { Applied } from '../language/functions.ts'
-import type { FieldIr, TestIr } from '../language/rule.ts'
+import type { Test } from '../language/operators.ts'
+import type { FieldIr } from '../language/rule.ts'
 import { UNKNOWN, type Truth } from '../language/truth.ts'
 import type { Cell, CellTruth, ExactCell } from './cell.ts'
 import { cellsOf } from './cells.ts'
@@ -39,7 +40,7 @@ export interface ChoiceContext {
 export interface KnownChoices {
   of(
     values: Values,
-    tests: readonly TestIr[],
+    tests: readonly Test[],
     make: () => readonly Choice[] | undefined,
   ): readonly Choice[] | undefined
 }

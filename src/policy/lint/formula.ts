@@ -1,12 +1,12 @@
 import type { JsonValue } from '../../contract/json.ts'
-import { MISSING, UNREADABLE, walk, type Reading } from '../language/fields.ts'
+import { MISSING, UNREADABLE, walk, type Reading } from '../language/reading.ts'
 import { applyFunction } from '../language/functions.ts'
-import type { FieldIr, NodeIr, RuleFileIr, RuleIr, TestIr } from '../language/rule.ts'
+import type { FieldIr, NodeIr, RuleFileIr, RuleIr } from '../language/rule.ts'
 import { allOf, anyOf, FALSE, not, TRUE, type Truth } from '../language/truth.ts'
 import type { CellTruth } from './cell.ts'
 import { schemaDefaults } from '../schema/defaults.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'
-import { asksNull, asksPresence } from '../language/operators.ts'
+import { asksNull, asksPresence, type Test } from '../language/operators.ts'
 
 /** `when AND NOT unless` of one rule for one tool, over numbered tests. */
 export type Formula =
@@ -18,7 +18,7 @@ export type Formula =
 export interface Slot {
   readonly number: number
   readonly field: FieldIr
-  readonly test: TestIr
+  readonly test: Test
   readonly standIn: StandIn | undefined
 }
 
@@ -42,7 +42,7 @@ export function formulaOf(
   const slots: Slot[] = []
   const means = new Map(file.missingMeans.map((one) => [one.field, one]))
 
-  function standInOf(field: FieldIr, test: TestIr): StandIn | undefined {
+  function standInOf(field: FieldIr, test: Test): StandIn | undefined {
     if (asksPresence(test)) return undefined
     const meaning = means.get(field.name)
     if (meaning)
@@ -51,7 +51,7 @@ export function formulaOf(
     return defaults && { kind: 'defaults', defaults }
   }
 
-  function leaf(field: FieldIr, test: TestIr): Formula {
+  function leaf(field: FieldIr, test: Test): Formula {
     // As the program does: each part decides for itself what a missing field means to it.
     if (test.op === 'and') return { kind: 'all', items: test.tests.map((one) => leaf(field, one)) }
     const slot = { number: slots.length, field, test, standIn: standInOf(field, test) }

@@ -1,4 +1,4 @@
-import { MISSING } from '../language/fields.ts'
+import { MISSING } from '../language/reading.ts'
 import type { RuleIr } from '../language/rule.ts'
 import { FALSE, TRUE, UNKNOWN } from '../language/truth.ts'
 import { combine, variablesOf, type Choice, type ChoiceContext, type Variable } from './choices.ts'

@@ -1,8 +1,9 @@
-import type { Scalar, TestIr } from '../language/rule.ts'
+import { literalParts, type Glob } from '../language/glob.ts'
+import { cutsOf, type Test } from '../language/operators.ts'
 
-/** Something that a text test asks of a text: `starts_with /etc`, or a glob or pattern that is not looked into. */
+/** Something that a text test asks of a text: `starts_with /etc`, or a glob, pattern or operator that is not looked into. */
 export interface TextAtom {
-  readonly op: 'starts_with' | 'ends_with' | 'contains' | 'opaque'
+  readonly op: 'is' | 'starts_with' | 'ends_with' | 'contains' | 'opaque'
   readonly text: string
   /** What a glob in two parts says as well. */
   readonly implies: readonly TextAtom[]
@@ -12,15 +13,15 @@ export interface TextAtom {
 export interface TextAtoms {
   readonly atoms: readonly TextAtom[]
   /** Of a text test, the atoms of which one suffices; none for other tests. */
-  readonly of: (test: TestIr) => readonly TextAtom[]
-  /** Texts that a glob without a star names. */
+  readonly of: (test: Test) => readonly TextAtom[]
+  /** Texts that the tests name: each is a value of its own. */
   readonly literals: readonly string[]
 }
 
-export function collectAtoms(tests: readonly TestIr[]): TextAtoms {
+export function collectAtoms(tests: readonly Test[]): TextAtoms {
   const known = new Map<string, TextAtom>()
-  const byTest = new Map<TestIr, readonly TextAtom[]>()
-  const literals: string[] = []
+  const byTest = new Map<Test, readonly TextAtom[]>()
+  const literals = new Set<string>()
   const make: MakeAtom = (op, text, implies = []) => {
     const key = `${op} ${text}`
     const found = known.get(key) ?? { op, text, implies }
@@ -28,43 +29,40 @@ export function collectAtoms(tests: readonly TestIr[]): TextAtoms {
     return found
   }
   for (const test of tests) {
-    if (!('values' in test) || test.op === 'is') continue
-    const { op } = test
-    const texts = (test.values as readonly Scalar[]).filter((value) => typeof value === 'string')
-    byTest.set(
-      test,
-      texts.map((text) => {
-        if (op === 'like' && !text.includes('*')) literals.push(text)
-        if (op === 'like') return atomOfGlob(make, text)
-        return op === 'matches' ? make('opaque', `matches ${text}`) : make(op, text)
-      }),
-    )
+    const { texts = [], globs = [], patterns = [], opaque } = cutsOf(test)
+    const atoms = [
+      ...globs.map((glob) => atomOfGlob(make, glob)),
+      ...patterns.map((pattern) => make('opaque', `matches ${pattern}`)),
+      ...(opaque ? [make('opaque', JSON.stringify(test))] : []),
+    ]
+    byTest.set(test, atoms)
+    for (const text of texts) literals.add(text)
+    for (const { op, text } of atoms) if (op === 'is') literals.add(text)
   }
-  return { atoms: [...known.values()], of: (test) => byTest.get(test) ?? [], literals }
+  return { atoms: [...known.values()], of: (test) => byTest.get(test) ?? [], literals: [...literals] }
 }
 
 type MakeAtom = (op: TextAtom['op'], text: string, implies?: readonly TextAtom[]) => TextAtom
 
-function atomOfGlob(make: MakeAtom, glob: string): TextAtom {
-  const parts = glob.split('*')
-  if (parts.length === 1) return make('opaque', `is ${glob}`)
-  const [first, last] = [parts[0] ?? '', parts.at(-1) ?? '']
+function atomOfGlob(make: MakeAtom, glob: Glob): TextAtom {
+  const parts = literalParts(glob)
+  const [first = '', last = ''] = [parts[0], parts.at(-1)]
+  if (parts.length === 1) return make('is', first)
   const starts = first === '' ? [] : [make('starts_with', first)]
   const ends = last === '' ? [] : [make('ends_with', last)]
   const [only, ...more] = [...starts, ...parts.slice(1, -1).map((part) => make('contains', part)), ...ends]
   if (only !== undefined && more.length === 0) return only
-  return make('opaque', `like ${glob}`, [...starts, ...ends])
+  return make('opaque', `like ${parts.join('*')}`, [...starts, ...ends])
 }
 
 /** Atoms of which more than this make too many combinations. */
 const MAX_ATOMS = 6
 
 /**
- * Every set of atoms that may hold together for one text. A glob without a star is a literal, so it does not hold for a text
- * that equals no literal. Undefined when there are too many.
+ * Every set of atoms that may hold together for one text that equals no literal. Undefined when there are too many.
  */
 export function atomSets({ atoms }: TextAtoms): readonly ReadonlySet<TextAtom>[] | undefined {
-  const open = atoms.filter((atom) => !(atom.op === 'opaque' && atom.text.startsWith('is ')))
+  const open = atoms.filter(({ op }) => op !== 'is')
   if (open.length > MAX_ATOMS) return undefined
   const sets: ReadonlySet<TextAtom>[] = []
   for (let bits = 0; bits < 1 << open.length; bits++) {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import type { Defaults } from '../language/fields.ts'
+import type { Defaults } from '../language/reading.ts'
 
 /** The contract's `default` for each step of a payload path; undefined when there is none on the way. */
 export function schemaDefaults(schema: JsonObject, path: readonly (string | number)[]): Defaults | undefined {

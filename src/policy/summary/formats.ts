@@ -1,6 +1,5 @@
 import type { JsonValue } from '../../contract/json.ts'
-import { applyFunction } from '../language/functions.ts'
-import type { FunctionName } from '../language/rule.ts'
+import { applyFunction, type FunctionName } from '../language/functions.ts'
 import type { Values } from '../language/possible.ts'
 import { formatMoney } from './money.ts'
 import { cutBefore, plainText, SHOWN_CHARACTERS } from './plain.ts'

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { type Heading, headingOf, type HeadingSegment } from '../../domain/heading.ts'
-import { MISSING, UNREADABLE, walk, type Reading } from '../language/fields.ts'
+import { MISSING, UNREADABLE, walk, type Reading } from '../language/reading.ts'
 import type { FieldIr } from '../language/rule.ts'
 import { isSensitive } from '../language/sensitive.ts'
 import type { ToolContract } from '../evaluate/snapshot.ts'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { globMachine, likeGlob } from '../../../src/policy/diff/machines.ts'
+import { globMachine } from '../../../src/policy/diff/machines.ts'
+import { likeGlob } from '../../../src/policy/language/glob.ts'
 import { patternMachine } from '../../../src/policy/diff/pattern-machine.ts'
 import { textsOfLength } from '../../../src/policy/diff/long-texts.ts'
 import { searchTexts } from '../../../src/policy/diff/texts.ts'

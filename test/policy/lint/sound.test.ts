@@ -274,6 +274,6 @@ describe('the analysis', () => {
     )
     // Or nothing would be tested here.
     expect(loaded).toBeGreaterThan(BUNDLES / 2)
-    for (const kind of KINDS) expect(claimed.get(kind) ?? 0, kind).toBeGreaterThan(5)
+    for (const kind of KINDS) expect(claimed.get(kind) ?? 0, kind).toBeGreaterThan(runs(25))
   }, 600_000)
 })
