@@ -4,6 +4,7 @@
 FROM node:22.23.2-bookworm-slim AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
+COPY packages ./packages
 RUN npm ci
 COPY bundle.js bundle-console.js tsconfig.json ./
 COPY src ./src
@@ -24,7 +25,8 @@ COPY docs ./docs
 COPY clients ./clients
 COPY examples ./examples
 COPY --from=build /src/node_modules ./node_modules
-COPY --from=build /src/dist ./dist
+COPY --from=build /src/dist/bin ./dist/bin
+COPY --from=build /src/dist/console ./dist/console
 # The embedded store's directory: a new volume takes over this owner. With Redis nothing is written at all.
 RUN install -d -o 10001 -g 10001 -m 0700 /var/lib/countersign
 

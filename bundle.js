@@ -12,7 +12,7 @@ const moduleOf = (name) => resolve('node_modules', name, 'build/esm/index.js')
 
 /*
  * The program in a few files instead of eight hundred: most of the time until a gateway is ready went into finding and reading modules
- * (docs/decisions/0008). Not minified, so that a stack trace can be read. dist/ beside it stays as it is compiled, for the SDK and the tests.
+ * (docs/decisions/0008). Not minified, so that a stack trace can be read. dist/ beside it stays as it is compiled, for the tests.
  */
 await build({
   input: {
@@ -29,6 +29,7 @@ chmodSync('dist/bin/main.js', 0o755)
 
 /* Packages that are in the program and are not installed beside it: their licences go where they go (docs/decisions/0013). */
 const within = {
+  '@countersign/sdk': 'LICENSE',
   'openid-client': 'LICENSE.md',
   oauth4webapi: 'LICENSE.md',
   jose: 'LICENSE.md',

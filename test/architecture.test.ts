@@ -45,10 +45,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   evidence: ['contract', 'domain', 'system'],
   'sign-in': ['contract', 'domain', 'gateway', 'outbound'],
   telemetry: ['contract', 'domain', 'gateway', 'store/store.ts'],
-  sdk: [],
-  adapters: ['sdk'],
-  mcp: ['contract', 'system', 'sdk'],
-  hook: ['contract', 'system', 'sdk'],
+  '@countersign/sdk': [],
+  mcp: ['contract', 'system', '@countersign/sdk'],
+  hook: ['contract', 'system', '@countersign/sdk'],
   console: ['contract', 'domain'],
   settings: [
     'contract',
@@ -99,7 +98,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'evidence',
     'store/archive.ts',
     'telemetry',
-    'sdk',
+    '@countersign/sdk',
     'mcp',
     'hook',
     'system',
@@ -118,12 +117,17 @@ const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .filter((path) => /\.tsx?$/.test(path))
   .map((path) => path.replaceAll('\\', '/'))
 
-/** Relative imports of a source file, as paths below src/. */
+/** Imports of a source file: relative ones as paths below src/, and those of the SDK by their name. */
 function importsOf(file: string, text: string): string[] {
-  const pattern = /(?:^|\n)\s*(?:import|export)\s+(?:[^'"]*?from\s+)?'(\.[^']+)'|import\(\s*'(\.[^']+)'\s*\)/g
-  return [...text.matchAll(pattern)].map((match) =>
-    relative(root, normalize(join(root, dirname(file), match[1] ?? match[2] ?? ''))).replaceAll('\\', '/'),
-  )
+  const pattern =
+    /(?:^|\n)\s*(?:import|export)\s+(?:[^'"]*?from\s+)?'(\.[^']+|@countersign\/[^']+)'|import\(\s*'(\.[^']+)'\s*\)/g
+  return [...text.matchAll(pattern)]
+    .map((match) => match[1] ?? match[2] ?? '')
+    .map((path) =>
+      path.startsWith('.')
+        ? relative(root, normalize(join(root, dirname(file), path))).replaceAll('\\', '/')
+        : path,
+    )
 }
 
 /** What a file imports against the table. */

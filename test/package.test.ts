@@ -15,37 +15,48 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { execFileSync, spawnSync } from './sync-child.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
 const TSC = join(root, 'node_modules/typescript/bin/tsc')
 const STRICT = '--noEmit --strict --module nodenext --target es2022 --lib es2022,dom'.split(' ')
 let directory: string
-let files: string[]
+const filesOf = new Map<string, readonly string[]>()
 
-/** The package as somebody gets it who installs it: packed, unpacked into node_modules, and nothing beside it. */
+/** Both packages as somebody gets them who installs them: packed, unpacked into node_modules, and nothing beside them. */
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'cs-package-'))
-  const packed = execFileSync('npm', ['pack', '--json', '--pack-destination', directory], {
-    cwd: root,
-  })
-  files = (JSON.parse(packed) as { files: { path: string }[] }[])[0]?.files.map(({ path }) => path) ?? []
-  mkdirSync(join(directory, 'node_modules/countersign'), { recursive: true })
-  const archive = join(directory, `countersign-${version}.tgz`)
-  execFileSync('tar', [
-    '-xzf',
-    archive,
-    '--strip-components=1',
-    '-C',
-    join(directory, 'node_modules/countersign'),
-  ])
+  const args = ['pack', '--json', '--workspaces', '--include-workspace-root', '--pack-destination', directory]
+  const packed = JSON.parse(execFileSync('npm', args, { cwd: root })) as Packed[]
+  for (const { name, filename, files } of packed) {
+    const into = join(directory, 'node_modules', name)
+    mkdirSync(into, { recursive: true })
+    execFileSync('tar', ['-xzf', join(directory, filename), '--strip-components=1', '-C', into])
+    filesOf.set(
+      name,
+      files.map(({ path }) => path),
+    )
+  }
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
 })
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-describe('the package', () => {
+interface Packed {
+  readonly name: string
+  readonly filename: string
+  readonly files: readonly { readonly path: string }[]
+}
+
+/** All files that a package.json promises to those who install it. */
+function promisedBy(name: string): string[] {
+  const text = readFileSync(join(directory, 'node_modules', name, 'package.json'), 'utf8')
+  const { bin = {}, exports = {} } = JSON.parse(text) as { bin?: object; exports?: object }
+  const found = JSON.stringify([bin, exports]).matchAll(/"(?:\.\/)?((?:dist|package)[^"]*\.\w+)"/g)
+  return [...found].map(([, path = '']) => path)
+}
+
+describe('the packages', () => {
   it('holds what runs, what is published and what a first minute needs, and no sources or tests', () => {
+    const files = filesOf.get('countersign') ?? []
     for (const path of [
       'dist/bin/main.js',
-      'dist/sdk/index.d.ts',
       'dist/console/index.html',
       'schemas/openapi.json',
       'policies/routing.yaml',
@@ -53,7 +64,45 @@ describe('the package', () => {
     ]) {
       expect(files).toContain(path)
     }
-    expect(files.filter((path) => /^(src|test|bench)\//.test(path))).toEqual([])
+    expect(files.filter((path) => /^(src|test|bench|packages)\//.test(path))).toEqual([])
+    expect(files.filter((path) => /^dist\/(?!bin\/|console\/)/.test(path))).toEqual([])
+  })
+
+  it('hold each file that their package.json names, and a licence', () => {
+    for (const name of ['countersign', '@countersign/sdk']) {
+      const promised = promisedBy(name)
+      expect(promised.length, name).toBeGreaterThan(1)
+      expect(filesOf.get(name)).toEqual(expect.arrayContaining([...promised, 'LICENSE', 'README.md']))
+    }
+    const sdk = filesOf.get('@countersign/sdk') ?? []
+    expect(
+      sdk.filter((path) => !/^(dist\/.*\.(js|d\.ts)|package\.json|LICENSE|README\.md)$/.test(path)),
+    ).toEqual([])
+    expect(readFileSync(join(root, 'packages/sdk/LICENSE'))).toEqual(readFileSync(join(root, 'LICENSE')))
+  })
+
+  it('have one version, and the SDK brings one package', () => {
+    const [gateway, sdk] = ['countersign', '@countersign/sdk'].map(
+      (name) =>
+        JSON.parse(readFileSync(join(directory, 'node_modules', name, 'package.json'), 'utf8')) as {
+          version: string
+          devDependencies?: Record<string, string>
+        },
+    )
+    expect(gateway?.devDependencies?.['@countersign/sdk']).toBe(sdk?.version)
+    expect(gateway?.version).toBe(sdk?.version)
+    const consumer = join(directory, 'consumer')
+    mkdirSync(consumer)
+    writeFileSync(join(consumer, 'package.json'), '{"private":true}')
+    const archive = join(directory, `countersign-sdk-${sdk?.version}.tgz`)
+    execFileSync('npm', ['install', '--offline', '--no-audit', '--no-fund', archive], { cwd: consumer })
+    const { packages } = JSON.parse(readFileSync(join(consumer, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, unknown>
+    }
+    expect(Object.keys(packages)).toEqual(['', 'node_modules/@countersign/sdk'])
+    expect(readdirSync(join(consumer, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
+      '@countersign',
+    ])
   })
 
   it('runs on what is installed with it: no file of the program imports anything else, and what it holds of others has its licence', () => {
@@ -75,6 +124,7 @@ describe('the package', () => {
     expect(foreign.filter((name) => !known.includes(name))).toEqual([])
     expect(sources.some((name) => readFileSync(join(bin, name), 'utf8').includes('OAUTH_TIMEOUT'))).toBe(true)
     const licences = readFileSync(join(bin, 'LICENSES.txt'), 'utf8')
+    expect(licences).toContain('@countersign/sdk\n\nApache License')
     for (const name of ['openid-client', 'oauth4webapi', 'jose'])
       expect(licences).toContain(`${name}\n\nThe MIT`)
     expect(licences).toContain('limiter\n\nCopyright')
@@ -95,7 +145,7 @@ describe('the package', () => {
   })
 
   it('gives the SDK without any dependency installed', () => {
-    const script = "import * as sdk from 'countersign/sdk'; console.log(Object.keys(sdk).sort().join())"
+    const script = "import * as sdk from '@countersign/sdk'; console.log(Object.keys(sdk).sort().join())"
     const out = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
       cwd: directory,
     })
@@ -110,8 +160,8 @@ describe('the package', () => {
     ['langchain', 'guardTool'],
   ])('gives the adapter %s without any dependency installed, for gates of the same package', (name, main) => {
     const script = `
-import { createGate, NotExecuted } from 'countersign/sdk'
-import { ${main} } from 'countersign/${name}'
+import { createGate, NotExecuted } from '@countersign/sdk'
+import { ${main} } from '@countersign/sdk/${name}'
 console.log(typeof ${main})`
     const out = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
       cwd: directory,
@@ -121,10 +171,10 @@ console.log(typeof ${main})`
 
   it('type-checks for a consumer who checks libraries too', () => {
     const source = `
-import { createGate, NotExecuted, type Decision } from 'countersign/sdk'
-import { guardTools } from 'countersign/ai-sdk'
-import { guardTool as guardLangChain } from 'countersign/langchain'
-import { guardTool } from 'countersign/openai-agents'
+import { createGate, NotExecuted, type Decision } from '@countersign/sdk'
+import { guardTools } from '@countersign/sdk/ai-sdk'
+import { guardTool as guardLangChain } from '@countersign/sdk/langchain'
+import { guardTool } from '@countersign/sdk/openai-agents'
 export { guardLangChain, guardTool }
 export const tools = guardTools(createGate({ url: 'http://127.0.0.1:1', key: 'k' }), { t: { execute: () => 1 } })
 const gate = createGate({ url: 'http://127.0.0.1:1', key: 'k' })
@@ -155,7 +205,7 @@ declare const ledger: { transfer(payload: { readonly from: string; readonly amou
 declare const toolCallId: string
 declare const request: { headers: Record<string, string | string[] | undefined> }
 declare const rawBody: Uint8Array
-declare const gate: import('countersign/sdk').Gate
+declare const gate: import('@countersign/sdk').Gate
 declare const chatId: string
 declare const prompt: string
 declare const description: string

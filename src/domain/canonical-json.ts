@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../contract/json.ts'
 /**
  * RFC 8785 text of a JSON value: the one form in which equal values are equal bytes. Members that are undefined are left out.
  * Written here because every decision needs it several times and this is a fraction of the price of the package `canonicalize`, which
- * test/sdk/canonical.test.ts holds it equal to.
+ * test/sdk/canonical-json.test.ts holds it equal to.
  *
  * @throws TypeError for what JSON cannot hold, lone surrogates included: it must never be hashed as something else
  */

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { LIMITS } from '../contract/limits.ts'
 import { parseStrictJson } from '../contract/strict-json.ts'
-import { NotExecuted, sha256 } from '../sdk/index.ts'
+import { NotExecuted, sha256 } from '@countersign/sdk'
 import type { Harness } from './harness.ts'
 
 /** A call that a harness is about to make. */

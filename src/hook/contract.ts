@@ -1,5 +1,5 @@
-import { attempt } from '../sdk/attempt.ts'
-import { type Client, NotExecuted, type ResolvedTool } from '../sdk/index.ts'
+import { withRetry } from '@countersign/sdk/runtime'
+import { type Client, NotExecuted, type ResolvedTool } from '@countersign/sdk'
 import type { HarnessName } from './harness.ts'
 
 export interface Asked {
@@ -18,7 +18,7 @@ export interface Asked {
  */
 export async function contractOf(client: Client, asked: Asked): Promise<string> {
   const { harness, tool, prefix, signal } = asked
-  const { tools } = await attempt(() => client.resolve([], { signal }), { signal })
+  const { tools } = await withRetry(() => client.resolve([], { signal }), { signal })
   const [found, ...others] = tools.filter((one) => isNamed(one, harness, tool))
   if (others.length > 0)
     throw new NotExecuted(

@@ -1,4 +1,4 @@
-import { NotExecuted } from '../sdk/index.ts'
+import { NotExecuted } from '@countersign/sdk'
 
 /**
  * All that a harness says. What is beyond the bound is read and forgotten, not left: a harness that cannot write takes that for a fault of its hook, and may run

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { describedTool } from '../contract/tool-source.ts'
-import { canonicalJson, type Payload } from '../sdk/index.ts'
+import { canonicalJson, type Payload } from '@countersign/sdk'
 import { isObject } from './message.ts'
 
 /** The tools of a server, as its answers to `tools/list` describe them. */

@@ -1,8 +1,13 @@
 import type { JsonObject } from '../contract/json.ts'
-import type { CallId, CallIds } from '../sdk/call-ids.ts'
-import { type Gate, type GuardOptions, NotExecuted, type Payload } from '../sdk/index.ts'
-import { factsOf, isUndecided, told } from '../sdk/told.ts'
-import { withdrawLeft } from '../sdk/withdraw.ts'
+import { type Gate, type GuardOptions, NotExecuted, type Payload } from '@countersign/sdk'
+import {
+  type CallId,
+  type CallIds,
+  isUndecided,
+  refusalFacts,
+  refusalText,
+  withdrawLeft,
+} from '@countersign/sdk/runtime'
 import {
   asciiJson,
   callMessage,
@@ -168,7 +173,7 @@ function refuse({ toClient, toServer, note }: State, refusal: Refusal): void {
 
 function misfit(id: Id, why: string): JsonObject {
   const refused = new NotExecuted('invalid_payload', why)
-  return failureMessage(id, told(refused), factsOf(refused))
+  return failureMessage(id, refusalText(refused), refusalFacts(refused))
 }
 
 /** The server knows nothing of what is held; that runs no more. */
@@ -300,7 +305,7 @@ function failureOf(error: unknown, { asked, refused, abort }: UnderWay): Uint8Ar
 }
 
 function notRun(id: Id, error: NotExecuted): Uint8Array {
-  return lineOf(failureMessage(id, told(error), factsOf(error)))
+  return lineOf(failureMessage(id, refusalText(error), refusalFacts(error)))
 }
 
 function fromServer(proxy: State, line: Uint8Array): void {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../contract/json.ts'
-import { onAbort } from '../sdk/abort.ts'
+import { onAbort } from '@countersign/sdk/runtime'
 import type { Id, ServerAnswer } from './message.ts'
 
 /** Requests of the proxy itself to the server. */

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
-import { attempt, messageOf, orAborted } from '../sdk/attempt.ts'
-import { type Client, NotExecuted, type ResolvedTool } from '../sdk/index.ts'
+import { type Client, NotExecuted, type ResolvedTool } from '@countersign/sdk'
+import { messageOf, orAborted, withRetry } from '@countersign/sdk/runtime'
 import { createListing, type List, type Listed, type Listing, type Tools } from './listing.ts'
 import { type Id, isObject, objectIn } from './message.ts'
 import { otherToolOf } from './old-names.ts'
@@ -197,7 +197,7 @@ async function contracts(
 ): Promise<readonly ResolvedTool[]> {
   const now = performance.now()
   if (!isFresh && state.known !== undefined && now - state.known.at < FRESH_MS) return state.known.tools
-  const { tools } = await attempt(() => state.client.resolve([], { signal }), { signal })
+  const { tools } = await withRetry(() => state.client.resolve([], { signal }), { signal })
   state.known = { at: now, tools }
   return tools
 }
@@ -274,7 +274,7 @@ function report(state: State, { name, digest, why }: Refused): void {
   state.note(said)
   const payload = { server: state.server, tool: name, ...(digest === undefined ? {} : { digest }) }
   const event = { event_type: 'mcp.tool.refused', event_summary: said, payload }
-  void attempt(() => state.client.record(state.taskId, event)).catch((error: unknown) =>
+  void withRetry(() => state.client.record(state.taskId, event)).catch((error: unknown) =>
     state.note(`the gateway did not record it: ${messageOf(error)}`),
   )
 }

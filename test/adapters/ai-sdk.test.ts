@@ -2,8 +2,8 @@ import { dynamicTool, generateText, stepCountIs, streamText, tool, type ToolSet 
 import { MockLanguageModelV3, simulateReadableStream } from 'ai/test'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { guardTools } from '../../src/adapters/ai-sdk.ts'
-import { NotExecuted } from '../../src/sdk/index.ts'
+import { guardTools } from '@countersign/sdk/ai-sdk'
+import { NotExecuted } from '@countersign/sdk'
 import { until } from '../gateway-fixture.ts'
 import { adapterLaws, type Call, openBench, recording, type Wire } from './laws.ts'
 

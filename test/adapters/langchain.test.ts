@@ -10,8 +10,8 @@ import {
 import { convertToOpenAITool } from '@langchain/core/utils/function_calling'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { guardTool } from '../../src/adapters/langchain.ts'
-import { NotExecuted } from '../../src/sdk/index.ts'
+import { guardTool } from '@countersign/sdk/langchain'
+import { NotExecuted } from '@countersign/sdk'
 import { adapterLaws, type Bench, type Call, openBench, recording, type Wire } from './laws.ts'
 
 const ANY = z.looseObject({})

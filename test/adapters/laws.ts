@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { AdapterOptions } from '../../src/adapters/guarded.ts'
-import { createGate, type Gate, NotExecuted } from '../../src/sdk/index.ts'
+import type { AdapterOptions } from '../../packages/sdk/src/adapters/guarded-call.ts'
+import { createGate, type Gate, NotExecuted } from '@countersign/sdk'
 import { openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
 
 /*

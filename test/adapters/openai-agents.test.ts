@@ -11,8 +11,8 @@ import {
 } from '@openai/agents-core'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { guardTool } from '../../src/adapters/openai-agents.ts'
-import type { NotExecuted } from '../../src/sdk/index.ts'
+import { guardTool } from '@countersign/sdk/openai-agents'
+import type { NotExecuted } from '@countersign/sdk'
 import { until } from '../gateway-fixture.ts'
 import { adapterLaws, type Call, openBench, recording, type Wire } from './laws.ts'
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { canonicalJson as ofGateway, sha256 } from '../../src/domain/digest.ts'
-import { actionHash } from '../../src/sdk/canonical.ts'
+import { actionHash } from '../../packages/sdk/src/canonical-json.ts'
 import { startRedis } from '../redis/server.ts'
 import { type Environment, lastOf, openWorkshop, PACKAGE, ROOT, run, SUITE_MS } from './python-environment.ts'
 

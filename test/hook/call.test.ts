@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readCall } from '../../src/hook/call.ts'
 import { HARNESSES } from '../../src/hook/harness.ts'
-import { sha256 } from '../../src/sdk/index.ts'
+import { sha256 } from '@countersign/sdk'
 
 const CLAUDE = HARNESSES['claude-code']
 const bytes = (text: string): Uint8Array => Buffer.from(text)

@@ -3,7 +3,7 @@ import { parse } from 'yaml'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { sha256 } from '../../src/domain/digest.ts'
 import { BUNDLE } from '../bundle.ts'
-import { createClient } from '../../src/sdk/client.ts'
+import { createClient } from '../../packages/sdk/src/client.ts'
 import { type Agent, openWorld, type World } from '../gateway-fixture.ts'
 
 /** POST /api/agent/tools/resolve (docs/agent-api.md). */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createProxy, type Proxy, type ProxyParts } from '../../src/mcp/proxy.ts'
-import { createCallIds } from '../../src/sdk/call-ids.ts'
-import { createGate } from '../../src/sdk/index.ts'
+import { createCallIds } from '@countersign/sdk/runtime'
+import { createGate } from '@countersign/sdk'
 import { type Agent, openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
 
 /*

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../src/contract/json.ts'
 import { importMcp } from '../../src/policy/import/mcp.ts'
 import { createProxy, type Proxy, type ProxyParts } from '../../src/mcp/proxy.ts'
-import { createCallIds } from '../../src/sdk/call-ids.ts'
-import { createGate } from '../../src/sdk/index.ts'
+import { createCallIds } from '@countersign/sdk/runtime'
+import { createGate } from '@countersign/sdk'
 import { type Agent, openWorld, until, type World } from '../gateway-fixture.ts'
 
 /*

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { expect, it } from 'vitest'
-import { onAbort } from '../../src/sdk/abort.ts'
+import { onAbort } from '../../packages/sdk/src/abort.ts'
 
 it('however many calls share a signal, it has one listener, and none when they are over', () => {
   const { signal } = new AbortController()

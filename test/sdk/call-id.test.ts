@@ -1,11 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  createGate,
-  type Gate,
-  type GateOptions,
-  type NotExecuted,
-  type Outcome,
-} from '../../src/sdk/index.ts'
+import { createGate, type Gate, type GateOptions, type NotExecuted, type Outcome } from '@countersign/sdk'
 import { BUNDLE } from '../bundle.ts'
 import { openWorld, type Reviewer, until, type World } from '../gateway-fixture.ts'
 

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createClient } from '../../src/sdk/client.ts'
+import { createClient } from '../../packages/sdk/src/client.ts'
 import { collectGarbage } from '../garbage.ts'
 
 /** The client's own limit of time. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { type GuardOptions, NotExecuted, type Payload } from '../../src/sdk/index.ts'
+import { type GuardOptions, NotExecuted, type Payload } from '@countersign/sdk'
 import { gateBefore, type Script } from './double.ts'
 
 /*

@@ -1,4 +1,4 @@
-import { createGate, type GateOptions } from '../../src/sdk/index.ts'
+import { createGate, type GateOptions } from '@countersign/sdk'
 
 type Route = 'resolve' | 'requests' | 'decisions' | 'validate' | 'events'
 export type Script = Partial<Record<Route, (honest: object, tries: number) => Response | object>>

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createGate, type Decision, type GateOptions, NotExecuted } from '../../src/sdk/index.ts'
+import { createGate, type Decision, type GateOptions, NotExecuted } from '@countersign/sdk'
 
 /*
  * A gateway that says whatever a test wants, truth or lie. The law of the wrapper: it runs the call only when every word fits.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { pollAfterMs } from '../../src/sdk/poll-after.ts'
-import type { Decision } from '../../src/sdk/types.ts'
+import { pollAfterMs } from '../../packages/sdk/src/flow.ts'
+import type { Decision } from '../../packages/sdk/src/types.ts'
 import { gateBefore, THREAD } from './double.ts'
 
 const pending = { status: 'pending_review', task_id: 't', thread_id: THREAD }

@@ -4,9 +4,9 @@ import { type Harness, HARNESSES, type HarnessName } from '../../hook/harness.ts
 import { inputOf } from '../../hook/input.ts'
 import { permit } from '../../hook/permit.ts'
 import { parseDuration } from '../../policy/language/text.ts'
-import { createCallIds, type KeptCalls } from '../../sdk/call-ids.ts'
-import { createGate, NotExecuted } from '../../sdk/index.ts'
-import { told } from '../../sdk/told.ts'
+import { createCallIds, type KeptCalls } from '@countersign/sdk/runtime'
+import { createGate, NotExecuted } from '@countersign/sdk'
+import { refusalText } from '@countersign/sdk/runtime'
 import { reachAsAgent } from '../client/credentials.ts'
 import { CliFailure, EXIT, refuseMore, usage } from '../terminal/failure.ts'
 import { STOP_SIGNALS } from '../terminal/signals.ts'
@@ -131,7 +131,7 @@ async function deny(error: unknown): Promise<void> {
 
 /** For the model, and for people who look at why nothing works. */
 function reasonOf(error: unknown): string {
-  if (error instanceof NotExecuted) return told(error)
+  if (error instanceof NotExecuted) return refusalText(error)
   const text = `Not executed: ${error instanceof Error ? error.message : String(error)}`
   return error instanceof CliFailure && error.hint !== undefined ? `${text}\n${error.hint}` : text
 }

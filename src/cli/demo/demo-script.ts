@@ -1,5 +1,5 @@
 import type { ThreadView } from '../../contract/reviewer.ts'
-import { createGate, type Decision, type Gate, NotExecuted } from '../../sdk/index.ts'
+import { createGate, type Decision, type Gate, NotExecuted } from '@countersign/sdk'
 import { type Api, createApi } from '../client/api-client.ts'
 import type { DemoCredentials } from '../client/credentials.ts'
 import { createWorld, type DemoWorld } from './demo-world.ts'

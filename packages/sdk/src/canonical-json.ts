@@ -1,0 +1,119 @@
+import { messageOf, NotExecuted } from './errors.ts'
+import type { Json } from './types.ts'
+
+/** Deeper values are taken for cycles. The gateway takes far less (docs/limits.md, JSON_DEPTH). */
+const DEEPEST = 512
+/** One object in many places, as aliases of YAML make it, could unfold without end. The gateway takes far less (JSON_VALUES). */
+const MOST_VALUES = 1_000_000
+
+/**
+ * The RFC 8785 text: members sorted by UTF-16 code units, numbers and strings as ECMAScript prints them.
+ *
+ * @throws TypeError for a value that JSON cannot hold, with its place by RFC 6901: it must not be hashed as something else
+ */
+export function canonicalJson(value: Json): string {
+  return write(value, { path: [], values: 0 })
+}
+
+interface Place {
+  readonly path: (string | number)[]
+  /** The number of values written so far. */
+  values: number
+}
+
+/** `value` may be anything: callers in JavaScript ignore the types. */
+function write(value: unknown, place: Place): string {
+  if (++place.values > MOST_VALUES) throw problem(`more than ${MOST_VALUES} values`)
+  if (value === null || typeof value === 'boolean') return String(value)
+  if (typeof value === 'string') return text(value, place)
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw problem(`the number ${value}`, place)
+    return JSON.stringify(value)
+  }
+  if (typeof value !== 'object') throw problem(`a value of type ${typeof value}`, place)
+  if (place.path.length >= DEEPEST) throw problem('an object that is nested too deeply, or in itself')
+  if (Array.isArray(value)) return `[${itemsOf(value, place).join(',')}]`
+  if (!isPlain(value)) throw problem('an object that is no plain one', place)
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([key, member]) => `${text(key, place)}:${below(member, key, place)}`).join(',')}}`
+}
+
+/** By index: `map` skips holes, and `[ , 1]` would be written as `[1]` or worse. */
+function itemsOf(list: readonly unknown[], place: Place): string[] {
+  const items: string[] = []
+  for (let i = 0; i < list.length; i++) {
+    if (!Object.hasOwn(list, i)) throw problem('a hole in a list', { path: [...place.path, i] })
+    items.push(below(list[i], i, place))
+  }
+  return items
+}
+
+function below(value: unknown, key: string | number, place: Place): string {
+  place.path.push(key)
+  const written = write(value, place)
+  place.path.pop()
+  return written
+}
+
+function text(value: string, place: Place): string {
+  if (!value.isWellFormed()) throw problem('a string with a lone surrogate', place)
+  return JSON.stringify(value)
+}
+
+function problem(what: string, { path }: Pick<Place, 'path'> = { path: [] }): TypeError {
+  const pointer = path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  return new TypeError(`JSON cannot hold ${what}${pointer === '' ? '' : `, at ${pointer}`}`)
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** Lowercase hex SHA-256, by Web Crypto. */
+export async function sha256(input: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(input))
+  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/**
+ * The action hash of the SDK: SHA-256 over the whole immutable envelope, not over the payload alone
+ * (docs/agent-api.md, ActionHash). `nonce` makes two equal actions two different approvals.
+ */
+export function actionHash(
+  action: { task_id: string; tool_name: string; payload: Payload } & Which,
+): Promise<string> {
+  return sha256(canonicalJson({ v: 1, ...action }))
+}
+
+/** Tells equal actions apart. */
+export interface Which {
+  readonly nonce: string
+  /** How often this action was allowed and used before; absent for the first time. */
+  readonly again?: number
+}
+
+type Payload = { readonly [key: string]: Json }
+
+/** A deep-frozen copy: what was hashed and approved is what runs, whatever the caller does with its own object. */
+export function frozenCopy<T extends Json>(value: T): T {
+  const copy = JSON.parse(canonicalJson(value)) as T
+  return freeze(copy)
+}
+
+/** @throws NotExecuted for a value that JSON cannot hold */
+export function checkedCopy<T extends Json>(value: T, what: string): T {
+  try {
+    return frozenCopy(value)
+  } catch (cause) {
+    throw new NotExecuted('invalid_payload', `${what} is not JSON: ${messageOf(cause)}`, { cause })
+  }
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    Object.values(value).forEach(freeze)
+    Object.freeze(value)
+  }
+  return value
+}

@@ -1,0 +1,195 @@
+import { deadlineOf } from './abort.ts'
+import { CountersignError } from './errors.ts'
+import type { ClientOptions } from './options.ts'
+import { type Expected, readAnswer } from './response.ts'
+import type {
+  AgentEvent,
+  ApprovalValidationRequest,
+  ApprovalValidationResult,
+  Decision,
+  DecisionRequest,
+  EventReceipt,
+  ResolveResult,
+} from './types.ts'
+
+export interface CallOptions {
+  /** Ends the call when it aborts; the gateway may have acted on it all the same. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface SubmitOptions extends CallOptions {
+  readonly idempotencyKey?: string | undefined
+  /** Called when the gateway repeats an answer to the same `idempotencyKey`: another process may have used the allow. */
+  readonly onReplayed?: (() => void) | undefined
+}
+
+export interface WithdrawOptions extends CallOptions {
+  /** Shown to reviewers, and behind `withdrawn: ` in the thread's message; at most 500 characters. */
+  readonly reason?: string | undefined
+}
+
+/**
+ * The endpoints of the agent API, one method each. Every answer but the one that the contract promises is thrown as a `CountersignError`. A request
+ * that cannot be sent, for example a body that is not JSON, throws JavaScript's own error.
+ */
+export interface Client {
+  /** Proposes a call. A repetition with the same `idempotencyKey` gets the first answer. */
+  submit(taskId: string, request: DecisionRequest, options?: SubmitOptions): Promise<Decision>
+  /** Reads the decision about a thread, or about the newest thread of a task. `waitSeconds` (at most 55) holds the request while the thread is pending. */
+  poll(
+    target: { readonly thread_id?: string | undefined; readonly task_id?: string | undefined },
+    options?: CallOptions & { readonly waitSeconds?: number | undefined },
+  ): Promise<Decision>
+  /** Redeems a token, once. Only `valid: true` in the answer is a permission. */
+  validate(request: ApprovalValidationRequest, options?: CallOptions): Promise<ApprovalValidationResult>
+  /** Keeps an event as evidence, or revises the action under review. */
+  record(taskId: string, event: AgentEvent, options?: CallOptions): Promise<EventReceipt>
+  /** Withdraws a call. Its approval and its proof are void; status 409 when the call may have run. */
+  withdraw(thread_id: string, options?: WithdrawOptions): Promise<Decision>
+  /** Reads the contracts of these tools; an empty list asks for all tools of this agent. */
+  resolve(tools: readonly string[], options?: CallOptions): Promise<ResolveResult>
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000
+/** Timers end at 2^31 ms; more than a week is a mistake. */
+const LONGEST_TIMEOUT_MS = 7 * 24 * 3_600_000
+const LONGEST_WAIT_SECONDS = 55
+
+const DECISION: Expected = { status: 200, fits: ({ status }) => typeof status === 'string' }
+const RESULT: Expected = { status: 200, fits: ({ valid }) => typeof valid === 'boolean' }
+const RECEIPT: Expected = { status: 201, fits: () => true }
+const CONTRACTS: Expected = { status: 200, fits: ({ tools }) => Array.isArray(tools) }
+
+/** @throws TypeError for options that no call could work with */
+export function createClient(options: ClientOptions): Client {
+  const call = caller(options)
+  const task = (id: string): string => `/api/agent/tasks/${encodeURIComponent(id)}`
+  return {
+    submit: async (taskId, request, { idempotencyKey, onReplayed, signal } = {}) =>
+      call<Decision>(DECISION, `${task(taskId)}/requests`, {
+        body: request,
+        headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+        onReplayed,
+        signal,
+      }),
+    poll: async (target, { waitSeconds = 0, signal } = {}) => {
+      const wait = waitSeconds > 0 ? Math.min(Math.ceil(waitSeconds), LONGEST_WAIT_SECONDS) : 0
+      return call<Decision>(DECISION, `/api/agent/decisions?${queryOf(target)}`, {
+        headers: wait > 0 ? { prefer: `wait=${wait}` } : {},
+        extraMs: wait * 1_000,
+        signal,
+      })
+    },
+    validate: async (request, { signal } = {}) =>
+      call<ApprovalValidationResult>(RESULT, '/api/agent/approvals/validate', { body: request, signal }),
+    record: async (taskId, event, { signal } = {}) =>
+      call<EventReceipt>(RECEIPT, `${task(taskId)}/events`, { body: event, signal }),
+    withdraw: async (thread_id, { reason, signal } = {}) =>
+      call<Decision>(DECISION, `/api/agent/threads/${encodeURIComponent(thread_id)}/withdrawals`, {
+        body: { reason },
+        signal,
+      }),
+    resolve: (tools, { signal } = {}) =>
+      resolveAll(
+        (some) =>
+          call<ResolveResult>(CONTRACTS, '/api/agent/tools/resolve', { body: { tools: some }, signal }),
+        tools,
+      ),
+  }
+}
+
+/** Most names of one request. */
+const NAMES_AT_ONCE = 256
+
+/** Asks again for the contracts that one answer had no room for, until all have arrived. */
+async function resolveAll(
+  ask: (tools: readonly string[]) => Promise<ResolveResult>,
+  asked: readonly string[],
+): Promise<ResolveResult> {
+  const { more = [], ...first } = await ask(asked)
+  const [tools, unknown] = [[...first.tools], [...first.unknown]]
+  for (let left = more; left.length > 0;) {
+    const page = await ask(left.slice(0, NAMES_AT_ONCE))
+    tools.push(...page.tools)
+    unknown.push(...page.unknown)
+    // a gateway that answers nothing would be asked for ever
+    if (page.tools.length + page.unknown.length === 0) break
+    left = [...(page.more ?? []), ...left.slice(NAMES_AT_ONCE)]
+  }
+  return { ...first, tools, unknown }
+}
+
+/** Leaves out undefined members. */
+function queryOf(target: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(target).filter((member): member is [string, string] => member[1] !== undefined)
+  return new URLSearchParams(given).toString()
+}
+
+interface Call {
+  /** Absent for a GET. */
+  readonly body?: object
+  readonly headers?: Record<string, string>
+  readonly extraMs?: number
+  readonly onReplayed?: (() => void) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+function caller(options: ClientOptions) {
+  const { fetch: send = fetch } = options
+  const [base, key, timeoutMs] = [baseOf(options), keyOf(options), timeoutOf(options)]
+  return async <T>(expected: Expected, path: string, call: Call): Promise<T> => {
+    const { body, headers = {}, extraMs = 0 } = call
+    const json = body === undefined ? undefined : JSON.stringify(body)
+    const deadline = deadlineOf(timeoutMs + extraMs, call.signal)
+    const init: RequestInit = {
+      method: json === undefined ? 'GET' : 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        accept: 'application/json',
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      // redirects are refused here: with `error` some runtimes send nothing, and others hide the reason
+      redirect: 'manual',
+      signal: deadline.signal,
+      ...(json === undefined ? {} : { body: json }),
+    }
+    const ask = async (): Promise<T> => {
+      const response = await send(base + path, init)
+      const answer = await readAnswer<T>(response, expected)
+      if (response.headers.has('idempotent-replayed')) call.onReplayed?.()
+      return answer
+    }
+    return Promise.race([ask(), deadline.over])
+      .catch((cause: unknown) => {
+        throw cause instanceof CountersignError ? cause : unreachable(base, cause)
+      })
+      .finally(deadline.end)
+  }
+}
+
+/** Refuses credentials: they would appear in error messages, and fetch does not take them. */
+function baseOf({ url }: ClientOptions): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  const { protocol = '', username = '', password = '', search = '', hash = '' } = parsed ?? {}
+  if (!/^https?:$/.test(protocol) || `${username}${password}${search}${hash}` !== '')
+    throw new TypeError('`url` must be the http or https address of a gateway, without credentials or query')
+  return url.trim().replace(/\/+$/, '')
+}
+
+/** Refuses what fits in no header: the error of fetch would show it. */
+function keyOf({ key }: ClientOptions): string {
+  const trimmed = typeof key === 'string' ? key.trim() : ''
+  if (!/^[!-~]+$/.test(trimmed))
+    throw new TypeError('`key` must be the key of an agent (csk_...), in visible ASCII characters')
+  return trimmed
+}
+
+function timeoutOf({ timeoutMs = DEFAULT_TIMEOUT_MS }: ClientOptions): number {
+  if (timeoutMs > 0 && timeoutMs <= LONGEST_TIMEOUT_MS) return timeoutMs
+  throw new TypeError(`\`timeoutMs\` must be a number above 0, at most ${LONGEST_TIMEOUT_MS}`)
+}
+
+function unreachable(base: string, cause: unknown): CountersignError {
+  return new CountersignError(`no answer from the gateway at ${base}`, { code: 'unreachable', cause })
+}

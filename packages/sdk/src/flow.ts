@@ -1,0 +1,304 @@
+import { actionHash, checkedCopy, type Which } from './canonical-json.ts'
+import type { Client } from './client.ts'
+import { messageOf, NotExecuted } from './errors.ts'
+import type { UsedAllows } from './idempotency.ts'
+import type { Claims, GuardOptions } from './options.ts'
+import { notifyPending } from './pending.ts'
+import { checkAborted, orAborted, pause, type RetryContext, withRetry } from './retry.ts'
+import { type SchemaError, schemaErrors } from './schema-check.ts'
+import type { Decision, Json, Payload, ResolvedTool } from './types.ts'
+
+/** One call of `guard` or `permit`, with all that it depends on. */
+export interface Call {
+  readonly client: Client
+  readonly contracts: Map<string, ResolvedTool>
+  readonly tool: string
+  readonly taskId: string
+  readonly callId: string
+  /** The gateway's answers to this call, also those that arrive after the caller gave up. */
+  readonly answers: Promise<Decision>[]
+  /** Others may know the id: another process, or this one before a restart. */
+  readonly comesAgain: boolean
+  readonly usedAllows: UsedAllows
+  readonly maxWaitMs: number
+  readonly signal: AbortSignal | undefined
+  readonly onPending: GuardOptions<Payload>['onPending'] | undefined
+  readonly revise: GuardOptions<Payload>['revise'] | undefined
+  readonly claims: Claims
+  readonly unsignedApprovals: boolean
+}
+
+/** One immutable action and the hash that was submitted for it. */
+interface Action {
+  readonly payload: Payload
+  readonly hash: string
+}
+
+interface Step {
+  readonly action: Action
+  readonly decision: Decision
+}
+
+export type Permitted = Action & { thread_id?: string }
+
+/** Allows of one id that others may have used before. A gateway that repeats more cannot tell old answers from new ones. */
+const MOST_REPLAYED = 1_000
+const POLL_SECONDS = 50
+/** A gateway that does not hold a poll is not asked more often. */
+const LEAST_POLL_MS = 1_000
+
+/**
+ * Takes a call to the decision that lets it run: checks it against its contract, submits it, waits for people, redeems the proof.
+ *
+ * @throws NotExecuted for every other decision; other errors for answers of an unexpected shape
+ */
+export async function decide(call: Call, payload: Payload): Promise<Permitted> {
+  await checkLocally(call, payload)
+  const { action, decision } = await waitForPeople(call, await submit(call, payload))
+  if (decision.status !== 'allow' && decision.status !== 'approved') throw refused(decision)
+  checkEcho(call, decision, action)
+  checkAborted(contextOf(call, decision))
+  if (decision.status === 'approved') await redeem(call, action, decision)
+  return { ...action, ...(decision.thread_id === undefined ? {} : { thread_id: decision.thread_id }) }
+}
+
+async function checkLocally(call: Call, payload: Payload): Promise<void> {
+  const found = await errorsByContract(call, payload)
+  if (found.length === 0) return
+  const places = found.map(({ pointer, message }) => `${pointer === '' ? 'the payload' : pointer} ${message}`)
+  throw new NotExecuted(
+    'invalid_payload',
+    `the payload does not fit the contract of ${call.tool}: ${places.join('; ')}`,
+  )
+}
+
+/** A contract from an earlier call may be out of date: before it refuses a payload, the gateway is asked for the current one. */
+async function errorsByContract(call: Call, payload: Payload): Promise<SchemaError[]> {
+  const known = call.contracts.get(call.tool)
+  if (known && errorsBy(known, payload)?.length === 0) return []
+  const contract = await resolveContract(call)
+  const found = errorsBy(contract, payload)
+  if (found === undefined)
+    throw new NotExecuted('gateway_error', `the contract of ${call.tool} cannot be read`)
+  call.contracts.set(call.tool, contract)
+  return found
+}
+
+/** Undefined for a contract that is not a JSON Schema. */
+function errorsBy({ input_schema }: ResolvedTool, payload: Payload): SchemaError[] | undefined {
+  try {
+    return schemaErrors(payload as Json, input_schema)
+  } catch {
+    return undefined
+  }
+}
+
+async function resolveContract(call: Call): Promise<ResolvedTool> {
+  const { tools } = await withRetry(() => call.client.resolve([call.tool], call), call)
+  const contract = tools.find((one) => (one as ResolvedTool | null)?.name === call.tool)
+  if (contract === undefined)
+    throw new NotExecuted('unknown_tool', `the gateway does not let this agent use ${call.tool}`)
+  return contract
+}
+
+async function actionOf(call: Call, payload: Payload, which: Which): Promise<Action> {
+  const action = { task_id: call.taskId, tool_name: call.tool, payload, ...which }
+  return { payload, hash: await actionHash(action) }
+}
+
+/**
+ * Submits the call until it gets an answer of its own. An allow is for one run: a call that comes again under its id is judged again, by the limits and the
+ * history of that moment. This process knows which allows it used; the gateway says which it gave before. Whether an earlier answer was lost or used, the
+ * SDK cannot know: it rather counts a call twice than runs it twice.
+ */
+async function submit(call: Call, payload: Payload): Promise<Step> {
+  const first = await actionOf(call, payload, { nonce: call.callId })
+  for (let replays = 0; replays <= MOST_REPLAYED;) {
+    const again = call.usedAllows.used(first.hash)
+    const action = again === 0 ? first : await actionOf(call, payload, { nonce: call.callId, again })
+    const { decision, replayed } = await submitOnce(call, action)
+    if (decision.status !== 'allow') return { action, decision }
+    const mayBeUsed = replayed && call.comesAgain
+    if (call.usedAllows.use(first.hash, again) && !mayBeUsed) return { action, decision }
+    if (mayBeUsed) replays++
+  }
+  throw new NotExecuted('gateway_error', 'allowed, but every answer is said to have been given before')
+}
+
+interface Submitted {
+  readonly decision: Decision
+  /** The gateway gave this answer before: to a lost request of ours, or to another process that knows the id. */
+  readonly replayed: boolean
+}
+
+/** Submits one action, as often as it takes. @throws NotExecuted */
+async function submitOnce(call: Call, { payload, hash }: Action): Promise<Submitted> {
+  const { tool, claims, signal, taskId } = call
+  const request = { ...claims, tool_name: tool, payload, action_hash: hash }
+  let replayed = false
+  const onReplayed = (): void => void (replayed = true)
+  // without the signal: an answer that arrives after the caller gave up names the thread to withdraw
+  const once = async (): Promise<Decision> => {
+    const answer = call.client.submit(taskId, request, { idempotencyKey: hash, onReplayed })
+    call.answers.push(answer)
+    return orAborted(answer, { signal })
+  }
+  return { decision: await withRetry(once, { signal }), replayed }
+}
+
+/** Waits for people when they have to decide. @throws NotExecuted when they do not in time, or `onPending` fails */
+async function waitForPeople(call: Call, first: Step): Promise<Step> {
+  if (!isOpen(first.decision)) return first
+  // a monotonic clock: the machine's may be set
+  const deadline = performance.now() + call.maxWaitMs
+  const listener = first.decision.status === 'pending_review' ? call.onPending : undefined
+  const notice = notifyPending(listener, first.decision, call.signal)
+  const waiting = { ...call, signal: notice.signal }
+  let step = first
+  try {
+    while (isOpen(step.decision)) step = await nextStep(waiting, step, deadline)
+    notice.check()
+    return step
+  } catch (error) {
+    notice.check()
+    throw error
+  } finally {
+    notice.end()
+  }
+}
+
+function isOpen(decision: Decision): boolean {
+  return decision.status === 'pending_review' || decision.status === 'changes_requested'
+}
+
+async function nextStep(call: Call, { action, decision }: Step, deadline: number): Promise<Step> {
+  const current = decision.status === 'changes_requested' ? await revise(call, action, decision) : action
+  return { action: current, decision: await poll(call, decision, deadline) }
+}
+
+async function poll(call: Call, decision: Decision, deadline: number): Promise<Decision> {
+  const thread_id = decision.thread_id
+  const left = deadline - performance.now()
+  if (thread_id === undefined) throw new NotExecuted('unknown_status', 'a pending decision without a thread')
+  // in this direction: NaN ends the wait
+  if (!(left > 0))
+    throw new NotExecuted('timeout', 'nobody decided in the time the agent may wait', { thread_id })
+  const waitSeconds = Math.max(1, Math.min(POLL_SECONDS, Math.ceil(left / 1_000)))
+  const asked = performance.now()
+  const context = contextOf(call, decision)
+  // people continue to decide while the gateway restarts
+  const patient = { ...context, until: deadline }
+  const answer = await withRetry(() => call.client.poll({ thread_id }, { waitSeconds, ...context }), patient)
+  if (answer.thread_id !== undefined && answer.thread_id !== thread_id)
+    throw new NotExecuted('unknown_status', 'the decision is about another thread', { thread_id })
+  // an approval by people comes with a proof: an allow would run without one
+  if (answer.status === 'allow')
+    throw new NotExecuted('unknown_status', 'allowed, where people were to decide', { thread_id })
+  if (answer.status === 'pending_review') {
+    const early = pollAfterMs(answer, waitSeconds) - (performance.now() - asked)
+    if (early > 0) await pause(Math.min(early, deadline - performance.now()), context)
+  }
+  return answer
+}
+
+/**
+ * The time from one poll to the next, ms: what the gateway recommends (docs/agent-api.md, Decision), but no longer than it may hold a poll. A poll that was
+ * held that long needs no pause after it.
+ *
+ * @param waitSeconds how long the gateway may hold the poll
+ */
+export function pollAfterMs({ recommended_poll_after_seconds: wish }: Decision, waitSeconds: number): number {
+  // the wire may break its types
+  const seconds = typeof wish === 'number' && wish > 0 ? Math.min(wish, waitSeconds) : 0
+  return Math.max(LEAST_POLL_MS, seconds * 1_000)
+}
+
+async function revise(call: Call, action: Action, decision: Decision): Promise<Action> {
+  const { thread_id, message = 'the reviewers asked for changes' } = decision
+  const context = contextOf(call, decision)
+  const payload = await orAborted(revisedPayload(call, action, decision), context)
+  if (payload === undefined || thread_id === undefined)
+    throw new NotExecuted('changes_requested', message, { thread_id })
+  const copy = checkedCopy(payload, 'the revised payload')
+  const next = await actionOf(call, copy, { nonce: crypto.randomUUID() })
+  await checkLocally(call, next.payload)
+  // policy reads these again; preview, summary and images described the old payload
+  const { subject = call.tool, workflow_name, task_label, risk_level } = call.claims
+  const revision = {
+    revision_id: crypto.randomUUID(),
+    tool_name: call.tool,
+    subject,
+    workflow_name,
+    task_label,
+    risk_level,
+    request_payload: next.payload,
+    action_hash: next.hash,
+  }
+  const event_type = `revision.${call.taskId}.${thread_id}`
+  const event = { event_type, event_summary: 'revised as the reviewers asked', payload: { revision } }
+  await withRetry(() => call.client.record(call.taskId, event, context), { ...context, tries: 1 })
+  return next
+}
+
+/** @throws NotExecuted for what `revise` throws: the changes were not made */
+async function revisedPayload(call: Call, action: Action, decision: Decision): Promise<Payload | undefined> {
+  const { thread_id, message = 'the reviewers asked for changes' } = decision
+  try {
+    return await call.revise?.(message, action.payload)
+  } catch (cause) {
+    throw new NotExecuted('changes_requested', message, { thread_id, cause })
+  }
+}
+
+function refused(decision: Decision): NotExecuted {
+  const known = decision.status === 'reject' || decision.status === 'rejected'
+  const message = decision.message ?? `the gateway answered ${decision.status}`
+  return new NotExecuted(known ? 'rejected' : 'unknown_status', message, { thread_id: decision.thread_id })
+}
+
+/** The gateway must be talking about this action and no other. */
+function checkEcho({ taskId }: Call, decision: Decision, action: Action): void {
+  if (decision.action_hash === action.hash && decision.task_id === taskId) return
+  throw new NotExecuted('unknown_status', 'the decision is about another action', {
+    thread_id: decision.thread_id,
+  })
+}
+
+function contextOf({ signal }: Call, { thread_id }: Decision): RetryContext {
+  return { signal, thread_id }
+}
+
+const NO_PROOF =
+  'approved, but without a proof: an earlier run of this call, another reader, or an answer that was lost, had it, or this agent gets none (signed_approvals: false)'
+
+/** Redeems the one-time proof immediately before the call runs. Only `valid: true` about this task, thread and hash counts, and without a reason against it. */
+async function redeem(call: Call, action: Action, decision: Decision): Promise<void> {
+  const { approval_token, thread_id } = decision
+  if (approval_token === undefined && call.unsignedApprovals) return
+  if (approval_token === undefined || thread_id === undefined) {
+    throw new NotExecuted('no_proof', NO_PROOF, { thread_id })
+  }
+  const request = {
+    task_id: call.taskId,
+    signature: approval_token,
+    request_payload: action.payload,
+    thread_id,
+    action_hash: action.hash,
+  }
+  const context = contextOf(call, decision)
+  const result = await withRetry(() => call.client.validate(request, context), context)
+  const { valid, reason, task_id } = result
+  const same = task_id === call.taskId && result.thread_id === thread_id && result.action_hash === action.hash
+  // `valid` and a reason contradict each other
+  if (valid !== true || reason !== undefined || !same)
+    throw new NotExecuted('proof_refused', `the proof was refused: ${reason ?? 'invalid'}`, {
+      thread_id,
+    })
+}
+
+/** Whatever goes wrong before the call runs, also an answer of an unexpected shape, is one kind of error for the caller. */
+export function asNotExecuted(error: unknown): NotExecuted {
+  return error instanceof NotExecuted
+    ? error
+    : new NotExecuted('gateway_error', messageOf(error), { cause: error })
+}

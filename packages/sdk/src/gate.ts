@@ -1,0 +1,142 @@
+import { checkedCopy } from './canonical-json.ts'
+import { type Client, createClient } from './client.ts'
+import { NotExecuted } from './errors.ts'
+import { asNotExecuted, type Call, decide, type Permitted } from './flow.ts'
+import { createUsedAllows } from './idempotency.ts'
+import type { Claims, GateOptions, GuardOptions } from './options.ts'
+import { checkAborted } from './retry.ts'
+import type { Json, JsonObjectOf, Payload, ResolvedTool } from './types.ts'
+import { withdrawIfAborted } from './withdraw.ts'
+
+/** What an agent runtime wraps around every governed tool (docs/agent-api.md). */
+export interface Gate {
+  /** The client of the same gateway, for what `guard` does not do. */
+  readonly client: Client
+  /**
+   * Runs `execute` only when the gateway allowed the call, or people approved it and its one-time proof was redeemed.
+   * Resolves the contract, checks the payload, hashes the immutable action, submits, waits, redeems, executes, reports.
+   *
+   * @param payload a plain JSON object, declared by a `type` or an `interface`. It is copied before the first request.
+   * @param execute gets the copy that was approved, deep-frozen. It is called once or not at all.
+   * @throws NotExecuted in every other case: rejected, changes requested, waited too long, unknown, or the gateway unreachable.
+   *   Errors of `execute` itself pass through. A NotExecuted of a nested guarded call becomes the cause of an Error, because this call ran.
+   */
+  guard: Guard
+  /**
+   * The same for runtimes that execute elsewhere, such as the hook of a coding agent: resolves with the approved payload when the call may run, once.
+   * The proof is redeemed by then. Reports nothing.
+   *
+   * @throws NotExecuted as guard does
+   */
+  permit(tool: string, payload: Payload, options?: GuardOptions<Payload>): Promise<Payload>
+}
+
+/** Two ways to say that a payload is JSON: TypeScript takes no `interface` for the first, and nothing generic for the second. */
+export interface Guard {
+  <T, P extends Payload>(
+    tool: string,
+    payload: P,
+    execute: (payload: P) => Promise<T> | T,
+    options?: GuardOptions<P>,
+  ): Promise<T>
+  <T, P extends object>(
+    tool: string,
+    payload: P & JsonObjectOf<P>,
+    execute: (payload: P) => Promise<T> | T,
+    options?: GuardOptions<P>,
+  ): Promise<T>
+}
+
+const DEFAULT_WAIT_MS = 15 * 60_000
+
+/** @throws TypeError for options that no call could work with */
+export function createGate(options: GateOptions): Gate {
+  const client = createClient(options)
+  const gate = { ...options }
+  const contracts = new Map<string, ResolvedTool>()
+  const clock = (): number => performance.now()
+  const usedAllows = createUsedAllows(clock)
+  // with the first call: Workers have no randomness while they load a module
+  let ownTask = gate.taskId
+  const callOf = (tool: string, options: GuardOptions<Payload>): Call => ({
+    client,
+    contracts,
+    tool,
+    onPending: options.onPending,
+    revise: options.revise,
+    taskId: options.taskId ?? (ownTask ??= `task-${crypto.randomUUID()}`),
+    callId: options.callId ?? crypto.randomUUID(),
+    answers: [],
+    // only the caller's own ids can come again
+    comesAgain: options.callId !== undefined,
+    usedAllows: options.callId === undefined ? createUsedAllows(clock) : usedAllows,
+    maxWaitMs: options.maxWaitMs ?? gate.maxWaitMs ?? DEFAULT_WAIT_MS,
+    signal: options.signal,
+    claims: checkedCopy(claimsOf(options), 'what the call says of itself'),
+    unsignedApprovals: gate.unsignedApprovals === true,
+  })
+  // copies everything of the caller's before the first wait: later changes do not count
+  const guard = async <T>(
+    tool: string,
+    payload: Payload,
+    execute: (payload: Payload) => Promise<T> | T,
+    options: GuardOptions<Payload> = {},
+  ): Promise<T> => {
+    const call = callOf(tool, options)
+    const permitted = await permit(call, checkedCopy(payload, 'the payload'))
+    // again, and last: no wait may lie between this check and the call
+    checkAborted({ signal: call.signal, thread_id: permitted.thread_id })
+    return executeAndReport(call, permitted, () => execute(permitted.payload))
+  }
+  return {
+    client,
+    guard: guard as Guard,
+    permit: async (tool, payload, options = {}) =>
+      (await permit(callOf(tool, options), checkedCopy(payload, 'the payload'))).payload,
+  }
+}
+
+/** Leaves out undefined members. */
+function claimsOf(guard: Claims): { readonly [key: string]: Json } {
+  const { workflow_name, task_label, subject, preview, risk_level, summary, images } = guard
+  const claims = { workflow_name, task_label, subject, preview, risk_level, summary, images }
+  return Object.fromEntries(
+    Object.entries(claims).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
+}
+
+/** Returns the action that may run now, and withdraws one that the caller gave up. @throws NotExecuted when no action may run */
+async function permit(call: Call, payload: Payload): Promise<Permitted> {
+  try {
+    const permitted = await decide(call, payload)
+    checkAborted({ signal: call.signal, thread_id: permitted.thread_id })
+    return permitted
+  } catch (cause) {
+    const error = asNotExecuted(cause)
+    await withdrawIfAborted(call.client, call.answers, error)
+    throw error
+  }
+}
+
+/** Executes the tool and reports what happened. The report is evidence, not permission: when it fails, the result still counts. */
+async function executeAndReport<T>(
+  { client, tool, taskId }: Call,
+  { thread_id }: Permitted,
+  execute: () => Promise<T> | T,
+): Promise<T> {
+  const report = async (event_type: string, event_summary: string): Promise<void> => {
+    const payload = { tool_name: tool, ...(thread_id === undefined ? {} : { thread_id }) }
+    await client.record(taskId, { event_type, event_summary, payload }).catch(() => undefined)
+  }
+  try {
+    const value = await execute()
+    await report('tool.execution.completed', `${tool} completed`)
+    return value
+  } catch (error) {
+    await report('tool.execution.failed', `${tool} failed`)
+    // of a nested guarded call: this one ran
+    if (error instanceof NotExecuted)
+      throw new Error(`${tool} ran, and failed: ${error.message}`, { cause: error })
+    throw error
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * Which allows this process has used. An allow has no proof, and the gateway repeats it for some minutes under the same id. A model that gives all of its
+ * calls one id would run many and have one counted.
+ */
+export interface UsedAllows {
+  /** The number of used allows of this action, as far back as the gateway could repeat them. */
+  used(hash: string): number
+  /** Takes the allow after `before`; false when another call has taken it. */
+  use(hash: string, before: number): boolean
+}
+
+/** Longer than the gateway repeats an allow (docs/limits.md, IDEMPOTENT_ALLOW_MS). */
+const KEPT_MS = 15 * 60_000
+
+/** @param now ms of a monotonic clock */
+export function createUsedAllows(now: () => number): UsedAllows {
+  const known = new Map<string, { readonly uses: number; readonly at: number }>()
+  const forgetOldest = (): void => {
+    for (const [hash, { at }] of known) {
+      if (now() - at <= KEPT_MS) return
+      known.delete(hash)
+    }
+  }
+  const keep = (hash: string, uses: number): void => {
+    // at the end, so that the oldest come first
+    known.delete(hash)
+    known.set(hash, { uses, at: now() })
+  }
+  return {
+    used: (hash) => {
+      forgetOldest()
+      const uses = known.get(hash)?.uses ?? 0
+      // a repeated call may wait for people, and must find the same thread after that
+      if (uses > 0) keep(hash, uses)
+      return uses
+    },
+    use: (hash, before) => {
+      if ((known.get(hash)?.uses ?? 0) !== before) return false
+      keep(hash, before + 1)
+      return true
+    },
+  }
+}

@@ -1,0 +1,19 @@
+/**
+ * `@countersign/sdk`: what runs on the agent's side, in Node, Bun, Deno and Workers.
+ * It imports nothing: no dependency, no `node:` module, nothing of the gateway. It needs fetch and Web Crypto.
+ * Start reading in gate.ts (what callers use), then flow.ts (the steps to a decision).
+ */
+export { actionHash, canonicalJson, frozenCopy, sha256 } from './canonical-json.ts'
+export { type CallOptions, type Client, createClient, type WithdrawOptions } from './client.ts'
+export { type Complaint, CountersignError, NotExecuted, type Outcome } from './errors.ts'
+export { createGate, type Gate, type Guard } from './gate.ts'
+export type { Claims, ClientOptions, GateOptions, GuardOptions } from './options.ts'
+export { type SchemaError, schemaErrors } from './schema-check.ts'
+export type * from './types.ts'
+export {
+  verifyWebhook,
+  type VerifyOptions,
+  type WebhookHeaders,
+  type WebhookMessage,
+  WebhookRefused,
+} from './webhook.ts'

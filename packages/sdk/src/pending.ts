@@ -1,0 +1,40 @@
+import { onAbort } from './abort.ts'
+import { messageOf, NotExecuted } from './errors.ts'
+import type { Decision } from './types.ts'
+
+/** The caller's `onPending` was called, and may still be busy. */
+export interface PendingNotice {
+  /** Aborts with the caller's signal, and when `onPending` fails. */
+  readonly signal: AbortSignal
+  /** @throws NotExecuted when `onPending` has failed: nobody knows that the call waits */
+  readonly check: () => void
+  /** The wait is over: a later failure is of no interest. */
+  readonly end: () => void
+}
+
+/** Calls `onPending` with a copy, and does not wait for it. @throws NotExecuted when it fails at once */
+export function notifyPending(
+  onPending: ((decision: Decision) => unknown) | undefined,
+  decision: Decision,
+  signal: AbortSignal | undefined,
+): PendingNotice {
+  const controller = new AbortController()
+  let failure: NotExecuted | undefined
+  const failed = (cause: unknown): NotExecuted => {
+    const { thread_id } = decision
+    failure = new NotExecuted('aborted', `onPending failed: ${messageOf(cause)}`, { thread_id, cause })
+    return failure
+  }
+  const check = (): void => {
+    if (failure !== undefined) throw failure
+  }
+  try {
+    Promise.resolve(onPending?.({ ...decision })).catch((cause: unknown) => controller.abort(failed(cause)))
+  } catch (cause) {
+    throw failed(cause)
+  }
+  const abort = (): void => controller.abort(signal?.reason)
+  const forget = signal && !signal.aborted ? onAbort(signal, abort) : undefined
+  if (signal?.aborted) abort()
+  return { signal: controller.signal, check, end: () => forget?.() }
+}

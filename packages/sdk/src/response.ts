@@ -1,0 +1,84 @@
+import { type Complaint, CountersignError, type ErrorFacts } from './errors.ts'
+
+/** The only answer that a call takes for an answer. */
+export interface Expected {
+  readonly status: number
+  readonly fits: (answer: Readonly<Record<string, unknown>>) => boolean
+}
+
+/** Far more than the contracts of all tools. Counted after decompression: a short body can unpack to a huge one. */
+const LARGEST_BYTES = 32 * 1024 * 1024
+/** Keys and tokens: a proxy that explains a refusal may repeat them, and messages go to logs and models. */
+const SECRET = /\bcs[krt]_[\w-]{40,}/g
+
+/**
+ * Reads an answer to its end.
+ *
+ * @throws CountersignError for a refusal, and for anything that is not an answer of the agent API; the error of `fetch` when the answer breaks off
+ */
+export async function readAnswer<T>(response: Response, expected: Expected): Promise<T> {
+  const text = await textOf(response)
+  if (response.status !== expected.status) throw refusal(response, text)
+  const answer = membersOf(text)
+  if (answer === undefined || !expected.fits(answer)) throw unreadable(response)
+  return answer as T
+}
+
+async function textOf(response: Response): Promise<string> {
+  // not every fetch has streams
+  if (!response.body) return response.text()
+  const reader = response.body.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  for (let bytes = 0; ;) {
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
+    bytes += value.length
+    if (bytes > LARGEST_BYTES) {
+      reader.cancel().catch(() => undefined)
+      throw unreadable(response)
+    }
+    text += decoder.decode(value, { stream: true })
+  }
+}
+
+/** Undefined for anything but a JSON object. */
+function membersOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value = JSON.parse(text) as unknown
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function unreadable({ status }: Response): CountersignError {
+  const message = `the response with status ${status} is not an answer of the agent API: another server or a proxy may answer at this address`
+  return new CountersignError(message, { status, code: 'unreadable' })
+}
+
+/** Reads a problem (RFC 9457); members of a wrong type are ignored. */
+function refusal(response: Response, text: string): CountersignError {
+  const { code, detail = '', errors } = membersOf(text.replaceAll(SECRET, '[secret]')) ?? {}
+  if (typeof code !== 'string' || typeof detail !== 'string') return unreadable(response)
+  const facts: ErrorFacts = {
+    status: response.status,
+    code,
+    errors: Array.isArray(errors) ? errors.filter(isComplaint) : [],
+    ...retryAfterOf(response),
+  }
+  return new CountersignError(`${code}: ${detail || response.statusText}`, facts)
+}
+
+function isComplaint(one: unknown): one is Complaint {
+  const { pointer, message } = (one ?? {}) as Partial<Record<keyof Complaint, unknown>>
+  return typeof pointer === 'string' && typeof message === 'string'
+}
+
+/** Seconds. A date, or anything else, is ignored. */
+function retryAfterOf({ headers }: Response): { readonly retryAfter?: number } {
+  const asked = headers.get('retry-after') ?? ''
+  return /^\d{1,9}$/.test(asked) ? { retryAfter: Number(asked) } : {}
+}

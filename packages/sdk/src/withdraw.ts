@@ -1,0 +1,55 @@
+import type { Client } from './client.ts'
+import { NotExecuted } from './errors.ts'
+import { withRetry } from './retry.ts'
+import type { Decision } from './types.ts'
+
+/** How long a caller that gave up waits for the gateway. */
+const WITHDRAWAL_MS = 1_500
+const REASON = 'the agent gave up the call'
+
+/**
+ * Withdraws a call that its caller gave up: votes no longer count, and its approval is void. Never fails; changes nothing when the thread has ended or the
+ * gateway does not answer.
+ *
+ * @param answers the gateway's answers to the call, of which some may still arrive
+ */
+export async function withdrawIfAborted(
+  client: Client,
+  answers: readonly Promise<Decision>[],
+  error: NotExecuted,
+): Promise<void> {
+  if (error.outcome !== 'aborted') return
+  const known = error.thread_id === undefined ? answers.map(threadIn) : [Promise.resolve(error.thread_id)]
+  await withdrawAll(client, known)
+}
+
+/** Withdraws the thread that an earlier call of this id left open: no later call continues an id that ended. */
+export async function withdrawLeft(
+  client: Client,
+  { thread }: { readonly thread: string | undefined },
+  error: unknown,
+): Promise<void> {
+  // when the error names a thread, the gate has dealt with it
+  const isOver = !(error instanceof NotExecuted) || error.thread_id !== undefined
+  if (thread !== undefined && !isOver) await withdrawAll(client, [Promise.resolve(thread)])
+}
+
+async function withdrawAll(client: Client, threads: readonly Promise<string | undefined>[]): Promise<void> {
+  const until = performance.now() + WITHDRAWAL_MS
+  const withdrawing = threads.map(async (thread) => {
+    const thread_id = await thread
+    if (thread_id === undefined) return
+    await withRetry(() => client.withdraw(thread_id, { reason: REASON }), { until }).catch(() => undefined)
+  })
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, WITHDRAWAL_MS)
+  })
+  await Promise.race([Promise.all(withdrawing), limit]).finally(() => clearTimeout(timer))
+}
+
+const threadIn = (answer: Promise<Decision>): Promise<string | undefined> =>
+  answer.then(
+    ({ thread_id }) => thread_id,
+    () => undefined,
+  )

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { createCallIds } from '@countersign/sdk/runtime'
+
+const CALL = { tool: 't', payload: { n: 1 } }
+
+describe('ids of unfinished calls', () => {
+  it('are a new one each, or what the runtime calls the call, while nothing was left', async () => {
+    const ids = createCallIds()
+    const [first, second, own] = [await ids.take(CALL), await ids.take(CALL), await ids.take(CALL, 'own')]
+    expect(new Set([first.id, second.id]).size).toBe(2)
+    expect(own.id).toBe('own')
+  })
+
+  it('are taken again by the next call of the same, oldest first, each by one', async () => {
+    const ids = createCallIds()
+    for (const own of ['a', 'b']) (await ids.take({ ...CALL, for: own }, own)).leave()
+    const both = [await ids.take(CALL, 'a'), await ids.take(CALL, 'b')]
+    for (const one of both) one.leave()
+    const again: string[] = []
+    for (const own of ['c', 'd', 'e']) again.push((await ids.take(CALL, own)).id)
+    expect(again).toEqual(['a', 'b', 'e'])
+  })
+
+  it('are for one call each when calls come at once', async () => {
+    const ids = createCallIds()
+    const left = await ids.take(CALL, 'left')
+    left.leave()
+    const taken = await Promise.all(['c', 'd', 'e'].map(async (own) => (await ids.take(CALL, own)).id))
+    expect(new Set(taken).size).toBe(3)
+    expect(taken).toContain('left')
+  })
+
+  it('are those of the call itself before those of others', async () => {
+    const ids = createCallIds()
+    const both = [await ids.take(CALL, 'a'), await ids.take(CALL, 'b')]
+    for (const one of both) one.leave()
+    expect((await ids.take(CALL, 'b')).id).toBe('b')
+    expect((await ids.take(CALL, 'c')).id).toBe('a')
+  })
+
+  it('are left once, however often the same call was under way', async () => {
+    const ids = createCallIds()
+    const both = [await ids.take(CALL, 'a'), await ids.take(CALL, 'a')]
+    for (const one of both) one.leave()
+    expect((await ids.take(CALL, 'c')).id).toBe('a')
+    expect((await ids.take(CALL, 'd')).id).toBe('d')
+  })
+
+  it('come with the thread that the call before waited in', async () => {
+    const ids = createCallIds()
+    const first = await ids.take(CALL, 'a')
+    expect(first.thread).toBeUndefined()
+    first.hold('thr_1')
+    first.leave()
+    const second = await ids.take(CALL, 'b')
+    expect([second.id, second.thread]).toEqual(['a', 'thr_1'])
+    second.hold(undefined)
+    second.leave()
+    expect((await ids.take(CALL)).thread).toBe('thr_1')
+  })
+
+  it('are forgotten, the oldest first, when there are more than a thousand', async () => {
+    const ids = createCallIds()
+    for (let n = 0; n <= 1_000; n++) (await ids.take({ n }, `own-${n}`)).leave()
+    expect((await ids.take({ n: 0 }, 'new')).id).toBe('new')
+    expect((await ids.take({ n: 1 }, 'new')).id).toBe('own-1')
+  })
+})
