@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { parseDocument } from 'yaml'
 import { kebab, SETTINGS } from '../src/settings/config.ts'
 import { runCli } from './cli/run.ts'
+import { apiPage } from './docs/api-page.ts'
+import { cliPage } from './docs/cli-page.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -67,7 +69,8 @@ describe('the documents', () => {
   it('name only files of this repository that exist', () => {
     const folders = 'src|test|docs|deploy|bench|grafana|policies|examples|clients|schemas'
     const pattern = new RegExp(`\`((?:${folders})/[\\w./-]+)\``, 'g')
-    const named = documents.flatMap((path) =>
+    const written = documents.filter((path) => path !== 'docs/reference/api.md')
+    const named = written.flatMap((path) =>
       [...read(path).matchAll(pattern)].map((match) => ({ path, file: match[1] ?? '' })),
     )
     expect(named.length).toBeGreaterThan(50)
@@ -151,6 +154,16 @@ describe('the documents', () => {
   it('are what CI runs: the test command of the README is the one of .ci/run', () => {
     expect(read('README.md')).toContain('npm ci && npm run check')
     expect(read('.ci/run')).toMatch(/^npm ci$\n^npm run check$/m)
+  })
+})
+
+describe('the reference', () => {
+  it('has every endpoint: docs/reference/api.md', async () => {
+    await expect(apiPage()).toMatchFileSnapshot('../docs/reference/api.md')
+  })
+
+  it('has every command: docs/reference/cli.md', async () => {
+    await expect(await cliPage(root)).toMatchFileSnapshot('../docs/reference/cli.md')
   })
 })
 

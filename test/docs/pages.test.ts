@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { inDirectory, startGateway } from '../fault/gateway.ts'
+import { runBlocks } from './shell.ts'
+
+const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Pages whose `sh` blocks run from top to bottom, as a reader pastes them. A `json` block shows what the block above it prints. */
+const PAGES = [
+  'docs/tutorials/first-call.md',
+  'docs/tutorials/first-policy.md',
+  'docs/tutorials/review-from-the-phone.md',
+  'docs/tutorials/production-one-machine.md',
+]
+
+describe('tutorials', () => {
+  it.each(PAGES)('work as printed: %s', async (page) => {
+    const blocks = [...readFileSync(`${root}/${page}`, 'utf8').matchAll(/^```(sh|json)\n(.*?)^```/gms)]
+    const commands = blocks.filter(([, language]) => language === 'sh').map(([, , text = '']) => text)
+    expect(commands.length).toBeGreaterThan(0)
+    await inDirectory(async (directory) => {
+      const gateway = await startGateway({ directory })
+      const env = {
+        COUNTERSIGN_URL: gateway.url,
+        COUNTERSIGN_PORT: new URL(gateway.url).port,
+        COUNTERSIGN_ADMIN_KEY: ADMIN_KEY,
+        COUNTERSIGN_AGENT_KEY: await gateway.key('agent', 'demo-agent'),
+        COUNTERSIGN_REVIEWER_KEY: await gateway.key('reviewer', 'carol'),
+      }
+      const setup = `cp -r ${JSON.stringify(`${root}/policies`)} policies`
+      const runs = (await runBlocks([setup, ...commands], { cwd: directory, env })).slice(1)
+      expect(runs.filter(({ code }) => code !== 0)).toEqual([])
+      expect(runs).toHaveLength(commands.length)
+      let run = -1
+      for (const [, language, text = ''] of blocks) {
+        if (language === 'sh') run++
+        else expect(JSON.parse(runs[run]?.out ?? '')).toMatchObject(shown(JSON.parse(text)) as object)
+      }
+      gateway.hangUp()
+      await gateway.process.kill('SIGTERM')
+    })
+  })
+})
+
+/** `...` in an example stands for any text. */
+function shown(value: unknown): unknown {
+  if (value === '...') return expect.any(String)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shown(member)]))
+}
