@@ -169,7 +169,7 @@ describe('the reference', () => {
 
 describe('CONTRIBUTING.md', () => {
   it('has every folder of src on its map, and no other', () => {
-    const map = /^```\n(.*?)^```/ms.exec(read('CONTRIBUTING.md'))?.[1] ?? ''
+    const map = /^```\n(contract .*?)^```/ms.exec(read('CONTRIBUTING.md'))?.[1] ?? ''
     const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((one) => one.isDirectory())
     const named = [...map.matchAll(/^([a-z-]+) /gm)].map((match) => match[1] ?? '')
     expect(named.toSorted()).toEqual(folders.map(({ name }) => name).toSorted())
@@ -201,5 +201,11 @@ describe('docs/operations.md', () => {
   it('lists no setting that does not exist', () => {
     const rows = [...table.matchAll(/\| `(COUNTERSIGN_\w+)` \|/g)].length
     expect(rows).toBe(SETTINGS.length)
+  })
+})
+
+describe('README.md', () => {
+  it('fits on two screens: at most 120 lines', () => {
+    expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(120)
   })
 })
