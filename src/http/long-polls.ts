@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { Wait } from '../gateway/agent/read-decision.ts'
+import type { Wait } from '../gateway/core/wait.ts'
 import { createShares } from './admission/shares.ts'
 
 /** One request that is being held, until it is released. */

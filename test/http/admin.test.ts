@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { IssuedKey, PoliciesView } from '../../src/contract/admin.ts'
 import { LIMITS } from '../../src/contract/limits.ts'
 import { hashCredential } from '../../src/domain/credential.ts'
-import type { Explanation } from '../../src/policy/evaluate/explain.ts'
+import type { Explanation } from '../../src/policy/evaluate/explanation.ts'
 import { loadBundle } from '../../src/policy/bundle/directory.ts'
 import {
   Agent,

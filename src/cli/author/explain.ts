@@ -2,7 +2,8 @@ import { parseArgs } from 'node:util'
 import type { CompiledSnapshot } from '../../policy/evaluate/compile.ts'
 import { printDiagnostics } from '../../policy/report/diagnostics.ts'
 import { prepareDirectory } from '../../policy/bundle/directory.ts'
-import { explainOutcome, type Explanation, printExplanation } from '../../policy/evaluate/explain.ts'
+import { explainOutcome, printExplanation } from '../../policy/evaluate/explain.ts'
+import type { Explanation } from '../../policy/evaluate/explanation.ts'
 import {
   callOfRequest,
   type ExplainRequest,

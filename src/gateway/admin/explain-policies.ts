@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type FieldError, GatewayError } from '../../contract/errors.ts'
 import { MAX_ECHOED_NAME, MAX_PAYLOAD_PROBLEMS } from '../../policy/language/bounds.ts'
-import type { Explanation } from '../../policy/evaluate/explain.ts'
+import type { Explanation } from '../../policy/evaluate/explanation.ts'
 import {
   callOfRequest,
   type ExplainRequest,

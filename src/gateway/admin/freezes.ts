@@ -1,14 +1,13 @@
 import { GatewayError } from '../../contract/errors.ts'
 import { BY_FREEZE } from '../../domain/evidence.ts'
 import { freezeOf, freezeSince, NEVER_FROZEN } from '../../domain/freeze.ts'
-import { canEnd, type Thread } from '../../domain/thread.ts'
+import type { Thread } from '../../domain/thread.ts'
 import type { Outcome } from '../../policy/evaluate/snapshot.ts'
 import type { Guard } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
-import { closingMessage, endOfReview } from '../review/close-thread.ts'
+import { closingMessage } from '../core/closing-codes.ts'
 import type { KnownFreezes } from '../core/caches.ts'
-import { readAgain, unchanged, type Versioned } from '../core/records.ts'
-import type { Plan } from '../core/transact.ts'
+import { readAgain, unchanged } from '../core/records.ts'
 
 /*
  * Freezing, as verbs use it (docs/operations.md and docs/store.md): the tenant's freezes are one record, kept in memory. Whatever lets an agent act guards that
@@ -64,18 +63,4 @@ export function frozenMessage({ freezes }: KnownFreezes, thread: Thread): string
 export function refuseFrozen(known: KnownFreezes, thread: Thread): void {
   const message = frozenMessage(known, thread)
   if (message !== undefined) throw new GatewayError('not_pending', `the thread is ${message}`)
-}
-
-/** The plan that ends a thread that was under way when it was frozen, whoever notices first. What was redeemed is over already. */
-export function frozenEnd(
-  deps: Deps,
-  read: Versioned<Thread>,
-  known: KnownFreezes,
-): Plan<Thread> | undefined {
-  const { value: thread } = read
-  const message = frozenMessage(known, thread)
-  if (message === undefined || !canEnd(thread)) return undefined
-  const at = deps.store.now()
-  const actor = { kind: 'gateway', id: 'freeze' } as const
-  return endOfReview(read, { trigger: 'freeze', message, at, type: 'review.frozen', actor })
 }

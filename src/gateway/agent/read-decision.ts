@@ -15,6 +15,7 @@ import { freezeGuard, freezesNow, frozenMessage } from '../admin/freezes.ts'
 import type { Caller } from '../core/caller.ts'
 import { agentEntry, keyGuard, keyInForce } from '../auth/identify.ts'
 import { traceOf } from '../core/trace-context.ts'
+import type { Wait } from '../core/wait.ts'
 import { overtaken } from '../review/settle-thread.ts'
 import { purgeAt } from '../core/expiry-index.ts'
 import { INDEX, put, read, revisionId, unchanged, type Versioned } from '../core/records.ts'
@@ -34,15 +35,6 @@ export interface Reader {
   callerGone(): boolean
   /** Absent: answered at once. */
   readonly wait?: Wait
-}
-
-export interface Wait {
-  /** How long to hold the request while the thread is pending_review, ms. */
-  readonly ms: number
-  /** Aborts when the caller is gone, the time is over by the clock of this machine, or the gateway shuts down. */
-  readonly signal: AbortSignal
-  /** How many requests wait at this instance now, this one among them. */
-  waiting(): number
 }
 
 /**

@@ -19,7 +19,7 @@ import { makeHeading } from '../review/heading.ts'
 import { chargesOf, exceededBy, limitGuards } from './limits.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { put, read, type RevisionRecord, revisionId, unchanged, type Versioned } from '../core/records.ts'
-import { callOf } from './submit.ts'
+import { callOf } from './judge-call.ts'
 import {
   beforeDeadline,
   claimsOf,

@@ -6,10 +6,11 @@ import { longTextErrors } from '../../contract/long-texts.ts'
 import type { Verdict } from '../../domain/decision.ts'
 import { NO_BUNDLE } from '../../domain/evidence.ts'
 import { pollAfterSeconds, type Thread } from '../../domain/thread.ts'
-import type { Call, History, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
+import type { History, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
 import type { Guard } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { decisionDetails, isSensitive } from './decision-record.ts'
+import { callOf, decide } from './judge-call.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { freezeGuard, freezesOf, frozenOutcome } from '../admin/freezes.ts'
@@ -22,7 +23,7 @@ import { budgetGuard, refuseWithoutRoom, waitingOf } from '../core/budgets.ts'
 import type { Heading } from '../../domain/heading.ts'
 import { makeHeading } from '../review/heading.ts'
 import { charge, chargesOf, exceededBy, limitGuards } from './limits.ts'
-import { asRepeat, type Notice } from '../webhooks/outbox.ts'
+import { asRepeat, type Notice } from '../webhooks/notice.ts'
 import { INDEX, put, revisionId, unchanged } from '../core/records.ts'
 import {
   claimsOf,
@@ -154,54 +155,6 @@ async function evaluate(
   const guards = [keyGuard(caller), freezeGuard(freezes), ...limitGuards(outcome, exceeded)]
   const evaluation = { outcome, history, bundle: snapshot?.revision ?? NO_BUNDLE, guards, ...asked }
   return outcome.verdict === 'review' ? openThread(evaluation) : answerAtOnce(evaluation)
-}
-
-/** Without a snapshot every call is refused: there is no policy that could allow it. */
-export async function decide(deps: Deps, snapshot: Snapshot | undefined, call: Call): Promise<Outcome> {
-  if (snapshot === undefined) return NO_POLICY
-  const start = performance.now()
-  const outcome = await snapshot.decide(call)
-  const seconds = (performance.now() - start) / 1000
-  const { verdict, fault } = outcome
-  const traceparent = deps.origin?.span.received?.traceparent
-  deps.observe({ kind: 'evaluated', verdict, seconds, fault, traceparent })
-  return outcome
-}
-
-/** The call as policy sees it: identity comes from the key, never from the body. */
-export function callOf(
-  caller: { tenant: string; id: string },
-  claims: {
-    tool_name: string
-    workflow_name?: string
-    task_label?: string
-    subject?: string
-    risk_level?: Outcome['risk']
-  },
-  payload: JsonObject,
-  at: number,
-): Omit<Call, 'task' | 'exceeded' | 'history'> {
-  return {
-    tool: claims.tool_name,
-    payload,
-    tenant: caller.tenant,
-    agent: caller.id,
-    at,
-    ...(claims.workflow_name === undefined ? {} : { workflow: claims.workflow_name }),
-    ...(claims.task_label === undefined ? {} : { label: claims.task_label }),
-    ...(claims.subject === undefined ? {} : { subject: claims.subject }),
-    ...(claims.risk_level === undefined ? {} : { riskLevel: claims.risk_level }),
-  }
-}
-
-const NO_POLICY: Outcome = {
-  verdict: 'reject',
-  risk: 'critical',
-  policyRisk: 'critical',
-  message: 'No policy is in force: the gateway has not loaded a valid bundle.',
-  by: ['no_policy'],
-  fired: [],
-  reads: [],
 }
 
 interface Evaluation {

@@ -1,7 +1,7 @@
 import type { Verdict } from '../../domain/decision.ts'
 import type { SessionTimes } from '../../domain/session.ts'
 import type { SignInProblem } from '../../contract/sign-in-problems.ts'
-import type { CompiledSnapshot } from '../../policy/evaluate/compile.ts'
+import type { ExplainingSnapshot } from '../../policy/evaluate/explanation.ts'
 import type { Diagnostic } from '../../policy/report/diagnostics.ts'
 import type { CommitResult, Store } from '../../store/store.ts'
 import type { EvidenceRecord } from './event-record.ts'
@@ -55,7 +55,7 @@ export interface Deps {
 
 /** The snapshot in force, and how the last load went. */
 export interface Policies {
-  current(): CompiledSnapshot | undefined
+  current(): ExplainingSnapshot | undefined
   status(): PolicyStatus
 }
 

@@ -17,7 +17,7 @@ import { spendWaiting } from './budgets.ts'
 import type { Heading } from '../../domain/heading.ts'
 import type { Deps } from './deps.ts'
 import { askedNoMore } from './equal-calls.ts'
-import { type Notice, threadNotice } from '../webhooks/outbox.ts'
+import { type Notice, threadNotice } from '../webhooks/notice.ts'
 import { type Claims, INDEX, put, read, type RevisionRecord, unlessBroken } from './records.ts'
 
 /** How threads become records and index entries: used by every verb that writes one. */

@@ -1,3 +1,8 @@
+/**
+ * Holds: one file per verb, by plane; core/ has what all verbs share.
+ * Imports: contract, domain, evidence, policy, store.
+ * Start: core/transact.ts, then agent/submit.ts.
+ */
 import { GatewayError } from '../../contract/errors.ts'
 import { KEY_NAME_CHARS } from '../../domain/evidence.ts'
 import { leafHash } from '../../domain/digest.ts'
@@ -7,7 +12,8 @@ import { refuseOverBudget, withBytes } from './budgets.ts'
 import type { Deps } from './deps.ts'
 import { encodeEvidence, type EvidenceRecord } from './event-record.ts'
 import { publicReason } from './write-refusal.ts'
-import { enqueue, type Enqueued, type Notice } from '../webhooks/outbox.ts'
+import type { Notice } from '../webhooks/notice.ts'
+import { enqueue, type Enqueued } from '../webhooks/outbox.ts'
 
 /** What one attempt of a verb wants to become true, all of it or nothing. */
 export interface Plan<T> {

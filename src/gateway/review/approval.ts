@@ -1,13 +1,14 @@
 import type { JsonObject } from '../../contract/json.ts'
 import { quorum } from '../../domain/quorum.ts'
-import { currentVotes, type Thread } from '../../domain/thread.ts'
-import type { Call, Outcome, ReviewerEntry, Snapshot, Tenant } from '../../policy/evaluate/snapshot.ts'
+import type { Thread } from '../../domain/thread.ts'
+import type { Call, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
-import type { LapseCode } from './close-thread.ts'
+import type { LapseCode } from '../core/closing-codes.ts'
 import { historyFor } from '../agent/call-history.ts'
 import { notReady } from '../core/readiness.ts'
 import type { RevisionRecord } from '../core/records.ts'
-import { callOf, decide } from '../agent/submit.ts'
+import { callOf, decide } from '../agent/judge-call.ts'
+import { approversOf } from './approvers.ts'
 
 /** Why an approval no longer holds: the stable code that its message starts with. */
 export interface Lapse {
@@ -60,24 +61,6 @@ function seatsLost(snapshot: Snapshot, thread: Thread): Lapse | undefined {
   const elapsed = (thread.approval?.at ?? thread.submitted_at) - thread.submitted_at
   if (quorum(thread.requirement, approvers, elapsed).met) return undefined
   return { code: 'reviewer_removed', sentence: 'a person who approved no longer holds the seat' }
-}
-
-/** The people whose approvals of the current revision count today: in the directory, and not answerable for the agent. Their groups are those of the directory, or of the sign-in when it had its own. */
-export function approversOf(tenant: Tenant | undefined, thread: Thread): ReviewerEntry[] {
-  const { interactive = false } = thread.requirement
-  return currentVotes(thread)
-    .filter((vote) => vote.decision === 'approve' && !isOwner(tenant, thread, vote.reviewer))
-    .filter((vote) => !interactive || vote.via !== 'key')
-    .flatMap(({ reviewer, groups }) => {
-      const entry = tenant?.reviewers.get(reviewer)
-      return entry === undefined ? [] : [groups === undefined ? entry : { ...entry, groups }]
-    })
-}
-
-/** Owners never vote on threads of their agents, unless the directory says so for that agent (docs/review-api.md). */
-export function isOwner(tenant: Tenant | undefined, thread: Thread, reviewer: string): boolean {
-  const agent = tenant?.agents.get(thread.agent)
-  return agent !== undefined && agent.preventSelfReview && agent.owners.includes(reviewer)
 }
 
 async function policyRefuses(

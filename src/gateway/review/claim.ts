@@ -9,7 +9,7 @@ import { unchanged, type Versioned } from '../core/records.ts'
 import { reviewerRecord } from './reviewer-record.ts'
 import { writeThread } from '../core/thread-records.ts'
 import { type Committed, type Plan, transact } from '../core/transact.ts'
-import { findThread, refuseObstacle } from './vote.ts'
+import { findThread, refuseObstacle } from './obstacles.ts'
 
 /**
  * Tells the others who is looking at a thread. A courtesy: it keeps nobody from voting, and ends by itself. Whoever may vote may claim.

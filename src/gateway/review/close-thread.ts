@@ -6,6 +6,7 @@ import { moved, writeThread, type WrittenThread } from '../core/thread-records.t
 import type { Plan } from '../core/transact.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Actor } from '../../domain/evidence.ts'
+import { closingMessage, type LapseCode } from '../core/closing-codes.ts'
 
 /** How a thread ends without a decision of reviewers. */
 export interface Ending {
@@ -14,14 +15,6 @@ export interface Ending {
   /** ms */
   readonly at: number
 }
-
-/** What ends a thread without a decision of reviewers: each is a stable code at the start of its message. */
-export type ClosingCode = 'expired' | 'frozen' | 'withdrawn' | LapseCode
-
-/** Why an approval no longer holds. */
-export type LapseCode = 'policy_changed' | 'reviewer_removed' | 'store_changed'
-
-export const closingMessage = (code: ClosingCode, sentence: string): string => `${code}: ${sentence}`
 
 /** The thread as it ends: what its approval has taken from limits, and nobody used, is given back. */
 function endedThread(thread: Thread, { trigger, message, at }: Ending): WrittenThread {

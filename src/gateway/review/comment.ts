@@ -7,7 +7,7 @@ import { keyGuard, reviewerEntry } from '../auth/identify.ts'
 import { INDEX, put, read, unchanged } from '../core/records.ts'
 import { reviewerRecord } from './reviewer-record.ts'
 import { type Committed, transact } from '../core/transact.ts'
-import { findThread } from './vote.ts'
+import { findThread } from './obstacles.ts'
 
 /**
  * Says something about a thread, whatever its state. It changes no decision; every reviewer of the tenant may. Who says the same again, before

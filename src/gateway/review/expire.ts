@@ -1,6 +1,7 @@
 import { isExpired, type Thread } from '../../domain/thread.ts'
 import type { Deps } from '../core/deps.ts'
-import { closingMessage, endOfReview } from './close-thread.ts'
+import { closingMessage } from '../core/closing-codes.ts'
+import { endOfReview } from './close-thread.ts'
 import type { Versioned } from '../core/records.ts'
 import type { Plan } from '../core/transact.ts'
 

@@ -8,7 +8,7 @@ import { picturesOf } from './show-payload.ts'
 import { warningsIn } from './text-warnings.ts'
 import { reviewerRecord } from './reviewer-record.ts'
 import { type Committed, transact } from '../core/transact.ts'
-import { findThread } from './vote.ts'
+import { findThread } from './obstacles.ts'
 
 /**
  * The payload of a revision with its sensitive values. Who asked is on record before the answer leaves.

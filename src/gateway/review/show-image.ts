@@ -6,7 +6,7 @@ import { reviewerEntry } from '../auth/identify.ts'
 import { read, revisionId } from '../core/records.ts'
 import { checkImage } from './show-payload.ts'
 import { storeCall } from '../core/transact.ts'
-import { findThread } from './vote.ts'
+import { findThread } from './obstacles.ts'
 
 /** One image of a revision, when it is surely one. @throws GatewayError `not_found` for everything else */
 export async function showImage(

@@ -19,7 +19,7 @@ import { warningsIn } from './text-warnings.ts'
 import { earlierCalls, limitStates, upcomingOf } from './thread-context.ts'
 import { nameOf, quorumOf, type Summarised, summaryOf } from './thread-summary.ts'
 import { storeCall, transact } from '../core/transact.ts'
-import { findThread, obstacleFor, obstacleTo } from './vote.ts'
+import { findThread, obstacleFor, obstacleTo } from './obstacles.ts'
 
 /**
  * Everything a reviewer decides on: what the agent claims apart from what policy assessed, all revisions, votes, seats,

@@ -1,7 +1,7 @@
 import { defined } from '../../contract/defined.ts'
 import type { EarlierCall, LimitState, ThreadView } from '../../contract/reviewer.ts'
 import { type Thread, upcomingAnnouncements } from '../../domain/thread.ts'
-import type { CompiledSnapshot } from '../../policy/evaluate/compile.ts'
+import type { ExplainingSnapshot } from '../../policy/evaluate/explanation.ts'
 import type { IndexEntry } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
@@ -85,7 +85,7 @@ function allowedCall(
 /** The limits that the call is charged to when it is approved, as full as they are now. */
 export async function limitStates(
   deps: Deps,
-  snapshot: CompiledSnapshot | undefined,
+  snapshot: ExplainingSnapshot | undefined,
   thread: Thread,
 ): Promise<LimitState[]> {
   const limits = snapshot?.limitsOf(thread.tool) ?? []

@@ -3,14 +3,14 @@ import type { ThreadSummary } from '../../contract/reviewer.ts'
 import { groupsBy, quorum, type Quorum } from '../../domain/quorum.ts'
 import { changedAt, claimOf, isUsed, type Thread } from '../../domain/thread.ts'
 import type { Snapshot, Tenant } from '../../policy/evaluate/snapshot.ts'
-import { approversOf } from './approval.ts'
+import { approversOf } from './approvers.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
 import { equalTag } from '../core/equal-calls.ts'
 import { isoTime } from '../core/event-record.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { shownHeading } from './heading.ts'
-import { obstacleFor } from './vote.ts'
+import { obstacleFor } from './obstacles.ts'
 
 export interface Summarised {
   readonly caller: Caller

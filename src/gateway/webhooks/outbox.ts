@@ -1,80 +1,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { WebhookBody, WebhookChatBody } from '../../contract/webhook.ts'
+import type { WebhookChatBody } from '../../contract/webhook.ts'
 import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { type CardMessage, chatCard, chatText } from '../../domain/chat.ts'
-import {
-  type ChatFormat,
-  type Destination,
-  isChat,
-  isToldOf,
-  type ThreadEvent,
-} from '../../domain/webhook.ts'
-import { groupsBy } from '../../domain/quorum.ts'
-import type { Thread } from '../../domain/thread.ts'
+import { type ChatFormat, type Destination, isChat, isToldOf } from '../../domain/webhook.ts'
 import type { Guard, Write } from '../../store/store.ts'
 import type { Leased } from './deliverer.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
 import { hideSensitive } from '../review/mask-sensitive.ts'
 import type { KnownDestinations } from '../core/caches.ts'
-import { type TraceContext, traceOf } from '../core/trace-context.ts'
 import { type DeliveryRecord, INDEX, put, read, revisionId, unchanged } from '../core/records.ts'
 import { shownHeading } from '../review/heading.ts'
+import type { Notice } from './notice.ts'
 
 /*
  * The outbox (docs/webhooks.md): what destinations are told is written in the commit that it tells of, so nothing is lost and nothing is told that did
  * not happen. The list of destinations is kept in memory and guarded by every such commit: who was just registered misses nothing.
  */
-
-/** Something that happened, before anybody is told. */
-export interface Notice {
-  readonly body: Omit<WebhookBody, 'id' | 'timestamp' | 'payload'>
-  /** ms since 1970. */
-  readonly at: number
-  /** What was proposed, where the thread's record does not have it yet. */
-  readonly payload?: JsonObject
-  /** What the delivery refers to. */
-  readonly trace?: TraceContext | undefined
-  /** People know of an equal call that waits: one message in a chat is enough. Programs are told of each. */
-  readonly repeat?: true
-}
-
-export const asRepeat = (notice: Notice): Notice => ({ ...notice, repeat: true })
-
-export function threadNotice(
-  type: ThreadEvent,
-  thread: Thread,
-  {
-    at,
-    sequence,
-    payload,
-  }: { readonly at: number; readonly sequence: number; readonly payload?: JsonObject },
-): Notice {
-  return {
-    at,
-    trace: traceOf(thread),
-    body: {
-      type,
-      tenant_id: thread.tenant,
-      agent_id: thread.agent,
-      tool_name: thread.tool,
-      ...defined({ heading: thread.heading }),
-      task_id: thread.task_id,
-      thread_id: thread.thread_id,
-      decision: thread.status,
-      ...(thread.message === '' ? {} : { message: thread.message }),
-      ...defined({ workflow_name: thread.workflow, task_label: thread.label }),
-      revision: thread.revision,
-      risk: thread.risk,
-      ...(thread.status === 'pending_review'
-        ? { groups: groupsBy(thread.requirement, at - thread.submitted_at) }
-        : {}),
-      sequence,
-    },
-    ...(payload === undefined ? {} : { payload }),
-  }
-}
 
 export const DESTINATIONS = 'all'
 

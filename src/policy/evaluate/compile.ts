@@ -1,31 +1,29 @@
+/**
+ * Holds: YAML to a checked bundle to a verdict; beside it the author's tools.
+ * Imports: contract, domain, system.
+ * Start: language/rule.ts, then evaluate/compile.ts and bundle/load.ts.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { longTextErrors } from '../../contract/long-texts.ts'
 import { evaluate } from './evaluate.ts'
-import { explainOutcome, type Explanation } from './explain.ts'
+import { explainOutcome } from './explain.ts'
+import type { ExplainingSnapshot, LimitFacts } from './explanation.ts'
 import type { BundleIr, RoutingIr, RuleFileIr, ToolIr } from '../language/rule.ts'
-import { type LimitFacts, limitFacts } from '../language/limits.ts'
+import { limitFacts } from '../language/limits.ts'
 import { createPayloadChecks, type PayloadChecks } from '../schema/payload.ts'
 import { createPermits, refuseUnknownTool } from './permits.ts'
 import { createHeadings } from '../summary/headings.ts'
 import { compileProgram, createProgramParts, type Program } from './program.ts'
-import type { Call, HistoryNeeds, Outcome, RuleSummary, Snapshot } from './snapshot.ts'
+import type { Call, HistoryNeeds, Outcome, RuleSummary } from './snapshot.ts'
 import { createClock, type LocalTime } from '../language/time.ts'
 
 /** A snapshot with what the author's tools need beside deciding. */
-export interface CompiledSnapshot extends Snapshot {
-  /** Decides as if the directory permitted the agent the tool: for inline tests and `explain`. */
-  readonly judge: (call: Call) => Promise<Outcome>
+export interface CompiledSnapshot extends ExplainingSnapshot {
   readonly routing: RoutingIr
   /** The local time of an instant. */
   readonly clock: (at: number) => LocalTime
   /** What decides the calls of a tool; undefined for a tool without a contract. */
   programOf(tool: string): Program | undefined
-  /** The limits that calls of a tool are held to. */
-  limitsOf(tool: string): readonly LimitFacts[]
-  /** Decides like `judge` and shows, rule by rule, what was read and what came of it. */
-  explain(call: Call): Promise<Explanation>
-  /** Explains the call as if its tool had no contract. */
-  explainUnknown(call: Call): Explanation
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { isFieldProblem, parseField } from '../language/fields.ts'
+import { payloadPath } from '../language/payload-path.ts'
 
 export interface Masked {
   readonly payload: JsonObject
@@ -53,8 +53,8 @@ function byStep(paths: readonly Steps[], depth: number): ReadonlyMap<string | nu
 }
 
 function stepsOf(field: string): Steps[] {
-  const parsed = parseField(field)
-  return isFieldProblem(parsed) || parsed.root !== 'payload' ? [] : [parsed.path]
+  const path = payloadPath(field)
+  return path === undefined ? [] : [path]
 }
 
 const pointerStep = (step: string | number): string =>

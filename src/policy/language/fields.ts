@@ -1,6 +1,7 @@
 import { FUNCTION_NAMES } from './functions.ts'
 import type { FieldIr, FieldRoot } from './rule.ts'
 import { didYouMean, nearest } from './nearest.ts'
+import { payloadPath } from './payload-path.ts'
 import { escapeHidden, showForeign } from './text.ts'
 
 export const FIELD_ROOTS: readonly FieldRoot[] = [
@@ -51,14 +52,10 @@ export function fieldText(field: FieldIr): string {
   return field.fn === undefined ? field.name : `${field.fn}(${field.name})`
 }
 
-const STEPS = String.raw`(?:\.[A-Za-z_$][\w$-]*|\[(?:0|[1-9]\d{0,5})\]|\["(?:[^"\\]|\\.)+"\])+`
-const PAYLOAD_PATH = new RegExp(`^payload(${STEPS})$`, 'su')
-const STEP = /\.([A-Za-z_$][\w$-]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)+")\]/gsu
 const PLAIN_NAME = /^[A-Za-z_$][\w$-]*$/
 
 function parsePath(name: string): FieldIr | FieldProblem {
-  const payload = PAYLOAD_PATH.exec(name)
-  const path = payload && readSteps(payload[1] ?? '')
+  const path = payloadPath(name)
   if (path) return { name: payloadName(path), root: 'payload', path }
   const root = FIELD_ROOTS.find((one) => one === name && one !== 'payload')
   if (root !== undefined) return { name, root, path: [] }
@@ -67,25 +64,6 @@ function parsePath(name: string): FieldIr | FieldProblem {
     message: `\`${showForeign(name)}\` is not a field`,
     hint: hintFor(name),
     name,
-  }
-}
-
-/** Keys and indexes; undefined where a quoted name is no JSON text. */
-function readSteps(text: string): readonly (string | number)[] | undefined {
-  const path: (string | number)[] = []
-  for (const [, plain, index, quoted] of text.matchAll(STEP)) {
-    const step = plain ?? (index === undefined ? unquoted(quoted ?? '') : Number(index))
-    if (step === undefined) return undefined
-    path.push(step)
-  }
-  return path
-}
-
-function unquoted(text: string): string | undefined {
-  try {
-    return JSON.parse(text) as string
-  } catch {
-    return undefined
   }
 }
 

@@ -8,6 +8,7 @@ import type { LimitIr, RuleFileIr } from './rule.ts'
 import type { Facts } from './facts.ts'
 import type { CompiledLimit, Hit, Run } from '../evaluate/run.ts'
 import { isSensitive } from './sensitive.ts'
+import type { LimitFacts } from '../evaluate/explanation.ts'
 import type { Call, LimitUse, Outcome } from '../evaluate/snapshot.ts'
 
 /** The leaves that read what a limit counts and by what it counts. */
@@ -56,18 +57,6 @@ export function useLimits(limits: readonly CompiledLimit[], run: Run): readonly 
     }
   }
   return uses
-}
-
-/** What the author wrote of a limit, for people. */
-export interface LimitFacts {
-  readonly id: string
-  readonly mode: 'enforced' | 'shadow'
-  /** `agent`, `tenant`, `task`, or a field. */
-  readonly per: string
-  readonly withinMs: number
-  readonly atMost: number
-  /** It adds up a sensitive field. */
-  readonly sensitive: boolean
 }
 
 /** `sensitive`: the fields that the contract of any tool under the limit calls so, because all of them are added up in one. */

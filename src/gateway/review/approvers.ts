@@ -1,0 +1,23 @@
+import { currentVotes, type Thread } from '../../domain/thread.ts'
+import type { ReviewerEntry, Tenant } from '../../policy/evaluate/snapshot.ts'
+
+/**
+ * The reviewers whose approvals of the current revision count today: in the directory, and not owners of the agent. Their groups are those of the directory,
+ * or of the sign-in when it had its own.
+ */
+export function approversOf(tenant: Tenant | undefined, thread: Thread): ReviewerEntry[] {
+  const { interactive = false } = thread.requirement
+  return currentVotes(thread)
+    .filter((vote) => vote.decision === 'approve' && !isOwner(tenant, thread, vote.reviewer))
+    .filter((vote) => !interactive || vote.via !== 'key')
+    .flatMap(({ reviewer, groups }) => {
+      const entry = tenant?.reviewers.get(reviewer)
+      return entry === undefined ? [] : [groups === undefined ? entry : { ...entry, groups }]
+    })
+}
+
+/** Owners never vote on threads of their agents, unless the directory says so for that agent (docs/review-api.md). */
+export function isOwner(tenant: Tenant | undefined, thread: Thread, reviewer: string): boolean {
+  const agent = tenant?.agents.get(thread.agent)
+  return agent !== undefined && agent.preventSelfReview && agent.owners.includes(reviewer)
+}

@@ -1,0 +1,110 @@
+import { type ErrorCode, GatewayError } from '../../contract/errors.ts'
+import { THREAD_ID } from '../../domain/id.ts'
+import { eligible } from '../../domain/quorum.ts'
+import { currentVotes, isExpired, type Thread, transition } from '../../domain/thread.ts'
+import type { ReviewerEntry, Snapshot, Tenant } from '../../policy/evaluate/snapshot.ts'
+import { frozenMessage } from '../admin/freezes.ts'
+import { reviewerEntry } from '../auth/identify.ts'
+import type { KnownFreezes } from '../core/caches.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Deps } from '../core/deps.ts'
+import { read, type Versioned } from '../core/records.ts'
+import { isOwner } from './approvers.ts'
+
+/** @throws GatewayError `not_found` */
+export async function findThread(deps: Deps, tenant: string, thread_id: string): Promise<Versioned<Thread>> {
+  const thread = THREAD_ID.test(thread_id) ? await read(deps.store, tenant, 'thread', thread_id) : undefined
+  if (thread === undefined) throw new GatewayError('not_found', 'no such thread')
+  return thread
+}
+
+/** What a thread is held against, whoever asks. */
+export interface Circumstances {
+  readonly now: number
+  readonly freezes: KnownFreezes
+}
+
+/** @throws GatewayError `not_pending` */
+export function checkPending(thread: Thread, circumstances: Circumstances): void {
+  const closed = closedAs(thread, circumstances)
+  if (closed !== undefined) throw new GatewayError('not_pending', `the thread is ${closed}`)
+}
+
+/** What the thread is instead of pending, whether or not somebody has noticed yet; undefined while people can vote. */
+function closedAs(thread: Thread, { now, freezes }: Circumstances): string | undefined {
+  if (isExpired(thread, now)) return 'expired'
+  if (thread.withdrawn_at !== undefined) return 'withdrawn'
+  if (transition(thread.status, 'vote_counted') === undefined) return thread.status
+  return frozenMessage(freezes, thread)
+}
+
+/** @throws GatewayError with the obstacle that keeps the caller from voting on the thread, if there is one */
+export function refuseObstacle(deps: Deps, caller: Caller, thread: Thread, freezes: KnownFreezes): void {
+  const circumstances = { now: deps.store.now(), freezes }
+  const obstacle = obstacleFor(deps.policies.current(), caller, thread, circumstances)
+  if (obstacle) throw new GatewayError(obstacle.code, obstacle.reason)
+}
+
+export interface Obstacle {
+  readonly code: ErrorCode &
+    ('not_pending' | 'not_eligible' | 'self_review' | 'already_voted' | 'sign_in_required')
+  readonly reason: string
+}
+
+/** Why this reviewer may not vote on the thread now, in words for the reviewer; undefined when nothing is in the way. */
+export function obstacleTo(
+  thread: Thread,
+  reviewer: ReviewerEntry,
+  tenant: Tenant | undefined,
+  circumstances: Circumstances,
+): Obstacle | undefined {
+  const closed = closedAs(thread, circumstances)
+  if (closed !== undefined) return { code: 'not_pending', reason: `the thread is ${closed}` }
+  if (!eligible(thread.requirement, reviewer, circumstances.now - thread.submitted_at)) {
+    const groups = thread.requirement.seats.map((seat) => seat.group).join(', ')
+    return {
+      code: 'not_eligible',
+      reason: `this thread needs ${groups}; you are in ${listOf(reviewer.groups)}`,
+    }
+  }
+  if (isOwner(tenant, thread, reviewer.id)) {
+    return {
+      code: 'self_review',
+      reason: `you are an owner of \`${thread.agent}\`; somebody else has to decide`,
+    }
+  }
+  if (currentVotes(thread).some((one) => one.reviewer === reviewer.id)) {
+    return { code: 'already_voted', reason: `you have voted on revision ${thread.revision}` }
+  }
+  return undefined
+}
+
+/**
+ * Why the caller may not vote: what stands in the way of the reviewer, and, last, of a key where somebody has to sign in.
+ *
+ * @throws GatewayError `unauthenticated`, `not_ready`
+ */
+export function obstacleFor(
+  snapshot: Snapshot | undefined,
+  caller: Caller,
+  thread: Thread,
+  circumstances: Circumstances,
+): Obstacle | undefined {
+  const tenant = snapshot?.directory.tenants.get(caller.tenant)
+  const obstacle = obstacleTo(thread, reviewerEntry(snapshot, caller), tenant, circumstances)
+  if (obstacle !== undefined || caller.via !== 'key' || thread.requirement.interactive !== true)
+    return obstacle
+  return {
+    code: 'sign_in_required',
+    reason: 'here a person has to sign in to the console; a key is not enough',
+  }
+}
+
+/** Groups that are named to somebody who is in none that counts: an identity provider may know of hundreds. */
+const NAMED_GROUPS = 10
+
+function listOf(groups: readonly string[]): string {
+  if (groups.length === 0) return 'no group'
+  const more = groups.length - NAMED_GROUPS
+  return groups.slice(0, NAMED_GROUPS).join(', ') + (more > 0 ? ` and ${more} more` : '')
+}
