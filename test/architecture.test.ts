@@ -1,7 +1,8 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { execFileSync } from './sync-child.ts'
 
 /**
  * The import table of the house: which folder (or file) may import which (CONTRIBUTING.md, "The house").
@@ -108,8 +109,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'main.ts': ['cli', 'system'],
 }
-/** Files that stand beside the folders of src, and of src/gateway. */
+/** Files beside the folders of src, and of src/gateway. */
 const MOST_LOOSE = { src: 2, gateway: 0 }
+/**
+ * The longest import chains: of what runs, and of everything. A change that lengthens one has code in the wrong place: move that. A change that shortens one
+ * lowers the number. The aim is 16.
+ */
+const LONGEST = { values: 20, all: 28 }
 const MAX_LINES = 400
 
 const root = fileURLToPath(new URL('../src/', import.meta.url))
@@ -117,17 +123,44 @@ const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .filter((path) => /\.tsx?$/.test(path))
   .map((path) => path.replaceAll('\\', '/'))
 
-/** Imports of a source file: relative ones as paths below src/, and those of the SDK by their name. */
-function importsOf(file: string, text: string): string[] {
+interface Import {
+  /** A path below src/, or the name of the SDK. */
+  readonly path: string
+  /** Gone when the program runs. */
+  readonly isType: boolean
+}
+
+/** Relative imports of a source file, and those of the SDK. */
+function statementsOf(file: string, text: string): Import[] {
   const pattern =
-    /(?:^|\n)\s*(?:import|export)\s+(?:[^'"]*?from\s+)?'(\.[^']+|@countersign\/[^']+)'|import\(\s*'(\.[^']+)'\s*\)/g
-  return [...text.matchAll(pattern)]
-    .map((match) => match[1] ?? match[2] ?? '')
-    .map((path) =>
-      path.startsWith('.')
+    /(?:^|\n)\s*(?:import|export)\s+([^'"]*?from\s+)?'(\.[^']+|@countersign\/[^']+)'|import\(\s*'(\.[^']+)'\s*\)/g
+  return [...text.matchAll(pattern)].map(([, clause = '', name, loaded = '']) => {
+    const path = name ?? loaded
+    return {
+      path: path.startsWith('.')
         ? relative(root, normalize(join(root, dirname(file), path))).replaceAll('\\', '/')
         : path,
-    )
+      isType: /^type\b/.test(clause) || /^\{(\s*type \w+( as \w+)?,?)+\s*\}/.test(clause),
+    }
+  })
+}
+
+const importsOf = (file: string, text: string): string[] => statementsOf(file, text).map(({ path }) => path)
+
+/** The longest way down, from file to file; one of them where several are as long. */
+function longestChain(imports: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const known = new Map<string, readonly string[]>()
+  const below = (file: string): readonly string[] => {
+    const ready = known.get(file)
+    if (ready !== undefined) return ready
+    const ways = (imports.get(file) ?? []).map(below)
+    const chain = [file, ...ways.reduce((longest, way) => (way.length > longest.length ? way : longest), [])]
+    known.set(file, chain)
+    return chain
+  }
+  return [...imports.keys()]
+    .map(below)
+    .reduce((longest, way) => (way.length > longest.length ? way : longest), [])
 }
 
 /** What a file imports against the table. */
@@ -182,6 +215,33 @@ describe('the import table', () => {
     expect(circleIn(imports)).toEqual([])
     const circle = new Map(Object.entries({ 'a.ts': ['b.ts'], 'b.ts': ['c.ts'], 'c.ts': ['b.ts'] }))
     expect(circleIn(circle)).toEqual(['b.ts', 'c.ts', 'b.ts'])
+  })
+
+  it.each(['values', 'all'] as const)('has no longer chain than it had: %s', (kind) => {
+    const imports = new Map(
+      files.map((file) => {
+        const found = statementsOf(file, readFileSync(join(root, file), 'utf8'))
+        const counted = found.filter(({ isType }) => kind === 'all' || !isType)
+        return [file, counted.map(({ path }) => path).filter((path) => files.includes(path))]
+      }),
+    )
+    const chain = longestChain(imports)
+    console.log(`longest import chain (${kind}): ${chain.length} files\n  ${chain.join('\n  ')}`)
+    expect(chain.length).toBeLessThanOrEqual(LONGEST[kind])
+  })
+
+  it('tells imports of types from those of values, and finds the longest chain', () => {
+    const kinds = [
+      "import type { A } from './a.ts'",
+      "import { type A, type B as C } from './a.ts'",
+      "import { type A, b } from './a.ts'",
+      "import { type } from './a.ts'",
+      "import './a.ts'",
+      "export type { A } from './a.ts'",
+    ].map((text) => statementsOf('domain/x.ts', text)[0]?.isType)
+    expect(kinds).toEqual([true, true, false, false, false, true])
+    const graph = new Map(Object.entries({ a: ['b', 'c'], b: ['d'], c: ['b'], d: [] }))
+    expect(longestChain(graph)).toEqual(['a', 'c', 'b', 'd'])
   })
 
   it('finds a broken rule (the check itself can fail)', () => {
@@ -263,6 +323,29 @@ describe('the house rules', () => {
     expect(starters).toEqual(['sync-child.ts'])
   })
 
+  it('each folder of src says once what it holds, what it may import, and where to start reading', () => {
+    const folders = [
+      ...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0] ?? '')),
+    ]
+    for (const folder of folders) {
+      const headers = files
+        .filter((file) => file.startsWith(`${folder}/`))
+        .flatMap((file) => headerOf(readFileSync(join(root, file), 'utf8')) ?? [])
+      expect(headers, folder).toHaveLength(1)
+      expect(headers[0]?.imports, folder).toBe(importedBy(folder))
+      for (const name of headers[0]?.start ?? [])
+        expect(existsSync(join(root, folder, name)), `${folder}: ${name}`).toBe(true)
+    }
+    const sdk = fileURLToPath(new URL('../packages/sdk/src/', import.meta.url))
+    expect(headerOf(readFileSync(join(sdk, 'index.ts'), 'utf8'))?.imports).toBe('nothing')
+  })
+
+  it('the drawn structure is that of the imports: npm run structure', () => {
+    const script = fileURLToPath(new URL('../bench/structure.mjs', import.meta.url))
+    const drawn = execFileSync(process.execPath, [script, '--print'])
+    expect(drawn).toBe(readFileSync(new URL('../docs/images/structure.svg', import.meta.url), 'utf8'))
+  })
+
   it('files have a room: few stand loose in src and in src/gateway', () => {
     const loose = (folder: string): number =>
       readdirSync(join(root, folder), { withFileTypes: true }).filter((entry) => entry.isFile()).length
@@ -288,6 +371,24 @@ it('every property test is part of the soak, which alone draws other cases than 
     .filter((path) => /^import .* from 'fast-check'/m.test(readFileSync(join(tests, '..', path), 'utf8')))
   expect(drawing.filter((path) => !soaked.some((start) => path.startsWith(start)))).toEqual([])
 })
+
+/** The three lines that begin a folder's entrance: what it holds, what it may import, where to start reading. */
+function headerOf(text: string): { readonly imports: string; readonly start: readonly string[] } | undefined {
+  const found = /^\/\*\*\n \* Holds: [^]*?\.\n \* Imports: ([^]*?)\.\n \* Start: ([^]*?)\.\n \*\//.exec(text)
+  if (found === null) return undefined
+  const [imports = '', start = ''] = found.slice(1).map((part) => part.replaceAll(/\n \* +/g, ' '))
+  return { imports, start: start.match(/[\w./-]+\.tsx?/g) ?? [] }
+}
+
+/** The folders that the table lets a folder import, as its header lists them. */
+function importedBy(folder: string): string {
+  const homeOf = (zone: string): string =>
+    zone.startsWith('@') ? zone : zone === 'app.ts' ? 'app' : (zone.split('/')[0] ?? '')
+  const zones = Object.entries(MAY_IMPORT).filter(([zone]) => zone.split('/')[0] === folder)
+  const homes = new Set(zones.flatMap(([, allowed]) => allowed.map(homeOf)))
+  homes.delete(folder)
+  return [...homes].toSorted().join(', ') || 'nothing'
+}
 
 /** The file without comments. */
 function code(file: string): string {

@@ -1,3 +1,9 @@
+/**
+ * Holds: the parts of a gateway, each opened and closed; app.ts puts them together.
+ * Imports: contract, domain, evidence, gateway, http, outbound, policy, settings, sign-in, store, system,
+ *   telemetry, webhooks.
+ * Start: store.ts, then ../app.ts.
+ */
 import { acceptedOf, type Config, isEmbedded, redisAddressOf, storePath } from '../settings/config.ts'
 import type { StoreArchive, StoreRestore } from '../store/archive.ts'
 import { openEmbeddedStore } from '../store/embedded/store.ts'

@@ -1,3 +1,8 @@
+/**
+ * Holds: the file of `store export`: its format, writing, reading, verifying.
+ * Imports: store, system.
+ * Start: format.ts, then write.ts.
+ */
 import type { StoredEntry } from '../store/archive.ts'
 
 /*

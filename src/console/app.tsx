@@ -1,3 +1,8 @@
+/**
+ * Holds: the reviewer's browser app.
+ * Imports: contract, domain.
+ * Start: app.tsx, then thread/thread-page.tsx.
+ */
 import { useEffect } from 'preact/hooks'
 import { helpShown } from './keyboard/keyboard.ts'
 import { countSoon, loadCounts, waiting } from './queue/counts.ts'

@@ -1,3 +1,8 @@
+/**
+ * Holds: the wire: schemas and their types, operations, error codes, limits, the strict JSON scan.
+ * Imports: nothing.
+ * Start: operations-agent.ts, then errors.ts.
+ */
 /** One row of the API: what the OpenAPI document says of a route. */
 export interface Operation {
   readonly method: 'get' | 'post' | 'delete'

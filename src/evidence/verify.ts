@@ -1,3 +1,8 @@
+/**
+ * Holds: checkpoints, and offline verification of an export.
+ * Imports: contract, domain, system.
+ * Start: verify.ts, then replay.ts.
+ */
 import type { JsonObject } from '../contract/json.ts'
 import { type Checkpoint, readVerifierKey } from '../domain/checkpoint.ts'
 import { EMPTY_TREE, grown, type MerkleTree, rootOf } from '../domain/merkle.ts'

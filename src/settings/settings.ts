@@ -1,3 +1,8 @@
+/**
+ * Holds: flags, variables, file and defaults, as one configuration.
+ * Imports: contract, domain, outbound, policy, store.
+ * Start: settings.ts, then config.ts.
+ */
 import { LIMITS } from '../contract/limits.ts'
 import { ACCEPTABLE } from '../store/redis/settings.ts'
 import { BUDGET_SETTINGS, type BudgetSettings } from './budgets.ts'

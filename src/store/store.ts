@@ -1,4 +1,9 @@
 /**
+ * Holds: the store interface with its laws, and two drivers that never see one another.
+ * Imports: domain, system.
+ * Start: store.ts, then embedded/store.ts or redis/store.ts.
+ */
+/**
  * The store port: one mini-transaction, seven reads, one lease. Adapters hold no business rule; verbs in gateway/ hold no store detail.
  *
  * Laws (each has a test of the same id in test/store/conformance.ts, run on every adapter):

@@ -1,3 +1,8 @@
+/**
+ * Holds: the few things that need the machine and nothing of ours.
+ * Imports: nothing.
+ * Start: lines.ts.
+ */
 const LINE_END = 0x0a
 
 /** A line without its end, and whether it had one: the last one of a file that was cut off has none. */

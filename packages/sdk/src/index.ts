@@ -1,7 +1,7 @@
 /**
- * `@countersign/sdk`: what runs on the agent's side, in Node, Bun, Deno and Workers.
- * It imports nothing: no dependency, no `node:` module, nothing of the gateway. It needs fetch and Web Crypto.
- * Start reading in gate.ts (what callers use), then flow.ts (the steps to a decision).
+ * Holds: `@countersign/sdk`, the agent's side, for Node, Bun, Deno and Workers. It needs fetch and Web Crypto.
+ * Imports: nothing.
+ * Start: gate.ts, then flow.ts.
  */
 export { actionHash, canonicalJson, frozenCopy, sha256 } from './canonical-json.ts'
 export { type CallOptions, type Client, createClient, type WithdrawOptions } from './client.ts'

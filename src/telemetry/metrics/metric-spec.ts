@@ -1,3 +1,8 @@
+/**
+ * Holds: metrics from one table, logs and traces.
+ * Imports: contract, domain, gateway, store.
+ * Start: metrics/metric-spec.ts, then count/metrics.ts.
+ */
 import type { LabelSet } from './labels.ts'
 
 /** A row of the table of metrics (table.ts). */
