@@ -59,7 +59,8 @@ function rowsOf(folders) {
     return ranks.get(name)
   }
   const rows = []
-  for (const name of [...folders.keys()].sort()) (rows[rank(name)] ??= []).push(name)
+  for (const name of [...folders.keys()].sort((a, b) => (a < b ? -1 : 1)))
+    (rows[rank(name)] ??= []).push(name)
   return rows.reverse().flatMap((row) => {
     const parts = Math.ceil(row.length / MOST_IN_ROW)
     const size = Math.ceil(row.length / parts)
@@ -97,7 +98,7 @@ function draw() {
   for (const row of rows) {
     const texts = row.map((name) => {
       const { holds, imports } = folders.get(name)
-      const list = [...imports].sort().join(', ') || 'nothing'
+      const list = [...imports].sort((a, b) => (a < b ? -1 : 1)).join(', ') || 'nothing'
       return { name, holds: wrapped(holds), imports: wrapped(`imports ${list}`) }
     })
     const height = 36 + 15 * Math.max(...texts.map(({ holds, imports }) => holds.length + imports.length))
