@@ -72,7 +72,7 @@ export interface Vote {
   readonly comment?: string
   readonly at: number
   /** How the reviewer proved who it was: `key` for an API key, `link` or `oidc` for a session. */
-  readonly via: string
+  readonly via: 'key' | 'link' | 'oidc'
   /** As the identity provider said at sign-in; absent when the directory says it. */
   readonly groups?: readonly string[]
   /** Of the store when it was cast. */

@@ -1,11 +1,11 @@
 import type { JsonValue } from '../contract/json.ts'
 import { SYSTEM } from '../domain/evidence.ts'
 import type { ThreadStatus } from '../domain/thread.ts'
-import { holdsActor } from './actors.ts'
-import { holdsCredential } from './laws-access.ts'
-import { LAWS } from './laws.ts'
-import { BrokenLaw, holds, toldRecord, type ToldRecord } from './record.ts'
-import { nothingTold, type Told, type ToldThread } from './told.ts'
+import type { EventKind } from '../events/event.ts'
+import { kindOf } from '../events/events.ts'
+import { requireCredential } from '../events/laws/access.ts'
+import { emptyLedger, type Ledger, type LedgerThread } from '../events/laws/ledger.ts'
+import { LawBroken, readEvent, type ReadEvent, requireThat } from '../events/read-event.ts'
 
 /** What the records tell of a tenant, from the first on. */
 export interface Story {
@@ -32,35 +32,37 @@ export interface ThreadStory {
  * with it who may act, votes, proofs and freezes. What was left out, invented, or put into another order shows in what follows from it.
  */
 export class Replay {
-  readonly #told: Told = nothingTold()
+  readonly #ledger: Ledger = emptyLedger()
   /** The latest time so far. */
   #latest = 0
   #tenant: string | undefined
 
   /** What is wrong with the next record, in words; undefined when it follows from those before. What can be lived through of it is, so that what follows is not blamed. */
   take(value: JsonValue): string | undefined {
-    const { due } = this.#told
-    delete this.#told.due
-    let record: ToldRecord | undefined
+    const { due } = this.#ledger
+    delete this.#ledger.due
+    let read: { readonly event: ReadEvent; readonly kind: EventKind } | undefined
     const unreadable = brokenBy(() => {
-      record = toldRecord(value)
-      this.#holdsTenant(record)
+      const event = readEvent(value)
+      const kind = requireKind(event)
+      read = { event, kind }
+      this.#requireTenant(event, kind)
     })
-    if (record === undefined || unreadable) {
-      delete this.#told.last
+    if (read === undefined || unreadable) {
+      delete this.#ledger.last
       return unreadable?.message
     }
-    const told = record
-    const missing = brokenBy(() => holdsDue(told, due))
-    const impossible = this.#live(told)
-    const untimely = brokenBy(() => this.#holdsTime(told))
-    this.#told.last = told
+    const { event, kind } = read
+    const missing = brokenBy(() => requireDue(event, due))
+    const impossible = this.#live(event, kind)
+    const untimely = brokenBy(() => this.#requireTime(event))
+    this.#ledger.last = event
     return (missing ?? impossible ?? untimely)?.message
   }
 
   /** What is missing at the end. */
   end(): string | undefined {
-    const { due } = this.#told
+    const { due } = this.#ledger
     return (
       due &&
       `the export ends before \`${due.type}\` of ${due.thread}, which is written together with its last record`
@@ -69,12 +71,12 @@ export class Replay {
 
   /** Ids of all threads that were opened. */
   threads(): string[] {
-    return [...this.#told.threads.keys()]
+    return [...this.#ledger.threads.keys()]
   }
 
   thread(id: string): ThreadStory | undefined {
-    const broken = this.#told.broken.has(id)
-    const { status = 'pending_review', revision = 0, approval } = this.#told.threads.get(id) ?? {}
+    const broken = this.#ledger.broken.has(id)
+    const { status = 'pending_review', revision = 0, approval } = this.#ledger.threads.get(id) ?? {}
     if (revision === 0 && !broken) return undefined
     return { status, revision, redeemed: approval?.redeemed === true, broken }
   }
@@ -82,73 +84,102 @@ export class Replay {
   story(): Story {
     const threads = { pending_review: 0, changes_requested: 0, approved: 0, rejected: 0 }
     let redeemed = 0
-    for (const { status, approval } of this.#told.threads.values()) {
+    for (const { status, approval } of this.#ledger.threads.values()) {
       threads[status] += 1
       if (approval?.redeemed === true) redeemed += 1
     }
-    return { allowed: this.#told.allowed, rejected: this.#told.rejected, threads, redeemed }
+    return { allowed: this.#ledger.allowed, rejected: this.#ledger.rejected, threads, redeemed }
   }
 
-  #holdsTenant({ tenant, type }: ToldRecord): void {
+  #requireTenant({ tenant }: ReadEvent, { system }: EventKind): void {
     this.#tenant ??= tenant
-    const isSystem = tenant === SYSTEM
-    holds(OF_SYSTEM.includes(type) === isSystem, `no record of \`${tenant}\` tells that`)
-    holds(tenant === this.#tenant, `it is of tenant \`${tenant}\`, and the first is of \`${this.#tenant}\``)
+    requireThat((system === true) === (tenant === SYSTEM), `no record of \`${tenant}\` tells that`)
+    requireThat(
+      tenant === this.#tenant,
+      `it is of tenant \`${tenant}\`, and the first is of \`${this.#tenant}\``,
+    )
   }
 
   /** The store's clock never goes back; a record has the time at which its commit was begun. */
-  #holdsTime({ at }: ToldRecord): void {
+  #requireTime({ at }: ReadEvent): void {
     const latest = this.#latest
     const follows = at + OUT_OF_ORDER_MS >= latest
     // one that was of the future is told once, and not by all that come after it
     this.#latest = follows ? Math.max(latest, at) : at
-    holds(follows, `a record before it is of ${new Date(latest).toISOString()}`)
+    requireThat(follows, `a record before it is of ${new Date(latest).toISOString()}`)
   }
 
   /** What was done without a credential was done all the same: what comes after rests on it. */
-  #live(record: ToldRecord): BrokenLaw | undefined {
+  #live(record: ReadEvent, kind: EventKind): LawBroken | undefined {
     const { thread = '', actor } = record
-    const unproved = this.#once(`${actor.kind}:${actor.id}`, () => holdsCredential(this.#told, record))
+    const unproved = this.#once(`${actor.kind}:${actor.id}`, () => requireCredential(this.#ledger, record))
     const impossible = this.#once(thread, () => {
-      holdsActor(record)
-      LAWS[record.type](this.#told, record)
-      happen(this.#told.threads.get(thread), record.type)
+      requireActor(record, kind)
+      kind.law(this.#ledger, record)
+      requireDetails(record, kind)
+      happen(this.#ledger.threads.get(thread), record.type)
     })
     return unproved ?? impossible
   }
 
-  #once(name: string, law: () => void): BrokenLaw | undefined {
-    if (this.#told.broken.has(name)) return undefined
+  #once(name: string, law: () => void): LawBroken | undefined {
+    if (this.#ledger.broken.has(name)) return undefined
     const broken = brokenBy(law)
-    if (broken && name !== '') this.#told.broken.add(name)
+    if (broken && name !== '') this.#ledger.broken.add(name)
     return broken
   }
 }
 
-function happen(thread: ToldThread | undefined, type: string): void {
+function happen(thread: LedgerThread | undefined, type: string): void {
   if (thread?.happened.includes(type) === false) thread.happened = [...thread.happened, type]
 }
 
-function holdsDue({ type, thread }: ToldRecord, due: Told['due']): void {
+function requireKind({ type }: ReadEvent): EventKind {
+  const kind = kindOf(type)
+  requireThat(kind !== undefined, `nothing is known of the type ${JSON.stringify(type)}`)
+  return kind
+}
+
+/** Neither a part of the gateway nor the admin key has another name, least of all that of a person. */
+function requireActor({ actor: { kind, id } }: ReadEvent, { by }: EventKind): void {
+  const who = kind === 'gateway' ? `gateway:${id}` : kind
+  requireThat(
+    by.some((one) => one === kind || one.startsWith(`${kind}:`)),
+    `no ${kind} does that`,
+  )
+  requireThat(kind !== 'admin' || id === 'admin', 'the admin key has no other name')
+  requireThat(
+    by.some((one) => one === who),
+    `no part of the gateway named \`${id}\` does that`,
+  )
+}
+
+/** Each member is one of the kind. A member that is missing is left to the law. */
+function requireDetails({ details }: ReadEvent, kind: EventKind): void {
+  for (const [name, value] of Object.entries(details)) {
+    const field = Object.hasOwn(kind.details, name) ? kind.details[name] : undefined
+    requireThat(field !== undefined, `no such record has \`${name}\``)
+    requireThat(field.accepts(value), `its \`${name}\` ${field.otherwise}`)
+  }
+}
+
+function requireDue({ type, thread }: ReadEvent, due: Ledger['due']): void {
   if (due === undefined || (due.type === type && due.thread === thread)) return
-  throw new BrokenLaw(
+  throw new LawBroken(
     `\`${due.type}\` of ${due.thread} is due here: it is written together with the record before`,
   )
 }
 
 /** The law that is broken, when one is. */
-function brokenBy(laws: () => void): BrokenLaw | undefined {
+function brokenBy(laws: () => void): LawBroken | undefined {
   try {
     laws()
     return undefined
   } catch (error) {
-    if (error instanceof BrokenLaw) return error
+    if (error instanceof LawBroken) return error
     throw error
   }
 }
-
-/** What belongs to no tenant. */
-const OF_SYSTEM: readonly string[] = ['policy.loaded', 'policy.failed', 'evidence.read']
 
 /** Much more than a commit may take. */
 export const OUT_OF_ORDER_MS = 5 * 60_000

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts'
 import { signCheckpoint, signingKeyOf, verifierKey } from '../../src/domain/checkpoint.ts'
 import { canonicalJson, leafHash } from '../../src/domain/digest.ts'
-import type { EvidenceType } from '../../src/domain/evidence.ts'
+import type { EventType } from '../../src/events/events.ts'
 import { EMPTY_TREE, grown, rootOf } from '../../src/domain/merkle.ts'
 
 /** Records of tenant `acme`, and what the gateway makes of them: an export and checkpoints. */
@@ -25,13 +25,20 @@ interface Parts {
 }
 
 /** A record of a thread of `bot`, one second after the start, unless said otherwise. */
-export function record(type: EvidenceType, parts: Parts = {}): JsonObject {
+export function record(type: EventType, parts: Parts = {}): JsonObject {
   const { by = 'agent:bot', at: seconds = 1, details = {}, ...more } = parts
   const [kind = '', id = ''] = by.split(':')
   const about = { task_id: 'task', thread_id: THREAD, revision: 1, tool: 'pay' }
   const common = { v: 1, tenant: 'acme', at: at(seconds), actor: { kind, id } }
-  const risk = /^(?:review|decision)\./.test(type) ? { risk: 'low', policy_risk: 'low' } : {}
-  return { ...common, ...about, ...more, type, details: { ...risk, ...details } } as unknown as JsonObject
+  const decided = /^decision\.|^review\.(?:pending|revised)$/.test(type)
+  const risk = decided
+    ? { risk: 'low', policy_risk: 'low' }
+    : type.startsWith('review.')
+      ? { risk: 'low' }
+      : {}
+  const whole = { ...common, ...about, ...more, type, details: { ...risk, ...details } }
+  // members that are undefined are not written
+  return JSON.parse(JSON.stringify(whole)) as JsonObject
 }
 
 const plain = { task_id: undefined, thread_id: undefined, revision: undefined, tool: undefined }
@@ -93,7 +100,7 @@ export const decided = (verdict: 'allow' | 'reject', by = [`${verdict}s`], parts
     details: { ...judged(verdict, by), ...parts.details },
   })
 export const reported = (text: string): JsonObject =>
-  record('agent.event', { ...plain, task_id: 'task', details: { text } })
+  record('agent.event', { ...plain, task_id: 'task', details: { event_summary: text } })
 
 /** The keys that the acts of the records need. */
 export const KEYS = [keyOf('agent', 'bot'), keyOf('reviewer', 'ann'), keyOf('reviewer', 'ben')]

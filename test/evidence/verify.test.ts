@@ -160,7 +160,7 @@ describe('a file that is not the export byte for byte', () => {
   }
 
   it('with the longest record that a store takes: holds', async () => {
-    const details = { text: '\u2028'.repeat(16 * 1024 * 1024 - 400) }
+    const details = { id: '\u2028'.repeat(16 * 1024 * 1024 - 400) }
     const [text = ''] = textsOf([keyOf('agent', 'bot', details)])
     const proofs = { notes: [], receipts: [`1:${leafHash(text)}`] }
     expect(

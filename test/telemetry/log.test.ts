@@ -135,8 +135,21 @@ describe('the log', () => {
   it('keeps automatic decisions for debug and everything else of evidence for info', () => {
     const { log, text } = capture('info')
     const record = { tenant: 't', at: '', actor: { kind: 'agent', id: 'a' } } as const
-    logEvidence(log, { ...record, type: 'decision.allowed' })
-    logEvidence(log, { ...record, type: 'vote.cast', details: { comment: 'private words' } })
+    logEvidence(log, {
+      ...record,
+      type: 'decision.allowed',
+      details: {
+        verdict: 'allow',
+        risk: 'low',
+        policy_risk: 'low',
+        policy: 'b',
+        by: ['r'],
+        rules: ['r'],
+        reads: [],
+      },
+    })
+    const vote = { decision: 'approve', digest: 'd', via: 'key', comment: 'private words' } as const
+    logEvidence(log, { ...record, type: 'vote.cast', details: vote })
     expect(text()).not.toContain('decision.allowed')
     expect(text()).toContain('vote.cast')
     expect(text()).not.toContain('private words')

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import type { JsonObject } from '../../src/contract/json.ts'
 import type { Census } from '../../src/gateway/jobs/backlog.ts'
 import type { EvidenceRecord } from '../../src/gateway/core/event-record.ts'
 import { StoreIndeterminate } from '../../src/store/store.ts'
@@ -45,13 +46,17 @@ function open(differing: Partial<MetricSources> = {}): Metrics & { readonly full
   return { ...metrics, full }
 }
 
-function record(
-  type: EvidenceRecord['type'],
-  details: EvidenceRecord['details'] = {},
-  tool = 'known.tool',
-): EvidenceRecord {
+function record(type: EvidenceRecord['type'], details: JsonObject = {}, tool = 'known.tool'): EvidenceRecord {
   const at = '2026-01-01T00:00:00.000Z'
-  return { type, tenant: 't', at, actor: { kind: 'agent', id: 'a' }, tool, details: details ?? {} }
+  const common = { tenant: 't', at, actor: { kind: 'agent', id: 'a' }, tool }
+  const verdict = VERDICT_OF[type]
+  const basis = verdict === undefined ? {} : { verdict, policy: 'b', by: ['r'], rules: [], reads: [] }
+  return { ...common, type, details: { ...basis, ...details } } as unknown as EvidenceRecord
+}
+
+const VERDICT_OF: Readonly<Record<string, string>> = {
+  'decision.allowed': 'allow',
+  'decision.rejected': 'reject',
 }
 
 const evidence = (metrics: Metrics, ...given: Parameters<typeof record>): void =>

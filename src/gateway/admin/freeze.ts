@@ -15,7 +15,7 @@ import {
 import type { Write } from '../../store/store.ts'
 import { type Administrator, adminGuards } from '../auth/administrator.ts'
 import type { Deps } from '../core/deps.ts'
-import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { type Happened, isoTime } from '../core/event-record.ts'
 import { FREEZES, freezesNow } from './freezes.ts'
 import { ALL_FREEZES, purgeAt } from '../core/expiry-index.ts'
 import { put, read, unchanged } from '../core/records.ts'
@@ -42,8 +42,7 @@ export async function freeze(deps: Deps, by: Administrator, request: FreezeReque
       answer: viewOf(tenant, after.freezes.at(-1) as Freeze),
       after,
       writes: [purgeAt('freeze', ALL_FREEZES, now)],
-      type: 'freeze.started',
-      details: { ...defined(scope), reason, epoch: after.epoch },
+      event: { type: 'freeze.started', details: { ...scope, reason, epoch: after.epoch } },
     }
   })
   return { ...frozen, known: isKnown(deps, tenant, scope) }
@@ -60,8 +59,8 @@ export async function unfreeze(deps: Deps, by: Administrator, request: FreezeReq
   await change(deps, { tenant, by }, (before) => {
     const after = withoutFreeze(before, scope, deps.store.now())
     if (after === undefined) throw new GatewayError('not_found', 'this is not frozen')
-    const details = { ...defined(scope), reason, epoch: after.epoch }
-    return { answer: undefined, after, writes: [], type: 'freeze.ended', details }
+    const details = { ...scope, reason, epoch: after.epoch }
+    return { answer: undefined, after, writes: [], event: { type: 'freeze.ended', details } }
   })
 }
 
@@ -74,8 +73,7 @@ interface Changed<T> {
   readonly answer: T
   readonly after: Freezes
   readonly writes: readonly Write[]
-  readonly type: EvidenceRecord['type'] & `freeze.${string}`
-  readonly details: NonNullable<EvidenceRecord['details']>
+  readonly event: Happened<'freeze.started' | 'freeze.ended'>
 }
 
 async function change<T>(
@@ -86,12 +84,12 @@ async function change<T>(
   const { answer } = await transact(deps, tenant, async (): Promise<Plan<T>> => {
     const proof = adminGuards(deps, by)
     const known = await read(deps.store, tenant, 'freezes', FREEZES)
-    const { after, writes, type, details, ...decided } = decide(known?.value ?? NEVER_FROZEN)
+    const { after, writes, event, ...decided } = decide(known?.value ?? NEVER_FROZEN)
     return {
       ...decided,
       guards: [unchanged('freezes', FREEZES, known), ...proof],
       writes: [put('freezes', FREEZES, after), ...writes],
-      evidence: [{ type, tenant, at: isoTime(deps.store.now()), actor: by.actor, details }],
+      evidence: [{ ...event, tenant, at: isoTime(deps.store.now()), actor: by.actor }],
       landed: () => void deps.freezes.delete(tenant),
     }
   })

@@ -4,7 +4,7 @@ import { canonicalJson, digestOf, sha256 } from '../../domain/digest.ts'
 import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
 import type { LimitUse, Outcome, Snapshot } from '../../policy/evaluate/snapshot.ts'
 import type { Deps } from '../core/deps.ts'
-import type { Details } from '../core/event-record.ts'
+import type { EventDetails } from '../../events/events.ts'
 import type { Heading } from '../../domain/heading.ts'
 
 /** A value longer than this (as JSON text) stands in evidence as its digest. */
@@ -35,7 +35,7 @@ export interface Decided {
  * What a decision rested on: verdict, risks, rule ids, bundle, and the values of exactly the fields that the rules read.
  * Sensitive values, and a payload that holds any, stand as salted commitments; who has the secret can open them.
  */
-export function decisionDetails(deps: Deps, decided: Decided): Details {
+export function decisionDetails(deps: Deps, decided: Decided): EventDetails<'decision.allowed'> {
   const { outcome, payload, bundle, sensitive } = decided
   const nonce = sensitive || outcome.reads.some((read) => read.sensitive) ? deps.nextId() : undefined
   const { rules, shadow, unknown } = ruleIds(outcome)

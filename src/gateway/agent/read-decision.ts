@@ -9,7 +9,7 @@ import type { ApprovalToken } from '../../domain/token.ts'
 import type { AgentEntry } from '../../policy/evaluate/snapshot.ts'
 import { lapseOf, STORE_CHANGED } from '../review/approval.ts'
 import type { Deps } from '../core/deps.ts'
-import { aboutThread, type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { aboutThread, type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
 import { revoked } from '../review/close-thread.ts'
 import { freezeGuard, freezesNow, frozenMessage } from '../admin/freezes.ts'
 import type { Caller } from '../core/caller.ts'
@@ -240,7 +240,7 @@ function collect(deps: Deps, thread: Thread, epoch: string): Plan<Decision> {
   return {
     answer: decisionOn(written.thread, collected_at),
     writes: written.writes,
-    evidence: [{ details: { signed: false }, ...recordOf(deps, thread, 'approval.collected') }],
+    evidence: [recordOf(deps, thread, { type: 'approval.collected', details: { signed: false } })],
   }
 }
 
@@ -266,6 +266,7 @@ function mint(deps: Deps, caller: Caller, thread: Thread, { entry, epoch }: Mint
   }
   const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: now })
   const token_expires_at = isoTime(token.expires_at)
+  const details = { token_hash, expires_at: token_expires_at }
   return {
     answer: { approval_token: raw, token_expires_at, ...decisionOn(written.thread, now) },
     guards: [unchanged('token', token_hash, undefined)],
@@ -274,9 +275,7 @@ function mint(deps: Deps, caller: Caller, thread: Thread, { entry, epoch }: Mint
       put('token', token_hash, token),
       purgeAt('token', token_hash, token.expires_at),
     ],
-    evidence: [
-      { details: { token_hash, expires_at: token_expires_at }, ...recordOf(deps, thread, 'token.minted') },
-    ],
+    evidence: [recordOf(deps, thread, { type: 'token.minted', details })],
   }
 }
 
@@ -295,9 +294,13 @@ function tokenOf(
   }
 }
 
-function recordOf(deps: Deps, thread: Thread, type: EvidenceRecord['type']): Omit<EvidenceRecord, 'details'> {
+function recordOf(
+  deps: Deps,
+  thread: Thread,
+  event: Happened<'approval.collected' | 'token.minted'>,
+): EvidenceRecord {
   return {
-    type,
+    ...event,
     ...aboutThread(thread),
     at: isoTime(deps.store.now()),
     actor: { kind: 'agent', id: thread.agent },

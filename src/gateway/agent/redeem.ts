@@ -7,7 +7,7 @@ import type { Thread } from '../../domain/thread.ts'
 import { type ApprovalToken, type Redemption, type RefusalReason, refusalOf } from '../../domain/token.ts'
 import { lapseOf, STORE_CHANGED, type Lapse } from '../review/approval.ts'
 import type { Deps } from '../core/deps.ts'
-import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
 import type { Caller } from '../core/caller.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { freezeGuard, freezesOf, frozenMessage } from '../admin/freezes.ts'
@@ -118,7 +118,7 @@ async function redeem(
     ],
     writes: [...written.writes, put('token', token_hash, { ...token.value, used_at })],
     notices: written.notices,
-    evidence: [recordOf(deps, caller, 'token.redeemed', { token_hash, token })],
+    evidence: [recordOf(deps, caller, token, { type: 'token.redeemed', details: { token_hash } })],
     before: expires_at,
   }
 }
@@ -166,12 +166,13 @@ interface Refused {
 
 /** A refusal consumes nothing, and is evidence too. */
 async function refuse(deps: Deps, caller: Caller, refused: Refused): Promise<Plan<ApprovalValidationResult>> {
-  const { reason = 'invalid' } = refused
+  const { token_hash, token, reason = 'invalid', because } = refused
+  const details = { token_hash, because, reason: refused.reason }
   return {
     answer: { valid: false, reason },
     counted: true,
     guards: [keyGuard(caller)],
-    evidence: [recordOf(deps, caller, 'token.refused', refused)],
+    evidence: [recordOf(deps, caller, token, { type: 'token.refused', details })],
   }
 }
 
@@ -199,19 +200,18 @@ function endedBy(
 }
 
 /** Names the thread only to the agent whose token it is. */
-function recordOf(deps: Deps, caller: Caller, type: EvidenceRecord['type'], about: Refused): EvidenceRecord {
-  const { token_hash, token, reason, because } = about
+function recordOf(
+  deps: Deps,
+  caller: Caller,
+  token: Versioned<ApprovalToken> | undefined,
+  event: Happened<'token.redeemed' | 'token.refused'>,
+): EvidenceRecord {
   const own = token?.value.agent === caller.id ? token.value : undefined
   return {
-    type,
+    ...event,
     tenant: caller.tenant,
     at: isoTime(deps.store.now()),
     actor: { kind: 'agent', id: caller.id },
     ...(own && { task_id: own.task_id, thread_id: own.thread_id, revision: own.revision, tool: own.tool }),
-    details: {
-      token_hash,
-      ...(reason === undefined ? {} : { reason }),
-      ...(because === undefined ? {} : { because }),
-    },
   }
 }

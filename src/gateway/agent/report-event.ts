@@ -1,4 +1,5 @@
 import type { AgentEvent, EventReceipt } from '../../contract/agent.ts'
+import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Deps } from '../core/deps.ts'
 import { isoTime } from '../core/event-record.ts'
@@ -35,12 +36,15 @@ export async function record(
           at: recorded_at,
           actor: { kind: 'agent', id: caller.id },
           task_id: taskId,
-          details: { event_id, ...(event as unknown as JsonObject) },
+          details: { event_id, ...reported(event) },
         },
       ],
     }
   })
 }
+
+const reported = ({ event_type, event_summary, payload, images }: AgentEvent) =>
+  defined({ event_type, event_summary, payload: payload as JsonObject | undefined, images })
 
 /** Evidence of a task that was under review is kept while new calls are refused. Asked only then. */
 async function hasThread(deps: Deps, { tenant, id }: Caller, taskId: string): Promise<boolean> {

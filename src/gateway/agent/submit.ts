@@ -317,9 +317,9 @@ function decisionOf(
 
 function evidenceOf(
   evaluation: Evaluation,
-  type: EvidenceRecord['type'],
+  type: 'decision.allowed' | 'decision.rejected' | 'review.pending',
   heading: Heading,
-): Omit<EvidenceRecord, 'thread_id' | 'revision'> {
+): EvidenceRecord<'decision.allowed' | 'decision.rejected' | 'review.pending'> {
   const { deps, caller, submission, outcome, at, bundle, sensitive } = evaluation
   const { action_hash, risk_level } = submission.request
   const details = decisionDetails(deps, {

@@ -70,9 +70,8 @@ function withdrawn(
     trigger: 'withdraw',
     message: closingMessage('withdrawn', reason),
     at: deps.store.now(),
-    type: 'review.withdrawn',
+    event: { type: 'review.withdrawn', reason },
     actor: { kind: 'agent', id: thread.agent },
-    details: { reason },
   })
   return { ...plan, ...(thread.approval?.collected_at === undefined ? beforeDeadline(thread) : {}) }
 }

@@ -5,7 +5,7 @@ import { composeCredential, hashCredential, SECRET_BYTES } from '../../domain/cr
 import { HOLDER_NAME, TENANT_NAME } from '../../domain/id.ts'
 import type { Guard, Write } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
-import { type Details, type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
 import { neverPurge, purgeAt } from '../core/expiry-index.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { type HolderRecord, holderId, put, read, remove, unchanged } from '../core/records.ts'
@@ -64,7 +64,10 @@ export async function issueKey(
         ...(previous ? [purgeAt('key', previous.key_hash, previous.until)] : []),
       ],
       evidence: [
-        recordOf(deps, holder, 'key.issued', { key_hash, rotated, ...defined({ old_key_until: until }) }),
+        recordOf(deps, tenant, {
+          type: 'key.issued',
+          details: { holder: kind, id, key_hash, rotated, old_key_until: until },
+        }),
       ],
     }
   })
@@ -91,7 +94,7 @@ export async function endOverlap(deps: Deps, tenant: string, key_hash: string): 
     return { answer: undefined, guards, writes: [neverPurge('key', key_hash)] }
   if (deps.store.now() < previous.until)
     return { answer: undefined, guards, writes: [purgeAt('key', key_hash, previous.until)] }
-  const record = recordOf(deps, { tenant, kind, id }, 'key.expired', { key_hash })
+  const record = recordOf(deps, tenant, { type: 'key.expired', details: { holder: kind, id, key_hash } })
   return {
     answer: undefined,
     guards,
@@ -122,7 +125,7 @@ export async function revokeKey(deps: Deps, holder: Holder): Promise<void> {
       answer: hashes,
       guards,
       writes,
-      evidence: [recordOf(deps, holder, 'key.revoked', { key_hash })],
+      evidence: [recordOf(deps, tenant, { type: 'key.revoked', details: { holder: kind, id, key_hash } })],
     }
   })
   for (const hash of dead) forgetKey(deps, hash)
@@ -135,15 +138,13 @@ function inDirectory(deps: Deps, { tenant, kind, id }: Holder): boolean {
 
 function recordOf(
   deps: Deps,
-  holder: Holder,
-  type: EvidenceRecord['type'],
-  details: Details & { readonly key_hash: string },
+  tenant: string,
+  event: Happened<'key.issued' | 'key.expired' | 'key.revoked'>,
 ): EvidenceRecord {
   return {
-    type,
-    tenant: holder.tenant,
+    ...event,
+    tenant,
     at: isoTime(deps.store.now()),
     actor: { kind: 'admin', id: 'admin' },
-    details: { holder: holder.kind, id: holder.id, ...details },
   }
 }

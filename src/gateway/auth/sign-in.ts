@@ -4,7 +4,8 @@ import { entryDigest, type Session, sessionOver, isFor, type Vouched } from '../
 import type { ReviewerEntry } from '../../policy/evaluate/snapshot.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { type Details, isoTime } from '../core/event-record.ts'
+import type { EventDetails } from '../../events/events.ts'
+import { isoTime } from '../core/event-record.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { purged } from '../core/expiry-index.ts'
 import { put, read, remove, unchanged } from '../core/records.ts'
@@ -100,7 +101,7 @@ interface Opening {
   /** As the identity provider says. */
   readonly groups?: readonly string[]
   /** More for the evidence: who vouched. */
-  readonly proof?: Details
+  readonly proof?: Pick<EventDetails<'session.opened'>, 'link_hash' | 'issuer' | 'subject'>
 }
 
 /** A new session of a reviewer. Its credential is in the answer only. */
@@ -142,7 +143,7 @@ function openSession(deps: Deps, tenant: string, opening: Opening): Plan<SignedI
           via,
           session_hash: hash,
           expires_at: isoTime(session.expires_at),
-          groups: groups && [...groups],
+          groups,
           ...proof,
         },
       },

@@ -1,13 +1,23 @@
 import type { JsonValue } from '../../contract/json.ts'
 import { canonicalJson } from '../../domain/digest.ts'
-import { type Actor, EVIDENCE_VERSION, type EvidenceType } from '../../domain/evidence.ts'
+import { type Actor, EVIDENCE_VERSION } from '../../domain/evidence.ts'
+import type { EventDetails, EventType } from '../../events/events.ts'
 
 /**
  * Evidence (docs/evidence.md): one record for everything that matters, written in the commit that it describes.
  * The stored text is RFC 8785 JSON; its bytes are what is exported, hashed and, as a Merkle leaf, signed.
  */
-export interface EvidenceRecord {
-  readonly type: EvidenceType
+export type EvidenceRecord<T extends EventType = EventType> = Happened<T> & Circumstances
+
+/** What a verb says of an event. */
+export type Happened<T extends EventType = EventType> = {
+  readonly [K in T]: object extends EventDetails<K>
+    ? { readonly type: K; readonly details?: EventDetails<K> }
+    : { readonly type: K; readonly details: EventDetails<K> }
+}[T]
+
+/** Where, when and by whom. */
+interface Circumstances {
   readonly tenant: string
   /** RFC 3339, by the store's clock. */
   readonly at: string
@@ -16,17 +26,11 @@ export interface EvidenceRecord {
   readonly thread_id?: string
   readonly revision?: number
   readonly tool?: string
-  readonly details?: Details
-}
-
-/** Members that are undefined are not written. */
-export interface Details {
-  readonly [member: string]: JsonValue | undefined
 }
 
 /** What a record says of the thread that it is about: a thread says it, and its token does. */
 export type AboutThread = Required<
-  Pick<EvidenceRecord, 'tenant' | 'task_id' | 'thread_id' | 'revision' | 'tool'>
+  Pick<Circumstances, 'tenant' | 'task_id' | 'thread_id' | 'revision' | 'tool'>
 >
 
 export function aboutThread({ tenant, task_id, thread_id, revision, tool }: AboutThread): AboutThread {

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LIMITS } from '../../contract/limits.ts'
-import { dueAnnouncement, type Thread } from '../../domain/thread.ts'
+import { type Announcement, dueAnnouncement, type Thread } from '../../domain/thread.ts'
 import type { ApprovalToken } from '../../domain/token.ts'
 import type { Write } from '../../store/store.ts'
 import { forgetDelivery, forgetDestination } from '../webhooks/delivery-attempts.ts'
 import type { Deps } from '../core/deps.ts'
-import { aboutThread, isoTime } from '../core/event-record.ts'
+import { aboutThread, type Happened, isoTime } from '../core/event-record.ts'
 import { freezesNow } from '../admin/freezes.ts'
 import { forgetWindow, release, withoutCharges } from '../agent/limits.ts'
 import { overtaken } from '../review/settle-thread.ts'
@@ -111,7 +111,7 @@ async function announce(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thre
   const now = deps.store.now()
   const due = dueAnnouncement(thread, now)
   if (due === undefined) return undefined
-  const { thread_id: member, requirement } = thread
+  const { thread_id: member } = thread
   const written = writeThread(thread, { ...thread, announced: [...thread.announced, due.key] }, { at: now })
   const { due_at } = written.thread
   // the entry is leased to us: what is due at the same moment would wait until that ends
@@ -126,19 +126,22 @@ async function announce(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thre
     notices: (await olderWaits(deps, thread)) ? written.notices.map(asRepeat) : written.notices,
     evidence: [
       {
-        type: due.kind === 'reminder' ? 'review.reminded' : 'review.escalated',
+        ...announced(thread, due),
         ...aboutThread(thread),
         at: isoTime(now),
         actor: { kind: 'gateway', id: 'timer' },
-        details: {
-          risk: thread.risk,
-          due_at: isoTime(due.at),
-          groups: requirement.seats.map((seat) => seat.group),
-          ...(due.group === undefined ? {} : { to: due.group }),
-        },
       },
     ],
   }
+}
+
+function announced(
+  { risk, requirement }: Thread,
+  { at, group }: Announcement,
+): Happened<'review.reminded' | 'review.escalated'> {
+  const details = { risk, due_at: isoTime(at), groups: requirement.seats.map((seat) => seat.group) }
+  if (group === undefined) return { type: 'review.reminded', details }
+  return { type: 'review.escalated', details: { ...details, to: group } }
 }
 
 /** What came to its time is ended or forgotten. What was renewed meanwhile stays. */

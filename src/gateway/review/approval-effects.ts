@@ -57,11 +57,12 @@ export function approving<T>(
   return { ...plan, writes: [...(plan.writes ?? []), ...noting.writes, ...charges], landed: noting.landed }
 }
 
-const CLOSED_AS: Partial<Record<Thread['status'], EvidenceRecord['type']>> = {
+const CLOSED_AS = {
   approved: 'review.approved',
   rejected: 'review.rejected',
   changes_requested: 'review.changes_requested',
-}
+  pending_review: undefined,
+} as const
 
 /** The record of what the votes have made of the thread; none while it waits. */
 export function outcomeRecord(after: Thread, actor: Actor, at: number): EvidenceRecord[] {

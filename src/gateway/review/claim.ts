@@ -3,6 +3,7 @@ import { LIMITS } from '../../contract/limits.ts'
 import { claimOf, type Thread } from '../../domain/thread.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
+import type { Happened } from '../core/event-record.ts'
 import { freezeGuard, freezesNow } from '../admin/freezes.ts'
 import { keyGuard, keyInForce, reviewerEntry } from '../auth/identify.ts'
 import { unchanged, type Versioned } from '../core/records.ts'
@@ -33,7 +34,10 @@ export async function claim(
       throw new GatewayError('already_claimed', `\`${held.reviewer}\` is looking at this thread`)
     const claimed = { ...thread.value, claim: { reviewer: caller.id, expires_at: now + LIMITS.CLAIM_MS } }
     const from = held === undefined || held.reviewer === caller.id ? {} : { from: held.reviewer }
-    const plan = claiming(deps, caller, thread, { after: claimed, type: 'thread.claimed', details: from })
+    const plan = claiming(deps, caller, thread, {
+      after: claimed,
+      event: { type: 'thread.claimed', details: { ...from, via: caller.via } },
+    })
     return { ...plan, guards: [...(plan.guards ?? []), freezeGuard(freezes)] }
   })
 }
@@ -49,7 +53,10 @@ export async function release(deps: Deps, caller: Caller, thread_id: string): Pr
       return { answer: undefined }
     }
     const { claim: _, ...released } = thread.value
-    return claiming(deps, caller, thread, { after: released, type: 'thread.released', details: {} })
+    return claiming(deps, caller, thread, {
+      after: released,
+      event: { type: 'thread.released', details: { via: caller.via } },
+    })
   })
 }
 
@@ -59,8 +66,7 @@ function claiming(
   thread: Versioned<Thread>,
   change: {
     readonly after: Thread
-    readonly type: 'thread.claimed' | 'thread.released'
-    readonly details: object
+    readonly event: Happened<'thread.claimed' | 'thread.released'>
   },
 ): Plan<void> {
   return {
@@ -68,8 +74,6 @@ function claiming(
     counted: true,
     guards: [unchanged('thread', thread.value.thread_id, thread), keyGuard(caller)],
     writes: writeThread(thread.value, change.after, { at: deps.store.now() }).writes,
-    evidence: [
-      reviewerRecord(deps, caller, change.after, { type: change.type, details: { ...change.details } }),
-    ],
+    evidence: [reviewerRecord(deps, caller, change.after, change.event)],
   }
 }

@@ -1,10 +1,9 @@
 import type { Thread } from '../../domain/thread.ts'
-import { aboutThread, isoTime } from '../core/event-record.ts'
+import { aboutThread, type Happened, isoTime } from '../core/event-record.ts'
 import { release, withoutCharges } from '../agent/limits.ts'
 import { unchanged, type Versioned } from '../core/records.ts'
 import { moved, writeThread, type WrittenThread } from '../core/thread-records.ts'
 import type { Plan } from '../core/transact.ts'
-import type { JsonObject } from '../../contract/json.ts'
 import type { Actor } from '../../domain/evidence.ts'
 import { closingMessage, type LapseCode } from '../core/closing-codes.ts'
 
@@ -25,10 +24,12 @@ function endedThread(thread: Thread, { trigger, message, at }: Ending): WrittenT
 }
 
 export interface ReviewEnding extends Ending {
-  readonly type: 'review.expired' | 'review.frozen' | 'review.withdrawn'
+  /** A withdrawal has the agent's reason. */
+  readonly event:
+    | { readonly type: 'review.expired' | 'review.frozen' }
+    | { readonly type: 'review.withdrawn'; readonly reason: string }
   /** Whom evidence names for it, whoever notices first that the review is over. */
   readonly actor: Actor
-  readonly details?: JsonObject
 }
 
 export function endOfReview(read: Versioned<Thread>, ending: ReviewEnding): Plan<Thread> {
@@ -40,20 +41,19 @@ export function endOfReview(read: Versioned<Thread>, ending: ReviewEnding): Plan
     writes: written.writes,
     notices: written.notices,
     evidence: [
-      {
-        type: ending.type,
-        ...aboutThread(thread),
-        at: isoTime(ending.at),
-        actor: ending.actor,
-        details: {
-          was: thread.status,
-          risk: thread.risk,
-          waited_ms: ending.at - thread.created_at,
-          ...ending.details,
-        },
-      },
+      { ...ended(thread, ending), ...aboutThread(thread), at: isoTime(ending.at), actor: ending.actor },
     ],
   }
+}
+
+function ended(
+  { status, risk, created_at }: Thread,
+  { event, at }: ReviewEnding,
+): Happened<ReviewEnding['event']['type']> {
+  if (status === 'rejected') throw new TypeError('a rejected thread does not end again')
+  const details = { was: status, risk, waited_ms: at - created_at }
+  if (event.type !== 'review.withdrawn') return { type: event.type, details }
+  return { type: event.type, details: { ...details, reason: event.reason } }
 }
 
 /** An approval that no longer holds ends its thread, and its proof with it. */

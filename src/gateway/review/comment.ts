@@ -46,7 +46,10 @@ export async function comment(
       ],
       counted: true,
       evidence: [
-        reviewerRecord(deps, caller, thread, { type: 'thread.commented', details: { comment: text } }),
+        reviewerRecord(deps, caller, thread, {
+          type: 'thread.commented',
+          details: { comment: text, via: caller.via },
+        }),
       ],
     }
   })

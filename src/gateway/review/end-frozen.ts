@@ -17,5 +17,5 @@ export function frozenEnd(
   if (message === undefined || !canEnd(thread)) return undefined
   const at = deps.store.now()
   const actor = { kind: 'gateway', id: 'freeze' } as const
-  return endOfReview(read, { trigger: 'freeze', message, at, type: 'review.frozen', actor })
+  return endOfReview(read, { trigger: 'freeze', message, at, event: { type: 'review.frozen' }, actor })
 }

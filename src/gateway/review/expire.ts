@@ -17,5 +17,5 @@ export function expiry(deps: Deps, read: Versioned<Thread>): Plan<Thread> | unde
     thread.status === 'approved' ? 'the approval was not collected in time' : 'nobody decided in time'
   const message = closingMessage('expired', sentence)
   const actor = { kind: 'gateway', id: 'timer' } as const
-  return endOfReview(read, { trigger: 'expire', message, at, type: 'review.expired', actor })
+  return endOfReview(read, { trigger: 'expire', message, at, event: { type: 'review.expired' }, actor })
 }

@@ -27,7 +27,7 @@ export async function reveal(
     const record = await read(deps.store, caller.tenant, 'revision', revisionId(thread_id, number))
     if (record === undefined) throw new GatewayError('not_found', `the thread has no revision ${number}`)
     const fields = [...(snapshot?.tools.get(thread.tool)?.sensitive ?? ['payload'])]
-    const details = { revealed_revision: number, fields }
+    const details = { revealed_revision: number, fields, via: caller.via }
     const payload = record.value.payload as Revealed['payload']
     const warnings = warningsIn(record.value, { payload, masked: [], pictures: picturesOf(record.value) })
     return {

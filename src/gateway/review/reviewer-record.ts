@@ -1,20 +1,21 @@
 import type { Thread } from '../../domain/thread.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deps } from '../core/deps.ts'
-import { aboutThread, type Details, type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { aboutThread, type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
+
+type ReviewerEvent = Happened<'thread.claimed' | 'thread.released' | 'thread.commented' | 'payload.revealed'>
 
 /** The record of something that a reviewer did with a thread, now. */
 export function reviewerRecord(
   deps: Deps,
   caller: Caller,
   thread: Thread,
-  what: { readonly type: EvidenceRecord['type']; readonly details?: Details },
+  event: ReviewerEvent,
 ): EvidenceRecord {
   return {
-    type: what.type,
+    ...event,
     ...aboutThread(thread),
     at: isoTime(deps.store.now()),
     actor: { kind: 'reviewer', id: caller.id },
-    details: { ...what.details, via: caller.via },
   }
 }

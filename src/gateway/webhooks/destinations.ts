@@ -13,7 +13,7 @@ import { type Destination, isChat, shownUrl } from '../../domain/webhook.ts'
 import type { Write } from '../../store/store.ts'
 import { type Administrator, adminGuards } from '../auth/administrator.ts'
 import type { Deps } from '../core/deps.ts'
-import { type Details, type EvidenceRecord, isoTime } from '../core/event-record.ts'
+import { type Happened, isoTime } from '../core/event-record.ts'
 import { requireDirectory } from '../core/readiness.ts'
 import { DESTINATIONS } from './outbox.ts'
 import { purgeAt } from '../core/expiry-index.ts'
@@ -66,7 +66,7 @@ export async function createDestination(
     return {
       answer: { id: created.id, secret },
       list: [...list, created],
-      what: {
+      event: {
         type: 'webhook.created',
         details: {
           id: created.id,
@@ -131,7 +131,7 @@ export async function rotateSecret(
     return {
       answer: { id: one.id, secret },
       after: { ...one, secrets: [{ secret }, ...kept] },
-      what: { type: 'webhook.secret_rotated', details: { overlap_ms } },
+      event: { type: 'webhook.secret_rotated', details: { id: one.id, overlap_ms } },
     }
   })
   return answer
@@ -143,7 +143,7 @@ export async function pauseDestination(deps: Deps, acting: Acting & { readonly i
     answer: undefined,
     after:
       one.paused?.reason === 'gone' ? one : { ...one, paused: { at: deps.store.now(), reason: 'admin' } },
-    what: { type: 'webhook.paused', details: { reason: 'admin' } },
+    event: { type: 'webhook.paused', details: { id: one.id, reason: 'admin' } },
   }))
 }
 
@@ -152,7 +152,7 @@ export async function resumeDestination(deps: Deps, acting: Acting & { readonly 
   await changeOne(deps, acting, (one) => ({
     answer: undefined,
     after: resumed(one),
-    what: { type: 'webhook.resumed', details: {} },
+    event: { type: 'webhook.resumed', details: { id: one.id } },
   }))
   deps.deliverer.wake(acting.tenant)
 }
@@ -169,7 +169,7 @@ export async function deleteDestination(deps: Deps, acting: Acting & { readonly 
     return {
       answer: undefined,
       list: kept,
-      what: { type: 'webhook.deleted', details: { id: acting.id } },
+      event: { type: 'webhook.deleted', details: { id: acting.id } },
       writes: [purgeAt('webhook', acting.id, deps.store.now())],
     }
   })
@@ -202,15 +202,12 @@ async function viewOf(deps: Deps, tenant: string, one: Destination): Promise<Web
   }
 }
 
-interface What {
-  readonly type: EvidenceRecord['type']
-  readonly details: Details
-}
+type ChangeType = `webhook.${'created' | 'secret_rotated' | 'paused' | 'resumed' | 'deleted'}`
 
 interface Changed<T> {
   readonly answer: T
   readonly list: readonly Destination[]
-  readonly what: What
+  readonly event: Happened<ChangeType>
   /** More to write with it. */
   readonly writes?: readonly Write[]
 }
@@ -224,7 +221,7 @@ function change<T>(
   return transact(deps, tenant, async (): Promise<Plan<T>> => {
     const proof = adminGuards(deps, acting)
     const known = await read(deps.store, tenant, 'destinations', DESTINATIONS)
-    const { answer, list, what, writes = [] } = decide(known?.value.destinations ?? [])
+    const { answer, list, event, writes = [] } = decide(known?.value.destinations ?? [])
     const replaced = replaceDestinations(deps, tenant, { known, list })
     const at = isoTime(deps.store.now())
     return {
@@ -232,7 +229,7 @@ function change<T>(
       ...replaced,
       guards: [...replaced.guards, ...proof],
       writes: [...replaced.writes, ...writes],
-      evidence: [{ type: what.type, tenant, at, actor, details: what.details }],
+      evidence: [{ ...event, tenant, at, actor }],
     }
   })
 }
@@ -240,15 +237,19 @@ function change<T>(
 function changeOne<T>(
   deps: Deps,
   acting: Acting & { readonly id: string },
-  decide: (one: Destination) => { readonly answer: T; readonly after: Destination; readonly what: What },
+  decide: (one: Destination) => {
+    readonly answer: T
+    readonly after: Destination
+    readonly event: Happened<ChangeType>
+  },
 ): Promise<{ readonly answer: T }> {
   const { id } = acting
   return change(deps, acting, (list) => {
     const one = list.find((other) => other.id === id)
     if (one === undefined) throw noSuchWebhook()
-    const { answer, after, what } = decide(one)
+    const { answer, after, event } = decide(one)
     const next = list.map((other) => (other.id === id ? after : other))
-    return { answer, list: next, what: { type: what.type, details: { id, ...what.details } } }
+    return { answer, list: next, event }
   })
 }
 

@@ -3,32 +3,27 @@ import type { Family } from './exposition.ts'
 import type { OpenSet } from '../metrics/labels.ts'
 import { type Admission, closedCombinations, createSeries, type Labels, type Series } from './series.ts'
 import type { MetricSpec } from '../metrics/metric-spec.ts'
-import { type MetricName, METRICS } from '../metrics/table.ts'
-
-type Of<K extends MetricSpec['kind']> = {
-  [N in MetricName]: (typeof METRICS)[N]['kind'] extends K ? N : never
-}[MetricName]
-type ValueOf<S> = S extends readonly (infer V)[] ? V : string
-
-/** The labels of a metric, each with the values that the table gives it. */
-export type LabelsOf<N extends MetricName> = {
-  readonly [L in keyof (typeof METRICS)[N]['labels']]: ValueOf<(typeof METRICS)[N]['labels'][L]>
-}
+import { type LabelsOf, type MetricName, type MetricOf, METRICS } from '../metrics/table.ts'
 
 /**
  * The metrics of the table as things that count. Nothing here throws, and no metric ever has more series than the table says: what comes over
  * that is counted under `_other`, and in `countersign_metrics_folded_total`.
  */
 export interface Instruments {
-  count<N extends Of<'counter'>>(name: N, labels: LabelsOf<N>, exemplar?: Exemplar): void
+  count<N extends MetricOf<'counter'>>(name: N, labels: LabelsOf<N>, exemplar?: Exemplar): void
   /** Counts so many at once. */
-  add<N extends Of<'counter'>>(name: N, labels: LabelsOf<N>, many: number): void
-  observe<N extends Of<'histogram'>>(name: N, labels: LabelsOf<N>, value: number, exemplar?: Exemplar): void
-  set<N extends Of<'gauge'>>(name: N, labels: LabelsOf<N>, value: number): void
+  add<N extends MetricOf<'counter'>>(name: N, labels: LabelsOf<N>, many: number): void
+  observe<N extends MetricOf<'histogram'>>(
+    name: N,
+    labels: LabelsOf<N>,
+    value: number,
+    exemplar?: Exemplar,
+  ): void
+  set<N extends MetricOf<'gauge'>>(name: N, labels: LabelsOf<N>, value: number): void
   /** The gauge has these series and no others from now on. */
-  setAll<N extends Of<'gauge'>>(name: N, series: readonly (readonly [LabelsOf<N>, number])[]): void
+  setAll<N extends MetricOf<'gauge'>>(name: N, series: readonly (readonly [LabelsOf<N>, number])[]): void
   /** Makes the series exist at 0, all of them or, when there is no room, none: then they come as they are counted. */
-  expect<N extends Of<'counter' | 'histogram'>>(name: N, series: readonly LabelsOf<N>[]): void
+  expect<N extends MetricOf<'counter' | 'histogram'>>(name: N, series: readonly LabelsOf<N>[]): void
   /** Drops the series whose open label of this origin holds a name that is no longer known. */
   forget(from: OpenSet['from'], isKnown: (name: string) => boolean): void
   /** What there is to show. */

@@ -30,6 +30,23 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS
 
+/** The metrics of a kind. */
+export type MetricOf<K extends MetricSpec['kind']> = {
+  [N in MetricName]: (typeof METRICS)[N]['kind'] extends K ? N : never
+}[MetricName]
+type ValueOf<S> = S extends readonly (infer V)[] ? V : string
+
+/** The labels of a metric, each with the values that the table gives it. */
+export type LabelsOf<N extends MetricName> = {
+  readonly [L in keyof (typeof METRICS)[N]['labels']]: ValueOf<(typeof METRICS)[N]['labels'][L]>
+}
+
+/** Counts what becomes evidence (src/events/); the exemplar comes from the record. */
+export interface Meter {
+  count<N extends MetricOf<'counter'>>(name: N, labels: LabelsOf<N>): void
+  observe<N extends MetricOf<'histogram'>>(name: N, labels: LabelsOf<N>, value: number): void
+}
+
 /** What one instance shows at the most, Node's own metrics included. */
 export const MAX_SAMPLES = 5_000
 /** Of which Node's own are less than this. */

@@ -135,9 +135,9 @@ function spanContextOf(context: TraceContext | undefined): SpanContext | undefin
 
 /** What a record says of the work that made it: names and ids. What was proposed, and what rules read of it, is evidence only. */
 export function noteEvidence(span: Span, record: EvidenceRecord): void {
-  const { type, tenant, actor, task_id, thread_id, revision, tool, details } = record
-  const risk = details?.['risk']
-  const reason = type === 'token.refused' ? details?.['reason'] : undefined
+  const { tenant, actor, task_id, thread_id, revision, tool } = record
+  const { type, details } = record
+  const reason = type === 'token.refused' ? details.reason : undefined
   span.note({
     event: type,
     tenant,
@@ -146,7 +146,7 @@ export function noteEvidence(span: Span, record: EvidenceRecord): void {
     thread_id,
     revision,
     tool,
-    ...(typeof risk === 'string' ? { risk } : {}),
-    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(details !== undefined && 'risk' in details ? { risk: details.risk } : {}),
+    ...(reason === undefined ? {} : { reason }),
   })
 }

@@ -1,9 +1,10 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
-import { type Actor, EVIDENCE_TYPES, EVIDENCE_VERSION, type EvidenceType } from '../domain/evidence.ts'
+import { type Actor, EVIDENCE_VERSION } from '../domain/evidence.ts'
+import { isMoment, isObject } from './field.ts'
 
 /** A record of evidence as an export tells it: nothing of it is believed before it was looked at. */
-export interface ToldRecord {
-  readonly type: EvidenceType
+export interface ReadEvent {
+  readonly type: string
   readonly tenant: string
   /** ms since 1970, by the store's clock. */
   readonly at: number
@@ -16,23 +17,21 @@ export interface ToldRecord {
 }
 
 const ACTORS: readonly string[] = ['agent', 'reviewer', 'admin', 'gateway']
-const TYPES: ReadonlySet<string> = new Set(EVIDENCE_TYPES)
-const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** @throws BrokenLaw for what no gateway of this version writes */
-export function toldRecord(value: JsonValue): ToldRecord {
+/** @throws LawBroken for what no gateway of this version writes */
+export function readEvent(value: JsonValue): ReadEvent {
   const record = objectOf(value, 'the record')
   const { v, type, tenant, at, actor, task_id, thread_id, revision, tool, details = {} } = record
-  holds(
+  requireThat(
     v === EVIDENCE_VERSION,
     `it is of version ${JSON.stringify(v)}, and only ${EVIDENCE_VERSION} is known`,
   )
-  holds(typeof type === 'string' && TYPES.has(type), `nothing is known of the type ${JSON.stringify(type)}`)
+  requireThat(typeof type === 'string', `nothing is known of the type ${JSON.stringify(type)}`)
   const { kind, id, key } = objectOf(actor, 'its actor')
-  holds(typeof kind === 'string' && ACTORS.includes(kind), 'nobody is its actor')
-  holds(revision === undefined || Number.isSafeInteger(revision), 'its revision is no number')
+  requireThat(typeof kind === 'string' && ACTORS.includes(kind), 'nobody is its actor')
+  requireThat(revision === undefined || Number.isSafeInteger(revision), 'its revision is no number')
   return {
-    type: type as EvidenceType,
+    type,
     tenant: textOf(tenant, 'tenant'),
     at: momentOf(at, 'at'),
     actor: {
@@ -49,37 +48,35 @@ export function toldRecord(value: JsonValue): ToldRecord {
 }
 
 /** What cannot have happened, in words. */
-export class BrokenLaw extends Error {
-  override readonly name = 'BrokenLaw'
+export class LawBroken extends Error {
+  override readonly name = 'LawBroken'
 }
 
-/** @throws BrokenLaw saying `otherwise` when the condition does not hold */
-export function holds(condition: boolean, otherwise: string): asserts condition {
-  if (!condition) throw new BrokenLaw(otherwise)
+/** @throws LawBroken saying `otherwise` when the condition does not hold */
+export function requireThat(condition: boolean, otherwise: string): asserts condition {
+  if (!condition) throw new LawBroken(otherwise)
 }
 
-/** @throws BrokenLaw */
+/** @throws LawBroken */
 export function textOf(value: JsonValue | undefined, name: string): string {
-  holds(typeof value === 'string' && value !== '', `its \`${name}\` is no text`)
+  requireThat(typeof value === 'string' && value !== '', `its \`${name}\` is no text`)
   return value
 }
 
-/** ms since 1970. @throws BrokenLaw */
+/** ms since 1970. @throws LawBroken */
 export function momentOf(value: JsonValue | undefined, name: string): number {
-  const moment = typeof value === 'string' && RFC_3339.test(value) ? Date.parse(value) : Number.NaN
-  holds(!Number.isNaN(moment), `its \`${name}\` is no time`)
-  return moment
+  requireThat(isMoment(value), `its \`${name}\` is no time`)
+  return Date.parse(value)
 }
 
-/** @throws BrokenLaw */
+/** @throws LawBroken */
 export function objectOf(value: JsonValue | undefined, name: string): JsonObject {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  holds(isObject, `${name} is no object`)
-  return value as JsonObject
+  requireThat(isObject(value), `${name} is no object`)
+  return value
 }
 
-/** @throws BrokenLaw */
+/** @throws LawBroken */
 export function listOf(value: JsonValue | undefined, name: string): readonly JsonValue[] {
-  holds(Array.isArray(value), `its \`${name}\` is no list`)
+  requireThat(Array.isArray(value), `its \`${name}\` is no list`)
   return value as readonly JsonValue[]
 }

@@ -1,28 +1,28 @@
-import type { Risk, Verdict } from '../domain/decision.ts'
-import { type Freezes, freezeSince, NEVER_FROZEN } from '../domain/freeze.ts'
-import { type ThreadStatus, type ThreadTrigger, transition } from '../domain/thread.ts'
-import { holds, textOf, type ToldRecord } from './record.ts'
-import type { ToldPerson, ToldRequirement } from './requirement.ts'
+import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
+import { type Freezes, freezeSince, NEVER_FROZEN } from '../../domain/freeze.ts'
+import { type ThreadStatus, type ThreadTrigger, transition } from '../../domain/thread.ts'
+import { requireThat, textOf, type ReadEvent } from '../read-event.ts'
+import type { Voter } from './requirement.ts'
 
 /** What the records so far have told of a tenant: as much of its state as their laws need. */
 /** The key of a holder, and the one before it while their overlap lasts. */
-export interface ToldKeys {
+export interface LedgerKeys {
   readonly hash: string
   readonly old?: { readonly hash: string; readonly until: number }
 }
 
-export interface Told {
-  readonly threads: Map<string, ToldThread>
+export interface Ledger {
+  readonly threads: Map<string, LedgerThread>
   /** Who holds a key now, as `agent:bot`, and which. */
-  readonly keys: Map<string, ToldKeys>
+  readonly keys: Map<string, LedgerKeys>
   /** By the SHA-256 of links that nobody has used. */
-  readonly links: Map<string, ToldLink>
+  readonly links: Map<string, LedgerLink>
   /** By the SHA-256 of open sessions. */
-  readonly sessions: Map<string, ToldSession>
+  readonly sessions: Map<string, LedgerSession>
   /** Those of each reviewer, and those by each way, as `["ann"]` and `["ann","oidc"]`. */
   readonly signedIn: Map<string, SignedIn>
   /** Every webhook that there ever was, by its id. */
-  readonly webhooks: Map<string, ToldWebhook>
+  readonly webhooks: Map<string, LedgerWebhook>
   /** Deliveries that came to their end, and whether nobody has asked for them again since. */
   readonly settled: Map<string, boolean>
   /** The SHA-256 of all keys, links, sessions and tokens: each is drawn by lot, and comes once. */
@@ -33,7 +33,7 @@ export interface Told {
   readonly ruled: Map<string, Verdict>
   freezes: Freezes
   /** The record before this one. */
-  last?: ToldRecord
+  last?: ReadEvent
   /** What was written in the same commit as the record before, and so comes next. */
   due?: Due
   /** Calls decided at once. */
@@ -41,12 +41,12 @@ export interface Told {
   rejected: number
 }
 
-export interface ToldLink {
+export interface LedgerLink {
   readonly reviewer: string
   readonly expires_at: number
 }
 
-export interface ToldSession {
+export interface LedgerSession {
   readonly reviewer: string
   readonly via: string
   readonly groups: Vouched
@@ -63,7 +63,7 @@ export interface SignedIn {
   readonly until: number
 }
 
-export interface ToldWebhook {
+export interface LedgerWebhook {
   readonly gone: boolean
   readonly pings: number
   /** Of what belongs to no thread: deliveries that came to their end, by their event. One that was asked for again counts once. */
@@ -71,12 +71,12 @@ export interface ToldWebhook {
 }
 
 export interface Due {
-  readonly type: ToldRecord['type']
+  readonly type: ReadEvent['type']
   readonly thread: string
 }
 
 /** A thread as its records tell it: state that verbs guard, so that what follows must fit. */
-export interface ToldThread {
+export interface LedgerThread {
   readonly agent: string
   readonly task: string
   readonly tool: string
@@ -89,9 +89,9 @@ export interface ToldThread {
   risk: Risk
   revision: number
   submitted_at: number
-  requirement: ToldRequirement
+  requirement: ReviewRequirement
   /** On the current revision, in the order they were cast. */
-  votes: readonly ToldVote[]
+  votes: readonly LedgerVote[]
   /** What voters of earlier revisions saw: each has its own nonce, so none comes again. */
   seen: readonly string[]
   /** Reminders and escalations of the current revision. */
@@ -100,31 +100,31 @@ export interface ToldThread {
   claimed?: string | undefined
   /** What has happened to it that webhooks are told of: types of records. */
   happened: readonly string[]
-  approval?: ToldApproval
+  approval?: LedgerApproval
 }
 
-export interface ToldVote extends ToldPerson {
+export interface LedgerVote extends Voter {
   readonly decision: string
   readonly digest: string
   readonly via: string
 }
 
-export interface ToldApproval {
+export interface LedgerApproval {
   readonly at: number
   readonly collected?: true
-  readonly token?: ToldToken
+  readonly token?: LedgerToken
   readonly redeemed?: true
   readonly released?: true
 }
 
-export interface ToldToken {
+export interface LedgerToken {
   readonly hash: string
   readonly expires_at: number
   /** Of the agent when the token was minted. */
   readonly key: string | undefined
 }
 
-export function nothingTold(): Told {
+export function emptyLedger(): Ledger {
   return {
     threads: new Map(),
     keys: new Map(),
@@ -142,67 +142,67 @@ export function nothingTold(): Told {
   }
 }
 
-/** The thread that the record is about, and says so: its task, its tool and a revision that there was. @throws BrokenLaw */
-export function threadOf(told: Told, record: ToldRecord): ToldThread {
-  const thread = told.threads.get(textOf(record.thread, 'thread_id'))
-  holds(thread !== undefined, 'its thread was never opened')
-  holds(record.task === thread.task, 'its thread belongs to another task')
-  holds(record.tool === thread.tool, 'its thread is about another tool')
+/** The thread that the record is about, and says so: its task, its tool and a revision that there was. @throws LawBroken */
+export function threadOf(ledger: Ledger, record: ReadEvent): LedgerThread {
+  const thread = ledger.threads.get(textOf(record.thread, 'thread_id'))
+  requireThat(thread !== undefined, 'its thread was never opened')
+  requireThat(record.task === thread.task, 'its thread belongs to another task')
+  requireThat(record.tool === thread.tool, 'its thread is about another tool')
   const { revision = 0 } = record
-  holds(revision >= 1 && revision <= thread.revision, `its thread has no revision ${revision}`)
+  requireThat(revision >= 1 && revision <= thread.revision, `its thread has no revision ${revision}`)
   return thread
 }
 
-/** The same for acts on what is there now: the current revision. @throws BrokenLaw */
-export function currentThread(told: Told, record: ToldRecord): ToldThread {
-  const thread = threadOf(told, record)
-  holds(record.revision === thread.revision, `its thread is at revision ${thread.revision} by then`)
+/** The same for acts on what is there now: the current revision. @throws LawBroken */
+export function currentThread(ledger: Ledger, record: ReadEvent): LedgerThread {
+  const thread = threadOf(ledger, record)
+  requireThat(record.revision === thread.revision, `its thread is at revision ${thread.revision} by then`)
   return thread
 }
 
-/** The same for acts that a freeze stops. @throws BrokenLaw */
-export function livingThread(told: Told, record: ToldRecord): ToldThread {
-  const thread = currentThread(told, record)
-  holds(!isDead(told, thread), 'a freeze had ended its thread')
+/** The same for acts that a freeze stops. @throws LawBroken */
+export function openThread(ledger: Ledger, record: ReadEvent): LedgerThread {
+  const thread = currentThread(ledger, record)
+  requireThat(!isFrozenSince(ledger, thread), 'a freeze had ended its thread')
   return thread
 }
 
 /** What was under way when it was frozen never comes back to life. */
-export function isDead({ freezes }: Told, thread: ToldThread): boolean {
+export function isFrozenSince({ freezes }: Ledger, thread: LedgerThread): boolean {
   return freezeSince(freezes, thread) !== undefined
 }
 
-/** Moves the thread as the table of the domain does. @throws BrokenLaw for a move that is not in it */
-export function move(thread: ToldThread, trigger: ThreadTrigger): void {
+/** Moves the thread as the table of the domain does. @throws LawBroken for a move that is not in it */
+export function move(thread: LedgerThread, trigger: ThreadTrigger): void {
   const status = transition(thread.status, trigger)
-  holds(status !== undefined, `its thread was ${thread.status} by then`)
+  requireThat(status !== undefined, `its thread was ${thread.status} by then`)
   thread.status = status
   // Nobody asks again for the votes on what is over, and there may be millions of such threads.
   if (status === 'rejected' || trigger === 'redeem') thread.votes = NO_VOTES
 }
 
-const NO_VOTES: readonly ToldVote[] = []
+const NO_VOTES: readonly LedgerVote[] = []
 
-/** The agent whose thread it is did it. @throws BrokenLaw */
-export function holdsAgent({ agent }: ToldThread, { actor }: ToldRecord): void {
-  holds(actor.kind === 'agent' && actor.id === agent, `its thread is of the agent \`${agent}\``)
+/** The agent whose thread it is did it. @throws LawBroken */
+export function requireAgent({ agent }: LedgerThread, { actor }: ReadEvent): void {
+  requireThat(actor.kind === 'agent' && actor.id === agent, `its thread is of the agent \`${agent}\``)
 }
 
-/** A hash of what nobody can draw a second time. @throws BrokenLaw */
-export function holdsDrawn({ drawn }: Told, hash: string, what: string): void {
-  holds(!drawn.has(hash), `this ${what} was there before`)
+/** A hash of what nobody can draw a second time. @throws LawBroken */
+export function requireFresh({ drawn }: Ledger, hash: string, what: string): void {
+  requireThat(!drawn.has(hash), `this ${what} was there before`)
   drawn.add(hash)
 }
 
 /** Clocks of instances may differ by that much. */
-export const SLACK_MS = 1_000
+export const CLOCK_SKEW_MS = 1_000
 
 /** When its time is up: of a waiting thread, and of an approval that nobody collects. ms since 1970. */
-export function deadlineOf({ approval, submitted_at, requirement }: ToldThread): number {
+export function deadlineOf({ approval, submitted_at, requirement }: LedgerThread): number {
   return (approval?.at ?? submitted_at) + requirement.expires_ms
 }
 
-/** Expiry always rejects: nothing else can happen to a thread whose time is up. @throws BrokenLaw */
-export function holdsInTime(thread: ToldThread, { at }: ToldRecord): void {
-  holds(at < deadlineOf(thread) + SLACK_MS, 'the time of its thread was up')
+/** Expiry always rejects: nothing else can happen to a thread whose time is up. @throws LawBroken */
+export function requireInTime(thread: LedgerThread, { at }: ReadEvent): void {
+  requireThat(at < deadlineOf(thread) + CLOCK_SKEW_MS, 'the time of its thread was up')
 }

@@ -1,7 +1,7 @@
-import type { JsonValue } from '../contract/json.ts'
-import { strictest, type Verdict } from '../domain/decision.ts'
-import { holds, listOf, objectOf, textOf, type ToldRecord } from './record.ts'
-import type { Told } from './told.ts'
+import type { JsonValue } from '../../contract/json.ts'
+import { strictest, type Verdict } from '../../domain/decision.ts'
+import { requireThat, listOf, objectOf, textOf, type ReadEvent } from '../read-event.ts'
+import type { Ledger } from './ledger.ts'
 
 /*
  * Whether a verdict follows from what is told beside it (docs/policy-language.md): the strictest rule that fired decides, a limit fires when it has no room,
@@ -12,30 +12,30 @@ import type { Told } from './told.ts'
 const UNMATCHED = 'unmatched'
 const ALLOW_UP_TO = 'allow_up_to'
 
-/** @throws BrokenLaw */
-export function holdsVerdict(told: Told, { details }: ToldRecord, verdict: Verdict): void {
-  holdsAsked(details)
-  holdsLimits(details, verdict)
+/** @throws LawBroken */
+export function requireVerdict(ledger: Ledger, { details }: ReadEvent, verdict: Verdict): void {
+  requireAsked(details)
+  requireLimits(details, verdict)
   const by = textsIn(details['by'], 'by')
   const rules = textsIn(details['rules'], 'rules')
-  holds(by.size > 0, 'nothing decided it')
-  for (const id of by) holdsDecided(id, rules, verdict)
+  requireThat(by.size > 0, 'nothing decided it')
+  for (const id of by) requireDecided(id, rules, verdict)
   const ruled = ruledAs(by, rules, verdict)
   if (ruled === undefined) return
   const policy = textOf(details['policy'], 'policy')
-  for (const id of rules) holdsRule(told, { policy, id, ruled, decided: by.has(id) })
+  for (const id of rules) requireRule(ledger, { policy, id, ruled, decided: by.has(id) })
 }
 
 /** What was asked for stands there as a digest, or, where it may be sensitive, as a commitment. */
-function holdsAsked({ payload_digest, payload_commitment, nonce }: ToldRecord['details']): void {
+function requireAsked({ payload_digest, payload_commitment, nonce }: ReadEvent['details']): void {
   const isPlain = payload_digest !== undefined
   textOf(isPlain ? payload_digest : payload_commitment, 'payload_digest')
-  holds(isPlain !== (payload_commitment !== undefined), 'its payload stands there twice')
+  requireThat(isPlain !== (payload_commitment !== undefined), 'its payload stands there twice')
   if (!isPlain) textOf(nonce, 'nonce')
 }
 
 /** One without room has fired, and no other: it asks people or rejects, unless it is only tried (`shadow`). */
-function holdsLimits({ limits = [], rules, shadow = [] }: ToldRecord['details'], verdict: Verdict): void {
+function requireLimits({ limits = [], rules, shadow = [] }: ReadEvent['details'], verdict: Verdict): void {
   const enforced = textsIn(rules, 'rules')
   const fired = new Set([...enforced, ...textsIn(shadow, 'shadow')])
   for (const use of listOf(limits, 'limits')) {
@@ -43,8 +43,8 @@ function holdsLimits({ limits = [], rules, shadow = [] }: ToldRecord['details'],
     const id = textOf(named, 'id')
     const name = JSON.stringify(id)
     const stops = over === true && enforced.has(id)
-    holds(verdict !== 'allow' || !stops, `there was no room in the limit ${name}`)
-    holds(
+    requireThat(verdict !== 'allow' || !stops, `there was no room in the limit ${name}`)
+    requireThat(
       fired.has(id) === (over === true),
       `whether there was room in the limit ${name} is told in two ways`,
     )
@@ -52,9 +52,9 @@ function holdsLimits({ limits = [], rules, shadow = [] }: ToldRecord['details'],
 }
 
 /** Where nothing fired, a code stands in the place of a rule: nothing but a rejection. */
-function holdsDecided(id: string, rules: ReadonlySet<string>, verdict: Verdict): void {
+function requireDecided(id: string, rules: ReadonlySet<string>, verdict: Verdict): void {
   const named = rules.has(id) || id === UNMATCHED || (id === ALLOW_UP_TO && verdict === 'review')
-  holds(named || (rules.size === 0 && verdict === 'reject'), `${JSON.stringify(id)} had not fired`)
+  requireThat(named || (rules.size === 0 && verdict === 'reject'), `${JSON.stringify(id)} had not fired`)
 }
 
 /** What the rules came to, before `allow_up_to`; undefined where a rule of that name keeps anybody from telling. */
@@ -73,21 +73,21 @@ interface Fired {
 }
 
 /** One that decided has the verdict that came of it; all others that fired, a weaker one. */
-function holdsRule({ ruled: told }: Told, { policy, id, ruled, decided }: Fired): void {
+function requireRule({ ruled: rules }: Ledger, { policy, id, ruled, decided }: Fired): void {
   const key = JSON.stringify([policy, id])
-  const before = told.get(key)
+  const before = rules.get(key)
   const name = JSON.stringify(id)
   if (decided) {
-    holds(
+    requireThat(
       before === undefined || before === ruled,
       `the rule ${name} of this bundle said \`${before}\` before`,
     )
-    told.set(key, ruled)
+    rules.set(key, ruled)
     return
   }
-  holds(ruled !== 'allow', `the rule ${name} fired, and did not decide`)
+  requireThat(ruled !== 'allow', `the rule ${name} fired, and did not decide`)
   const isWeaker = before === undefined || (before !== ruled && strictest(before, ruled) === ruled)
-  holds(isWeaker, `the rule ${name} of this bundle said \`${before}\` before, and it fired`)
+  requireThat(isWeaker, `the rule ${name} of this bundle said \`${before}\` before, and it fired`)
 }
 
 /** Sets, here and above: a file may name any number. */

@@ -1,0 +1,69 @@
+import type { JsonObject, JsonValue } from '../contract/json.ts'
+
+/** One member of the `details` of a record: what it may hold, and what it means. */
+export interface Field<T extends JsonValue = JsonValue, Optional extends boolean = boolean> {
+  readonly accepts: (value: JsonValue) => value is T
+  /** What is said of another value: "is no time". */
+  readonly otherwise: string
+  readonly doc: string
+  readonly optional: Optional
+}
+
+export type Fields = Readonly<Record<string, Field>>
+
+type ValueOf<F> = F extends Field<infer T> ? T : never
+
+/** The `details` that a verb writes. A member that is undefined is not written. */
+export type DetailsOf<F extends Fields> = {
+  readonly [K in keyof F as F[K]['optional'] extends true ? never : K]: ValueOf<F[K]>
+} & {
+  readonly [K in keyof F as F[K]['optional'] extends true ? K : never]?: ValueOf<F[K]> | undefined
+}
+
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+export const isMoment = (value: unknown): value is string =>
+  typeof value === 'string' && RFC_3339.test(value) && !Number.isNaN(Date.parse(value))
+
+export const isText = (value: unknown): value is string => typeof value === 'string'
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value)
+
+const field =
+  <T extends JsonValue>(otherwise: string, accepts: (value: JsonValue) => value is T) =>
+  (doc: string): Field<T, false> => ({ accepts, otherwise, doc, optional: false })
+
+export const text = field('is no text', isText)
+/** RFC 3339, as a record's `at`. */
+export const moment = field('is no time', isMoment)
+export const number = field('is no number', (value) => typeof value === 'number')
+export const flag = field('is no boolean', (value) => typeof value === 'boolean')
+export const texts = field('is no list of texts', (value): value is readonly string[] => {
+  return isList(value) && value.every(isText)
+})
+export const objects = field('is no list of objects', (value): value is readonly JsonObject[] => {
+  return isList(value) && value.every(isObject)
+})
+export const anything = field('is no value', (value): value is JsonValue => value !== undefined)
+
+/** An object whose members the law looks into. */
+export const object = <T extends JsonObject = JsonObject>(doc: string): Field<T, false> => ({
+  accepts: (value): value is T => isObject(value),
+  otherwise: 'is no object',
+  doc,
+  optional: false,
+})
+
+/** One of these texts. */
+export const oneOf = <const T extends string>(values: readonly T[], doc: string): Field<T, false> => ({
+  accepts: (value): value is T => values.some((one) => one === value),
+  otherwise: `is not one of ${values.join(', ')}`,
+  doc: `${doc}: ${values.map((one) => `\`${one}\``).join(', ')}`,
+  optional: false,
+})
+
+/** A member that some records of the kind do without. */
+export const optional = <T extends JsonValue>(one: Field<T>): Field<T, true> => ({ ...one, optional: true })

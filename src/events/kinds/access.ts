@@ -1,0 +1,104 @@
+import { alone, event } from '../event.ts'
+import { flag, moment, number, oneOf, optional, text, texts } from '../field.ts'
+import {
+  freezeEnded,
+  freezeStarted,
+  keyExpired,
+  keyIssued,
+  keyRevoked,
+  linkIssued,
+  sessionEnded,
+  sessionOpened,
+} from '../laws/access.ts'
+import type { SessionEnd } from '../../domain/session.ts'
+
+const reviewer = text('the reviewer')
+const session_hash = text('SHA-256 of the session')
+const via = oneOf(['link', 'oidc'], 'how the reviewer signed in')
+
+const KEY = {
+  holder: oneOf(['agent', 'reviewer'], 'what holds the key'),
+  id: text('who holds the key'),
+  key_hash: text('SHA-256 of the key'),
+}
+
+const FREEZE = {
+  agent: optional(text('the agent')),
+  epoch: number('the epoch that began'),
+  reason: text("the administrator's reason"),
+  tool: optional(text('the tool')),
+}
+
+const LOAD = {
+  commit: optional(text('the commit of the bundle')),
+  errors: optional(texts('the first errors')),
+  files: optional(number('files of the bundle')),
+  revision: optional(text('the bundle revision')),
+  rules: optional(number('rules of the bundle')),
+}
+
+const SESSION_ENDS: readonly SessionEnd[] = [
+  'idle',
+  'expired',
+  'removed',
+  'changed',
+  'signed_out',
+  'replaced',
+  'ended_by_admin',
+]
+
+export const ACCESS = {
+  'freeze.started': event({ by: ['admin', 'reviewer'], details: FREEZE, law: freezeStarted }),
+  'freeze.ended': event({ by: ['admin', 'reviewer'], details: FREEZE, law: freezeEnded }),
+  'key.issued': event({
+    by: ['admin'],
+    details: {
+      ...KEY,
+      old_key_until: optional(moment('when the old key ends')),
+      rotated: flag('whether it replaces another key'),
+    },
+    law: keyIssued,
+  }),
+  'key.revoked': event({ by: ['admin'], details: KEY, law: keyRevoked }),
+  'key.expired': event({ by: ['gateway:timer'], details: KEY, law: keyExpired }),
+  'link.issued': event({
+    by: ['admin'],
+    details: {
+      expires_at: moment('when the link expires'),
+      link_hash: text('SHA-256 of the link'),
+      reviewer,
+    },
+    law: linkIssued,
+  }),
+  'session.opened': event({
+    by: ['reviewer'],
+    details: {
+      expires_at: moment('when the session expires'),
+      groups: optional(texts('groups that the identity provider vouched for')),
+      issuer: optional(text('the identity provider')),
+      link_hash: optional(text('SHA-256 of the link that opened it')),
+      session_hash,
+      subject: optional(text("the identity provider's name of the reviewer")),
+      via,
+    },
+    law: sessionOpened,
+    count: (meter, { details: { via } }) => meter.count('signIns', { via, result: 'ok' }),
+  }),
+  'session.ended': event({
+    by: ['reviewer', 'admin', 'gateway:timer', 'gateway:sign-in'],
+    details: { reason: oneOf(SESSION_ENDS, 'why'), reviewer, session_hash, via },
+    law: sessionEnded,
+  }),
+  'policy.loaded': event({ by: ['gateway:policies'], system: true, details: LOAD, law: alone }),
+  'policy.failed': event({ by: ['gateway:policies'], system: true, details: LOAD, law: alone }),
+  'evidence.read': event({
+    by: ['admin', 'reviewer'],
+    system: true,
+    details: {
+      after: number('records above this number'),
+      limit: number('the most records'),
+      tenant: text('the tenant whose records were read'),
+    },
+    law: alone,
+  }),
+}

@@ -1,0 +1,91 @@
+import { type Risk, RISKS, type Verdict, VERDICTS } from '../../domain/decision.ts'
+import { OTHER, REJECTION_REASONS } from '../../telemetry/metrics/labels.ts'
+import type { Meter } from '../../telemetry/metrics/table.ts'
+import { type Counted, event } from '../event.ts'
+import { type DetailsOf, object, objects, oneOf, optional, text, texts } from '../field.ts'
+import { decisionAllowed, decisionRejected, reviewPending, reviewRevised } from '../laws/reviews.ts'
+
+/** What a decision rests on. */
+const DECIDED = {
+  action_hash: optional(text('the action hash of the caller')),
+  by: texts('ids of the rules that decided, or a code in their place'),
+  claimed_risk: optional(oneOf(RISKS, 'the risk that the agent claims')),
+  fault: optional(text('how the rules engine failed')),
+  heading: optional(
+    object(
+      'the line that reviewers read, with tags in the place of sensitive values; SHA-256 of its template',
+    ),
+  ),
+  limits: optional(objects('what the call uses of which limit; `over` says that it had no room')),
+  nonce: optional(text('salt of the commitments')),
+  payload_commitment: optional(text('commitment to the payload, where it holds sensitive fields')),
+  payload_digest: optional(text('SHA-256 of the payload')),
+  policy: text('bundle revision; `none` for a call that no policy judged'),
+  policy_risk: oneOf(RISKS, 'the risk by policy'),
+  reads: objects('the fields that the rules read, each with its value, digest or commitment'),
+  requirement: optional(object('the quorum: seats, escalations, expiry')),
+  revision_id: optional(text("the agent's id of the revision")),
+  risk: oneOf(RISKS, 'the risk in force'),
+  rules: texts('ids of the rules that fired'),
+  shadow: optional(texts('ids of the shadow rules that fired')),
+  shadow_outcome: optional(
+    object<{ readonly risk: Risk; readonly verdict: Verdict }>(
+      'verdict and risk with the shadow rules in force',
+    ),
+  ),
+  traceparent: optional(text('the trace of the call')),
+  unknown: optional(texts('ids of the rules that fired because a field could not be checked')),
+  verdict: oneOf(VERDICTS, 'the verdict'),
+}
+
+export const DECISIONS = {
+  'decision.allowed': event({
+    by: ['agent'],
+    details: DECIDED,
+    law: decisionAllowed,
+    count: countDecision,
+  }),
+  'decision.rejected': event({
+    by: ['agent'],
+    details: DECIDED,
+    law: decisionRejected,
+    count(meter, record) {
+      countDecision(meter, record)
+      meter.count('rejections', { reason: reasonOf(record.details.by) })
+    },
+  }),
+  'review.pending': event({
+    by: ['agent'],
+    details: DECIDED,
+    law: reviewPending,
+    count: countDecision,
+  }),
+  'review.revised': event({
+    by: ['agent'],
+    details: DECIDED,
+    law: reviewRevised,
+    count: (meter, { details }) => countRules(meter, details),
+  }),
+}
+
+type Decision = Counted<DetailsOf<typeof DECIDED>>
+
+function countDecision(meter: Meter, { details, tool = OTHER }: Decision): void {
+  const { risk, verdict: decision } = details
+  meter.count('evaluations', { decision, risk, tool })
+  countRules(meter, details)
+}
+
+function countRules(meter: Meter, details: Decision['details']): void {
+  const { verdict, rules, shadow = [], shadow_outcome, unknown = [] } = details
+  if (shadow_outcome !== undefined && shadow_outcome.verdict !== verdict)
+    meter.count('shadowChanges', { decision: verdict, shadow_decision: shadow_outcome.verdict })
+  for (const rule of rules) meter.count('ruleMatches', { rule, mode: 'enforced' })
+  for (const rule of shadow) meter.count('ruleMatches', { rule, mode: 'shadow' })
+  for (const rule of unknown) meter.count('ruleUnknown', { rule })
+}
+
+/** A code in the place of the rules, or that there were rules. */
+function reasonOf(by: readonly string[]): (typeof REJECTION_REASONS)[number] {
+  return REJECTION_REASONS.find((reason) => reason !== 'rule' && by.includes(reason)) ?? 'rule'
+}

@@ -1,0 +1,205 @@
+import { type Risk, RISKS } from '../../domain/decision.ts'
+import { REFUSAL_REASONS } from '../../domain/token.ts'
+import type { LabelsOf, Meter } from '../../telemetry/metrics/table.ts'
+import { alone, event } from '../event.ts'
+import { anything, flag, moment, number, oneOf, optional, text, texts } from '../field.ts'
+import {
+  approvalCollected,
+  approvalReleased,
+  approvalRevoked,
+  tokenMinted,
+  tokenRedeemed,
+  tokenRefused,
+} from '../laws/approvals.ts'
+import {
+  changesRequested,
+  payloadRevealed,
+  reviewAnnounced,
+  reviewApproved,
+  reviewExpired,
+  reviewFrozen,
+  reviewRejected,
+  reviewWithdrawn,
+  threadClaimed,
+  threadCommented,
+  threadReleased,
+  voteCast,
+} from '../laws/reviews.ts'
+
+const via = oneOf(['key', 'link', 'oidc'], 'how the reviewer proved who they are')
+const risk = oneOf(RISKS, 'the risk of the thread')
+const token_hash = text('SHA-256 of the proof')
+
+/** By the votes of reviewers. */
+const VOTED = {
+  risk,
+  digest: text('SHA-256 of what the voters saw'),
+  voters: texts('who has voted on the revision'),
+  waited_ms: number('time since the revision was submitted'),
+}
+
+/** Without votes. */
+const ENDED = {
+  risk,
+  was: oneOf(['pending_review', 'changes_requested', 'approved'], 'the status until then'),
+  waited_ms: number('time since the thread was opened'),
+}
+
+const ANNOUNCED = {
+  risk,
+  due_at: moment('when it was due'),
+  groups: texts('the groups of the seats'),
+}
+
+/** A revision that policy rejects waited for no reviewer. */
+const countEnd =
+  (verdict: LabelsOf<'reviewSeconds'>['verdict']) =>
+  (meter: Meter, { details: { risk, waited_ms } }: { readonly details: Ended }): void => {
+    if (waited_ms !== undefined) meter.observe('reviewSeconds', { verdict, risk }, waited_ms / 1_000)
+  }
+
+interface Ended {
+  readonly risk: Risk
+  readonly waited_ms?: number | undefined
+}
+
+export const REVIEWS = {
+  'vote.cast': event({
+    by: ['reviewer'],
+    details: {
+      comment: optional(text('what the reviewer wrote')),
+      decision: oneOf(['approve', 'reject', 'request_changes'], 'the vote'),
+      digest: text('SHA-256 of what the reviewer saw'),
+      groups: optional(texts('groups that the identity provider vouched for')),
+      via,
+    },
+    law: voteCast,
+    count: (meter, { details: { decision, via } }) => meter.count('votes', { decision, via }),
+  }),
+  'review.approved': event({
+    by: ['reviewer', 'gateway:quorum'],
+    details: VOTED,
+    law: reviewApproved,
+    count: countEnd('approved'),
+  }),
+  'review.rejected': event({
+    by: ['reviewer', 'gateway:policy'],
+    details: {
+      risk,
+      by: optional(texts('ids of the rules that rejected the revision')),
+      digest: optional(VOTED.digest),
+      voters: optional(VOTED.voters),
+      waited_ms: optional(VOTED.waited_ms),
+    },
+    law: reviewRejected,
+    count: countEnd('rejected'),
+  }),
+  'review.changes_requested': event({
+    by: ['reviewer'],
+    details: VOTED,
+    law: changesRequested,
+    count: countEnd('changes_requested'),
+  }),
+  'review.expired': event({
+    by: ['gateway:timer'],
+    details: ENDED,
+    law: reviewExpired,
+    count: (meter, record) =>
+      countEnd(record.details.was === 'approved' ? 'uncollected' : 'expired')(meter, record),
+  }),
+  'review.frozen': event({
+    by: ['gateway:freeze'],
+    details: ENDED,
+    law: reviewFrozen,
+    count: countEnd('frozen'),
+  }),
+  'review.withdrawn': event({
+    by: ['agent'],
+    details: { ...ENDED, reason: text("the agent's reason") },
+    law: reviewWithdrawn,
+    count: (meter, { details: { was } }) => meter.count('withdrawals', { was }),
+  }),
+  'review.reminded': event({
+    by: ['gateway:timer'],
+    details: ANNOUNCED,
+    law: reviewAnnounced,
+    count: (meter) => meter.count('announcements', { kind: 'reminder' }),
+  }),
+  'review.escalated': event({
+    by: ['gateway:timer'],
+    details: { ...ANNOUNCED, to: text('the group that may vote from now on') },
+    law: reviewAnnounced,
+    count: (meter) => meter.count('announcements', { kind: 'escalation' }),
+  }),
+  'approval.collected': event({
+    by: ['agent'],
+    details: { signed: flag('`false`: the agent needs no proof') },
+    law: approvalCollected,
+  }),
+  'approval.revoked': event({
+    by: ['agent'],
+    details: { code: oneOf(['policy_changed', 'reviewer_removed', 'store_changed'], 'why') },
+    law: approvalRevoked,
+    count: (meter, { details: { code } }) => meter.count('revocations', { reason: code }),
+  }),
+  'approval.released': event({
+    by: ['gateway:timer'],
+    details: {},
+    law: approvalReleased,
+  }),
+  'token.minted': event({
+    by: ['agent'],
+    details: { expires_at: moment('when the proof expires'), token_hash },
+    law: tokenMinted,
+    count: (meter) => meter.count('tokensMinted', {}),
+  }),
+  'token.redeemed': event({
+    by: ['agent'],
+    details: { token_hash },
+    law: tokenRedeemed,
+  }),
+  'token.refused': event({
+    by: ['agent'],
+    details: {
+      because: optional(text('what made an approved call invalid')),
+      reason: optional(oneOf(REFUSAL_REASONS, 'what the agent was answered')),
+      token_hash,
+    },
+    law: tokenRefused,
+  }),
+  'thread.commented': event({
+    by: ['reviewer'],
+    details: { comment: text('what the reviewer wrote'), via },
+    law: threadCommented,
+  }),
+  'thread.claimed': event({
+    by: ['reviewer'],
+    details: { from: optional(text('the reviewer whose claim ended')), via },
+    law: threadClaimed,
+  }),
+  'thread.released': event({
+    by: ['reviewer'],
+    details: { via },
+    law: threadReleased,
+  }),
+  'payload.revealed': event({
+    by: ['reviewer'],
+    details: {
+      fields: texts('the sensitive fields'),
+      revealed_revision: number('the revision'),
+      via,
+    },
+    law: payloadRevealed,
+  }),
+  'agent.event': event({
+    by: ['agent'],
+    details: {
+      event_id: text('the id that the agent was answered'),
+      event_summary: text("the agent's words"),
+      event_type: text("the agent's type"),
+      images: optional(anything('images that the agent sent')),
+      payload: optional(anything('what the agent sent')),
+    },
+    law: alone,
+  }),
+}

@@ -1,0 +1,59 @@
+import { event } from '../event.ts'
+import { number, oneOf, optional, text } from '../field.ts'
+import {
+  webhookChanged,
+  webhookCreated,
+  webhookDeleted,
+  webhookPinged,
+  webhookRedelivered,
+  webhookSettled,
+} from '../laws/webhooks.ts'
+
+const id = text('the id of the webhook')
+const delivery = text('the id of the delivery')
+
+const SETTLED = {
+  attempts: number('how often it was sent'),
+  delivery,
+  event: text('the event of the delivery'),
+  result: optional(text('the last answer')),
+  thread_id: optional(text('the thread of the event')),
+  webhook: id,
+}
+
+export const WEBHOOKS = {
+  'webhook.created': event({
+    by: ['admin', 'reviewer'],
+    details: {
+      format: oneOf(['event', 'chat', 'teams'], 'the form of its deliveries'),
+      id,
+      payload: oneOf(['thin', 'full'], 'whether deliveries carry the payload'),
+      url: text('its URL; of a chat its origin and its end'),
+    },
+    law: webhookCreated,
+  }),
+  'webhook.secret_rotated': event({
+    by: ['admin', 'reviewer'],
+    details: { id, overlap_ms: number('how long the old secret signs, too') },
+    law: webhookChanged,
+  }),
+  'webhook.paused': event({
+    by: ['admin', 'reviewer', 'gateway:webhooks'],
+    details: {
+      id,
+      reason: oneOf(['admin', 'failing', 'gone'], 'why'),
+      result: optional(text('the last answer')),
+    },
+    law: webhookChanged,
+  }),
+  'webhook.resumed': event({ by: ['admin', 'reviewer'], details: { id }, law: webhookChanged }),
+  'webhook.deleted': event({ by: ['admin', 'reviewer'], details: { id }, law: webhookDeleted }),
+  'webhook.delivered': event({ by: ['gateway:webhooks'], details: SETTLED, law: webhookSettled }),
+  'webhook.given_up': event({ by: ['gateway:webhooks'], details: SETTLED, law: webhookSettled }),
+  'webhook.redelivered': event({
+    by: ['admin', 'reviewer'],
+    details: { delivery, id },
+    law: webhookRedelivered,
+  }),
+  'webhook.pinged': event({ by: ['admin', 'reviewer'], details: { id }, law: webhookPinged }),
+}

@@ -1,0 +1,226 @@
+import { SYSTEM } from '../../domain/evidence.ts'
+import { type FreezeScope, withFreeze, withoutFreeze } from '../../domain/freeze.ts'
+import { groupsEver } from '../../domain/quorum.ts'
+import type { SessionEnd } from '../../domain/session.ts'
+import { requireThat, listOf, momentOf, textOf, type ReadEvent } from '../read-event.ts'
+import type { ReviewRequirement } from '../../domain/decision.ts'
+import type { Voter } from './requirement.ts'
+import { requireFresh, CLOCK_SKEW_MS, type Ledger, type LedgerSession, type Vouched } from './ledger.ts'
+
+/* Who may act, and what is stopped: keys, links, sessions and freezes (docs/signing-in.md and docs/operations.md). */
+
+const HOLDERS: readonly string[] = ['agent', 'reviewer']
+const WAYS: readonly string[] = ['link', 'oidc']
+
+export function keyIssued(ledger: Ledger, { at, details }: ReadEvent): void {
+  const { holder, key_hash } = keyIn(details)
+  const before = ledger.keys.get(holder)
+  requireThat(details['rotated'] === (before !== undefined), 'whether it replaces a key is told wrong')
+  requireFresh(ledger, key_hash, 'key')
+  const until = details['old_key_until']
+  if (until === undefined) {
+    ledger.keys.set(holder, { hash: key_hash })
+    return
+  }
+  const over = momentOf(until, 'old_key_until')
+  requireThat(before !== undefined && over > at, 'there is no old key that could go on')
+  ledger.keys.set(holder, { hash: key_hash, old: { hash: before.hash, until: over } })
+}
+
+export function keyRevoked(ledger: Ledger, { details }: ReadEvent): void {
+  const { holder, key_hash } = keyIn(details)
+  requireThat(ledger.keys.get(holder)?.hash === key_hash, 'nobody held this key')
+  ledger.keys.delete(holder)
+}
+
+/** The old key of two ends by its time alone. */
+export function keyExpired(ledger: Ledger, { at, details }: ReadEvent): void {
+  const { holder, key_hash } = keyIn(details)
+  const { hash, old } = ledger.keys.get(holder) ?? {}
+  requireThat(hash !== undefined && old?.hash === key_hash, 'this was no old key of this holder')
+  requireThat(at >= old.until, 'the overlap of this key was not over')
+  ledger.keys.set(holder, { hash })
+}
+
+/** The key under which the record's actor acts: the one that is named, or the only one. */
+export function keyHeld(ledger: Ledger, { actor: { kind, id, key } }: ReadEvent): string | undefined {
+  const { hash, old } = ledger.keys.get(`${kind}:${id}`) ?? {}
+  return key !== undefined && old?.hash.startsWith(key) === true ? old.hash : hash
+}
+
+/** Which of the keys the record names; records of before this was kept name none. @throws LawBroken */
+function requireKeyName(ledger: Ledger, { actor: { kind, id, key }, at }: ReadEvent): void {
+  if (key === undefined) return
+  const { hash, old } = ledger.keys.get(`${kind}:${id}`) ?? {}
+  if (hash?.startsWith(key)) return
+  requireThat(old?.hash.startsWith(key) === true, `\`${id}\` did not hold the key that it names`)
+  requireThat(at < old.until + CLOCK_SKEW_MS, `the overlap of the key of \`${id}\` was over`)
+}
+
+function keyIn(details: ReadEvent['details']): { readonly holder: string; readonly key_hash: string } {
+  const kind = textOf(details['holder'], 'holder')
+  requireThat(HOLDERS.includes(kind), 'only agents and reviewers hold keys')
+  const holder = `${kind}:${textOf(details['id'], 'id')}`
+  return { holder, key_hash: textOf(details['key_hash'], 'key_hash') }
+}
+
+export function linkIssued(ledger: Ledger, { details }: ReadEvent): void {
+  const hash = textOf(details['link_hash'], 'link_hash')
+  requireFresh(ledger, hash, 'link')
+  ledger.links.set(hash, {
+    reviewer: textOf(details['reviewer'], 'reviewer'),
+    expires_at: momentOf(details['expires_at'], 'expires_at'),
+  })
+}
+
+export function sessionOpened(ledger: Ledger, { actor, at, details }: ReadEvent): void {
+  const hash = textOf(details['session_hash'], 'session_hash')
+  const via = textOf(details['via'], 'via')
+  requireThat(WAYS.includes(via), `nobody signs in by ${JSON.stringify(via)}`)
+  const expires_at = momentOf(details['expires_at'], 'expires_at')
+  requireFresh(ledger, hash, 'session')
+  if (via === 'link') {
+    const link_hash = textOf(details['link_hash'], 'link_hash')
+    const link = ledger.links.get(link_hash)
+    requireThat(link?.reviewer === actor.id, 'its link was not issued to this reviewer, or was used')
+    requireThat(at < link.expires_at + CLOCK_SKEW_MS, 'the time of its link was over')
+    ledger.links.delete(link_hash)
+  }
+  const session = { reviewer: actor.id, via, groups: vouchedIn(details, via) }
+  ledger.sessions.set(hash, session)
+  count(ledger, session, { change: 1, until: expires_at })
+}
+
+export function sessionEnded(ledger: Ledger, record: ReadEvent): void {
+  const { details } = record
+  const hash = textOf(details['session_hash'], 'session_hash')
+  const session = ledger.sessions.get(hash)
+  const { reviewer, via } = details
+  requireThat(session !== undefined && session.reviewer === reviewer, 'no such session was open')
+  requireThat(session.via === via, 'it was opened by another way')
+  requireEnd(record)
+  ledger.sessions.delete(hash)
+  count(ledger, session, { change: -1, until: 0 })
+}
+
+/** Who ends a session, by why it ends. Another sign-in in the same browser may be of somebody else, and of another tenant. */
+const ENDS: Readonly<Record<SessionEnd, readonly string[]>> = {
+  idle: ['gateway:timer'],
+  expired: ['gateway:timer'],
+  removed: ['gateway:timer'],
+  changed: ['gateway:timer'],
+  signed_out: ['reviewer'],
+  replaced: ['reviewer', 'gateway:sign-in'],
+  ended_by_admin: ['admin'],
+}
+
+function requireEnd({ actor: { kind, id }, details: { reason, reviewer } }: ReadEvent): void {
+  const known = typeof reason === 'string' && Object.hasOwn(ENDS, reason)
+  requireThat(known, `no session ends as ${JSON.stringify(reason)}`)
+  const who = kind === 'gateway' ? `gateway:${id}` : kind
+  requireThat(ENDS[reason as SessionEnd].includes(who), `\`${id}\` ends no session as \`${reason}\``)
+  requireThat(reason !== 'signed_out' || id === reviewer, `\`${id}\` signs nobody else out`)
+}
+
+/** As JSON, because a name in a file may hold anything. */
+const wayOf = (...names: readonly string[]): string => JSON.stringify(names)
+
+function count(
+  { signedIn }: Ledger,
+  { reviewer, via, groups }: LedgerSession,
+  { change, until }: { readonly change: 1 | -1; readonly until: number },
+): void {
+  for (const name of [wayOf(reviewer), wayOf(reviewer, via)]) {
+    const before = signedIn.get(name) ?? { open: 0, until: 0, groups: new Map<Vouched, number>() }
+    const open = before.open + change
+    if (open === 0) signedIn.delete(name)
+    else signedIn.set(name, { ...before, open, until: Math.max(before.until, until) })
+    const same = (before.groups.get(groups) ?? 0) + change
+    if (same === 0) before.groups.delete(groups)
+    else before.groups.set(groups, same)
+    requireThat(before.groups.size <= MOST_VOUCHED, 'nobody is in so many groups at once')
+  }
+}
+
+/** Far more than one person can be told to be in at the same time: each vote is held against all of them. */
+const MOST_VOUCHED = 1_000
+
+function vouchedIn({ groups }: ReadEvent['details'], via: string): Vouched {
+  if (groups === undefined) return undefined
+  requireThat(via === 'oidc', NOT_VOUCHED)
+  return JSON.stringify(listOf(groups, 'groups').map((one) => textOf(one, 'groups')))
+}
+
+const NOT_VOUCHED = 'only a single sign-on vouches for groups'
+
+/** The groups beside a vote are those of a session of that person, as far as they can fill a seat: none is added, and none kept quiet about. @throws LawBroken */
+export function requireVouched(
+  ledger: Ledger,
+  { reviewer, via, groups }: Voter & { readonly via: string },
+  requirement: ReviewRequirement,
+): void {
+  if (via !== 'oidc') return requireThat(groups === undefined, NOT_VOUCHED)
+  const wanted = new Set(groupsEver(requirement))
+  const text = groups && JSON.stringify(groups)
+  const sessions = ledger.signedIn.get(wayOf(reviewer, via))?.groups.keys() ?? []
+  const vouched = [...sessions].some((all) => thatCount(all, wanted) === text)
+  requireThat(vouched, `no single sign-on of \`${reviewer}\` vouched for these groups`)
+}
+
+function thatCount(all: Vouched, wanted: ReadonlySet<string>): Vouched {
+  return all && JSON.stringify((JSON.parse(all) as string[]).filter((group) => wanted.has(group)))
+}
+
+/** Much more than lies between the look at a session and what it does: its body may be slow to come. */
+const SESSION_SKEW_MS = 60 * 60_000
+
+/** Far more names than a tenant can freeze (LIMITS.FREEZES), whatever that becomes: each of them costs as much as all before it. */
+const MOST_FROZEN = 10_000
+
+export function freezeStarted(ledger: Ledger, record: ReadEvent): void {
+  const { actor, at, details } = record
+  const by = `${actor.kind}:${actor.id}`
+  const freeze = { ...scopeOf(record), reason: textOf(details['reason'], 'reason'), at, by }
+  const after = withFreeze(ledger.freezes, freeze)
+  requireThat(after.freezes.length <= MOST_FROZEN, 'no tenant has so many frozen names')
+  ledger.freezes = after
+  requireEpoch(ledger, record)
+}
+
+export function freezeEnded(ledger: Ledger, record: ReadEvent): void {
+  const after = withoutFreeze(ledger.freezes, scopeOf(record), record.at)
+  requireThat(after !== undefined, 'this was not frozen')
+  ledger.freezes = after
+  requireEpoch(ledger, record)
+}
+
+function scopeOf({ details: { agent, tool } }: ReadEvent): FreezeScope {
+  requireThat(agent === undefined || tool === undefined, 'a freeze is of an agent or of a tool')
+  return {
+    ...(agent === undefined ? {} : { agent: textOf(agent, 'agent') }),
+    ...(tool === undefined ? {} : { tool: textOf(tool, 'tool') }),
+  }
+}
+
+function requireEpoch({ freezes }: Ledger, { details: { epoch } }: ReadEvent): void {
+  requireThat(epoch === freezes.epoch, `it is freeze ${JSON.stringify(epoch)}, and ${freezes.epoch} is due`)
+}
+
+/** Whoever acts holds a credential: every commit guards it. @throws LawBroken */
+export function requireCredential(ledger: Ledger, record: ReadEvent): void {
+  const { actor, tenant, type, at, details } = record
+  if (tenant === SYSTEM || type === 'session.opened') return
+  // there it says how the session was opened that ends, which may be that of somebody else before in the same browser
+  const via = type === 'session.ended' ? undefined : details['via']
+  requireKeyName(ledger, record)
+  if (actor.kind === 'agent')
+    requireThat(ledger.keys.has(`agent:${actor.id}`), `\`${actor.id}\` held no key then`)
+  if (actor.kind !== 'reviewer') return
+  const byKey = via === undefined || via === 'key'
+  const way = via === undefined ? wayOf(actor.id) : wayOf(actor.id, textOf(via, 'via'))
+  if (byKey && ledger.keys.has(`reviewer:${actor.id}`)) return
+  const signedIn = ledger.signedIn.get(way)
+  requireThat(signedIn !== undefined, `\`${actor.id}\` held no key then, and was not signed in`)
+  const over = at >= signedIn.until + SESSION_SKEW_MS
+  requireThat(!over, `\`${actor.id}\` held no key then, and the time of every session was over`)
+}

@@ -1,0 +1,111 @@
+import { keyHeld } from './access.ts'
+import { REFUSAL_REASONS } from '../../domain/token.ts'
+import { requireThat, momentOf, textOf, type ReadEvent } from '../read-event.ts'
+import {
+  currentThread,
+  requireAgent,
+  requireFresh,
+  requireInTime,
+  openThread,
+  move,
+  CLOCK_SKEW_MS,
+  threadOf,
+  type Ledger,
+  type LedgerApproval,
+  type LedgerThread,
+  type LedgerToken,
+} from './ledger.ts'
+
+/* What approvals and their proofs can leave in evidence (docs/agent-api.md). */
+
+export function tokenMinted(ledger: Ledger, record: ReadEvent): void {
+  const { thread, approval } = collecting(ledger, record)
+  const expires_at = momentOf(record.details['expires_at'], 'expires_at')
+  requireThat(expires_at > record.at, 'its token had expired at its birth')
+  const hash = textOf(record.details['token_hash'], 'token_hash')
+  requireFresh(ledger, hash, 'token')
+  const key = keyHeld(ledger, record)
+  thread.approval = { ...approval, collected: true, token: { hash, expires_at, key } }
+}
+
+export function approvalCollected(ledger: Ledger, record: ReadEvent): void {
+  const { thread, approval } = collecting(ledger, record)
+  thread.approval = { ...approval, collected: true }
+}
+
+/** The first approved read, by the agent, in time. */
+function collecting(
+  ledger: Ledger,
+  record: ReadEvent,
+): { readonly thread: LedgerThread; readonly approval: LedgerApproval } {
+  const thread = openThread(ledger, record)
+  const approval = approvalOf(thread)
+  requireAgent(thread, record)
+  requireInTime(thread, record)
+  requireThat(approval.collected === undefined, 'its approval had been collected')
+  move(thread, 'collect')
+  return { thread, approval }
+}
+
+function approvalOf({ status, approval }: LedgerThread): LedgerApproval {
+  requireThat(status === 'approved' && approval !== undefined, `its thread was ${status} by then`)
+  return approval
+}
+
+/** Exactly once, in time, by the agent and under the key that it was minted for. */
+export function tokenRedeemed(ledger: Ledger, record: ReadEvent): void {
+  const thread = openThread(ledger, record)
+  const approval = approvalOf(thread)
+  const token = tokenOf(thread)
+  requireAgent(thread, record)
+  requireThat(record.details['token_hash'] === token.hash, 'its token was never minted')
+  requireThat(approval.redeemed === undefined, 'its token had been redeemed')
+  requireThat(record.at < token.expires_at + CLOCK_SKEW_MS, 'its token had expired')
+  requireThat(keyHeld(ledger, record) === token.key, 'the key that its token was minted for was replaced')
+  move(thread, 'redeem')
+  thread.approval = { ...approval, redeemed: true }
+}
+
+function tokenOf({ approval }: LedgerThread): LedgerToken {
+  const token = approval?.token
+  requireThat(token !== undefined, 'its token was never minted')
+  return token
+}
+
+/** A refusal names the thread only where the token was the agent's own. */
+export function tokenRefused(ledger: Ledger, record: ReadEvent): void {
+  const { reason } = record.details
+  requireThat(
+    REFUSAL_REASONS.some((one) => one === reason),
+    `nothing is refused as ${JSON.stringify(reason)}`,
+  )
+  if (record.thread === undefined)
+    return requireThat(reason === 'invalid', 'no token of the agent is said to be refused')
+  const thread = threadOf(ledger, record)
+  const token = tokenOf(thread)
+  requireAgent(thread, record)
+  requireThat(record.details['token_hash'] === token.hash, 'its token was never minted')
+  const used = thread.approval?.redeemed === true
+  requireThat(reason !== 'used' || used, 'its token had not been redeemed')
+  const expired = record.at + CLOCK_SKEW_MS >= token.expires_at
+  requireThat(reason !== 'expired' || expired, 'its token had not expired')
+}
+
+/** Policy or people no longer stand by it. */
+export function approvalRevoked(ledger: Ledger, record: ReadEvent): void {
+  const thread = openThread(ledger, record)
+  requireAgent(thread, record)
+  requireThat(approvalOf(thread).redeemed === undefined, 'its approval had been used')
+  move(thread, 'revoke')
+}
+
+/** What it was charged to limits is taken back, once, when the token has expired unused. */
+export function approvalReleased(ledger: Ledger, record: ReadEvent): void {
+  const thread = currentThread(ledger, record)
+  const approval = approvalOf(thread)
+  const token = tokenOf(thread)
+  requireThat(approval.redeemed === undefined, 'its approval had been used')
+  requireThat(approval.released === undefined, 'it had been taken back')
+  requireThat(record.at + CLOCK_SKEW_MS >= token.expires_at, 'its token had not expired')
+  thread.approval = { ...approval, released: true }
+}

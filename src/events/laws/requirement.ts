@@ -1,0 +1,109 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import {
+  type Escalation,
+  joinRequirements,
+  type ReviewRequirement,
+  type Seat,
+} from '../../domain/decision.ts'
+import { canonicalJson } from '../../domain/digest.ts'
+import { eligible, escalatedGroups, type Person, quorum } from '../../domain/quorum.ts'
+import { requireThat, listOf, objectOf, textOf } from '../read-event.ts'
+
+/** Far more seats and escalations than policy can ask for: each vote is held against all of them. */
+const MOST_PEOPLE = 1_000
+
+/** @throws LawBroken */
+export function requirementOf({ seats, expires_ms, interactive }: JsonObject): ReviewRequirement {
+  requireThat(typeof expires_ms === 'number' && expires_ms > 0, 'its thread would never expire')
+  const asked = listOf(seats, 'seats').map(seatOf)
+  requireThat(asked.length > 0, 'nobody would have to approve')
+  const people = asked.reduce((sum, { approvals, escalate }) => sum + approvals + escalate.length, 0)
+  requireThat(people <= MOST_PEOPLE, 'it asks for more people than there are')
+  return {
+    seats: asked,
+    expires_ms,
+    remind_after_ms: [],
+    ...(interactive === true ? { interactive } : {}),
+  }
+}
+
+function seatOf(value: JsonValue): Seat {
+  const { group, approvals, escalate = [] } = objectOf(value, 'a seat')
+  requireThat(
+    typeof approvals === 'number' && Number.isSafeInteger(approvals) && approvals > 0,
+    'a seat takes nobody',
+  )
+  return {
+    group: textOf(group, 'group'),
+    approvals,
+    escalate: listOf(escalate, 'escalate').map(escalationOf),
+  }
+}
+
+function escalationOf(value: JsonValue): Escalation {
+  const { group, after_ms } = objectOf(value, 'an escalation')
+  requireThat(typeof after_ms === 'number' && after_ms >= 0, 'nobody knows when it escalates')
+  return { group: textOf(group, 'group'), after_ms }
+}
+
+/** Distinct people who have to approve. */
+const approvalsOf = ({ seats }: ReviewRequirement): number =>
+  seats.reduce((sum, { approvals }) => sum + approvals, 0)
+
+/** While people are asked, what they have to do only becomes more: no group is asked for fewer, or gives way to another one sooner. @throws LawBroken */
+export function requireTighter(before: ReviewRequirement, after: ReviewRequirement): void {
+  const both = joinRequirements(before, after)
+  const tighter =
+    canonicalJson(both as unknown as JsonValue) ===
+    canonicalJson(joinRequirements(after, after) as unknown as JsonValue)
+  requireThat(tighter, 'it asks less of people than the revision before')
+}
+
+/** A person who voted. Without `groups` only the directory knows them, and every seat may be theirs. */
+export interface Voter {
+  readonly reviewer: string
+  /** That an identity provider vouched for. */
+  readonly groups?: readonly string[]
+}
+
+/** @throws LawBroken when the groups that stand beside a vote can fill no seat */
+export function requireEligible(
+  requirement: ReviewRequirement,
+  { reviewer, groups }: Voter,
+  elapsed: number,
+): void {
+  if (groups === undefined) return
+  requireThat(
+    eligible(requirement, { id: reviewer, groups }, elapsed),
+    `\`${reviewer}\` was in no group that is asked`,
+  )
+}
+
+/** @throws LawBroken when these people cannot fill every seat, each another one */
+export function requireQuorum(
+  requirement: ReviewRequirement,
+  approvers: readonly Voter[],
+  elapsed: number,
+): void {
+  const approvals = approvalsOf(requirement)
+  requireThat(approvers.length >= approvals, `${approvers.length} approved, and ${approvals} have to`)
+  // mostly so, and then enough people fill the seats whatever these are
+  if (approvers.every(({ groups }) => groups === undefined)) return
+  const anyGroup = requirement.seats.map(({ group }) => group)
+  const people = approvers.map(({ reviewer, groups = anyGroup }): Person => ({ id: reviewer, groups }))
+  requireThat(
+    quorum(requirement, people, elapsed).met,
+    'those who approved are not in the groups that are asked',
+  )
+}
+
+/** @throws LawBroken when no seat gives way to that group by then */
+export function requireEscalated({ seats }: ReviewRequirement, group: string, elapsed: number): void {
+  const given = seats.some((seat) => escalatedGroups(seat, elapsed).includes(group))
+  requireThat(given, `nothing goes to \`${group}\` by then`)
+}
+
+/** How often an escalation to that group can be asked, of as many seats. */
+export function givingWayTo({ seats }: ReviewRequirement, group: string): number {
+  return seats.flatMap(({ escalate }) => escalate).filter((one) => one.group === group).length
+}

@@ -1,0 +1,349 @@
+import { maxRisk, type Risk, RISKS, type Verdict, VERDICTS } from '../../domain/decision.ts'
+import { BY_FREEZE, NO_BUNDLE } from '../../domain/evidence.ts'
+import { freezeOf } from '../../domain/freeze.ts'
+import { transition } from '../../domain/thread.ts'
+import { requireVouched } from './access.ts'
+import { requireVerdict } from './verdict.ts'
+import { requireThat, listOf, momentOf, objectOf, textOf, type ReadEvent } from '../read-event.ts'
+import {
+  givingWayTo,
+  requireEligible,
+  requireEscalated,
+  requireQuorum,
+  requireTighter,
+  requirementOf,
+} from './requirement.ts'
+import {
+  currentThread,
+  deadlineOf,
+  requireAgent,
+  requireInTime,
+  isFrozenSince,
+  openThread,
+  move,
+  CLOCK_SKEW_MS,
+  threadOf,
+  type Ledger,
+  type LedgerThread,
+  type LedgerVote,
+} from './ledger.ts'
+
+/*
+ * What decisions and reviews can leave in evidence (docs/agent-api.md and docs/review-api.md). Each law looks at one record and what
+ * was told before it, tells what it changes, and throws LawBroken for what no gateway can have done.
+ */
+
+export function decisionAllowed(ledger: Ledger, record: ReadEvent): void {
+  decidedAtOnce(ledger, record, 'allow')
+  requireThat(record.details['fault'] === undefined, 'the rules engine had failed')
+  requireThat(!isFrozen(ledger, record), 'its agent, tool or tenant was frozen')
+  ledger.allowed += 1
+}
+
+export function decisionRejected(ledger: Ledger, record: ReadEvent): void {
+  decidedAtOnce(ledger, record, 'reject')
+  const { by, policy } = record.details
+  // a rule may have that name, too, but a freeze does not ask policy
+  const because = listOf(by, 'by').includes(BY_FREEZE) && policy === NO_BUNDLE
+  requireThat(
+    because === isFrozen(ledger, record),
+    because ? 'nothing was frozen' : 'a freeze was in force, and it does not say so',
+  )
+  ledger.rejected += 1
+}
+
+export function reviewPending(ledger: Ledger, record: ReadEvent): void {
+  decided(ledger, record, 'review')
+  requireThat(!isFrozen(ledger, record), 'its agent, tool or tenant was frozen')
+  const id = textOf(record.thread, 'thread_id')
+  requireThat(!ledger.threads.has(id), 'its thread was opened before')
+  requireThat(record.revision === 1, 'a thread begins with revision 1')
+  ledger.threads.set(id, {
+    agent: record.actor.id,
+    task: textOf(record.task, 'task_id'),
+    tool: textOf(record.tool, 'tool'),
+    freeze_epoch: ledger.freezes.epoch,
+    hashed: record.details['action_hash'] !== undefined,
+    opened_at: record.at,
+    status: 'pending_review',
+    seen: [],
+    happened: [],
+    ...revisionOf(record),
+  })
+}
+
+export function reviewRevised(ledger: Ledger, record: ReadEvent): void {
+  const { thread: id = '', revision } = record
+  const thread = openThread(ledger, { ...record, revision: (revision ?? 0) - 1 })
+  requireAgent(thread, record)
+  requireInTime(thread, record)
+  const hashed = record.details['action_hash'] !== undefined
+  requireThat(
+    hashed === thread.hashed,
+    'its thread takes revisions with an action hash or without one, not both',
+  )
+  const verdict = VERDICTS.find((one) => one === record.details['verdict'])
+  requireThat(verdict !== undefined, `its verdict is ${JSON.stringify(record.details['verdict'])}`)
+  textOf(record.details['policy'], 'policy')
+  requireVerdict(ledger, record, verdict)
+  const rejected = verdict === 'reject'
+  const { votes: voted } = thread
+  move(thread, rejected ? 'revise_rejected' : 'revise')
+  const next = revisionOf(record)
+  requireTighter(thread.requirement, next.requirement)
+  requireThat(maxRisk(thread.risk, next.risk) === next.risk, 'its risk is lower than before')
+  requireThat(
+    maxRisk(riskIn(record.details, 'policy_risk'), next.risk) === next.risk,
+    'policy said more risk',
+  )
+  thread.seen = [...thread.seen, ...voted.slice(0, 1).map(({ digest }) => digest)]
+  Object.assign(thread, next)
+  if (rejected) ledger.due = { type: 'review.rejected', thread: id }
+}
+
+function decidedAtOnce(ledger: Ledger, record: ReadEvent, verdict: Verdict): void {
+  decided(ledger, record, verdict)
+  requireThat(record.thread === undefined, 'a call that is decided at once belongs to no thread')
+}
+
+function decided(ledger: Ledger, record: ReadEvent, verdict: Verdict): void {
+  const { details, task, tool } = record
+  textOf(task, 'task_id')
+  textOf(tool, 'tool')
+  textOf(details['policy'], 'policy')
+  requireThat(verdict === 'reject' || details['policy'] !== NO_BUNDLE, 'no policy was in force')
+  requireClaim(details)
+  requireThat(details['verdict'] === verdict, `its verdict is ${JSON.stringify(details['verdict'])}`)
+  requireVerdict(ledger, record, verdict)
+}
+
+/** The risk is what policy says, or what the agent claims where that is more. */
+function requireClaim(details: ReadEvent['details']): void {
+  const [risk, said] = [riskIn(details), riskIn(details, 'policy_risk')]
+  requireThat(maxRisk(risk, said) === risk, 'policy said more risk')
+  const claimed = details['claimed_risk'] === undefined ? said : riskIn(details, 'claimed_risk')
+  requireThat(maxRisk(said, claimed) === risk, 'nobody said that risk')
+}
+
+function isFrozen({ freezes }: Ledger, { actor, tool = '' }: ReadEvent): boolean {
+  return freezeOf(freezes, { agent: actor.id, tool }) !== undefined
+}
+
+function revisionOf(
+  record: ReadEvent,
+): Pick<LedgerThread, 'risk' | 'revision' | 'submitted_at' | 'requirement' | 'votes' | 'announced'> {
+  const requirement = requirementOf(objectOf(record.details['requirement'], 'its requirement'))
+  const { revision = 0, at: submitted_at } = record
+  return { risk: riskIn(record.details), revision, submitted_at, requirement, votes: [], announced: [] }
+}
+
+function riskIn(details: ReadEvent['details'], name = 'risk'): Risk {
+  const risk = RISKS.find((one) => one === details[name])
+  requireThat(risk !== undefined, `its \`${name}\` is ${JSON.stringify(details[name])}`)
+  return risk
+}
+
+/** What becomes of a thread is told with its risk. */
+function requireRisk({ risk }: LedgerThread, { details }: ReadEvent): void {
+  requireThat(details['risk'] === risk, `its thread was of ${risk} risk`)
+}
+
+/** How long people took is ledger, and follows. */
+function requireWaited({ at, details }: ReadEvent, since: number): void {
+  requireThat(details['waited_ms'] === at - since, `it waited ${at - since} ms by then`)
+}
+
+const ENDED_BY: Readonly<Record<string, 'review.rejected' | 'review.changes_requested' | undefined>> = {
+  approve: undefined,
+  reject: 'review.rejected',
+  request_changes: 'review.changes_requested',
+}
+
+export function voteCast(ledger: Ledger, record: ReadEvent): void {
+  const thread = openThread(ledger, record)
+  requireInTime(thread, record)
+  const vote = voteOf(record)
+  requireEligible(thread.requirement, vote, record.at - thread.submitted_at + CLOCK_SKEW_MS)
+  if (!ledger.broken.has(`reviewer:${vote.reviewer}`)) requireVouched(ledger, vote, thread.requirement)
+  requireThat(Object.hasOwn(ENDED_BY, vote.decision), `nobody can vote ${JSON.stringify(vote.decision)}`)
+  requireThat(
+    !thread.votes.some(({ reviewer }) => reviewer === vote.reviewer),
+    'the same reviewer has voted on this revision',
+  )
+  requireThat(
+    thread.requirement.interactive !== true || vote.via !== 'key',
+    'a key does not vote where a person has to sign in',
+  )
+  const [first = vote] = thread.votes
+  requireThat(vote.digest === first.digest, 'the votes on this revision saw different things')
+  requireThat(!thread.seen.includes(vote.digest), 'it saw an earlier revision')
+  move(thread, 'vote_counted')
+  thread.votes = [...thread.votes, vote]
+  const type = ENDED_BY[vote.decision]
+  if (type !== undefined) ledger.due = { type, thread: record.thread ?? '' }
+}
+
+function voteOf({ actor, details }: ReadEvent): LedgerVote {
+  const [decision, digest, via] = ['decision', 'digest', 'via'].map((name) => textOf(details[name], name))
+  const { groups } = details
+  return {
+    reviewer: actor.id,
+    decision: decision ?? '',
+    digest: digest ?? '',
+    via: via ?? '',
+    ...(groups === undefined ? {} : { groups: listOf(groups, 'groups').map((one) => textOf(one, 'groups')) }),
+  }
+}
+
+/** The vote that filled the last seat stands before it; where an escalation or the directory filled it, the gateway says so. */
+export function reviewApproved(ledger: Ledger, record: ReadEvent): void {
+  const thread = openThread(ledger, record)
+  const { votes, requirement } = thread
+  requireInTime(thread, record)
+  if (record.actor.kind !== 'gateway') requireVote(ledger, record, 'approve')
+  requireVoters(thread, record)
+  requireQuorum(requirement, votes, record.at - thread.submitted_at + CLOCK_SKEW_MS)
+  move(thread, 'quorum_met')
+  thread.approval = { at: record.at }
+}
+
+/** Who has voted on this revision, and what they saw. Any vote but an approval ends the waiting, so those before an approval are approvals. */
+function requireVoters(thread: LedgerThread, record: ReadEvent): void {
+  const { votes } = thread
+  const { details } = record
+  const voters = listOf(details['voters'], 'voters')
+  const same = JSON.stringify(voters) === JSON.stringify(votes.map(({ reviewer }) => reviewer))
+  requireRisk(thread, record)
+  requireWaited(record, thread.submitted_at)
+  requireThat(same, 'its voters are not those who voted on this revision')
+  requireThat(details['digest'] === votes[0]?.digest, 'it is not what the voters saw')
+}
+
+/** By the vote before it, or by policy after a revision. */
+export function reviewRejected(ledger: Ledger, record: ReadEvent): void {
+  const thread = currentThread(ledger, record)
+  if (ledger.last?.type === 'review.revised') {
+    requireRisk(thread, record)
+    return requireDue(ledger, record)
+  }
+  requireVote(ledger, record, 'reject')
+  requireVoters(thread, record)
+  move(thread, 'vote_reject')
+}
+
+export function changesRequested(ledger: Ledger, record: ReadEvent): void {
+  const thread = currentThread(ledger, record)
+  requireVote(ledger, record, 'request_changes')
+  requireVoters(thread, record)
+  move(thread, 'vote_changes')
+}
+
+function requireVote({ last }: Ledger, { actor, at, thread }: ReadEvent, decision: string): void {
+  const { kind, id } = actor
+  const isVote = last?.type === 'vote.cast' && last.thread === thread
+  const isSame = kind === 'reviewer' && last?.actor.id === id && last.at === at
+  requireThat(
+    isVote && isSame && last.details['decision'] === decision,
+    'the vote that it follows from does not stand before it',
+  )
+}
+
+function requireDue({ last }: Ledger, { thread, actor, at, details }: ReadEvent): void {
+  const isNext = last?.thread === thread && last?.at === at && actor.kind === 'gateway'
+  const isSame = JSON.stringify(last?.details['by']) === JSON.stringify(details['by'])
+  const follows = isNext && isSame && last?.details['verdict'] === 'reject'
+  requireThat(follows, 'the revision that policy rejected does not stand before it')
+}
+
+export function reviewExpired(ledger: Ledger, record: ReadEvent): void {
+  const thread = endable(ledger, record)
+  requireThat(
+    thread.approval?.collected === undefined,
+    'its approval had been collected: only its token expires',
+  )
+  requireThat(record.at + CLOCK_SKEW_MS >= deadlineOf(thread), 'its time was not up')
+  move(thread, 'expire')
+}
+
+export function reviewFrozen(ledger: Ledger, record: ReadEvent): void {
+  const thread = endable(ledger, record)
+  requireThat(isFrozenSince(ledger, thread), 'no freeze has hit its thread')
+  move(thread, 'freeze')
+}
+
+/** By its own agent, before it may have acted on it. */
+export function reviewWithdrawn(ledger: Ledger, record: ReadEvent): void {
+  const thread = endable(ledger, record)
+  const { approval } = thread
+  requireThat(!isFrozenSince(ledger, thread), 'a freeze had ended its thread')
+  requireAgent(thread, record)
+  if (approval?.collected === undefined) requireInTime(thread, record)
+  else requireThat(approval.token !== undefined, 'its approval had been used')
+  textOf(record.details['reason'], 'reason')
+  move(thread, 'withdraw')
+}
+
+/** What ends without a person: not what is over already. */
+function endable(ledger: Ledger, record: ReadEvent): LedgerThread {
+  const thread = currentThread(ledger, record)
+  const { status, approval } = thread
+  requireRisk(thread, record)
+  requireWaited(record, thread.opened_at)
+  requireThat(record.details['was'] === status, `its thread was ${status} by then`)
+  requireThat(
+    transition(status, 'freeze') !== undefined && approval?.redeemed === undefined,
+    'its thread was over',
+  )
+  return thread
+}
+
+/** Reminders and escalations: each once, of all seats that give way to the same group at the same time. */
+export function reviewAnnounced(ledger: Ledger, record: ReadEvent): void {
+  const thread = currentThread(ledger, record)
+  const { status, requirement, submitted_at } = thread
+  const { at, details, type } = record
+  requireThat(status === 'pending_review', `its thread was ${status} by then`)
+  requireRisk(thread, record)
+  const groups = JSON.stringify(requirement.seats.map(({ group }) => group))
+  requireThat(JSON.stringify(details['groups']) === groups, 'its groups are not those that are asked')
+  const due = momentOf(details['due_at'], 'due_at')
+  requireThat(at + CLOCK_SKEW_MS >= due, 'it was not due')
+  const to = type === 'review.escalated' ? textOf(details['to'], 'to') : undefined
+  if (to !== undefined) requireEscalated(requirement, to, at - submitted_at + CLOCK_SKEW_MS)
+  const key = JSON.stringify([type, due, to])
+  const before = thread.announced.filter((one) => one === key).length
+  requireThat(before < (to === undefined ? 1 : givingWayTo(requirement, to)), 'it was said before')
+  thread.announced = [...thread.announced, key]
+}
+
+export function threadClaimed(ledger: Ledger, record: ReadEvent): void {
+  const thread = claimable(ledger, record)
+  const { from } = record.details
+  requireThat(from === undefined || from === thread.claimed, 'nobody of that name had claimed it')
+  thread.claimed = record.actor.id
+}
+
+export function threadReleased(ledger: Ledger, record: ReadEvent): void {
+  const thread = claimable(ledger, record)
+  requireThat(thread.claimed === record.actor.id, 'somebody else had claimed it, or nobody')
+  thread.claimed = undefined
+}
+
+function claimable(ledger: Ledger, record: ReadEvent): LedgerThread {
+  const thread = currentThread(ledger, record)
+  requireThat(thread.status === 'pending_review', `its thread was ${thread.status} by then`)
+  return thread
+}
+
+/** At any time, about a revision that there was. */
+export function threadCommented(ledger: Ledger, record: ReadEvent): void {
+  threadOf(ledger, record)
+}
+
+/** The same, and of a revision that there was. */
+export function payloadRevealed(ledger: Ledger, record: ReadEvent): void {
+  const { revealed_revision: revision } = record.details
+  requireThat(Number.isSafeInteger(revision), 'its `revealed_revision` is no number')
+  threadOf(ledger, { ...record, revision: revision as number })
+  threadOf(ledger, record)
+}

@@ -1,0 +1,89 @@
+import { requireThat, textOf, type ReadEvent } from '../read-event.ts'
+import type { Ledger, LedgerWebhook } from './ledger.ts'
+
+/* Webhooks, and what they were told of (docs/webhooks.md): what is delivered was written in the commit that it tells of. */
+
+const UNTOLD: LedgerWebhook = { gone: false, pings: 0, told: new Map() }
+
+export function webhookCreated(ledger: Ledger, { details }: ReadEvent): void {
+  const id = textOf(details['id'], 'id')
+  requireThat(!ledger.webhooks.has(id), 'this webhook was created before')
+  ledger.webhooks.set(id, UNTOLD)
+}
+
+/** What is changed of a webhook is changed in the list of those that are there. */
+export function webhookChanged(ledger: Ledger, record: ReadEvent): void {
+  requireThat(!webhookOf(ledger, record).gone, 'this webhook was deleted before')
+}
+
+export function webhookDeleted(ledger: Ledger, record: ReadEvent): void {
+  webhookChanged(ledger, record)
+  ledger.webhooks.set(idOf(record), { ...webhookOf(ledger, record), gone: true })
+}
+
+/** Whoever asks for it may be overtaken by the end of the webhook. */
+export function webhookPinged(ledger: Ledger, record: ReadEvent): void {
+  const webhook = webhookOf(ledger, record)
+  ledger.webhooks.set(idOf(record), { ...webhook, pings: webhook.pings + 1 })
+}
+
+export function webhookRedelivered(ledger: Ledger, record: ReadEvent): void {
+  webhookOf(ledger, record)
+  const delivery = textOf(record.details['delivery'], 'delivery')
+  if (ledger.settled.has(delivery)) ledger.settled.set(delivery, false)
+}
+
+/** Delivered or given up: once, of what has happened. What was on its way may end when the webhook is gone. */
+export function webhookSettled(ledger: Ledger, record: ReadEvent): void {
+  const webhook = webhookOf(ledger, record)
+  const { details } = record
+  const delivery = textOf(details['delivery'], 'delivery')
+  const event = textOf(details['event'], 'event')
+  requireThat(ledger.settled.get(delivery) !== true, 'this delivery had come to its end')
+  const { thread_id } = details
+  if (thread_id !== undefined) requireHappened(ledger, textOf(thread_id, 'thread_id'), event)
+  else if (!ledger.settled.has(delivery))
+    ledger.webhooks.set(idOf(record), { ...webhook, told: requireDecided(ledger, webhook, event) })
+  ledger.settled.set(delivery, true)
+}
+
+/** Types of records after which a thread is said to have come to this. */
+const TOLD_AS: Readonly<Record<string, readonly string[] | undefined>> = {
+  'review.pending': ['review.pending', 'review.revised'],
+  'review.rejected': ['review.rejected', 'review.frozen', 'approval.revoked'],
+}
+
+function requireHappened(ledger: Ledger, id: string, event: string): void {
+  if (ledger.broken.has(id)) return
+  const { happened } = ledger.threads.get(id) ?? {}
+  requireThat(happened !== undefined, `it tells of ${id}, which was never opened`)
+  const types = TOLD_AS[event] ?? [event]
+  requireThat(
+    types.some((type) => happened.includes(type)),
+    `it tells of \`${event}\`, which has not happened to ${id}`,
+  )
+}
+
+/** What belongs to no thread is only counted: a webhook is told of no more than there was. */
+function requireDecided(ledger: Ledger, webhook: LedgerWebhook, event: string): LedgerWebhook['told'] {
+  const happened = new Map([
+    ['decision.allowed', ledger.allowed],
+    ['decision.rejected', ledger.rejected],
+    ['webhook.ping', webhook.pings],
+  ]).get(event)
+  requireThat(happened !== undefined, `nothing is told as \`${event}\` of no thread`)
+  const count = (webhook.told.get(event) ?? 0) + 1
+  requireThat(
+    count <= happened,
+    `it is the ${count}. \`${event}\` that it tells of, and there were ${happened}`,
+  )
+  return new Map(webhook.told).set(event, count)
+}
+
+const idOf = ({ details }: ReadEvent): string => textOf(details['webhook'] ?? details['id'], 'id')
+
+function webhookOf(ledger: Ledger, record: ReadEvent): LedgerWebhook {
+  const webhook = ledger.webhooks.get(idOf(record))
+  requireThat(webhook !== undefined, 'this webhook was never created')
+  return webhook
+}
