@@ -1,12 +1,12 @@
 import type { Heading, HeadingSegment } from './heading.ts'
-import type { ThreadEvent } from './webhook.ts'
+import type { WebhookEvent } from '../contract/webhook.ts'
 
 /**
  * What a chat is told of, for people: what the call does in one line, and names; no message, comment or whole payload. Tool and task are as the agent
  * named them.
  */
 export interface ChatEvent {
-  readonly type: ThreadEvent | 'decision.allowed' | 'decision.rejected' | 'webhook.ping'
+  readonly type: WebhookEvent
   readonly tenant_id: string
   readonly agent_id?: string
   readonly tool_name?: string

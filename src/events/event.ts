@@ -1,3 +1,4 @@
+import type { WebhookEvent } from '../contract/webhook.ts'
 import type { Actor } from '../domain/evidence.ts'
 import type { Meter } from '../telemetry/metrics/table.ts'
 import type { DetailsOf, Fields } from './field.ts'
@@ -21,6 +22,8 @@ export interface EventKind<D extends Fields = Fields, R = object> {
   readonly details: D
   /** What replay requires of a record of this kind. */
   readonly law: Law
+  /** The event that webhooks get. */
+  readonly webhook?: WebhookEvent | ((details: R) => WebhookEvent | undefined)
   /** Counts a record of this kind when it is durable. */
   readonly count?: (meter: Meter, record: Counted<R>) => void
 }
@@ -31,7 +34,7 @@ export interface Counted<R> {
   readonly tool?: string | undefined
 }
 
-/** A row of the table of events (events.ts). Only records of its kind reach `count`. */
+/** A row of the table of events (events.ts). Only records of its kind reach its functions. */
 export const event = <const D extends Fields>(kind: EventKind<D, DetailsOf<D>>): EventKind<D> =>
   kind as unknown as EventKind<D>
 

@@ -1,8 +1,9 @@
 /*
- * Every kind of evidence record, one entry each: who writes it, what it holds, and what replay requires of it, what it counts.
+ * Every kind of evidence record, one entry each: who writes it, what it holds, what replay requires, what it counts, which webhook it becomes.
  * May import contract, domain and the table of metrics.
  * Start with a row in kinds/reviews.ts, then its law in laws/.
  */
+import type { WebhookEvent } from '../contract/webhook.ts'
 import type { EventKind } from './event.ts'
 import type { DetailsOf } from './field.ts'
 import { ACCESS } from './kinds/access.ts'
@@ -22,3 +23,14 @@ const KINDS = new Map<string, EventKind>(Object.entries(EVENTS))
 
 /** The row of a type that a record names; undefined for a type that no gateway of this version writes. */
 export const kindOf = (type: string): EventKind | undefined => KINDS.get(type)
+
+/** The event that webhooks get of a record; undefined for none. */
+export function webhookOf({ type, details }: WithDetails): WebhookEvent | undefined {
+  const webhook = kindOf(type)?.webhook
+  return typeof webhook === 'function' ? webhook(details ?? {}) : webhook
+}
+
+interface WithDetails {
+  readonly type: string
+  readonly details?: object
+}

@@ -2,7 +2,7 @@ import type { JsonValue } from '../contract/json.ts'
 import { SYSTEM } from '../domain/evidence.ts'
 import type { ThreadStatus } from '../domain/thread.ts'
 import type { EventKind } from '../events/event.ts'
-import { kindOf } from '../events/events.ts'
+import { kindOf, webhookOf } from '../events/events.ts'
 import { requireCredential } from '../events/laws/access.ts'
 import { emptyLedger, type Ledger, type LedgerThread } from '../events/laws/ledger.ts'
 import { LawBroken, readEvent, type ReadEvent, requireThat } from '../events/read-event.ts'
@@ -117,7 +117,7 @@ export class Replay {
       requireActor(record, kind)
       kind.law(this.#ledger, record)
       requireDetails(record, kind)
-      happen(this.#ledger.threads.get(thread), record.type)
+      happen(this.#ledger.threads.get(thread), webhookOf(record))
     })
     return unproved ?? impossible
   }
@@ -130,8 +130,9 @@ export class Replay {
   }
 }
 
-function happen(thread: LedgerThread | undefined, type: string): void {
-  if (thread?.happened.includes(type) === false) thread.happened = [...thread.happened, type]
+function happen(thread: LedgerThread | undefined, event: string | undefined): void {
+  if (event !== undefined && thread?.happened.includes(event) === false)
+    thread.happened = [...thread.happened, event]
 }
 
 function requireKind({ type }: ReadEvent): EventKind {

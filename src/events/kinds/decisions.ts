@@ -43,12 +43,14 @@ export const DECISIONS = {
     by: ['agent'],
     details: DECIDED,
     law: decisionAllowed,
+    webhook: 'decision.allowed',
     count: countDecision,
   }),
   'decision.rejected': event({
     by: ['agent'],
     details: DECIDED,
     law: decisionRejected,
+    webhook: 'decision.rejected',
     count(meter, record) {
       countDecision(meter, record)
       meter.count('rejections', { reason: reasonOf(record.details.by) })
@@ -58,12 +60,14 @@ export const DECISIONS = {
     by: ['agent'],
     details: DECIDED,
     law: reviewPending,
+    webhook: 'review.pending',
     count: countDecision,
   }),
   'review.revised': event({
     by: ['agent'],
     details: DECIDED,
     law: reviewRevised,
+    webhook: ({ verdict }) => (verdict === 'reject' ? undefined : 'review.pending'),
     count: (meter, { details }) => countRules(meter, details),
   }),
 }

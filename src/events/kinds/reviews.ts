@@ -80,6 +80,7 @@ export const REVIEWS = {
     by: ['reviewer', 'gateway:quorum'],
     details: VOTED,
     law: reviewApproved,
+    webhook: 'review.approved',
     count: countEnd('approved'),
   }),
   'review.rejected': event({
@@ -92,18 +93,21 @@ export const REVIEWS = {
       waited_ms: optional(VOTED.waited_ms),
     },
     law: reviewRejected,
+    webhook: 'review.rejected',
     count: countEnd('rejected'),
   }),
   'review.changes_requested': event({
     by: ['reviewer'],
     details: VOTED,
     law: changesRequested,
+    webhook: 'review.changes_requested',
     count: countEnd('changes_requested'),
   }),
   'review.expired': event({
     by: ['gateway:timer'],
     details: ENDED,
     law: reviewExpired,
+    webhook: 'review.expired',
     count: (meter, record) =>
       countEnd(record.details.was === 'approved' ? 'uncollected' : 'expired')(meter, record),
   }),
@@ -111,24 +115,28 @@ export const REVIEWS = {
     by: ['gateway:freeze'],
     details: ENDED,
     law: reviewFrozen,
+    webhook: 'review.rejected',
     count: countEnd('frozen'),
   }),
   'review.withdrawn': event({
     by: ['agent'],
     details: { ...ENDED, reason: text("the agent's reason") },
     law: reviewWithdrawn,
+    webhook: 'review.withdrawn',
     count: (meter, { details: { was } }) => meter.count('withdrawals', { was }),
   }),
   'review.reminded': event({
     by: ['gateway:timer'],
     details: ANNOUNCED,
     law: reviewAnnounced,
+    webhook: 'review.reminded',
     count: (meter) => meter.count('announcements', { kind: 'reminder' }),
   }),
   'review.escalated': event({
     by: ['gateway:timer'],
     details: { ...ANNOUNCED, to: text('the group that may vote from now on') },
     law: reviewAnnounced,
+    webhook: 'review.escalated',
     count: (meter) => meter.count('announcements', { kind: 'escalation' }),
   }),
   'approval.collected': event({
@@ -140,6 +148,7 @@ export const REVIEWS = {
     by: ['agent'],
     details: { code: oneOf(['policy_changed', 'reviewer_removed', 'store_changed'], 'why') },
     law: approvalRevoked,
+    webhook: 'review.rejected',
     count: (meter, { details: { code } }) => meter.count('revocations', { reason: code }),
   }),
   'approval.released': event({
@@ -157,6 +166,7 @@ export const REVIEWS = {
     by: ['agent'],
     details: { token_hash },
     law: tokenRedeemed,
+    webhook: 'token.redeemed',
   }),
   'token.refused': event({
     by: ['agent'],

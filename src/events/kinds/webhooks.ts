@@ -55,5 +55,10 @@ export const WEBHOOKS = {
     details: { delivery, id },
     law: webhookRedelivered,
   }),
-  'webhook.pinged': event({ by: ['admin', 'reviewer'], details: { id }, law: webhookPinged }),
+  'webhook.pinged': event({
+    by: ['admin', 'reviewer'],
+    details: { id },
+    law: webhookPinged,
+    webhook: 'webhook.ping',
+  }),
 }

@@ -98,7 +98,7 @@ export interface LedgerThread {
   announced: readonly string[]
   /** Who has claimed it, perhaps too long ago. */
   claimed?: string | undefined
-  /** What has happened to it that webhooks are told of: types of records. */
+  /** The events that webhooks may have got of it. */
   happened: readonly string[]
   approval?: LedgerApproval
 }

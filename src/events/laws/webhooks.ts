@@ -47,21 +47,11 @@ export function webhookSettled(ledger: Ledger, record: ReadEvent): void {
   ledger.settled.set(delivery, true)
 }
 
-/** Types of records after which a thread is said to have come to this. */
-const TOLD_AS: Readonly<Record<string, readonly string[] | undefined>> = {
-  'review.pending': ['review.pending', 'review.revised'],
-  'review.rejected': ['review.rejected', 'review.frozen', 'approval.revoked'],
-}
-
 function requireHappened(ledger: Ledger, id: string, event: string): void {
   if (ledger.broken.has(id)) return
   const { happened } = ledger.threads.get(id) ?? {}
   requireThat(happened !== undefined, `it tells of ${id}, which was never opened`)
-  const types = TOLD_AS[event] ?? [event]
-  requireThat(
-    types.some((type) => happened.includes(type)),
-    `it tells of \`${event}\`, which has not happened to ${id}`,
-  )
+  requireThat(happened.includes(event), `it tells of \`${event}\`, which has not happened to ${id}`)
 }
 
 /** What belongs to no thread is only counted: a webhook is told of no more than there was. */

@@ -236,11 +236,12 @@ async function approvedRead(
 function collect(deps: Deps, thread: Thread, epoch: string): Plan<Decision> {
   const collected_at = deps.store.now()
   const approval = { ...thread.approval, at: thread.approval?.at ?? collected_at, epoch, collected_at }
-  const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: collected_at })
+  const evidence = [recordOf(deps, thread, { type: 'approval.collected', details: { signed: false } })]
+  const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: collected_at, evidence })
   return {
     answer: decisionOn(written.thread, collected_at),
     writes: written.writes,
-    evidence: [recordOf(deps, thread, { type: 'approval.collected', details: { signed: false } })],
+    evidence,
   }
 }
 
@@ -264,9 +265,10 @@ function mint(deps: Deps, caller: Caller, thread: Thread, { entry, epoch }: Mint
     token_expires_at: token.expires_at,
     ...defined({ seated }),
   }
-  const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: now })
   const token_expires_at = isoTime(token.expires_at)
   const details = { token_hash, expires_at: token_expires_at }
+  const evidence = [recordOf(deps, thread, { type: 'token.minted', details })]
+  const written = writeThread(thread, moved(thread, 'collect', { approval }), { at: now, evidence })
   return {
     answer: { approval_token: raw, token_expires_at, ...decisionOn(written.thread, now) },
     guards: [unchanged('token', token_hash, undefined)],
@@ -275,7 +277,7 @@ function mint(deps: Deps, caller: Caller, thread: Thread, { entry, epoch }: Mint
       put('token', token_hash, token),
       purgeAt('token', token_hash, token.expires_at),
     ],
-    evidence: [recordOf(deps, thread, { type: 'token.minted', details })],
+    evidence,
   }
 }
 

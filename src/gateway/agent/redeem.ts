@@ -106,7 +106,9 @@ async function redeem(
     epoch,
     redeemed_at: used_at,
   }
-  const written = writeThread(thread.value, moved(thread.value, 'redeem', { approval }), { at: used_at })
+  const evidence = [recordOf(deps, caller, token, { type: 'token.redeemed', details: { token_hash } })]
+  const redeemed = moved(thread.value, 'redeem', { approval })
+  const written = writeThread(thread.value, redeemed, { at: used_at, evidence })
   return {
     answer: { valid: true, ...(action_hash === undefined ? {} : { task_id, thread_id, action_hash }) },
     guards: [
@@ -118,7 +120,7 @@ async function redeem(
     ],
     writes: [...written.writes, put('token', token_hash, { ...token.value, used_at })],
     notices: written.notices,
-    evidence: [recordOf(deps, caller, token, { type: 'token.redeemed', details: { token_hash } })],
+    evidence,
     before: expires_at,
   }
 }

@@ -99,8 +99,8 @@ async function attempt(
     nonce: nonceOf(deps),
   })
   const after = afterRevision(read.value, revision, outcome)
-  const written = writeThread(read.value, after, { at, payload })
   const evidence = evidenceOf(deps, caller, { thread: after, revision, ...evaluated })
+  const written = writeThread(read.value, after, { at, payload, evidence })
   return {
     answer: {
       event_id,

@@ -1,5 +1,6 @@
 import type { Decision, DecisionRequest } from '../../contract/agent.ts'
 import { defined } from '../../contract/defined.ts'
+import type { WebhookEvent } from '../../contract/webhook.ts'
 import { GatewayError } from '../../contract/errors.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { longTextErrors } from '../../contract/long-texts.ts'
@@ -11,6 +12,7 @@ import type { Guard } from '../../store/store.ts'
 import type { Deps } from '../core/deps.ts'
 import { decisionDetails, isSensitive } from './decision-record.ts'
 import { callOf, decide } from './judge-call.ts'
+import { webhookOf } from '../../events/events.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
 import type { KnownFreezes } from '../core/caches.ts'
 import { freezeGuard, freezesOf, frozenOutcome } from '../admin/freezes.ts'
@@ -188,7 +190,10 @@ function answerAtOnce(evaluation: Evaluation): Plan<Decision> {
   const type = status === 'allow' ? 'decision.allowed' : 'decision.rejected'
   const answer = decisionOf(submission, status, outcome.message)
   const evidence = [evidenceOf(evaluation, type, heading)]
-  const notices = [noticeOf(evaluation, type, { answer, heading })]
+  const notices = evidence.flatMap((record) => {
+    const event = webhookOf(record)
+    return event === undefined ? [] : [noticeOf(evaluation, event, { answer, heading })]
+  })
   if (status === 'allow') {
     const noting = noteAllowed(evaluation)
     return { answer, evidence, notices, counted: true, ...noting, guards: [...guards, ...noting.guards] }
@@ -205,7 +210,7 @@ function noteAllowed({ deps, doer, snapshot, outcome, epoch, at }: Evaluation): 
 
 function noticeOf(
   { deps, caller, submission, outcome, at }: Evaluation,
-  type: 'decision.allowed' | 'decision.rejected',
+  type: WebhookEvent,
   { answer: { status, message }, heading }: { readonly answer: Decision; readonly heading: Heading },
 ): Notice {
   const { tool_name, workflow_name, task_label } = submission.request
@@ -236,7 +241,8 @@ async function openThread(evaluation: Evaluation): Promise<Plan<Decision>> {
   const first = await askFirst(deps, opened)
   const thread: Thread = { ...opened, ...(first.repeats && { repeats: true }) }
   const payload = payloadOf(submission.request)
-  const { writes, notices } = writeThread(undefined, thread, { at: evaluation.at, payload })
+  const evidence = [{ thread_id, revision: 1, ...evidenceOf(evaluation, 'review.pending', heading) }]
+  const { writes, notices } = writeThread(undefined, thread, { at: evaluation.at, payload, evidence })
   return {
     answer: {
       thread_id,
@@ -255,7 +261,7 @@ async function openThread(evaluation: Evaluation): Promise<Plan<Decision>> {
       put('revision', revisionId(thread_id, 1), revision),
       ...listThread(thread),
     ],
-    evidence: [{ thread_id, revision: 1, ...evidenceOf(evaluation, 'review.pending', heading) }],
+    evidence,
     notices: first.repeats ? notices.map(asRepeat) : notices,
     counted: true,
   }

@@ -10,12 +10,13 @@ import {
   type ThreadTrigger,
   transition,
 } from '../../domain/thread.ts'
-import { threadEvents } from '../../domain/webhook.ts'
+import { webhookOf } from '../../events/events.ts'
 import type { History, Outcome } from '../../policy/evaluate/snapshot.ts'
 import type { Write } from '../../store/store.ts'
 import { spendWaiting } from './budgets.ts'
 import type { Heading } from '../../domain/heading.ts'
 import type { Deps } from './deps.ts'
+import type { EvidenceRecord } from './event-record.ts'
 import { askedNoMore } from './equal-calls.ts'
 import { type Notice, threadNotice } from '../webhooks/notice.ts'
 import { type Claims, INDEX, put, read, type RevisionRecord, unlessBroken } from './records.ts'
@@ -143,23 +144,32 @@ export function tightenedRisk(thread: Thread, outcome: Outcome): Outcome {
 export interface WrittenThread {
   readonly thread: Thread
   readonly writes: readonly Write[]
-  /** What destinations are told of it. */
+  readonly evidence: readonly EvidenceRecord[]
+  /** What webhooks get of the evidence. */
   readonly notices: readonly Notice[]
 }
 
+export interface ThreadChanged {
+  readonly at: number
+  /** The records of the change, in order. */
+  readonly evidence: readonly EvidenceRecord[]
+  /** What a new revision proposes. */
+  readonly payload?: JsonObject
+}
+
 /**
- * What to write for a thread that has changed: the record, its status index and its timer; and whom to tell what.
- * `before` is the thread as read, undefined for a new one; `payload` is what a new revision proposes.
+ * What to write for a thread that has changed: the record, its status index and its timer; its evidence, and what webhooks get of that.
+ * `before` is the thread as read, undefined for a new one.
  */
 export function writeThread(
   before: Thread | undefined,
   after: Thread,
-  { at, payload }: { readonly at: number; readonly payload?: JsonObject },
+  { at, evidence, payload }: ThreadChanged,
 ): WrittenThread {
   const due = nextDue(after)
   const { status, due_at: _, ...rest } = after
   const told = before?.sequence ?? 0
-  const events = threadEvents(before, after)
+  const events = evidence.flatMap((record) => webhookOf(record) ?? [])
   const thread: Thread = {
     status,
     ...rest,
@@ -176,6 +186,7 @@ export function writeThread(
       ...askedNoMore(before, thread),
       { op: 'mark', index: INDEX.evidence(thread.thread_id) },
     ],
+    evidence,
     notices: events.map((type, i) =>
       threadNotice(type, thread, { at, sequence: told + i + 1, ...(payload && { payload }) }),
     ),

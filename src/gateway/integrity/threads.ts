@@ -78,7 +78,7 @@ function placeOf({ index, score, member }: MemberEntry): { thread: string; text:
 }
 
 function comparePlaces(thread: Thread, found: readonly string[]): Fault[] {
-  const written = writeThread(undefined, thread, { at: 0 })
+  const written = writeThread(undefined, thread, { at: 0, evidence: [] })
   const expected = [...written.writes, ...listThread(thread)].flatMap(placeWritten)
   const left = new Set(found)
   const missing: string[] = []

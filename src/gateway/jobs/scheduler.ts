@@ -5,7 +5,7 @@ import type { ApprovalToken } from '../../domain/token.ts'
 import type { Write } from '../../store/store.ts'
 import { forgetDelivery, forgetDestination } from '../webhooks/delivery-attempts.ts'
 import type { Deps } from '../core/deps.ts'
-import { aboutThread, type Happened, isoTime } from '../core/event-record.ts'
+import { aboutThread, type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
 import { freezesNow } from '../admin/freezes.ts'
 import { forgetWindow, release, withoutCharges } from '../agent/limits.ts'
 import { overtaken } from '../review/settle-thread.ts'
@@ -112,7 +112,9 @@ async function announce(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thre
   const due = dueAnnouncement(thread, now)
   if (due === undefined) return undefined
   const { thread_id: member } = thread
-  const written = writeThread(thread, { ...thread, announced: [...thread.announced, due.key] }, { at: now })
+  const announced = { ...thread, announced: [...thread.announced, due.key] }
+  const evidence = [announcementRecord(thread, due, now)]
+  const written = writeThread(thread, announced, { at: now, evidence })
   const { due_at } = written.thread
   // the entry is leased to us: what is due at the same moment would wait until that ends
   const again: Write[] =
@@ -124,24 +126,18 @@ async function announce(deps: Deps, found: Versioned<Thread>): Promise<Plan<Thre
     guards: [unchanged('thread', member, found)],
     writes: [...written.writes, ...again],
     notices: (await olderWaits(deps, thread)) ? written.notices.map(asRepeat) : written.notices,
-    evidence: [
-      {
-        ...announced(thread, due),
-        ...aboutThread(thread),
-        at: isoTime(now),
-        actor: { kind: 'gateway', id: 'timer' },
-      },
-    ],
+    evidence,
   }
 }
 
-function announced(
-  { risk, requirement }: Thread,
-  { at, group }: Announcement,
-): Happened<'review.reminded' | 'review.escalated'> {
+function announcementRecord(thread: Thread, { at, group }: Announcement, now: number): EvidenceRecord {
+  const { risk, requirement } = thread
   const details = { risk, due_at: isoTime(at), groups: requirement.seats.map((seat) => seat.group) }
-  if (group === undefined) return { type: 'review.reminded', details }
-  return { type: 'review.escalated', details: { ...details, to: group } }
+  const event: Happened<'review.reminded' | 'review.escalated'> =
+    group === undefined
+      ? { type: 'review.reminded', details }
+      : { type: 'review.escalated', details: { ...details, to: group } }
+  return { ...event, ...aboutThread(thread), at: isoTime(now), actor: { kind: 'gateway', id: 'timer' } }
 }
 
 /** What came to its time is ended or forgotten. What was renewed meanwhile stays. */
@@ -223,19 +219,17 @@ async function unused(
   if (token.used_at !== undefined || deps.store.now() < token.expires_at) return NOTHING
   const thread = await read(deps.store, token.tenant, 'thread', token.thread_id)
   if (thread?.value.charges === undefined) return NOTHING
+  const at = deps.store.now()
+  const released: EvidenceRecord = {
+    type: 'approval.released',
+    ...aboutThread(token),
+    at: isoTime(at),
+    actor: { kind: 'gateway', id: 'timer' },
+  }
+  const written = writeThread(thread.value, withoutCharges(thread.value), { at, evidence: [released] })
   return {
     guards: [unchanged('thread', token.thread_id, thread)],
-    writes: [
-      ...writeThread(thread.value, withoutCharges(thread.value), { at: deps.store.now() }).writes,
-      ...release(thread.value),
-    ],
-    evidence: [
-      {
-        type: 'approval.released',
-        ...aboutThread(token),
-        at: isoTime(deps.store.now()),
-        actor: { kind: 'gateway', id: 'timer' },
-      },
-    ],
+    writes: [...written.writes, ...release(thread.value)],
+    evidence: written.evidence,
   }
 }

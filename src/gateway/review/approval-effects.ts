@@ -100,13 +100,14 @@ export async function completion(
   if (now === undefined) return undefined
   const { at, epoch } = now
   const after = approvedBy(thread, now)
-  const written = writeThread(thread, after, { at })
+  const evidence = outcomeRecord(after, { kind: 'gateway', id: 'quorum' }, at)
+  const written = writeThread(thread, after, { at, evidence })
   return approving(deps, deps.policies.current(), written.thread, {
     answer: written.thread,
     guards: [unchanged('thread', thread.thread_id, read), freezeGuard(freezes), { epoch }],
     writes: written.writes,
     notices: written.notices,
-    evidence: outcomeRecord(after, { kind: 'gateway', id: 'quorum' }, at),
+    evidence,
     ...beforeDeadline(thread),
   })
 }

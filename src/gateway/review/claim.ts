@@ -69,11 +69,12 @@ function claiming(
     readonly event: Happened<'thread.claimed' | 'thread.released'>
   },
 ): Plan<void> {
+  const evidence = [reviewerRecord(deps, caller, change.after, change.event)]
   return {
     answer: undefined,
     counted: true,
     guards: [unchanged('thread', thread.value.thread_id, thread), keyGuard(caller)],
-    writes: writeThread(thread.value, change.after, { at: deps.store.now() }).writes,
-    evidence: [reviewerRecord(deps, caller, change.after, change.event)],
+    writes: writeThread(thread.value, change.after, { at: deps.store.now(), evidence }).writes,
+    evidence,
   }
 }

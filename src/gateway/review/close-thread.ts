@@ -1,5 +1,5 @@
 import type { Thread } from '../../domain/thread.ts'
-import { aboutThread, type Happened, isoTime } from '../core/event-record.ts'
+import { aboutThread, type EvidenceRecord, type Happened, isoTime } from '../core/event-record.ts'
 import { release, withoutCharges } from '../agent/limits.ts'
 import { unchanged, type Versioned } from '../core/records.ts'
 import { moved, writeThread, type WrittenThread } from '../core/thread-records.ts'
@@ -16,10 +16,10 @@ export interface Ending {
 }
 
 /** The thread as it ends: what its approval has taken from limits, and nobody used, is given back. */
-function endedThread(thread: Thread, { trigger, message, at }: Ending): WrittenThread {
+function endedThread(thread: Thread, { trigger, message, at }: Ending, event: EvidenceRecord): WrittenThread {
   const withdrawn = trigger === 'withdraw' ? { withdrawn_at: at } : {}
   const after = moved(withoutCharges(thread), trigger, { message, ended_at: at, ...withdrawn })
-  const written = writeThread(thread, after, { at })
+  const written = writeThread(thread, after, { at, evidence: [event] })
   return { ...written, writes: [...written.writes, ...release(thread)] }
 }
 
@@ -34,15 +34,15 @@ export interface ReviewEnding extends Ending {
 
 export function endOfReview(read: Versioned<Thread>, ending: ReviewEnding): Plan<Thread> {
   const { value: thread } = read
-  const written = endedThread(thread, ending)
+  const { at, actor } = ending
+  const event = { ...ended(thread, ending), ...aboutThread(thread), at: isoTime(at), actor }
+  const written = endedThread(thread, ending, event)
   return {
     answer: written.thread,
     guards: [unchanged('thread', thread.thread_id, read)],
     writes: written.writes,
     notices: written.notices,
-    evidence: [
-      { ...ended(thread, ending), ...aboutThread(thread), at: isoTime(ending.at), actor: ending.actor },
-    ],
+    evidence: written.evidence,
   }
 }
 
@@ -62,19 +62,19 @@ export function revoked(
   { code, sentence }: { readonly code: LapseCode; readonly sentence: string },
   at: number,
 ): Plan<Thread> {
-  const written = endedThread(thread, { trigger: 'revoke', message: closingMessage(code, sentence), at })
+  const event: EvidenceRecord = {
+    type: 'approval.revoked',
+    details: { code },
+    ...aboutThread(thread),
+    at: isoTime(at),
+    actor: { kind: 'agent', id: thread.agent },
+  }
+  const ending = { trigger: 'revoke', message: closingMessage(code, sentence), at } as const
+  const written = endedThread(thread, ending, event)
   return {
     answer: written.thread,
     writes: written.writes,
     notices: written.notices,
-    evidence: [
-      {
-        type: 'approval.revoked',
-        details: { code },
-        ...aboutThread(thread),
-        at: isoTime(at),
-        actor: { kind: 'agent', id: thread.agent },
-      },
-    ],
+    evidence: written.evidence,
   }
 }

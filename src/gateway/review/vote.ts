@@ -94,9 +94,9 @@ function count(deps: Deps, thread: Thread, { ballot, caller, tenant, epoch }: Co
   }
   const counted = { ...thread, votes: [...thread.votes, cast] }
   const after = decided(counted, tenant, { at, epoch })
-  const written = writeThread(thread, after, { at })
-  const records = [castRecord(counted, cast), ...outcomeRecord(after, voterOf(cast), at)]
-  return { answer: written.thread, writes: written.writes, notices: written.notices, evidence: records }
+  const evidence = [castRecord(counted, cast), ...outcomeRecord(after, voterOf(cast), at)]
+  const written = writeThread(thread, after, { at, evidence })
+  return { answer: written.thread, writes: written.writes, notices: written.notices, evidence }
 }
 
 /** Groups that the identity provider vouched for and that can fill a seat: the vote is counted by them, whatever the directory says later. */

@@ -1,9 +1,8 @@
 import { defined } from '../../contract/defined.ts'
 import type { JsonObject } from '../../contract/json.ts'
-import type { WebhookBody } from '../../contract/webhook.ts'
+import type { WebhookBody, WebhookEvent } from '../../contract/webhook.ts'
 import { groupsBy } from '../../domain/quorum.ts'
 import type { Thread } from '../../domain/thread.ts'
-import type { ThreadEvent } from '../../domain/webhook.ts'
 import { type TraceContext, traceOf } from '../core/trace-context.ts'
 
 /** Something that happened, before anybody is told. */
@@ -22,7 +21,7 @@ export interface Notice {
 export const asRepeat = (notice: Notice): Notice => ({ ...notice, repeat: true })
 
 export function threadNotice(
-  type: ThreadEvent,
+  type: WebhookEvent,
   thread: Thread,
   {
     at,

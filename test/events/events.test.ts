@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { WebhookEvent } from '../../src/contract/webhook.ts'
+import type { EventKind } from '../../src/events/event.ts'
+import { EVENTS, kindOf, webhookOf } from '../../src/events/events.ts'
+
+const ROWS = Object.entries<EventKind>(EVENTS)
+
+describe('the table of events', () => {
+  it('knows its own kinds, and nothing that every object has', () => {
+    expect(ROWS.map(([type]) => kindOf(type))).toEqual(ROWS.map(([, kind]) => kind))
+    expect(['constructor', 'toString', '__proto__', 'review'].map(kindOf)).toEqual(Array(4).fill(undefined))
+  })
+
+  it('names in each row who writes it, once', () => {
+    for (const [type, { by }] of ROWS)
+      expect([type, by.length > 0, new Set(by).size]).toEqual([type, true, by.length])
+  })
+
+  it('has a row for every event that webhooks get', () => {
+    const named = ROWS.flatMap(([, { webhook }]) => (typeof webhook === 'string' ? [webhook] : []))
+    expect([...new Set(named)].toSorted()).toEqual([...WebhookEvent.enum].toSorted())
+  })
+
+  it('tells webhooks of a revision only when reviewers have to look at it', () => {
+    const revised = (verdict: string) => webhookOf({ type: 'review.revised', details: { verdict } })
+    expect(['review', 'allow', 'reject'].map(revised)).toEqual([
+      'review.pending',
+      'review.pending',
+      undefined,
+    ])
+    expect(webhookOf({ type: 'vote.cast', details: {} })).toBeUndefined()
+    expect(webhookOf({ type: 'constructor' })).toBeUndefined()
+  })
+})
