@@ -328,7 +328,13 @@ export const ThreadView = Type.Object({
     }),
   ),
   evidence: Type.Array(
-    Type.Object({ number: Type.Integer(), type: Type.String(), at: Instant, actor: Type.String() }),
+    Type.Object({
+      number: Type.Integer(),
+      type: Type.String(),
+      at: Instant,
+      actor: Type.String(),
+      says: Type.String({ description: 'What happened to the call, in words: `was approved`.' }),
+    }),
   ),
 })
 export type ThreadView = Static<typeof ThreadView>

@@ -16,6 +16,12 @@ export type Law = (ledger: Ledger, event: ReadEvent) => void
 
 /** One kind of evidence record: all that there is to say of it. */
 export interface EventKind<D extends Fields = Fields, R = object> {
+  /** What people read of it, behind its subject: "was approved". */
+  readonly says: string | ((details: R) => string)
+  /** The groups that may vote follow: "waits for finance". */
+  readonly asks?: true
+  /** The subject, where it is no call. */
+  readonly of?: string
   readonly by: readonly Who[]
   /** Written in the evidence of `_system`, and nowhere else. */
   readonly system?: true

@@ -1,5 +1,6 @@
 /*
- * Every kind of evidence record, one entry each: who writes it, what it holds, what replay requires, what it counts, which webhook it becomes.
+ * Every kind of evidence record, one entry each: who writes it, what it holds, what replay requires, what it counts, which webhook
+ * it becomes, what people read of it.
  * May import contract, domain and the table of metrics.
  * Start with a row in kinds/reviews.ts, then its law in laws/.
  */
@@ -28,6 +29,16 @@ export const kindOf = (type: string): EventKind | undefined => KINDS.get(type)
 export function webhookOf({ type, details }: WithDetails): WebhookEvent | undefined {
   const webhook = kindOf(type)?.webhook
   return typeof webhook === 'function' ? webhook(details ?? {}) : webhook
+}
+
+/** What people read of a record, behind its subject: `was approved`, `waits for people`. */
+export const sayingOf = (record: WithDetails): string =>
+  kindOf(record.type)?.asks === true ? `${phraseOf(record)} people` : phraseOf(record)
+
+/** The same without whom it waits for. */
+export function phraseOf({ type, details }: WithDetails): string {
+  const says = kindOf(type)?.says ?? `is of the unknown type ${type}`
+  return typeof says === 'function' ? says(details ?? {}) : says
 }
 
 interface WithDetails {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { WebhookEvent } from '../../src/contract/webhook.ts'
 import type { EventKind } from '../../src/events/event.ts'
-import { EVENTS, kindOf, webhookOf } from '../../src/events/events.ts'
+import { EVENTS, kindOf, sayingOf, webhookOf } from '../../src/events/events.ts'
 
 const ROWS = Object.entries<EventKind>(EVENTS)
 
@@ -19,6 +19,17 @@ describe('the table of events', () => {
   it('has a row for every event that webhooks get', () => {
     const named = ROWS.flatMap(([, { webhook }]) => (typeof webhook === 'string' ? [webhook] : []))
     expect([...new Set(named)].toSorted()).toEqual([...WebhookEvent.enum].toSorted())
+  })
+
+  it('says in one phrase what each of these events is: chats read it', () => {
+    for (const type of WebhookEvent.enum.filter((one) => one !== 'webhook.ping'))
+      expect([type, typeof kindOf(type)?.says]).toEqual([type, 'string'])
+  })
+
+  it('says what happened to a call, for people', () => {
+    expect(sayingOf({ type: 'review.escalated' })).toBe('still waits, now for people')
+    expect(sayingOf({ type: 'vote.cast', details: { decision: 'approve' } })).toBe('got a vote: approve')
+    expect(sayingOf({ type: 'toString' })).toBe('is of the unknown type toString')
   })
 
   it('tells webhooks of a revision only when reviewers have to look at it', () => {

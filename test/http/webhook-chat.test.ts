@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WebhookSecret, WebhookView } from '../../src/contract/webhook.ts'
-import type { CardMessage } from '../../src/domain/chat.ts'
+import type { CardMessage } from '../../src/events/chat.ts'
 import { type Agent, type Answer, held, MINUTE, openWorld, until, type World } from '../gateway-fixture.ts'
 import { type Receiver, Receivers } from '../webhooks/receiver.ts'
 

@@ -7,11 +7,11 @@ export function Evidence({ evidence }: { readonly evidence: ThreadView['evidence
   return (
     <Panel title="Evidence">
       <ol class="timeline">
-        {evidence.map(({ number, type, at, actor }) => (
+        {evidence.map(({ number, type, at, actor, says }) => (
           <li key={number}>
-            <span class="mono">{type}</span>{' '}
+            It {says}{' '}
             <small>
-              #{number} · {actor.replace(':', ' ')} · <Ago at={at} />
+              <span class="mono">{type}</span> · #{number} · {actor.replace(':', ' ')} · <Ago at={at} />
             </small>
           </li>
         ))}

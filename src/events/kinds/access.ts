@@ -48,9 +48,23 @@ const SESSION_ENDS: readonly SessionEnd[] = [
 ]
 
 export const ACCESS = {
-  'freeze.started': event({ by: ['admin', 'reviewer'], details: FREEZE, law: freezeStarted }),
-  'freeze.ended': event({ by: ['admin', 'reviewer'], details: FREEZE, law: freezeEnded }),
+  'freeze.started': event({
+    of: 'freeze',
+    says: 'began',
+    by: ['admin', 'reviewer'],
+    details: FREEZE,
+    law: freezeStarted,
+  }),
+  'freeze.ended': event({
+    of: 'freeze',
+    says: 'ended',
+    by: ['admin', 'reviewer'],
+    details: FREEZE,
+    law: freezeEnded,
+  }),
   'key.issued': event({
+    of: 'key',
+    says: 'was issued',
     by: ['admin'],
     details: {
       ...KEY,
@@ -59,9 +73,17 @@ export const ACCESS = {
     },
     law: keyIssued,
   }),
-  'key.revoked': event({ by: ['admin'], details: KEY, law: keyRevoked }),
-  'key.expired': event({ by: ['gateway:timer'], details: KEY, law: keyExpired }),
+  'key.revoked': event({ of: 'key', says: 'was revoked', by: ['admin'], details: KEY, law: keyRevoked }),
+  'key.expired': event({
+    of: 'old key',
+    says: 'expired',
+    by: ['gateway:timer'],
+    details: KEY,
+    law: keyExpired,
+  }),
   'link.issued': event({
+    of: 'link',
+    says: 'was issued',
     by: ['admin'],
     details: {
       expires_at: moment('when the link expires'),
@@ -71,6 +93,8 @@ export const ACCESS = {
     law: linkIssued,
   }),
   'session.opened': event({
+    of: 'session',
+    says: 'began',
     by: ['reviewer'],
     details: {
       expires_at: moment('when the session expires'),
@@ -85,13 +109,31 @@ export const ACCESS = {
     count: (meter, { details: { via } }) => meter.count('signIns', { via, result: 'ok' }),
   }),
   'session.ended': event({
+    of: 'session',
+    says: 'ended',
     by: ['reviewer', 'admin', 'gateway:timer', 'gateway:sign-in'],
     details: { reason: oneOf(SESSION_ENDS, 'why'), reviewer, session_hash, via },
     law: sessionEnded,
   }),
-  'policy.loaded': event({ by: ['gateway:policies'], system: true, details: LOAD, law: alone }),
-  'policy.failed': event({ by: ['gateway:policies'], system: true, details: LOAD, law: alone }),
+  'policy.loaded': event({
+    of: 'bundle',
+    says: 'is in force',
+    by: ['gateway:policies'],
+    system: true,
+    details: LOAD,
+    law: alone,
+  }),
+  'policy.failed': event({
+    of: 'bundle',
+    says: 'was refused',
+    by: ['gateway:policies'],
+    system: true,
+    details: LOAD,
+    law: alone,
+  }),
   'evidence.read': event({
+    of: 'evidence',
+    says: 'was read',
     by: ['admin', 'reviewer'],
     system: true,
     details: {

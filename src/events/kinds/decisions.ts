@@ -40,6 +40,7 @@ const DECIDED = {
 
 export const DECISIONS = {
   'decision.allowed': event({
+    says: 'was allowed by policy',
     by: ['agent'],
     details: DECIDED,
     law: decisionAllowed,
@@ -47,6 +48,7 @@ export const DECISIONS = {
     count: countDecision,
   }),
   'decision.rejected': event({
+    says: 'was rejected by policy',
     by: ['agent'],
     details: DECIDED,
     law: decisionRejected,
@@ -57,6 +59,8 @@ export const DECISIONS = {
     },
   }),
   'review.pending': event({
+    says: 'waits for',
+    asks: true,
     by: ['agent'],
     details: DECIDED,
     law: reviewPending,
@@ -64,6 +68,7 @@ export const DECISIONS = {
     count: countDecision,
   }),
   'review.revised': event({
+    says: 'was revised by its agent',
     by: ['agent'],
     details: DECIDED,
     law: reviewRevised,

@@ -65,6 +65,7 @@ interface Ended {
 
 export const REVIEWS = {
   'vote.cast': event({
+    says: ({ decision }) => `got a vote: ${decision}`,
     by: ['reviewer'],
     details: {
       comment: optional(text('what the reviewer wrote')),
@@ -77,6 +78,7 @@ export const REVIEWS = {
     count: (meter, { details: { decision, via } }) => meter.count('votes', { decision, via }),
   }),
   'review.approved': event({
+    says: 'was approved',
     by: ['reviewer', 'gateway:quorum'],
     details: VOTED,
     law: reviewApproved,
@@ -84,6 +86,7 @@ export const REVIEWS = {
     count: countEnd('approved'),
   }),
   'review.rejected': event({
+    says: 'was rejected',
     by: ['reviewer', 'gateway:policy'],
     details: {
       risk,
@@ -97,6 +100,7 @@ export const REVIEWS = {
     count: countEnd('rejected'),
   }),
   'review.changes_requested': event({
+    says: 'is to be changed by its agent',
     by: ['reviewer'],
     details: VOTED,
     law: changesRequested,
@@ -104,6 +108,7 @@ export const REVIEWS = {
     count: countEnd('changes_requested'),
   }),
   'review.expired': event({
+    says: 'has expired',
     by: ['gateway:timer'],
     details: ENDED,
     law: reviewExpired,
@@ -112,6 +117,7 @@ export const REVIEWS = {
       countEnd(record.details.was === 'approved' ? 'uncollected' : 'expired')(meter, record),
   }),
   'review.frozen': event({
+    says: 'was ended by a freeze',
     by: ['gateway:freeze'],
     details: ENDED,
     law: reviewFrozen,
@@ -119,6 +125,7 @@ export const REVIEWS = {
     count: countEnd('frozen'),
   }),
   'review.withdrawn': event({
+    says: 'was withdrawn by its agent',
     by: ['agent'],
     details: { ...ENDED, reason: text("the agent's reason") },
     law: reviewWithdrawn,
@@ -126,6 +133,8 @@ export const REVIEWS = {
     count: (meter, { details: { was } }) => meter.count('withdrawals', { was }),
   }),
   'review.reminded': event({
+    says: 'still waits for',
+    asks: true,
     by: ['gateway:timer'],
     details: ANNOUNCED,
     law: reviewAnnounced,
@@ -133,6 +142,8 @@ export const REVIEWS = {
     count: (meter) => meter.count('announcements', { kind: 'reminder' }),
   }),
   'review.escalated': event({
+    says: 'still waits, now for',
+    asks: true,
     by: ['gateway:timer'],
     details: { ...ANNOUNCED, to: text('the group that may vote from now on') },
     law: reviewAnnounced,
@@ -140,11 +151,13 @@ export const REVIEWS = {
     count: (meter) => meter.count('announcements', { kind: 'escalation' }),
   }),
   'approval.collected': event({
+    says: 'may run without a proof',
     by: ['agent'],
     details: { signed: flag('`false`: the agent needs no proof') },
     law: approvalCollected,
   }),
   'approval.revoked': event({
+    says: 'lost its approval',
     by: ['agent'],
     details: { code: oneOf(['policy_changed', 'reviewer_removed', 'store_changed'], 'why') },
     law: approvalRevoked,
@@ -152,23 +165,27 @@ export const REVIEWS = {
     count: (meter, { details: { code } }) => meter.count('revocations', { reason: code }),
   }),
   'approval.released': event({
+    says: 'gave back what it took of limits',
     by: ['gateway:timer'],
     details: {},
     law: approvalReleased,
   }),
   'token.minted': event({
+    says: 'got its proof',
     by: ['agent'],
     details: { expires_at: moment('when the proof expires'), token_hash },
     law: tokenMinted,
     count: (meter) => meter.count('tokensMinted', {}),
   }),
   'token.redeemed': event({
+    says: 'was approved, and its approval is used now',
     by: ['agent'],
     details: { token_hash },
     law: tokenRedeemed,
     webhook: 'token.redeemed',
   }),
   'token.refused': event({
+    says: 'got no permission to run',
     by: ['agent'],
     details: {
       because: optional(text('what made an approved call invalid')),
@@ -178,21 +195,20 @@ export const REVIEWS = {
     law: tokenRefused,
   }),
   'thread.commented': event({
+    says: 'got a comment',
     by: ['reviewer'],
     details: { comment: text('what the reviewer wrote'), via },
     law: threadCommented,
   }),
   'thread.claimed': event({
+    says: 'was claimed',
     by: ['reviewer'],
     details: { from: optional(text('the reviewer whose claim ended')), via },
     law: threadClaimed,
   }),
-  'thread.released': event({
-    by: ['reviewer'],
-    details: { via },
-    law: threadReleased,
-  }),
+  'thread.released': event({ says: 'was released', by: ['reviewer'], details: { via }, law: threadReleased }),
   'payload.revealed': event({
+    says: 'showed its sensitive values',
     by: ['reviewer'],
     details: {
       fields: texts('the sensitive fields'),
@@ -202,6 +218,8 @@ export const REVIEWS = {
     law: payloadRevealed,
   }),
   'agent.event': event({
+    of: 'agent',
+    says: 'reported about its task',
     by: ['agent'],
     details: {
       event_id: text('the id that the agent was answered'),

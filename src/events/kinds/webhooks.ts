@@ -23,6 +23,8 @@ const SETTLED = {
 
 export const WEBHOOKS = {
   'webhook.created': event({
+    of: 'webhook',
+    says: 'was created',
     by: ['admin', 'reviewer'],
     details: {
       format: oneOf(['event', 'chat', 'teams'], 'the form of its deliveries'),
@@ -33,11 +35,15 @@ export const WEBHOOKS = {
     law: webhookCreated,
   }),
   'webhook.secret_rotated': event({
+    of: 'webhook',
+    says: 'got a new secret',
     by: ['admin', 'reviewer'],
     details: { id, overlap_ms: number('how long the old secret signs, too') },
     law: webhookChanged,
   }),
   'webhook.paused': event({
+    of: 'webhook',
+    says: 'was paused',
     by: ['admin', 'reviewer', 'gateway:webhooks'],
     details: {
       id,
@@ -46,16 +52,44 @@ export const WEBHOOKS = {
     },
     law: webhookChanged,
   }),
-  'webhook.resumed': event({ by: ['admin', 'reviewer'], details: { id }, law: webhookChanged }),
-  'webhook.deleted': event({ by: ['admin', 'reviewer'], details: { id }, law: webhookDeleted }),
-  'webhook.delivered': event({ by: ['gateway:webhooks'], details: SETTLED, law: webhookSettled }),
-  'webhook.given_up': event({ by: ['gateway:webhooks'], details: SETTLED, law: webhookSettled }),
+  'webhook.resumed': event({
+    of: 'webhook',
+    says: 'was resumed',
+    by: ['admin', 'reviewer'],
+    details: { id },
+    law: webhookChanged,
+  }),
+  'webhook.deleted': event({
+    of: 'webhook',
+    says: 'was deleted',
+    by: ['admin', 'reviewer'],
+    details: { id },
+    law: webhookDeleted,
+  }),
+  'webhook.delivered': event({
+    of: 'webhook',
+    says: 'accepted a delivery',
+    by: ['gateway:webhooks'],
+    details: SETTLED,
+    law: webhookSettled,
+  }),
+  'webhook.given_up': event({
+    of: 'webhook',
+    says: 'accepted no attempt of a delivery',
+    by: ['gateway:webhooks'],
+    details: SETTLED,
+    law: webhookSettled,
+  }),
   'webhook.redelivered': event({
+    of: 'webhook',
+    says: 'gets a delivery again',
     by: ['admin', 'reviewer'],
     details: { delivery, id },
     law: webhookRedelivered,
   }),
   'webhook.pinged': event({
+    of: 'webhook',
+    says: 'gets a test',
     by: ['admin', 'reviewer'],
     details: { id },
     law: webhookPinged,

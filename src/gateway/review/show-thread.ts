@@ -6,6 +6,7 @@ import type { Thread } from '../../domain/thread.ts'
 import type { Tenant, ToolContract } from '../../policy/evaluate/snapshot.ts'
 import { noteShown } from './view-time.ts'
 import type { IndexEntry, StoredEvent } from '../../store/store.ts'
+import { sayingOf } from '../../events/events.ts'
 import type { Deps } from '../core/deps.ts'
 import { type EvidenceRecord, isoTime } from '../core/event-record.ts'
 import type { Caller } from '../core/caller.ts'
@@ -235,8 +236,9 @@ async function evidenceOf(deps: Deps, thread: Thread): Promise<ThreadView['evide
 }
 
 function evidenceView({ number, body }: StoredEvent): ThreadView['evidence'][number] {
-  const { type, at, actor } = JSON.parse(body) as EvidenceRecord
-  return { number, type, at, actor: `${actor.kind}:${actor.id}` }
+  const record = JSON.parse(body) as EvidenceRecord
+  const { type, at, actor } = record
+  return { number, type, at, actor: `${actor.kind}:${actor.id}`, says: sayingOf(record) }
 }
 
 /** All records of the commit that the mark is of. */

@@ -1,4 +1,5 @@
-import type { Heading, HeadingSegment } from './heading.ts'
+import type { Heading, HeadingSegment } from '../domain/heading.ts'
+import { kindOf, phraseOf } from './events.ts'
 import type { WebhookEvent } from '../contract/webhook.ts'
 
 /**
@@ -48,22 +49,6 @@ interface TextRun {
 /** Words of ours, or a name that somebody else chose. */
 type Part = string | { readonly name: string }
 
-const SAYS: Readonly<Record<Exclude<ChatEvent['type'], 'webhook.ping'>, string>> = {
-  'decision.allowed': 'was allowed by policy',
-  'decision.rejected': 'was rejected by policy',
-  'review.pending': 'waits for',
-  'review.reminded': 'still waits for',
-  'review.escalated': 'still waits, now for',
-  'review.changes_requested': 'is to be changed by its agent',
-  'review.approved': 'was approved',
-  'review.rejected': 'was rejected',
-  'review.expired': 'has expired',
-  'review.withdrawn': 'was withdrawn by its agent',
-  'token.redeemed': 'was approved, and its approval is used now',
-}
-
-const WAITING: readonly ChatEvent['type'][] = ['review.pending', 'review.reminded', 'review.escalated']
-
 /** One event as people read it in a chat, with `link` to its thread. All that is not ours stands in backticks. */
 export function chatText(event: ChatEvent, link?: string): string {
   const line = lineOf(event).map((part) => (typeof part === 'string' ? part : `\`${part.name}\``))
@@ -103,7 +88,7 @@ function lineOf(event: ChatEvent): Part[] {
     ['tenant ', tenant],
   ]
   const does = heading === undefined ? [nameOf(tool_name)] : doesOf(heading)
-  return [...does, ` ${SAYS[event.type]}`, ...whomFor(event), ' (', ...listed(details), ')']
+  return [...does, ` ${phraseOf(event)}`, ...whomFor(event), ' (', ...listed(details), ')']
 }
 
 /** Words of the contract's template are ours; without one they may be the name of a tool that no policy knows. */
@@ -138,7 +123,7 @@ const cutTo = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most)}...` : text
 
 function whomFor({ type, groups = [] }: ChatEvent): Part[] {
-  if (!WAITING.includes(type)) return []
+  if (kindOf(type)?.asks !== true) return []
   return [' ', ...(groups.length === 0 ? ['people'] : listed(groups.map((group) => [nameOf(group)])))]
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chatCard, chatText } from '../../src/domain/chat.ts'
+import { chatCard, chatText } from '../../src/events/chat.ts'
 
 const event = {
   type: 'review.pending',

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import type { EventKind } from '../../src/events/event.ts'
+import { EVENTS, sayingOf } from '../../src/events/events.ts'
+import type { Field } from '../../src/events/field.ts'
+
+const PAGE = fileURLToPath(new URL('../../docs/evidence.md', import.meta.url))
+const ROWS = Object.entries<EventKind>(EVENTS)
+
+const HEAD = ['| type | what happened | by | details (* is not always there) |', '|---|---|---|---|']
+
+function row([type, kind]: (typeof ROWS)[number]): string {
+  const { by, details, of = 'call', says } = kind
+  const what = typeof says === 'string' ? sayingOf({ type }) : 'got a vote'
+  return `| \`${type}\` | The ${of} ${what}. | ${by.map((who) => `\`${who}\``).join(', ')} | ${detailsText(type, details)} |`
+}
+
+/** The first kind with these details lists them. */
+function detailsText(type: string, details: EventKind['details']): string {
+  const [first = type] = ROWS.find(([, one]) => one.details === details) ?? []
+  if (first !== type) return `as \`${first}\``
+  return Object.entries<Field>(details)
+    .map(([name, { optional, doc }]) => `\`${name}\`${optional ? '*' : ''}: ${doc}`)
+    .join('<br>')
+}
+
+describe('docs/evidence.md', () => {
+  it('lists every kind of record as the table of events has it', async () => {
+    const lines = readFileSync(PAGE, 'utf8').split('\n')
+    const start = lines.findIndex((line) => line.startsWith('| type |'))
+    const length = lines.slice(start).findIndex((line) => line === '')
+    const page = lines.toSpliced(start, length, ...HEAD, ...ROWS.map(row)).join('\n')
+    await expect(page).toMatchFileSnapshot(PAGE)
+  })
+})
