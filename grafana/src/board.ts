@@ -3,7 +3,7 @@ import * as dashboard from '@grafana/grafana-foundation-sdk/dashboard'
 import * as prometheus from '@grafana/grafana-foundation-sdk/prometheus'
 import * as stat from '@grafana/grafana-foundation-sdk/stat'
 import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries'
-import { METRICS } from '../../src/telemetry/metrics/table.ts'
+import { METRICS } from '../../src/metrics/table.ts'
 
 /** What a dashboard is, said in a few words; everything that they have in common is made here. */
 export interface Board {

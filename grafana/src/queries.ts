@@ -1,4 +1,4 @@
-import { METRICS, type MetricName } from '../../src/telemetry/metrics/table.ts'
+import { METRICS, type MetricName } from '../../src/metrics/table.ts'
 
 /*
  * PromQL of the dashboards. Metrics are named by their key in the table, so that one that does not exist does not compile, and every selector

@@ -1,6 +1,6 @@
 import type { WebhookEvent } from '../contract/webhook.ts'
 import type { Actor } from '../domain/evidence.ts'
-import type { Meter } from '../telemetry/metrics/table.ts'
+import type { Meter } from '../metrics/table.ts'
 import type { DetailsOf, Fields } from './field.ts'
 import type { Ledger } from './laws/ledger.ts'
 import type { ReadEvent } from './read-event.ts'

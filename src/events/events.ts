@@ -1,8 +1,7 @@
-/*
- * Every kind of evidence record, one entry each: who writes it, what it holds, what replay requires, what it counts, which webhook
- * it becomes, what people read of it.
- * May import contract, domain and the table of metrics.
- * Start with a row in kinds/reviews.ts, then its law in laws/.
+/**
+ * Holds: the table of evidence records: one entry says who writes a kind, what replay requires, and what follows.
+ * Imports: contract, domain, metrics.
+ * Start: kinds/reviews.ts, then laws/reviews.ts.
  */
 import type { WebhookEvent } from '../contract/webhook.ts'
 import type { EventKind } from './event.ts'

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
+import { isMoment, isObject, isText } from './require.ts'
 
 /** One member of the `details` of a record: what it may hold, and what it means. */
 export interface Field<T extends JsonValue = JsonValue, Optional extends boolean = boolean> {
@@ -19,16 +20,6 @@ export type DetailsOf<F extends Fields> = {
 } & {
   readonly [K in keyof F as F[K]['optional'] extends true ? K : never]?: ValueOf<F[K]> | undefined
 }
-
-const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-
-export const isMoment = (value: unknown): value is string =>
-  typeof value === 'string' && RFC_3339.test(value) && !Number.isNaN(Date.parse(value))
-
-export const isText = (value: unknown): value is string => typeof value === 'string'
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value)
 

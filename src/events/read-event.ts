@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts'
 import { type Actor, EVIDENCE_VERSION } from '../domain/evidence.ts'
-import { isMoment, isObject } from './field.ts'
+import { momentOf, objectOf, requireThat, textOf } from './require.ts'
 
 /** A record of evidence as an export tells it: nothing of it is believed before it was looked at. */
 export interface ReadEvent {
@@ -45,38 +45,4 @@ export function readEvent(value: JsonValue): ReadEvent {
     ...(tool === undefined ? {} : { tool: textOf(tool, 'tool') }),
     details: objectOf(details, 'its details'),
   }
-}
-
-/** What cannot have happened, in words. */
-export class LawBroken extends Error {
-  override readonly name = 'LawBroken'
-}
-
-/** @throws LawBroken saying `otherwise` when the condition does not hold */
-export function requireThat(condition: boolean, otherwise: string): asserts condition {
-  if (!condition) throw new LawBroken(otherwise)
-}
-
-/** @throws LawBroken */
-export function textOf(value: JsonValue | undefined, name: string): string {
-  requireThat(typeof value === 'string' && value !== '', `its \`${name}\` is no text`)
-  return value
-}
-
-/** ms since 1970. @throws LawBroken */
-export function momentOf(value: JsonValue | undefined, name: string): number {
-  requireThat(isMoment(value), `its \`${name}\` is no time`)
-  return Date.parse(value)
-}
-
-/** @throws LawBroken */
-export function objectOf(value: JsonValue | undefined, name: string): JsonObject {
-  requireThat(isObject(value), `${name} is no object`)
-  return value
-}
-
-/** @throws LawBroken */
-export function listOf(value: JsonValue | undefined, name: string): readonly JsonValue[] {
-  requireThat(Array.isArray(value), `its \`${name}\` is no list`)
-  return value as readonly JsonValue[]
 }

@@ -5,7 +5,8 @@ import type { EventKind } from '../events/event.ts'
 import { kindOf, webhookOf } from '../events/events.ts'
 import { requireCredential } from '../events/laws/access.ts'
 import { emptyLedger, type Ledger, type LedgerThread } from '../events/laws/ledger.ts'
-import { LawBroken, readEvent, type ReadEvent, requireThat } from '../events/read-event.ts'
+import { readEvent, type ReadEvent } from '../events/read-event.ts'
+import { LawBroken, requireThat } from '../events/require.ts'
 
 /** What the records tell of a tenant, from the first on. */
 export interface Story {

@@ -1,6 +1,6 @@
 /**
  * Holds: checkpoints, and offline verification of an export.
- * Imports: contract, domain, system.
+ * Imports: contract, domain, events, system.
  * Start: verify.ts, then replay.ts.
  */
 import type { JsonObject } from '../contract/json.ts'

@@ -1,5 +1,5 @@
-import type { MetricSpec } from '../../src/telemetry/metrics/metric-spec.ts'
-import { METRICS } from '../../src/telemetry/metrics/table.ts'
+import type { MetricSpec } from '../../src/metrics/metric-spec.ts'
+import { METRICS } from '../../src/metrics/table.ts'
 import { type Loose, read } from './files.ts'
 
 /** What dashboards and rules ask of Prometheus, taken apart as far as tests need it. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { METRICS, mostSeries } from '../../src/telemetry/metrics/table.ts'
+import { METRICS, mostSeries } from '../../src/metrics/table.ts'
 import {
   type Agent,
   held,

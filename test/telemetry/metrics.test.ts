@@ -4,9 +4,9 @@ import type { Census } from '../../src/gateway/jobs/backlog.ts'
 import type { EvidenceRecord } from '../../src/gateway/core/event-record.ts'
 import { StoreIndeterminate } from '../../src/store/store.ts'
 import type { LoadedBundle } from '../../src/telemetry/count/count-load.ts'
-import { OTHER } from '../../src/telemetry/metrics/labels.ts'
+import { OTHER } from '../../src/metrics/labels.ts'
 import { createMetrics, type Metrics, type MetricSources } from '../../src/telemetry/count/metrics.ts'
-import { MAX_SAMPLES, METRICS, NODE_SAMPLES } from '../../src/telemetry/metrics/table.ts'
+import { MAX_SAMPLES, METRICS, NODE_SAMPLES } from '../../src/metrics/table.ts'
 import { ensureProgram, INSTALL_MS, run } from '../debian.ts'
 
 const CENSUS: Census = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { isOpen, type LabelSet } from '../../src/telemetry/metrics/labels.ts'
-import type { MetricSpec } from '../../src/telemetry/metrics/metric-spec.ts'
+import { isOpen, type LabelSet } from '../../src/metrics/labels.ts'
+import type { MetricSpec } from '../../src/metrics/metric-spec.ts'
 import {
   AREAS,
   MAX_SAMPLES,
@@ -8,7 +8,7 @@ import {
   mostSeries,
   NODE_SAMPLES,
   samplesPerSeries,
-} from '../../src/telemetry/metrics/table.ts'
+} from '../../src/metrics/table.ts'
 
 const SPECS = Object.values<MetricSpec>(METRICS)
 
@@ -43,7 +43,7 @@ function row(spec: MetricSpec): string {
 const HEAD = `# Metrics
 
 Everything that a gateway shows at \`/metrics\` (\`COUNTERSIGN_METRICS_HOST\`, \`COUNTERSIGN_METRICS_PORT\`), beside Node's own \`process_\` and \`nodejs_\` metrics. Made
-from src/telemetry/metrics/table.ts.
+from src/metrics/table.ts.
 
 - **Formats.** OpenMetrics 1.0 with exemplars for a scraper that asks for it (\`Accept: application/openmetrics-text\`), the classic text for every other. To keep
   exemplars start Prometheus with \`--enable-feature=exemplar-storage\`. The trace is the one of the call's \`traceparent\`.

@@ -1,6 +1,6 @@
 import { type Risk, RISKS } from '../../domain/decision.ts'
 import { REFUSAL_REASONS } from '../../domain/token.ts'
-import type { LabelsOf, Meter } from '../../telemetry/metrics/table.ts'
+import type { LabelsOf, Meter } from '../../metrics/table.ts'
 import { alone, event } from '../event.ts'
 import { anything, flag, moment, number, oneOf, optional, text, texts } from '../field.ts'
 import {

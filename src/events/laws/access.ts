@@ -1,11 +1,10 @@
 import { SYSTEM } from '../../domain/evidence.ts'
 import { type FreezeScope, withFreeze, withoutFreeze } from '../../domain/freeze.ts'
-import { groupsEver } from '../../domain/quorum.ts'
 import type { SessionEnd } from '../../domain/session.ts'
-import { requireThat, listOf, momentOf, textOf, type ReadEvent } from '../read-event.ts'
-import type { ReviewRequirement } from '../../domain/decision.ts'
-import type { Voter } from './requirement.ts'
-import { requireFresh, CLOCK_SKEW_MS, type Ledger, type LedgerSession, type Vouched } from './ledger.ts'
+import type { ReadEvent } from '../read-event.ts'
+import { listOf, momentOf, requireThat, textOf } from '../require.ts'
+import { NOT_VOUCHED, type Vouched } from './requirement.ts'
+import { requireFresh, CLOCK_SKEW_MS, type Ledger, type LedgerSession, wayOf } from './ledger.ts'
 
 /* Who may act, and what is stopped: keys, links, sessions and freezes (docs/signing-in.md and docs/operations.md). */
 
@@ -40,12 +39,6 @@ export function keyExpired(ledger: Ledger, { at, details }: ReadEvent): void {
   requireThat(hash !== undefined && old?.hash === key_hash, 'this was no old key of this holder')
   requireThat(at >= old.until, 'the overlap of this key was not over')
   ledger.keys.set(holder, { hash })
-}
-
-/** The key under which the record's actor acts: the one that is named, or the only one. */
-export function keyHeld(ledger: Ledger, { actor: { kind, id, key } }: ReadEvent): string | undefined {
-  const { hash, old } = ledger.keys.get(`${kind}:${id}`) ?? {}
-  return key !== undefined && old?.hash.startsWith(key) === true ? old.hash : hash
 }
 
 /** Which of the keys the record names; records of before this was kept name none. @throws LawBroken */
@@ -122,9 +115,6 @@ function requireEnd({ actor: { kind, id }, details: { reason, reviewer } }: Read
   requireThat(reason !== 'signed_out' || id === reviewer, `\`${id}\` signs nobody else out`)
 }
 
-/** As JSON, because a name in a file may hold anything. */
-const wayOf = (...names: readonly string[]): string => JSON.stringify(names)
-
 function count(
   { signedIn }: Ledger,
   { reviewer, via, groups }: LedgerSession,
@@ -149,26 +139,6 @@ function vouchedIn({ groups }: ReadEvent['details'], via: string): Vouched {
   if (groups === undefined) return undefined
   requireThat(via === 'oidc', NOT_VOUCHED)
   return JSON.stringify(listOf(groups, 'groups').map((one) => textOf(one, 'groups')))
-}
-
-const NOT_VOUCHED = 'only a single sign-on vouches for groups'
-
-/** The groups beside a vote are those of a session of that person, as far as they can fill a seat: none is added, and none kept quiet about. @throws LawBroken */
-export function requireVouched(
-  ledger: Ledger,
-  { reviewer, via, groups }: Voter & { readonly via: string },
-  requirement: ReviewRequirement,
-): void {
-  if (via !== 'oidc') return requireThat(groups === undefined, NOT_VOUCHED)
-  const wanted = new Set(groupsEver(requirement))
-  const text = groups && JSON.stringify(groups)
-  const sessions = ledger.signedIn.get(wayOf(reviewer, via))?.groups.keys() ?? []
-  const vouched = [...sessions].some((all) => thatCount(all, wanted) === text)
-  requireThat(vouched, `no single sign-on of \`${reviewer}\` vouched for these groups`)
-}
-
-function thatCount(all: Vouched, wanted: ReadonlySet<string>): Vouched {
-  return all && JSON.stringify((JSON.parse(all) as string[]).filter((group) => wanted.has(group)))
 }
 
 /** Much more than lies between the look at a session and what it does: its body may be slow to come. */

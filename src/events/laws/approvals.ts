@@ -1,7 +1,8 @@
-import { keyHeld } from './access.ts'
 import { REFUSAL_REASONS } from '../../domain/token.ts'
-import { requireThat, momentOf, textOf, type ReadEvent } from '../read-event.ts'
+import type { ReadEvent } from '../read-event.ts'
+import { momentOf, requireThat, textOf } from '../require.ts'
 import {
+  keyHeld,
   currentThread,
   requireAgent,
   requireFresh,

@@ -1,16 +1,18 @@
-import type { ReviewRequirement, Risk, Verdict } from '../../domain/decision.ts'
+import type { ReviewRequirement, Risk } from '../../domain/decision.ts'
 import { type Freezes, freezeSince, NEVER_FROZEN } from '../../domain/freeze.ts'
 import { type ThreadStatus, type ThreadTrigger, transition } from '../../domain/thread.ts'
-import { requireThat, textOf, type ReadEvent } from '../read-event.ts'
-import type { Voter } from './requirement.ts'
+import type { ReadEvent } from '../read-event.ts'
+import { requireThat, textOf } from '../require.ts'
+import type { Vouched, Voter } from './requirement.ts'
+import type { RuleVerdicts } from './verdict.ts'
 
-/** What the records so far have told of a tenant: as much of its state as their laws need. */
 /** The key of a holder, and the one before it while their overlap lasts. */
 export interface LedgerKeys {
   readonly hash: string
   readonly old?: { readonly hash: string; readonly until: number }
 }
 
+/** The state of one tenant that follows from its records so far, as far as their laws need it. */
 export interface Ledger {
   readonly threads: Map<string, LedgerThread>
   /** Who holds a key now, as `agent:bot`, and which. */
@@ -29,8 +31,7 @@ export interface Ledger {
   readonly drawn: Set<string>
   /** Threads of which a record broke a law, because later ones rest on it; and who acted without a credential, as `agent:bot`. Each is told once. */
   readonly broken: Set<string>
-  /** Verdicts of rules and limits, as their decisions told them, by bundle and id. */
-  readonly ruled: Map<string, Verdict>
+  readonly ruled: RuleVerdicts
   freezes: Freezes
   /** The record before this one. */
   last?: ReadEvent
@@ -51,9 +52,6 @@ export interface LedgerSession {
   readonly via: string
   readonly groups: Vouched
 }
-
-/** As JSON: the groups that an identity provider vouched for; undefined where only the directory knows them. */
-export type Vouched = string | undefined
 
 export interface SignedIn {
   readonly open: number
@@ -140,6 +138,15 @@ export function emptyLedger(): Ledger {
     allowed: 0,
     rejected: 0,
   }
+}
+
+/** The name of `Ledger.signedIn` for a reviewer, and for a reviewer and a way in. */
+export const wayOf = (...names: readonly string[]): string => JSON.stringify(names)
+
+/** The key under which the record's actor acts: the one that is named, or the only one. */
+export function keyHeld({ keys }: Ledger, { actor: { kind, id, key } }: ReadEvent): string | undefined {
+  const { hash, old } = keys.get(`${kind}:${id}`) ?? {}
+  return key !== undefined && old?.hash.startsWith(key) === true ? old.hash : hash
 }
 
 /** The thread that the record is about, and says so: its task, its tool and a revision that there was. @throws LawBroken */

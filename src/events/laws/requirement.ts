@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import {
   type Escalation,
@@ -5,9 +6,8 @@ import {
   type ReviewRequirement,
   type Seat,
 } from '../../domain/decision.ts'
-import { canonicalJson } from '../../domain/digest.ts'
-import { eligible, escalatedGroups, type Person, quorum } from '../../domain/quorum.ts'
-import { requireThat, listOf, objectOf, textOf } from '../read-event.ts'
+import { eligible, escalatedGroups, groupsEver, type Person, quorum } from '../../domain/quorum.ts'
+import { listOf, objectOf, requireThat, textOf } from '../require.ts'
 
 /** Far more seats and escalations than policy can ask for: each vote is held against all of them. */
 const MOST_PEOPLE = 1_000
@@ -53,10 +53,10 @@ const approvalsOf = ({ seats }: ReviewRequirement): number =>
 /** While people are asked, what they have to do only becomes more: no group is asked for fewer, or gives way to another one sooner. @throws LawBroken */
 export function requireTighter(before: ReviewRequirement, after: ReviewRequirement): void {
   const both = joinRequirements(before, after)
-  const tighter =
-    canonicalJson(both as unknown as JsonValue) ===
-    canonicalJson(joinRequirements(after, after) as unknown as JsonValue)
-  requireThat(tighter, 'it asks less of people than the revision before')
+  requireThat(
+    isDeepStrictEqual(both, joinRequirements(after, after)),
+    'it asks less of people than the revision before',
+  )
 }
 
 /** A person who voted. Without `groups` only the directory knows them, and every seat may be theirs. */
@@ -106,4 +106,29 @@ export function requireEscalated({ seats }: ReviewRequirement, group: string, el
 /** How often an escalation to that group can be asked, of as many seats. */
 export function givingWayTo({ seats }: ReviewRequirement, group: string): number {
   return seats.flatMap(({ escalate }) => escalate).filter((one) => one.group === group).length
+}
+
+/** As JSON: the groups that an identity provider vouched for; undefined where only the directory knows them. */
+export type Vouched = string | undefined
+
+export const NOT_VOUCHED = 'only a single sign-on vouches for groups'
+
+/**
+ * The groups beside a vote are those of an open session of the reviewer, as far as they can fill a seat: none more, none less.
+ * @param sessions the groups of each open session. @throws LawBroken
+ */
+export function requireVouched(
+  sessions: Iterable<Vouched>,
+  { reviewer, via, groups }: Voter & { readonly via: string },
+  requirement: ReviewRequirement,
+): void {
+  if (via !== 'oidc') return requireThat(groups === undefined, NOT_VOUCHED)
+  const wanted = new Set(groupsEver(requirement))
+  const text = groups && JSON.stringify(groups)
+  const vouched = [...sessions].some((all) => thatCount(all, wanted) === text)
+  requireThat(vouched, `no single sign-on of \`${reviewer}\` vouched for these groups`)
+}
+
+function thatCount(all: Vouched, wanted: ReadonlySet<string>): Vouched {
+  return all && JSON.stringify((JSON.parse(all) as string[]).filter((group) => wanted.has(group)))
 }

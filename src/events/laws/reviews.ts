@@ -2,15 +2,16 @@ import { maxRisk, type Risk, RISKS, type Verdict, VERDICTS } from '../../domain/
 import { BY_FREEZE, NO_BUNDLE } from '../../domain/evidence.ts'
 import { freezeOf } from '../../domain/freeze.ts'
 import { transition } from '../../domain/thread.ts'
-import { requireVouched } from './access.ts'
 import { requireVerdict } from './verdict.ts'
-import { requireThat, listOf, momentOf, objectOf, textOf, type ReadEvent } from '../read-event.ts'
+import type { ReadEvent } from '../read-event.ts'
+import { listOf, momentOf, objectOf, requireThat, textOf } from '../require.ts'
 import {
   givingWayTo,
   requireEligible,
   requireEscalated,
   requireQuorum,
   requireTighter,
+  requireVouched,
   requirementOf,
 } from './requirement.ts'
 import {
@@ -23,6 +24,7 @@ import {
   move,
   CLOCK_SKEW_MS,
   threadOf,
+  wayOf,
   type Ledger,
   type LedgerThread,
   type LedgerVote,
@@ -85,7 +87,7 @@ export function reviewRevised(ledger: Ledger, record: ReadEvent): void {
   const verdict = VERDICTS.find((one) => one === record.details['verdict'])
   requireThat(verdict !== undefined, `its verdict is ${JSON.stringify(record.details['verdict'])}`)
   textOf(record.details['policy'], 'policy')
-  requireVerdict(ledger, record, verdict)
+  requireVerdict(ledger.ruled, record, verdict)
   const rejected = verdict === 'reject'
   const { votes: voted } = thread
   move(thread, rejected ? 'revise_rejected' : 'revise')
@@ -114,7 +116,7 @@ function decided(ledger: Ledger, record: ReadEvent, verdict: Verdict): void {
   requireThat(verdict === 'reject' || details['policy'] !== NO_BUNDLE, 'no policy was in force')
   requireClaim(details)
   requireThat(details['verdict'] === verdict, `its verdict is ${JSON.stringify(details['verdict'])}`)
-  requireVerdict(ledger, record, verdict)
+  requireVerdict(ledger.ruled, record, verdict)
 }
 
 /** The risk is what policy says, or what the agent claims where that is more. */
@@ -164,7 +166,10 @@ export function voteCast(ledger: Ledger, record: ReadEvent): void {
   requireInTime(thread, record)
   const vote = voteOf(record)
   requireEligible(thread.requirement, vote, record.at - thread.submitted_at + CLOCK_SKEW_MS)
-  if (!ledger.broken.has(`reviewer:${vote.reviewer}`)) requireVouched(ledger, vote, thread.requirement)
+  if (!ledger.broken.has(`reviewer:${vote.reviewer}`)) {
+    const sessions = ledger.signedIn.get(wayOf(vote.reviewer, vote.via))?.groups.keys() ?? []
+    requireVouched(sessions, vote, thread.requirement)
+  }
   requireThat(Object.hasOwn(ENDED_BY, vote.decision), `nobody can vote ${JSON.stringify(vote.decision)}`)
   requireThat(
     !thread.votes.some(({ reviewer }) => reviewer === vote.reviewer),

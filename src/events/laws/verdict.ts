@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../contract/json.ts'
 import { strictest, type Verdict } from '../../domain/decision.ts'
-import { requireThat, listOf, objectOf, textOf, type ReadEvent } from '../read-event.ts'
-import type { Ledger } from './ledger.ts'
+import type { ReadEvent } from '../read-event.ts'
+import { listOf, objectOf, requireThat, textOf } from '../require.ts'
 
 /*
  * Whether a verdict follows from what is told beside it (docs/policy-language.md): the strictest rule that fired decides, a limit fires when it has no room,
@@ -12,8 +12,11 @@ import type { Ledger } from './ledger.ts'
 const UNMATCHED = 'unmatched'
 const ALLOW_UP_TO = 'allow_up_to'
 
+/** Verdicts of rules and limits, as their decisions state them, by bundle and id. */
+export type RuleVerdicts = Map<string, Verdict>
+
 /** @throws LawBroken */
-export function requireVerdict(ledger: Ledger, { details }: ReadEvent, verdict: Verdict): void {
+export function requireVerdict(known: RuleVerdicts, { details }: ReadEvent, verdict: Verdict): void {
   requireAsked(details)
   requireLimits(details, verdict)
   const by = textsIn(details['by'], 'by')
@@ -23,7 +26,7 @@ export function requireVerdict(ledger: Ledger, { details }: ReadEvent, verdict: 
   const ruled = ruledAs(by, rules, verdict)
   if (ruled === undefined) return
   const policy = textOf(details['policy'], 'policy')
-  for (const id of rules) requireRule(ledger, { policy, id, ruled, decided: by.has(id) })
+  for (const id of rules) requireRule(known, { policy, id, ruled, decided: by.has(id) })
 }
 
 /** What was asked for stands there as a digest, or, where it may be sensitive, as a commitment. */
@@ -73,16 +76,16 @@ interface Fired {
 }
 
 /** One that decided has the verdict that came of it; all others that fired, a weaker one. */
-function requireRule({ ruled: rules }: Ledger, { policy, id, ruled, decided }: Fired): void {
+function requireRule(known: RuleVerdicts, { policy, id, ruled, decided }: Fired): void {
   const key = JSON.stringify([policy, id])
-  const before = rules.get(key)
+  const before = known.get(key)
   const name = JSON.stringify(id)
   if (decided) {
     requireThat(
       before === undefined || before === ruled,
       `the rule ${name} of this bundle said \`${before}\` before`,
     )
-    rules.set(key, ruled)
+    known.set(key, ruled)
     return
   }
   requireThat(ruled !== 'allow', `the rule ${name} fired, and did not decide`)

@@ -1,4 +1,5 @@
-import { requireThat, textOf, type ReadEvent } from '../read-event.ts'
+import type { ReadEvent } from '../read-event.ts'
+import { requireThat, textOf } from '../require.ts'
 import type { Ledger, LedgerWebhook } from './ledger.ts'
 
 /* Webhooks, and what they were told of (docs/webhooks.md): what is delivered was written in the commit that it tells of. */

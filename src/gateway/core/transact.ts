@@ -1,6 +1,6 @@
 /**
  * Holds: one file per verb, by plane; core/ has what all verbs share.
- * Imports: contract, domain, evidence, policy, store.
+ * Imports: contract, domain, events, evidence, policy, store.
  * Start: core/transact.ts, then agent/submit.ts.
  */
 import { GatewayError } from '../../contract/errors.ts'

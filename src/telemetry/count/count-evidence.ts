@@ -2,9 +2,9 @@ import { kindOf } from '../../events/events.ts'
 import type { EvidenceRecord } from '../../gateway/core/event-record.ts'
 import type { Exemplar } from './cells.ts'
 import type { Instruments } from './instruments.ts'
-import { type MetricName, METRICS } from '../metrics/table.ts'
+import { type MetricName, METRICS } from '../../metrics/table.ts'
 import { traceOf } from '../tracing/trace.ts'
-import type { MetricSpec } from '../metrics/metric-spec.ts'
+import type { MetricSpec } from '../../metrics/metric-spec.ts'
 
 /** What is kept of the records beside their counts. */
 export interface EvidenceContext {

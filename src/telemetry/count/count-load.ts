@@ -1,7 +1,7 @@
 import { type Risk, VERDICTS } from '../../domain/decision.ts'
 import type { Instruments } from './instruments.ts'
-import { OTHER } from '../metrics/labels.ts'
-import { METRICS, mostSeries } from '../metrics/table.ts'
+import { OTHER } from '../../metrics/labels.ts'
+import { METRICS, mostSeries } from '../../metrics/table.ts'
 
 /** How a load of the bundle ended, and what is in force after it. */
 export interface Load {

@@ -1,9 +1,9 @@
 import { type Cell, CounterCell, type Exemplar, GaugeCell, HistogramCell } from './cells.ts'
 import type { Family } from './exposition.ts'
-import type { OpenSet } from '../metrics/labels.ts'
+import type { OpenSet } from '../../metrics/labels.ts'
 import { type Admission, closedCombinations, createSeries, type Labels, type Series } from './series.ts'
-import type { MetricSpec } from '../metrics/metric-spec.ts'
-import { type LabelsOf, type MetricName, type MetricOf, METRICS } from '../metrics/table.ts'
+import type { MetricSpec } from '../../metrics/metric-spec.ts'
+import { type LabelsOf, type MetricName, type MetricOf, METRICS } from '../../metrics/table.ts'
 
 /**
  * The metrics of the table as things that count. Nothing here throws, and no metric ever has more series than the table says: what comes over

@@ -1,3 +1,8 @@
+/**
+ * Holds: what counts into the table of metrics, its exposition, logs and traces.
+ * Imports: contract, domain, events, gateway, metrics, store.
+ * Start: count/metrics.ts, then count/count-evidence.ts.
+ */
 import type { ErrorCode } from '../../contract/errors.ts'
 import type { Observation } from '../../gateway/core/deps.ts'
 import type { EvidenceRecord } from '../../gateway/core/event-record.ts'
@@ -6,7 +11,7 @@ import { countLoad, type Load } from './count-load.ts'
 import { countEvidence, type EvidenceContext } from './count-evidence.ts'
 import { createExposition, type Exposition, type Format } from './exposition.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
-import type { LabelsOf } from '../metrics/table.ts'
+import type { LabelsOf } from '../../metrics/table.ts'
 import { collectNodeMetrics } from './node-metrics.ts'
 import { createReader, type Readings } from './gauges.ts'
 import { errorKind, observeStore, type StoreCall } from './store-calls.ts'

@@ -1,6 +1,6 @@
-import { isOpen, type LabelSet, type OpenSet, OTHER } from '../metrics/labels.ts'
-import type { MetricSpec } from '../metrics/metric-spec.ts'
-import { closedSeries, mostSeries } from '../metrics/table.ts'
+import { isOpen, type LabelSet, type OpenSet, OTHER } from '../../metrics/labels.ts'
+import type { MetricSpec } from '../../metrics/metric-spec.ts'
+import { closedSeries, mostSeries } from '../../metrics/table.ts'
 
 export type Labels = Readonly<Record<string, string>>
 

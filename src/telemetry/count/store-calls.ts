@@ -1,5 +1,5 @@
 import { type Store, StoreIndeterminate, StoreUnavailable } from '../../store/store.ts'
-import type { LabelsOf } from '../metrics/table.ts'
+import type { LabelsOf } from '../../metrics/table.ts'
 
 /** One call of the store that has ended. */
 export interface StoreCall {

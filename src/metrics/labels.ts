@@ -1,7 +1,7 @@
-import { type ErrorCode, ERRORS } from '../../contract/errors.ts'
-import { SIGN_IN_PROBLEMS, type SignInProblem } from '../../contract/sign-in-problems.ts'
-import { RISKS, VERDICTS } from '../../domain/decision.ts'
-import { BUDGET_NAMES } from '../../domain/budget.ts'
+import { type ErrorCode, ERRORS } from '../contract/errors.ts'
+import { SIGN_IN_PROBLEMS, type SignInProblem } from '../contract/sign-in-problems.ts'
+import { RISKS, VERDICTS } from '../domain/decision.ts'
+import { BUDGET_NAMES } from '../domain/budget.ts'
 
 /** What the labels of the metrics may hold. Every set is closed, or bounded by its metric's `atMost`. */
 

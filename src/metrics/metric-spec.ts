@@ -1,7 +1,7 @@
 /**
- * Holds: metrics from one table, logs and traces.
- * Imports: contract, domain, gateway, store.
- * Start: metrics/metric-spec.ts, then count/metrics.ts.
+ * Holds: the table of metrics, with their labels and bounds.
+ * Imports: contract, domain.
+ * Start: table-reviews.ts, then table.ts.
  */
 import type { LabelSet } from './labels.ts'
 

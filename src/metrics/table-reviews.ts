@@ -1,4 +1,4 @@
-import { FREEZE_KINDS } from '../../domain/freeze.ts'
+import { FREEZE_KINDS } from '../domain/freeze.ts'
 import { GROUPS, REVIEW_ENDS, REVOCATIONS, RISKS, SIGN_IN_RESULTS, WITHDRAWN_FROM } from './labels.ts'
 import type { MetricSpec } from './metric-spec.ts'
 

@@ -1,0 +1,45 @@
+import type { JsonObject, JsonValue } from '../contract/json.ts'
+
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+export const isMoment = (value: unknown): value is string =>
+  typeof value === 'string' && RFC_3339.test(value) && !Number.isNaN(Date.parse(value))
+
+export const isText = (value: unknown): value is string => typeof value === 'string'
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** What cannot have happened, in words. */
+export class LawBroken extends Error {
+  override readonly name = 'LawBroken'
+}
+
+/** @throws LawBroken saying `otherwise` when the condition does not hold */
+export function requireThat(condition: boolean, otherwise: string): asserts condition {
+  if (!condition) throw new LawBroken(otherwise)
+}
+
+/** @throws LawBroken */
+export function textOf(value: JsonValue | undefined, name: string): string {
+  requireThat(typeof value === 'string' && value !== '', `its \`${name}\` is no text`)
+  return value
+}
+
+/** ms since 1970. @throws LawBroken */
+export function momentOf(value: JsonValue | undefined, name: string): number {
+  requireThat(isMoment(value), `its \`${name}\` is no time`)
+  return Date.parse(value)
+}
+
+/** @throws LawBroken */
+export function objectOf(value: JsonValue | undefined, name: string): JsonObject {
+  requireThat(isObject(value), `${name} is no object`)
+  return value
+}
+
+/** @throws LawBroken */
+export function listOf(value: JsonValue | undefined, name: string): readonly JsonValue[] {
+  requireThat(Array.isArray(value), `its \`${name}\` is no list`)
+  return value as readonly JsonValue[]
+}
