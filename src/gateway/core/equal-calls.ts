@@ -20,6 +20,11 @@ const isAsked = ({ status, revision }: Asked): boolean => status === 'pending_re
 const keyOf = ({ agent, task_id, tool, payload_digest, title = '', risk }: Asked): string =>
   digestOf([agent, task_id, tool, payload_digest, title, risk])
 
+/** What equal calls that wait have in common; undefined for a call that no longer waits, or was revised. */
+export function heldKey(thread: Asked): string | undefined {
+  return isAsked(thread) ? keyOf(thread) : undefined
+}
+
 const TAG_CHARS = 22
 
 /** Equal for equal calls that wait. It says nothing of the payload to those who could guess one. */

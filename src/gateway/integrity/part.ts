@@ -20,6 +20,7 @@ export const GATEWAY_RULES = {
   G13: 'the tree over evidence is that of its first records, and the last checkpoint has its root',
   G14: 'evidence tells what can have happened',
   G15: 'threads are as evidence tells',
+  G16: 'of equal calls that wait, the one that reviewers were notified of is recorded, and no other',
 } as const
 
 /** One part of the check of a partition. Entries come in the order of an archive: events, members, records by type. */

@@ -1,5 +1,6 @@
 import { createLawCheck, nameOf } from '../../store/archive-laws.ts'
 import { type DumpEntry, type Fault, type StoreArchive, untilStill } from '../../store/archive.ts'
+import { checkAsked } from './asked.ts'
 import { checkCredentials, checkTimes } from './credentials.ts'
 import { checkFreezes } from './freezes.ts'
 import { checkEvidence, CLOCK_TOLERANCE_MS } from './evidence.ts'
@@ -76,6 +77,7 @@ async function readPartition(archive: StoreArchive, partition: string): Promise<
   const parts = [
     checkEvidence(partition, now),
     checkThreads(partition),
+    checkAsked(),
     checkCredentials(now),
     checkSignIns(),
     checkFreezes(),

@@ -296,6 +296,24 @@ const DOCTORED: readonly [law: string, what: string, doctor: () => Doctor][] = [
     () => first('record', isType('comments'), (one) => [{ ...one, id: 'thr_00000000000000000000000000' }]),
   ],
   [
+    'G16',
+    'a held call that is not the first of its equals',
+    () => first('record', isType('asked'), () => []),
+  ],
+  [
+    'G16',
+    'a first of equal calls that is gone',
+    () =>
+      first('record', isType('asked'), (one) => [
+        withMembers(one, { thread_id: 'thr_00000000000000000000000000' }),
+      ]),
+  ],
+  [
+    'G16',
+    'a first of other calls',
+    () => first('record', isType('asked'), (one) => [one, { ...one, id: 'f'.repeat(64) }]),
+  ],
+  [
     'G11',
     'a session that nobody can end',
     () =>
