@@ -207,7 +207,7 @@ describe('loading a bundle', () => {
     const many = dirWith(
       bundle(
         Object.fromEntries(
-          Array.from({ length: 20 }, (_, n) => [`rules/n${n}.yaml`, `# ${'x'.repeat(250_000)}`]),
+          Array.from({ length: 34 }, (_, n) => [`rules/n${n}.yaml`, `# ${'x'.repeat(500_000)}`]),
         ),
       ),
     )
