@@ -205,6 +205,27 @@ describe('countersign init', () => {
     expect(stderr).toContain('set the variable COUNTERSIGN_PACKAGE of this repository')
   })
 
+  it('keeps line ends as they are in every checkout, so that the lock file still fits', async () => {
+    expect((await inDirectory('init', 'attributes')).code).toBe(0)
+    const own = join(directory, 'attributes')
+    expect((await runCli(['lock', 'policies'], { cwd: own })).code).toBe(0)
+    const git = (...args: readonly string[]): void => {
+      const asOnWindows = ['-c', 'core.autocrlf=true', '-c', 'user.name=a', '-c', 'user.email=a@example.com']
+      const { status, stderr } = spawnSync('git', [...asOnWindows, ...args], { cwd: own })
+      expect([status, stderr]).toEqual([0, expect.anything()])
+    }
+    git('init', '--quiet')
+    await writeFile(join(own, 'other.txt'), 'a\n')
+    git('add', '.')
+    git('commit', '--quiet', '-m', 'Start')
+    await rm(join(own, 'policies'), { recursive: true })
+    await rm(join(own, 'other.txt'))
+    git('checkout', '--', '.')
+    expect(await readFile(join(own, 'other.txt'), 'utf8')).toBe('a\r\n')
+    expect(await readFile(join(own, 'policies/routing.yaml'), 'utf8')).not.toContain('\r')
+    expect((await runCli(['check', 'policies'], { cwd: own })).code).toBe(0)
+  })
+
   it('--empty: exits 0 with a bundle that checks, without a tool, an agent or a rule', async () => {
     expect((await inDirectory('init', '--empty', 'bare')).code).toBe(0)
     const names = (await readdir(join(directory, 'bare/policies'), { recursive: true })).filter((name) =>

@@ -481,6 +481,48 @@ describe('who it is', () => {
     })
   })
 
+  describe('a reviewer with a subject', () => {
+    const named = (text: string): WorldOptions['files'] =>
+      edited('directory.yaml', 'ben:  { name: Ben Bay,', `ben:  { name: Ben Bay, ${text},`)
+    const signedIn = async (made: Pair, person: TestProvider['person']): Promise<unknown> => {
+      made.provider.person = person
+      return (await meOf(await signIn(new Browser(), made.world), made.world)).body.reviewer
+    }
+
+    it('is found by it, whatever the provider says of an address', async () => {
+      await withPair(pair({}, {}, named('subject: ben-1')), async (made) => {
+        expect(await signedIn(made, { sub: 'ben-1' })).toBe('ben')
+        // the address is another reviewer's
+        expect(await signedIn(made, { ...ANN, sub: 'ben-1' })).toBe('ben')
+        expect(await signedIn(made, ANN)).toBe('ann')
+      })
+    })
+
+    it('problem=unknown for another subject, its case counted, though the address is theirs', async () => {
+      await withPair(pair({}, {}, named('subject: ben-1, email: ben@acme.example')), async (made) => {
+        for (const sub of ['ben-2', 'BEN-1', ' ben-1'])
+          await refused(() => attempt({ ...BEN, sub }, made), 'unknown', made.world)
+        expect(await signedIn(made, BEN)).toBe('ben')
+      })
+    })
+
+    it('problem=ambiguous for a subject that two tenants know, until one tenant is set', async () => {
+      const twice = {
+        ...named('subject: ben-1'),
+        'directory.yaml': (named('subject: ben-1')?.['directory.yaml'] ?? '').replace(
+          'zoe: { name: Zoe Zed,',
+          'zoe: { name: Zoe Zed, subject: ben-1,',
+        ),
+      }
+      await withPair(pair({}, {}, twice), async (made) => {
+        await refused(() => attempt(BEN, made), 'ambiguous', made.world)
+      })
+      await withPair(pair({ oidcTenant: 'globex' }, {}, twice), async (made) => {
+        expect(await signedIn(made, BEN)).toBe('zoe')
+      })
+    })
+  })
+
   it('problem=unknown for a letter that only looks like, or becomes, the one of the directory', async () => {
     const known = edited('directory.yaml', 'ann@acme.example', 'ann@kite.example')
     await withPair(pair({}, {}, known), async (made) => {

@@ -317,6 +317,31 @@ describe('a decision', () => {
     expect(text).not.toContain('secret')
   })
 
+  it.each([
+    [
+      'sql_verbs(payload.note): { some: drop }',
+      'with x as (delete from t) select * from (select 1)',
+      '[with, delete, select]',
+    ],
+    ['sql_verbs(payload.note): { some: drop }', 'selec', 'unreadable'],
+    ['host(payload.note): evil.example', 'https://a.example/x', 'a.example'],
+    ['path(payload.note): { starts_with: /etc }', '/a/../b', '/b'],
+    ['domain(payload.note): evil.example', 'no address', 'unreadable'],
+  ])('prints what a function made of the value: %s of %j gives %s', async (test, note, given) => {
+    const snapshot = await withRules(`  - id: a\n    reject: A.\n    when: { ${test} }\n`)
+    const text = printExplanation(await snapshot.explain(call({ note })))
+    expect(text).toContain(`(${JSON.stringify(note)} gives ${given}`)
+  })
+
+  it('prints nothing that a function made of a missing or a sensitive value', async () => {
+    const snapshot = await withRules(
+      '  - id: a\n    reject: A.\n    when: { any: [{ domain(payload.email): a.io }, { domain(payload.note): a.io }] }\n',
+    )
+    const text = printExplanation(await snapshot.explain(call({ email: 'secret@evil.io' })))
+    expect(text).toContain('(missing)')
+    expect(text).not.toMatch(/gives|evil/)
+  })
+
   it('is made by rules of every file that names the tool', async () => {
     const files = bundle({ 'rules/more.yaml': rules('  - { id: more, reject: More. }\n', "tools: ['p*']") })
     expect(await (await snapshotOf(files)).decide(call({ amount: 1 }))).toMatchObject({

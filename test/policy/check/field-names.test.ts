@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../src/contract/json.ts'
+import { prepareBundle } from '../../../src/policy/bundle/load.ts'
+import { analyzeTool } from '../../../src/policy/diff/tool.ts'
+import type { Bundle } from '../../../src/policy/diff/side.ts'
 import { bundle, call, diagnose, snapshotOf } from '../support.ts'
 
 /** Names that no identifier has: those of Twilio, of labels in Kubernetes, of forms (docs/policy-language.md). */
@@ -78,4 +81,38 @@ describe('any name of a property in brackets', () => {
     const found = await diagnose(dotted)
     expect(found.some(({ hint = '' }) => hint.includes('payload["StartTime<"]'))).toBe(true)
   })
+
+  it('is a field of tests in rule files', async () => {
+    const tests = `tests:
+  - review: a team
+    payload: { 'team_ids[]': [t1] }
+    by: [calls-team]
+  - allow: another app
+    payload: { labels: { app.kubernetes.io/name: evil.example } }
+`
+    const found = await diagnose({ ...files, 'rules/pay.yaml': RULES + tests })
+    expect(found.filter(({ severity }) => severity === 'error')).toEqual([
+      expect.objectContaining({ code: 'test-failed', line: 29 }),
+    ])
+  })
+
+  it('is where a difference of two bundles lies', async () => {
+    const changed = RULES.replace('some: { is: t1 }', 'some: { is: t2 }')
+    expect(changed).not.toBe(RULES)
+    const { found } = await analyzeTool(
+      [await prepared(files), await prepared({ ...files, 'rules/pay.yaml': changed })],
+      'pay',
+    )
+    const where = found.flatMap(({ change }) => change.where).join('\n')
+    expect(where).toContain('payload["team_ids[]"]')
+    const directions = found.map(({ change }) => `${change.before} -> ${change.after}`)
+    expect(directions.some((one) => /^allow.* -> review/.test(one))).toBe(true)
+    expect(directions.some((one) => /^review.* -> allow/.test(one))).toBe(true)
+  })
 })
+
+async function prepared(of: Readonly<Record<string, string>>): Promise<Bundle> {
+  const result = await prepareBundle(Object.entries(of).map(([path, text]) => ({ path, text })))
+  if (!result.ok) throw new Error(JSON.stringify(result.diagnostics))
+  return result
+}

@@ -115,6 +115,38 @@ describe('the schemas of the starter policies', () => {
   })
 })
 
+describe('a contract with names that no identifier has', () => {
+  const files = bundle({
+    'tools/pay.yaml': CONTRACT.replace(
+      '  properties:\n',
+      `  properties:
+    'team_ids[]': { type: array, items: { type: string } }
+    labels: { type: object, additionalProperties: false, properties: { app.kubernetes.io/name: { enum: [web, db] } } }
+`,
+    ),
+  })
+
+  it('has its fields completed in brackets, and the tests and values that fit them', async () => {
+    const editor = openEditor(schemasFor(files))
+    const head = 'tool: pay\nrules:\n  - id: a\n    allow: A.\n    when:\n'
+    const fields = await editor.complete('rules/a.yaml', `${head}      pay|\n`)
+    expect(fields).toEqual(
+      expect.arrayContaining(['payload["team_ids[]"]', 'payload.labels["app.kubernetes.io/name"]']),
+    )
+    const named = `'payload.labels["app.kubernetes.io/name"]'`
+    const values = await editor.complete('rules/a.yaml', `${head}      ${named}: |\n`)
+    expect(values).toEqual(expect.arrayContaining(['web', 'db']))
+  })
+
+  it('has rules underlined for a value that it lacks, and not for one that it has', async () => {
+    const editor = openEditor(schemasFor(files))
+    const text = (value: string): string =>
+      `tool: pay\nrules:\n  - id: a\n    allow: A.\n    when: { 'payload.labels["app.kubernetes.io/name"]': ${value}, 'payload["team_ids[]"]': { some: { is: t1 } } }\n`
+    expect(await editor.findings('rules/a.yaml', text('web'))).toEqual([])
+    expect(await editor.findings('rules/a.yaml', text('5'))).not.toEqual([])
+  })
+})
+
 const LIMIT = '  - { id: l, review: R., count: calls, at_most: 5, within: 24h, per: agent }\n'
 
 describe('a rule file', () => {

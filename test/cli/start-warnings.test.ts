@@ -1,0 +1,39 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { warnOfSettings } from '../../src/cli/operate/serve.ts'
+
+/** What the log says at start of settings that have no effect. */
+function warned(proxies?: readonly string[]): readonly (readonly unknown[])[] {
+  const warn = vi.fn<(...args: unknown[]) => void>()
+  warnOfSettings({ warn } as never, { strangers: [], links: [], idle: [] }, proxies)
+  return warn.mock.calls
+}
+
+afterEach(() => vi.unstubAllEnvs())
+
+describe('a proxy for outgoing connections', () => {
+  it.each(['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'ALL_PROXY'])(
+    'that %s names has no effect, and one line of the log says so',
+    (name) => {
+      for (const other of [
+        'HTTPS_PROXY',
+        'HTTP_PROXY',
+        'ALL_PROXY',
+        'https_proxy',
+        'http_proxy',
+        'all_proxy',
+      ])
+        vi.stubEnv(other, undefined)
+      vi.stubEnv(name, 'http://proxy.example:3128')
+      expect(warned()).toEqual([
+        [
+          { variables: [name] },
+          'a proxy for outgoing connections has no effect: webhooks and sign-in connect directly',
+        ],
+      ])
+    },
+  )
+
+  it('is not mentioned when no variable names one', () => {
+    expect(warned([])).toEqual([])
+  })
+})
