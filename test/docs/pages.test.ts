@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { inDirectory, startGateway } from '../fault/gateway.ts'
+import { inDirectory, withGateway } from '../fault/gateway.ts'
 import { runBlocks } from './shell.ts'
 
 const ADMIN_KEY = 'an-admin-key-for-tests-on-the-loopback-only'
@@ -21,25 +21,24 @@ describe('tutorials', () => {
     const commands = blocks.filter(([, language]) => language === 'sh').map(([, , text = '']) => text)
     expect(commands.length).toBeGreaterThan(0)
     await inDirectory(async (directory) => {
-      const gateway = await startGateway({ directory })
-      const env = {
-        COUNTERSIGN_URL: gateway.url,
-        COUNTERSIGN_PORT: new URL(gateway.url).port,
-        COUNTERSIGN_ADMIN_KEY: ADMIN_KEY,
-        COUNTERSIGN_AGENT_KEY: await gateway.key('agent', 'demo-agent'),
-        COUNTERSIGN_REVIEWER_KEY: await gateway.key('reviewer', 'carol'),
-      }
-      const setup = `cp -r ${JSON.stringify(`${root}/policies`)} policies`
-      const runs = (await runBlocks([setup, ...commands], { cwd: directory, env })).slice(1)
-      expect(runs.filter(({ code }) => code !== 0)).toEqual([])
-      expect(runs).toHaveLength(commands.length)
-      let run = -1
-      for (const [, language, text = ''] of blocks) {
-        if (language === 'sh') run++
-        else expect(JSON.parse(runs[run]?.out ?? '')).toMatchObject(shown(JSON.parse(text)) as object)
-      }
-      gateway.hangUp()
-      await gateway.process.kill('SIGTERM')
+      await withGateway({ directory }, async (gateway) => {
+        const env = {
+          COUNTERSIGN_URL: gateway.url,
+          COUNTERSIGN_PORT: new URL(gateway.url).port,
+          COUNTERSIGN_ADMIN_KEY: ADMIN_KEY,
+          COUNTERSIGN_AGENT_KEY: await gateway.key('agent', 'demo-agent'),
+          COUNTERSIGN_REVIEWER_KEY: await gateway.key('reviewer', 'carol'),
+        }
+        const setup = `cp -r ${JSON.stringify(`${root}/policies`)} policies`
+        const runs = (await runBlocks([setup, ...commands], { cwd: directory, env })).slice(1)
+        expect(runs.filter(({ code }) => code !== 0)).toEqual([])
+        expect(runs).toHaveLength(commands.length)
+        let run = -1
+        for (const [, language, text = ''] of blocks) {
+          if (language === 'sh') run++
+          else expect(JSON.parse(runs[run]?.out ?? '')).toMatchObject(shown(JSON.parse(text)) as object)
+        }
+      })
     })
   })
 })

@@ -54,6 +54,21 @@ export interface GatewayOptions {
   readonly through?: readonly string[]
 }
 
+/** Runs a test against a gateway of its own, and stops the gateway by its id, also when the test fails. */
+export async function withGateway(
+  options: GatewayOptions,
+  run: (gateway: Gateway) => Promise<void>,
+): Promise<void> {
+  const gateway = await startGateway(options)
+  try {
+    await run(gateway)
+  } finally {
+    gateway.hangUp()
+    await gateway.process.kill('SIGTERM')
+  }
+}
+
+/** A gateway that does not get ready is stopped before the error is thrown. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { directory, policies = STARTER_POLICIES, args = [], ready = true, through = [] } = options
   const tookMs = stopwatch()
@@ -67,7 +82,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { url, metrics: metricsUrl } = JSON.parse(line) as { url: string; metrics: string }
   const agent = new Agent({ keepAlive: true, maxSockets: 128 })
   const ask = (one: Ask): Promise<Answer> => send(url, agent, one)
-  if (ready) await until(async () => (await ask({ path: '/readyz' })).status === 200)
+  const isReady = async (): Promise<boolean> => (await ask({ path: '/readyz' })).status === 200
+  if (ready)
+    await until(isReady).catch(async (error: unknown) => {
+      agent.destroy()
+      await child.kill()
+      throw error
+    })
   const readyMs = tookMs()
   const admin = (method: string, path: string, body?: object): Promise<Answer> =>
     ask({ method, path: `/api/admin${path}`, key: ADMIN_KEY, ...(body && { body }) })
