@@ -5,6 +5,7 @@ import * as agent from './agent.ts'
 import * as checkpoint from './checkpoint.ts'
 import { ERRORS } from './errors.ts'
 import * as freeze from './freeze.ts'
+import * as health from './health.ts'
 import * as reviewer from './reviewer.ts'
 import * as session from './session.ts'
 import * as webhook from './webhook.ts'
@@ -21,9 +22,6 @@ const Problem = Type.Object({
   ),
 })
 
-const Liveness = Type.Object({ live: Type.Boolean() })
-const Readiness = Type.Object({ ready: Type.Boolean(), store: Type.String(), policies: Type.String() })
-
 /** A schema, or a part of one, as it is written. */
 type Written = Readonly<Record<string, unknown>>
 
@@ -37,8 +35,7 @@ const WHOLE = JSON.parse(
     ...schemasOf(checkpoint),
     ...schemasOf(admin),
     Problem,
-    Liveness,
-    Readiness,
+    ...schemasOf(health),
   }),
 ) as Readonly<Record<string, Written>>
 

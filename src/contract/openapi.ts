@@ -1,20 +1,9 @@
 /** The OpenAPI 3.1 document, made from the declarations in this folder. Run `npm run schemas` after a change. */
 import { ERRORS } from './errors.ts'
-import type { Answer, Header, Operation } from './operation.ts'
+import type { Access, Answer, Header, Operation, RequestHeader } from './operation.ts'
 import { referTo, SCHEMAS } from './openapi-schemas.ts'
-import { ADMIN_OPERATIONS } from './operations-admin.ts'
-import { AGENT_OPERATIONS } from './operations-agent.ts'
-import { REVIEW_OPERATIONS } from './operations-review.ts'
-import { FREEZE_OPERATIONS } from './operations-freeze.ts'
-import { WEBHOOK_OPERATIONS } from './operations-webhook.ts'
-
-const OPERATIONS: readonly Operation[] = [
-  ...AGENT_OPERATIONS,
-  ...REVIEW_OPERATIONS,
-  ...ADMIN_OPERATIONS,
-  ...FREEZE_OPERATIONS,
-  ...WEBHOOK_OPERATIONS,
-]
+import { LIMITS } from './limits.ts'
+import { OPERATIONS } from './operations.ts'
 
 const SECURITY = {
   agent: [{ agentKey: [] }],
@@ -23,12 +12,42 @@ const SECURITY = {
   public: [],
 }
 
+const PLANE_OF: Readonly<Record<Access, keyof typeof SECURITY>> = {
+  agent: 'agent',
+  reviewer: 'review',
+  admin: 'admin',
+  adminKey: 'admin',
+  adminOrReviewer: 'admin',
+  page: 'public',
+  public: 'public',
+}
+
 const PLANES = {
   agent: 'Agents propose calls, wait for decisions, and redeem proofs (docs/agent-api.md).',
   review: 'Reviewers see what waits, and decide.',
   admin: 'Administrators issue keys, freeze, look after webhooks and policies, and export evidence.',
   public: 'Nobody has to say who they are.',
   webhook: 'What destinations are sent.',
+}
+
+const HEADERS: Readonly<Record<RequestHeader, Header>> = {
+  idempotencyKey: {
+    name: 'Idempotency-Key',
+    description: `1 to ${LIMITS.IDEMPOTENCY_KEY_CHARS} visible ASCII characters; a retry under the same key gets the first answer.`,
+  },
+  wait: {
+    name: 'Prefer',
+    description: `\`wait=N\` (RFC 7240) holds the poll up to N <= ${LIMITS.WAIT_SECONDS} seconds while the thread is pending_review.`,
+  },
+  ifMatch: { name: 'If-Match', description: 'The ETag of the thread you looked at.' },
+  unattended: {
+    name: 'Countersign-Unattended',
+    description: 'Any value: a page asks this by itself, which keeps no session from ending.',
+  },
+  lastEventId: {
+    name: 'Last-Event-ID',
+    description: 'Id of the last event that was seen: what came after it follows.',
+  },
 }
 
 const DELIVERY_HEADERS: readonly Header[] = [
@@ -43,8 +62,9 @@ const DELIVERY_HEADERS: readonly Header[] = [
 
 export function openApiDocument(version: string): object {
   const paths: Record<string, Record<string, object>> = {}
-  for (const operation of OPERATIONS) {
-    paths[operation.path] = { ...paths[operation.path], [operation.method]: operationObject(operation) }
+  for (const [id, operation] of Object.entries<Operation>(OPERATIONS)) {
+    const method = operation.method.toLowerCase()
+    paths[operation.path] = { ...paths[operation.path], [method]: operationObject(id, operation) }
   }
   return {
     openapi: '3.1.0',
@@ -95,13 +115,17 @@ export function openApiDocument(version: string): object {
   }
 }
 
-function operationObject(operation: Operation): object {
+function operationObject(id: string, operation: Operation): object {
+  const plane = PLANE_OF[operation.access]
   return {
-    operationId: operation.id,
+    operationId: id,
     summary: operation.summary,
-    tags: [operation.plane],
-    security: SECURITY[operation.plane],
-    parameters: parametersOf(operation),
+    tags: [plane],
+    security: SECURITY[plane],
+    parameters: parametersOf({
+      ...operation,
+      headers: (operation.headers ?? []).map((header) => HEADERS[header]),
+    }),
     ...(operation.body === undefined
       ? {}
       : {
@@ -110,14 +134,20 @@ function operationObject(operation: Operation): object {
             content: { 'application/json': { schema: referTo(operation.body) } },
           },
         }),
-    responses: { ...answersOf(operation), ...refusalsOf(operation) },
+    responses: { ...answersOf(operation), ...problemsOf(operation) },
   }
 }
 
-function parametersOf(operation: Pick<Operation, 'path' | 'query' | 'headers'>): object[] {
+interface Parameters {
+  readonly path: string
+  readonly query?: string
+  readonly headers: readonly Header[]
+}
+
+function parametersOf(operation: Parameters): object[] {
   const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
   const path = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
-  const headers = (operation.headers ?? []).map((header) => ({
+  const headers = operation.headers.map((header) => ({
     ...header,
     in: 'header',
     schema: { type: 'string' },
@@ -180,23 +210,41 @@ function webhookObject(id: string, body: string, summary: string): object {
 /** Of a body that is not strict JSON, is too large, or is something else. */
 const OF_BODIES = [400, 413, 415]
 
-/** What a cookie vouches for is refused when a foreign page asks for it, whatever it is; a person has a share of people's places; and a body is read where none is asked for, too. */
-function allRefusals({ method, plane, body, refusals }: Operation): readonly number[] {
-  const foreign = plane === 'review' ? [403] : []
-  const crowded = plane === 'review' || plane === 'admin' ? [429] : []
-  const unasked = method === 'get' || body !== undefined ? [] : OF_BODIES
-  return [...new Set([...refusals, ...foreign, ...crowded, ...unasked])].sort((a, b) => a - b)
+const OF_CALLERS: Readonly<Record<Access, readonly number[]>> = {
+  agent: [401, 429, 503],
+  reviewer: [401, 403, 429, 503],
+  admin: [401, 403, 429, 503],
+  adminKey: [401, 403, 429, 503],
+  adminOrReviewer: [401, 403, 429, 503],
+  page: [403],
+  public: [],
+}
+
+/**
+ * Statuses of an operation: what its access, method and query bring, and its own. A body is read where none is asked for, too. A session's cookie is refused when a
+ * foreign page sends it, and every caller has a share of the queue.
+ */
+export function refusalsOf({
+  method,
+  access,
+  query,
+  lenient = false,
+  refusals,
+}: Operation): readonly number[] {
+  const bodies = method === 'GET' || lenient ? [] : OF_BODIES
+  const queries = query === undefined || lenient ? [] : [400]
+  return [...new Set([...OF_CALLERS[access], ...bodies, ...queries, ...refusals])].sort((a, b) => a - b)
 }
 
 /** Of requests that never arrive whole, and of mistakes of ours: whatever was asked. */
 const OF_ANY_REQUEST = [408, 417, 431, 500]
 
-function refusalsOf(operation: Operation): Record<string, object> {
+function problemsOf(operation: Operation): Record<string, object> {
   const content = { 'application/problem+json': { schema: referTo('Problem') } }
   const of = (...statuses: number[]): object => {
     const codes = Object.entries(ERRORS).filter(([, error]) => statuses.includes(error.status))
     return { description: codes.map(([code]) => code).join(', '), content }
   }
-  const named = allRefusals(operation).map((status) => [status, of(status)])
+  const named = refusalsOf(operation).map((status) => [status, of(status)])
   return { ...Object.fromEntries(named), default: of(...OF_ANY_REQUEST) }
 }

@@ -1,28 +1,63 @@
 /**
  * Holds: the wire: schemas and their types, operations, error codes, limits, the strict JSON scan.
  * Imports: nothing.
- * Start: operations-agent.ts, then errors.ts.
+ * Start: operations/agent.ts, then errors.ts.
  */
-/** One row of the API: what the OpenAPI document says of a route. */
+/**
+ * One endpoint is one entry of a table in `operations/`. Routes, the OpenAPI document, docs/api.md, clients, admission and traces derive from it; a handler for
+ * every entry or it does not compile (src/http/handler.ts).
+ */
+import type { ComponentName, Components } from './components.ts'
+
 export interface Operation {
-  readonly method: 'get' | 'post' | 'delete'
-  readonly path: string
-  readonly id: string
-  readonly plane: 'agent' | 'review' | 'admin' | 'public'
+  readonly method: Method
+  /** Parameters stand in braces. */
+  readonly path: `/${string}`
+  readonly access: Access
+  /** The lane of the queue in front of the gateway (src/http/admission/kind.ts); `people` when absent. */
+  readonly admission?: Admission
+  /** What the work is called in traces; without it the request has no span. */
+  readonly span?: Work
   readonly summary: string
-  readonly query?: string
-  readonly body?: string
+  readonly query?: ComponentName
+  readonly body?: ComponentName
   /** The call may come without it. */
   readonly bodyIsOptional?: true
-  readonly headers?: readonly Header[]
-  /** Of the answer, where they are for the caller to act on. */
-  readonly answerHeaders?: readonly Header[]
+  /** Longest body; the bound of the gateway when absent. */
+  readonly bodyBytes?: number
+  /** The handler judges body and query itself: neither is refused for its form. */
+  readonly lenient?: boolean
+  readonly headers?: readonly RequestHeader[]
+  /** A page makes this request without a person: it keeps no session from ending. */
+  readonly unattended?: true
+  /** A HEAD request finds no route: it would act, or hold the connection. */
+  readonly noHead?: true
   readonly answers: Readonly<Record<number, Answer>>
+  /** Of the answer, where the caller acts on them. */
+  readonly answerHeaders?: readonly Header[]
+  /** Statuses beyond those that every operation with this method, access, query and body has (`refusalsOf`). */
   readonly refusals: readonly number[]
 }
 
+export type Operations = Readonly<Record<string, Operation>>
+
+export type Method = 'GET' | 'POST' | 'DELETE'
+
+/**
+ * Who may call: an agent by its key; a reviewer by key or session; `admin` is the admin key, or a reviewer with the admin role in the own tenant; `adminKey`
+ * takes the admin key alone; `adminOrReviewer` also takes a reviewer without that role; `page` any page of this gateway; `public` anybody.
+ */
+export type Access = 'agent' | 'reviewer' | 'admin' | 'adminKey' | 'adminOrReviewer' | 'page' | 'public'
+
+/** Agents submit calls (`propose`) and follow up on them (`follow`); people have places of their own; probes take none. */
+export const ADMISSIONS = ['propose', 'follow', 'people'] as const
+export type Admission = (typeof ADMISSIONS)[number] | 'none'
+
+/** Names of spans. */
+export type Work = 'evaluate' | 'revise' | 'collect' | 'redeem' | 'vote'
+
 /** The component that the JSON of an answer is, what else it holds, or null for nothing. */
-export type Answer = string | Media | null
+export type Answer = ComponentName | Media | null
 
 export interface Media {
   /** The content type. */
@@ -33,4 +68,47 @@ export interface Media {
 export interface Header {
   readonly name: string
   readonly description: string
+}
+
+/** Headers that handlers read (src/http/request-headers.ts). */
+export type RequestHeader = 'idempotencyKey' | 'wait' | 'ifMatch' | 'unattended' | 'lastEventId'
+
+type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamNames<Rest>
+  : never
+
+/** Values for the braces of a path. */
+export type ParamsOf<Path extends string> = { readonly [Name in ParamNames<Path>]: string }
+
+export type ComponentOf<Name> = Name extends ComponentName ? Components[Name] : undefined
+
+/** What a client gives beside the credential. */
+export type Asked<O extends Operation> = ([ParamNames<O['path']>] extends [never]
+  ? unknown
+  : { readonly params: ParamsOf<O['path']> }) &
+  (O extends { readonly query: infer Name } ? { readonly query: ComponentOf<Name> } : unknown) &
+  (O extends { readonly body: infer Name }
+    ? O extends { readonly bodyIsOptional: true }
+      ? { readonly body?: ComponentOf<Name> | undefined }
+      : { readonly body: ComponentOf<Name> }
+    : unknown)
+
+/** What a client is answered, by component; undefined for an answer without a body. */
+export type Answered<O extends Operation> = ComponentOf<O['answers'][keyof O['answers']]>
+
+/** The path with its parameters and query filled in. */
+export function pathTo(
+  { path }: Pick<Operation, 'path'>,
+  { params = {}, query = {} }: { readonly params?: object; readonly query?: object },
+): string {
+  const values = new Map(Object.entries(params) as [string, string][])
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(values.get(name) ?? ''),
+  )
+  const search = new URLSearchParams(
+    Object.entries(query as Record<string, string | undefined>).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined,
+    ),
+  ).toString()
+  return search === '' ? filled : `${filled}?${search}`
 }

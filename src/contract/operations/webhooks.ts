@@ -1,110 +1,99 @@
-/** The webhooks part of the admin API (docs/webhooks.md). */
-import type { Operation } from './operation.ts'
+/** The part of the admin API that manages webhooks (docs/webhooks.md). */
+import type { Operations } from '../operation.ts'
 
-export const WEBHOOK_OPERATIONS: readonly Operation[] = [
-  {
-    method: 'post',
+export const WEBHOOKS = {
+  createWebhook: {
+    method: 'POST',
     path: '/api/admin/webhooks',
-    id: 'createWebhook',
-    plane: 'admin',
+    access: 'admin',
     summary: 'Register a destination of decision webhooks; the secret is shown once',
     body: 'CreateWebhook',
     answers: { 201: 'WebhookSecret' },
-    refusals: [400, 401, 403, 404, 409, 413, 415, 503],
+    refusals: [404, 409],
   },
-  {
-    method: 'get',
+  listWebhooks: {
+    method: 'GET',
     path: '/api/admin/webhooks',
-    id: 'listWebhooks',
-    plane: 'admin',
+    access: 'admin',
     summary: 'Destinations of a tenant',
     query: 'WebhooksQuery',
     answers: { 200: 'WebhookList' },
-    refusals: [400, 401, 403, 404, 503],
+    refusals: [404],
   },
-  {
-    method: 'get',
+  showWebhook: {
+    method: 'GET',
     path: '/api/admin/webhooks/{id}',
-    id: 'showWebhook',
-    plane: 'admin',
+    access: 'admin',
     summary: 'One destination',
     answers: { 200: 'WebhookView' },
-    refusals: [401, 403, 404, 503],
+    refusals: [404],
   },
-  {
-    method: 'delete',
+  deleteWebhook: {
+    method: 'DELETE',
     path: '/api/admin/webhooks/{id}',
-    id: 'deleteWebhook',
-    plane: 'admin',
+    access: 'admin',
     summary: 'Forget a destination and what waits for it',
     answers: { 204: null },
-    refusals: [401, 403, 404, 503],
+    refusals: [404],
   },
-  {
-    method: 'post',
+  rotateWebhookSecret: {
+    method: 'POST',
     path: '/api/admin/webhooks/{id}/rotate-secret',
-    id: 'rotateWebhookSecret',
-    plane: 'admin',
+    access: 'admin',
     summary: 'A new secret; the old one signs beside it for a while',
     body: 'RotateSecret',
     answers: { 200: 'WebhookSecret' },
-    refusals: [400, 401, 403, 404, 413, 415, 503],
+    refusals: [404],
   },
-  {
-    method: 'post',
+  pauseWebhook: {
+    method: 'POST',
     path: '/api/admin/webhooks/{id}/pause',
-    id: 'pauseWebhook',
-    plane: 'admin',
+    access: 'admin',
     summary: 'Let deliveries wait',
     answers: { 200: 'WebhookView' },
-    refusals: [401, 403, 404, 503],
+    refusals: [404],
   },
-  {
-    method: 'post',
+  resumeWebhook: {
+    method: 'POST',
     path: '/api/admin/webhooks/{id}/resume',
-    id: 'resumeWebhook',
-    plane: 'admin',
+    access: 'admin',
     summary: 'Deliver what waits',
     answers: { 200: 'WebhookView' },
-    refusals: [401, 403, 404, 503],
+    refusals: [404],
   },
-  {
-    method: 'post',
+  pingWebhook: {
+    method: 'POST',
     path: '/api/admin/webhooks/{id}/ping',
-    id: 'pingWebhook',
-    plane: 'admin',
+    access: 'admin',
     summary: 'Enqueue a delivery that says nothing',
     answers: { 200: 'WebhookView' },
-    refusals: [401, 403, 404, 503],
+    refusals: [404],
   },
-  {
-    method: 'get',
+  listDeliveries: {
+    method: 'GET',
     path: '/api/admin/webhooks/{id}/deliveries',
-    id: 'listDeliveries',
-    plane: 'admin',
+    access: 'admin',
     summary: 'Deliveries of a destination, newest first',
     query: 'DeliveriesQuery',
     answers: { 200: 'DeliveryList' },
-    refusals: [400, 401, 403, 404, 503],
+    refusals: [404],
   },
-  {
-    method: 'post',
+  redeliverRange: {
+    method: 'POST',
     path: '/api/admin/webhooks/{id}/redeliver',
-    id: 'redeliverRange',
-    plane: 'admin',
+    access: 'admin',
     summary:
       'Deliver again what was enqueued in a span of time: what was given up, unless another state is named',
     body: 'RedeliverRange',
     answers: { 200: 'Redelivered' },
-    refusals: [400, 401, 403, 404, 413, 415, 503],
+    refusals: [404],
   },
-  {
-    method: 'post',
+  redeliver: {
+    method: 'POST',
     path: '/api/admin/webhooks/{id}/deliveries/{delivery}/redeliver',
-    id: 'redeliver',
-    plane: 'admin',
+    access: 'admin',
     summary: 'Deliver one again',
     answers: { 204: null },
-    refusals: [401, 403, 404, 503],
+    refusals: [404],
   },
-]
+} as const satisfies Operations

@@ -1,35 +1,32 @@
 /** The part of the admin API that stops agents at once (docs/operations.md). */
-import type { Operation } from './operation.ts'
+import type { Operations } from '../operation.ts'
 
-export const FREEZE_OPERATIONS: readonly Operation[] = [
-  {
-    method: 'post',
+export const FREEZE = {
+  freeze: {
+    method: 'POST',
     path: '/api/admin/freeze',
-    id: 'freeze',
-    plane: 'admin',
+    access: 'admin',
     summary: 'Stop an agent, a tool or a tenant at once; what is under way never comes back to life',
     body: 'FreezeRequest',
     answers: { 200: 'Frozen' },
-    refusals: [400, 401, 403, 404, 409, 413, 415, 503],
+    refusals: [404, 409],
   },
-  {
-    method: 'post',
+  unfreeze: {
+    method: 'POST',
     path: '/api/admin/unfreeze',
-    id: 'unfreeze',
-    plane: 'admin',
+    access: 'admin',
     summary: 'Let new calls through again',
     body: 'FreezeRequest',
     answers: { 204: null },
-    refusals: [400, 401, 403, 404, 413, 415, 503],
+    refusals: [404],
   },
-  {
-    method: 'get',
+  listFreezes: {
+    method: 'GET',
     path: '/api/admin/freezes',
-    id: 'listFreezes',
-    plane: 'admin',
+    access: 'admin',
     summary: 'What is frozen now',
     query: 'FreezesQuery',
     answers: { 200: 'FreezeList' },
-    refusals: [400, 401, 403, 404, 503],
+    refusals: [404],
   },
-]
+} as const satisfies Operations

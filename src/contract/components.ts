@@ -1,0 +1,25 @@
+/** Types of the components of schemas/openapi.json, by name. Types alone: nothing of this file is loaded. */
+import type { Static, TSchema } from 'typebox'
+import type * as admin from './admin.ts'
+import type * as agent from './agent.ts'
+import type * as checkpoint from './checkpoint.ts'
+import type * as freeze from './freeze.ts'
+import type * as health from './health.ts'
+import type * as reviewer from './reviewer.ts'
+import type * as session from './session.ts'
+import type * as webhook from './webhook.ts'
+
+type Schemas = typeof admin &
+  typeof agent &
+  typeof checkpoint &
+  typeof freeze &
+  typeof health &
+  typeof reviewer &
+  typeof session &
+  typeof webhook
+
+export type ComponentName = string & keyof Schemas
+
+export type Components = {
+  readonly [Name in ComponentName]: Schemas[Name] extends TSchema ? Static<Schemas[Name]> : never
+}

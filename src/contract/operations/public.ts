@@ -1,0 +1,31 @@
+/** What anybody may ask: the key that signs checkpoints, and health. */
+import type { Operations } from '../operation.ts'
+
+export const PUBLIC = {
+  verifierKeys: {
+    method: 'GET',
+    path: '/.well-known/countersign/keys',
+    access: 'public',
+    summary: 'The key that signs checkpoints',
+    answers: { 200: 'VerifierKeys' },
+    refusals: [],
+  },
+  live: {
+    method: 'GET',
+    path: '/livez',
+    access: 'public',
+    admission: 'none',
+    summary: 'The process answers',
+    answers: { 200: 'Liveness' },
+    refusals: [],
+  },
+  ready: {
+    method: 'GET',
+    path: '/readyz',
+    access: 'public',
+    admission: 'none',
+    summary: 'Store and policy can decide',
+    answers: { 200: 'Readiness', 503: 'Readiness' },
+    refusals: [],
+  },
+} as const satisfies Operations

@@ -1,0 +1,56 @@
+/** Signing in to the console and out of it (docs/signing-in.md). */
+import { LIMITS } from '../limits.ts'
+import type { Operations } from '../operation.ts'
+
+export const SESSION = {
+  signInOptions: {
+    method: 'GET',
+    path: '/api/review/session',
+    access: 'public',
+    summary: 'How one signs in here',
+    answers: { 200: 'SignInOptions' },
+    refusals: [503],
+  },
+  signIn: {
+    method: 'POST',
+    path: '/api/review/session',
+    access: 'page',
+    summary: 'Sign in by a one-time link, or by the one that single sign-on ended with',
+    body: 'SignIn',
+    bodyBytes: LIMITS.SIGN_IN_BYTES,
+    answers: { 200: 'SignedIn' },
+    refusals: [401, 429, 503],
+  },
+  signOut: {
+    method: 'DELETE',
+    path: '/api/review/session',
+    access: 'reviewer',
+    summary: 'Sign out, here or everywhere',
+    query: 'SignOutQuery',
+    answers: { 204: null },
+    refusals: [],
+  },
+  startSingleSignOn: {
+    method: 'GET',
+    path: '/api/review/oidc/start',
+    access: 'public',
+    summary: 'Go to the identity provider (OpenID Connect, code flow with PKCE)',
+    query: 'StartQuery',
+    lenient: true,
+    noHead: true,
+    answerHeaders: [{ name: 'Location', description: 'The identity provider.' }],
+    answers: { 302: null },
+    refusals: [404, 429, 503],
+  },
+  endSingleSignOn: {
+    method: 'GET',
+    path: '/api/review/oidc/callback',
+    access: 'public',
+    summary:
+      'Where the identity provider sends people back to: to the sign-in page, with a one-time link or a reason',
+    noHead: true,
+    answerHeaders: [{ name: 'Location', description: 'The console.' }],
+    answers: { 303: null },
+    refusals: [404, 429, 503],
+  },
+} as const satisfies Operations
