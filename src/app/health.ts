@@ -1,5 +1,5 @@
 import type { Deps } from '../gateway/core/deps.ts'
-import type { Health } from '../http/operations/health.ts'
+import type { Health } from '../http/operations/public.ts'
 import type { Reports } from './reports.ts'
 
 /** Whether this gateway can decide: a store that takes writes, a bundle in force, and no end in sight. */

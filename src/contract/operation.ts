@@ -15,7 +15,7 @@ export interface Operation {
   readonly path: `/${string}`
   readonly access: Access
   /** The lane of the queue in front of the gateway (src/http/admission/kind.ts); `people` when absent. */
-  readonly admission?: Admission
+  readonly admission?: RequestKind | 'none'
   /** What the work is called in traces; without it the request has no span. */
   readonly span?: Work
   readonly summary: string
@@ -50,8 +50,8 @@ export type Method = 'GET' | 'POST' | 'DELETE'
 export type Access = 'agent' | 'reviewer' | 'admin' | 'adminKey' | 'adminOrReviewer' | 'page' | 'public'
 
 /** Agents submit calls (`propose`) and follow up on them (`follow`); people have places of their own; probes take none. */
-export const ADMISSIONS = ['propose', 'follow', 'people'] as const
-export type Admission = (typeof ADMISSIONS)[number] | 'none'
+export const REQUEST_KINDS = ['propose', 'follow', 'people'] as const
+export type RequestKind = (typeof REQUEST_KINDS)[number]
 
 /** Names of spans. */
 export type Work = 'evaluate' | 'revise' | 'collect' | 'redeem' | 'vote'

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { ErrorCode } from '../contract/errors.ts'
+import type { Work } from '../contract/operation.ts'
 import type { LogIdentity } from '../gateway/jobs/checkpoints.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import type { Span, TraceContext } from '../gateway/core/trace-context.ts'
@@ -66,6 +67,4 @@ export interface WebhookPorts {
   composeSecret(bytes: Uint8Array): string
 }
 
-/** What a request is for, in traces. */
-export type Work = 'evaluate' | 'revise' | 'collect' | 'redeem' | 'vote'
 export type BeginSpan = (work: Work, received: TraceContext | undefined) => Span

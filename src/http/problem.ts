@@ -55,7 +55,7 @@ export function asGatewayError(error: unknown): GatewayError {
 const RETRY_AFTER_SECONDS = 1
 
 /** Shows what came of an act that has taken effect. Whatever is in the way of that must not sound as if nothing had changed. */
-export async function lookBack<T>(show: () => Promise<T>): Promise<T> {
+export async function showAfter<T>(show: () => Promise<T>): Promise<T> {
   try {
     return await show()
   } catch (cause) {

@@ -5,21 +5,15 @@
  */
 import { randomBytes } from 'node:crypto'
 import Fastify, { LogController, type FastifyInstance } from 'fastify'
-import { verifierKeys } from '../gateway/jobs/checkpoints.ts'
 import { acceptRequests } from './wire/wire-guard.ts'
-import { adminRoutes } from './operations/admin.ts'
-import { agentRoutes } from './operations/agent.ts'
 import { BUILT_CONSOLE, consoleRoutes } from './operations/console-assets.ts'
 import type { HttpDeps } from './deps.ts'
 import { admittingServer, drainWhileClosing } from './wire/shutdown.ts'
-import { healthRoutes, type Health } from './operations/health.ts'
+import type { Health } from './operations/public.ts'
+import { mountOperations } from './routes.ts'
 import { answerMalformed } from './wire/parse-errors.ts'
 import { rememberOrigins } from './tracing.ts'
 import { answerNotFound, answerProblem } from './problem.ts'
-import { policyRoutes } from './operations/policies.ts'
-import { reviewerRoutes } from './operations/review.ts'
-import { sessionRoutes } from './operations/session.ts'
-import { singleSignOnRoutes } from './operations/single-sign-on.ts'
 import { watchTraffic } from './request-metrics.ts'
 import { boundStrangers } from './wire/strangers.ts'
 
@@ -75,7 +69,7 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
   app.setNotFoundHandler(answerNotFound)
   beginAnswers(app, http, acceptance)
   app.decorateRequest('problem')
-  rememberOrigins(app, http)
+  rememberOrigins(app)
   drainWhileClosing(app, () => http.waits.endAll())
   watchTraffic(app, http)
   boundStrangers(app, http.strangers)
@@ -89,15 +83,11 @@ export function createServer(http: HttpDeps, health: Health): FastifyInstance {
     http.admission.close()
     return Promise.resolve()
   })
-  app.register(scope(agentRoutes, http), { prefix: '/api/agent' })
-  app.register(scope(reviewerRoutes, http), { prefix: '/api/review' })
-  app.register(scope(sessionRoutes, http), { prefix: '/api/review' })
-  app.register(scope(singleSignOnRoutes, http), { prefix: '/api/review' })
-  app.register(scope(adminRoutes, http), { prefix: '/api/admin' })
-  app.register(scope(policyRoutes, http), { prefix: '/api/admin' })
-  app.register(scope(healthRoutes, health))
-  app.register(scope(consoleRoutes, { built: BUILT_CONSOLE, site: http.site }))
-  app.get('/.well-known/countersign/keys', () => Promise.resolve(verifierKeys(http.logIdentity)))
+  mountOperations(app, http, health)
+  app.register((scope, _, done) => {
+    consoleRoutes(scope, { built: BUILT_CONSOLE, site: http.site })
+    done()
+  })
   // the same bytes for all: who asks for it and reads slowly costs no copy
   const document = Buffer.from(http.schemas.document)
   app.get('/openapi.json', (_, reply) => reply.type('application/json').send(document))
@@ -124,11 +114,4 @@ function requestIds(): () => string {
   const instance = randomBytes(6).toString('base64url')
   let count = 0
   return () => `${instance}.${(++count).toString(36)}`
-}
-
-function scope<T>(routes: (app: FastifyInstance, deps: T) => void, deps: T) {
-  return (app: FastifyInstance, _: object, done: () => void): void => {
-    routes(app, deps)
-    done()
-  }
 }

@@ -1,45 +1,42 @@
 import { createTraceState } from '@opentelemetry/api'
-import type { FastifyInstance, FastifyRequest, onSendHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify'
 import type { GatewayError } from '../contract/errors.ts'
+import type { Operation } from '../contract/operation.ts'
 import type { Deps } from '../gateway/core/deps.ts'
 import { carried, type Origin, type TraceContext } from '../gateway/core/trace-context.ts'
-import type { HttpDeps, Work } from './deps.ts'
+import type { HttpDeps } from './deps.ts'
 
 /** In every answer, and in every log line of the request. */
 export const REQUEST_HEADER = 'countersign-request'
 
-/** Requests whose work stands in a trace. */
-const TRACED: Readonly<Partial<Record<string, Work>>> = {
-  'POST /api/agent/tasks/:taskID/requests': 'evaluate',
-  'POST /api/agent/tasks/:taskID/events': 'revise',
-  'GET /api/agent/decisions': 'collect',
-  'POST /api/agent/approvals/validate': 'redeem',
-  'POST /api/review/threads/:thread_id/votes': 'vote',
-}
-
-/** Who asks, for log lines and traces. An unauthenticated request makes no span: anybody can send one. */
-export function rememberOrigins(app: FastifyInstance, { beginSpan }: HttpDeps): void {
+/** Origin of every request, for log lines and traces. */
+export function rememberOrigins(app: FastifyInstance): void {
   app.decorateRequest('origin')
   app.addHook('onRequest', (request, reply, done) => {
-    const work = beginSpan && workOf(request.method, request.routeOptions.url)
-    const received = traceContextOf(request)
-    const span = work === undefined || !beginSpan ? carried(received) : beginSpan(work, received)
-    request.origin = { request: request.id, span }
+    request.origin = { request: request.id, span: carried(traceContextOf(request)) }
     reply.header(REQUEST_HEADER, request.id)
     done()
   })
-  if (!beginSpan) return
-  app.addHook('onRoute', (route) => {
-    if (workOf(String(route.method), route.url) === undefined) return
-    route.onSend = [...[route.onSend ?? []].flat(), endWithAnswer]
-  })
 }
 
-const workOf = (method: string, url = ''): Work | undefined => TRACED[`${method} ${url}`]
+interface TraceHooks {
+  readonly onRequest: onRequestHookHandler[]
+  readonly onSend: onSendHookHandler[]
+}
+
+/** The span of an operation. An unauthenticated request makes none: anybody can send one. */
+export function traceHooks({ beginSpan }: HttpDeps, { span: work }: Operation): TraceHooks {
+  if (beginSpan === undefined || work === undefined) return { onRequest: [], onSend: [] }
+  const begin: onRequestHookHandler = (request, _, done) => {
+    request.origin = { request: request.id, span: beginSpan(work, request.origin?.span.received) }
+    done()
+  }
+  return { onRequest: [begin], onSend: [endWithAnswer] }
+}
 
 /**
- * The work is over when its answer is there; the span takes the sending in, where there is somebody left to send it to. Who is gone finishes no response, so that there
- * is no other moment for both: a call whose caller did not wait is the one that somebody looks for.
+ * The work is over when its answer is there; the span includes the sending, where the caller is still connected. A caller who is gone finishes no response, so that
+ * there is no other moment for both: a call whose caller did not wait is the one that somebody looks for.
  */
 const endWithAnswer: onSendHookHandler = (request, reply, payload, done) => {
   const end = (): void => {
@@ -53,10 +50,8 @@ const endWithAnswer: onSendHookHandler = (request, reply, payload, done) => {
 }
 
 /** The gateway, working for this request. */
-export function gatewayFor(request: FastifyRequest, { gateway }: HttpDeps): Deps {
-  const { origin } = request
-  return origin === undefined ? gateway : { ...gateway, origin }
-}
+export const workingFor = ({ origin }: FastifyRequest, gateway: Deps): Deps =>
+  origin === undefined ? gateway : { ...gateway, origin }
 
 /** What every log line of a request carries. */
 export function lineOf({ id, origin }: FastifyRequest): {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { ComponentName, Components } from '../contract/components.ts'
 import { type FieldError, GatewayError } from '../contract/errors.ts'
 import { PACKAGE_ROOT } from '../system/package.ts'
 
@@ -13,10 +14,10 @@ const MAX_ERRORS = 20
 export interface Schemas {
   /** Bytes of the OpenAPI document, as served. */
   readonly document: string
-  /** A check by the name of a component. @throws GatewayError `invalid_request` with JSON Pointers below `prefix` */
-  check<T>(name: string, value: unknown, prefix?: string): T
-  /** As `check`, but a value that does not fit is undefined. */
-  fits<T>(name: string, value: unknown): T | undefined
+  /** The value as the component of this name. @throws GatewayError `invalid_request` with JSON Pointers below `prefix` */
+  parse<Name extends ComponentName>(name: Name, value: unknown, prefix?: string): Components[Name]
+  /** As `parse`, but a value that does not fit is undefined. */
+  fits<Name extends ComponentName>(name: Name, value: unknown): Components[Name] | undefined
 }
 
 export function loadSchemas(): Schemas {
@@ -34,7 +35,7 @@ export function loadSchemas(): Schemas {
   })
   ajv.addSchema(JSON.parse(document) as object, 'api')
   const compiled = new Map<string, ValidateFunction>()
-  const validator = (name: string): ValidateFunction => {
+  const validator = (name: ComponentName): ValidateFunction => {
     const known = compiled.get(name)
     if (known) return known
     const validate = ajv.compile({ $ref: `api#/components/schemas/${name}` })
@@ -43,15 +44,15 @@ export function loadSchemas(): Schemas {
   }
   return {
     document,
-    check: <T>(name: string, value: unknown, prefix = ''): T => {
+    parse: <Name extends ComponentName>(name: Name, value: unknown, prefix = '') => {
       const validate = validator(name)
-      if (validate(value)) return value as T
+      if (validate(value)) return value as Components[Name]
       throw new GatewayError('invalid_request', 'the request does not fit the contract', {
         errors: fieldErrors(validate.errors ?? [], prefix),
       })
     },
-    fits: <T>(name: string, value: unknown): T | undefined =>
-      validator(name)(value) ? (value as T) : undefined,
+    fits: <Name extends ComponentName>(name: Name, value: unknown) =>
+      validator(name)(value) ? (value as Components[Name]) : undefined,
   }
 }
 

@@ -39,10 +39,6 @@ export const STATUSES: readonly string[] = [...SUCCESSES, ...REFUSALS, OTHER]
 /** What is spent: a budget, or the disk. */
 export const BUDGETS_AND_DISK = [...BUDGET_NAMES, 'disk'] as const
 
-/** What a request asks for, as load is shed by it (src/http/admission/kind.ts). */
-export const REQUEST_KINDS = ['propose', 'follow', 'people'] as const
-export type RequestKind = (typeof REQUEST_KINDS)[number]
-
 export const METHODS = ['GET', 'POST', 'DELETE', OTHER] as const
 
 /** Why a call was rejected: by a rule, because none fits, or by one of the codes that stand where a rule's id would. */

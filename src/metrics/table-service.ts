@@ -4,11 +4,11 @@ import {
   METHODS,
   PROBLEMS,
   RELEASE,
-  REQUEST_KINDS,
   ROUTES,
   STATUSES,
   STORE_OPERATIONS,
 } from './labels.ts'
+import { REQUEST_KINDS } from '../../contract/operation.ts'
 import type { MetricSpec } from './metric-spec.ts'
 
 /** Half a second: where a slow store becomes a ticket (deploy/prometheus/alerts.yaml). Between bounds that are farther apart a quantile is a guess. */

@@ -46,8 +46,8 @@ describe('an answer of the gateway', () => {
   it.each(['', '<html>sign in to the proxy</html>', '{"thread_id": "thr_'])(
     'is no success when it is none of ours or was cut off: %s',
     async (text) => {
-      for (const method of ['GET', 'POST']) {
-        const [held, asked] = [answers(), call(method, 'review/me')]
+      for (const ask of [() => call('GET', 'review/me'), () => call('POST', 'review/session')]) {
+        const [held, asked] = [answers(), ask()]
         held[0]?.(text)
         expect(await asked).toMatchObject({ ok: false, problem: { code: 'outcome_unknown' } })
       }
@@ -64,13 +64,14 @@ describe('an answer of the gateway', () => {
     const page = new EventTarget()
     startAttention(page)
     page.dispatchEvent(new Event('click'))
-    const askAfter = async (ms: number, method = 'GET'): Promise<void> => {
+    const read = (): Promise<unknown> => call('GET', 'review/counts')
+    const askAfter = async (ms: number, ask = read): Promise<void> => {
       vi.setSystemTime(Date.now() + ms)
-      await call(method, 'review/counts')
+      await ask()
     }
     await askAfter(59_999)
     await askAfter(1)
-    await askAfter(0, 'POST')
+    await askAfter(0, () => call('POST', 'admin/freeze'))
     page.dispatchEvent(new Event('keydown'))
     await askAfter(59_999)
     await askAfter(1)

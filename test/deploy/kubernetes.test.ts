@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { PUBLIC } from '../../src/contract/operations/public.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { SETTINGS } from '../../src/settings/config.ts'
 import { DRAINING } from '../../src/http/wire/shutdown.ts'
@@ -210,9 +211,7 @@ describe('the gateways', () => {
   })
 
   it('are probed where they answer', () => {
-    const routes = [...read('src/http/operations/health.ts').matchAll(/app\.get\('([^']+)'/g)].map(
-      (match) => match[1],
-    )
+    const routes: readonly string[] = Object.values(PUBLIC).map(({ path }) => path)
     const { startupProbe, livenessProbe, readinessProbe, ports } = gateway
     const paths = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe.httpGet.path as string)
     expect(paths).toEqual(['/livez', '/livez', '/readyz'])

@@ -5,7 +5,7 @@ import {
   isLoopback,
   keepsCookies,
   linkUrl,
-  refuseForeign,
+  requireSameOrigin,
   rightPlace,
   type Site,
   siteOf,
@@ -95,7 +95,7 @@ type Headers = Readonly<Record<string, string>>
 function isRefused(method: string, headers: Headers, raw: readonly string[] = []): boolean {
   const rawHeaders = [...Object.entries(headers).flat(), ...raw]
   try {
-    refuseForeign({ method, headers, raw: { rawHeaders } } as unknown as FastifyRequest, SITE)
+    requireSameOrigin({ method, headers, raw: { rawHeaders } } as unknown as FastifyRequest, SITE)
     return false
   } catch (error) {
     expect(error).toMatchObject({ code: 'foreign_origin' })

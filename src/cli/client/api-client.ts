@@ -1,38 +1,49 @@
-import { defined } from '../../contract/defined.ts'
+import { readFileSync } from 'node:fs'
 import type { FieldError, Problem } from '../../contract/errors.ts'
+import { type Answered, type Asked, type Media, type Operation, pathTo } from '../../contract/operation.ts'
+import { OPERATIONS } from '../../contract/operations.ts'
+import { PACKAGE_ROOT } from '../../system/package.ts'
 import { CliFailure, usage } from '../terminal/failure.ts'
 import { visible } from '../terminal/visible-text.ts'
 
-/**
- * How the command line reaches a running gateway: its own public API. `holds` is a member that each such answer has: other programs answer 200 in JSON to whatever they
- * are asked, and nothing was done then.
- */
-export interface Api {
-  get<T>(path: string, holds: string & keyof T): Promise<T>
-  /** `timeoutMs`: for what takes long. */
-  post<T>(path: string, holds: string & keyof T, body?: object, timeoutMs?: number): Promise<T>
-  /** For what has no answer but that it was done. */
-  act(path: string, body?: object): Promise<void>
-  delete(path: string): Promise<void>
-  /** The answer as it comes: for NDJSON of any length. */
-  stream(path: string): Promise<AsyncIterable<Uint8Array>>
+/** How the command line reaches a running gateway: its own public API, one function for each operation. */
+export type Api = {
+  readonly [Id in keyof Table]: (
+    ...asked: object extends Asked<Table[Id]> ? [asked?: Options] : [asked: Asked<Table[Id]> & Options]
+  ) => Promise<ResultOf<Table[Id]>>
+}
+
+type Table = typeof OPERATIONS
+
+interface Options {
+  /** For what takes long. */
+  readonly timeoutMs?: number
+}
+
+/** A body in JSON; bytes of any length as they arrive; nothing where the answer has no body. */
+type ResultOf<O extends Operation> = O['answers'][keyof O['answers']] extends Media
+  ? AsyncIterable<Uint8Array>
+  : Answered<O>
+
+interface Call extends Options {
+  readonly params?: object
+  readonly query?: object
+  readonly body?: object
 }
 
 const NO_CONTENT = 204
-const NDJSON = /^application\/x-ndjson\b/
 const TIMEOUT_MS = 15_000
 /** For an export: as long as it takes to send a page. */
 const STREAM_TIMEOUT_MS = 600_000
 
-interface CallOptions {
-  readonly body?: object | undefined
-  readonly timeoutMs?: number
-}
-
 /** @throws CliFailure for an address that is none, also when it is used: for a refusal, and for no answer or one that the API does not give */
 export function createApi(url: string, key: string): Api {
   const base = baseOf(url)
-  const call = async (method: string, path: string, { body, timeoutMs = TIMEOUT_MS }: CallOptions = {}) => {
+  const call = async (operation: Operation, asked: Call = {}): Promise<unknown> => {
+    const { method, answers } = operation
+    const [answer = null] = Object.values(answers)
+    const isStream = answer !== null && typeof answer === 'object'
+    const { body, timeoutMs = isStream ? STREAM_TIMEOUT_MS : TIMEOUT_MS } = asked
     const init: RequestInit = {
       method,
       headers: {
@@ -44,34 +55,48 @@ export function createApi(url: string, key: string): Api {
       signal: AbortSignal.timeout(timeoutMs),
       ...(body ? { body: JSON.stringify(body) } : {}),
     }
-    const response = await fetch(`${base}${path}`, init).catch((cause: unknown) => {
+    const response = await fetch(base + pathTo(operation, asked), init).catch((cause: unknown) => {
       throw silent(url, { method, timeoutMs }, cause)
     })
     if (!response.ok) throw await refusal(response, url)
-    return response
+    return isStream ? bytesOf(response, answer, url) : bodyOf(response, answer, url)
   }
-  const read = async <T>(response: Response, holds: string): Promise<T> => {
-    const answer = objectIn(await textOf(response, url))
-    if (answer === undefined || !Object.hasOwn(answer, holds)) throw foreign(response, url)
-    return answer as T
-  }
-  const act = async (method: string, path: string, body?: object): Promise<void> => {
-    const response = await call(method, path, { body })
+  const operations = Object.entries<Operation>(OPERATIONS)
+  return Object.fromEntries(
+    operations.map(([id, operation]) => [id, (asked?: Call) => call(operation, asked)]),
+  ) as unknown as Api
+}
+
+/** Other programs answer 200 in JSON to whatever they are asked, and nothing was done then. */
+async function bodyOf(response: Response, component: string | null, url: string): Promise<unknown> {
+  if (component === null) {
     // a key is not revoked because somebody says 200
     if (response.status !== NO_CONTENT) throw foreign(response, url)
+    return undefined
   }
-  return {
-    get: async <T>(path: string, holds: string) => read<T>(await call('GET', path), holds),
-    post: async <T>(path: string, holds: string, body?: object, timeoutMs?: number) =>
-      read<T>(await call('POST', path, { body, ...defined({ timeoutMs }) }), holds),
-    act: (path, body) => act('POST', path, body),
-    delete: (path) => act('DELETE', path),
-    stream: async (path) => {
-      const response = await call('GET', path, { timeoutMs: STREAM_TIMEOUT_MS })
-      if (!NDJSON.test(response.headers.get('content-type') ?? '')) throw foreign(response, url)
-      return streamOf(response, url)
-    },
+  const answer = objectIn(await textOf(response, url))
+  const isOurs = answer !== undefined && requiredOf(component).some((member) => Object.hasOwn(answer, member))
+  if (!isOurs) throw foreign(response, url)
+  return answer
+}
+
+function bytesOf(response: Response, { media }: Media, url: string): AsyncIterable<Uint8Array> {
+  const [type] = (response.headers.get('content-type') ?? '').split(';')
+  if (type !== media) throw foreign(response, url)
+  return streamOf(response, url)
+}
+
+interface Document {
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { readonly required?: readonly string[] }>>
   }
+}
+
+/** Members that each such answer has. */
+function requiredOf(component: string): readonly string[] {
+  const text = readFileSync(new URL('schemas/openapi.json', PACKAGE_ROOT), 'utf8')
+  const { components } = JSON.parse(text) as Document
+  return components.schemas[component]?.required ?? []
 }
 
 /**

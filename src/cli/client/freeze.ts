@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import type { FreezeList, FreezeView, Frozen } from '../../contract/freeze.ts'
+import type { FreezeView } from '../../contract/freeze.ts'
 import { createApi } from './api-client.ts'
 import { reachAsAdmin } from './credentials.ts'
 import { refuseOptions, usage } from '../terminal/failure.ts'
@@ -47,7 +47,7 @@ export async function freeze(args: readonly string[]): Promise<void> {
     return list(named, values)
   }
   const { api, body } = asked(args, FREEZE_USAGE)
-  const frozen = await api.post<Frozen>('/api/admin/freeze', 'frozen_at', body)
+  const frozen = await api.freeze({ body })
   console.log(values.json ? jsonOf(frozen) : `${nameOf(frozen)} is frozen since ${frozen.frozen_at}`)
   if (!frozen.known)
     console.error(
@@ -57,7 +57,7 @@ export async function freeze(args: readonly string[]): Promise<void> {
 
 export async function unfreeze(args: readonly string[]): Promise<void> {
   const { api, body, json } = asked(args, UNFREEZE_USAGE)
-  await api.act('/api/admin/unfreeze', body)
+  await api.unfreeze({ body })
   const said = `${nameOf(body)} is free again: policy decides on new calls, and what was under way stays dead`
   console.log(json ? '{}' : said)
 }
@@ -65,10 +65,7 @@ export async function unfreeze(args: readonly string[]): Promise<void> {
 async function list(tenant: string, { url, json }: ReturnType<typeof parse>['values']): Promise<void> {
   const reach = reachAsAdmin(url)
   const api = createApi(reach.url, reach.key)
-  const answer = await api.get<FreezeList>(
-    `/api/admin/freezes?tenant=${encodeURIComponent(tenant)}`,
-    'freezes',
-  )
+  const answer = await api.listFreezes({ query: { tenant } })
   if (json) return console.log(jsonOf(answer))
   console.log(answer.freezes.map(lineOf).join('\n') || 'nothing is frozen')
 }

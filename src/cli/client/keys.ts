@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { IssuedKey } from '../../contract/admin.ts'
+import { defined } from '../../contract/defined.ts'
 import { parseDuration } from '../../policy/language/text.ts'
 import { createApi } from './api-client.ts'
 import { reachAsAdmin } from './credentials.ts'
@@ -30,12 +31,13 @@ export async function keys(args: readonly string[]): Promise<void> {
   const body = overlapOf(command, values.overlap)
   const reach = reachAsAdmin(values.url)
   const api = createApi(reach.url, reach.key)
-  const path = `/api/admin/${kind}s/${encodeURIComponent(tenant)}/${encodeURIComponent(id)}/key`
+  const params = { tenant, id }
   if (command === 'revoke') {
-    await api.delete(path)
+    await (kind === 'agent' ? api.revoke_agent_key : api.revoke_reviewer_key)({ params })
     return console.log(values.json ? '{}' : `the key of ${kind} ${tenant}/${id} is revoked`)
   }
-  const issued = await api.post<IssuedKey>(path, 'api_key', body)
+  const issue = kind === 'agent' ? api.issue_agent_key : api.issue_reviewer_key
+  const issued = await issue({ params, ...defined({ body }) })
   if (values.json) return console.log(JSON.stringify(issued, null, 2))
   console.log(issued.api_key)
   console.error(`key of ${kind} ${tenant}/${id}${fateOf(issued)}. It is shown once.`)

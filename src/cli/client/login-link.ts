@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util'
-import type { LoginLink } from '../../contract/session.ts'
 import { type Api, createApi } from './api-client.ts'
 import { reachAsAdmin } from './credentials.ts'
 import { usage } from '../terminal/failure.ts'
@@ -23,23 +22,22 @@ export const SIGN_OUT_USAGE = `countersign sign-out TENANT/REVIEWER
 ${OPTIONS}`
 
 export async function loginLink(args: readonly string[]): Promise<void> {
-  const { api, path, name, json } = reach(args, LOGIN_LINK_USAGE)
-  const link = await api.post<LoginLink>(`${path}/login-link`, 'url')
+  const { api, params, name, json } = reach(args, LOGIN_LINK_USAGE)
+  const link = await api.issueLoginLink({ params })
   if (json) return console.log(JSON.stringify(link, null, 2))
   console.log(link.url)
   console.error(`signs in ${name} once, until ${link.expires_at}. It is shown once.`)
 }
 
 export async function signOut(args: readonly string[]): Promise<void> {
-  const { api, path, name, json } = reach(args, SIGN_OUT_USAGE)
-  await api.delete(`${path}/sessions`)
+  const { api, params, name, json } = reach(args, SIGN_OUT_USAGE)
+  await api.endSessions({ params })
   console.log(json ? '{}' : `${name} is signed out everywhere`)
 }
 
 interface Reached {
   readonly api: Api
-  /** Of the reviewer in the admin API. */
-  readonly path: string
+  readonly params: { readonly tenant: string; readonly id: string }
   readonly name: string
   readonly json: boolean
 }
@@ -52,6 +50,5 @@ function reach(args: readonly string[], help: string): Reached {
   if (!tenant || !id || rest !== undefined || more.length > 0)
     throw usage(`\`${positionals.join(' ')}\` is not TENANT/REVIEWER`, help)
   const { url, key } = reachAsAdmin(values.url)
-  const path = `/api/admin/reviewers/${encodeURIComponent(tenant)}/${encodeURIComponent(id)}`
-  return { api: createApi(url, key), path, name, json: values.json }
+  return { api: createApi(url, key), params: { tenant, id }, name, json: values.json }
 }

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import type { ThreadList, ThreadView } from '../../contract/reviewer.ts'
-import type { Me } from '../../contract/session.ts'
+import { defined } from '../../contract/defined.ts'
+import type { ThreadList, ThreadsQuery, VoteRequest } from '../../contract/reviewer.ts'
 import { type Api, createApi } from './api-client.ts'
 import { reachAsReviewer } from './credentials.ts'
 import { refuseMore, refuseOptions, usage, wholeNumber } from '../terminal/failure.ts'
@@ -34,7 +34,7 @@ const OPTIONS = {
 
 const FILTERS = ['status', 'tool', 'risk', 'agent'] as const
 
-const DECISIONS: Record<string, string> = {
+const DECISIONS: Readonly<Record<string, VoteRequest['decision']>> = {
   approve: 'approve',
   reject: 'reject',
   'request-changes': 'request_changes',
@@ -79,24 +79,23 @@ function reviewApi(url: string | undefined): Api {
 }
 
 async function list(api: Api, values: Record<string, string | boolean | undefined>): Promise<void> {
-  const query = new URLSearchParams({ limit: String(PAGE) })
-  for (const key of FILTERS) if (values[key]) query.set(key, String(values[key]))
-  const found = await pagesOf(api, query)
+  const filters = FILTERS.flatMap((key) => (values[key] ? [[key, String(values[key])]] : []))
+  const found = await pagesOf(api, Object.fromEntries(filters) as ThreadsQuery)
   if (values['json']) console.log(jsonOf(found))
-  else console.log(printThreadList(found, await api.get<Me>('/api/review/me', 'reviewer')))
+  else console.log(printThreadList(found, await api.me()))
 }
 
 const PAGE = 100
 /** Nobody reads more in a terminal; with `next_cursor` in the answer, a program does. */
 const MOST_PAGES = 10
 
-async function pagesOf(api: Api, query: URLSearchParams): Promise<ThreadList> {
+async function pagesOf(api: Api, filters: ThreadsQuery): Promise<ThreadList> {
   const threads: ThreadList['threads'] = []
   const unreadable: string[] = []
   let next_cursor: string | undefined
   for (let page = 0; page < MOST_PAGES; page++) {
-    if (next_cursor !== undefined) query.set('cursor', next_cursor)
-    const answer = await api.get<ThreadList>(`/api/review/threads?${query.toString()}`, 'threads')
+    const query = { ...filters, limit: String(PAGE), ...defined({ cursor: next_cursor }) }
+    const answer = await api.listThreads({ query })
     threads.push(...answer.threads)
     unreadable.push(...(answer.unreadable ?? []))
     next_cursor = answer.next_cursor
@@ -110,13 +109,13 @@ async function pagesOf(api: Api, query: URLSearchParams): Promise<ThreadList> {
 }
 
 async function show(api: Api, thread: string, json: boolean): Promise<void> {
-  const view = await api.get<ThreadView>(pathOf(thread), 'thread_id')
+  const view = await api.showThread({ params: { thread_id: thread } })
   console.log(json ? jsonOf(view) : printThread(view))
 }
 
 interface Vote {
   readonly thread: string
-  readonly decision: string
+  readonly decision: VoteRequest['decision']
   readonly comment: string | undefined
   readonly revision: number | undefined
   readonly json: boolean
@@ -128,26 +127,19 @@ interface Vote {
  */
 async function vote(api: Api, { thread, decision, comment, revision, json }: Vote): Promise<void> {
   if (decision === 'request_changes' && comment === undefined) throw usage('say what to change: -m COMMENT')
-  const seen = await api.get<ThreadView>(pathOf(thread), 'thread_id')
+  const params = { thread_id: thread }
+  const seen = await api.showThread({ params })
   if (decision === 'approve' && revision === undefined && seen.revision > 1)
     throw usage(
       `the agent has revised this call: it is at revision ${seen.revision} now`,
       `look at it with \`countersign review show ${thread}\`, then approve it with --revision ${seen.revision}`,
     )
-  const body = {
-    decision,
-    revision: revision ?? seen.revision,
-    ...(comment === undefined ? {} : { comment }),
-  }
-  const view = await api.post<ThreadView>(`${pathOf(thread)}/votes`, 'thread_id', body)
+  const body = { decision, revision: revision ?? seen.revision, ...defined({ comment }) }
+  const view = await api.vote({ params, body })
   if (json) return console.log(jsonOf(view))
   const missing = view.seats.filter((seat) => seat.filled_by.length < seat.approvals)
   const still = missing.map((seat) => `${seat.approvals - seat.filled_by.length} of ${seat.group}`).join(', ')
   console.log(
     `${view.thread_id} is ${view.status}${view.status === 'pending_review' ? `: still needs ${still}` : ''}`,
   )
-}
-
-function pathOf(thread: string): string {
-  return `/api/review/threads/${encodeURIComponent(thread)}`
 }

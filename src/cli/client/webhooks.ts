@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import { defined } from '../../contract/defined.ts'
 import type {
+  CreateWebhook,
+  DeliveriesQuery,
   DeliveryList,
-  Redelivered,
-  WebhookList,
-  WebhookSecret,
+  RedeliverRange,
   WebhookView,
 } from '../../contract/webhook.ts'
 import { isChat } from '../../domain/webhook.ts'
@@ -76,11 +76,11 @@ const COMMANDS: Readonly<
 > = {
   create: { names: 2, takes: ['event', 'payload', 'format'], run: create },
   list: { names: 1, run: list },
-  show: { names: 1, run: ({ api, named }) => view(api.get(pathOf(named[0]), 'state')) },
+  show: { names: 1, run: (asked) => view(asked.api.showWebhook(of(asked))) },
   rotate: { names: 1, takes: ['overlap-ms'], run: rotate },
-  pause: { names: 1, run: (asked) => act(asked, 'pause') },
-  resume: { names: 1, run: (asked) => act(asked, 'resume') },
-  ping: { names: 1, run: (asked) => act(asked, 'ping') },
+  pause: { names: 1, run: (asked) => view(asked.api.pauseWebhook(of(asked))) },
+  resume: { names: 1, run: (asked) => view(asked.api.resumeWebhook(of(asked))) },
+  ping: { names: 1, run: (asked) => view(asked.api.pingWebhook(of(asked))) },
   delete: { names: 1, run: remove },
   deliveries: { names: 1, takes: ['state'], run: deliveries },
   redeliver: { names: 1, more: 2, takes: ['since', 'until', 'state'], run: redeliver },
@@ -100,22 +100,20 @@ export async function webhooks(args: readonly string[]): Promise<void> {
   console.log(values.json ? jsonOf(json) : visible(text))
 }
 
-const pathOf = (id = '', rest = ''): string => `/api/admin/webhooks/${encodeURIComponent(id)}${rest}`
+const of = ({ named: [id = ''] }: Asked) => ({ params: { id } })
 
 async function create({ api, values, named: [tenant, url] }: Asked): Promise<Answer> {
   const { event: events, payload, format } = values
-  const body = { tenant, url, ...defined({ events, payload, format }) }
-  const json = await api.post<WebhookSecret>('/api/admin/webhooks', 'secret', body)
+  // the gateway says what is wrong with a word that it does not know
+  const body = { tenant, url, ...defined({ events, payload, format }) } as CreateWebhook
+  const json = await api.createWebhook({ body })
   // a chat looks at no signature
   const secret = isChat(format) ? '' : `\n${json.secret}   the secret, shown once`
   return { json, text: `${json.id}${secret}` }
 }
 
 async function list({ api, named: [tenant = ''] }: Asked): Promise<Answer> {
-  const json = await api.get<WebhookList>(
-    `/api/admin/webhooks?tenant=${encodeURIComponent(tenant)}`,
-    'webhooks',
-  )
+  const json = await api.listWebhooks({ query: { tenant } })
   return { json, text: json.webhooks.map(lineOf).join('\n') || 'no webhooks' }
 }
 
@@ -135,25 +133,22 @@ function lineOf({ id, url, state, waiting, events, format, failing_since }: Webh
   return `${id}  ${state}${failing}  ${waiting} waiting  ${url}  ${events?.join(' ') ?? 'all events'}${FORMS[format]}`
 }
 
-const act = ({ api, named: [id] }: Asked, what: string): Promise<Answer> =>
-  view(api.post(pathOf(id, `/${what}`), 'state'))
-
-async function rotate({ api, values, named: [id] }: Asked): Promise<Answer> {
+async function rotate(asked: Asked): Promise<Answer> {
+  const { api, values } = asked
   const overlap = values['overlap-ms']
   const body = overlap === undefined ? {} : { overlap_ms: wholeNumber(overlap, '--overlap-ms') }
-  const json = await api.post<WebhookSecret>(pathOf(id, '/rotate-secret'), 'secret', body)
+  const json = await api.rotateWebhookSecret({ ...of(asked), body })
   return { json, text: `${json.secret}   the new secret, shown once` }
 }
 
-async function remove({ api, named: [id] }: Asked): Promise<Answer> {
-  await api.delete(pathOf(id))
-  return { json: {}, text: `${id} is deleted, and what waited for it with it` }
+async function remove(asked: Asked): Promise<Answer> {
+  const { params } = of(asked)
+  await asked.api.deleteWebhook({ params })
+  return { json: {}, text: `${params.id} is deleted, and what waited for it with it` }
 }
 
-async function deliveries({ api, values, named: [id] }: Asked): Promise<Answer> {
-  const query = new URLSearchParams({ limit: String(PAGE) })
-  if (values.state !== undefined) query.set('state', values.state)
-  const json = await pagesOf(api, pathOf(id, '/deliveries'), query)
+async function deliveries(asked: Asked): Promise<Answer> {
+  const json = await pagesOf(asked)
   const lines = json.deliveries.map(
     (one) =>
       `${one.id}  ${one.state}  ${one.attempts} tries  ${one.last?.result ?? ''}  ${one.type}  ${one.thread_id ?? ''}${one.next_at === undefined ? '' : `  next ${one.next_at}`}`,
@@ -168,14 +163,15 @@ const PAGE = 100
 /** Nobody reads more in a terminal; with `next_cursor` in the answer, a program does. A page may be empty where only one state is asked for. */
 const MOST_PAGES = 10
 
-async function pagesOf(api: Api, path: string, query: URLSearchParams): Promise<DeliveryList> {
+async function pagesOf(asked: Asked): Promise<DeliveryList> {
+  const { state } = asked.values
   const all: DeliveryList['deliveries'] = []
   const unreadable: string[] = []
   const answer = (): DeliveryList => ({ deliveries: all, ...(unreadable.length === 0 ? {} : { unreadable }) })
   let next_cursor: string | undefined
   for (let page = 0; page < MOST_PAGES; page++) {
-    if (next_cursor !== undefined) query.set('cursor', next_cursor)
-    const found = await api.get<DeliveryList>(`${path}?${query.toString()}`, 'deliveries')
+    const query = { limit: String(PAGE), ...defined({ state, cursor: next_cursor }) } as DeliveriesQuery
+    const found = await asked.api.listDeliveries({ ...of(asked), query })
     all.push(...found.deliveries)
     unreadable.push(...(found.unreadable ?? []))
     next_cursor = found.next_cursor
@@ -187,16 +183,19 @@ async function pagesOf(api: Api, path: string, query: URLSearchParams): Promise<
 /** For hundreds of thousands; the gateway ends a connection on which nothing was said for longer. */
 const REDELIVERY_MS = 60_000
 
-async function redeliver({ api, values, named: [id, delivery] }: Asked): Promise<Answer> {
+async function redeliver(asked: Asked): Promise<Answer> {
+  const { api, values, named } = asked
+  const { params } = of(asked)
+  const [, delivery] = named
   if (delivery !== undefined) {
     if (values.since ?? values.until ?? values.state)
       throw usage('name a delivery, or a time with --since, not both', WEBHOOKS_USAGE)
-    await api.act(pathOf(id, `/deliveries/${encodeURIComponent(delivery)}/redeliver`))
+    await api.redeliver({ params: { ...params, delivery } })
     return { json: { count: 1 }, text: 'to be delivered again' }
   }
   const { since, until, state } = values
   if (since === undefined) throw usage('name a delivery, or a time with --since', WEBHOOKS_USAGE)
-  const body = { since, ...(until && { until }), ...(state && { state }) }
-  const json = await api.post<Redelivered>(pathOf(id, '/redeliver'), 'count', body, REDELIVERY_MS)
+  const body = { since, ...(until && { until }), ...(state && { state }) } as RedeliverRange
+  const json = await api.redeliverRange({ params, body, timeoutMs: REDELIVERY_MS })
   return { json, text: `${json.count} to be delivered again` }
 }

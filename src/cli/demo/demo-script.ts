@@ -1,4 +1,4 @@
-import type { ThreadView } from '../../contract/reviewer.ts'
+import type { VoteRequest } from '../../contract/reviewer.ts'
 import { createGate, type Decision, type Gate, NotExecuted } from '@countersign/sdk'
 import { type Api, createApi } from '../client/api-client.ts'
 import type { DemoCredentials } from '../client/credentials.ts'
@@ -175,23 +175,22 @@ function pending(story: Story, decision: Decision, play: () => Promise<void>): v
 async function decide(
   story: Story,
   { thread_id = '' }: Decision,
-  decision: string,
+  decision: VoteRequest['decision'],
   comment: string,
 ): Promise<void> {
-  const path = `/api/review/threads/${thread_id}`
-  const { revision } = await story.reviewer.get<ThreadView>(path, 'thread_id')
-  await story.reviewer.post<ThreadView>(`${path}/votes`, 'thread_id', { decision, revision, comment })
+  const params = { thread_id }
+  const { revision } = await story.reviewer.showThread({ params })
+  await story.reviewer.vote({ params, body: { decision, revision, comment } })
 }
 
 /** Waits until the thread shows the revision, then approves exactly that one. */
 async function approveRevision(story: Story): Promise<void> {
-  const { threads } = await story.reviewer.get<{ threads: { thread_id: string }[] }>(
-    `/api/review/threads?agent=demo-agent&task_id=${story.taskId}&limit=1`,
-    'threads',
-  )
+  const { threads } = await story.reviewer.listThreads({
+    query: { agent: 'demo-agent', task_id: story.taskId, limit: '1' },
+  })
   const thread_id = threads[0]?.thread_id ?? ''
   for (let look = 0; look < 200; look++) {
-    const { revision } = await story.reviewer.get<ThreadView>(`/api/review/threads/${thread_id}`, 'thread_id')
+    const { revision } = await story.reviewer.showThread({ params: { thread_id } })
     if (revision === 2) return decide(story, { thread_id } as Decision, 'approve', 'Better.')
     await new Promise((resolve) => setTimeout(resolve, 25))
   }

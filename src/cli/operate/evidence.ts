@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util'
-import type { CheckpointList } from '../../contract/checkpoint.ts'
 import { createApi } from '../client/api-client.ts'
 import { reachAsAdmin } from '../client/credentials.ts'
 import { proveOne, verifyProof } from './evidence-proof.ts'
@@ -78,8 +77,8 @@ async function exportAll(tenant: string, values: Values): Promise<void> {
   const api = createApi(reach.url, reach.key)
   const from = wholeNumber(values.after, '--after')
   for (let after = from; ;) {
-    const query = new URLSearchParams({ tenant, after: String(after), limit: String(PAGE) })
-    const lines = await copyOut(await api.stream(`/api/admin/evidence?${query.toString()}`))
+    const query = { tenant, after: String(after), limit: String(PAGE) }
+    const lines = await copyOut(await api.exportEvidence({ query }))
     if (lines === 0 && after === from)
       console.error(`there is no evidence of \`${tenant}\` after record ${after}: nothing was exported`)
     if (lines < PAGE) return
@@ -89,11 +88,7 @@ async function exportAll(tenant: string, values: Values): Promise<void> {
 
 async function newest(what: 'checkpoint' | 'key', tenant: string, { url, json }: Values): Promise<void> {
   const reach = reachAsAdmin(url)
-  const query = new URLSearchParams({ tenant, limit: '1' }).toString()
-  const answer = await createApi(reach.url, reach.key).get<CheckpointList>(
-    `/api/admin/checkpoints?${query}`,
-    'checkpoints',
-  )
+  const answer = await createApi(reach.url, reach.key).listCheckpoints({ query: { tenant, limit: '1' } })
   if (json) return console.log(jsonOf(answer))
   if (what === 'key') return console.log(answer.verifier_key)
   const [checkpoint] = answer.checkpoints

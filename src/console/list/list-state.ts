@@ -1,5 +1,6 @@
 import { signal } from '../signal.ts'
 import { get, type Refusal } from '../wire/call.ts'
+import type { Address } from '../wire/path.ts'
 
 /** The loaded part of a list. */
 export interface Loaded<T> {
@@ -11,7 +12,7 @@ export interface Loaded<T> {
 
 /** A list as far as it is loaded, and the address that it answers. */
 export interface ListState<T> extends Loaded<T> {
-  readonly address: string
+  readonly address: Address | undefined
   readonly loading: boolean
   readonly problem?: Refusal
 }
@@ -22,7 +23,7 @@ export interface Listed<T, Page> {
   readonly id: (item: T) => string
 }
 
-const NOTHING = { items: [], unreadable: [], cursor: undefined, address: '', loading: true }
+const NOTHING = { items: [], unreadable: [], cursor: undefined, address: undefined, loading: true }
 
 /** A list that loads page by page. An answer to a question that nobody asks any more is dropped. */
 export function createList<
@@ -33,7 +34,7 @@ export function createList<
   let asked = 0
 
   /** Reads on from `loaded` until there are as many items as `enough`, or no more. */
-  async function read(address: string, loaded: Loaded<T>, enough: number): Promise<void> {
+  async function read(address: Address, loaded: Loaded<T>, enough: number): Promise<void> {
     const mine = ++asked
     let { items: all, cursor, unreadable } = loaded
     do {
@@ -59,14 +60,16 @@ export function createList<
   return {
     state,
     /** From the start. What is there stays until the answer comes, and as much comes again, unless another address is asked for. */
-    load: (address: string): Promise<void> => {
+    load: (address: Address): Promise<void> => {
       const same = address === state.value.address
       state.value = same ? { ...state.value, loading: true } : { ...NOTHING, address }
       return read(address, NOTHING, state.value.items.length)
     },
     more: (): Promise<void> => {
+      const { address } = state.value
+      if (address === undefined) return Promise.resolve()
       state.value = { ...state.value, loading: true }
-      return read(state.value.address, state.value, state.value.items.length + 1)
+      return read(address, state.value, state.value.items.length + 1)
     },
   }
 }
@@ -74,10 +77,10 @@ export function createList<
 const MOST_AT_ONCE = 100
 const PAGE = 25
 
-function pageOf(address: string, wanted: number, cursor: string | undefined): string {
+function pageOf(address: Address, wanted: number, cursor: string | undefined): Address {
   const [path = '', query] = address.split('?')
   const search = new URLSearchParams(query)
   if (wanted > PAGE) search.set('limit', String(Math.min(wanted, MOST_AT_ONCE)))
   if (cursor !== undefined) search.set('cursor', cursor)
-  return `${path}?${search.toString()}`
+  return `${path}?${search.toString()}` as Address
 }

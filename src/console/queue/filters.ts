@@ -27,8 +27,11 @@ export function filtersOf(search: string): Filters {
   )
 }
 
+/** Empty without filters. */
+type Search = '' | `?${string}`
+
 /** The other way, always in the same order. */
-export function searchOf(filters: Filters): string {
+export function searchOf(filters: Filters): Search {
   const search = new URLSearchParams()
   for (const name of NAMES) {
     const value = filters[name]
@@ -45,7 +48,7 @@ export function withFilter(filters: Filters, name: FilterName, value: string | u
 }
 
 /** As the API wants them: days become moments of this place. */
-export function queryOf(filters: Filters): string {
+export function queryOf(filters: Filters): Search {
   const { since, until } = filters
   return searchOf({
     ...filters,

@@ -1,5 +1,6 @@
 import type { ThreadList, ThreadSummary } from '../../contract/reviewer.ts'
 import { createList } from '../list/list-state.ts'
+import type { Address } from '../wire/path.ts'
 import { type Filters, queryOf } from './filters.ts'
 
 export const createThreads = () =>
@@ -8,4 +9,4 @@ export const createThreads = () =>
     id: ({ thread_id }) => thread_id,
   })
 
-export const addressOf = (filters: Filters): string => `review/threads${queryOf(filters)}`
+export const addressOf = (filters: Filters): Address => `review/threads${queryOf(filters)}`

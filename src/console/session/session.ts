@@ -44,7 +44,7 @@ export async function signIn(link: string, verifier?: string): Promise<Refusal |
 }
 
 export async function signOut(everywhere: boolean): Promise<Refusal | undefined> {
-  const answer = await call('DELETE', `review/session${everywhere ? '?everywhere=true' : ''}`)
+  const answer = await call('DELETE', everywhere ? 'review/session?everywhere=true' : 'review/session')
   if (!answer.ok && answer.problem.status !== 401) return answer.problem
   // who leaves on purpose leaves nothing half-written in this tab
   sessionStorage.clear()

@@ -2,6 +2,7 @@ import type { ThreadRevision, ThreadView } from '../../contract/reviewer.ts'
 import { useEffect } from 'preact/hooks'
 import { useSignal } from '../signal.ts'
 import { getBlob } from '../wire/call.ts'
+import type { Address } from '../wire/path.ts'
 import { LongText } from '../payload/long-text.tsx'
 import { RiskMark } from '../risk/risk-mark.tsx'
 import { Panel } from './panel.tsx'
@@ -78,7 +79,8 @@ function Picture({ view, revision, index, text }: PictureProps) {
       </div>
     )
   }
-  const source = `review/threads/${encodeURIComponent(view.thread_id)}/images/${revision.number}/${index}`
+  const source =
+    `review/threads/${encodeURIComponent(view.thread_id)}/images/${revision.number}/${index}` as const
   return (
     <figure>
       <Loaded source={source} alt={name} width={picture.width} height={picture.height} />
@@ -88,7 +90,7 @@ function Picture({ view, revision, index, text }: PictureProps) {
 }
 
 interface LoadedProps {
-  readonly source: string
+  readonly source: Address
   readonly alt: string
   readonly width?: number | undefined
   readonly height?: number | undefined

@@ -32,7 +32,7 @@ export function createThread(id: string) {
     else next.value = fetched
   }
 
-  const path = `review/threads/${encodeURIComponent(id)}`
+  const path = `review/threads/${encodeURIComponent(id)}` as const
   return {
     path,
     view,

@@ -29,7 +29,7 @@ const createDeliveries = () =>
 
 /** One destination: how it fares, what can be done about it, and its deliveries, newest first. */
 export function Destination({ id, state }: DestinationProps) {
-  const path = `admin/webhooks/${encodeURIComponent(id)}`
+  const path = `admin/webhooks/${encodeURIComponent(id)}` as const
   const { body: webhook, problem, load } = useResource<WebhookView>(path)
   const list = useMemo(createDeliveries, [])
   const said = useSignal('')

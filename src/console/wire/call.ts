@@ -2,6 +2,7 @@ import type { Problem } from '../../contract/errors.ts'
 import { UNATTENDED } from '../../contract/unattended.ts'
 import { learnTime } from '../time/clock.ts'
 import { isAttended } from './attention.ts'
+import type { Address } from './path.ts'
 import { secretHeader } from './secret.ts'
 
 /** A refusal in the gateway's own words; two codes are ours, for answers that never came. */
@@ -40,6 +41,13 @@ export function beginSession(): void {
 const PATIENCE_MS = 60_000
 
 /** One call of the gateway. Never throws: what went wrong is part of the answer. */
+export async function call<T>(method: 'GET', path: Address, request?: Request): Promise<Outcome<T>>
+export async function call<T>(method: 'POST', path: Address<'POST'>, request?: Request): Promise<Outcome<T>>
+export async function call<T>(
+  method: 'DELETE',
+  path: Address<'DELETE'>,
+  request?: Request,
+): Promise<Outcome<T>>
 export async function call<T>(method: string, path: string, request: Request = {}): Promise<Outcome<T>> {
   const session = sessions
   let response: Response
@@ -64,13 +72,13 @@ export async function call<T>(method: string, path: string, request: Request = {
   return { ok: false, problem: isRefusal(body) ? body : unreadable(response.status) }
 }
 
-export const get = <T>(path: string): Promise<Outcome<T>> => call<T>('GET', path)
+export const get = <T>(path: Address): Promise<Outcome<T>> => call<T>('GET', path)
 
 /**
  * A picture from the gateway, which no `src` can ask for: no header goes along with it. Undefined when it did not
  * come.
  */
-export async function getBlob(path: string): Promise<Blob | undefined> {
+export async function getBlob(path: Address): Promise<Blob | undefined> {
   try {
     const content = contentOf({}, !isAttended())
     const response = await fetch(`/api/${path}`, { ...content, redirect: 'error' })

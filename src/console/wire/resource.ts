@@ -1,6 +1,7 @@
 import { useSignal } from '../signal.ts'
 import { useEffect, useRef } from 'preact/hooks'
 import { get, type Refusal } from './call.ts'
+import type { Address } from './path.ts'
 
 interface Read<T> {
   readonly body?: T
@@ -8,7 +9,7 @@ interface Read<T> {
 }
 
 /** What an address answers, read when a page opens. What is there stays until the next answer comes; only the one that was asked for last counts. */
-export function useResource<T>(path: string) {
+export function useResource<T>(path: Address) {
   const read = useSignal<Read<T>>({})
   const asked = useRef(0)
   const load = async (): Promise<void> => {

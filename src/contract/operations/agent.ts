@@ -64,6 +64,7 @@ export const AGENT = {
     admission: 'follow',
     summary: 'Withdraw a call: its thread ends, and its approval is void',
     body: 'WithdrawalRequest',
+    bodyIsOptional: true,
     answers: { 200: 'Decision' },
     refusals: [404, 409],
   },

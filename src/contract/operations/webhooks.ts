@@ -42,6 +42,7 @@ export const WEBHOOKS = {
     access: 'admin',
     summary: 'A new secret; the old one signs beside it for a while',
     body: 'RotateSecret',
+    bodyIsOptional: true,
     answers: { 200: 'WebhookSecret' },
     refusals: [404],
   },

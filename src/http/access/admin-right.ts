@@ -3,7 +3,7 @@ import { GatewayError } from '../../contract/errors.ts'
 import { parseCredential } from '../../domain/credential.ts'
 import type { reviewerEntry } from '../../gateway/auth/identify.ts'
 import type { HttpDeps } from '../deps.ts'
-import { bearerOf, requireAdmin, reviewerOf, sessionOf } from './auth.ts'
+import { bearerOf, isAttended, requireAdmin, reviewerOf, sessionOf } from './auth.ts'
 import type { Administrator } from '../../gateway/auth/administrator.ts'
 import type { Caller } from '../../gateway/core/caller.ts'
 
@@ -17,10 +17,17 @@ interface TenantAdmin {
   readonly caller: Caller
 }
 
-/** As verbs know it. */
-export function administratorOf(right: AdminRight): Administrator {
+/** The right as verbs know it. @throws GatewayError `not_found` in another tenant */
+export function administratorOf(right: AdminRight, tenant: string): Administrator {
+  requireTenant(right, tenant)
   const { kind, id } = right
   return { actor: { kind, id }, ...(right.kind === 'reviewer' && { caller: right.caller }) }
+}
+
+/** Another tenant's things are as absent as things that never were. @throws GatewayError `not_found` */
+export function requireTenant(right: AdminRight, tenant: string): void {
+  if (right.kind === 'reviewer' && right.tenant !== tenant)
+    throw new GatewayError('not_found', 'no such tenant')
 }
 
 /** `entryOf` says which reviewers are let in. @throws GatewayError `unauthenticated`, `not_permitted`, `foreign_origin`, `not_ready` */
@@ -33,7 +40,7 @@ export async function rightOf(
     requireAdmin(request, http.adminKeyHash)
     return { kind: 'admin', id: 'admin' }
   }
-  const caller = await reviewerOf(request, http)
+  const caller = await reviewerOf(request, http, isAttended(request))
   const { id } = entryOf(http.gateway.policies.current(), caller)
   return { kind: 'reviewer', id, tenant: caller.tenant, caller }
 }
@@ -44,17 +51,9 @@ function isReviewer(request: FastifyRequest): boolean {
   return sessionOf(request) !== undefined
 }
 
-/** Another tenant's things are as absent as things that never were. */
-export function rightIn(request: FastifyRequest, tenant: string): AdminRight {
-  const right = request.adminRight
-  if (right === undefined) throw new GatewayError('unauthenticated', 'the admin key is needed')
-  if (right.kind === 'reviewer' && right.tenant !== tenant)
-    throw new GatewayError('not_found', 'no such tenant')
-  return right
-}
-
 declare module 'fastify' {
   interface FastifyRequest {
+    /** Of an administrator, found before the body is read. */
     adminRight?: AdminRight
   }
 }

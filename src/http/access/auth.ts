@@ -8,7 +8,7 @@ import { isAdminKey } from './admin-key.ts'
 import { countOf } from '../wire/strict-json.ts'
 import { cookieOf, SESSION_COOKIE } from './session-cookie.ts'
 import type { HttpDeps } from '../deps.ts'
-import { refuseForeign } from './same-origin.ts'
+import { requireSameOrigin } from './same-origin.ts'
 import { PAGE_SECRET } from '../../contract/page-secret.ts'
 
 /** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1), one space, one credential. */
@@ -31,8 +31,12 @@ export function sessionOf(request: FastifyRequest): string | undefined {
   return forProxy && countOf(request, 'authorization') <= 1 ? cookieOf(request, SESSION_COOKIE) : undefined
 }
 
-/** The reviewer who calls, by key or by session. @throws GatewayError `unauthenticated`, `foreign_origin`, `not_ready`, `store_unavailable` */
-export async function reviewerOf(request: FastifyRequest, http: HttpDeps): Promise<Caller> {
+/** The reviewer who calls, by key or by session; an attended request keeps the session open. @throws GatewayError `unauthenticated`, `foreign_origin`, `not_ready`, `store_unavailable` */
+export async function reviewerOf(
+  request: FastifyRequest,
+  http: HttpDeps,
+  attended: boolean,
+): Promise<Caller> {
   const session = sessionOf(request)
   if (session === undefined) {
     const caller = await identify(http.gateway, 'reviewer', bearerOf(request))
@@ -40,9 +44,9 @@ export async function reviewerOf(request: FastifyRequest, http: HttpDeps): Promi
     reviewerEntry(http.gateway.policies.current(), caller)
     return caller
   }
-  refuseForeign(request, http.site())
+  requireSameOrigin(request, http.site())
   const proof = { credential: session, page: pageSecretOf(request) }
-  return identifySession(http.gateway, proof, isAttended(request))
+  return identifySession(http.gateway, proof, attended)
 }
 
 /** Undefined when it is missing or stands twice. */
@@ -51,18 +55,9 @@ function pageSecretOf(request: FastifyRequest): string | undefined {
   return typeof secret === 'string' && countOf(request, PAGE_SECRET) === 1 ? secret : undefined
 }
 
-/** A page opens the stream again by itself. */
-const STREAM = '/api/review/stream'
-
-/** Whether somebody is there who asks; a page says when it asks by itself. */
-function isAttended({ headers, routeOptions }: FastifyRequest): boolean {
-  return headers[UNATTENDED] === undefined && routeOptions.url !== STREAM
-}
-
-/** Whom an `onRequest` hook has found. @throws GatewayError `unauthenticated` */
-export function callerOf({ caller }: FastifyRequest): Caller {
-  if (caller === undefined) throw new GatewayError('unauthenticated', 'a valid key is needed')
-  return caller
+/** Whether a person makes the request; a page says when it asks by itself. */
+export function isAttended({ headers }: FastifyRequest): boolean {
+  return headers[UNATTENDED] === undefined
 }
 
 /** @throws GatewayError `unauthenticated` */
@@ -73,5 +68,12 @@ export function requireAdmin(request: FastifyRequest, adminKeyHash: Uint8Array):
       'unauthenticated',
       'the admin key is needed: Authorization: Bearer <COUNTERSIGN_ADMIN_KEY>',
     )
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** An agent or reviewer, found before the body is read. */
+    caller?: Caller
   }
 }

@@ -60,7 +60,7 @@ const SAFE = ['GET', 'HEAD', 'OPTIONS']
  *
  * @throws GatewayError `foreign_origin`
  */
-export function refuseForeign(request: FastifyRequest, site: Site): void {
+export function requireSameOrigin(request: FastifyRequest, site: Site): void {
   const ours = SAFE.includes(request.method) ? mayRead(request, site) : mayChange(request, site)
   if (!ours)
     throw new GatewayError('foreign_origin', 'this was not asked from a page of this gateway; sign in there')

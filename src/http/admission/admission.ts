@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Waiting } from './fair-queue.ts'
-import { bodyBytesOf, type Kind, kindOf } from './kind.ts'
+import type { RequestKind } from '../../contract/operation.ts'
+import { bodyBytesOf, kindOf } from './kind.ts'
 import { Lane } from './lane.ts'
 import { OVERLOADED, refuse, TOO_MANY_BODIES } from './refusal.ts'
 import type { Sender } from './sender.ts'
@@ -25,9 +26,9 @@ export interface Admission {
 
 /** Requests of each kind: with a place, in the queue, and refused since the start. */
 export interface Sight {
-  readonly underWay: Readonly<Record<Kind, number>>
-  readonly waiting: Readonly<Record<Kind, number>>
-  readonly refused: Readonly<Record<Kind, number>>
+  readonly underWay: Readonly<Record<RequestKind, number>>
+  readonly waiting: Readonly<Record<RequestKind, number>>
+  readonly refused: Readonly<Record<RequestKind, number>>
 }
 
 export interface AdmissionOptions {
@@ -88,7 +89,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
 class QueueWithPatience implements Admission {
   readonly #options: AdmissionOptions
   readonly #now: () => number
-  readonly #lanes: Readonly<Record<Kind, Lane<Asking>>>
+  readonly #lanes: Readonly<Record<RequestKind, Lane<Asking>>>
   readonly #all: readonly Lane<Asking>[]
   readonly #room = createShares(ADMISSION.WAITING_BYTES)
   readonly #bodies: Shares
@@ -115,7 +116,7 @@ class QueueWithPatience implements Admission {
 
   enter(request: IncomingMessage, response: Response, go: () => void): void {
     const kind = kindOf(request.url ?? '')
-    if (kind === undefined) return go()
+    if (kind === 'none') return go()
     const sender = this.#options.senderOf(request)
     const bodyBytes = bodyBytesOf(request, this.#options.bodyBytes)
     const lane = this.#lanes[kind]
@@ -157,7 +158,7 @@ class QueueWithPatience implements Admission {
 
   sight(): Sight {
     const { propose, follow, people } = this.#lanes
-    const each = (of: (lane: Lane<Asking>) => number): Record<Kind, number> => ({
+    const each = (of: (lane: Lane<Asking>) => number): Record<RequestKind, number> => ({
       propose: of(propose),
       follow: of(follow),
       people: of(people),

@@ -1,22 +1,23 @@
 import type { IncomingMessage } from 'node:http'
-
-export const KINDS = ['propose', 'follow', 'people'] as const
-/** Agents ask (`propose`) and follow up what they asked (`follow`); people and administrators have places of their own. */
-export type Kind = (typeof KINDS)[number]
+import type { Operation, RequestKind } from '../../contract/operation.ts'
+import { OPERATIONS } from '../../contract/operations.ts'
 
 /** An escape in one of the first two parts of a path: the router takes `%61gent` for `agent`. */
 const DISGUISED = /^\/(?:[^/?]*\/)?[^/?]*%/
 
-/** Behind `/api/agent/`: what agents ask about calls that they have proposed. */
-const FOLLOWS = ['decisions', 'approvals/', 'threads/']
+/** Paths of agents up to the first parameter, and probes, as the operations have them. Everything else is for people. */
+const KINDS = new Map(
+  Object.values<Operation>(OPERATIONS).flatMap(({ path, admission }) =>
+    admission === undefined ? [] : [[path.replace(/\{.*/, ''), admission] as const],
+  ),
+)
+const AGENT = '/api/agent/'
 
-/** The kind of the request for this target; undefined for probes: health is answered whatever comes. */
-export function kindOf(url: string): Kind | undefined {
-  if (url.startsWith('/api/agent/')) {
-    return FOLLOWS.some((path) => url.startsWith(path, 11)) ? 'follow' : 'propose'
-  }
-  if (url === '/livez' || url === '/readyz') return undefined
-  return DISGUISED.test(url) ? 'propose' : 'people'
+/** The kind of the request for this target, before it is routed; none for probes, which are answered whatever comes. What agents ask beside the operations is refused: it waits with their proposals. */
+export function kindOf(url: string): RequestKind | 'none' {
+  if (!url.startsWith(AGENT)) return KINDS.get(url) ?? (DISGUISED.test(url) ? 'propose' : 'people')
+  for (const [path, kind] of KINDS) if (url.startsWith(path)) return kind
+  return 'propose'
 }
 
 /** The body is as long as the header says; one of unknown length may become as long as they come. */

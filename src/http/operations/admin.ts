@@ -1,98 +1,83 @@
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { EvidenceQuery, IssueKey } from '../../contract/admin.ts'
-import type { CheckpointsQuery } from '../../contract/checkpoint.ts'
-import { GatewayError } from '../../contract/errors.ts'
+import type { ADMIN } from '../../contract/operations/admin.ts'
 import { LIMITS } from '../../contract/limits.ts'
-import type { LoginLink } from '../../contract/session.ts'
-import { adminEntry } from '../../gateway/auth/administrator.ts'
-import { listCheckpoints } from '../../gateway/jobs/checkpoints.ts'
+import { explainPolicies } from '../../gateway/admin/explain-policies.ts'
 import { exportEvidence } from '../../gateway/admin/export-evidence.ts'
+import { showPolicies } from '../../gateway/admin/show-policies.ts'
 import { issueKey, revokeKey } from '../../gateway/auth/keys.ts'
 import { issueLink } from '../../gateway/auth/login-links.ts'
-import { listInstances } from '../../gateway/jobs/instances.ts'
 import { endSessions } from '../../gateway/auth/sign-out.ts'
-import { rightIn, rightOf } from '../access/admin-right.ts'
-import { acceptStrictJson } from '../wire/strict-json.ts'
-import type { HttpDeps } from '../deps.ts'
-import { freezeRoutes } from './freeze.ts'
-import { gatewayFor } from '../tracing.ts'
-import { webhookRoutes } from './webhooks.ts'
+import { listCheckpoints } from '../../gateway/jobs/checkpoints.ts'
+import { listInstances } from '../../gateway/jobs/instances.ts'
+import { type AdminRight, requireTenant } from '../access/admin-right.ts'
 import { linkUrl } from '../access/same-origin.ts'
+import type { HttpDeps } from '../deps.ts'
+import { answer, type Call, type Handlers } from '../handler.ts'
 
-/** The admin plane (docs/operations.md). Only the admin key issues anybody's credentials. */
-export function adminRoutes(app: FastifyInstance, http: HttpDeps): void {
-  app.decorateRequest('adminRight')
-  app.addHook('onRequest', async (request) => {
-    request.adminRight = await rightOf(request, http, adminEntry)
-  })
-  acceptStrictJson(app)
-  for (const kind of ['agent', 'reviewer'] as const) keyRoutes(app, http, kind)
-  webhookRoutes(app, http, rightIn)
-  freezeRoutes(app, http, rightIn)
-  signInRoutes(app, http)
+/** The admin plane (docs/operations.md). Only the admin key issues credentials. */
+export const adminHandlers = (http: HttpDeps): Handlers<typeof ADMIN> => ({
+  issueLoginLink: async ({ gateway, params }) => {
+    const { token, expiresAt } = await issueLink(gateway, params)
+    return answer(201, { url: linkUrl(http.site(), token), expires_at: new Date(expiresAt).toISOString() })
+  },
 
-  app.get('/instances', (request) => {
-    requireAdminKey(request)
-    return listInstances(gatewayFor(request, http))
-  })
-  app.get('/checkpoints', (request) => {
-    const query = http.schemas.check<CheckpointsQuery>('CheckpointsQuery', { ...(request.query as object) })
-    rightIn(request, query.tenant)
-    return listCheckpoints(http.gateway, http.logIdentity, query)
-  })
+  endSessions: async ({ gateway, params }) => {
+    await endSessions(gateway, params)
+    return answer(204, null)
+  },
 
-  app.get('/evidence', { exposeHeadRoute: false }, (request, reply) => {
-    const query = http.schemas.check<EvidenceQuery>('EvidenceQuery', { ...(request.query as object) })
-    const right = rightIn(request, query.tenant)
+  issue_agent_key: (call) => issue('agent', call),
+  revoke_agent_key: (call) => revoke('agent', call),
+  issue_reviewer_key: (call) => issue('reviewer', call),
+  revoke_reviewer_key: (call) => revoke('reviewer', call),
+
+  listInstances: async ({ gateway }) => answer(200, await listInstances(gateway)),
+
+  // every reviewer reads the policy and asks what it would make of a call; it is changed in git only
+  showPolicies: async ({ gateway }) => answer(200, showPolicies(gateway, http.shadowCounts)),
+
+  explainPolicies: async ({ gateway, caller, body }) => {
+    const { agent, ...asked } = body
+    const full = { ...asked, agent: agentFor(caller, agent) } as Parameters<typeof explainPolicies>[1]
+    return answer(200, await explainPolicies(gateway, full, caller.kind === 'reviewer'))
+  },
+
+  exportEvidence: async ({ gateway, caller, query }) => {
+    requireTenant(caller, query.tenant)
     const range = {
       tenant: query.tenant,
       after: Number(query.after ?? 0),
       limit: Math.min(Number(query.limit ?? LIMITS.EVIDENCE_PAGE_ITEMS), LIMITS.EVIDENCE_PAGE_ITEMS),
     }
-    const lines = exportEvidence(gatewayFor(request, http), range, { kind: right.kind, id: right.id })
-    return reply.type('application/x-ndjson').send(Readable.from(lines))
-  })
+    const lines = exportEvidence(gateway, range, { kind: caller.kind, id: caller.id })
+    return answer(200, Readable.from(lines), { 'content-type': 'application/x-ndjson' })
+  },
+
+  listCheckpoints: async ({ gateway, caller, query }) => {
+    requireTenant(caller, query.tenant)
+    return answer(200, await listCheckpoints(gateway, http.logIdentity, query))
+  },
+})
+
+async function issue(
+  kind: 'agent' | 'reviewer',
+  { gateway, params, body }: Call<(typeof ADMIN)['issue_agent_key']>,
+) {
+  const { overlap_ms: overlapMs = 0 } = body
+  return answer(201, await issueKey(gateway, { kind, ...params }, { overlapMs }))
 }
 
-interface HolderPath {
-  Params: { tenant: string; id: string }
+async function revoke(
+  kind: 'agent' | 'reviewer',
+  { gateway, params }: Call<(typeof ADMIN)['revoke_agent_key']>,
+) {
+  await revokeKey(gateway, { kind, ...params })
+  return answer(204, null)
 }
 
-function keyRoutes(app: FastifyInstance, http: HttpDeps, kind: 'agent' | 'reviewer'): void {
-  const path = `/${kind}s/:tenant/:id/key`
-  app.post<HolderPath>(path, async (request, reply) => {
-    requireAdminKey(request)
-    const { overlap_ms: overlapMs = 0 } = http.schemas.check<IssueKey>('IssueKey', request.body ?? {})
-    const issued = await issueKey(gatewayFor(request, http), { kind, ...request.params }, { overlapMs })
-    return reply.code(201).send(issued)
-  })
-  app.delete<HolderPath>(path, async (request, reply) => {
-    requireAdminKey(request)
-    await revokeKey(gatewayFor(request, http), { kind, ...request.params })
-    return reply.code(204).send()
-  })
-}
-
-/** How reviewers get in without a key, and how they are put out. */
-function signInRoutes(app: FastifyInstance, http: HttpDeps): void {
-  app.post<HolderPath>('/reviewers/:tenant/:id/login-link', async (request, reply) => {
-    requireAdminKey(request)
-    const { token, expiresAt } = await issueLink(gatewayFor(request, http), request.params)
-    const link: LoginLink = {
-      url: linkUrl(http.site(), token),
-      expires_at: new Date(expiresAt).toISOString(),
-    }
-    return reply.code(201).send(link)
-  })
-  app.delete<HolderPath>('/reviewers/:tenant/:id/sessions', async (request, reply) => {
-    requireAdminKey(request)
-    await endSessions(gatewayFor(request, http), request.params)
-    return reply.code(204).send()
-  })
-}
-
-function requireAdminKey(request: FastifyRequest): void {
-  if (request.adminRight?.kind === 'admin') return
-  throw new GatewayError('not_permitted', 'only the admin key issues and revokes credentials')
+/** The agent that is taken to propose the call; a reviewer asks about agents of the own tenant only. */
+function agentFor(right: AdminRight, agent: string | undefined): string {
+  const named = agent ?? (right.kind === 'reviewer' ? `${right.tenant}/test` : 'test/test')
+  requireTenant(right, named.split('/')[0] ?? '')
+  return named
 }

@@ -1,101 +1,69 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type {
-  ClaimRequest,
-  CommentRequest,
-  RevealRequest,
-  ThreadsQuery,
-  VoteRequest,
-} from '../../contract/reviewer.ts'
+import type { REVIEW } from '../../contract/operations/review.ts'
+import { defined } from '../../contract/defined.ts'
+import { listAgents } from '../../gateway/admin/list-agents.ts'
 import { claim, release } from '../../gateway/review/claim.ts'
 import { comment } from '../../gateway/review/comment.ts'
 import { countThreads } from '../../gateway/review/count-threads.ts'
-import { listAgents } from '../../gateway/admin/list-agents.ts'
 import { listThreads } from '../../gateway/review/list-threads.ts'
 import { me } from '../../gateway/review/me.ts'
 import { reveal } from '../../gateway/review/reveal.ts'
 import { showImage } from '../../gateway/review/show-image.ts'
 import { showThread } from '../../gateway/review/show-thread.ts'
 import { vote } from '../../gateway/review/vote.ts'
-import { answer } from './agent.ts'
-import { callerOf, reviewerOf } from '../access/auth.ts'
-import { acceptStrictJson } from '../wire/strict-json.ts'
+import type { Committed } from '../../gateway/core/transact.ts'
 import type { HttpDeps } from '../deps.ts'
-import { gatewayFor } from '../tracing.ts'
-import { lookBack } from '../problem.ts'
-import { streamRoute } from './stream.ts'
+import { answer, answerCommitted, type Call, type Handlers, receiptHeaders } from '../handler.ts'
+import { showAfter } from '../problem.ts'
+import { streamHandler } from './stream.ts'
 
 /** The review plane (docs/review-api.md): other credentials than the agent API, and no token ever crosses it. */
-export function reviewerRoutes(app: FastifyInstance, http: HttpDeps): void {
-  app.decorateRequest('caller')
-  app.addHook('onRequest', async (request) => {
-    request.caller = await reviewerOf(request, http)
-  })
-  acceptStrictJson(app)
+export const reviewHandlers = (http: HttpDeps): Handlers<typeof REVIEW> => ({
+  me: async ({ gateway, caller }) => answer(200, me(gateway, caller)),
 
-  app.get('/me', (request) => Promise.resolve(me(gatewayFor(request, http), callerOf(request))))
+  listThreads: async ({ gateway, caller, query }) => answer(200, await listThreads(gateway, caller, query)),
 
-  app.get('/agents', (request) => listAgents(gatewayFor(request, http), callerOf(request)))
+  showThread: async (call) => show(200, call),
 
-  app.get('/counts', (request) => countThreads(gatewayFor(request, http), callerOf(request)))
+  vote: async (call) => {
+    const { gateway, caller, params, body, ifMatch } = call
+    const ballot = { ...params, vote: body, ...defined({ shown: ifMatch }) }
+    return showChanged(200, call, await vote(gateway, caller, ballot))
+  },
 
-  app.get('/threads', (request) => {
-    const query = http.schemas.check<ThreadsQuery>('ThreadsQuery', { ...(request.query as object) })
-    return listThreads(gatewayFor(request, http), callerOf(request), query)
-  })
+  comment: async (call) => {
+    const { gateway, caller, params, body } = call
+    return showChanged(201, call, await comment(gateway, caller, { ...params, text: body.comment }))
+  },
 
-  app.get<ThreadPath>('/threads/:thread_id', async (request, reply) => show(http, request, reply))
+  claim: async (call) => {
+    const { gateway, caller, params, body } = call
+    const taken = { ...params, takeOver: body.take_over ?? false }
+    return showChanged(200, call, await claim(gateway, caller, taken))
+  },
 
-  app.post<ThreadPath>('/threads/:thread_id/votes', async (request, reply) => {
-    const caller = callerOf(request)
-    const ballot = {
-      thread_id: request.params.thread_id,
-      vote: http.schemas.check<VoteRequest>('VoteRequest', request.body),
-      ...ifMatch(request),
-    }
-    answer(reply, await vote(gatewayFor(request, http), caller, ballot))
-    return lookBack(() => show(http, request, reply))
-  })
+  release: async (call) => {
+    const { gateway, caller, params } = call
+    return showChanged(200, call, await release(gateway, caller, params.thread_id))
+  },
 
-  app.post<ThreadPath>('/threads/:thread_id/comments', async (request, reply) => {
-    const { comment: text } = http.schemas.check<CommentRequest>('CommentRequest', request.body)
-    answer(reply, await comment(gatewayFor(request, http), callerOf(request), { ...request.params, text }))
-    return lookBack(() => show(http, request, reply.code(201)))
-  })
+  reveal: async ({ gateway, caller, params, body }) =>
+    answerCommitted(200, await reveal(gateway, caller, { ...params, number: body.revision })),
 
-  app.post<ThreadPath>('/threads/:thread_id/claim', async (request, reply) => {
-    const { take_over: takeOver = false } = http.schemas.check<ClaimRequest>('ClaimRequest', request.body)
-    answer(reply, await claim(gatewayFor(request, http), callerOf(request), { ...request.params, takeOver }))
-    return lookBack(() => show(http, request, reply))
-  })
-
-  app.post<ThreadPath>('/threads/:thread_id/release', async (request, reply) => {
-    answer(reply, await release(gatewayFor(request, http), callerOf(request), request.params.thread_id))
-    return lookBack(() => show(http, request, reply))
-  })
-
-  app.post<ThreadPath>('/threads/:thread_id/reveal', async (request, reply) => {
-    const { revision: number } = http.schemas.check<RevealRequest>('RevealRequest', request.body)
-    return answer(
-      reply,
-      await reveal(gatewayFor(request, http), callerOf(request), { ...request.params, number }),
-    )
-  })
-
-  app.get<ImagePath>('/threads/:thread_id/images/:revision/:index', async (request, reply) => {
-    const { thread_id, revision, index } = request.params
+  image: async ({ gateway, caller, params }) => {
+    const { thread_id, revision, index } = params
     const which = { thread_id, number: ordinal(revision), index: ordinal(index) }
-    const { type, bytes } = await showImage(gatewayFor(request, http), callerOf(request), which)
-    return reply.headers(IMAGE_HEADERS).type(type).send(bytes)
-  })
+    const { type, bytes } = await showImage(gateway, caller, which)
+    return answer(200, bytes, { ...IMAGE_HEADERS, 'content-type': type })
+  },
 
-  streamRoute(app, http)
-}
+  countThreads: async ({ gateway, caller }) => answer(200, await countThreads(gateway, caller)),
 
-interface ImagePath {
-  Params: { thread_id: string; revision: string; index: string }
-}
+  listAgents: async ({ gateway, caller }) => answer(200, await listAgents(gateway, caller)),
 
-/** What an agent sent is an image of this type and nothing else, wherever it is opened. */
+  stream: streamHandler(http),
+})
+
+/** An image opens as an image of this type and as nothing else. */
 const IMAGE_HEADERS = {
   'content-security-policy': "default-src 'none'; sandbox",
   'x-content-type-options': 'nosniff',
@@ -103,29 +71,24 @@ const IMAGE_HEADERS = {
   'content-disposition': 'inline; filename="image"',
 } as const
 
-/** A number in a path; what is none names nothing. */
+/** A number in a path; -1 for anything else. */
 function ordinal(text: string): number {
   return /^\d{1,6}$/.test(text) ? Number(text) : -1
 }
 
-interface ThreadPath {
-  Params: { thread_id: string }
+type OfThread = Pick<Call<(typeof REVIEW)['showThread']>, 'gateway' | 'caller' | 'params' | 'reply'>
+
+async function show<const Status extends 200 | 201>(status: Status, { gateway, caller, params }: OfThread) {
+  const view = await showThread(gateway, caller, params.thread_id)
+  return answer(status, view, { etag: `"${view.digest}"` })
 }
 
-async function show(
-  http: HttpDeps,
-  request: FastifyRequest<ThreadPath>,
-  reply: FastifyReply,
-): Promise<object> {
-  const view = await showThread(gatewayFor(request, http), callerOf(request), request.params.thread_id)
-  reply.header('etag', `"${view.digest}"`)
-  return view
-}
-
-/** RFC 9110 section 13.1.1, one strong tag: a digest that is shown. `*` names nothing that a person looked at. */
-function ifMatch(request: FastifyRequest): { shown?: string } {
-  const header = request.headers['if-match']
-  if (header === undefined) return {}
-  const tag = /^"([^"]*)"$/.exec(header.trim())?.[1]
-  return { shown: tag ?? header }
+/** The thread as it is after the change, with the receipt of the change. */
+function showChanged<const Status extends 200 | 201>(
+  status: Status,
+  call: OfThread,
+  changed: Committed<unknown>,
+) {
+  call.reply.headers(receiptHeaders(changed))
+  return showAfter(() => show(status, call))
 }

@@ -1,68 +1,61 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
+import { SESSION } from '../../contract/operations/session.ts'
 import { SignInError, type SignInProblem } from '../../contract/sign-in-problems.ts'
+import { CHALLENGE } from '../../domain/session.ts'
 import { beginFlow, resumeFlow, type SealedFlow } from '../../gateway/auth/identity-provider.ts'
 import { signInByProvider, type SingleSignOn } from '../../gateway/auth/sign-in-by-provider.ts'
 import { clearCookie, cookieOf, setCookie } from '../access/session-cookie.ts'
+import { limitSignIns } from '../access/sign-in-rate.ts'
 import type { HttpDeps } from '../deps.ts'
-import { gatewayFor, lineOf } from '../tracing.ts'
-import { limitSignIns } from './session.ts'
-import { CHALLENGE } from '../../domain/session.ts'
+import { answer, type Handlers } from '../handler.ts'
+import { lineOf } from '../tracing.ts'
 
-const CALLBACK_PATH = '/api/review/oidc/callback'
 const CONSOLE_PATH = '/console/'
 
 /** `Lax`, because the provider sends the browser back here from its own pages. */
 const FLOW_COOKIE = '__Host-countersign-oidc'
 
-/** Who waits for the provider takes nobody's place: it may hang, and anybody may ask. */
-export function singleSignOnRoutes(app: FastifyInstance, http: HttpDeps): void {
-  app.get('/oidc/start', { exposeHeadRoute: false }, async (request, reply) => {
+type SingleSignOnHandlers = Pick<Handlers<typeof SESSION>, 'startSingleSignOn' | 'endSingleSignOn'>
+
+/** A request that waits for the provider takes nobody's place: the provider may hang, and anybody may ask. */
+export const singleSignOnHandlers = (http: HttpDeps): SingleSignOnHandlers => ({
+  startSingleSignOn: async ({ request, reply }) => {
     const { provider } = configured(http)
     // Sending somebody to a provider that is known costs nothing: a page that has its visitors call this address uses up nothing.
     if (!provider.isKnown()) limitSignIns(http, 'discovery')
     http.admission.leave(reply.raw)
-    return orSay(http, reply, 302, async () => {
+    return redirect(302, http, request, async () => {
       const { flow, sealed } = beginFlow(http.gateway, challengeIn(request))
       const url = await provider.authorize(flow, redirectUri(http))
       setCookie(reply, FLOW_COOKIE, sealed, { sameSite: 'Lax', maxAgeSeconds: LIMITS.LINK_MS / 1000 })
       return url
     })
-  })
+  },
 
-  app.get('/oidc/callback', { exposeHeadRoute: false }, async (request, reply) => {
-    const sso = configured(http)
+  endSingleSignOn: async ({ gateway, request, reply }) => {
+    const { provider, matching } = configured(http)
     const isOurs = belongsToFlow(request, http)
     limitSignIns(http, isOurs ? 'oidc' : 'stranger')
     http.admission.leave(reply.raw)
     // what an older tab brings, or another page sends here, ends no sign-in that is under way
     if (isOurs) clearCookie(reply, FLOW_COOKIE, 'Lax')
-    // in the fragment, which browsers send to nobody: only the page of our own origin reads it
-    return orSay(
-      http,
-      reply,
-      303,
-      async () => `${CONSOLE_PATH}#/sign-in/${await linkFor(request, http, sso)}`,
-    )
-  })
-}
+    return redirect(303, http, request, async () => {
+      const { flow, callback } = answerOf(request, http)
+      const identity = await provider.redeem(flow, callback)
+      const link = await signInByProvider(gateway, identity, matching, flow.challenge)
+      // in the fragment, which browsers send to nobody: only the page of our own origin reads it
+      return `${CONSOLE_PATH}#/sign-in/${link}`
+    })
+  },
+})
 
 /** What the page made before it left, so that the answer is for it alone. @throws SignInError `expired` */
 function challengeIn({ query }: FastifyRequest): string {
   const { challenge } = query as { challenge?: unknown }
   if (typeof challenge === 'string' && CHALLENGE.test(challenge)) return challenge
   throw new SignInError('expired', 'the address was not opened by our sign-in page, which adds a challenge')
-}
-
-async function linkFor(
-  request: FastifyRequest,
-  http: HttpDeps,
-  { provider, matching }: SingleSignOn,
-): Promise<string> {
-  const { flow, callback } = answerOf(request, http)
-  const identity = await provider.redeem(flow, callback)
-  return signInByProvider(gatewayFor(request, http), identity, matching, flow.challenge)
 }
 
 /** What came back from the provider, and the flow that it belongs to. @throws SignInError `expired` */
@@ -83,30 +76,27 @@ function belongsToFlow(request: FastifyRequest, http: HttpDeps): boolean {
   }
 }
 
-const redirectUri = (http: HttpDeps): string => http.site().url + CALLBACK_PATH
+const redirectUri = (http: HttpDeps): string => http.site().url + SESSION.endSingleSignOn.path
 
 function configured({ singleSignOn }: HttpDeps): SingleSignOn {
   if (singleSignOn !== undefined) return singleSignOn
   throw new GatewayError('not_found', 'no identity provider is configured')
 }
 
-/** A browser stands here, not a program: whatever goes wrong ends on the sign-in page, and the reason in the log. */
-async function orSay(
+/** A browser reads the answer, not a program: whatever goes wrong ends on the sign-in page, and the reason in the log. */
+async function redirect<const Status extends 302 | 303>(
+  status: Status,
   http: HttpDeps,
-  reply: FastifyReply,
-  status: 302 | 303,
+  request: FastifyRequest,
   next: () => Promise<string>,
-): Promise<FastifyReply> {
+) {
   try {
-    return await reply
-      .code(status)
-      .header('location', await next())
-      .send()
+    return answer(status, null, { location: await next() })
   } catch (error) {
     const { problem, ...said } = reasonOf(error)
-    http.log.warn({ ...lineOf(reply.request), problem, ...said }, 'single sign-on failed')
+    http.log.warn({ ...lineOf(request), problem, ...said }, 'single sign-on failed')
     http.gateway.observe({ kind: 'sign_in_failed', via: 'oidc', problem })
-    return reply.code(status).header('location', `${CONSOLE_PATH}#/sign-in?problem=${problem}`).send()
+    return answer(status, null, { location: `${CONSOLE_PATH}#/sign-in?problem=${problem}` })
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
 import { LIMITS } from '../../contract/limits.ts'
+import type { REVIEW } from '../../contract/operations/review.ts'
 import type { Caller } from '../../gateway/core/caller.ts'
 import { keyInForce, reviewerEntry } from '../../gateway/auth/identify.ts'
 import {
@@ -10,8 +10,8 @@ import {
   type Place,
   type ThreadFeed,
 } from '../../gateway/review/stream.ts'
-import { callerOf } from '../access/auth.ts'
 import type { HttpDeps } from '../deps.ts'
+import { answer, type Handlers } from '../handler.ts'
 import { lineOf } from '../tracing.ts'
 
 /** A comment now and then keeps proxies from ending the connection, and finds out that a credential is gone. */
@@ -20,13 +20,11 @@ export const BEAT_MS = 15_000
 const BACKLOG_BYTES = 1024 * 1024
 
 /** GET stream (docs/review-api.md): server-sent events as the HTML standard has them (section 9.2), resumable by Last-Event-ID. */
-export function streamRoute(app: FastifyInstance, http: HttpDeps): void {
+export function streamHandler(http: HttpDeps): Handlers<typeof REVIEW>['stream'] {
   const feed = createThreadFeed(http.gateway)
   const seats = createSeats()
-  app.get('/stream', { exposeHeadRoute: false }, async (request, reply) => {
-    const caller = callerOf(request)
+  return async ({ caller, lastEventId, request, reply }) => {
     reviewerEntry(http.gateway.policies.current(), caller)
-    const after = lastEventId(request)
     const leave = seats.take(`${caller.tenant}/${caller.id}`)
     http.admission.leave(reply.raw)
     const wait = http.waits.holdStream(request)
@@ -43,7 +41,7 @@ export function streamRoute(app: FastifyInstance, http: HttpDeps): void {
     })
     const beat = setInterval(() => void keepAlive(http, caller, raw), http.streamBeatMs)
     try {
-      await pour(feed.follow(caller, after, AbortSignal.any([wait.signal, over.signal])), raw)
+      await pour(feed.follow(caller, lastEventId, AbortSignal.any([wait.signal, over.signal])), raw)
     } catch (error) {
       if (error instanceof GatewayError && error.code === 'unauthenticated') signOut(raw)
       else request.log.warn({ ...lineOf(request), err: error }, 'a stream ended early; its reader resumes')
@@ -53,7 +51,8 @@ export function streamRoute(app: FastifyInstance, http: HttpDeps): void {
       leave()
       raw.end()
     }
-  })
+    return answer(200, null)
+  }
 }
 
 async function pour(messages: ReturnType<ThreadFeed['follow']>, raw: ServerResponse): Promise<void> {
@@ -88,17 +87,6 @@ async function keepAlive(http: HttpDeps, caller: Caller, raw: ServerResponse): P
 
 function signOut(raw: ServerResponse): void {
   if (!raw.writableEnded) raw.end('event: signed_out\ndata: {}\n\n')
-}
-
-const EVENT_ID = /^(\d{1,15})(?:-([\w.-]{1,128}))?$/
-
-/** As `idOf` wrote it, or a number alone. */
-function lastEventId(request: FastifyRequest): Place | undefined {
-  const header = request.headers['last-event-id']
-  if (header === undefined) return undefined
-  const found = typeof header === 'string' ? EVENT_ID.exec(header) : null
-  if (found) return { number: Number(found[1]), commitId: found[2] }
-  throw new GatewayError('invalid_request', 'Last-Event-ID is not one of ours')
 }
 
 /** Connections are few, and nobody gets all of them. */

@@ -1,15 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../contract/errors.ts'
-import type {
-  CreateWebhook,
-  DeliveriesQuery,
-  RedeliverRange,
-  RotateSecret,
-  WebhooksQuery,
-} from '../../contract/webhook.ts'
+import type { WEBHOOKS } from '../../contract/operations/webhooks.ts'
 import { listDeliveries, redeliver, redeliverRange } from '../../gateway/webhooks/deliveries.ts'
 import {
-  type Acting,
   createDestination,
   deleteDestination,
   listDestinations,
@@ -21,97 +13,75 @@ import {
   tenantOfWebhook,
 } from '../../gateway/webhooks/destinations.ts'
 import { pingDestination } from '../../gateway/webhooks/ping.ts'
-import { type AdminRight, administratorOf } from '../access/admin-right.ts'
+import { administratorOf } from '../access/admin-right.ts'
 import type { HttpDeps } from '../deps.ts'
-import { gatewayFor } from '../tracing.ts'
-import { lookBack } from '../problem.ts'
-
-interface Path {
-  Params: { id: string }
-}
-interface DeliveryPath {
-  Params: { id: string; delivery: string }
-}
+import { answer, type Call, type Handlers } from '../handler.ts'
+import { showAfter } from '../problem.ts'
 
 /** Destinations of webhooks and their deliveries (docs/webhooks.md): the admin key, or the admin role in its own tenant. */
-export function webhookRoutes(app: FastifyInstance, http: HttpDeps, rightIn: RightIn): void {
-  const { actingIn, actingOn } = acts(rightIn)
-  const { webhooks } = http
+export function webhookHandlers({ webhooks }: HttpDeps): Handlers<typeof WEBHOOKS> {
   const composeSecret = (bytes: Uint8Array): string => webhooks.composeSecret(bytes)
+  return {
+    createWebhook: async ({ gateway, caller, body }) => {
+      const acting = actingIn(caller, body.tenant)
+      const reason = webhooks.refusalOf(body.url)
+      if (reason !== undefined) throw refusedUrl(reason)
+      return answer(201, await createDestination(gateway, acting, body, composeSecret))
+    },
 
-  app.post('/webhooks', async (request, reply) => {
-    const asked = http.schemas.check<CreateWebhook>('CreateWebhook', request.body)
-    const acting = actingIn(request, asked.tenant)
-    const reason = webhooks.refusalOf(asked.url)
-    if (reason !== undefined) throw refusedUrl(reason)
-    return reply
-      .code(201)
-      .send(await createDestination(gatewayFor(request, http), acting, asked, composeSecret))
-  })
+    listWebhooks: async ({ gateway, caller, query }) =>
+      answer(200, await listDestinations(gateway, actingIn(caller, query.tenant).tenant)),
 
-  app.get('/webhooks', (request) => {
-    const { tenant } = http.schemas.check<WebhooksQuery>('WebhooksQuery', { ...(request.query as object) })
-    return listDestinations(gatewayFor(request, http), actingIn(request, tenant).tenant)
-  })
+    showWebhook: async (call) => show(call),
 
-  app.get<Path>('/webhooks/:id', (request) => {
-    const { tenant, id } = actingOn(request)
-    return showDestination(gatewayFor(request, http), tenant, id)
-  })
+    deleteWebhook: async (call) => {
+      await deleteDestination(call.gateway, actingOn(call))
+      return answer(204, null)
+    },
 
-  app.delete<Path>('/webhooks/:id', async (request, reply) => {
-    await deleteDestination(gatewayFor(request, http), actingOn(request))
-    return reply.code(204).send()
-  })
+    rotateWebhookSecret: async (call) =>
+      answer(200, await rotateSecret(call.gateway, actingOn(call), call.body, composeSecret)),
 
-  app.post<Path>('/webhooks/:id/rotate-secret', (request) => {
-    const asked = http.schemas.check<RotateSecret>('RotateSecret', request.body ?? {})
-    return rotateSecret(gatewayFor(request, http), actingOn(request), asked, composeSecret)
-  })
+    pauseWebhook: (call) => showChanged(call, pauseDestination),
+    resumeWebhook: (call) => showChanged(call, resumeDestination),
+    pingWebhook: (call) => showChanged(call, pingDestination),
 
-  for (const [path, act] of [
-    ['pause', pauseDestination],
-    ['resume', resumeDestination],
-    ['ping', pingDestination],
-  ] as const)
-    app.post<Path>(`/webhooks/:id/${path}`, async (request) => {
-      const acting = actingOn(request)
-      await act(gatewayFor(request, http), acting)
-      return lookBack(() => showDestination(gatewayFor(request, http), acting.tenant, acting.id))
-    })
+    listDeliveries: async (call) =>
+      answer(200, await listDeliveries(call.gateway, actingOn(call), call.query)),
 
-  app.get<Path>('/webhooks/:id/deliveries', (request) => {
-    const query = http.schemas.check<DeliveriesQuery>('DeliveriesQuery', { ...(request.query as object) })
-    return listDeliveries(gatewayFor(request, http), actingOn(request), query)
-  })
+    redeliverRange: async (call) =>
+      answer(200, { count: await redeliverRange(call.gateway, actingOn(call), call.body) }),
 
-  app.post<Path>('/webhooks/:id/redeliver', async (request) => {
-    const range = http.schemas.check<RedeliverRange>('RedeliverRange', request.body)
-    return { count: await redeliverRange(gatewayFor(request, http), actingOn(request), range) }
-  })
-
-  app.post<DeliveryPath>('/webhooks/:id/deliveries/:delivery/redeliver', async (request, reply) => {
-    await redeliver(gatewayFor(request, http), actingOn(request), request.params.delivery)
-    return reply.code(204).send()
-  })
+    redeliver: async (call) => {
+      await redeliver(call.gateway, actingOn(call), call.params.delivery)
+      return answer(204, null)
+    },
+  }
 }
 
-/** What the caller may do in a tenant. @throws GatewayError when that is nothing */
-type RightIn = (request: FastifyRequest, tenant: string) => AdminRight
+type OfWebhook = Pick<Call<(typeof WEBHOOKS)['showWebhook']>, 'gateway' | 'caller' | 'params'>
 
-function acts(rightIn: RightIn) {
-  const actingIn = (request: FastifyRequest, tenant: string): Acting => {
-    return { tenant, ...administratorOf(rightIn(request, tenant)) }
-  }
-  /** The admin key looks in the tenant that the id names. A reviewer looks in the own one, where another tenant's is as absent as none. */
-  const actingOn = (request: FastifyRequest<Path>): Acting & { readonly id: string } => {
-    const { id } = request.params
-    const { adminRight } = request
-    const tenant = adminRight?.kind === 'reviewer' ? adminRight.tenant : tenantOfWebhook(id)
-    if (tenant === undefined) throw noSuchWebhook()
-    return { ...actingIn(request, tenant), id }
-  }
-  return { actingIn, actingOn }
+/** What the caller may do in a tenant. @throws GatewayError when that is nothing */
+const actingIn = (caller: OfWebhook['caller'], tenant: string) => ({
+  tenant,
+  ...administratorOf(caller, tenant),
+})
+
+/** The admin key looks in the tenant that the id names. A reviewer looks in the own one, where another tenant's is as absent as none. */
+function actingOn({ caller, params: { id } }: OfWebhook) {
+  const tenant = caller.kind === 'reviewer' ? caller.tenant : tenantOfWebhook(id)
+  if (tenant === undefined) throw noSuchWebhook()
+  return { ...actingIn(caller, tenant), id }
+}
+
+async function show(call: OfWebhook) {
+  const { tenant, id } = actingOn(call)
+  return answer(200, await showDestination(call.gateway, tenant, id))
+}
+
+async function showChanged(call: OfWebhook, change: typeof pauseDestination) {
+  await change(call.gateway, actingOn(call))
+  return showAfter(() => show(call))
 }
 
 function refusedUrl(reason: string): GatewayError {

@@ -6,12 +6,12 @@ const ELEMENT = /(?:"(?:[^"\\]|\\[^])*(?:"|$)|[^,"])+/g
 const IS_WAIT = /^wait(?=[\s=;]|$)/i
 const WAIT = /^wait\s*=\s*(?:"(\d{1,15})"|(\d{1,15}))\s*(?:;|$)/i
 
-/** `Prefer: wait=N` (RFC 7240 section 4.3), the first one, capped; a preference that cannot be read is ignored, as that standard says. */
-export function waitOf(request: FastifyRequest): { seconds: number } {
+/** Seconds of `Prefer: wait=N` (RFC 7240 section 4.3), the first one, capped; a preference that cannot be read is ignored, as that standard says. */
+export function waitOf(request: FastifyRequest): number {
   const prefer = request.headers['prefer']
   const text = Array.isArray(prefer) ? prefer.join(',') : (prefer ?? '')
   const elements = text.match(ELEMENT) ?? []
   const first = elements.map((element) => element.trim()).find((element) => IS_WAIT.test(element))
   const [, quoted, plain] = WAIT.exec(first ?? '') ?? []
-  return { seconds: Math.min(Number(quoted ?? plain ?? 0), LIMITS.WAIT_SECONDS) }
+  return Math.min(Number(quoted ?? plain ?? 0), LIMITS.WAIT_SECONDS)
 }

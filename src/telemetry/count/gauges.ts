@@ -1,8 +1,8 @@
+import { REQUEST_KINDS, type RequestKind } from '../../contract/operation.ts'
 import { RISKS } from '../../domain/decision.ts'
 import { FREEZE_KINDS } from '../../domain/freeze.ts'
 import type { Census } from '../../gateway/jobs/backlog.ts'
 import type { Instruments } from './instruments.ts'
-import { REQUEST_KINDS, type RequestKind } from '../../metrics/labels.ts'
 
 /** What is read at a scrape, and not counted. */
 export interface Readings {

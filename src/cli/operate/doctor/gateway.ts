@@ -1,4 +1,3 @@
-import type { PoliciesView } from '../../../contract/admin.ts'
 import { addressToAsk, hostInUrl } from '../../../app/listen-address.ts'
 import type { Config } from '../../../settings/config.ts'
 import { createApi } from '../../client/api-client.ts'
@@ -75,10 +74,7 @@ async function askForPolicies(config: Config, url: string): Promise<Omit<Running
       ],
     }
   try {
-    const { in_force, revision } = await createApi(url, config.adminKey).get<PoliciesView>(
-      '/api/admin/policies',
-      'in_force',
-    )
+    const { in_force, revision } = await createApi(url, config.adminKey).showPolicies()
     return { findings: [], ...(in_force && revision !== undefined ? { revision } : {}) }
   } catch (cause) {
     return { findings: [refusedFinding(cause as CliFailure)] }

@@ -1,0 +1,61 @@
+import type { FastifyRequest, onRequestHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify'
+import { GatewayError } from '../../contract/errors.ts'
+import type { Access, Operation } from '../../contract/operation.ts'
+import { adminEntry } from '../../gateway/auth/administrator.ts'
+import { reviewerEntry } from '../../gateway/auth/identify.ts'
+import type { HttpDeps } from '../deps.ts'
+import { rightOf } from './admin-right.ts'
+import { authenticateAgent, deadKeyFirst, decideTogether } from './agent.ts'
+import { isAttended, reviewerOf } from './auth.ts'
+import { requireSameOrigin } from './same-origin.ts'
+
+/** What stands before a handler: it lets in whom the operation names. */
+export interface AccessHooks {
+  readonly onRequest: onRequestHookHandler[]
+  readonly preHandler: preHandlerHookHandler[]
+  readonly errorHandler?: RouteOptions['errorHandler']
+}
+
+export const accessHooks = (http: HttpDeps, operation: Operation): AccessHooks =>
+  HOOKS[operation.access](http, operation)
+
+const HOOKS: Readonly<Record<Access, (http: HttpDeps, operation: Operation) => AccessHooks>> = {
+  agent: (http) => ({
+    onRequest: [authenticateAgent(http)],
+    preHandler: [decideTogether],
+    errorHandler: deadKeyFirst(http),
+  }),
+  reviewer: (http, { unattended = false }) => ({
+    onRequest: [
+      async (request) => {
+        request.caller = await reviewerOf(request, http, !unattended && isAttended(request))
+      },
+    ],
+    preHandler: [],
+  }),
+  admin: (http) => ({ onRequest: [rightHook(http, adminEntry)], preHandler: [] }),
+  adminKey: (http) => ({ onRequest: [rightHook(http, adminEntry)], preHandler: [requireAdminKey] }),
+  adminOrReviewer: (http) => ({ onRequest: [rightHook(http, reviewerEntry)], preHandler: [] }),
+  page: ({ site }) => ({
+    onRequest: [
+      (request, _, done) => {
+        requireSameOrigin(request, site())
+        done()
+      },
+    ],
+    preHandler: [],
+  }),
+  public: () => ({ onRequest: [], preHandler: [] }),
+}
+
+/** `entryOf` says which reviewers are let in beside the admin key. */
+function rightHook(http: HttpDeps, entryOf: typeof reviewerEntry): onRequestHookHandler {
+  return async (request: FastifyRequest) => {
+    request.adminRight = await rightOf(request, http, entryOf)
+  }
+}
+
+const requireAdminKey: preHandlerHookHandler = (request, _, done) => {
+  if (request.adminRight?.kind === 'admin') done()
+  else done(new GatewayError('not_permitted', 'only the admin key issues and revokes credentials'))
+}

@@ -1,0 +1,66 @@
+import type { FastifyRequest, onRequestHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify'
+import { ERRORS, GatewayError } from '../../contract/errors.ts'
+import type { Caller } from '../../gateway/core/caller.ts'
+import { agentEntry, identify, keyInForce, recognise } from '../../gateway/auth/identify.ts'
+import type { HttpDeps } from '../deps.ts'
+import { answerProblem, asGatewayError } from '../problem.ts'
+import { bearerOf } from './auth.ts'
+
+/** A known agent passes at once: a hook that waits makes Node buffer the body, which costs more than the whole check. */
+export function authenticateAgent(http: HttpDeps): onRequestHookHandler {
+  const admit = (request: FastifyRequest, caller: Caller): void => {
+    request.caller = caller
+    limitRate(http, caller)
+  }
+  return (request, _, done) => {
+    const credential = bearerOf(request)
+    const known = recognise(http.gateway, credential)
+    if (known === undefined) {
+      identify(http.gateway, 'agent', credential)
+        .then((caller) => admit(request, caller))
+        .then(() => done(), done)
+      return
+    }
+    try {
+      admit(request, known)
+    } catch (error) {
+      done(error as Error)
+      return
+    }
+    done()
+  }
+}
+
+/**
+ * Requests that were read in one turn of the event loop are all parsed first and decided after. A processor that goes back
+ * and forth between the two for each request spends most of its time on fetching the code of the other.
+ */
+export const decideTogether: preHandlerHookHandler = (_, __, done) => {
+  setImmediate(done)
+}
+
+/** An agent that was recognised and is refused for another reason first hears that its key is gone, if it is. */
+export function deadKeyFirst({ gateway }: HttpDeps): RouteOptions['errorHandler'] {
+  const firstOf = async (error: unknown, caller: Caller | undefined): Promise<unknown> => {
+    const { status } = ERRORS[asGatewayError(error).code]
+    if (caller === undefined || status === 401 || status >= 500) return error
+    return keyInForce(gateway, caller).then(
+      () => error,
+      (dead: unknown) => dead,
+    )
+  }
+  return async (error, request, reply) => answerProblem(await firstOf(error, request.caller), request, reply)
+}
+
+/** @throws GatewayError `rate_limited` when the agent's directory entry sets a rate and it is spent */
+function limitRate(http: HttpDeps, caller: Caller): void {
+  const rate = agentEntry(http.gateway.policies.current(), caller)?.rate
+  if (rate === undefined) return
+  const retryAfterMs = http.rates.take(caller.keyHash, rate)
+  if (retryAfterMs === undefined) return
+  throw new GatewayError(
+    'rate_limited',
+    `this agent may make ${rate.calls} calls in ${rate.withinMs / 1000} seconds`,
+    { retryAfter: retryAfterMs / 1000 },
+  )
+}

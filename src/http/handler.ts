@@ -1,0 +1,90 @@
+/** Types that hold the handlers to the operations of the contract: one for every entry, with its parameters, its body and its answers. */
+import type { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type {
+  Access,
+  ComponentOf,
+  Media,
+  Operation,
+  Operations,
+  ParamsOf,
+  RequestHeader,
+} from '../contract/operation.ts'
+import type { Caller } from '../gateway/core/caller.ts'
+import type { Deps } from '../gateway/core/deps.ts'
+import type { Committed } from '../gateway/core/transact.ts'
+import type { AdminRight } from './access/admin-right.ts'
+import type { HeaderValues } from './request-headers.ts'
+
+export type Handlers<T extends Operations> = {
+  readonly [Id in keyof T]: (call: Call<T[Id]>) => Promise<AnswerOf<T[Id]>>
+}
+
+/** One request, authenticated and checked. */
+export type Call<O extends Operation> = HeadersOf<O> & {
+  /** Works for this request. */
+  readonly gateway: Deps
+  readonly caller: CallerOf<O['access']>
+  readonly params: ParamsOf<O['path']>
+  readonly query: O extends { readonly query: infer Name } ? ComponentOf<Name> : undefined
+  /** Of a lenient operation: whatever arrived, undefined when it is not strict JSON. */
+  readonly body: O extends { readonly lenient: true }
+    ? unknown
+    : O extends { readonly body: infer Name }
+      ? ComponentOf<Name>
+      : undefined
+  readonly request: FastifyRequest
+  /** For cookies, and for answers that the handler writes itself. */
+  readonly reply: FastifyReply
+}
+
+type CallerOf<A extends Access> = A extends 'agent' | 'reviewer'
+  ? Caller
+  : A extends 'admin' | 'adminKey' | 'adminOrReviewer'
+    ? AdminRight
+    : undefined
+
+type HeadersOf<O extends Operation> = O extends { readonly headers: readonly (infer Name)[] }
+  ? Pick<HeaderValues, Name & RequestHeader & keyof HeaderValues>
+  : unknown
+
+export interface Answer<Status = number, Body = unknown> {
+  readonly status: Status
+  readonly body: Body
+  readonly headers: Readonly<Record<string, string>>
+}
+
+type AnswerOf<O extends Operation> = {
+  [Status in keyof O['answers']]: Answer<Status, BodyOf<O['answers'][Status]>>
+}[keyof O['answers']]
+
+/** Null also for an answer that the handler has written. */
+type BodyOf<A> = A extends Media
+  ? Uint8Array | Readable | null
+  : A extends null
+    ? null
+    : Frozen<ComponentOf<A>>
+
+/** Verbs answer values that nobody changes. */
+type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T
+
+const NO_HEADERS = {} as const
+
+export const answer = <const Status extends number, Body>(
+  status: Status,
+  body: Body,
+  headers: Readonly<Record<string, string>> = NO_HEADERS,
+): Answer<Status, Body> => ({ status, body, headers })
+
+/** The answer of a verb, with the receipt of the evidence record that it rests on. */
+export const answerCommitted = <const Status extends number, Body>(
+  status: Status,
+  committed: Committed<Body>,
+): Answer<Status, Body> => answer(status, committed.answer, receiptHeaders(committed))
+
+export function receiptHeaders({ receipt, replayed = false }: Committed<unknown>): Record<string, string> {
+  return {
+    ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
+    ...(receipt ? { 'countersign-evidence': `${receipt.number}:${receipt.leaf}` } : {}),
+  }
+}

@@ -1,0 +1,21 @@
+import type { Components } from '../../contract/components.ts'
+import type { PUBLIC } from '../../contract/operations/public.ts'
+import { verifierKeys } from '../../gateway/jobs/checkpoints.ts'
+import type { HttpDeps } from '../deps.ts'
+import { answer, type Handlers } from '../handler.ts'
+
+/** Liveness: the process answers. Readiness: it can decide: store and policy, and not shutting down. */
+export interface Health {
+  ready(): Promise<Components['Readiness']>
+}
+
+export const publicHandlers = ({ logIdentity }: HttpDeps, health: Health): Handlers<typeof PUBLIC> => ({
+  verifierKeys: async () => answer(200, verifierKeys(logIdentity)),
+
+  live: async () => answer(200, { live: true }),
+
+  ready: async () => {
+    const readiness = await health.ready()
+    return answer(readiness.ready ? 200 : 503, readiness)
+  },
+})

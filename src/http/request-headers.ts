@@ -1,0 +1,44 @@
+import type { FastifyRequest } from 'fastify'
+import { GatewayError } from '../contract/errors.ts'
+import { LIMITS } from '../contract/limits.ts'
+import type { RequestHeader } from '../contract/operation.ts'
+import type { Place } from '../gateway/review/stream.ts'
+import { waitOf } from './wire/prefer.ts'
+import { countOf } from './wire/strict-json.ts'
+
+/** How the headers that an operation names are read. Each throws a GatewayError `invalid_request` for a value that it cannot take. */
+export const REQUEST_HEADERS = {
+  idempotencyKey: idempotencyKeyOf,
+  wait: waitOf,
+  ifMatch: ifMatchOf,
+  lastEventId: lastEventIdOf,
+} as const satisfies Partial<Record<RequestHeader, (request: FastifyRequest) => unknown>>
+
+export type HeaderValues = {
+  readonly [Name in keyof typeof REQUEST_HEADERS]: ReturnType<(typeof REQUEST_HEADERS)[Name]>
+}
+
+function idempotencyKeyOf(request: FastifyRequest): string | undefined {
+  const key = request.headers['idempotency-key']
+  if (key === undefined) return undefined
+  const fits = typeof key === 'string' && key.length <= LIMITS.IDEMPOTENCY_KEY_CHARS && /^[!-~]+$/.test(key)
+  if (fits && countOf(request, 'idempotency-key') === 1) return key
+  throw new GatewayError('invalid_request', 'Idempotency-Key must be 1 to 255 visible ASCII characters, once')
+}
+
+/** RFC 9110 section 13.1.1, one strong tag: a digest that is shown. `*` names nothing that a person looked at. */
+function ifMatchOf({ headers }: FastifyRequest): string | undefined {
+  const header = headers['if-match']
+  return /^"([^"]*)"$/.exec(header?.trim() ?? '')?.[1] ?? header
+}
+
+const EVENT_ID = /^(\d{1,15})(?:-([\w.-]{1,128}))?$/
+
+/** As `idOf` in src/http/operations/stream.ts wrote it, or a number alone. */
+function lastEventIdOf({ headers }: FastifyRequest): Place | undefined {
+  const header = headers['last-event-id']
+  if (header === undefined) return undefined
+  const found = typeof header === 'string' ? EVENT_ID.exec(header) : null
+  if (found) return { number: Number(found[1]), commitId: found[2] }
+  throw new GatewayError('invalid_request', 'Last-Event-ID is not one of ours')
+}

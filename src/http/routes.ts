@@ -1,0 +1,117 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { defined } from '../contract/defined.ts'
+import type { Operation } from '../contract/operation.ts'
+import { OPERATIONS } from '../contract/operations.ts'
+import { accessHooks } from './access/access.ts'
+import type { HttpDeps } from './deps.ts'
+import type { Answer, Handlers } from './handler.ts'
+import { adminHandlers } from './operations/admin.ts'
+import { agentHandlers } from './operations/agent.ts'
+import { freezeHandlers } from './operations/freeze.ts'
+import { type Health, publicHandlers } from './operations/public.ts'
+import { reviewHandlers } from './operations/review.ts'
+import { sessionHandlers } from './operations/session.ts'
+import { webhookHandlers } from './operations/webhooks.ts'
+import { answerProblem, asGatewayError } from './problem.ts'
+import { REQUEST_HEADERS } from './request-headers.ts'
+import { traceHooks, workingFor } from './tracing.ts'
+import { acceptAnything, acceptStrictJson } from './wire/strict-json.ts'
+
+/** Every operation of the contract as a route: who may call, the checked body, the handler, the answer. */
+export function mountOperations(app: FastifyInstance, http: HttpDeps, health: Health): void {
+  const handlers: Handlers<typeof OPERATIONS> = {
+    ...agentHandlers(http),
+    ...reviewHandlers(http),
+    ...sessionHandlers(http),
+    ...adminHandlers(http),
+    ...freezeHandlers,
+    ...webhookHandlers(http),
+    ...publicHandlers(http, health),
+  }
+  const operations = Object.entries<Operation>(OPERATIONS)
+  const mountIn = (scope: FastifyInstance, isLenient: boolean): void => {
+    for (const [id, operation] of operations) {
+      if ((operation.lenient === true) !== isLenient) continue
+      scope.route(routeOf(http, operation, handlers[id as keyof typeof handlers] as Handler))
+    }
+  }
+  app.decorateRequest('caller')
+  app.decorateRequest('adminRight')
+  app.register((scope, _, done) => {
+    acceptStrictJson(scope)
+    mountIn(scope, false)
+    done()
+  })
+  app.register((scope, _, done) => {
+    acceptAnything(scope, http.bodyBytes)
+    mountIn(scope, true)
+    done()
+  })
+}
+
+/** Any of them: what each takes and answers is held by `Handlers`. */
+type Handler = (call: object) => Promise<Answer>
+
+function routeOf(http: HttpDeps, operation: Operation, handler: Handler): RouteOptions {
+  const access = accessHooks(http, operation)
+  const trace = traceHooks(http, operation)
+  const { method, path, lenient = false, noHead = false, bodyBytes } = operation
+  const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
+    sendable(reply, await handler(callOf(http, operation, { request, reply })))
+  return {
+    method,
+    url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    exposeHeadRoute: !noHead,
+    onRequest: [...trace.onRequest, ...access.onRequest],
+    preHandler: access.preHandler,
+    onSend: trace.onSend,
+    handler: handle,
+    ...defined({
+      bodyLimit: bodyBytes,
+      errorHandler: lenient && method !== 'GET' ? judging(handle) : access.errorHandler,
+    }),
+  }
+}
+
+interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+function callOf({ gateway, schemas }: HttpDeps, operation: Operation, { request, reply }: Exchange): object {
+  const { query, body, bodyIsOptional = false, lenient = false, headers = [] } = operation
+  const call: Record<string, unknown> = {
+    gateway: workingFor(request, gateway),
+    caller: request.caller ?? request.adminRight,
+    params: request.params,
+    // Fastify's has no prototype
+    query:
+      query === undefined || lenient ? undefined : schemas.parse(query, { ...(request.query as object) }),
+    body: lenient
+      ? request.body
+      : body && schemas.parse(body, request.body ?? (bodyIsOptional ? {} : undefined)),
+    request,
+    reply,
+  }
+  for (const header of headers) if (header !== 'unattended') call[header] = REQUEST_HEADERS[header](request)
+  return call
+}
+
+/** Sets status and headers; returns what is to be sent. */
+function sendable(reply: FastifyReply, { status, headers, body }: Answer): unknown {
+  // a handler that answers by itself has taken the connection over
+  if (!reply.sent) reply.code(status).headers(headers)
+  return body ?? undefined
+}
+
+const OF_BODIES = ['body_too_large', 'unsupported_media_type', 'invalid_json', 'invalid_request']
+
+/** A caller who has proved who calls hears the handler's judgement of a body that is refused for its form. */
+function judging(
+  handle: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+): RouteOptions['errorHandler'] {
+  return async (error, request, reply) => {
+    const isJudged = request.caller !== undefined && OF_BODIES.includes(asGatewayError(error).code)
+    return isJudged ? handle(request, reply) : answerProblem(error, request, reply)
+  }
+}
