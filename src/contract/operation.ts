@@ -4,7 +4,7 @@
  * Start: operations/agent.ts, then errors.ts.
  */
 /**
- * One endpoint is one entry of a table in `operations/`. Routes, the OpenAPI document, docs/api.md, clients, admission and traces derive from it; a handler for
+ * One endpoint is one entry of a table in `operations/`. Routes, the OpenAPI document, docs/reference/api.md, clients, admission and traces derive from it; a handler for
  * every entry or it does not compile (src/http/handler.ts).
  */
 import type { ComponentName, Components } from './components.ts'
