@@ -1,0 +1,75 @@
+/*
+ * Source files that one allowed call enters: those of dist/ in which at least one function runs, by V8's precise coverage, between the request and its answer.
+ * After `npm run build`: node bench/files-entered.mjs [--list]
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Session } from 'node:inspector/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
+import { startApp } from '../dist/app.js'
+import { loadConfig } from '../dist/settings/config.js'
+import { createLog } from '../dist/telemetry/log/log.js'
+
+const WARM_CALLS = 50
+const MEASURED_CALLS = 5
+const ADMIN_KEY = 'an-admin-key-for-benchmarks-on-loopback-only'
+const REQUEST = { tool_name: 'file.write', payload: { path: '/workspace/a.md', content: 'x' } }
+const DIST = new URL('../dist/', import.meta.url).href
+
+const directory = mkdtempSync(join(tmpdir(), 'countersign-files-'))
+const policies = fileURLToPath(new URL('../policies', import.meta.url))
+const places = ['--port', '0', '--metrics-port', '0', '--store', `file:${directory}/data`, '--policies', policies]
+const { config } = loadConfig({ args: places, env: { COUNTERSIGN_ADMIN_KEY: ADMIN_KEY }, parseYaml: parse })
+// nothing but the call runs meanwhile: timers have an hour
+const rare = 3_600_000
+const app = await startApp(config, {
+  log: createLog('warn'),
+  timerEveryMs: rare,
+  reportEveryMs: rare,
+  checkpointEveryMs: rare,
+  webhooks: { everyMs: rare },
+})
+try {
+  const key = await post('/api/admin/agents/acme/demo-agent/key', ADMIN_KEY, {})
+  const allowed = async () => {
+    const { status } = await post('/api/agent/tasks/bench/requests', key.api_key, REQUEST)
+    if (status !== 'allow') throw new Error(`the call was answered \`${status}\``)
+  }
+  for (let i = 0; i < WARM_CALLS; i++) await allowed()
+  const counts = []
+  for (let i = 0; i < MEASURED_CALLS; i++) counts.push(await filesEnteredBy(allowed))
+  // what now and then happens beside a call is no part of it
+  const [files] = counts.toSorted((a, b) => a.length - b.length)
+  if (process.argv.includes('--list')) console.log(files.join('\n'))
+  console.log(`${files.length} source files entered by one allowed call`)
+} finally {
+  await app.close()
+  rmSync(directory, { recursive: true, force: true })
+}
+
+async function filesEnteredBy(act) {
+  const session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+  await act()
+  const { result } = await session.post('Profiler.takePreciseCoverage')
+  await session.post('Profiler.stopPreciseCoverage')
+  session.disconnect()
+  return result
+    .filter(({ url, functions }) => url.startsWith(DIST) && functions.some(({ ranges }) => ranges[0].count > 0))
+    .map(({ url }) => url.slice(DIST.length))
+    .toSorted()
+}
+
+async function post(path, bearer, body) {
+  const response = await fetch(app.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+  return response.json()
+}
